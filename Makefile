@@ -1,0 +1,81 @@
+# Everything that a fresh clone needs: Python 3.11 and make. `make` alone prints the targets.
+
+VENV := .venv
+BIN := $(VENV)/bin
+
+# The first Python 3.11 found. Another interpreter: make test PYTHON=/path/to/python
+PYTHON ?= $(firstword $(foreach p,python3.11 python3 python,$(if $(shell \
+	$(p) -c 'import sys; print("yes" if sys.version_info[:2] == (3, 11) else "")' 2>/dev/null),$(p))))
+
+# Installed before the package, at the version pinned in constraints.txt. Once `dev` needs the `train` extra, add
+# torch here: left to the resolver, it may come with several gigabytes of GPU libraries.
+PINNED_FIRST := hatchling
+
+# Test processes side by side.
+WORKERS ?= 2
+PYTEST := $(BIN)/python -m pytest -q -n $(WORKERS)
+
+# -qq: errors only.
+PIP_INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check --constraint constraints.txt
+INSTALL := $(PIP_INSTALL) --no-build-isolation --editable
+INSTALLED_FROM := pyproject.toml constraints.txt noms_env/version.py
+
+.NOTPARALLEL:
+.DELETE_ON_ERROR:
+.PHONY: help demo test lint suite uncompiled wheel soak train-deps clean
+
+help: ## print this list
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | while IFS='|' read -r target text; do \
+		printf '  make %-11s %s\n' "$$target" "$$text"; done
+
+demo: $(VENV)/.installed-demo ## set up and run the demonstration, `noms demo`
+	$(BIN)/noms demo
+
+test: lint suite uncompiled wheel ## set up and run all checks: the four below, one after another
+
+lint: $(VENV)/.installed-dev ## style, types and import floors
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
+
+suite: $(VENV)/.installed-dev ## the quick tests
+	$(PYTEST)
+
+uncompiled: $(VENV)/.installed-dev ## the tests marked `uncompiled`, with the compiler off
+	NUMBA_DISABLE_JIT=1 $(PYTEST) -m "uncompiled and not soak"
+
+wheel: $(VENV)/.installed-dev ## build the wheel and try it in an empty environment outside of the checkout
+	$(BIN)/python tests/check_wheel.py
+
+soak: $(VENV)/.installed-dev ## the long tests, marked `soak`
+	$(PYTEST) -m soak
+
+train-deps: $(VENV)/.installed-train ## add what training needs (PyTorch) to the environment
+
+clean: ## remove the environment and everything that was built or cached
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	find noms_env training tests -name __pycache__ -prune -exec rm -rf {} +
+
+# The stamps: nothing is installed again until one of its sources changes.
+
+$(VENV)/.created:
+	@test -n "$(PYTHON)" || { echo "Python 3.11 was not found (tried python3.11, python3 and python)." \
+		"Install it, or name it: make PYTHON=/path/to/python3.11" >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+$(VENV)/.installed-demo: $(VENV)/.created $(INSTALLED_FROM)
+	$(PIP_INSTALL) $(PINNED_FIRST)
+	$(INSTALL) '.[render]'
+	@touch $@
+
+$(VENV)/.installed-dev: $(VENV)/.created $(INSTALLED_FROM)
+	$(PIP_INSTALL) $(PINNED_FIRST)
+	$(INSTALL) '.[dev]'
+	@touch $(VENV)/.installed-demo $@
+
+$(VENV)/.installed-train: $(VENV)/.installed-dev
+	$(PIP_INSTALL) torch
+	$(INSTALL) '.[train]'
+	@touch $@

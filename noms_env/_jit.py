@@ -1,0 +1,147 @@
+"""The one compile decorator, its disk cache, and the two machine instructions that Python has no word for.
+
+Numba's disk cache notices an edit in the file of a function, but not in the files of the functions which that function
+calls. The cache therefore lives in a folder named by the hash of all sources that compiled code may stand in or use: an
+edit in any of them starts a new folder. The folder is in the package's `__pycache__`, or in the user's cache directory where the package is read-only;
+`NUMBA_CACHE_DIR`, where set, takes precedence. The two newest folders of other versions are kept, older ones are removed.
+
+With `NUMBA_DISABLE_JIT=1` every decorated function is the plain Python function, and gives the same bytes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numba
+from numba import types
+from numba.extending import intrinsic
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+PACKAGE = Path(__file__).parent
+KEPT_OLD_CACHES = 2
+NEVER_COMPILED = ("__init__.py", "version.py", "record.py", "show.py", "envs")
+"""Top-level modules above the compiled floors: nothing in them is compiled, or used by what is."""
+COMPILED = not numba.config.DISABLE_JIT
+
+
+def source_hash() -> str:
+    """Hash of the Python sources that matter to compiled code, 16 hexadecimal digits."""
+    digest = hashlib.sha256()
+    for path in sorted(PACKAGE.rglob("*.py")):
+        place = path.relative_to(PACKAGE)
+        if place.parts[0] not in NEVER_COMPILED:
+            digest.update(str(place).encode())
+            digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def _candidates() -> list[Path]:
+    """Folders that may hold the caches, the preferred one first."""
+    if numba.config.CACHE_DIR:
+        return [Path(numba.config.CACHE_DIR)]
+    user = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return [PACKAGE / "__pycache__", user / "noms_env"]
+
+
+def _cache_folder() -> str:
+    """Make and return the cache folder for the present sources; "" where no folder can be written."""
+    name = f"numba-{source_hash()}"
+    for parent in _candidates():
+        folder = parent / name
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            (folder / "in-use").touch()
+        except OSError:
+            continue
+        _remove_old(parent, keep=folder)
+        return str(folder)
+    return ""
+
+
+def _remove_old(parent: Path, keep: Path) -> None:
+    """Remove the caches of older sources, all but the newest few."""
+    others = [folder for folder in parent.glob("numba-*") if folder != keep and folder.is_dir()]
+    others.sort(key=lambda folder: folder.stat().st_mtime, reverse=True)
+    for folder in others[KEPT_OLD_CACHES:]:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+CACHE_FOLDER = _cache_folder() if COMPILED else ""
+
+
+def jit(function: Function) -> Function:
+    """Compile a function on its first call for each type of arguments, and keep the result on disk."""
+    return _compile(function)
+
+
+def parallel_jit(function: Function) -> Function:
+    """The same for functions whose outer loop is a `numba.prange` over tables."""
+    return _compile(function, parallel=True)
+
+
+def _compile(function: Function, parallel: bool = False) -> Function:
+    before = numba.config.CACHE_DIR
+    numba.config.CACHE_DIR = CACHE_FOLDER or before
+    try:
+        decorator = numba.njit(cache=bool(CACHE_FOLDER), nogil=True, error_model="numpy", parallel=parallel)
+        compiled: Function = decorator(function)
+        return compiled
+    finally:
+        numba.config.CACHE_DIR = before
+
+
+if COMPILED:
+
+    @intrinsic
+    def size(_context: Any, cards: Any) -> Any:
+        """Number of members of a 64-bit set."""
+
+        def codegen(_target: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+            return builder.ctpop(arguments[0])
+
+        return types.int64(types.int64), codegen
+
+    @intrinsic
+    def lowest(_context: Any, cards: Any) -> Any:
+        """Smallest member of a 64-bit set, 64 for the empty set."""
+
+        def codegen(_target: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+            return builder.cttz(arguments[0], _false())
+
+        return types.int64(types.int64), codegen
+
+    @intrinsic
+    def highest(_context: Any, cards: Any) -> Any:
+        """Largest member of a 64-bit set, -1 for the empty set."""
+
+        def codegen(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+            sixty_three = context.get_constant(types.int64, 63)
+            return builder.sub(sixty_three, builder.ctlz(arguments[0], _false()))
+
+        return types.int64(types.int64), codegen
+
+    def _false() -> Any:
+        from llvmlite import ir
+
+        return ir.Constant(ir.IntType(1), 0)
+
+else:
+
+    def size(cards: Any) -> int:
+        """Number of members of a 64-bit set."""
+        return int(cards).bit_count()
+
+    def lowest(cards: Any) -> int:
+        """Smallest member of a 64-bit set, 64 for the empty set."""
+        number = int(cards)
+        return (number & -number).bit_length() - 1 if number else 64
+
+    def highest(cards: Any) -> int:
+        """Largest member of a 64-bit set, -1 for the empty set."""
+        return int(cards).bit_length() - 1

@@ -1,0 +1,103 @@
+"""Counter-based random numbers: Philox-4x32-10.
+
+Every draw is a pure function of (seed, table, match, deal, purpose, index): the seed is the 64-bit key, the rest is the
+128-bit counter. No draw depends on what was drawn or played before, on the batch, on threads or on the version of any
+library, so deal number d of match m at table t is the same for ever.
+
+Source: J. K. Salmon, M. A. Moraes, R. O. Dror, D. E. Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011; the
+known-answer vectors of their Random123 library are in the tests.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from noms_env._jit import jit
+
+# Purposes: which chance event a draw belongs to.
+DRAW_DEALER, DRAW_SHUFFLE, DRAW_CUT, DRAW_TRUMP, DRAW_PLACE, DRAW_SNIPED = range(6)
+DRAW_TRICK_ORDER, DRAW_PILE_ORDER, DRAW_PLAYER, DRAW_REDEAL = range(6, 10)
+
+MAX_SEED = 2**63 - 1
+MAX_TABLE = 2**32 - 1
+
+_WORD = 0xFFFFFFFF
+_ROUNDS = 10
+_MULTIPLIER_0, _MULTIPLIER_1 = 0xD2511F53, 0xCD9E8D57
+_WEYL_0, _WEYL_1 = 0x9E3779B9, 0xBB67AE85
+
+
+@jit
+def philox(c0, c1, c2, c3, k0, k1):
+    """One block: four random 32-bit words from a counter of four words and a key of two, all held in int64.
+
+    The products wrap in 64 bits when compiled and are exact integers when not; the masks make both the same.
+    """
+    for _ in range(_ROUNDS):
+        p0 = c0 * _MULTIPLIER_0
+        p1 = c2 * _MULTIPLIER_1
+        c0, c2 = ((p1 >> 32) & _WORD) ^ c1 ^ k0, ((p0 >> 32) & _WORD) ^ c3 ^ k1
+        c1, c3 = p1 & _WORD, p0 & _WORD
+        k0 = (k0 + _WEYL_0) & _WORD
+        k1 = (k1 + _WEYL_1) & _WORD
+    return c0, c1, c2, c3
+
+
+@jit
+def block(t, purpose, index):
+    """Block `index` of a purpose in the present deal of a table: four random 32-bit words."""
+    seed = int(t.seed)
+    return philox(
+        index | (purpose << 24),
+        int(t.deal),
+        int(t.match) & _WORD,
+        int(t.table) & _WORD,
+        seed & _WORD,
+        (seed >> 32) & _WORD,
+    )
+
+
+@jit
+def below(t, purpose, n):
+    """One uniform draw from 0..n-1 for a purpose of the present deal (n below 2**16; bias below n / 2**32)."""
+    return (block(t, purpose, 0)[0] * n) >> 32
+
+
+@jit
+def shuffle(t, purpose, cards, count, start=0):
+    """Shuffle `cards[:count]` in place (Fisher and Yates, from the front), the draws two to a random word.
+
+    `start` is the first block to draw from: one block serves nine cards.
+
+    With n values left, the word times n gives the draw in its upper half and a fresh word in its lower half; two draws a
+    word leave a bias below n * (n - 1) / 2**32, less than one in a million.
+    """
+    words = block(t, purpose, start)
+    for first in range(0, count - 1, 2):
+        place = first // 2
+        if place > 0 and place % 4 == 0:
+            words = block(t, purpose, start + place // 4)
+        product = words[place % 4] * (count - first)
+        _swap(cards, first, first + (product >> 32))
+        if first + 1 < count - 1:
+            product = (product & _WORD) * (count - first - 1)
+            _swap(cards, first + 1, first + 1 + (product >> 32))
+
+
+@jit
+def _swap(cards, i, j):
+    """Exchange two entries."""
+    kept = cards[i]
+    cards[i] = cards[j]
+    cards[j] = kept
+
+
+def checked_seed(seed: int) -> int:
+    """The seed as an int.
+
+    Raises:
+        ValueError: not an integer from 0 to 2**63 - 1.
+    """
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= seed <= MAX_SEED:
+        raise ValueError(f"seed must be an integer from 0 to 2**63 - 1, not {seed!r}")
+    return int(seed)

@@ -1,0 +1,167 @@
+"""Shuffling, dealing, and opening the next deal of a match."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from noms_env._jit import jit, lowest
+from noms_env.cards import bit
+from noms_env.chance import DRAW_DEALER, DRAW_PLACE, DRAW_SHUFFLE, below, shuffle
+from noms_env.engine.legal import find_legal
+from noms_env.rules import dispatch, noms_deck
+from noms_env.state import MAX_SEATS, NOMS, NONESUCH, SINGLE_DEAL, all_hands, eldest, left_of
+
+
+@jit
+def start_match(t):
+    """Begin the match that (seed, table, match) stand for: first dealer, place in the schedule, first deal."""
+    begin_match(t)
+    shuffle_deck(t)
+    hand_out(t)
+
+
+@jit
+def begin_match(t):
+    """All of `start_match` but the cards."""
+    t.deal = 0
+    t.over = 0
+    t.truncated = 0
+    t.winners = 0
+    t.passed_out = 0
+    t.multiplier = 1
+    t.totals[:] = 0
+    t.piled[:] = 0
+    t.previous[:] = 0
+    t.dealer = below(t, DRAW_DEALER, int(t.n_seats))
+    if t.episode == SINGLE_DEAL and t.sizes[0] > 0:
+        t.deal = draw_place(t)
+
+
+@jit
+def draw_place(t):
+    """A place in the schedule, uniformly among those with the hand size asked for (all, if none was)."""
+    fitting = 0
+    for place in range(t.n_deals):
+        if t.place_size < 0 or t.sizes[place] == t.place_size:
+            fitting += 1
+    left = below(t, DRAW_PLACE, fitting)
+    for place in range(t.n_deals):
+        if t.place_size < 0 or t.sizes[place] == t.place_size:
+            if left == 0:
+                return place
+            left -= 1
+    return 0
+
+
+@jit
+def next_deal(t):
+    """Go on to the next deal of the match: its deck, dealer and multiplier come from the deal just scored."""
+    for seat in range(t.n_seats):
+        t.piled[seat] += t.tricks[seat]
+    if t.observe_previous_hand != 0:
+        remember(t)
+    t.deal += 1
+    if dispatch.gathers(t):
+        if t.passed_out != 0:
+            noms_deck.gather_passed(t)
+        else:
+            noms_deck.gather_played(t)
+        noms_deck.cut(t)
+    else:
+        shuffle_deck(t)
+    t.multiplier = dispatch.next_multiplier(t)
+    t.dealer = left_of(t, t.dealer)
+    t.passed_out = 0
+    hand_out(t)
+
+
+@jit
+def remember(t):
+    """Keep who played which card when (or, after four passes, who was dealt it) for `observe_previous_hand`.
+
+    A card's byte is 1 + 8 * trick + seat; for the cards of a passed-out deal 201 + seat.
+    """
+    for card in range(52):
+        t.previous[card] = 0
+        for seat in range(t.n_seats):
+            if (t.played[seat] & bit(card)) != 0:
+                t.previous[card] = 1 + 8 * (t.trick_of[card] - 1) + seat
+            elif (t.hands[seat] & bit(card)) != 0:
+                t.previous[card] = 201 + seat
+
+
+@jit
+def shuffle_deck(t):
+    """A fresh uniform shuffle of the deck in use; for the packets of noms cut, too."""
+    count = 0
+    cards = t.cards
+    while cards != 0:
+        card = lowest(cards)
+        cards &= ~bit(card)
+        t.deck[count] = card
+        count += 1
+    shuffle(t, DRAW_SHUFFLE, t.deck, count)
+    if dispatch.gathers(t):
+        noms_deck.cut(t)
+
+
+@jit
+def hand_out(t):
+    """Deal `deck` and open the deal."""
+    clear_deal(t)
+    t.hand_size = dispatch.hand_size(t)
+    first = eldest(t)
+    in_packets = t.variant == NOMS and t.deal_mode != noms_deck.SINGLE_SHUFFLED
+    for place in range(t.n_seats * t.hand_size):
+        turn = noms_deck.PACKET_SEATS[place] if in_packets else place
+        seat = (first + turn) % t.n_seats
+        t.hands[seat] |= bit(int(t.deck[place]))
+    t.stock = 0 if t.variant == NONESUCH else t.cards & ~all_hands(t)
+    dispatch.open_deal(t)
+    find_legal(t)
+
+
+@jit
+def clear_deal(t):
+    """Forget the deal before."""
+    for seat in range(MAX_SEATS):
+        t.hands[seat] = 0
+        t.played[seat] = 0
+        t.points[seat] = 0
+        t.call[seat] = -1
+        t.tricks[seat] = 0
+        t.on_table[seat] = -1
+        t.voids[seat] = 0
+    t.calls[:] = -1
+    t.order[:] = -1
+    t.trick_winners[:] = -1
+    t.trick_of[:] = 0
+    t.refused = np.int64(0)
+    t.trump_cards = np.int64(0)
+    t.led_cards = np.int64(0)
+    t.turn_up = -1
+    t.n_calls = 0
+    t.high_call = -1
+    t.high_bidder = -1
+    t.passes = 0
+    t.misere_height = -1
+    t.open_misere = 0
+    t.contract = -1
+    t.declarer = -1
+    t.alone = 0
+    t.trump = -1
+    t.nominated = -1
+    t.nominated_rank = -1
+    t.partner = -1
+    t.revealed = -1
+    t.indicated = -1
+    t.excuse = -1
+    t.broken = 0
+    t.exposed = -1
+    t.trick_number = 0
+    t.leader = -1
+    t.n_table = 0
+    t.led_suit = -1
+    t.best_card = -1
+    t.best_seat = -1
+    t.sniped = 0

@@ -1,0 +1,52 @@
+"""The legal actions of the seat to act, as two sets: cards and words (`actions`)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from noms_env._jit import jit
+from noms_env.actions import CALLING, INDICATE, NAMING_TRUMP, NOMINATING, PASS, PLAYING, SUIT
+from noms_env.cards import CARD_SUITS, bit, has
+from noms_env.rules import dispatch
+from noms_env.tricks import follow
+
+
+@jit
+def find_legal(t):
+    """Fill `legal_cards` and `legal_words` for the phase and the seat to act."""
+    cards = np.int64(0)
+    words = np.int64(0)
+    if t.phase == PLAYING:
+        hand = t.hands[t.seat]
+        cards = dispatch.may_lead(t, hand) if t.n_table == 0 else follow(hand, t.led_cards)
+        if may_indicate(t):
+            words = bit(0)
+    elif t.phase == CALLING:
+        words = dispatch.legal_calls(t) << (PASS - INDICATE)
+    elif t.phase == NAMING_TRUMP:
+        words = dispatch.legal_trumps(t)
+    elif t.phase == NOMINATING:
+        cards = dispatch.legal_nominations(t)
+        words = dispatch.legal_ranks(t)
+    else:
+        words = CARD_SUITS[t.deck_kind, t.best_card] << (SUIT - INDICATE)
+    t.legal_cards = cards
+    t.legal_words = words
+
+
+@jit
+def may_indicate(t):
+    """Rules 3.4: the partner, once, while he holds the nominated card."""
+    return t.indication != 0 and t.seat == t.partner and t.indicated < 0 and has(t.hands[t.seat], t.nominated)
+
+
+@jit
+def is_legal(t, action):
+    """True if the seat to act may take the action (any integer)."""
+    if action < 0 or action >= 150:
+        return False
+    if action < INDICATE:
+        return t.phase == PLAYING and has(t.legal_cards, action)
+    if action >= 98:
+        return t.phase == NOMINATING and has(t.legal_cards, action - 98)
+    return has(t.legal_words, action - INDICATE)

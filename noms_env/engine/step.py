@@ -1,0 +1,125 @@
+"""One action of the seat to act: which phase asked for it, and what follows from it.
+
+`step` trusts its caller: an action that is not legal leaves the table in an undefined state (`legal.is_legal` tells).
+"""
+
+from __future__ import annotations
+
+from noms_env._jit import jit
+from noms_env.actions import (
+    CALLING,
+    INDICATE,
+    NAMING_SUIT,
+    NAMING_TRUMP,
+    NOMINATE,
+    NOMINATING,
+    PASS,
+    PLAYING,
+    RANK,
+    SCORED,
+    SUIT,
+    UNSAID,
+)
+from noms_env.cards import CARD_SUITS, has
+from noms_env.engine.deal import next_deal
+from noms_env.engine.legal import find_legal
+from noms_env.partners import reveal
+from noms_env.rules import dispatch
+from noms_env.rules.match import judge
+from noms_env.state import left_of
+from noms_env.tricks import lay, name_led_suit, take
+
+
+@jit
+def step(t, action):
+    """Take an action; a deal that is over is scored, and its match judged, but the next one is not dealt (`go_on`)."""
+    if t.phase == PLAYING:
+        if action == INDICATE:
+            indicate(t)
+        else:
+            play(t, action)
+    elif t.phase == CALLING:
+        dispatch.make_call(t, action - PASS)
+    elif t.phase == NAMING_TRUMP:
+        dispatch.make_trump(t, action - SUIT)
+    elif t.phase == NOMINATING:
+        if action >= NOMINATE:
+            dispatch.make_nomination(t, action - NOMINATE)
+        else:
+            dispatch.make_rank_nomination(t, action - RANK)
+    else:
+        name_led_suit(t, action - SUIT)
+        t.phase = PLAYING
+        after_card(t)
+    if t.phase == SCORED:
+        score(t)
+    else:
+        find_legal(t)
+
+
+@jit
+def go_on(t):
+    """Deal the next hand of a match whose deal is scored; a match that is over stays as it is."""
+    if t.phase == SCORED and t.over == 0:
+        next_deal(t)
+
+
+@jit
+def indicate(t):
+    """Rules 3.4: the partner shows himself; the same seat then plays."""
+    t.indicated = t.seat
+    t.revealed = t.seat
+
+
+@jit
+def play(t, card):
+    """A card to the trick."""
+    seat = t.seat
+    lay(t, seat, card)
+    if t.n_table == 1:
+        suits = CARD_SUITS[t.deck_kind, card]
+        if (suits & (suits - 1)) != 0:
+            t.phase = NAMING_SUIT
+        else:
+            name_led_suit(t, only_suit(suits))
+        if t.trump == UNSAID:
+            dispatch.first_lead(t, card)
+    reveal(t, seat, card)
+    if has(t.trump_cards, card):
+        t.broken = 1
+    if t.phase == PLAYING:
+        after_card(t)
+
+
+@jit
+def only_suit(suits):
+    """The member of a set of one suit."""
+    suit = 0
+    while suits >> suit != 1:
+        suit += 1
+    return suit
+
+
+@jit
+def after_card(t):
+    """The turn passes to the left; or the trick goes to its winner, and the deal may be over."""
+    if t.n_table < t.n_seats:
+        t.seat = left_of(t, t.seat)
+        return
+    take(t)
+    t.seat = t.leader
+    if t.trick_number == 1:
+        dispatch.first_trick_taken(t)
+    if t.trick_number == t.hand_size or dispatch.is_decided(t):
+        t.phase = SCORED
+
+
+@jit
+def score(t):
+    """Points of the deal, totals, and the end of the match."""
+    dispatch.settle(t)
+    for seat in range(t.n_seats):
+        t.totals[seat] += t.points[seat]
+    t.legal_cards = 0
+    t.legal_words = 0
+    judge(t)

@@ -1,0 +1,35 @@
+"""The seven variants: one file each, and what they share.
+
+`rulebook` options as data · `exact` the exact-bid games · `announce` trump and nomination · `trumps` trump that nobody
+chooses · `noms_deck` the unshuffled deck · `match` the end of a match · `dispatch` which variant answers a hook.
+"""
+
+from __future__ import annotations
+
+from noms_env.rules.big_ships import BIG_SHIPS_GAME
+from noms_env.rules.down_up import DOWN_UP_GAME
+from noms_env.rules.noms import NOMS_GAME
+from noms_env.rules.nonesuch import NONESUCH_GAME
+from noms_env.rules.rulebook import Option, Rules, RulesError, Variant, make_rules, write_rules
+from noms_env.rules.small_ships import SMALL_SHIPS_GAME
+from noms_env.rules.sniped_whist import SNIPED_WHIST_GAME
+from noms_env.rules.up_down import UP_DOWN_GAME
+from noms_env.state import VARIANTS
+
+_GAMES = (SNIPED_WHIST_GAME, BIG_SHIPS_GAME, SMALL_SHIPS_GAME, NOMS_GAME, NONESUCH_GAME, DOWN_UP_GAME, UP_DOWN_GAME)
+GAMES = {game.name: game for game in sorted(_GAMES, key=lambda game: game.number)}
+"""The variants by name, in the order of their numbers."""
+
+
+def game(name: str) -> Variant:
+    """The variant of that name.
+
+    Raises:
+        RulesError: there is none.
+    """
+    if name not in GAMES:
+        raise RulesError(f"there is no variant {name!r}; the variants are {', '.join(VARIANTS)}")
+    return GAMES[name]
+
+
+__all__ = ["GAMES", "Option", "Rules", "RulesError", "Variant", "game", "make_rules", "write_rules"]

@@ -1,0 +1,82 @@
+"""What the three exact-bid games share: Big Ships, ten down and up, one to thirteen (rules 2, 6, 7, and 0.2).
+
+1. The hand size follows a list, deal by deal; the trump follows a rotation (or `trump_mode`).
+2. One round of calls from eldest: how many tricks; the last caller may be bound by the hook.
+3. Eldest leads.
+4. One point for each trick, ten more for making the call.
+"""
+
+from __future__ import annotations
+
+from noms_env._jit import jit
+from noms_env.actions import CALL_ZERO, CALLING
+from noms_env.bids import record_call, round_is_over
+from noms_env.rules.rulebook import RulesError, Values, deck_size
+from noms_env.rules.trumps import set_trump
+from noms_env.state import eldest
+from noms_env.tricks import open_play
+
+BONUSES = ("exact", "at_least")
+EXACT, AT_LEAST = range(2)
+BONUS_POINTS = 10
+FULL_DEAL_TURN_UPS = ("none", "dealer_last")
+DEALER_LAST = 1
+
+
+def largest_hand(values: Values, seats: int, cap: int) -> int:
+    """The largest hand that the deck and the game allow.
+
+    Raises:
+        RulesError: the deck has less than one card a seat.
+    """
+    most = min(cap, deck_size(values) // seats)
+    if most < 1:
+        raise RulesError(f"a deck of {deck_size(values)} cards is too small for {seats} seats")
+    return most
+
+
+def down(top: int) -> list[int]:
+    """top, top - 1, ..., 1."""
+    return list(range(top, 0, -1))
+
+
+def up(top: int) -> list[int]:
+    """1, 2, ..., top."""
+    return list(range(1, top + 1))
+
+
+@jit
+def open_deal(t):
+    """1, 2. The trump is known before the calls."""
+    set_trump(t, t.turnup_full_deal == DEALER_LAST)
+    t.phase = CALLING
+    t.seat = eldest(t)
+
+
+@jit
+def make_call(t, call):
+    """2, 3. One call each; then eldest leads."""
+    record_call(t, call)
+    if round_is_over(t):
+        open_play(t, eldest(t))
+
+
+@jit
+def settle(t):
+    """4."""
+    for seat in range(t.n_seats):
+        t.points[seat] = trick_points(t, seat) + bonus_points(t, seat)
+
+
+@jit
+def trick_points(t, seat):
+    """4. One for each trick."""
+    return t.tricks[seat]
+
+
+@jit
+def bonus_points(t, seat):
+    """4. Ten for a call made: exactly, or under `bonus="at_least"` at least."""
+    called = t.call[seat] - CALL_ZERO
+    made = t.tricks[seat] >= called if t.bonus == AT_LEAST else t.tricks[seat] == called
+    return BONUS_POINTS if made else 0

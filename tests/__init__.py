@@ -1,0 +1,1 @@
+"""Tests of `noms_env` and `training`."""

@@ -1,0 +1,90 @@
+"""Build the wheel, install it into an empty environment, and use it from a folder outside of the checkout.
+
+What only the checkout has (a data file that the wheel forgot, an undeclared dependency) fails here. Run by
+`make test`, from the environment that has the build tools; leaves nothing behind.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import venv
+import zipfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+
+ONE_DEAL = """
+import sys
+from pathlib import Path
+
+import noms_env
+
+assert Path(noms_env.__file__).is_relative_to(sys.prefix), noms_env.__file__
+env = noms_env.make_aec(next(iter(noms_env.VARIANTS)))
+env.reset(seed=1)
+decisions = 0
+for agent in env.agent_iter():
+    observation, _, termination, truncation, _ = env.last()
+    done = termination or truncation
+    env.step(None if done else int(observation["action_mask"].argmax()))
+    decisions += not done
+assert decisions > 0
+print(f"one deal: {decisions} decisions")
+"""
+
+
+def run(*command: str | Path, cwd: Path) -> str:
+    """Output of a command that must succeed; nothing of the checkout reaches it through the environment."""
+    unwanted = ("PYTHON", "VIRTUAL_ENV")
+    env = {name: value for name, value in os.environ.items() if not name.startswith(unwanted)}
+    done = subprocess.run(command, cwd=cwd, env=env, text=True, capture_output=True, check=False)
+    if done.returncode:
+        words = " ".join(map(str, command))
+        sys.exit(f"failed with exit status {done.returncode}: {words}\n{done.stdout}{done.stderr}")
+    return done.stdout.strip()
+
+
+def build_wheel(folder: Path) -> Path:
+    """Build with the tools of this environment, so that nothing is downloaded."""
+    run(sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", folder, cwd=ROOT)
+    (wheel,) = folder.glob("*.whl")
+    return wheel
+
+
+def check_contents(wheel: Path) -> None:
+    """The marker of typed packages and the licence are in; tests and caches are not."""
+    names = zipfile.ZipFile(wheel).namelist()
+    tops = {name.split("/")[0] for name in names}
+    packages = {top for top in tops if not top.endswith(".dist-info")}
+    assert packages == {"noms_env", "training"}, packages
+    assert "noms_env/py.typed" in names, "py.typed is missing"
+    assert any(name.endswith(".dist-info/licenses/LICENSE") for name in names), "LICENSE is missing"
+    assert not [name for name in names if "__pycache__" in name or name.endswith((".nbi", ".nbc"))]
+
+
+def install(wheel: Path, folder: Path) -> Path:
+    """A new environment with the wheel and what it declares; returns its folder of commands."""
+    venv.create(folder, with_pip=True)
+    scripts = folder / ("Scripts" if os.name == "nt" else "bin")
+    options = ("-qq", "--disable-pip-version-check", "--constraint", ROOT / "constraints.txt")
+    run(scripts / "python", "-m", "pip", "install", *options, wheel, cwd=folder)
+    return scripts
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory(prefix="noms-wheel-") as name:
+        folder = Path(name).resolve()
+        wheel = build_wheel(folder)
+        check_contents(wheel)
+        scripts = install(wheel, folder / "env")
+        version = run(scripts / "noms", "--version", cwd=folder)
+        assert version.split()[-1] == wheel.name.split("-")[1], f"noms --version says {version!r}"
+        assert run(scripts / "noms", "list", cwd=folder), "noms list prints nothing"
+        print(f"{wheel.name}: {run(scripts / 'python', '-c', ONE_DEAL, cwd=folder)}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Self-play training for the environments of `noms_env`, and the `noms` command."""
