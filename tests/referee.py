@@ -340,9 +340,7 @@ def _settle_noms_table(seats: int, options: Options) -> None:
     _require(options["min_bid"] in (range(7, 11) if h == 13 else range(1, h + 1)), "min_bid")
     _default(options, "dealer_forced", options["min_bid"] < usual_minimum)
     _default(options, "mis_value", h)
-    _require(
-        options["mis_value"] == h or (options["mis_value"] == 10 and h > 10 and options["min_bid"] <= 10), "mis_value"
-    )
+    _require(options["mis_value"] == h or (options["mis_value"] == 10 and h > 10 and options["min_bid"] <= 10), "mis_value")
     table_for_packets = options["ranks"] == 13 and options["suits"] == 4 and seats == 4 and h == 13
     _default(options, "deal_mode", "packets" if table_for_packets else "single_shuffled")
     _require(table_for_packets or options["deal_mode"] == "single_shuffled", "deal_mode")
@@ -1115,14 +1113,10 @@ class Deal:
 
     def packets_to_gather(self) -> list[Trick]:
         """4.3: the tricks, and after an early stop the cards still held as one last trick for each seat."""
-        held = [
-            Trick(seat, hand_order(self.variant, self.options, hand)) for seat, hand in enumerate(self.hands) if hand
-        ]
+        held = [Trick(seat, hand_order(self.variant, self.options, hand)) for seat, hand in enumerate(self.hands) if hand]
         return [*self.trick_history, *held]
 
-    def record(
-        self, *, match: int = 0, over: bool, truncated: bool, winners: Sequence[int], with_legal: bool = True
-    ) -> Record:
+    def record(self, *, match: int = 0, over: bool, truncated: bool, winners: Sequence[int], with_legal: bool = True) -> Record:
         """The deal as noms-record/1; what the match made of it is told by the caller."""
         return {
             "format": FORMAT,
@@ -1139,9 +1133,7 @@ class Deal:
             "turn_up": self.turn_up,
             "multiplier": self.multiplier,
             "before": list(self.before),
-            "steps": [
-                {key: value for key, value in step.items() if with_legal or key != "legal"} for step in self.steps
-            ],
+            "steps": [{key: value for key, value in step.items() if with_legal or key != "legal"} for step in self.steps],
             "trump": self.trump,
             "declarer": self.declarer,
             "nominated": self.nominated,
@@ -1297,9 +1289,7 @@ class Match:
 
     def record(self, deal: Deal, *, match: int = 0, with_legal: bool = True) -> Record:
         """The record of the deal that was finished last."""
-        return deal.record(
-            match=match, over=self.over, truncated=self.truncated, winners=self.winners, with_legal=with_legal
-        )
+        return deal.record(match=match, over=self.over, truncated=self.truncated, winners=self.winners, with_legal=with_legal)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -1325,6 +1315,7 @@ RECORD_KEYS = (
     *RESULT_KEYS,
 )
 NUMBER_LISTS = ("before", "points", "after")
+KINDS: dict[str, type] = {"variant": str, "options": dict, "deck": list, "steps": list}  # what the replay relies on
 
 
 class _ReplayStops(Exception):
@@ -1382,6 +1373,9 @@ class _Report:
         unknown = sorted(set(record) - set(RECORD_KEYS))
         if unknown:
             self.say(f"keys unknown: {', '.join(unknown)}")
+        for key, kind in KINDS.items():
+            if not isinstance(record[key], kind):
+                self.stop(f"{key}: {record[key]!r} is no {kind.__name__}")
         self.compare("format", FORMAT, record["format"])
 
 
@@ -1428,6 +1422,8 @@ def _match_from(record: Record, report: _Report, single_deal: bool) -> Match:
         options = complete_options(variant, seats, record["options"])
     except (ValueError, TypeError) as error:
         report.stop(f"options: {error}")
+    if not _is_whole(record["match"], 0, 10**9):
+        report.say(f"match: {record['match']!r} is no running number")
     deal = record["deal"]
     highest = len(schedule(variant, seats, options)) if variant in EXACT_BID else 10**9
     if not _is_whole(deal, 0, highest - 1):
@@ -1438,9 +1434,7 @@ def _match_from(record: Record, report: _Report, single_deal: bool) -> Match:
     if multiplier not in _first_multipliers(variant, options):
         report.say(f"multiplier: {multiplier!r} does not occur in this game")
         multiplier = 1
-    match = Match(
-        variant, seats, options, dealer=record["dealer"], deal=deal, multiplier=multiplier, single_deal=single_deal
-    )
+    match = Match(variant, seats, options, dealer=record["dealer"], deal=deal, multiplier=multiplier, single_deal=single_deal)
     before = record["before"]
     if not single_deal and isinstance(before, list) and len(before) == seats and all(map(_is_number, before)):
         match.totals = list(before)
@@ -1471,9 +1465,7 @@ def _check_deal(match: Match, record: Record, report: _Report) -> None:
     _check_result(match.record(deal), record, report)
 
 
-def _check_options(expected: Options, found: Any, report: _Report) -> None:
-    if not isinstance(found, dict):
-        report.stop("options: not an object")
+def _check_options(expected: Options, found: Options, report: _Report) -> None:
     missing = [name for name in expected if name not in found]
     if missing:
         report.say(f"options: {', '.join(missing)} left out")
@@ -1486,7 +1478,7 @@ def _check_options(expected: Options, found: Any, report: _Report) -> None:
 
 def _start_from(match: Match, record: Record, report: _Report) -> Deal:
     deck = record["deck"]
-    if not isinstance(deck, list) or sorted(map(str, deck)) != sorted(deck_of(match.variant, match.options)):
+    if sorted(map(str, deck)) != sorted(deck_of(match.variant, match.options)):
         report.stop("deck: it is not a permutation of the cards of the game")
     if not match.possible_next_deck(deck):
         report.say("deck: it is no legal cut of a legal gathering of the cards of the deal before")
@@ -1598,9 +1590,7 @@ def random_options(variant: str, rng: random.Random) -> tuple[int, Options]:
             options = complete_options(variant, seats, given)
         except ValueError:
             continue
-        sizes = (
-            schedule(variant, seats, options) if variant in EXACT_BID else [hand_size_of(variant, seats, options, 0)]
-        )
+        sizes = schedule(variant, seats, options) if variant in EXACT_BID else [hand_size_of(variant, seats, options, 0)]
         if max(sizes) <= LARGEST_HAND:
             return seats, given
 

@@ -85,9 +85,7 @@ class Table:
             return
         sizes = sorted(set(self.rules.schedule))
         if not sizes or episode != "deal":
-            raise RulesError(
-                "hand_size picks a deal of the schedule: only for the exact-bid games, with episode='deal'"
-            )
+            raise RulesError("hand_size picks a deal of the schedule: only for the exact-bid games, with episode='deal'")
         if isinstance(deal_size, bool) or deal_size not in sizes:
             raise RulesError(f"hand_size must be one of the schedule's, {sizes[0]} to {sizes[-1]}, not {deal_size!r}")
         self.row.place_size = int(deal_size)
@@ -173,9 +171,7 @@ class Table:
         target = self.rules.options.get("target")
         playing_on = self.rules.options.get("tie") == "play_on" and points.count(max(points)) > 1
         if target is not None and max(points) >= target and not playing_on and self.row.episode == 0:
-            raise PositionError(
-                f"totals must be below the target of {target}, or the match would be over; not {totals!r}"
-            )
+            raise PositionError(f"totals must be below the target of {target}, or the match would be over; not {totals!r}")
         return points
 
     def _checked_deal(self, deal: int) -> int:

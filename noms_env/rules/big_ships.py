@@ -60,9 +60,7 @@ BIG_SHIPS_GAME = Variant(
     complete=complete,
     schedule=schedule,
     options=(
-        Option(
-            "start_cards", None, "cards of the first hand (the largest, under direction='up_down')", numbers=(1, 17)
-        ),
+        Option("start_cards", None, "cards of the first hand (the largest, under direction='up_down')", numbers=(1, 17)),
         Option("hook", False, "the last caller may not make the calls add up to the tricks", flag=True),
         Option("hook_min_cards", 1, "smallest hand in which the hook holds", numbers=(1, 17)),
         Option("bonus", "exact", "ten points for exactly, or at least, the tricks called", words=BONUSES),

@@ -62,9 +62,7 @@ def complete(values: Values, seats: int) -> None:
         values["min_bid"] = usual
     low, high = (7, 10) if hand_size == 13 else (1, hand_size)
     if not low <= values["min_bid"] <= high:
-        raise RulesError(
-            f"min_bid must be an integer from {low} to {high} with {hand_size} cards, not {values['min_bid']}"
-        )
+        raise RulesError(f"min_bid must be an integer from {low} to {high} with {hand_size} cards, not {values['min_bid']}")
     if values["dealer_forced"] is None:
         values["dealer_forced"] = values["min_bid"] < usual
     _complete_mis_value(values)

@@ -27,9 +27,7 @@ SORTING_ORDER = np.array([2, 0, 1, 3])
 """After four passes: hearts, clubs, diamonds, spades."""
 
 # Four rounds; in round r the r-th seat from eldest gets four cards, the others three.
-PACKET_SEATS = np.array(
-    [seat for round_ in range(4) for seat in range(4) for _ in range(4 if seat == round_ else 3)], np.int64
-)
+PACKET_SEATS = np.array([seat for round_ in range(4) for seat in range(4) for _ in range(4 if seat == round_ else 3)], np.int64)
 """Per place of the deck, the seat that is dealt the card, counted from eldest."""
 
 

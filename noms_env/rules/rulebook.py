@@ -174,9 +174,7 @@ def _checked_seats(variant: Variant, seats: int | None, values: Values) -> int:
         return variant.default_seats
     if isinstance(seats, bool) or not isinstance(seats, int | np.integer) or not low <= seats <= high:
         allowed = str(low) if low == high else f"{low} to {high}"
-        shorter = (
-            "" if low == 2 or variant.deck_kind != FRENCH else " (fewer only with a deck shortened by ranks or suits)"
-        )
+        shorter = "" if low == 2 or variant.deck_kind != FRENCH else " (fewer only with a deck shortened by ranks or suits)"
         raise RulesError(f"{variant.name} is played with {allowed} seats{shorter}, not {seats!r}")
     return int(seats)
 
@@ -201,9 +199,7 @@ SHORT_DECK = (
 )
 """Options of every game with the French deck."""
 
-HAND_SIZE = Option(
-    "hand_size", None, "cards for each seat; by default as many as the deck has for all", numbers=(1, 17)
-)
+HAND_SIZE = Option("hand_size", None, "cards for each seat; by default as many as the deck has for all", numbers=(1, 17))
 
 ROTATION_DOC = "trumps in turn, deal by deal"
 
@@ -217,9 +213,7 @@ def complete_hand_size(values: Values, seats: int) -> None:
     most = min(deck_size(values) // seats, MAX_TRICKS)
     if values["hand_size"] is None:
         if deck_size(values) // seats > MAX_TRICKS:
-            raise RulesError(
-                f"hand_size must be given with this deck and {seats} seats: an integer from 1 to {MAX_TRICKS}"
-            )
+            raise RulesError(f"hand_size must be given with this deck and {seats} seats: an integer from 1 to {MAX_TRICKS}")
         values["hand_size"] = most
     if not 1 <= values["hand_size"] <= most:
         raise RulesError(

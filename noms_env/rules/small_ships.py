@@ -56,9 +56,7 @@ def complete(values: Values, seats: int) -> None:
                 f"tricks; give min_bid, an integer from 1 to {hand_size}"
             )
     if not 1 <= values["min_bid"] <= hand_size:
-        raise RulesError(
-            f"min_bid must be an integer from 1 to {hand_size} with {hand_size} cards, not {values['min_bid']}"
-        )
+        raise RulesError(f"min_bid must be an integer from 1 to {hand_size} with {hand_size} cards, not {values['min_bid']}")
     lowest = values["min_bid"] - 1
     if values["misere_above"] is None:
         values["misere_above"] = max(lowest, hand_size - 3)
@@ -82,23 +80,15 @@ SMALL_SHIPS_GAME = Variant(
     complete=complete,
     options=(
         Option("min_bid", None, "lowest number to bid; by default just above the share of two seats", numbers=(1, 17)),
-        Option(
-            "misere_value", None, "points of Misere made alone; by default three below the hand size", numbers=(1, 100)
-        ),
+        Option("misere_value", None, "points of Misere made alone; by default three below the hand size", numbers=(1, 100)),
         Option("misere_above", None, "the number directly below Misere; by default the same", numbers=(0, 17)),
-        Option(
-            "misere_trump", "choice", "Misere with a trump of the declarer's choice, or without", words=MISERE_TRUMPS
-        ),
+        Option("misere_trump", "choice", "Misere with a trump of the declarer's choice, or without", words=MISERE_TRUMPS),
         Option("misere_nominates", True, "the declarer of Misere nominates a card; if not he is alone", flag=True),
-        Option(
-            "misere_penalty", "team", "failed Misere: the side's tricks count for each, or own tricks", words=PENALTIES
-        ),
+        Option("misere_penalty", "team", "failed Misere: the side's tricks count for each, or own tricks", words=PENALTIES),
         Option("misere_opponents_score", True, "opponents score their tricks in Misere too", flag=True),
         Option("forced_bid_numeric_only", True, "a dealer forced to bid must name a number", flag=True),
         Option("forced_bid_closes", False, "a forced bid ends the auction", flag=True),
-        Option(
-            "first_trick_restriction", "suit", "what a declarer on lead may not lead to trick 1", words=RESTRICTIONS
-        ),
+        Option("first_trick_restriction", "suit", "what a declarer on lead may not lead to trick 1", words=RESTRICTIONS),
         Option("stock_nomination", "alone", "a nominated card in the stock", words=STOCK_NOMINATIONS),
         Option("target", 100, "points that end the match", numbers=(1, 10000), none=True),
         Option("max_hands", 20, "deals that end the match", numbers=(1, 1000), none=True),
