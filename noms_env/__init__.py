@@ -1,0 +1,1 @@
+"""Nomination whist for reinforcement learning."""

@@ -2,8 +2,9 @@
 
 Numba's disk cache notices an edit in the file of a function, but not in the files of the functions which that function
 calls. The cache therefore lives in a folder named by the hash of all sources that compiled code may stand in or use: an
-edit in any of them starts a new folder. The folder is in the package's `__pycache__`, or in the user's cache directory where the package is read-only;
-`NUMBA_CACHE_DIR`, where set, takes precedence. The two newest folders of other versions are kept, older ones are removed.
+edit in any of them starts a new folder. The folder is in the package's `__pycache__`, or in the user's cache directory
+where the package is read-only; `NUMBA_CACHE_DIR`, where set, takes precedence. The two newest folders of other versions
+are kept, older ones are removed.
 
 With `NUMBA_DISABLE_JIT=1` every decorated function is the plain Python function, and gives the same bytes.
 """
@@ -25,7 +26,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 PACKAGE = Path(__file__).parent
 KEPT_OLD_CACHES = 2
-NEVER_COMPILED = ("__init__.py", "version.py", "record.py", "show.py", "envs")
+NEVER_COMPILED = ("__init__.py", "version.py", "record.py", "show", "envs")
 """Top-level modules above the compiled floors: nothing in them is compiled, or used by what is."""
 COMPILED = not numba.config.DISABLE_JIT
 

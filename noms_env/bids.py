@@ -10,7 +10,7 @@ import numpy as np
 from noms_env._jit import jit
 from noms_env.actions import CALL_MIS, CALL_MIS_A_VIS, CALL_PASS, CALL_ZERO
 from noms_env.cards import bit
-from noms_env.state import left_of
+from noms_env.state import left_of, put_byte
 
 
 @jit
@@ -24,7 +24,7 @@ def numbers(low, high):
 @jit
 def record_call(t, call):
     """Note a call of the seat to act, and pass the turn to the left."""
-    t.calls[t.n_calls] = call
+    put_byte(t.calls, t.n_calls, call + 1)
     t.n_calls += 1
     t.call[t.seat] = call
     t.seat = left_of(t, t.seat)
@@ -44,7 +44,7 @@ def sum_of_calls(t):
     """The tricks called so far."""
     total = 0
     for seat in range(t.n_seats):
-        if t.call[seat] >= CALL_ZERO:
+        if CALL_ZERO <= t.call[seat] < CALL_MIS:
             total += t.call[seat] - CALL_ZERO
     return total
 

@@ -16,10 +16,10 @@ from noms_env.cards import cards_in
 
 MAX_SEATS = 7
 MAX_TRICKS = 17
-MAX_CALLS = 40
+MAX_CALLS = 48
 MAX_ROTATION = 10
 MAX_DEALS = 36
-NUM_CHOICES = 64
+NUM_CHOICES = 56
 
 VARIANTS = ("sniped_whist", "big_ships", "small_ships", "noms", "nonesuch", "down_up", "up_down")
 """Names of the variants; a variant's number is its place here."""
@@ -130,13 +130,14 @@ TABLE = np.dtype(
         ("sniped", _I2),  # bit set of seats (sniped_whist, once the match is scored)
         # --- bytes
         ("sizes", np.int8, MAX_DEALS),  # hand size of each deal of the schedule (the exact-bid games)
-        ("calls", np.int8, MAX_CALLS),  # in order, from eldest
         ("deck", np.int8, 52),  # in dealing order
         ("order", np.int8, 52),  # cards in the order in which they were played
         ("trick_winners", np.int8, MAX_TRICKS + 1),
-        ("trick_of", np.uint8, 56),  # per card: 1 + number of the trick it was played in, 0 unplayed
-        ("previous", np.uint8, 56),  # per card: see the observation's section `previous_deal`
-        ("choices", np.uint8, NUM_CHOICES),  # the variant's choices as the observation shows them
+        # --- bytes packed into words, byte k in bits 8 * (k % 8) of word k // 8, as the observation shows them
+        ("calls", _I8, MAX_CALLS // 8),  # 1 + call, in order from eldest
+        ("trick_of", _I8, 7),  # per card: 1 + number of the trick it was played in, 0 unplayed
+        ("previous", _I8, 7),  # per card: see `deal.remember`
+        ("choices", _I8, NUM_CHOICES // 8),  # the variant's choices
     ],
     align=True,
 )
@@ -146,6 +147,18 @@ TABLE = np.dtype(
 def new_tables(rows: int) -> np.recarray:
     """Tables of zeros, shape (rows,)."""
     return np.zeros(rows, TABLE).view(np.recarray)
+
+
+@jit
+def put_byte(words, place, value):
+    """Set a byte that is 0 in an array of packed words (value 0..127)."""
+    words[place >> 3] |= np.int64(value) << np.int64(8 * (place & 7))
+
+
+@jit
+def get_byte(words, place):
+    """A byte of an array of packed words."""
+    return (words[place >> 3] >> np.int64(8 * (place & 7))) & 255
 
 
 @jit

@@ -8,6 +8,7 @@ from __future__ import annotations
 from noms_env._jit import jit
 from noms_env.actions import PLAYING
 from noms_env.cards import NO_TRUMP, SUIT_CARDS, has
+from noms_env.state import put_byte
 
 
 @jit
@@ -46,7 +47,7 @@ def lay(t, seat, card):
     t.hands[seat] &= ~bit
     t.played[seat] |= bit
     t.order[t.trick_number * t.n_seats + t.n_table] = card
-    t.trick_of[card] = t.trick_number + 1
+    put_byte(t.trick_of, card, t.trick_number + 1)
     t.on_table[seat] = card
     t.n_table += 1
     if t.n_table == 1:

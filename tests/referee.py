@@ -1607,4 +1607,7 @@ def _draw_table(variant: str, rng: random.Random) -> tuple[int, Options]:
         if rng.random() < chance:
             value = rng.choice(list(option.drawn))
             given[name] = list(value) if name == "trump_rotation" else value
+    if variant == "small_ships" and given.get("max_hands", 20) is None:
+        # Only the target ends such a match, and random play has to be able to reach it.
+        given |= {"target": rng.randint(5, 10), "misere_value": 1, "misere_opponents_score": True, "indication": False}
     return seats, given

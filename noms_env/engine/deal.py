@@ -9,7 +9,10 @@ from noms_env.cards import bit
 from noms_env.chance import DRAW_DEALER, DRAW_PLACE, DRAW_SHUFFLE, below, shuffle
 from noms_env.engine.legal import find_legal
 from noms_env.rules import dispatch, noms_deck
-from noms_env.state import MAX_SEATS, NOMS, NONESUCH, SINGLE_DEAL, all_hands, eldest, left_of
+from noms_env.state import MAX_SEATS, NOMS, NONESUCH, SINGLE_DEAL, all_hands, eldest, get_byte, left_of, put_byte
+
+HELD = 101
+"""In `previous`: this and the seat stand for a card that was dealt but not played."""
 
 
 @jit
@@ -79,15 +82,15 @@ def next_deal(t):
 def remember(t):
     """Keep who played which card when (or, after four passes, who was dealt it) for `observe_previous_hand`.
 
-    A card's byte is 1 + 8 * trick + seat; for the cards of a passed-out deal 201 + seat.
+    A card's byte is 1 + 4 * trick + seat if it was played, and `HELD` + seat if it was not; 0 for an undealt card.
     """
+    t.previous[:] = 0
     for card in range(52):
-        t.previous[card] = 0
         for seat in range(t.n_seats):
             if (t.played[seat] & bit(card)) != 0:
-                t.previous[card] = 1 + 8 * (t.trick_of[card] - 1) + seat
+                put_byte(t.previous, card, 1 + 4 * (get_byte(t.trick_of, card) - 1) + seat)
             elif (t.hands[seat] & bit(card)) != 0:
-                t.previous[card] = 201 + seat
+                put_byte(t.previous, card, HELD + seat)
 
 
 @jit
@@ -132,7 +135,7 @@ def clear_deal(t):
         t.tricks[seat] = 0
         t.on_table[seat] = -1
         t.voids[seat] = 0
-    t.calls[:] = -1
+    t.calls[:] = 0
     t.order[:] = -1
     t.trick_winners[:] = -1
     t.trick_of[:] = 0

@@ -145,4 +145,10 @@ def half(t):
     """7, `half`: half of the tricks as a shortfall is counted from."""
     if t.half == EXACTLY:
         return t.hand_size / 2
-    return float(t.hand_size // 2 if t.half == DOWN else (t.hand_size + 1) // 2)
+    return float(t.hand_size // 2 if t.half == DOWN else half_up(t))
+
+
+@jit
+def half_up(t):
+    """7. The fewest tricks that are at least half of all."""
+    return (t.hand_size + 1) // 2

@@ -260,14 +260,17 @@ def write_rules(t: Any, rules: Rules) -> None:
     t.rotation_length = len(rotation)
     for place, word in enumerate(rotation):
         t.trump_rotation[place] = NO_TRUMP if word == "NT" else SUIT_LETTERS[FRENCH].index(word)
-    for place, byte in enumerate(choice_bytes(rules)):
-        t.choices[place] = byte
+    t.choices[:] = np.array(choice_bytes(rules), np.uint8).view(np.int64)
+
+
+DISPLAY_OPTIONS = ("reveal_stock_at_end", "observe_previous_hand")
+"""Options that say what is shown, not how it is played."""
 
 
 def choice_names() -> list[str]:
     """What each byte of the section `choices` of an observation holds."""
     rotation = [f"trump_rotation[{place}]" for place in range(MAX_ROTATION)]
-    return [*OPTION_FIELDS, "hand_size", *rotation]
+    return [*(name for name in OPTION_FIELDS if name not in DISPLAY_OPTIONS), *rotation]
 
 
 def choice_bytes(rules: Rules) -> list[int]:

@@ -1,0 +1,282 @@
+"""A `View` as plain text, line by line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import groupby
+
+from noms_env.cards import CARD_WORDS, EXCUSE, FRENCH, NO_TRUMP, RANK_LETTERS
+from noms_env.show.view import Place, View, card_name, main_suit, sorted_hand, suit_name, suits_of
+
+BOLD, DIM, BRIGHT = "1", "2", "1;33"
+SUIT_COLOURS = (("32", "34", "31", "1"), ("38;5;245", "38;5;208", "34", "32", "35", "33"))
+"""ANSI colours per deck and suit: four for the French deck, six for the Decktet."""
+ROLE_TEXTS = {
+    "declarer": "you are the declarer",
+    "declarer_alone": "you are the declarer, alone",
+    "partner": "you are the partner",
+    "opponent": "you are an opponent",
+}
+ASKED = {
+    "call": "to call",
+    "trump": "to name trump",
+    "nominate": "to nominate a card",
+    "suit": "to name the suit led",
+}
+LABEL_WIDTH = 8
+ALL_RANKS = tuple(RANK_LETTERS[FRENCH])
+
+
+def lines_of(view: View, colour: bool = False) -> list[str]:
+    """The text of a view, in lines without line ends."""
+    blocks = [
+        [paint(headline(view), BOLD, colour), paint(status(view), BRIGHT, colour)],
+        [*contract_lines(view, colour), *trick_lines(view, colour)],
+        seat_lines(view, colour),
+        hand_lines(view, colour),
+    ]
+    return [line for block in blocks if block for line in ("", *block)][1:]
+
+
+def paint(text: str, code: str, colour: bool) -> str:
+    """The text in an ANSI colour, or as it is."""
+    return f"\x1b[{code}m{text}\x1b[0m" if colour else text
+
+
+def labelled(label: str, content: str, colour: bool) -> str:
+    """A line with a label in its margin."""
+    return paint(f"{label:<{LABEL_WIDTH}}", DIM, colour) + content
+
+
+# ---------------------------------------------------------------------------------------------------- cards in words
+
+
+def card_text(card: int, deck_kind: int, colour: bool = False) -> str:
+    """A card: `Q♠`, `2MK`; in colour each suit has its own."""
+    name = card_name(card, deck_kind)
+    suits = suits_of(card, deck_kind)
+    if not colour or not suits:
+        return name
+    if len(suits) == 1:
+        return paint(name, SUIT_COLOURS[deck_kind][suits[0]], True)
+    return name[0] + "".join(suit_text(suit, deck_kind, True) for suit in suits)
+
+
+def suit_text(suit: int, deck_kind: int, colour: bool = False) -> str:
+    """A suit or no trump: `♠`, `M`, `NT`."""
+    name = suit_name(suit, deck_kind)
+    return name if suit == NO_TRUMP else paint(name, SUIT_COLOURS[deck_kind][suit], colour)
+
+
+def hand_text(cards: Iterable[int], deck_kind: int, colour: bool = False) -> str:
+    """Cards sorted by suit, each suit from high to low: `♣ AK2  ♥ 5`; Decktet cards one by one, by their first suit."""
+    held = sorted_hand(sum(1 << card for card in set(cards)), deck_kind)
+    groups = [(suit, list(group)) for suit, group in groupby(held, lambda card: main_suit(card, deck_kind))]
+    if deck_kind != FRENCH:
+        return "  ".join(" ".join(card_text(card, deck_kind, colour) for card in group) for _, group in groups)
+    ranks = [(suit, "".join(CARD_WORDS[FRENCH][card][0] for card in group)) for suit, group in groups]
+    return "  ".join(paint(f"{suit_name(suit, FRENCH)} {text}", SUIT_COLOURS[FRENCH][suit], colour) for suit, text in ranks)
+
+
+def trick_text(cards: Iterable[tuple[int, int]], deck_kind: int, colour: bool = False) -> str:
+    """The cards of a trick with who played them: `seat 1 Q♠ · seat 2 3♠`."""
+    return " · ".join(f"seat {seat} {card_text(card, deck_kind, colour)}" for seat, card in cards)
+
+
+def points_text(points: float) -> str:
+    """Points without superfluous zeros: `12`, `-4.5`, `0.33`."""
+    text = f"{points:.2f}".rstrip("0").rstrip(".")
+    return "0" if text == "-0" else text
+
+
+def rank_text(rank: int) -> str:
+    """A bare rank that was nominated."""
+    return f"{RANK_LETTERS[FRENCH][rank]} of trumps"
+
+
+def seats_text(seats: Iterable[int]) -> str:
+    """Seats in words: `seat 1`, `seats 1 and 3`."""
+    names = [str(seat) for seat in seats]
+    return f"seat {names[0]}" if len(names) == 1 else f"seats {', '.join(names[:-1])} and {names[-1]}"
+
+
+# ---------------------------------------------------------------------------------------------------- heading
+
+
+def headline(view: View) -> str:
+    """The game, the deal and its size."""
+    deal = f"deal {view.deal}" + (f" of {view.deals}" if view.deals else "")
+    cards = "1 card each" if view.hand_size == 1 else f"{view.hand_size} cards each"
+    parts = [view.title, deal, cards, f"dealer seat {view.dealer}"]
+    if view.multiplier > 1:
+        parts.append(f"points ×{view.multiplier}")
+    if view.target is not None:
+        parts.append(f"to {view.target} points")
+    if view.full:
+        parts.append("all cards open")
+    return " · ".join(parts)
+
+
+def status(view: View) -> str:
+    """Who is to do what, or how the deal or the match ended."""
+    if view.over:
+        winners = [place.seat for place in view.places if "winner" in place.marks]
+        cut_off = ", cut off before its end" if view.truncated else ""
+        return f"The match is over{cut_off}: {seats_text(winners)} {'wins' if len(winners) == 1 else 'win'}"
+    if view.phase is None:
+        return "All passed: no play" if view.passed_out else "The deal is over"
+    asked = ASKED.get(view.phase) or ("to play" if view.trick else "to lead")
+    you = " (you)" if view.to_act == view.viewer else ""
+    return f"Seat {view.to_act}{you} {asked}"
+
+
+# ---------------------------------------------------------------------------------------------------- contract, trick
+
+
+def contract_lines(view: View, colour: bool) -> list[str]:
+    """Trump, turn-up, contract, nomination, and the viewer's side."""
+    lines = [labelled("Trump", " · ".join(trump_parts(view, colour)), colour)]
+    if view.declarer is not None:
+        lines.append(labelled("Bid", " · ".join(bid_parts(view, colour)), colour))
+    return lines
+
+
+def trump_parts(view: View, colour: bool = False) -> list[str]:
+    """What is known of trump."""
+    kind = view.deck_kind
+    if view.trump is not None:
+        parts = ["none" if view.trump == NO_TRUMP else suit_text(view.trump, kind, colour)]
+    elif view.candidates:
+        parts = [" or ".join(suit_text(suit, kind, colour) for suit in view.candidates)]
+    else:
+        parts = ["the suit of the first lead" if view.trump_unsaid else "not named yet"]
+    if view.turn_up is not None:
+        parts.append(f"turned up {card_text(view.turn_up, kind, colour)}")
+    if view.excuse_shown_by is not None:
+        parts.append(f"{CARD_WORDS[kind][EXCUSE]} shown by seat {view.excuse_shown_by}")
+    if view.broken is not None and view.phase is not None:
+        parts.append("may be led" if view.broken else "not broken")
+    return parts
+
+
+def bid_parts(view: View, colour: bool = False) -> list[str]:
+    """The contract, its declarer, the nominated card, the partner, and the viewer's role."""
+    kind = view.deck_kind
+    parts = [f"{view.contract} by seat {view.declarer}"]
+    if view.nominated is not None:
+        parts.append(f"nominated {card_text(view.nominated, kind, colour)}")
+    elif view.nominated_rank is not None:
+        parts.append(f"nominated {rank_text(view.nominated_rank)}")
+    if view.refused:
+        parts.append("refused " + " ".join(card_text(card, kind, colour) for card in view.refused))
+    parts.append(partner_text(view))
+    if view.role is not None:
+        parts.append(ROLE_TEXTS[view.role])
+    return [part for part in parts if part]
+
+
+def partner_text(view: View) -> str:
+    """Who the partner is, as far as the viewer may know."""
+    if view.alone or (view.revealed is not None and view.revealed == view.declarer):
+        return "alone"
+    if view.revealed is not None:
+        return f"partner seat {view.revealed}" + (" (indicated)" if view.indicated else "")
+    if view.nominated is None and view.nominated_rank is None:
+        return ""
+    if view.full and view.nominated is not None:
+        return "alone, hidden" if view.partner is None else f"partner seat {view.partner}, hidden"
+    return "partner not shown"
+
+
+def trick_lines(view: View, colour: bool) -> list[str]:
+    """The trick on the table, and the one before."""
+    lines = []
+    if view.trick:
+        parts = [trick_text(view.trick, view.deck_kind, colour)]
+        if view.led_suit is not None and len(suits_of(view.trick[0][1], view.deck_kind)) > 1:
+            parts.append(f"led as {suit_text(view.led_suit, view.deck_kind, colour)}")
+        lines.append(labelled(f"Trick {view.tricks_done + 1}", " · ".join(parts), colour))
+    if view.last_trick:
+        taken = f"{trick_text(view.last_trick, view.deck_kind, colour)} · taken by seat {view.last_winner}"
+        lines.append(labelled("Last", taken, colour))
+    return lines
+
+
+# ---------------------------------------------------------------------------------------------------- seats
+
+
+def seat_lines(view: View, colour: bool) -> list[str]:
+    """The table of the seats."""
+    rows = [_heads(view), *(_cells(view, place) for place in view.places)]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    lines = []
+    for number, row in enumerate(rows):
+        cells = [_aligned(cell, width, column) for column, (cell, width) in enumerate(zip(row, widths, strict=True))]
+        arrow = "> " if number and view.places[number - 1].seat == view.to_act else "  "
+        code = DIM if not number else (BRIGHT if arrow == "> " else "0")
+        lines.append(paint((arrow + "  ".join(cells)).rstrip(), code, colour))
+    return lines
+
+
+def _heads(view: View) -> list[str]:
+    """The heads of the columns."""
+    calls = ["calls"] if any(place.calls for place in view.places) else []
+    points = ["points"] if view.phase is None else []
+    return ["seat", "", *calls, "cards", "tricks", *points, "total"]
+
+
+def _cells(view: View, place: Place) -> list[str]:
+    """The cells of a seat's line."""
+    heads = _heads(view)
+    you = ["you"] if place.seat == view.viewer else []
+    cells = [str(place.seat), ", ".join([*you, *place.marks])]
+    if "calls" in heads:
+        cells.append(" ".join(place.calls))
+    cells += [str(place.size), tricks_text(place)]
+    if place.points is not None:
+        cells.append(points_text(place.points))
+    return [*cells, points_text(place.total)]
+
+
+def _aligned(cell: str, width: int, column: int) -> str:
+    """A cell at its width: the seat, its marks and its calls to the left, numbers to the right."""
+    return cell.ljust(width) if column < 2 or not cell[-1:].isdigit() else cell.rjust(width)
+
+
+def tricks_text(place: Place) -> str:
+    """Tricks taken, with those called or those of earlier deals where they count."""
+    if place.called is not None:
+        return f"{place.tricks} of {place.called}"
+    return str(place.tricks) if place.piled is None else f"{place.tricks} + {place.piled}"
+
+
+# ---------------------------------------------------------------------------------------------------- hands
+
+
+def hand_lines(view: View, colour: bool) -> list[str]:
+    """The hands that are open to the viewer, his own first, the stock where it may be seen, and his legal actions."""
+    kind = view.deck_kind
+    places = sorted(view.places, key=lambda place: place.seat != view.viewer)
+    hands = [(_hand_label(view, place), place.hand) for place in places if place.hand is not None]
+    lines = [labelled(label, hand_text(hand, kind, colour) or "-", colour) for label, hand in hands]
+    if view.stock:
+        lines.append(labelled("Stock", hand_text(view.stock, kind, colour), colour))
+    if view.legal:
+        lines.append(labelled("Legal", legal_text(view), colour))
+    return lines
+
+
+def _hand_label(view: View, place: Place) -> str:
+    """Whose hand it is."""
+    return "Hand" if place.seat == view.viewer else f"Seat {place.seat}"
+
+
+def legal_text(view: View) -> str:
+    """The legal actions in words; where nearly every card may be nominated, what may not."""
+    if view.phase != "nominate":
+        return " ".join(view.legal)
+    ranks = [word for word in view.legal if word in ALL_RANKS]
+    barred = " ".join(CARD_WORDS[view.deck_kind][card] for card in view.barred)
+    text = "any card" + (f" but {barred}" if barred else "")
+    return text + (f", or a rank of the trump suit: {' '.join(ranks)}" if ranks else "")
+

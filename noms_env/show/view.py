@@ -1,0 +1,277 @@
+"""What a seat may see of a table, gathered in one place: `look` is the only function of `show` that reads a table.
+
+Texts and pictures are made from a `View` alone, so what is not in it cannot be shown (rules 0.1).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from noms_env.actions import CALL_WORDS, CALL_ZERO, CALLING, INDICATE, UNSAID
+from noms_env.cards import CARD_SUITS, CARD_WORDS, FRENCH, NO_TRUMP, SUIT_LETTERS, cards_in
+from noms_env.engine.table import Table
+from noms_env.partners import ROLES, role_known_to
+from noms_env.state import BIG_SHIPS, DOWN_UP, EPISODES, NONESUCH, SMALL_SHIPS, UP_DOWN, get_byte
+
+EXACT_BID = (BIG_SHIPS, DOWN_UP, UP_DOWN)
+SUIT_ORDER = ((0, 1, 3, 2), (0, 1, 2, 3, 4, 5))
+"""Per deck, the order of the suits in a sorted hand; in the French deck black and red take turns."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """One seat at the table, as the viewer sees it."""
+
+    seat: int
+    size: int
+    """Number of cards in hand."""
+    hand: tuple[int, ...] | None
+    """The cards in hand, sorted; None while they are face down for the viewer."""
+    marks: tuple[str, ...]
+    """What the seat is known to be: dealer, declarer, partner, exposed, sniped, winner."""
+    calls: tuple[str, ...]
+    tricks: int
+    called: int | None
+    """Tricks called, in the exact-bid games."""
+    piled: int | None
+    """Tricks of the earlier deals, where they add up."""
+    total: float
+    points: float | None
+    """Of this deal, once it is scored."""
+
+
+@dataclass(frozen=True)
+class View:
+    """A table as one seat sees it, as a spectator does (`viewer` None), or with all cards open (`full`)."""
+
+    viewer: int | None
+    full: bool
+    # --- the match
+    title: str
+    deck_kind: int
+    deal: int
+    """From 1."""
+    deals: int | None
+    """Deals of the match where their number is fixed."""
+    target: int | None
+    multiplier: int
+    over: bool
+    truncated: bool
+    # --- the deal
+    hand_size: int
+    phase: str | None
+    """None when the deal is scored."""
+    to_act: int | None
+    passed_out: bool
+    dealer: int
+    trump: int | None
+    trump_unsaid: bool
+    candidates: tuple[int, ...]
+    """Suits of which one will be trump."""
+    turn_up: int | None
+    excuse_shown_by: int | None
+    broken: bool | None
+    """Whether trumps may be led, where a rule says so (nonesuch)."""
+    contract: str | None
+    declarer: int | None
+    nominated: int | None
+    nominated_rank: int | None
+    refused: tuple[int, ...]
+    revealed: int | None
+    """The seat known to all to have held the nominated card."""
+    indicated: bool
+    alone: bool
+    """A contract without a nomination."""
+    partner: int | None
+    """Only in the full view, while he is hidden from others."""
+    role: str | None
+    """Of the viewer, as far as he knows it."""
+    # --- the cards
+    trick: tuple[tuple[int, int], ...]
+    """Seat and card, in the order of play."""
+    led_suit: int | None
+    best_seat: int | None
+    last_trick: tuple[tuple[int, int], ...]
+    last_winner: int | None
+    tricks_done: int
+    stock: tuple[int, ...]
+    """Undealt cards, where they may be seen."""
+    legal: tuple[str, ...]
+    """Words of the legal actions, only for the viewer's own turn or in the full view."""
+    legal_cards: frozenset[int]
+    """The cards among them."""
+    barred: tuple[int, ...]
+    """Cards that may not be nominated, while the viewer nominates."""
+    places: tuple[Place, ...]
+
+
+def look(table: Table, seat: int | None, full: bool = False) -> View:
+    """What a seat (or with None a spectator) may see of a table; with `full` everything.
+
+    Raises:
+        ValueError: there is no such seat, or nothing has been dealt yet.
+    """
+    row = table.row
+    if seat is not None and (isinstance(seat, bool) or seat not in range(table.seats)):
+        raise ValueError(f"seat must be None or an integer from 0 to {table.seats - 1}, not {seat!r}")
+    if row.hand_size == 0:
+        raise ValueError("nothing has been dealt at this table yet; start it first")
+    scored = table.is_scored
+    own_turn = not scored and (full or seat == row.seat)
+    return View(
+        viewer=seat,
+        full=full,
+        title=table.rules.variant.title,
+        deck_kind=table.deck_kind,
+        deal=int(row.deal) + 1,
+        deals=_or_none(row.n_deals),
+        target=table.rules.options.get("target") if row.episode == EPISODES.index("match") else None,
+        multiplier=int(row.multiplier),
+        over=table.is_over,
+        truncated=bool(row.truncated),
+        hand_size=int(row.hand_size),
+        phase=table.phase,
+        to_act=None if scored else int(row.seat),
+        passed_out=bool(row.passed_out),
+        dealer=int(row.dealer),
+        trump=int(row.trump) if 0 <= row.trump <= NO_TRUMP else None,
+        trump_unsaid=bool(row.trump == UNSAID),
+        candidates=_trump_candidates(table),
+        turn_up=_or_none(row.turn_up),
+        excuse_shown_by=_or_none(row.excuse) if row.variant == NONESUCH and row.phase != CALLING else None,
+        broken=bool(row.broken) if row.variant == NONESUCH and row.trump < NO_TRUMP else None,
+        contract=None if row.contract < 0 else call_text(int(row.contract), int(row.variant)),
+        declarer=_or_none(row.declarer),
+        nominated=_or_none(row.nominated),
+        nominated_rank=_or_none(row.nominated_rank),
+        refused=tuple(cards_in(row.refused)),
+        revealed=_or_none(row.revealed),
+        indicated=bool(row.indicated >= 0),
+        alone=bool(row.alone),
+        partner=_or_none(row.partner) if full and row.revealed < 0 else None,
+        role=_role(table, seat),
+        trick=_present_trick(table),
+        led_suit=_or_none(row.led_suit),
+        best_seat=_or_none(row.best_seat) if row.led_suit >= 0 else None,
+        last_trick=_last_trick(table),
+        last_winner=int(row.trick_winners[row.trick_number - 1]) if row.trick_number > 0 else None,
+        tricks_done=int(row.trick_number),
+        stock=tuple(cards_in(row.stock)) if full or (scored and row.reveal_stock_at_end) else (),
+        legal=tuple(table.legal_words()) if own_turn else (),
+        legal_cards=_legal_cards(table) if own_turn else frozenset(),
+        barred=tuple(cards_in(row.cards & ~row.legal_cards)) if own_turn and table.phase == "nominate" else (),
+        places=tuple(_place(table, other, full or other in (seat, row.exposed)) for other in range(table.seats)),
+    )
+
+
+def sorted_hand(cards: int, deck_kind: int) -> tuple[int, ...]:
+    """The cards of a set by suit (of two suits the first), each suit from high to low; the Excuse last."""
+    order = SUIT_ORDER[deck_kind]
+    by_suit = {suit: place for place, suit in enumerate(order)}
+    return tuple(sorted(cards_in(cards), key=lambda card: (by_suit.get(main_suit(card, deck_kind), len(order)), -card)))
+
+
+def suits_of(card: int, deck_kind: int) -> list[int]:
+    """The suits of a card."""
+    return cards_in(CARD_SUITS[deck_kind, card])
+
+
+def main_suit(card: int, deck_kind: int) -> int:
+    """The suit under which a card is sorted; -1 for the Excuse."""
+    return min(suits_of(card, deck_kind), default=-1)
+
+
+def call_text(call: int, variant: int) -> str:
+    """A call (`action - PASS`) as people say it."""
+    word = CALL_WORDS[call]
+    if word == "mis" and variant == SMALL_SHIPS:
+        return "Misere"
+    names = {"mis": "Mis", "mis_a_vis": "Mis a Vis", "none": "None", "some": "Some", "most": "Most"}
+    return names.get(word, word)
+
+
+def _or_none(number: int) -> int | None:
+    """A field of the table in which -1 stands for none."""
+    return None if number < 0 else int(number)
+
+
+def _place(table: Table, seat: int, face_up: bool) -> Place:
+    """One seat, with its hand open or not. How many cards it holds follows from those that it has played."""
+    row = table.row
+    first = int(row.dealer) + 1
+    calls = [int(get_byte(row.calls, turn)) - 1 for turn in range(row.n_calls) if (first + turn) % table.seats == seat]
+    exact = row.variant in EXACT_BID and row.call[seat] >= CALL_ZERO
+    return Place(
+        seat=seat,
+        size=int(row.hand_size) - len(cards_in(row.played[seat])),
+        hand=sorted_hand(row.hands[seat], table.deck_kind) if face_up else None,
+        marks=tuple(_marks(table, seat)),
+        calls=tuple(call_text(call, int(row.variant)) for call in calls),
+        tricks=int(row.tricks[seat]),
+        called=int(row.call[seat]) - CALL_ZERO if exact else None,
+        piled=int(row.piled[seat]) if table.rules.options.get("accumulate") else None,
+        total=float(row.totals[seat]),
+        points=float(row.points[seat]) if table.is_scored else None,
+    )
+
+
+def _marks(table: Table, seat: int) -> list[str]:
+    """What everybody knows a seat to be."""
+    row = table.row
+    marks = {
+        "dealer": seat == row.dealer,
+        "declarer": seat == row.declarer,
+        "partner": seat == row.revealed and seat != row.declarer,
+        "exposed": seat == row.exposed,
+        "sniped": table.is_scored and bool(int(row.sniped) >> seat & 1),
+        "winner": table.is_over and bool(int(row.winners) >> seat & 1),
+    }
+    return [mark for mark, holds in marks.items() if holds]
+
+
+def _role(table: Table, seat: int | None) -> str | None:
+    """The viewer's role as he knows it."""
+    role = ROLES[role_known_to(table.row, seat)] if seat is not None else "none"
+    return None if role == "none" else role
+
+
+def _trump_candidates(table: Table) -> tuple[int, ...]:
+    """The suits of nonesuch's up card while the choice between them is open."""
+    row = table.row
+    if row.variant != NONESUCH or row.trump >= 0:
+        return ()
+    return tuple(suits_of(int(row.turn_up), table.deck_kind))
+
+
+def _legal_cards(table: Table) -> frozenset[int]:
+    """The cards that the seat to act may play."""
+    return frozenset(action for action in table.legal_actions() if action < INDICATE)
+
+
+def _present_trick(table: Table) -> tuple[tuple[int, int], ...]:
+    """Who played what to the trick on the table."""
+    row = table.row
+    seats = [(int(row.leader) + turn) % table.seats for turn in range(row.n_table)]
+    return tuple((seat, int(row.on_table[seat])) for seat in seats)
+
+
+def _last_trick(table: Table) -> tuple[tuple[int, int], ...]:
+    """Who played what to the last complete trick."""
+    row = table.row
+    start = (int(row.trick_number) - 1) * table.seats
+    cards = [int(row.order[place]) for place in range(start, start + table.seats)] if start >= 0 else []
+    return tuple((seat, card) for card in cards for seat in range(table.seats) if int(row.played[seat]) >> card & 1)
+
+
+def card_name(card: int, deck_kind: int) -> str:
+    """A card as text: `Q♠` in the French deck, `2MK` in the Decktet."""
+    word = CARD_WORDS[deck_kind][card]
+    return word[0] + suit_name(main_suit(card, deck_kind), deck_kind) if deck_kind == FRENCH else word
+
+
+def suit_name(suit: int, deck_kind: int) -> str:
+    """A suit (or `NO_TRUMP`) as text: ♣♦♥♠ in the French deck, its letter in the Decktet."""
+    if suit == NO_TRUMP:
+        return "NT"
+    return "♣♦♥♠"[suit] if deck_kind == FRENCH else SUIT_LETTERS[deck_kind][suit]
+

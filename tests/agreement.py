@@ -1,0 +1,117 @@
+"""The engine and the referee play the same match side by side, and must agree at every decision.
+
+The engine draws the chance (decks, first dealer, cuts, lots); the referee takes nothing else from it, and is asked
+whether such a deck is possible.
+"""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+from noms_env.cards import CARD_WORDS, NO_TRUMP, SUIT_LETTERS
+from noms_env.engine.table import Table
+from noms_env.rules import RulesError
+from tests import referee
+
+SENSELESS = ("snip_penalty is taken off only under", "cut may be given only with")
+"""Combinations that the engine refuses as senseless, and that the referee plays: the option has no effect there."""
+
+PASSING = (0.0, 0.5, 0.9, 1.0)
+
+
+def random_table(variant: str, rng: random.Random) -> tuple[int, dict[str, Any]]:
+    """Seats and options that both sides allow."""
+    while True:
+        seats, given = referee.random_options(variant, rng)
+        try:
+            Table(variant, seats, given)
+        except RulesError as refusal:
+            if str(refusal).startswith(SENSELESS):
+                continue
+            raise AssertionError(f"{variant}, {seats} seats, {given}: refused by the engine only: {refusal}") from refusal
+        return seats, given
+
+
+def play_together(
+    variant: str, seats: int, given: dict[str, Any], seed: int, *, episode: str = "match", most_deals: int = 1000
+) -> int:
+    """Play one match of random actions on both sides; the number of decisions.
+
+    Raises:
+        AssertionError: the two sides disagree.
+    """
+    rng = random.Random(seed)
+    if episode == "deal":
+        given = {**given, "accumulate": False} if "accumulate" in given else given
+    table = Table(variant, seats, given, seed=seed, episode=episode)
+    options = referee.complete_options(variant, seats, given)
+    assert table.rules.options == options
+    table.start()
+    row = table.row
+    match = referee.Match(
+        variant, seats, options, dealer=int(row.dealer), deal=int(row.deal), single_deal=episode == "deal"
+    )
+    decisions = 0
+    for _ in range(most_deals):
+        decisions += play_deal_together(table, match, rng)
+        if match.over:
+            assert table.is_over
+            break
+        assert not table.is_over
+        table.go_on()
+    return decisions
+
+
+def play_deal_together(table: Table, match: referee.Match, rng: random.Random) -> int:
+    """Play the deal that is on the table; the number of decisions."""
+    row, seats = table.row, table.seats
+    words = CARD_WORDS[table.deck_kind]
+    deck = [words[card] for card in row.deck[: len(table.rules.deck)]]
+    where = (table.rules.variant.name, seats, match.options, int(row.seed), match.deal)
+    assert (row.dealer, row.deal, row.multiplier, row.hand_size) == (
+        match.dealer,
+        match.deal,
+        match.multiplier,
+        match.hand_size,
+    ), where
+    assert match.possible_next_deck(deck), where
+    drawn = SUIT_LETTERS[0][row.trump] if 0 <= row.trump < NO_TRUMP and match.options.get("trump_mode") == "random" else None
+    deal = match.start(deck, random_trump=drawn)
+    assert [sorted(table.card_words(hand)) for hand in row.hands[:seats]] == [sorted(hand) for hand in deal.hands], where
+    passing = rng.choice(PASSING)
+    decisions = 0
+    while not deal.over:
+        here = (*where, deal.steps)
+        assert (table.phase, row.seat) == (deal.phase, deal.seat), here
+        legal = deal.legal()
+        assert sorted(table.legal_words()) == sorted(legal), here
+        word = "pass" if "pass" in legal and rng.random() < passing else rng.choice(legal)
+        table.act(word)
+        deal.act(word)
+        decisions += 1
+    assert table.is_scored, (*where, deal.steps)
+    assert [int(w) for w in row.trick_winners[: row.trick_number]] == deal.trick_winners, where
+    assert list(row.tricks[:seats]) == deal.tricks, where
+    if deal.seats_to_cut():
+        sniped = [seat for seat in range(seats) if row.sniped >> seat & 1]
+        assert len(sniped) == 1, where
+        assert sniped[0] in deal.seats_to_cut(), where
+        deal.sniped = sniped[0]
+    same_numbers(row.points[:seats], deal.points, where)
+    match.finish(deal)
+    same_numbers(row.totals[:seats], match.totals, where)
+    assert (bool(row.over), bool(row.truncated)) == (match.over, match.truncated), where
+    winners = [seat for seat in range(seats) if row.winners >> seat & 1]
+    assert winners == sorted(match.winners), where
+    assert (table.trump_word() if not row.passed_out else None) == deal.trump, where
+    assert (row.declarer if row.declarer >= 0 else None) == deal.declarer, where
+    assert (row.partner if row.partner >= 0 else None) == deal.partner, where
+    assert (words[row.nominated] if row.nominated >= 0 else None) == deal.nominated, where
+    return decisions
+
+
+def same_numbers(found: Any, expected: Any, where: Any) -> None:
+    """Points are equal but for rounding."""
+    assert len(found) == len(expected), where
+    assert all(abs(a - b) < 1e-9 for a, b in zip(found, expected, strict=True)), (*where, list(found), list(expected))

@@ -1,0 +1,1 @@
+"""Rule tests of the seven variants, case by case, against the engine."""

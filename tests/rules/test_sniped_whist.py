@@ -1,0 +1,506 @@
+"""Sniped whist, rules 1, and the conventions of section 0 that every game shares."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from noms_env.engine.table import IllegalActionError, Table
+from noms_env.rules import RulesError
+from tests.rules.table_help import (
+    dealt,
+    deck_for,
+    legal,
+    members,
+    play,
+    play_out,
+    points,
+    set_tricks_and_settle,
+    table_with,
+    totals,
+    tricks,
+)
+
+pytestmark = pytest.mark.uncompiled
+
+GAME = "sniped_whist"
+FOUR_EACH: dict[str, Any] = {"ranks": 4}  # J Q K A of four suits: four cards each with four seats
+
+# The golden deal. Dealer 3; all 16 cards are dealt, so the dealer's last card, KS, is turned up and spades are trumps.
+GOLDEN_HANDS = ["AC KC JD QH", "QC AD JH JS", "JC KD QD AS", "KH AH QS KS"]
+# 1: clubs led; seat 3 has none and ruffs with QS.                        3 wins
+# 2: KH; seat 0 has one heart only, seat 2 none and throws QD.            3 wins
+# 3: AH; 0 throws KC, 1 ruffs with JS, 2 overruffs with AS.               2 wins
+# 4: KD; 3 ruffs with KS, the AD of seat 1 does not help.                 3 wins
+GOLDEN_PLAY = "AC QC JC QS  KH QH JH QD  AH KC JS AS  KD KS JD AD"
+# Tricks 0 0 1 3: seats 0 and 1 share +1, seat 3 is sniped.
+GOLDEN_TRICKS = [0, 0, 1, 3]
+GOLDEN_POINTS = [0.5, 0.5, 0, -1]
+
+
+def golden(**options: Any) -> Table:
+    return table_with(GAME, GOLDEN_HANDS, dealer=3, options={**FOUR_EACH, **options})
+
+
+def started(seats: int = 4, seed: int = 0, **options: Any) -> Table:
+    table = Table(GAME, seats, options, seed=seed)
+    table.start()
+    return table
+
+
+def settled(tricks: Sequence[int], seed: int = 0, **options: Any) -> list[float]:
+    table = started(len(tricks), seed, hand_size=sum(tricks), **options)
+    return set_tricks_and_settle(table, tricks)
+
+
+def fractions(text: str) -> list[float]:
+    return [float(Fraction(number)) for number in text.split(",")]
+
+
+# ---------------------------------------------------------------------------------------------------- the golden deal
+
+
+def test_1_golden_deal() -> None:
+    table = golden()
+    assert (table.trump_word(), table.word(table.row.turn_up)) == ("S", "KS")
+    assert table.row.seat == 0
+    play(table, GOLDEN_PLAY)
+    assert [int(seat) for seat in table.row.trick_winners[:4]] == [3, 3, 2, 3]
+    assert tricks(table) == GOLDEN_TRICKS
+    assert points(table) == totals(table) == GOLDEN_POINTS
+    assert table.is_over
+    assert members(table.row.winners) == [0, 1]
+    assert members(table.row.sniped) == [3]
+
+
+def test_1_golden_deal_without_trumps() -> None:
+    table = golden(trump_mode="none")
+    assert table.trump_word() == "NT"
+    # AC holds the first trick now, and KC the second; then AD beats JD, and AS beats JS with hearts thrown.
+    play(table, "AC QC JC QS  KC JH QD KS  JD AD KD KH  JS AS AH QH")
+    assert tricks(table) == [2, 1, 1, 0]
+    assert points(table) == [-1, 0, 0, 1]
+
+
+def test_1_golden_deal_options() -> None:
+    """What each scoring option makes of tricks 0 0 1 3."""
+    expected = {
+        (("scoring", "tricks"),): [0, 0, -1, -3],
+        (("scoring", "tricks"), ("snip_penalty", 5)): [0, 0, -1, -8],
+        (("scoring", "tricks"), ("objective", "most")): [0, 0, 1, 3],
+        (("objective", "most"),): [-0.5, -0.5, 0, 1],
+        (("objective", "most"), ("tie", "none")): [0, 0, 0, 1],
+        (("objective", "most"), ("tie", "share"), ("scoring", "tricks"), ("snip_penalty", 2)): [-2, -2, 1, 3],
+    }
+    for options, numbers in expected.items():
+        assert points(play(golden(**dict(options)), GOLDEN_PLAY)) == numbers, options
+
+
+# ------------------------------------------------------------------------------------------------- 0, cards and tricks
+
+
+def test_0_first_to_act_is_left_of_the_dealer() -> None:
+    for dealer in range(4):
+        table = Table(GAME, 4)
+        table.start(dealer=dealer)
+        assert table.row.seat == (dealer + 1) % 4
+
+
+def test_0_cards_are_dealt_one_at_a_time_from_eldest() -> None:
+    table = Table(GAME, 4, FOUR_EACH)
+    deck = ["JC", "JD", "JH", "JS", "QC", "QD", "QH", "QS", "KC", "KD", "KH", "KS", "AC", "AD", "AH", "AS"]
+    table.start(deck=deck, dealer=1)
+    assert dealt(table)[2] == {"JC", "QC", "KC", "AC"}
+    assert dealt(table)[1] == {"JS", "QS", "KS", "AS"}
+
+
+@pytest.mark.parametrize("trump", ["none", "rotation"])
+def test_0_ranks_run_from_ace_down_to_two(trump: str) -> None:
+    """Each rank beats the one below it, among trumps (hearts, deal 0 of the rotation) and without."""
+    for low, high in pairwise("23456789TJQKA"):
+        for cards, winner in ((f"{low}H {high}H 2C", 1), (f"{high}H {low}H 2C", 0)):
+            table = table_with(GAME, cards.split(), dealer=2, options={"trump_mode": trump, "hand_size": 1})
+            assert play(table, cards).row.trick_winners[0] == winner
+
+
+def test_0_following_is_compulsory_and_nothing_else() -> None:
+    table = golden()
+    assert legal(table) == {"AC", "KC", "JD", "QH"}  # any card may be led, trumps too
+    play(table, "AC")
+    assert legal(table) == {"QC"}  # the only club
+    play(table, "QC JC")
+    assert legal(table) == {"KH", "AH", "QS", "KS"}  # no club: any card; seat 3 need not ruff
+    play(table, "KH")
+    assert table.row.trick_winners[0] == 0
+    play(table, "KC AD KD KS")  # no clubs left: thrown diamonds lose, and a ruff wins
+    assert table.row.trick_winners[1] == 3
+
+
+def test_0_nobody_must_beat_a_card() -> None:
+    hands = ["QC JD JH JS", "AC JC KH KS", "KC QD QH QS", "KD AD AH AS"]
+    table = play(table_with(GAME, hands, dealer=3, options=FOUR_EACH), "QC")
+    assert legal(table) == {"AC", "JC"}
+
+
+def test_0_any_card_may_be_led_to_any_trick() -> None:
+    table = play(golden(), "AC QC JC QS")
+    assert table.row.seat == 3  # the winner leads
+    assert legal(table) == {"KH", "AH", "KS"}
+
+
+@pytest.mark.parametrize(
+    ("trump", "cards", "winner"),
+    [
+        ("none", "2C 3C 4C 5C", 3),
+        ("none", "5C 4C 3C 2C", 0),
+        ("none", "2C AD AH AS", 0),  # other suits never win
+        ("none", "2C AD 3C AS", 2),
+        ("rotation", "AC 2H KC QC", 1),  # the lowest trump beats the ace led
+        ("rotation", "AC 2H 3H KC", 2),  # the higher of two trumps
+        ("rotation", "AC 3H 2H KC", 1),
+        ("rotation", "AH 2H KH AC", 0),  # trumps led
+    ],
+)
+def test_0_who_wins_a_trick(trump: str, cards: str, winner: int) -> None:
+    """One card each; the rotation of deal 0 makes hearts trumps."""
+    table = table_with(GAME, cards.split(), dealer=3, options={"trump_mode": trump, "hand_size": 1})
+    play(table, cards)
+    assert tricks(table) == [int(seat == winner) for seat in range(4)]
+
+
+def test_0_forced_cards_are_steps_of_their_own() -> None:
+    """Rules 0.1, 2: nothing is played for a seat, not even its last card."""
+    table = golden()
+    for word in GOLDEN_PLAY.split():
+        assert word in legal(table)
+        table.act(word)
+    assert int((table.row.order[:16] >= 0).sum()) == 16
+
+
+def test_0_illegal_cards_are_refused_with_the_reason() -> None:
+    table = play(golden(), "AC")
+    with pytest.raises(IllegalActionError, match=r"seat 1 .*AD.* must follow C.*QC"):
+        table.act("AD")
+    with pytest.raises(IllegalActionError, match=r"does not hold AS"):
+        table.act("AS")
+    play(table, "QC JC QS")
+    with pytest.raises(IllegalActionError, match=r"does not hold QS"):
+        table.act("QS")
+
+
+# -------------------------------------------------------------------------------------------------------- 1, the deal
+
+
+@pytest.mark.parametrize(
+    ("seats", "hand_size", "spare", "decisions"),
+    [(3, 17, 1, 51), (4, 13, 0, 52), (5, 10, 2, 50), (6, 8, 4, 48), (7, 7, 3, 49)],
+)
+def test_1_hand_sizes_spare_cards_and_decisions(seats: int, hand_size: int, spare: int, decisions: int) -> None:
+    table = started(seats)
+    assert [len(hand) for hand in dealt(table)] == [hand_size] * seats
+    stock = set(table.card_words(table.row.stock))
+    assert len(stock) == spare
+    taken = play_out(table, random.Random(seats))
+    assert len(taken) == decisions
+    assert not stock & set(taken)  # the spare cards stay out of play
+    assert sum(tricks(table)) == hand_size
+    assert table.is_over
+
+
+def test_1_four_seats_is_the_default() -> None:
+    assert Table(GAME).seats == 4
+
+
+@pytest.mark.parametrize("seats", [2, 8, 0, "4", True, 4.0])
+def test_1_seats_refused(seats: Any) -> None:
+    with pytest.raises(RulesError, match=r"sniped_whist is played with 3 to 7 seats.*shortened"):
+        Table(GAME, seats)
+
+
+def test_1_two_seats_only_with_a_shortened_deck() -> None:
+    assert started(2, ranks=8).row.hand_size == 16
+    with pytest.raises(RulesError, match="2 to 7 seats"):
+        Table(GAME, 1, {"ranks": 8})
+
+
+def test_1_hand_size_option() -> None:
+    table = started(4, hand_size=5)
+    assert [len(hand) for hand in dealt(table)] == [5] * 4
+    assert len(table.card_words(table.row.stock)) == 32
+    with pytest.raises(RulesError, match="hand_size must be an integer from 1 to 10 with 52 cards and 5 seats, not 11"):
+        Table(GAME, 5, {"hand_size": 11})
+
+
+def test_1_shortened_decks() -> None:
+    """The top ranks of the first suits; sizes unequal on purpose."""
+    table = started(2, ranks=5, suits=3)
+    everything = set().union(*dealt(table), table.card_words(table.row.stock))
+    assert everything == {rank + suit for rank in "TJQKA" for suit in "CDH"}
+    assert table.row.hand_size == 7
+    assert len(table.card_words(table.row.stock)) == 1
+
+
+# --------------------------------------------------------------------------------------------------------- 1, trump
+
+
+def test_1_turn_up_is_the_dealers_last_card_where_all_cards_are_dealt() -> None:
+    deck = deck_for(GAME, 4, ["", "", "2C 3C 4C 5C 6C 7C 8C 9C TC JC QC KC 9D"], 2)
+    table = Table(GAME, 4)
+    table.start(deck=deck, dealer=2)
+    assert table.word(table.row.turn_up) == "9D"
+    assert table.trump_word() == "D"
+    assert "9D" in dealt(table)[2]  # it stays the dealer's card
+
+
+@pytest.mark.parametrize("seats", [3, 5, 6, 7])
+def test_1_turn_up_is_the_next_undealt_card_where_cards_are_left(seats: int) -> None:
+    table = table_with(GAME, [""] * seats, dealer=1, stock="7S")
+    assert table.word(table.row.turn_up) == "7S"
+    assert table.trump_word() == "S"
+    assert not any("7S" in hand for hand in dealt(table))  # it stays out of play
+
+
+def test_1_turn_up_with_a_smaller_hand_is_undealt_too() -> None:
+    table = table_with(GAME, ["2C"], seats=4, stock="7H 8S", options={"hand_size": 12})
+    assert (table.word(table.row.turn_up), table.trump_word()) == ("7H", "H")
+
+
+def test_1_trump_by_rotation() -> None:
+    table = started(trump_mode="rotation", n_hands=7, hand_size=1)
+    seen = []
+    while not table.is_over:
+        seen.append(table.trump_word())
+        play_out(table, random.Random(0))
+        table.go_on()
+    assert seen == ["H", "C", "D", "S", "NT", "H", "C"]
+
+
+def test_1_trump_rotation_option() -> None:
+    assert started(trump_mode="rotation", trump_rotation=["S", "D"]).trump_word() == "S"
+    table = started(trump_mode="rotation", trump_rotation=["S", "D"], n_hands=4, hand_size=1)
+    play_out(table, random.Random(0))
+    table.go_on()
+    assert table.trump_word() == "D"
+
+
+def test_1_trump_rotation_of_a_deck_without_spades() -> None:
+    assert Table(GAME, 3, {"suits": 3}).rules.options["trump_rotation"] == ["H", "C", "D", "NT"]
+    with pytest.raises(RulesError, match=r"trump_rotation names S, .*3 suits; allowed are C, D, H, NT"):
+        Table(GAME, 3, {"suits": 3, "trump_rotation": ["H", "S"]})
+
+
+@pytest.mark.parametrize("suits", [4, 3])
+def test_1_random_trump_is_a_suit_of_the_deck_and_never_none(suits: int) -> None:
+    trumps = [started(3, seed, trump_mode="random", suits=suits).trump_word() for seed in range(60)]
+    assert set(trumps) == set("CDHS"[:suits])
+    assert all(trumps.count(suit) >= 8 for suit in "CDHS"[:suits])
+    assert started(3, trump_mode="random", suits=suits).row.turn_up == -1
+
+
+def test_1_dealer_names_the_trump_before_the_first_lead() -> None:
+    table = Table(GAME, 4, {**FOUR_EACH, "trump_mode": "dealer"})
+    table.start(dealer=3)
+    assert (table.phase, table.row.seat, table.trump_word()) == ("trump", 3, None)
+    assert legal(table) == {"C", "D", "H", "S", "NT"}
+    play(table, "D")
+    assert (table.phase, table.row.seat, table.trump_word()) == ("play", 0, "D")
+    assert len(play_out(table, random.Random(1))) == 16
+
+
+def test_1_dealer_names_only_suits_of_the_deck() -> None:
+    table = started(2, trump_mode="dealer", suits=3, ranks=4)
+    assert legal(table) == {"C", "D", "H", "NT"}
+
+
+# ---------------------------------------------------------------------------------------------------- 1, the result
+
+
+@pytest.mark.parametrize(
+    ("taken", "expected"),
+    [
+        ([2, 5, 3, 3], "1,-1,0,0"),
+        ([1, 1, 6, 5], "1/2,1/2,-1,0"),
+        ([0, 6, 6, 1], "1,-1/2,-1/2,0"),
+        ([4, 4, 4, 1], "-1/3,-1/3,-1/3,1"),
+        ([13, 0, 0, 0], "-1,1/3,1/3,1/3"),
+        ([6, 6, 5], "-1/2,-1/2,1"),
+        ([2, 2, 2, 2, 2], "0,0,0,0,0"),
+        ([0, 0, 0, 0, 4, 4], "1/4,1/4,1/4,1/4,-1/2,-1/2"),
+    ],
+)
+def test_1_place_scoring(taken: list[int], expected: str) -> None:
+    assert settled(taken) == pytest.approx(fractions(expected), abs=1e-15)
+    # objective="most" exchanges the two.
+    assert settled(taken, objective="most") == pytest.approx([-x for x in fractions(expected)], abs=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("taken", "options", "expected"),
+    [
+        ([2, 5, 3, 3], {}, [-2, -5, -3, -3]),
+        ([2, 5, 3, 3], {"snip_penalty": 4}, [-2, -9, -3, -3]),
+        ([0, 6, 6, 1], {"snip_penalty": 4}, [0, -10, -10, -1]),
+        ([0, 6, 6, 1], {"snip_penalty": 4, "tie": "none"}, [0, -6, -6, -1]),
+        ([1, 6, 5, 1], {"snip_penalty": 4, "tie": "none"}, [-1, -10, -5, -1]),
+        ([2, 5, 3, 3], {"snip_penalty": 4, "objective": "most"}, [-2, 5, 3, 3]),
+        ([3, 3, 3, 4], {"snip_penalty": 100, "objective": "most"}, [-97, -97, -97, 4]),
+    ],
+)
+def test_1_tricks_scoring(taken: list[int], options: dict[str, Any], expected: list[float]) -> None:
+    assert settled(taken, scoring="tricks", **options) == expected
+
+
+@pytest.mark.parametrize(
+    ("tie", "expected"),
+    [("share", "1,-1/2,-1/2,0"), ("none", "1,0,0,0")],
+)
+def test_8b_tie_for_most(tie: str, expected: str) -> None:
+    assert settled([0, 6, 6, 1], tie=tie) == fractions(expected)
+
+
+def test_8b_tie_none_still_snipes_a_single_seat() -> None:
+    assert settled([2, 5, 3, 3], tie="none") == [1, -1, 0, 0]
+
+
+@pytest.mark.parametrize("scoring", ["place", "tricks"])
+def test_8b_tie_cut_draws_one_of_the_tied(scoring: str) -> None:
+    options: dict[str, Any] = {"tie": "cut", "scoring": scoring, "snip_penalty": 10 * (scoring == "tricks")}
+    results = [settled([1, 4, 4, 4], seed, **options) for seed in range(90)]
+    plain = [1, 0, 0, 0] if scoring == "place" else [-1, -4, -4, -4]
+    price = 1 if scoring == "place" else 10
+    each = [[number - price * (seat == cut) for seat, number in enumerate(plain)] for cut in (1, 2, 3)]
+    assert [results.count(result) >= 15 for result in each] == [True] * 3
+    assert sum(results.count(result) for result in each) == 90
+
+
+def test_8b_tie_cut_of_one_seat_is_that_seat() -> None:
+    assert settled([2, 5, 3, 3], tie="cut") == [1, -1, 0, 0]
+
+
+@pytest.mark.parametrize("tie", ["share", "none", "cut"])
+def test_1_all_equal_scores_nothing_by_place(tie: str) -> None:
+    assert settled([2, 2, 2, 2, 2], tie=tie) == [0] * 5
+
+
+def test_1_all_equal_under_tricks_scoring() -> None:
+    assert settled([2] * 5, scoring="tricks", snip_penalty=3) == [-5] * 5
+    assert settled([2] * 5, scoring="tricks", snip_penalty=3, tie="none") == [-2] * 5
+    assert sorted(settled([2] * 5, scoring="tricks", snip_penalty=3, tie="cut")) == [-5, -2, -2, -2, -2]
+
+
+def test_1_winners_and_sniped_of_one_deal() -> None:
+    """With tricks 0 0 1 3 the fewest win and the most are sniped; the other objective exchanges them."""
+    table = play(golden(objective="most"), GOLDEN_PLAY)
+    assert members(table.row.winners) == [3]
+    assert members(table.row.sniped) == [0, 1]
+
+
+# --------------------------------------------------------------------------------------------------- 1, several hands
+
+
+@pytest.mark.parametrize("n_hands", [1, 2, 5])
+def test_1_n_hands(n_hands: int) -> None:
+    """Each deal is scored for itself, the deal passes left, and the best total wins."""
+    table = started(5, seed=n_hands, n_hands=n_hands, ranks=5)
+    dealers, sums = [], [0.0] * 5
+    rng = random.Random(n_hands)
+    while True:
+        dealers.append(int(table.row.dealer))
+        play_out(table, rng)
+        sums = [total + number for total, number in zip(sums, points(table), strict=True)]
+        if table.is_over:
+            break
+        table.go_on()
+    assert len(dealers) == n_hands
+    assert [(dealer - dealers[0]) % 5 for dealer in dealers] == list(range(n_hands))
+    assert totals(table) == pytest.approx(sums)
+    assert not table.row.truncated
+    if n_hands > 1:
+        assert members(table.row.winners) == [seat for seat in range(5) if sums[seat] > max(sums) - 1e-9]
+
+
+def test_8b_several_hands_are_won_by_the_best_total_not_by_tricks() -> None:
+    """Totals before the last deal outweigh its tricks; in a match of one deal the same tricks decide alone."""
+    hands, options = GOLDEN_HANDS, {**FOUR_EACH, "n_hands": 2}
+    table = table_with(GAME, hands, dealer=3, options=options, deal=1, totals=[-1, -1, 0, 2])
+    play(table, GOLDEN_PLAY)
+    assert totals(table) == [-0.5, -0.5, 0, 1]
+    assert members(table.row.winners) == [3]
+
+
+def test_1_cards_do_not_add_up_unless_asked() -> None:
+    table = golden(n_hands=2)
+    play(table, GOLDEN_PLAY)
+    assert points(table) == GOLDEN_POINTS
+    assert not table.is_over
+
+
+def test_8b_accumulate() -> None:
+    """Tricks of all deals are scored once, in the last: here 0 0 1 3 and again what comes."""
+    table = golden(n_hands=2, accumulate=True)
+    play(table, GOLDEN_PLAY)
+    assert points(table) == totals(table) == [0] * 4
+    assert members(table.row.sniped) == []
+    assert not table.is_over
+    table.go_on()
+    assert table.row.dealer == 0
+    play_out(table, random.Random(3))
+    sums = [a + b for a, b in zip(GOLDEN_TRICKS, tricks(table), strict=True)]
+    fewest, most = sums.count(min(sums)), sums.count(max(sums))
+    expected = [(n == min(sums)) / fewest - (n == max(sums)) / most for n in sums]
+    assert points(table) == totals(table) == pytest.approx(expected)
+    assert points(table) != pytest.approx(settled(tricks(table)))  # the last deal alone would score otherwise
+    assert table.is_over
+
+
+def test_8b_accumulate_with_tricks_scoring() -> None:
+    table = started(3, n_hands=3, accumulate=True, scoring="tricks", ranks=6, hand_size=4)
+    sums = [0, 0, 0]
+    for _ in range(3):
+        play_out(table, random.Random(5))
+        sums = [a + b for a, b in zip(sums, tricks(table), strict=True)]
+        assert totals(table) == ([-taken for taken in sums] if table.is_over else [0, 0, 0])
+        table.go_on()
+    assert sum(sums) == 12
+
+
+# --------------------------------------------------------------------------------------------------------- refusals
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"n_hands": 0}, "n_hands must be an integer from 1 to 100, not 0"),
+        ({"n_hands": 101}, "n_hands must be an integer from 1 to 100, not 101"),
+        ({"trump_mode": "dealers"}, "trump_mode must be 'rotation' or 'turnup' or 'random' or 'none' or 'dealer'"),
+        ({"scoring": "points"}, "scoring must be 'place' or 'tricks', not 'points'"),
+        ({"snip_penalty": 5}, "snip_penalty is taken off only under scoring='tricks'"),
+        ({"snip_penalty": -1, "scoring": "tricks"}, "snip_penalty must be an integer from 0 to 100, not -1"),
+        ({"tie": "split"}, "tie must be 'share' or 'none' or 'cut', not 'split'"),
+        ({"accumulate": 1}, "accumulate must be True or False, not 1"),
+        ({"objective": "fewest"}, "objective must be 'least' or 'most'"),
+        ({"trump_rotation": []}, "trump_rotation must be a list of 1 to 10 of C, D, H, S and NT"),
+        ({"trump_rotation": ["H"] * 11}, "trump_rotation must be a list of 1 to 10"),
+        ({"trump_rotation": ["X"]}, "trump_rotation must be a list .* not \\['X'\\]"),
+        ({"trump_rotation": "H"}, "trump_rotation must be a list"),
+        ({"hand_size": 14}, "hand_size must be an integer from 1 to 13"),
+        ({"ranks": 1}, "ranks must be an integer from 2 to 13, not 1"),
+        ({"suits": 5}, "suits must be an integer from 1 to 4, not 5"),
+        ({"start_cards": 5}, "sniped_whist has no option 'start_cards'"),
+        ({"n_hand": 2}, "no option 'n_hand'. Did you mean 'n_hands'"),
+        ({"ranks": 2, "suits": 1}, "a deck of 2 cards is too small for 4 seats"),
+    ],
+)
+def test_1_refusals(options: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(RulesError, match=sentence):
+        Table(GAME, 4, options)
+
+
+def test_1_accumulate_is_refused_for_single_deals() -> None:
+    with pytest.raises(RulesError, match=r"accumulate .* episode='deal' it must be False"):
+        Table(GAME, 4, {"accumulate": True, "n_hands": 2}, episode="deal")
