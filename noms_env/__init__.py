@@ -1,1 +1,49 @@
-"""Nomination whist for reinforcement learning."""
+"""Nomination whist for reinforcement learning: seven card games as PettingZoo environments on a compiled engine.
+
+    import noms_env
+    env = noms_env.small_ships_v0.env(seats=4)
+
+`noms_env.VARIANTS` names the games. After the import, `pettingzoo.make("aec", "noms/small_ships-v0")` works too.
+"""
+
+from __future__ import annotations
+
+from noms_env.actions import NUM_ACTIONS
+from noms_env.engine.layout import OBSERVATION_SIZE, STATE_SIZE
+from noms_env.engine.table import IllegalActionError, PositionError, Table
+from noms_env.envs.games import (
+    big_ships_v0,
+    down_up_v0,
+    noms_v0,
+    nonesuch_v0,
+    register_environments,
+    small_ships_v0,
+    sniped_whist_v0,
+    up_down_v0,
+)
+from noms_env.rules import RulesError
+from noms_env.state import VARIANTS
+from noms_env.version import ENV_VERSION, __version__
+
+register_environments()
+
+__all__ = [
+    "ENV_VERSION",
+    "NUM_ACTIONS",
+    "OBSERVATION_SIZE",
+    "STATE_SIZE",
+    "VARIANTS",
+    "IllegalActionError",
+    "PositionError",
+    "RulesError",
+    "Table",
+    "__version__",
+    "big_ships_v0",
+    "down_up_v0",
+    "noms_v0",
+    "nonesuch_v0",
+    "register_environments",
+    "small_ships_v0",
+    "sniped_whist_v0",
+    "up_down_v0",
+]

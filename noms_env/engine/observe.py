@@ -31,7 +31,7 @@ from noms_env.state import MAX_CALLS, MAX_SEATS, NUM_CHOICES, SNIPED_WHIST, get_
 
 CARD_WORDS = 7
 OBSERVATION_WORDS = OBSERVATION_SIZE // 8
-VIEW_WORDS = OBSERVATION_WORDS + PADDED_MASK_SIZE // 8
+MASK_WORDS = PADDED_MASK_SIZE // 8
 
 EXPAND = np.array([sum(1 << (8 * k) for k in range(8) if byte >> k & 1) for byte in range(256)], np.int64)
 """Eight bits as eight bytes of 0 or 1."""
@@ -135,19 +135,6 @@ def write_observation(t, seat, out):
     out[_NUMBERS + 1] = call_numbers(t, seat)
     out[_VARIANT] = EXPAND[1 << t.variant] | (np.int64(t.episode) << 56)
     out[_CHOICES : _CHOICES + NUM_CHOICES // 8] = t.choices
-
-
-@jit
-def write_view(t, seat, out):
-    """Observation and mask of a seat in one call.
-
-    Args:
-        t: the table.
-        seat: who looks.
-        out: int64, shape (OBSERVATION_SIZE // 8 + 19,): the observation, then the mask.
-    """
-    write_observation(t, seat, out[:OBSERVATION_WORDS])
-    write_mask(t, seat, out[OBSERVATION_WORDS:])
 
 
 @jit

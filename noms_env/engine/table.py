@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from noms_env.actions import INDICATE, NOMINATE, SCORED, action_number, action_word
+from noms_env.actions import INDICATE, NOMINATE, NUM_ACTIONS, SCORED, action_number, action_word
 from noms_env.cards import CARD_NUMBERS, CARD_WORDS, DECK_NAMES, NO_TRUMP, SUIT_LETTERS, cards_in
 from noms_env.chance import MAX_TABLE, checked_seed
 from noms_env.engine.deal import begin_match, hand_out, shuffle_deck
-from noms_env.engine.legal import is_legal
-from noms_env.engine.step import go_on, step
+from noms_env.engine.layout import STATE_SIZE
+from noms_env.engine.observe import MASK_WORDS, OBSERVATION_WORDS
+from noms_env.engine.rows import ILLEGAL, go_on_row, kernel_view, state_row, step_row, view_row
 from noms_env.rules import Rules, RulesError, game, make_rules, write_rules
 from noms_env.rules.noms import MOST_MULTIPLIER
 from noms_env.state import EPISODES, NOMS, TABLE, legal_actions, new_tables, phase_word
@@ -63,8 +64,7 @@ class Table:
             ValueError: one of these is not allowed (`RulesError` for seats and options).
         """
         self.rules: Rules = make_rules(game(variant), seats, options)
-        self._rows = new_tables(1)
-        self.row: np.record = self._rows[0]
+        self._take_rows(new_tables(1))
         write_rules(self.row, self.rules)
         if not 0 <= table <= MAX_TABLE:
             raise ValueError(f"table must be an integer from 0 to {MAX_TABLE}, not {table!r}")
@@ -72,6 +72,12 @@ class Table:
         self.row.table = table
         self.row.match = -1
         self._set_episode(episode, deal_size)
+
+    def _take_rows(self, rows: np.recarray) -> None:
+        """Make these the memory of the table."""
+        self._rows = rows
+        self._kernel_rows = kernel_view(rows)
+        self.row: np.record = rows[0]
 
     def _set_episode(self, episode: str, deal_size: int | None) -> None:
         """Check and note what an episode is."""
@@ -198,15 +204,21 @@ class Table:
 
     # -------------------------------------------------------------------------------------------------- playing
 
-    def step(self, action: int) -> None:
+    def step(self, action: int) -> int:
         """Take a legal action; after the last one of a deal the deal is scored, and `go_on` deals the next.
+
+        Returns:
+            the status: seat to act, and `rows.IS_SCORED` if the deal is scored.
 
         Raises:
             IllegalActionError: the action is not legal; the table is unharmed.
         """
-        if not _is_integer(action) or not is_legal(self.row, int(action)):
+        if type(action) is not int:
+            action = int(action) if _is_integer(action) else ILLEGAL
+        status: int = step_row(self._kernel_rows, 0, action)
+        if status == ILLEGAL:
             raise IllegalActionError(self._why_illegal(action))
-        step(self.row, int(action))
+        return status
 
     def act(self, word: str) -> None:
         """Take the action that a word means in the present phase.
@@ -216,9 +228,23 @@ class Table:
         """
         self.step(self.number(word))
 
-    def go_on(self) -> None:
-        """Deal the next hand after a scored deal, unless the match is over."""
-        go_on(self.row)
+    def go_on(self) -> int:
+        """Deal the next hand after a scored deal, unless the match is over; the status after it."""
+        status: int = go_on_row(self._kernel_rows, 0)
+        return status
+
+    def view(self, seat: int) -> tuple[np.ndarray, np.ndarray]:
+        """What a seat sees and what it may do: uint8 (OBSERVATION_SIZE,) and int8 (NUM_ACTIONS,), in new arrays."""
+        observation = np.empty(OBSERVATION_WORDS, np.int64)
+        mask = np.empty(MASK_WORDS, np.int64)
+        view_row(self._kernel_rows, 0, seat, observation, mask)
+        return observation.view(np.uint8), mask.view(np.int8)[:NUM_ACTIONS]
+
+    def state(self, seat: int = 0) -> np.ndarray:
+        """Everything, seats relative to one seat: uint8 (STATE_SIZE,), in a new array."""
+        words = np.empty(STATE_SIZE // 8, np.int64)
+        state_row(self._kernel_rows, 0, seat, words[:OBSERVATION_WORDS], words[OBSERVATION_WORDS:])
+        return words.view(np.uint8)
 
     def _why_illegal(self, action: Any) -> str:
         """The sentence that refuses an action."""
@@ -315,8 +341,7 @@ class Table:
         """An independent copy in the same state."""
         twin = object.__new__(Table)
         twin.rules = self.rules
-        twin._rows = self._rows.copy()
-        twin.row = twin._rows[0]
+        twin._take_rows(self._rows.copy())
         return twin
 
     def __getstate__(self) -> dict[str, Any]:
@@ -331,8 +356,7 @@ class Table:
     def __setstate__(self, saved: dict[str, Any]) -> None:
         """From what `__getstate__` gave."""
         self.rules = make_rules(game(saved["variant"]), saved["seats"], saved["options"])
-        self._rows = new_tables(1)
-        self.row = self._rows[0]
+        self._take_rows(new_tables(1))
         write_rules(self.row, self.rules)
         self.set_state(saved["row"])
 

@@ -14,14 +14,12 @@ from gymnasium import spaces
 from pettingzoo import AECEnv
 from pettingzoo.utils import wrappers
 
-from noms_env import show
 from noms_env.actions import CALL_WORDS, NUM_ACTIONS
 from noms_env.cards import CARD_WORDS
 from noms_env.chance import checked_seed
 from noms_env.engine.layout import OBSERVATION, OBSERVATION_SIZE, STATE_SIZE, Section, state_layout
-from noms_env.engine.observe import OBSERVATION_WORDS, VIEW_WORDS, write_hidden, write_observation, write_view
+from noms_env.engine.rows import IS_SCORED
 from noms_env.engine.table import Table
-from noms_env.record import Recorder
 from noms_env.rules import RulesError, game
 from noms_env.version import ENV_VERSION
 
@@ -113,7 +111,8 @@ class TrickTakingEnv(AECEnv):  # type: ignore[type-arg]
         self.state_space = spaces.Box(0, 255, (STATE_SIZE,), np.uint8)
         self._seen: dict[str, tuple[np.ndarray, np.ndarray]] = {}
         self._is_seeded = False
-        self._recorder = Recorder(legal=True) if record else None
+        self._keeps_records = record
+        self._recorder = self._new_recorder()
         self.records: list[dict[str, Any]] = []
 
     def _make_observation_space(self) -> spaces.Space[Any]:
@@ -167,9 +166,8 @@ class TrickTakingEnv(AECEnv):  # type: ignore[type-arg]
         self.infos = {agent: {} for agent in self.agents}
         self._rewarded = False
         self.records = []
-        if self._recorder is not None:
-            self._recorder = Recorder(legal=True)
-        self._turn()
+        self._recorder = self._new_recorder()
+        self._turn(int(self.table.row.seat))
         if self.render_mode == "human":
             self.render()
 
@@ -187,7 +185,7 @@ class TrickTakingEnv(AECEnv):  # type: ignore[type-arg]
         if self._recorder is not None and action in table.legal_actions():
             self._recorder.note(table, int(action))
         try:
-            table.step(action)  # type: ignore[arg-type]
+            status = table.step(action)  # type: ignore[arg-type]
         except ValueError:
             if self._illegal_action == "raise":
                 raise
@@ -197,9 +195,10 @@ class TrickTakingEnv(AECEnv):  # type: ignore[type-arg]
         if self._rewarded:
             self._clear_rewards()
             self._rewarded = False
-        if table.is_scored:
+        if status & IS_SCORED:
             self._end_deal()
-        self._turn()
+            status = table.go_on()
+        self._turn(status)
         if self.render_mode == "human":
             self.render()
 
@@ -226,15 +225,14 @@ class TrickTakingEnv(AECEnv):  # type: ignore[type-arg]
 
         Not for players: `state_layout()` tells what each byte says.
         """
-        words = np.empty(STATE_SIZE // 8, np.int64)
-        write_observation(self.table.row, 0, words[:OBSERVATION_WORDS])
-        write_hidden(self.table.row, 0, words[OBSERVATION_WORDS:])
-        return words.view(np.uint8)
+        return self.table.state()
 
     def render(self) -> str | np.ndarray | None:
         """The table from the view of `render_seat`: text, or an image of uint8 (height, width, 3)."""
         if self.render_mode is None:
             return None
+        from noms_env import show  # here, since drawing is not wanted where training is
+
         if self.render_mode == "rgb_array":
             return show.image(self.table, self.render_seat, full=self.render_full)
         text = show.text(self.table, self.render_seat, full=self.render_full, colour=self.render_mode == "human")
@@ -248,9 +246,9 @@ class TrickTakingEnv(AECEnv):  # type: ignore[type-arg]
 
     # --------------------------------------------------------------------------------------------- what happens inside
 
-    def _turn(self) -> None:
+    def _turn(self, status: int) -> None:
         """Point to the agent to act, and put its mask into its info where it is wanted there."""
-        self.agent_selection = self.possible_agents[self.table.row.seat]
+        self.agent_selection = self.possible_agents[status & ~IS_SCORED]
         self._seen = {}
         if self._mask_in != "observation":
             for agent in self.agents:
@@ -260,11 +258,16 @@ class TrickTakingEnv(AECEnv):  # type: ignore[type-arg]
         """Observation and mask of an agent at this moment, computed once."""
         view = self._seen.get(agent)
         if view is None:
-            words = np.empty(VIEW_WORDS, np.int64)
-            write_view(self.table.row, self._seat_of[agent], words)
-            mask = words[OBSERVATION_WORDS:].view(np.int8)[:NUM_ACTIONS]
-            view = self._seen[agent] = (words[:OBSERVATION_WORDS].view(np.uint8), mask)
+            view = self._seen[agent] = self.table.view(self._seat_of[agent])
         return view
+
+    def _new_recorder(self) -> Any:
+        """What notes the decisions of an episode, where records are wanted."""
+        if not self._keeps_records:
+            return None
+        from noms_env.record import Recorder  # here, since few want records
+
+        return Recorder(legal=True)
 
     def _end_deal(self) -> None:
         """Rewards, public result and record of a scored deal; then the next deal, or the end."""
@@ -280,7 +283,6 @@ class TrickTakingEnv(AECEnv):  # type: ignore[type-arg]
             ends.update(dict.fromkeys(self.agents, True))
             for agent in self.agents:
                 self.infos[agent].update(self._public_end())
-        self.table.go_on()
 
     def _give_rewards(self) -> None:
         """The rewards of this step, and into the cumulative ones."""

@@ -23,7 +23,9 @@ ASKED = {
     "nominate": "to nominate a card",
     "suit": "to name the suit led",
 }
-LABEL_WIDTH = 8
+LABEL_WIDTH = 10
+LEFT = ("seat", "", "calls")
+"""Heads of the columns that are aligned to the left."""
 ALL_RANKS = tuple(RANK_LETTERS[FRENCH])
 
 
@@ -154,8 +156,8 @@ def trump_parts(view: View, colour: bool = False) -> list[str]:
         parts.append(f"turned up {card_text(view.turn_up, kind, colour)}")
     if view.excuse_shown_by is not None:
         parts.append(f"{CARD_WORDS[kind][EXCUSE]} shown by seat {view.excuse_shown_by}")
-    if view.broken is not None and view.phase is not None:
-        parts.append("may be led" if view.broken else "not broken")
+    if view.broken is not None:
+        parts.append("may be led" if view.broken else "may not be led yet")
     return parts
 
 
@@ -211,7 +213,8 @@ def seat_lines(view: View, colour: bool) -> list[str]:
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     lines = []
     for number, row in enumerate(rows):
-        cells = [_aligned(cell, width, column) for column, (cell, width) in enumerate(zip(row, widths, strict=True))]
+        sized = zip(rows[0], row, widths, strict=True)
+        cells = [cell.ljust(width) if head in LEFT else cell.rjust(width) for head, cell, width in sized]
         arrow = "> " if number and view.places[number - 1].seat == view.to_act else "  "
         code = DIM if not number else (BRIGHT if arrow == "> " else "0")
         lines.append(paint((arrow + "  ".join(cells)).rstrip(), code, colour))
@@ -236,11 +239,6 @@ def _cells(view: View, place: Place) -> list[str]:
     if place.points is not None:
         cells.append(points_text(place.points))
     return [*cells, points_text(place.total)]
-
-
-def _aligned(cell: str, width: int, column: int) -> str:
-    """A cell at its width: the seat, its marks and its calls to the left, numbers to the right."""
-    return cell.ljust(width) if column < 2 or not cell[-1:].isdigit() else cell.rjust(width)
 
 
 def tricks_text(place: Place) -> str:

@@ -71,7 +71,7 @@ class View:
     turn_up: int | None
     excuse_shown_by: int | None
     broken: bool | None
-    """Whether trumps may be led, where a rule says so (nonesuch)."""
+    """Whether a trump has been played, where the lead of trumps waits for that (nonesuch)."""
     contract: str | None
     declarer: int | None
     nominated: int | None
@@ -139,7 +139,7 @@ def look(table: Table, seat: int | None, full: bool = False) -> View:
         candidates=_trump_candidates(table),
         turn_up=_or_none(row.turn_up),
         excuse_shown_by=_or_none(row.excuse) if row.variant == NONESUCH and row.phase != CALLING else None,
-        broken=bool(row.broken) if row.variant == NONESUCH and row.trump < NO_TRUMP else None,
+        broken=_broken(table),
         contract=None if row.contract < 0 else call_text(int(row.contract), int(row.variant)),
         declarer=_or_none(row.declarer),
         nominated=_or_none(row.nominated),
@@ -241,6 +241,14 @@ def _trump_candidates(table: Table) -> tuple[int, ...]:
     if row.variant != NONESUCH or row.trump >= 0:
         return ()
     return tuple(suits_of(int(row.turn_up), table.deck_kind))
+
+
+def _broken(table: Table) -> bool | None:
+    """Whether trumps may be led, during the play of nonesuch with a trump suit."""
+    row = table.row
+    if row.variant != NONESUCH or row.trump == NO_TRUMP or table.phase not in ("play", "suit"):
+        return None
+    return bool(row.broken)
 
 
 def _legal_cards(table: Table) -> frozenset[int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -136,6 +136,36 @@ def play_out(table: Table, rng: random.Random) -> list[str]:
         taken.append(table.word(action))
         table.step(action)
     return taken
+
+
+class Played(NamedTuple):
+    """One deal of a match as `play_match` saw it."""
+
+    dealer: int
+    hand_size: int
+    trump: str | None
+    first: int
+    decisions: int
+    tricks: list[int]
+    points: list[float]
+    totals: list[float]
+
+
+def play_match(table: Table, rng: random.Random) -> list[Played]:
+    """Random legal actions from a started deal to the end of the match, deal by deal.
+
+    `first` is the first seat to act; `trump` the trump at the end of the deal; `decisions` leaves out Decktet suits.
+    """
+    deals = []
+    while True:
+        first = int(table.row.seat)
+        words = play_out(table, rng)
+        decisions = len(words) - sum(word in "MSWLYK" for word in words)
+        shown = (int(table.row.dealer), int(table.row.hand_size), table.trump_word(), first, decisions)
+        deals.append(Played(*shown, tricks(table), points(table), totals(table)))
+        if table.is_over:
+            return deals
+        table.go_on()
 
 
 def points(table: Table) -> list[float]:
