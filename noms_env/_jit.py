@@ -81,16 +81,24 @@ def jit(function: Function) -> Function:
     return _compile(function)
 
 
+def jit_inline(function: Function) -> Function:
+    """The same for small functions that take arrays: they become part of their caller.
+
+    A call that is not inlined counts references to each array that it passes, with locked instructions.
+    """
+    return _compile(function, forceinline=True)
+
+
 def parallel_jit(function: Function) -> Function:
     """The same for functions whose outer loop is a `numba.prange` over tables."""
     return _compile(function, parallel=True)
 
 
-def _compile(function: Function, parallel: bool = False) -> Function:
+def _compile(function: Function, **flags: bool) -> Function:
     before = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = CACHE_FOLDER or before
     try:
-        decorator = numba.njit(cache=bool(CACHE_FOLDER), nogil=True, error_model="numpy", parallel=parallel)
+        decorator = numba.njit(cache=bool(CACHE_FOLDER), nogil=True, error_model="numpy", **flags)
         compiled: Function = decorator(function)
         return compiled
     finally:

@@ -31,12 +31,10 @@ from typing import IO, Any, NoReturn
 
 import numpy as np
 
-from noms_env.actions import NUM_ACTIONS
 from noms_env.cards import CARD_WORDS, FRENCH, SUIT_LETTERS, cards_in
-from noms_env.engine.legal import find_legal, is_legal
-from noms_env.engine.observe import OBSERVATION_WORDS, VIEW_WORDS, write_view
+from noms_env.engine.legal import find_legal
 from noms_env.engine.table import PositionError, Table
-from noms_env.players import make_player
+from noms_env.players import Player, make_player
 from noms_env.rules import Rules, RulesError, game, make_rules
 from noms_env.rules.match import judge
 from noms_env.rules.noms_deck import AS_PLAYED, LEFT_FIRST, PACKETS, RANDOM_PILES, RIGHT_FIRST, SHUFFLED_TRICK, UNDERNEATH
@@ -165,7 +163,7 @@ def record_matches(
     players: str | Sequence[str] = "random",
     legal: bool = False,
 ) -> Iterator[Record]:
-    """Play matches and yield the record of each deal.
+    """Play matches: an iterator over the records of their deals, which are played as it goes on.
 
     Match m is match m of table 0 of the seed, so its cards do not depend on how many matches are played. Each seat's
     player has a stream of random numbers of its own in every match:
@@ -190,10 +188,11 @@ def record_matches(
     if len(names) != table.seats:
         raise ValueError(f"players must be one name, or one for each of the {table.seats} seats, not {len(names)}")
     seated = [make_player(name) for name in names]
-    recorder = Recorder(legal=legal)
-    view = np.empty(VIEW_WORDS, np.int64)
-    observation = view[:OBSERVATION_WORDS].view(np.uint8)
-    mask = view[OBSERVATION_WORDS:].view(np.int8)[:NUM_ACTIONS]
+    return _played(table, seated, seed, matches, Recorder(legal=legal))
+
+
+def _played(table: Table, seated: list[Player], seed: int, matches: int, recorder: Recorder) -> Iterator[Record]:
+    """The records of the matches, deal by deal."""
     for match in range(matches):
         streams = [_stream(seed, match, seat) for seat in range(table.seats)]
         table.start(match)
@@ -201,8 +200,7 @@ def record_matches(
             table.go_on()  # does nothing before the first deal
             while not table.is_scored:
                 seat = int(table.row.seat)
-                write_view(table.row, seat, view)
-                action = seated[seat].act(observation, mask, streams[seat])
+                action = seated[seat].act(*table.view(seat), streams[seat])
                 recorder.note(table, action)
                 table.step(action)
             yield recorder.finish(table)
@@ -769,14 +767,11 @@ class _DealCheck:
     def _act(self, table: Table, place: int, word: str) -> None:
         """One action, if it is legal."""
         try:
-            action = table.number(word)
+            table.act(word)
         except ValueError:
-            action = -1
-        if action < 0 or not is_legal(table.row, action):
             legal = table.legal_words()
             says = f"{_brief(word)} is not legal for seat {table.row.seat}; legal in the phase {table.phase}: {' '.join(legal)}"
             self._stop("action", legal, word, says=says, step=place)
-        table.step(action)
 
     # ---------------------------------------------------------------------------------------------- after the last step
 

@@ -164,13 +164,13 @@ def get_byte(words, place):
 @jit
 def left_of(t, seat):
     """The next seat clockwise."""
-    return (seat + 1) % t.n_seats
+    return seat + 1 if seat + 1 < t.n_seats else 0
 
 
 @jit
 def eldest(t):
     """The seat that is dealt to first and calls first."""
-    return (t.dealer + 1) % t.n_seats
+    return left_of(t, t.dealer)
 
 
 @jit

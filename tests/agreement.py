@@ -49,9 +49,7 @@ def play_together(
     assert table.rules.options == options
     table.start()
     row = table.row
-    match = referee.Match(
-        variant, seats, options, dealer=int(row.dealer), deal=int(row.deal), single_deal=episode == "deal"
-    )
+    match = referee.Match(variant, seats, options, dealer=int(row.dealer), deal=int(row.deal), single_deal=episode == "deal")
     decisions = 0
     for _ in range(most_deals):
         decisions += play_deal_together(table, match, rng)

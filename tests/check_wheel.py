@@ -23,7 +23,7 @@ from pathlib import Path
 import noms_env
 
 assert Path(noms_env.__file__).is_relative_to(sys.prefix), noms_env.__file__
-env = noms_env.make_aec(next(iter(noms_env.VARIANTS)))
+env = noms_env.down_up_v0.env(episode="deal")
 env.reset(seed=1)
 decisions = 0
 for agent in env.agent_iter():

@@ -57,7 +57,7 @@ OBSERVATION = _sections(
     (
         "exposed",
         (CARD_BYTES,),
-        "1 for each unplayed card whose place all know: an open hand (Mis a Vis), nominations refused since they lie in the stock",
+        "1 for each unplayed card whose place all know: an open hand (Mis a Vis), nominations refused as lying in the stock",
     ),
     (
         "previous_deal",
@@ -85,8 +85,8 @@ OBSERVATION = _sections(
         "seats",
         (MAX_SEATS, SEAT_BYTES),
         "per seat: total + 64, total / 4 + 64 (rounded, 0..255; with `accumulate` tricks of the earlier deals), 1 if it is "
-        "there, dealer, leader of the trick, declarer, known to all to have held the nominated card (or to have shown the Excuse), "
-        "winning the trick so far",
+        "there, dealer, leader of the trick, declarer, known to all to have held the nominated card (or to have shown the "
+        "Excuse), winning the trick so far",
     ),
     ("calls", (MAX_CALLS,), "calls in order from eldest, seat by seat clockwise: 1 + (action - 74)"),
     ("nominated", (SEAT_BYTES,), "the nominated card, as in `on_table`; of a bare rank the rank only"),
@@ -114,8 +114,8 @@ OBSERVATION = _sections(
         "numbers",
         (2 * SEAT_BYTES,),
         "cards dealt to each seat, cards in the own hand, tricks complete, cards on the table, 1 + number of the deal, 1 + "
-        "deals left (where the match has a fixed length), seats, own place from eldest; 1 + number that the hook forbids to the last "
-        "caller, sum of the calls, 64 + sum of the calls - tricks (the exact-bid games), undealt cards, cards that the "
+        "deals left (where the match has a fixed length), seats, own place from eldest; 1 + number that the hook forbids to the "
+        "last caller, sum of the calls, 64 + sum of the calls - tricks (the exact-bid games), undealt cards, cards that the "
         "seat has not seen, 1 + seat that swapped the Excuse, two zeros",
     ),
     ("variant", (SEAT_BYTES,), f"1 for the variant: {', '.join(VARIANTS)}; 1 if the episode is a single deal"),

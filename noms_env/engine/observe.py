@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from noms_env._jit import jit, size
+from noms_env._jit import jit, jit_inline, size
 from noms_env.actions import (
     CALL_MIS,
     CALL_MIS_A_VIS,
@@ -66,7 +66,7 @@ _HANDS, _STOCK, _PARTNER, _EXCUSE = (word_of(HIDDEN, name) for name in ("hands",
 # ------------------------------------------------------------------------------------------------------ the mask
 
 
-@jit
+@jit_inline
 def write_mask(t, seat, out):
     """The legal actions of a seat, zeros for a seat that is not to act.
 
@@ -90,11 +90,25 @@ def write_mask(t, seat, out):
         _expand(words & 0, 3, out, 16)
 
 
-@jit
+@jit_inline
 def _expand(bits, count, out, start):
     """Write `count` words: a byte of 0 or 1 for each of 8 * count bits."""
     for k in range(count):
         out[start + k] = EXPAND[(bits >> (8 * k)) & 255]
+
+
+@jit_inline
+def _write_cards(cards, out, start):
+    """Write a section of cards."""
+    for k in range(CARD_WORDS):
+        out[start + k] = EXPAND[(cards >> (8 * k)) & 255]
+
+
+@jit_inline
+def _copy(words, count, out, start):
+    """Copy packed bytes."""
+    for k in range(count):
+        out[start + k] = words[k]
 
 
 # ----------------------------------------------------------------------------------------------- the observation
@@ -109,13 +123,13 @@ def write_observation(t, seat, out):
         seat: who looks.
         out: int64, shape (OBSERVATION_SIZE // 8,).
     """
-    _expand(t.hands[seat], CARD_WORDS, out, _HAND)
-    out[_TRICK_OF : _TRICK_OF + CARD_WORDS] = t.trick_of
-    _expand(exposed_cards(t), CARD_WORDS, out, _EXPOSED)
+    _write_cards(t.hands[seat], out, _HAND)
+    _copy(t.trick_of, CARD_WORDS, out, _TRICK_OF)
+    _write_cards(exposed_cards(t), out, _EXPOSED)
     if t.observe_previous_hand != 0:
         write_previous(t, seat, out)
     else:
-        out[_PREVIOUS : _PREVIOUS + CARD_WORDS] = 0
+        _write_cards(np.int64(0), out, _PREVIOUS)
     looked_at = seat
     for relative in range(MAX_SEATS):
         if relative < t.n_seats:
@@ -123,7 +137,7 @@ def write_observation(t, seat, out):
             looked_at = left_of(t, looked_at)
         else:
             clear_seat(relative, out)
-    out[_CALLS : _CALLS + MAX_CALLS // 8] = t.calls
+    _copy(t.calls, MAX_CALLS // 8, out, _CALLS)
     out[_NOMINATED] = nominated_word(t)
     out[_TURN_UP] = CARD_BYTES[t.deck_kind, t.turn_up & 63]
     out[_PHASE] = phase_word(t, seat)
@@ -134,13 +148,13 @@ def write_observation(t, seat, out):
     out[_NUMBERS] = deal_numbers(t, seat)
     out[_NUMBERS + 1] = call_numbers(t, seat)
     out[_VARIANT] = EXPAND[1 << t.variant] | (np.int64(t.episode) << 56)
-    out[_CHOICES : _CHOICES + NUM_CHOICES // 8] = t.choices
+    _copy(t.choices, NUM_CHOICES // 8, out, _CHOICES)
 
 
-@jit
+@jit_inline
 def write_seat(t, observer, seat, relative, out):
     """The sections with a row for each seat."""
-    _expand(t.played[seat], CARD_WORDS, out, _PLAYED + CARD_WORDS * relative)
+    _write_cards(t.played[seat], out, _PLAYED + CARD_WORDS * relative)
     out[_ON_TABLE + relative] = CARD_BYTES[t.deck_kind, t.on_table[seat] & 63]
     out[_CALL_OF + relative] = CALL_BYTES[t.call[seat] + 1]
     wanted = tricks_wanted(t, observer, seat)
@@ -148,11 +162,10 @@ def write_seat(t, observer, seat, relative, out):
     out[_SEATS + relative] = seat_word(t, seat)
 
 
-@jit
+@jit_inline
 def clear_seat(relative, out):
     """The same for a seat that is not there."""
-    start = _PLAYED + CARD_WORDS * relative
-    out[start : start + CARD_WORDS] = 0
+    _write_cards(np.int64(0), out, _PLAYED + CARD_WORDS * relative)
     out[_ON_TABLE + relative] = 0
     out[_CALL_OF + relative] = 0
     out[_TRICKS + relative] = 0
@@ -338,10 +351,10 @@ def write_hidden(t, seat, out):
     looked_at = seat
     for relative in range(MAX_SEATS):
         here = relative < t.n_seats
-        _expand(t.hands[looked_at] if here else t.stock & 0, CARD_WORDS, out, _HANDS + CARD_WORDS * relative)
+        _write_cards(t.hands[looked_at] if here else np.int64(0), out, _HANDS + CARD_WORDS * relative)
         if here:
             looked_at = left_of(t, looked_at)
-    _expand(t.stock, CARD_WORDS, out, _STOCK)
+    _write_cards(t.stock, out, _STOCK)
     out[_PARTNER] = one_hot_seat(t, t.partner, seat)
     out[_EXCUSE] = one_hot_seat(t, t.excuse, seat)
 

@@ -67,4 +67,3 @@ def state_row(tables, row, seat, observation, hidden):
     """Write what a seat sees and what is hidden (int64 arrays of eight bytes a word)."""
     write_observation(tables[row], seat, observation)
     write_hidden(tables[row], seat, hidden)
-

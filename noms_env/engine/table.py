@@ -66,10 +66,8 @@ class Table:
         self.rules: Rules = make_rules(game(variant), seats, options)
         self._take_rows(new_tables(1))
         write_rules(self.row, self.rules)
-        if not 0 <= table <= MAX_TABLE:
-            raise ValueError(f"table must be an integer from 0 to {MAX_TABLE}, not {table!r}")
         self.row.seed = checked_seed(seed)
-        self.row.table = table
+        self.row.table = _checked_counter("table", table)
         self.row.match = -1
         self._set_episode(episode, deal_size)
 
@@ -127,7 +125,7 @@ class Table:
         number = None if deal is None else self._checked_deal(deal)
         factor = 1 if multiplier is None else self._checked_multiplier(multiplier)
         row = self.row
-        row.match = row.match + 1 if match is None else match
+        row.match = row.match + 1 if match is None else _checked_counter("match", match)
         begin_match(row)
         if dealer is not None:
             row.dealer = dealer
@@ -377,6 +375,13 @@ class Table:
         if same or not np.array_equal(row["choices"], self.row.choices):
             raise ValueError(f"the state is of a table with other rules than {self.rules.variant.name} here")
         self._rows[0] = row
+
+
+def _checked_counter(name: str, number: Any) -> int:
+    """A number of 32 bits, which counts tables or matches in the streams of chance."""
+    if not _is_integer(number) or not 0 <= number <= MAX_TABLE:
+        raise ValueError(f"{name} must be an integer from 0 to {MAX_TABLE}, not {number!r}")
+    return int(number)
 
 
 def _is_integer(number: Any) -> bool:

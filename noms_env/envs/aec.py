@@ -33,7 +33,7 @@ ILLEGAL_REWARD = -1.0
 Observation = dict[str, np.ndarray] | np.ndarray
 
 
-class TrickTakingEnv(AECEnv):  # type: ignore[type-arg]
+class TrickTakingEnv(AECEnv):
     """One table of a variant as a PettingZoo AEC environment.
 
     Observation of an agent: `{"observation": uint8 (OBSERVATION_SIZE,), "action_mask": int8 (NUM_ACTIONS,)}`, from its own
@@ -163,7 +163,7 @@ class TrickTakingEnv(AECEnv):  # type: ignore[type-arg]
         self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)
         self.terminations = dict.fromkeys(self.agents, False)
         self.truncations = dict.fromkeys(self.agents, False)
-        self.infos = {agent: {} for agent in self.agents}
+        self.infos: dict[str, dict[str, Any]] = {agent: {} for agent in self.agents}
         self._rewarded = False
         self.records = []
         self._recorder = self._new_recorder()
@@ -416,7 +416,7 @@ _STATE_NAMES = (
 """What makes the state of an episode, beside the table."""
 
 
-def wrapped(variant: str, **arguments: Any) -> AECEnv:  # type: ignore[type-arg]
+def wrapped(variant: str, **arguments: Any) -> AECEnv:
     """The environment in PettingZoo's usual wrappers: an illegal action ends the episode with -1 for its agent.
 
     Args:

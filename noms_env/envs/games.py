@@ -19,7 +19,7 @@ class EnvironmentModule:
 
     variant: str
 
-    def env(self, **arguments: Any) -> AECEnv:  # type: ignore[type-arg]
+    def env(self, **arguments: Any) -> AECEnv:
         """The environment in PettingZoo's usual wrappers.
 
         Args:

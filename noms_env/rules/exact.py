@@ -11,7 +11,7 @@ from __future__ import annotations
 from noms_env._jit import jit
 from noms_env.actions import CALL_ZERO, CALLING
 from noms_env.bids import record_call, round_is_over
-from noms_env.rules.rulebook import RulesError, Values, deck_size
+from noms_env.rules.rulebook import Values, deck_size, refuse_too_small_deck
 from noms_env.rules.trumps import set_trump
 from noms_env.state import eldest
 from noms_env.tricks import open_play
@@ -29,10 +29,8 @@ def largest_hand(values: Values, seats: int, cap: int) -> int:
     Raises:
         RulesError: the deck has less than one card a seat.
     """
-    most = min(cap, deck_size(values) // seats)
-    if most < 1:
-        raise RulesError(f"a deck of {deck_size(values)} cards is too small for {seats} seats")
-    return most
+    refuse_too_small_deck(values, seats)
+    return min(cap, deck_size(values) // seats)
 
 
 def down(top: int) -> list[int]:

@@ -8,7 +8,7 @@ copied into a table.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -70,7 +70,7 @@ class Option:
             low, high = self.numbers
             if low <= value <= high:
                 return int(value)
-        if self.rotation and not isinstance(value, str) and isinstance(value, Iterable):
+        if self.rotation and isinstance(value, list | tuple):
             entries = list(value)
             if 1 <= len(entries) <= MAX_ROTATION and all(entry in ROTATION_WORDS for entry in entries):
                 return entries
@@ -211,6 +211,7 @@ def complete_hand_size(values: Values, seats: int) -> None:
         RulesError: the deck has not enough cards, or the hand would be larger than a table can hold.
     """
     most = min(deck_size(values) // seats, MAX_TRICKS)
+    refuse_too_small_deck(values, seats)
     if values["hand_size"] is None:
         if deck_size(values) // seats > MAX_TRICKS:
             raise RulesError(f"hand_size must be given with this deck and {seats} seats: an integer from 1 to {MAX_TRICKS}")
@@ -220,6 +221,16 @@ def complete_hand_size(values: Values, seats: int) -> None:
             f"hand_size must be an integer from 1 to {most} with {deck_size(values)} cards and {seats} seats, "
             f"not {values['hand_size']}"
         )
+
+
+def refuse_too_small_deck(values: Values, seats: int) -> None:
+    """Refuse a table at which not every seat would have a card.
+
+    Raises:
+        RulesError: the deck has less than one card a seat.
+    """
+    if deck_size(values) < seats:
+        raise RulesError(f"a deck of {deck_size(values)} cards is too small for {seats} seats")
 
 
 def complete_rotation(values: Values, default: tuple[str, ...]) -> None:

@@ -42,7 +42,7 @@ def lines_of(view: View, colour: bool = False) -> list[str]:
 
 def paint(text: str, code: str, colour: bool) -> str:
     """The text in an ANSI colour, or as it is."""
-    return f"\x1b[{code}m{text}\x1b[0m" if colour else text
+    return f"\x1b[{code}m{text}\x1b[0m" if colour and code else text
 
 
 def labelled(label: str, content: str, colour: bool) -> str:
@@ -172,6 +172,8 @@ def bid_parts(view: View, colour: bool = False) -> list[str]:
     if view.refused:
         parts.append("refused " + " ".join(card_text(card, kind, colour) for card in view.refused))
     parts.append(partner_text(view))
+    if view.indicated:
+        parts.append("indicated")
     if view.role is not None:
         parts.append(ROLE_TEXTS[view.role])
     return [part for part in parts if part]
@@ -182,7 +184,7 @@ def partner_text(view: View) -> str:
     if view.alone or (view.revealed is not None and view.revealed == view.declarer):
         return "alone"
     if view.revealed is not None:
-        return f"partner seat {view.revealed}" + (" (indicated)" if view.indicated else "")
+        return f"partner seat {view.revealed}"
     if view.nominated is None and view.nominated_rank is None:
         return ""
     if view.full and view.nominated is not None:
@@ -216,7 +218,7 @@ def seat_lines(view: View, colour: bool) -> list[str]:
         sized = zip(rows[0], row, widths, strict=True)
         cells = [cell.ljust(width) if head in LEFT else cell.rjust(width) for head, cell, width in sized]
         arrow = "> " if number and view.places[number - 1].seat == view.to_act else "  "
-        code = DIM if not number else (BRIGHT if arrow == "> " else "0")
+        code = DIM if not number else (BRIGHT if arrow == "> " else "")
         lines.append(paint((arrow + "  ".join(cells)).rstrip(), code, colour))
     return lines
 
@@ -277,4 +279,3 @@ def legal_text(view: View) -> str:
     barred = " ".join(CARD_WORDS[view.deck_kind][card] for card in view.barred)
     text = "any card" + (f" but {barred}" if barred else "")
     return text + (f", or a rank of the trump suit: {' '.join(ranks)}" if ranks else "")
-

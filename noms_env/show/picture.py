@@ -35,7 +35,7 @@ BACK: Colour = (44, 62, 120)
 BACK_LINES: Colour = (92, 112, 176)
 
 CENTRE = (480, 346)
-TRICK_RADII = (146, 92)
+TRICK_RADII = (160, 98)
 PLATE = (166, 66)
 HAND_CARD, TRICK_CARD, SMALL_CARD, BACK_CARD = 76, 60, 36, 26
 """Widths of cards: at the bottom, in the trick, in other open hands and the last trick, and of the backs of the others."""
@@ -49,7 +49,7 @@ OTHERS: dict[int, tuple[tuple[int, int], ...]] = {
     3: ((190, 300), (770, 300)),
     4: ((104, 330), (480, 90), (856, 330)),
     5: ((104, 400), (330, 94), (630, 94), (856, 400)),
-    6: ((104, 420), (286, 150), (480, 90), (674, 150), (856, 420)),
+    6: ((104, 420), (292, 150), (480, 90), (668, 150), (856, 420)),
     7: ((104, 470), (104, 300), (366, 92), (594, 92), (856, 300), (856, 470)),
 }
 """Per number of seats, the centres of the plates of the others, clockwise from the viewer's left."""
@@ -166,13 +166,15 @@ def face(kind: int, card: int, width: int, lit: bool = False, dim: bool = False)
     draw_corner(image, kind, card, suits, width)
     height = width * ROUNDNESS
     if card == EXCUSE and kind != FRENCH:
-        centre = [(0.56, 0.62, "*")]
         ImageDraw.Draw(image).text((SCALE * width * 0.5, SCALE * height * 0.62), "Excuse", INK, font(width // 5), "mm")
     elif width > SMALL_CARD:
         centres = [(0.6, 0.62)] if len(suits) == 1 else [(0.64, 0.38), (0.52, 0.76)]
         size = round(width * (0.52 if len(suits) == 1 else 0.4))
         for suit, (x, y) in zip(suits, centres, strict=True):
             stamp(image, kind, suit, width * x, height * y, size)
+    else:
+        for place, suit in enumerate(reversed(suits)):
+            stamp(image, kind, suit, width * 0.72, height * (0.8 - 0.32 * place), round(width * 0.36))
     return image
 
 
@@ -226,7 +228,8 @@ def draw_header(picture: Picture, view: View) -> None:
     target = f" · to {view.target} points" if view.target is not None else ""
     picture.bold(16, 19, view.title, 17, CREAM, "lm")
     x = 16 + text_width(view.title, 17) + 16
-    picture.text(x, 20, f"{deal} · {view.hand_size} cards{target}{' · all cards open' if view.full else ''}", 14, FAINT, "lm")
+    cards = f"{view.hand_size} card{'s' if view.hand_size > 1 else ''}"
+    picture.text(x, 20, f"{deal} · {cards}{target}{' · all cards open' if view.full else ''}", 14, FAINT, "lm")
     if view.phase is not None:
         picture.bold(WIDTH - 16, 19, status(view), 15, GOLD, "rm")
 
@@ -237,18 +240,20 @@ def draw_trump(picture: Picture, view: View) -> None:
     picture.box(16, 50, 150, 96, PANEL, RIM)
     picture.text(28, 58, "Trump", 13, FAINT)
     suits = view.candidates if view.trump is None else () if view.trump == NO_TRUMP else (view.trump,)
-    for place, suit in enumerate(suits):
-        picture.coin(54 + 46 * place, 106, 22 if len(suits) == 1 else 19)
-        picture.mark(54 + 46 * place, 106, kind, suit, 28 if len(suits) == 1 else 24)
-    if len(suits) > 1:
-        picture.text(77, 124, "or", 12, CREAM, "mm")
+    if len(suits) == 1:
+        picture.coin(54, 106, 22)
+        picture.mark(54, 106, kind, suits[0], 28)
+    for place, suit in enumerate(suits if len(suits) > 1 else ()):
+        picture.coin(44 + 53 * place, 98, 17)
+        picture.mark(44 + 53 * place, 98, kind, suit, 22)
+        picture.text(70, 98, "or", 12, CREAM, "mm")
     if not suits:
         words = "none" if view.trump == NO_TRUMP else "of the lead" if view.trump_unsaid else "not named"
         picture.bold(28, 106, words, 17, CREAM, "lm")
     if view.turn_up is not None:
         picture.paste(124, 58, face(kind, view.turn_up, SMALL_CARD))
         if view.excuse_shown_by is not None:
-            picture.text(158, 128, f"to seat {view.excuse_shown_by}", 12, FAINT, "rm")
+            picture.text(158, 135, f"Excuse: seat {view.excuse_shown_by}", 12, FAINT, "rm")
     if view.multiplier > 1:
         picture.coin(178, 66, 16, f"x{view.multiplier}", GOLD)
 
@@ -257,18 +262,21 @@ def draw_contract(picture: Picture, view: View) -> None:
     """The badge with the contract, the nominated card, and what the viewer knows of the sides."""
     if view.declarer is None:
         return
-    picture.box(772, 50, 172, 110, PANEL, RIM)
-    picture.bold(784, 58, f"{view.contract} by seat {view.declarer}", 15)
-    lines = [partner_text(view)]
+    lines = contract_lines(view)
+    picture.box(754, 50, 190, max(70, 46 + 24 * len(lines)), PANEL, RIM)
+    picture.bold(766, 58, f"{view.contract} by seat {view.declarer}", 15)
+    for row, line in enumerate(lines):
+        picture.text(766, 87 + 25 * row, line, 12, GOLD if line.startswith("you") else CREAM)
     if view.nominated is not None:
-        picture.paste(898, 60, face(view.deck_kind, view.nominated, SMALL_CARD))
-    elif view.nominated_rank is not None:
-        lines.insert(0, rank_text(view.nominated_rank))
-    lines.append(ROLE_TEXTS.get(view.role or "", ""))
-    if view.refused:
-        lines.append("refused " + " ".join(CARD_WORDS[view.deck_kind][card] for card in view.refused[-4:]))
-    for row, line in enumerate(line for line in lines if line):
-        picture.text(784, 88 + 22 * row, line, 13, GOLD if line.startswith("you") else CREAM)
+        picture.paste(899, 59, face(view.deck_kind, view.nominated, SMALL_CARD))
+
+
+def contract_lines(view: View) -> list[str]:
+    """What stands in the badge below the contract."""
+    rank = rank_text(view.nominated_rank) if view.nominated is None and view.nominated_rank is not None else ""
+    refused = " ".join(CARD_WORDS[view.deck_kind][card] for card in view.refused[-4:])
+    lines = [rank, partner_text(view), ROLE_TEXTS.get(view.role or "", ""), f"refused {refused}" if refused else ""]
+    return [line for line in lines if line]
 
 
 def draw_stock(picture: Picture, view: View) -> None:
@@ -305,7 +313,7 @@ def draw_plate(picture: Picture, view: View, place: Place, centre: tuple[int, in
     if "dealer" in place.marks:
         picture.coin(x + 22 + text_width(name, 15), y + 15, 8, "D")
     shown = [name for name in ("winner", "sniped", "declarer", "partner") if name in place.marks]
-    picture.text(x + width - 10, y + 15, shown[0] if shown else "", 12, GOLD, "rm")
+    picture.text(x + width - 10, y + 15, shown[0] if shown else "", 11, GOLD, "rm")
     tricks = tricks_text(place)
     picture.text(x + 10, y + 35, f"{tricks} trick{'' if tricks == '1' else 's'}", 13, CREAM, "lm")
     total = points_text(place.total)

@@ -282,4 +282,3 @@ def suit_name(suit: int, deck_kind: int) -> str:
     if suit == NO_TRUMP:
         return "NT"
     return "♣♦♥♠"[suit] if deck_kind == FRENCH else SUIT_LETTERS[deck_kind][suit]
-

@@ -1,0 +1,428 @@
+"""The options of all variants: their names, defaults and values, and that each is read by somebody."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+from noms_env.engine.table import Table
+from noms_env.rules import GAMES, RulesError, game, make_rules
+from noms_env.state import OPTION_FIELDS, VARIANTS
+
+pytestmark = pytest.mark.uncompiled
+
+
+class Choice(NamedTuple):
+    """What the rulebook says of an option at the usual table (four seats, the whole deck)."""
+
+    default: Any
+    accepted: Sequence[Any]
+    refused: Sequence[Any]
+
+
+def flag(default: bool) -> Choice:
+    return Choice(default, (False, True), (0, 1, "True", 0.0))
+
+
+def words(*values: str) -> Choice:
+    """The first one is the default."""
+    return Choice(values[0], values, ("", values[0].upper() + "S", 0, True, [values[0]]))
+
+
+def number(default: int | None, low: int, high: int, *more: Any) -> Choice:
+    """Every number of a range (of a large one, some), and what else is said."""
+    inside = range(low, high + 1) if high <= 100 else (low, low + 1, 77, high - 1, high)
+    return Choice(
+        default, (*inside, np.int64(low), *more), (low - 1, high + 1, -1000, 10**6, low + 0.5, float(low), str(low), True)
+    )
+
+
+def rotation(default: str) -> Choice:
+    accepted = (default.split(), ["NT"], ("C", "S"), ["D"] * 10, np.array(["H", "NT"]))
+    return Choice(default.split(), accepted, ([], ["D"] * 11, ["X"], ["c"], "H", "NT", 3, ["H", None], ["N"], [["H"]]))
+
+
+NEVER_NONE = ("hook", "tie", "n_hands", "bonus", "ranks", "suits", "half", "schedule", "scoring", "max_deals", "indication")
+"""Options whose default does not depend on the table refuse None; a few of them."""
+
+SHORT_DECK = {"ranks": number(13, 2, 13), "suits": number(4, 1, 4), "reveal_stock_at_end": flag(False)}
+
+CHOICES: dict[str, dict[str, Choice]] = {
+    "sniped_whist": {
+        "n_hands": number(1, 1, 100),
+        "trump_mode": words("turnup", "rotation", "random", "none", "dealer"),
+        "trump_rotation": rotation("H C D S NT"),
+        "scoring": words("place", "tricks"),
+        "snip_penalty": number(0, 0, 100),
+        "tie": words("share", "none", "cut"),
+        "accumulate": flag(False),
+        "objective": words("least", "most"),
+        "hand_size": number(13, 1, 13),
+        **SHORT_DECK,
+    },
+    "big_ships": {
+        "start_cards": number(13, 1, 13),
+        "hook": flag(False),
+        "hook_min_cards": number(1, 1, 17),
+        "bonus": words("exact", "at_least"),
+        "repeat_one": flag(False),
+        "direction": words("down_up", "down", "up_down"),
+        "trump_rotation": rotation("H C D S NT"),
+        **SHORT_DECK,
+    },
+    "small_ships": {
+        "min_bid": number(7, 1, 13),
+        "misere_value": number(10, 1, 100),
+        "misere_above": number(10, 6, 13),
+        "misere_trump": words("choice", "none"),
+        "misere_nominates": flag(True),
+        "misere_penalty": words("team", "own"),
+        "misere_opponents_score": flag(True),
+        "forced_bid_numeric_only": flag(True),
+        "forced_bid_closes": flag(False),
+        "first_trick_restriction": words("suit", "card", "off"),
+        "stock_nomination": words("alone", "illegal", "redraw"),
+        "target": number(100, 1, 10_000, None),
+        "max_hands": number(20, 1, 1000, None),
+        "indication": flag(False),
+        "hand_size": number(13, 1, 13),
+        **SHORT_DECK,
+    },
+    "noms": {
+        "min_bid": number(10, 7, 10),
+        "dealer_forced": flag(False),
+        "unbid_slam_loses": flag(False),
+        "mis_value": Choice(13, (10, 13), (9, 11, 12, 14, 26, 0, 13.0, "13", True)),
+        "first_lead": words("bidder", "left_of_dealer"),
+        "implicit_announcements": flag(False),
+        "tie": words("joint", "play_on"),
+        "cut": number(None, 0, 51, None),
+        "cut_min": number(1, 1, 26),
+        "trick_order": words("play", "reverse", "random"),
+        "trick_stack": words("on_top", "underneath"),
+        "pile_order": words("left_first", "right_first", "random"),
+        "deal_mode": words("packets", "packets_shuffled", "single_shuffled"),
+        "double_repeat": words("double", "quadruple", "single"),
+        "max_deals": number(200, 1, 1000),
+        "early_stop": flag(False),
+        "target": number(101, 1, 10_000, None),
+        "observe_previous_hand": flag(False),
+        # Fewer than 13 cards go with deals that are not in packets, which is then the default.
+        "hand_size": number(13, 1, 13),
+        **SHORT_DECK,
+    },
+    "nonesuch": {
+        "half": words("ceil", "exact", "floor"),
+        "target": number(31, 1, 10_000, None),
+        "max_hands": number(100, 1, 1000),
+    },
+    "down_up": {
+        "hook": flag(True),
+        "hook_min_cards": number(1, 1, 17),
+        "trump_rotation": rotation("S H C D NT"),
+        **SHORT_DECK,
+    },
+    "up_down": {
+        "schedule": words("up_down", "up", "up_down_repeat_top"),
+        "trump_mode": words("rotation", "turnup", "random", "none"),
+        "turnup_full_deal": words("none", "dealer_last"),
+        "hook": flag(True),
+        "hook_min_cards": number(4, 1, 17),
+        "trump_rotation": rotation("S H D C NT"),
+        **SHORT_DECK,
+    },
+}
+
+NEEDS: dict[str, dict[str, Any]] = {"snip_penalty": {"scoring": "tricks"}}
+"""What has to be given with an option."""
+
+ALL = [(variant, name) for variant in VARIANTS for name in CHOICES[variant]]
+
+
+def resolved(variant: str, seats: int | None = None, **given: Any) -> dict[str, Any]:
+    return make_rules(game(variant), seats, given).options
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_the_list_of_options_is_complete(variant: str) -> None:
+    assert {option.name for option in GAMES[variant].options} == set(CHOICES[variant])
+
+
+def test_every_option_has_a_field_in_the_record() -> None:
+    fields = {*OPTION_FIELDS, "hand_size", "trump_rotation"}
+    assert fields == {name for choices in CHOICES.values() for name in choices}
+
+
+@pytest.mark.parametrize(("variant", "name"), ALL)
+def test_every_option_says_in_one_line_what_it_does(variant: str, name: str) -> None:
+    option = GAMES[variant].option(name)
+    assert 10 < len(option.doc) < 100
+    assert "\n" not in option.doc
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_defaults(variant: str) -> None:
+    assert resolved(variant, 4) == {name: choice.default for name, choice in CHOICES[variant].items()}
+
+
+@pytest.mark.parametrize(("variant", "name"), ALL)
+def test_allowed_values_are_taken_as_plain_python(variant: str, name: str) -> None:
+    for value in CHOICES[variant][name].accepted:
+        taken = resolved(variant, 4, **{name: value}, **NEEDS.get(name, {}))[name]
+        assert taken == (list(value) if isinstance(value, tuple | np.ndarray) else value)
+        assert taken is None or type(taken) in (bool, int, str, list)
+        if isinstance(taken, list):
+            assert {type(word) for word in taken} == {str}
+
+
+@pytest.mark.parametrize(("variant", "name"), ALL)
+def test_other_values_are_refused_with_a_sentence_that_names_the_option(variant: str, name: str) -> None:
+    choice = CHOICES[variant][name]
+    refused = [*choice.refused, *([None] if name in NEVER_NONE else []), object(), {}, (), np.zeros(2)]
+    for value in refused:
+        with pytest.raises(RulesError, match=rf"^{name} must be .*(True or False|an integer from|or '|a list of| or 10 with)"):
+            resolved(variant, 4, **{name: value}, **NEEDS.get(name, {}))
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_unknown_options_are_refused_with_the_list_of_those_there_are(variant: str) -> None:
+    with pytest.raises(RulesError, match=rf"{variant} has no option 'jokers'.* Its options are .*{list(CHOICES[variant])[-1]}"):
+        resolved(variant, 4, jokers=2)
+
+
+@pytest.mark.parametrize(("variant", "name"), ALL)
+def test_a_misspelt_option_is_refused_with_its_name(variant: str, name: str) -> None:
+    with pytest.raises(RulesError, match=rf"no option '{name}_'. Did you mean '{name}'\?"):
+        resolved(variant, 4, **{name + "_": CHOICES[variant][name].default})
+
+
+def test_unknown_variants_are_refused_with_the_list_of_those_there_are() -> None:
+    with pytest.raises(RulesError, match="there is no variant 'whist'; the variants are sniped_whist, .*up_down"):
+        Table("whist")
+
+
+# ------------------------------------------------------------------------------------ defaults that depend on the table
+
+
+@pytest.mark.parametrize(
+    ("variant", "seats", "given", "expected"),
+    [
+        *(("sniped_whist", seats, {}, {"hand_size": size}) for seats, size in ((3, 17), (5, 10), (6, 8), (7, 7))),
+        ("sniped_whist", 5, {"ranks": 7, "suits": 3}, {"hand_size": 4, "trump_rotation": ["H", "C", "D", "NT"]}),
+        *(("big_ships", seats, {}, {"start_cards": size}) for seats, size in ((3, 13), (5, 10), (6, 8), (7, 7))),
+        ("big_ships", 3, {"ranks": 5, "suits": 2}, {"start_cards": 3, "trump_rotation": ["C", "D", "NT"]}),
+        ("down_up", 3, {"suits": 1}, {"trump_rotation": ["C", "NT"]}),
+        ("down_up", 3, {"suits": 3}, {"trump_rotation": ["H", "C", "D", "NT"]}),
+        ("up_down", 4, {"suits": 2}, {"trump_rotation": ["D", "C", "NT"]}),
+        ("small_ships", 3, {}, {"hand_size": 17, "min_bid": 12, "misere_above": 14, "misere_value": 14}),
+        ("small_ships", 4, {}, {"hand_size": 13, "min_bid": 7, "misere_above": 10, "misere_value": 10}),
+        ("small_ships", 5, {}, {"hand_size": 10, "min_bid": 5, "misere_above": 7, "misere_value": 7}),
+        ("small_ships", 6, {}, {"hand_size": 8, "min_bid": 3, "misere_above": 5, "misere_value": 5}),
+        ("small_ships", 4, {"hand_size": 3}, {"min_bid": 2, "misere_above": 1, "misere_value": 1}),
+        ("small_ships", 4, {"min_bid": 12}, {"misere_above": 11, "misere_value": 10}),
+        ("noms", 4, {"min_bid": 7}, {"dealer_forced": True, "mis_value": 13}),
+        ("noms", 4, {"min_bid": 9}, {"dealer_forced": True}),
+        ("noms", 4, {"ranks": 12}, {"hand_size": 12, "min_bid": 10, "mis_value": 12, "deal_mode": "single_shuffled"}),
+        ("noms", 4, {"ranks": 5}, {"hand_size": 5, "min_bid": 4, "mis_value": 5, "dealer_forced": False}),
+        ("noms", 4, {"ranks": 5, "min_bid": 3}, {"dealer_forced": True}),
+        ("noms", 4, {"hand_size": 12}, {"min_bid": 10, "deal_mode": "single_shuffled"}),
+        ("noms", 3, {"ranks": 5, "suits": 3}, {"hand_size": 5, "min_bid": 4, "deal_mode": "single_shuffled"}),
+    ],
+)
+def test_defaults_that_depend_on_the_table(variant: str, seats: int, given: dict[str, Any], expected: dict[str, Any]) -> None:
+    options = resolved(variant, seats, **given)
+    assert {name: options[name] for name in expected} == expected
+    # None asks for the same thing.
+    assert resolved(variant, seats, **given, **dict.fromkeys(expected)) == options
+
+
+@pytest.mark.parametrize(
+    ("variant", "seats", "given", "sentence"),
+    [
+        ("small_ships", 4, {"target": None, "max_hands": None}, "target and max_hands are both None, .* give one"),
+        ("small_ships", 2, {"ranks": 3}, "lowest bid would be 7, .* give min_bid, an integer from 1 to 6"),
+        ("small_ships", 4, {"misere_above": 5}, "misere_above must be an integer from 6 .* to 13, not 5"),
+        ("small_ships", 4, {"min_bid": 9, "misere_above": 7}, "misere_above must be an integer from 8 .* to 13, not 7"),
+        ("small_ships", 6, {"min_bid": 9}, "min_bid must be an integer from 1 to 8 with 8 cards, not 9"),
+        ("noms", 4, {"deal_mode": "packets", "ranks": 12}, "deal_mode must be 'single_shuffled' unless 52 cards"),
+        ("noms", 4, {"deal_mode": "packets_shuffled", "hand_size": 12}, "deal_mode must be 'single_shuffled' unless"),
+        ("noms", 4, {"cut": 5, "deal_mode": "packets_shuffled"}, "cut may be given only with deal_mode='packets'"),
+        ("noms", 4, {"ranks": 10, "mis_value": 12}, "mis_value must be 10 with 10 cards, not 12"),
+        ("noms", 4, {"ranks": 12, "min_bid": 11, "mis_value": 10}, "mis_value must be 12 with 12 cards, not 10"),
+        ("noms", 4, {"ranks": 12, "mis_value": 11}, "mis_value must be 12 or 10 with 12 cards, not 11"),
+        ("noms", 4, {"ranks": 5, "min_bid": 6}, "min_bid must be an integer from 1 to 5 with 5 cards, not 6"),
+        ("noms", 3, {}, "noms is played with 4 seats"),
+        ("noms", 5, {"ranks": 5}, "noms is played with 2 to 4 seats, not 5"),
+        ("nonesuch", 2, {}, "nonesuch is played with 3 to 4 seats, not 2"),
+        ("nonesuch", 3, {"ranks": 5}, "nonesuch has no option 'ranks'"),
+        ("small_ships", 7, {}, "small_ships is played with 3 to 6 seats"),
+        ("small_ships", 6, {"ranks": 5, "suits": 1}, "a deck of 5 cards is too small for 6 seats"),
+        ("noms", 4, {"ranks": 3, "suits": 1}, "a deck of 3 cards is too small for 4 seats"),
+        ("sniped_whist", 2, {"ranks": 12}, "hand_size must be given with this deck and 2 seats: an integer from 1 to 17"),
+    ],
+)
+def test_senseless_combinations_are_refused(variant: str, seats: int, given: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(RulesError, match=sentence):
+        Table(variant, seats, given)
+
+
+# -------------------------------------------------------------------------------------- every option changes something
+
+ON_DISPLAY = {"reveal_stock_at_end", "observe_previous_hand"}
+"""What these show is no part of the play: the tests of what a seat observes look at them."""
+
+SMALL = {"ranks": 5}
+FULL: dict[str, Any] = {}
+
+# Per option: the table at which it can show, the value to start from (None: the default there), and other values.
+Rows = dict[str, tuple[dict[str, Any], Any, Sequence[Any]]]
+
+CHANGES: dict[str, Rows] = {
+    "sniped_whist": {
+        "n_hands": (SMALL, 1, (2, 3)),
+        "trump_mode": (FULL, "turnup", ("rotation", "random", "none", "dealer")),
+        "trump_rotation": ({"trump_mode": "rotation"}, None, (["S"], ["H", "S"])),
+        "scoring": (SMALL, "place", ("tricks",)),
+        "snip_penalty": ({**SMALL, "scoring": "tricks"}, 0, (1, 100)),
+        "tie": (SMALL, "share", ("none", "cut")),
+        "accumulate": ({**SMALL, "n_hands": 2}, False, (True,)),
+        "objective": (SMALL, "least", ("most",)),
+        "hand_size": (SMALL, None, (1, 4)),
+        "ranks": (FULL, 13, (2, 12)),
+        "suits": (FULL, 4, (3, 1)),
+    },
+    "big_ships": {
+        "start_cards": (FULL, 13, (1, 12)),
+        "hook": (SMALL, False, (True,)),
+        "hook_min_cards": ({**SMALL, "hook": True}, 1, (2, 3, 6, 17)),
+        "bonus": (SMALL, "exact", ("at_least",)),
+        "repeat_one": ({"start_cards": 2}, False, (True,)),
+        "direction": ({"start_cards": 2}, "down_up", ("down", "up_down")),
+        "trump_rotation": (SMALL, None, (["S"], ["H", "S"])),
+        "ranks": (FULL, 13, (2, 12)),
+        "suits": (FULL, 4, (3, 1)),
+    },
+    "small_ships": {
+        "min_bid": (SMALL, 3, (1, 2, 5)),
+        "misere_value": (SMALL, 2, (1, 3, 100)),
+        "misere_above": (SMALL, 2, (3, 4, 5)),
+        "misere_trump": (SMALL, "choice", ("none",)),
+        "misere_nominates": (SMALL, True, (False,)),
+        "misere_penalty": (SMALL, "team", ("own",)),
+        "misere_opponents_score": (SMALL, True, (False,)),
+        "forced_bid_numeric_only": (SMALL, True, (False,)),
+        "forced_bid_closes": (SMALL, False, (True,)),
+        "first_trick_restriction": (SMALL, "suit", ("card", "off")),
+        "stock_nomination": ({**SMALL, "hand_size": 4, "min_bid": 2}, "alone", ("illegal", "redraw")),
+        "target": (SMALL, 5, (4, None)),
+        "max_hands": (SMALL, 2, (1, 3, None)),
+        "indication": (SMALL, False, (True,)),
+        "hand_size": (SMALL, None, (1, 4)),
+        "ranks": (FULL, 13, (2, 12)),
+        "suits": (FULL, 4, (3, 1)),
+    },
+    "noms": {
+        "min_bid": (FULL, 10, (7, 8, 9)),
+        "dealer_forced": (SMALL, False, (True,)),
+        "unbid_slam_loses": ({"ranks": 3, "min_bid": 1}, False, (True,)),
+        "mis_value": (FULL, 13, (10,)),
+        "first_lead": (SMALL, "bidder", ("left_of_dealer",)),
+        "implicit_announcements": (SMALL, False, (True,)),
+        "tie": ({**SMALL, "target": 4}, "joint", ("play_on",)),
+        "cut": (FULL, None, (0, 1, 26, 51)),
+        "cut_min": (FULL, 1, (2, 25, 26)),
+        "trick_order": (FULL, "play", ("reverse", "random")),
+        "trick_stack": (FULL, "on_top", ("underneath",)),
+        "pile_order": (FULL, "left_first", ("right_first", "random")),
+        "deal_mode": (FULL, "packets", ("packets_shuffled", "single_shuffled")),
+        "double_repeat": (SMALL, "double", ("quadruple", "single")),
+        "max_deals": (SMALL, 2, (1, 3)),
+        "early_stop": (SMALL, False, (True,)),
+        "target": (SMALL, 5, (4, 6, None)),
+        "hand_size": (SMALL, None, (1, 4)),
+        "ranks": (FULL, 13, (2, 12)),
+        "suits": (FULL, 4, (3, 1)),
+    },
+    "nonesuch": {
+        "half": (FULL, "ceil", ("exact", "floor")),
+        "target": (FULL, 5, (4, 7, None)),
+        "max_hands": (FULL, 2, (1, 3)),
+    },
+    "down_up": {
+        "hook": (SMALL, True, (False,)),
+        "hook_min_cards": (SMALL, 1, (4, 5, 6, 17)),
+        "trump_rotation": (SMALL, None, (["S", "C"], ["D"])),
+        "ranks": (FULL, 13, (2, 9)),
+        "suits": (FULL, 4, (3, 1)),
+    },
+    "up_down": {
+        "schedule": ({"ranks": 2}, "up_down", ("up", "up_down_repeat_top")),
+        "trump_mode": (FULL, "rotation", ("turnup", "random", "none")),
+        "turnup_full_deal": ({"ranks": 3, "trump_mode": "turnup"}, "none", ("dealer_last",)),
+        "hook": (SMALL, True, (False,)),
+        "hook_min_cards": (SMALL, 4, (1, 3, 5, 17)),
+        "trump_rotation": (SMALL, None, (["D"], ["S", "C"])),
+        "ranks": (FULL, 13, (2, 12)),
+        "suits": (FULL, 4, (3, 1)),
+    },
+}
+
+ROWS = [
+    (variant, name, base, start, other)
+    for variant, rows in CHANGES.items()
+    for name, (base, start, others) in rows.items()
+    for other in others
+]
+
+DEALS = 5
+SEEDS = 60
+
+
+def trace(variant: str, options: dict[str, Any], seed: int) -> list[Any]:
+    """Everything that the rules decide in the first deals of a match of four, under random choices of this seed."""
+    table, rng = Table(variant, 4, options, seed=seed), random.Random(seed)
+    passing = rng.choice((0.0, 0.5, 0.9))
+    table.start()
+    seen: list[Any] = []
+    for _ in range(DEALS):
+        row = table.row
+        seen += [row.hands.tolist(), int(row.stock), int(row.dealer), int(row.multiplier), int(row.hand_size)]
+        while table.phase is not None:
+            legal = table.legal_actions()
+            seen.append((int(row.seat), table.phase, legal, table.trump_word()))
+            passes, fraction = rng.random() < passing, rng.random()
+            table.step(74 if passes and 74 in legal else legal[int(fraction * len(legal))])
+        seen += [row.points.tolist(), row.totals.tolist(), int(row.over), int(row.truncated), int(row.winners)]
+        table.go_on()
+    return seen
+
+
+@pytest.mark.parametrize(("variant", "name", "base", "start", "other"), ROWS)
+def test_every_option_changes_a_result(variant: str, name: str, base: dict[str, Any], start: Any, other: Any) -> None:
+    one, two = dict(base), {**base, name: other}
+    if start is not None:
+        one[name] = start
+    assert any(trace(variant, one, seed) != trace(variant, two, seed) for seed in range(SEEDS))
+    assert Table(variant, 4, one).row.choices.tolist() != Table(variant, 4, two).row.choices.tolist()
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_no_option_is_left_out_above(variant: str) -> None:
+    assert {*CHANGES[variant], *ON_DISPLAY} >= set(CHOICES[variant])
+    for name, (_, start, others) in CHANGES[variant].items():
+        option = GAMES[variant].option(name)
+        if option.words:
+            assert {start, *others} == set(option.words)
+        if option.flag:
+            assert {start, *others} == {False, True}
+
+
+def test_the_same_options_give_the_same_trace() -> None:
+    """What the test above finds is due to the option, not to chance."""
+    for variant in VARIANTS:
+        assert trace(variant, {}, 1) == trace(variant, {}, 1)
+        assert trace(variant, {}, 1) != trace(variant, {}, 2)

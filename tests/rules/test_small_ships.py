@@ -1,0 +1,760 @@
+"""Small Ships, rules 3 (with the auction of 0.3 and the short decks of 8b)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from noms_env.engine.table import IllegalActionError, PositionError, Table
+from noms_env.partners import ROLES, role_known_to
+from noms_env.rules import RulesError, game
+from noms_env.show.view import look
+from tests.rules.table_help import dealt, legal, members, play, points, set_tricks_and_settle, table_with, totals, tricks
+
+GAME = "small_ships"
+
+# The golden deal with 52 cards. Dealer 3, so seat 0 is eldest and leads to the first trick.
+GOLDEN_HANDS = [
+    "AC 9C 8C 7C 9D 8D 7D 6D 5H 4H 3H 2H 2S",
+    "KC 3C 2C AD KD AH KH KS QS JS TS 9S 8S",
+    "QC JC TC QD JD TD QH JH TH 9H 7S 6S 5S",
+    "6C 5C 4C 5D 4D 3D 2D 8H 7H 6H AS 4S 3S",
+]
+# Seat 1 comes back above seat 3 and declares 9 with spades; AS is with seat 3.
+GOLDEN_AUCTION = "pass 7 pass 8  pass 9 pass pass pass"
+GOLDEN_ANNOUNCED = "S AS"
+#  1 AC from seat 0 holds.                                              0 wins
+#  2 9C: seat 1 has KC.                                                 1 wins
+#  3 KS: the partner, seat 3, may hold up his ace and plays 3S.         1 wins
+#  4 QS: now AS, and all see who the partner is; seat 0 is void.        3 wins
+#  5 6C: 8C, 3C, and QC of seat 2 is the best club left.                2 wins
+#  6 QD: seat 1 has AD.                                                 1 wins
+#  7 JS draws 7S and 4S.                                                1 wins
+#  8-10 KD, AH, KH hold.                                                1 wins
+# 11-13 only seat 1 has trumps left.                                    1 wins
+GOLDEN_PLAY = """
+AC 2C TC 4C  9C KC JC 5C  KS 5S 3S 2S  QS 6S AS 6D  6C 8C 3C QC  QD 2D 7D AD  JS 7S 4S 8D
+KD TD 3D 9D  AH 9H 6H 2H  KH TH 7H 3H  TS JD 4D 7C  9S JH 5D 4H  8S QH 8H 5H
+"""
+GOLDEN_WINNERS = [0, 1, 1, 3, 2, 1, 1, 1, 1, 1, 1, 1, 1]
+# Tricks 1, 10, 1, 1: the side took 11 and scores its 9, the others one for each trick of theirs.
+GOLDEN_POINTS = [1, 9, 1, 9]
+
+# The golden deal of a Misere. Three seats, A K Q J T of clubs, diamonds and hearts: five cards each, nothing in the stock.
+# The lowest number is floor(10 / 3) + 1 = 4, Misere stands below it (max(4 - 1, 5 - 3) = 3) and counts max(1, 5 - 3) = 2.
+SMALL: dict[str, Any] = {"ranks": 5, "suits": 3}
+MISERE_HANDS = ["QC TC JD TD TH", "AC JC AD QD KH", "KC KD AH QH JH"]
+# Dealer 2: seat 0 is eldest, declares Misere with hearts as trumps and nominates AC, which seat 1 holds. Seat 0 leads.
+MISERE_DECLARED = "mis pass pass  H AC"
+# TD loses to KD; KC loses to nothing when seat 1 ducks with JC; AH draws TH and KH; JH and QH take the last two, and
+# AC is thrown away on the last trick. The side took nothing: 2 x 2 for each.
+MISERE_MADE = "TD QD KD  KC QC JC  AH TH KH  JH JD AD  QH TC AC"
+# Seat 1 takes trick 2 with AC; his JC is ruffed with JH. One trick for the side: -(2 + 1) for each of it.
+MISERE_FAILED = "TD QD KD  KC QC AC  JC JH TC  AH TH KH  QH JD AD"
+
+
+def started(seats: int = 4, dealer: int | None = None, calls: str = "", **options: Any) -> Table:
+    """A deal of any cards in which seat 0 is eldest, unless the dealer is given, and these calls are made."""
+    table = Table(GAME, seats, options)
+    table.start(dealer=seats - 1 if dealer is None else dealer)
+    return play(table, calls)
+
+
+def golden(words: str = "", **options: Any) -> Table:
+    return play(table_with(GAME, GOLDEN_HANDS, dealer=3, options=options), words)
+
+
+def misere(words: str = "", **options: Any) -> Table:
+    return play(table_with(GAME, MISERE_HANDS, dealer=2, options={**SMALL, **options}), words)
+
+
+def roles(table: Table) -> list[str]:
+    """The role of each seat as far as it knows it."""
+    return [ROLES[role_known_to(table.row, seat)] for seat in range(table.seats)]
+
+
+def settled(
+    taken: list[int], contract: str, declarer: int, partner: int = -1, indicated: int = -1, **options: Any
+) -> list[float]:
+    table = started(len(taken), **options)
+    return set_tricks_and_settle(table, taken, contract=contract, declarer=declarer, partner=partner, indicated=indicated)
+
+
+# ---------------------------------------------------------------------------------------------------- golden deals
+
+
+@pytest.mark.uncompiled
+def test_3_1_golden_deal_a_bid_made_with_a_hidden_partner() -> None:
+    table = golden(GOLDEN_AUCTION)
+    assert (table.row.declarer, table.row.seat, table.phase) == (1, 1, "trump")
+    play(table, GOLDEN_ANNOUNCED)
+    assert (table.trump_word(), table.word(table.row.nominated), table.row.partner) == ("S", "AS", 3)
+    play(table, GOLDEN_PLAY)
+    assert [int(seat) for seat in table.row.trick_winners[:13]] == GOLDEN_WINNERS
+    assert tricks(table) == [1, 10, 1, 1]
+    assert points(table) == totals(table) == GOLDEN_POINTS
+    assert not table.is_over
+
+
+@pytest.mark.uncompiled
+@pytest.mark.parametrize(
+    ("cards", "winners", "expected"),
+    [(MISERE_MADE, [2, 2, 2, 2, 2], [4, 4, 5]), (MISERE_FAILED, [2, 1, 2, 2, 2], [-3, -3, 4])],
+)
+def test_3_1_golden_deal_a_misere_with_a_partner(cards: str, winners: list[int], expected: list[float]) -> None:
+    table = misere(MISERE_DECLARED)
+    assert (table.row.partner, table.row.seat) == (1, 0)
+    play(table, cards)
+    assert [int(seat) for seat in table.row.trick_winners[:5]] == winners
+    assert points(table) == expected
+
+
+# ---------------------------------------------------------------------------------------------------- the auction
+
+
+@pytest.mark.uncompiled
+@pytest.mark.parametrize(
+    ("calls", "seat", "expected"),
+    [
+        ("", 0, "pass 7 8 9 10 mis 11 12 13"),
+        ("pass pass pass", 3, "7 8 9 10 11 12 13"),
+        # A forced dealer has bid: the earlier passers get another turn, and Misere is open to all.
+        ("pass pass pass 7", 0, "pass 8 9 10 mis 11 12 13"),
+        ("pass pass pass 7 8 pass pass", 3, "pass 9 10 mis 11 12 13"),
+        # The seed's own example: the first seat may raise to 10 or more, the second may come back.
+        ("7 pass 8 9", 0, "pass 10 mis 11 12 13"),
+        ("7 pass 8 9 pass", 1, "pass 10 mis 11 12 13"),
+        ("10", 1, "pass mis 11 12 13"),
+        ("mis", 1, "pass 11 12 13"),
+        ("12", 1, "pass 13"),
+    ],
+)
+def test_3_1_auction_truth_table_of_legal_calls(calls: str, seat: int, expected: str) -> None:
+    table = started(calls=calls)
+    assert (table.phase, table.row.seat) == ("call", seat)
+    assert legal(table) == set(expected.split())
+
+
+@pytest.mark.uncompiled
+@pytest.mark.parametrize(
+    ("calls", "declarer", "contract"),
+    [
+        ("pass pass pass 7 pass pass pass", 3, "7"),
+        ("7 pass pass pass", 0, "7"),
+        ("7 pass 8 9 pass 10 pass pass pass", 1, "10"),
+        ("7 mis pass pass pass", 1, "mis"),
+        ("13", 0, "13"),
+        ("7 mis 13", 2, "13"),
+        ("pass pass pass 13", 3, "13"),
+    ],
+)
+def test_0_3_auction_truth_table_of_its_ends(calls: str, declarer: int, contract: str) -> None:
+    *earlier, last = calls.split()
+    table = started(calls=" ".join(earlier))
+    assert table.phase == "call", "it is not over before the last call"
+    play(table, last)
+    assert (table.phase, table.row.seat, table.row.declarer) == ("trump", declarer, declarer)
+    assert table.word(74 + int(table.row.contract)) == contract
+
+
+def test_3_1_forced_dealer_must_name_a_number() -> None:
+    forced = "pass pass pass"
+    numbers = {"7", "8", "9", "10", "11", "12", "13"}
+    assert legal(started(calls=forced)) == numbers
+    assert legal(started(calls=forced, forced_bid_numeric_only=False)) == numbers | {"mis"}
+    with pytest.raises(IllegalActionError, match=r"Legal in the phase call are 7, 8, 9, 10, 11, 12, 13$"):
+        started(calls=forced).act("pass")
+
+
+def test_3_1_only_the_dealer_is_forced_and_only_without_a_bid() -> None:
+    assert "pass" in legal(started(calls="pass pass"))
+    assert "pass" in legal(started(calls="pass pass 7"))
+
+
+def test_3_1_forced_bid_closes_by_option() -> None:
+    closed = started(calls="pass pass pass 7", forced_bid_closes=True)
+    assert (closed.phase, closed.row.declarer) == ("trump", 3)
+    # A bid of the dealer that was not forced closes nothing.
+    assert started(calls="pass 7 pass 8", forced_bid_closes=True).phase == "call"
+    assert started(calls="pass pass pass 7").phase == "call"
+
+
+def test_0_3_an_equal_or_lower_bid_is_illegal() -> None:
+    for bid in ("8", "7"):
+        with pytest.raises(IllegalActionError, match=rf"\({bid}\): the rules do not allow it now"):
+            started(calls="8").act(bid)
+
+
+LADDERS: list[tuple[int, dict[str, Any], str]] = [
+    (3, {}, "12 13 14 mis 15 16 17"),
+    (4, {}, "7 8 9 10 mis 11 12 13"),
+    (5, {}, "5 6 7 mis 8 9 10"),
+    (6, {}, "3 4 5 mis 6 7 8"),
+    # Options: a lower minimum, and Misere at both ends and between.
+    (4, {"min_bid": 9}, "9 10 mis 11 12 13"),
+    (4, {"min_bid": 12}, "mis 12 13"),
+    (4, {"misere_above": 6}, "mis 7 8 9 10 11 12 13"),
+    (4, {"misere_above": 8}, "7 8 mis 9 10 11 12 13"),
+    (4, {"misere_above": 13}, "7 8 9 10 11 12 13 mis"),
+    (4, {"min_bid": 1, "misere_above": 0}, "mis 1 2 3 4 5 6 7 8 9 10 11 12 13"),
+    # Short decks (8b): everything follows the hand size, and bids above it vanish.
+    (3, SMALL, "mis 4 5"),
+    (2, {"ranks": 7, "suits": 3, "min_bid": 4}, "4 5 6 7 mis 8 9 10"),
+    (2, {"ranks": 7, "suits": 2, "min_bid": 3}, "3 4 mis 5 6 7"),
+    (5, {"ranks": 11, "suits": 3, "hand_size": 5}, "mis 3 4 5"),
+    (6, {"hand_size": 6}, "3 mis 4 5 6"),
+    (3, {"hand_size": 1}, "mis 1"),
+    (6, {"hand_size": 1, "misere_above": 1}, "1 mis"),
+]
+
+
+@pytest.mark.uncompiled
+@pytest.mark.parametrize(("seats", "options", "ladder"), LADDERS)
+def test_3_3_ladder(seats: int, options: dict[str, Any], ladder: str) -> None:
+    bids = ladder.split()
+    assert legal(started(seats, **options)) == {*bids, "pass"}
+    for place, bid in enumerate(bids[:-1]):
+        assert legal(started(seats, calls=bid, **options)) == {*bids[place + 1 :], "pass"}
+    assert started(seats, calls=bids[-1], **options).phase == "trump", "the top bid ends the auction"
+
+
+@pytest.mark.parametrize(
+    ("seats", "ladder", "turns"),
+    [(seats, ladder, turns) for (seats, _, ladder), turns in zip(LADDERS[:4], (15, 25, 29, 36), strict=True)],
+)
+def test_3_3_longest_auction(seats: int, ladder: str, turns: int) -> None:
+    # The dealer is forced to the lowest bid; then each bid has n - 2 passes before it.
+    forced, *raises = ladder.split()
+    table = started(seats, calls="pass " * (seats - 1) + forced)
+    for bid in raises:
+        play(table, "pass " * (seats - 2) + bid)
+    assert (table.phase, table.row.n_calls) == ("trump", turns)
+
+
+@pytest.mark.parametrize(("seats", "cards", "stock"), [(3, 17, 1), (4, 13, 0), (5, 10, 2), (6, 8, 4)])
+def test_3_3_deal_and_stock(seats: int, cards: int, stock: int) -> None:
+    table = started(seats, dealer=1)
+    assert [len(hand) for hand in dealt(table)] == [cards] * seats
+    assert len(table.card_words(table.row.stock)) == stock
+    # One at a time from eldest.
+    deck = [table.word(card) for card in table.row.deck[: seats * cards]]
+    assert dealt(table)[2] == set(deck[::seats])
+
+
+# ---------------------------------------------------------------------------------------------- trump and nomination
+
+
+@pytest.mark.uncompiled
+def test_3_1_declarer_names_any_trump_then_any_card_and_eldest_leads() -> None:
+    table = golden(GOLDEN_AUCTION)
+    assert legal(table) == {"C", "D", "H", "S", "NT"}
+    play(table, "NT")
+    assert (table.phase, table.row.seat, table.trump_word()) == ("nominate", 1, "NT")
+    assert len(legal(table)) == 52, "cards of his own too"
+    play(table, "AS")
+    assert (table.phase, table.row.seat) == ("play", 0)
+
+
+@pytest.mark.uncompiled
+@pytest.mark.parametrize("trump", ["C", "D", "H", "NT"])
+def test_0_the_trump_named_wins_tricks(trump: str) -> None:
+    # Trick 1 of hearts, seat 3 void: JD takes it as a trump, and as a discard it does not.
+    hands = ["QH KH", "AH TH", "JH KD", "AD JD"]
+    table = table_with(GAME, hands, dealer=3, options={"ranks": 5, "suits": 3, "hand_size": 2, "min_bid": 1})
+    play(table, f"pass pass pass 1 pass pass pass {trump} JD  QH AH JH JD")
+    assert table.row.trick_winners[0] == {"D": 3}.get(trump, 1)
+
+
+@pytest.mark.uncompiled
+@pytest.mark.parametrize("dealer", range(4))
+def test_3_1_eldest_leads_whoever_declares(dealer: int) -> None:
+    table = started(dealer=dealer, calls="pass pass 13 NT 2C")
+    assert table.row.declarer == (dealer + 3) % 4
+    assert table.row.seat == (dealer + 1) % 4
+
+
+@pytest.mark.uncompiled
+def test_3_2_roles_and_the_reveal_at_the_very_play() -> None:
+    table = golden(GOLDEN_AUCTION)
+    assert roles(table) == ["none", "declarer", "none", "none"]
+    play(table, GOLDEN_ANNOUNCED)
+    assert roles(table) == ["opponent", "declarer", "opponent", "partner"]
+    before, after = GOLDEN_PLAY.split("AS")
+    play(table, before)
+    assert table.row.revealed == -1
+    table.act("AS")
+    assert (table.row.revealed, table.row.n_table) == (3, 3), "in the middle of the trick"
+    play(table, after)
+    assert roles(table) == ["opponent", "declarer", "opponent", "partner"]
+
+
+@pytest.mark.uncompiled
+def test_3_1_own_card_nominated_means_alone_in_secret() -> None:
+    table = golden(GOLDEN_AUCTION + " S KS")
+    assert roles(table) == ["opponent", "declarer_alone", "opponent", "opponent"]
+    assert (table.row.partner, table.row.revealed) == (-1, -1)
+    before, after = GOLDEN_PLAY.split("KS")
+    play(table, before)
+    assert table.row.revealed == -1
+    play(table, "KS")
+    assert table.row.revealed == 1, "the declarer held it himself"
+    play(table, after)
+    # 10 tricks of his own make 9; seat 3 is an opponent now and has one trick.
+    assert points(table) == [1, 9, 1, 1]
+
+
+STOCK_HANDS = ["AC KC", "AD KD", "AH KH", "AS KS", "QC QD"]
+
+
+def with_stock(words: str = "", **options: Any) -> Table:
+    """Five seats with ten cards each; two spades lie in the stock."""
+    return play(table_with(GAME, STOCK_HANDS, dealer=4, stock="3S 2S", options=options), words)
+
+
+@pytest.mark.uncompiled
+def test_3_3_card_in_the_stock_leaves_the_declarer_alone_without_knowing() -> None:
+    table = with_stock("10 S")
+    assert {"2S", "3S"} <= legal(table)
+    play(table, "2S")
+    assert roles(table) == ["declarer", *["opponent"] * 4]
+    assert (table.row.partner, table.row.revealed) == (-1, -1)
+    while not table.is_scored:
+        table.step(table.legal_actions()[0])
+    assert table.row.revealed == -1
+    taken = tricks(table)
+    assert points(table) == [10 if taken[0] == 10 else 0, *taken[1:]]
+
+
+@pytest.mark.uncompiled
+def test_3_3_stock_nomination_illegal() -> None:
+    table = with_stock("10 S", stock_nomination="illegal")
+    assert len(legal(table)) == 50
+    assert not {"2S", "3S"} & legal(table)
+    with pytest.raises(IllegalActionError, match="may not take action"):
+        table.act("2S")
+
+
+@pytest.mark.uncompiled
+def test_3_3_stock_nomination_redraw() -> None:
+    table = with_stock("10 S 2S", stock_nomination="redraw")
+    assert (table.phase, table.row.seat, table.row.nominated) == ("nominate", 0, -1)
+    assert len(legal(table)) == 51
+    assert "2S" not in legal(table)
+    play(table, "3S")
+    assert len(legal(table)) == 50
+    play(table, "KH")
+    assert (table.phase, table.row.partner) == ("play", 2)
+
+
+def one_card_deal(nominations: str = "AC", **options: Any) -> Table:
+    """One card each of a deck of six: KD, AH and KH are in the stock; seat 0 leads and wins with AC."""
+    options = {"ranks": 2, "suits": 3, "hand_size": 1, **options}
+    return play(table_with(GAME, ["AC", "KC", "AD"], dealer=2, options=options), f"1 C {nominations} AC KC AD")
+
+
+def test_3_3_refused_nominations_are_forgotten_in_the_next_deal() -> None:
+    table = one_card_deal("KD AC", stock_nomination="redraw")
+    assert table.is_scored
+    table.go_on()
+    play(table, "1 C")
+    assert len(legal(table)) == 6
+
+
+# ------------------------------------------------------------------------------------------------ the first-trick ban
+
+CLUBS_0 = {"AC", "9C", "8C", "7C"}
+HAND_0 = set(GOLDEN_HANDS[0].split())
+
+
+@pytest.mark.uncompiled
+@pytest.mark.parametrize(
+    ("reading", "nominated", "barred"),
+    [
+        ("suit", "KC", CLUBS_0),
+        ("suit", "AC", CLUBS_0),  # his own card: the same ban, or his lead would tell
+        ("suit", "AS", {"2S"}),
+        ("card", "KC", set()),
+        ("card", "AC", {"AC"}),
+        ("off", "AC", set()),
+    ],
+)
+@pytest.mark.parametrize("bid", ["13", "mis"])
+def test_3_1_first_trick_restriction_in_its_readings(bid: str, reading: str, nominated: str, barred: set[str]) -> None:
+    calls = bid if bid == "13" else "mis pass pass pass"
+    table = golden(f"{calls} NT {nominated}", first_trick_restriction=reading)
+    assert (table.row.seat, table.row.declarer) == (0, 0)
+    assert legal(table) == HAND_0 - barred
+
+
+@pytest.mark.uncompiled
+def test_3_1_first_trick_restriction_binds_nobody_else_and_no_other_trick() -> None:
+    # The declarer is not on lead: nothing is barred to the leader, nor to the declarer who follows.
+    table = golden("pass 13 NT KC")
+    assert legal(table) == HAND_0
+    play(table, "9C")
+    assert legal(table) == {"KC", "3C", "2C"}
+    # The declarer leads for the first time to trick 3, after AC has taken trick 2.
+    own_lead = golden("13 S 4C  9D AD QD 5D  2C TC 6C AC")
+    assert (own_lead.row.seat, own_lead.row.trick_number) == (0, 2)
+    assert {"9C", "8C", "7C"} <= legal(own_lead)
+
+
+@pytest.mark.uncompiled
+@pytest.mark.parametrize(
+    ("reading", "hands", "size"),
+    [("suit", ["AC KC QC", "AD KD QD", "AH KH QH"], 3), ("card", ["AC", "KC", "AD"], 1)],
+)
+def test_3_1_first_trick_restriction_leaves_everything_if_it_would_leave_nothing(
+    reading: str, hands: list[str], size: int
+) -> None:
+    options = {
+        "ranks": 4,
+        "suits": 3,
+        "hand_size": size,
+        "min_bid": size,
+        "first_trick_restriction": reading,
+        "misere_above": size,
+    }
+    table = play(table_with(GAME, hands, dealer=2, options=options), "mis NT AC")
+    assert legal(table) == set(hands[0].split())
+
+
+# ---------------------------------------------------------------------------------------------------------- Misere
+
+
+@pytest.mark.uncompiled
+@pytest.mark.parametrize(
+    ("options", "phases", "trump", "declarer_role"),
+    [
+        ({}, ["trump", "nominate"], "H", "declarer"),
+        ({"misere_trump": "none"}, ["nominate"], "NT", "declarer"),
+        ({"misere_nominates": False}, ["trump"], "H", "declarer_alone"),
+        ({"misere_trump": "none", "misere_nominates": False}, [], "NT", "declarer_alone"),
+    ],
+)
+def test_3_1_misere_announcements(options: dict[str, Any], phases: list[str], trump: str, declarer_role: str) -> None:
+    table = misere("mis pass pass", **options)
+    asked = []
+    while table.phase != "play":
+        assert table.phase is not None
+        asked.append(table.phase)
+        table.act({"trump": "H", "nominate": "AC"}[table.phase])
+    assert asked == phases
+    assert table.trump_word() == trump
+    partner = "partner" if "nominate" in phases else "opponent"
+    assert roles(table) == [declarer_role, partner, "opponent"]
+    assert (table.row.seat, table.row.leader) == (0, 0)
+    # Without a nomination there is nothing to bar on the first lead.
+    assert ("QC" in legal(table)) == ("nominate" not in phases)
+
+
+def test_3_1_numbers_are_announced_whatever_misere_does() -> None:
+    table = misere("5", misere_trump="none", misere_nominates=False)
+    assert table.phase == "trump"
+    assert play(table, "H").phase == "nominate"
+
+
+# ---------------------------------------------------------------------------------------------------------- scoring
+
+
+@pytest.mark.uncompiled
+@pytest.mark.parametrize(
+    ("contract", "declarer", "partner", "taken", "expected"),
+    [
+        # The examples of 3.1, in its order.
+        ("7", 0, 2, [4, 3, 3, 3], [7, 3, 7, 3]),
+        ("7", 0, 2, [6, 1, 5, 1], [7, 1, 7, 1]),
+        ("9", 1, 3, [3, 5, 2, 3], [3, 0, 2, 0]),
+        ("8", 2, -1, [1, 2, 8, 2], [1, 2, 8, 2]),
+        ("8", 2, -1, [3, 1, 7, 2], [3, 1, 0, 2]),
+        ("mis", 0, -1, [0, 5, 4, 4], [10, 5, 4, 4]),
+        ("mis", 0, 1, [0, 0, 7, 6], [20, 20, 7, 6]),
+        ("mis", 0, -1, [2, 5, 3, 3], [-12, 5, 3, 3]),
+        ("mis", 0, 1, [1, 2, 6, 4], [-13, -13, 6, 4]),
+        ("mis", 0, 1, [0, 3, 6, 4], [-13, -13, 6, 4]),
+        ("13", 3, 1, [0, 4, 0, 9], [0, 13, 0, 13]),
+        ("13", 3, 1, [1, 4, 0, 8], [1, 0, 0, 0]),
+        # The examples of 3.3: three, five and six seats.
+        ("6", 0, -1, [5, 2, 1, 1, 1], [0, 2, 1, 1, 1]),
+        ("12", 0, 2, [7, 4, 6], [12, 4, 12]),
+        ("mis", 4, -1, [3, 3, 2, 2, 0], [3, 3, 2, 2, 7]),
+        ("mis", 4, 2, [2, 2, 0, 2, 0, 2], [2, 2, 10, 2, 10, 2]),
+        ("3", 5, 0, [1, 2, 1, 1, 1, 2], [3, 2, 1, 1, 1, 3]),
+        ("mis", 1, 2, [14, 1, 2], [14, -17, -17]),
+    ],
+)
+def test_3_scoring_examples(contract: str, declarer: int, partner: int, taken: list[int], expected: list[float]) -> None:
+    assert settled(taken, contract, declarer, partner) == expected
+
+
+@pytest.mark.uncompiled
+@pytest.mark.parametrize(
+    ("options", "taken", "partner", "expected"),
+    [
+        ({"misere_penalty": "own"}, [1, 2, 6, 4], 1, [-11, -12, 6, 4]),
+        ({"misere_penalty": "own"}, [0, 3, 6, 4], 1, [-10, -13, 6, 4]),
+        ({"misere_penalty": "own"}, [2, 5, 3, 3], -1, [-12, 5, 3, 3]),
+        ({"misere_opponents_score": False}, [1, 2, 6, 4], 1, [-13, -13, 0, 0]),
+        ({"misere_opponents_score": False}, [0, 5, 4, 4], -1, [10, 0, 0, 0]),
+        ({"misere_value": 14}, [0, 0, 7, 6], 1, [28, 28, 7, 6]),
+        ({"misere_value": 14}, [1, 2, 6, 4], 1, [-17, -17, 6, 4]),
+    ],
+)
+def test_3_3_misere_scoring_options(options: dict[str, Any], taken: list[int], partner: int, expected: list[float]) -> None:
+    assert settled(taken, "mis", 0, partner, **options) == expected
+
+
+def test_3_3_opponents_score_in_every_number_whatever_misere_does() -> None:
+    assert settled([4, 3, 3, 3], "7", 0, 2, misere_opponents_score=False) == [7, 3, 7, 3]
+
+
+# ------------------------------------------------------------------------------------------------------- indication
+
+
+@pytest.mark.uncompiled
+@pytest.mark.parametrize(
+    ("contract", "taken", "partner", "expected"),
+    [
+        ("8", [5, 3, 4, 1], 2, [8, 3, -8, 1]),  # the example of 3.4: the side takes 9
+        ("8", [4, 3, 3, 3], 2, [0, 3, -16, 3]),
+        ("mis", [0, 7, 0, 6], 2, [20, 7, 0, 6]),
+        ("mis", [3, 3, 0, 2, 2], 2, [-10, 3, -24, 2, 2]),  # five seats: Misere counts 7
+    ],
+)
+def test_3_4_indication_costs_twice_the_contract(contract: str, taken: list[int], partner: int, expected: list[float]) -> None:
+    assert settled(taken, contract, 0, partner, partner, indication=True) == expected
+
+
+@pytest.mark.uncompiled
+def test_3_4_the_holder_may_indicate_once_before_his_card() -> None:
+    table = golden(f"{GOLDEN_AUCTION} {GOLDEN_ANNOUNCED}", indication=True)
+    for card in ("AC", "2C", "TC"):
+        assert "indicate" not in legal(table), f"seat {table.row.seat} does not hold the card"
+        table.act(card)
+    assert legal(table) == {"6C", "5C", "4C", "indicate"}
+    play(table, "indicate")
+    assert (table.row.seat, table.row.revealed, table.row.n_table) == (3, 3, 3), "the same seat then plays"
+    assert legal(table) == {"6C", "5C", "4C"}
+    for card in GOLDEN_PLAY.split()[3:]:
+        assert "indicate" not in legal(table)
+        table.act(card)
+    assert points(table) == [1, 9, 1, 9 - 18]
+
+
+@pytest.mark.uncompiled
+def test_3_4_the_holder_may_indicate_until_he_has_played_the_card() -> None:
+    table = golden(f"{GOLDEN_AUCTION} {GOLDEN_ANNOUNCED}", indication=True)
+    before, after = GOLDEN_PLAY.split("AS")
+    play(table, before)
+    assert "indicate" in legal(table), "also in the trick in which he plays it"
+    play(table, "AS")
+    for card in after.split():
+        assert "indicate" not in legal(table)
+        table.act(card)
+    assert points(table) == GOLDEN_POINTS
+
+
+@pytest.mark.parametrize(("nominated", "options"), [("AS", {}), ("KS", {"indication": True})])
+def test_3_4_no_indication_without_the_option_or_by_a_lone_declarer(nominated: str, options: dict[str, Any]) -> None:
+    table = golden(f"{GOLDEN_AUCTION} S {nominated}", **options)
+    for card in GOLDEN_PLAY.split():
+        assert "indicate" not in legal(table)
+        table.act(card)
+
+
+# ------------------------------------------------------------------------------------------------- the match's end
+
+
+def ended(**start: Any) -> Table:
+    """The Misere that both made, 4, 4 and 5 points, in a match that stands so."""
+    options = {**SMALL, **start.pop("options", {})}
+    table = table_with(GAME, MISERE_HANDS, dealer=2, options=options, **start)
+    return play(table, f"{MISERE_DECLARED} {MISERE_MADE}")
+
+
+@pytest.mark.uncompiled
+@pytest.mark.parametrize(
+    ("before", "over", "winners"),
+    [
+        ([95, 0, 0], False, []),
+        ([96, 0, 0], True, [0]),
+        ([95, 95, 95], True, [2]),
+        ([96, 0, 95], True, [0, 2]),  # 100 each: joint winners
+        ([-50, 0, 97], True, [2]),
+    ],
+)
+def test_3_1_the_match_ends_at_the_target(before: list[float], over: bool, winners: list[int]) -> None:
+    table = ended(totals=before, deal=3)
+    assert totals(table) == [before[0] + 4, before[1] + 4, before[2] + 5]
+    assert (table.is_over, members(table.row.winners), table.row.truncated) == (over, winners, 0)
+
+
+@pytest.mark.uncompiled
+@pytest.mark.parametrize(
+    ("options", "deal", "over"),
+    [
+        ({}, 18, False),
+        ({}, 19, True),
+        ({"max_hands": 3}, 1, False),
+        ({"max_hands": 3}, 2, True),
+        ({"max_hands": None}, 19, False),
+        ({"max_hands": None, "target": 40}, 500, False),
+        ({"target": None}, 18, False),
+        ({"target": None}, 19, True),
+    ],
+)
+def test_3_1_the_match_ends_after_max_hands_and_is_not_truncated(options: dict[str, Any], deal: int, over: bool) -> None:
+    table = ended(options=options, deal=deal)
+    assert (table.is_over, table.row.truncated) == (over, 0)
+    assert members(table.row.winners) == ([2] if over else [])
+
+
+def test_3_1_without_a_target_a_high_total_ends_nothing() -> None:
+    assert not ended(options={"target": None}, totals=[5000, 0, 0]).is_over
+    assert ended(options={"target": 9}, totals=[5, 0, 0]).is_over
+
+
+def test_3_1_totals_may_be_negative_and_the_highest_wins() -> None:
+    table = ended(totals=[-40, -30, -31], deal=19)
+    assert totals(table) == [-36, -26, -26]
+    assert members(table.row.winners) == [1, 2]
+
+
+def test_3_1_the_deal_moves_left_and_the_totals_stay() -> None:
+    table = ended(totals=[1, 2, 3], deal=3)
+    table.go_on()
+    assert (table.row.deal, table.row.dealer, table.row.seat, table.phase) == (4, 0, 1, "call")
+    assert totals(table) == [5, 6, 8]
+    assert points(table) == [0, 0, 0]
+    assert (table.row.partner, table.row.revealed, table.row.nominated, table.row.contract) == (-1, -1, -1, -1)
+    assert dealt(table) != [set(hand.split()) for hand in MISERE_HANDS], "shuffled anew"
+
+
+def test_3_1_a_match_that_is_over_stays_so() -> None:
+    table = ended(deal=19)
+    state = table.get_state()
+    table.go_on()
+    assert table.get_state() == state
+    with pytest.raises(IllegalActionError, match="comes after the match is over; nobody is to act"):
+        table.step(0)
+
+
+# ---------------------------------------------------------------------------------------------------- every option
+
+
+def after_auction(calls: str) -> Callable[[dict[str, Any]], Any]:
+    """What is legal after these calls."""
+    return lambda options: legal(started(calls=calls, **options))
+
+
+def stock_step(options: dict[str, Any]) -> Any:
+    table = with_stock("10 S", **options)
+    refused = "2S" not in legal(table)
+    return refused or play(table, "2S").phase
+
+
+FLIPS: dict[str, tuple[Any, Callable[[dict[str, Any]], Any]]] = {
+    "min_bid": (8, after_auction("")),
+    "misere_value": (11, lambda options: settled([0, 5, 4, 4], "mis", 0, **options)),
+    "misere_above": (9, after_auction("10")),
+    "misere_trump": ("none", lambda options: misere("mis pass pass", **options).phase),
+    "misere_nominates": (False, lambda options: misere("mis pass pass H", **options).phase),
+    "misere_penalty": ("own", lambda options: settled([1, 2, 6, 4], "mis", 0, 1, **options)),
+    "misere_opponents_score": (False, lambda options: settled([1, 2, 6, 4], "mis", 0, 1, **options)),
+    "forced_bid_numeric_only": (False, after_auction("pass pass pass")),
+    "forced_bid_closes": (True, lambda options: started(calls="pass pass pass 7", **options).phase),
+    "first_trick_restriction": ("off", lambda options: legal(golden("13 NT KC", **options))),
+    "stock_nomination": ("redraw", stock_step),
+    "target": (8, lambda options: ended(totals=[4, 0, 0], options=options).is_over),
+    "max_hands": (1, lambda options: ended(options=options).is_over),
+    "indication": (True, lambda options: legal(golden("13 S 6C 9D AD QD", **options))),
+    "hand_size": (12, lambda options: len(dealt(started(**options))[0])),
+    "ranks": (12, lambda options: len(dealt(started(**options))[0])),
+    "suits": (3, lambda options: len(dealt(started(**options))[0])),
+    "reveal_stock_at_end": (True, lambda options: look(one_card_deal(**options), 0).stock),
+}
+
+
+@pytest.mark.parametrize("name", [option.name for option in game(GAME).options])
+def test_8b_every_option_changes_a_result(name: str) -> None:
+    value, result = FLIPS[name]
+    assert result({}) != result({name: value})
+
+
+@pytest.mark.parametrize("spelled", [{"stock_nomination": word} for word in ("alone", "illegal", "redraw")])
+def test_3_3_stock_nomination_readings_differ(spelled: dict[str, Any]) -> None:
+    expected = {"alone": "play", "illegal": True, "redraw": "nominate"}
+    assert stock_step(spelled) == expected[spelled["stock_nomination"]]
+
+
+# --------------------------------------------------------------------------------------------------------- refusals
+
+
+@pytest.mark.parametrize(
+    ("seats", "options", "sentence"),
+    [
+        (4, {"min_bit": 7}, "has no option 'min_bit'. Did you mean 'min_bid'"),
+        (4, {"mis_value": 10}, "small_ships has no option 'mis_value'. .*Its options are min_bid, "),
+        (7, {}, "small_ships is played with 3 to 6 seats .*not 7"),
+        (2, {}, "fewer only with a deck shortened"),
+        (7, {"ranks": 12}, "with 2 to 6 seats, not 7"),
+        (4, {"min_bid": 0}, "min_bid must be an integer from 1 to 17, not 0"),
+        (4, {"min_bid": 14}, "min_bid must be an integer from 1 to 13 with 13 cards, not 14"),
+        (4, {"min_bid": "7"}, "min_bid must be an integer .*not '7'"),
+        (4, {"misere_above": 5}, r"misere_above must be an integer from 6 \(Misere is the lowest bid\) to 13, not 5"),
+        (4, {"misere_above": 14}, "misere_above must be an integer from 6 .* to 13, not 14"),
+        (4, {"misere_value": 0}, "misere_value must be an integer from 1 to 100, not 0"),
+        (4, {"misere_trump": "NT"}, "misere_trump must be 'choice' or 'none', not 'NT'"),
+        (4, {"misere_nominates": 1}, "misere_nominates must be True or False, not 1"),
+        (4, {"first_trick_restriction": None}, "first_trick_restriction must be 'suit' or 'card' or 'off', not None"),
+        (4, {"stock_nomination": "secret"}, "'alone' or 'illegal' or 'redraw', not 'secret'"),
+        (4, {"target": 0}, "target must be an integer from 1 to 10000 or None, not 0"),
+        (4, {"max_hands": 1001}, "max_hands must be an integer from 1 to 1000 or None, not 1001"),
+        (4, {"target": None, "max_hands": None}, "target and max_hands are both None"),
+        (4, {"hand_size": 14}, "hand_size must be an integer from 1 to 13 with 52 cards and 4 seats, not 14"),
+        (2, {"ranks": 12}, "hand_size must be given with this deck and 2 seats: an integer from 1 to 17"),
+        (2, {"suits": 1}, "the lowest bid would be 7, more than there are tricks; give min_bid, an integer from 1 to 6"),
+        (6, {"ranks": 5, "suits": 1}, "a deck of 5 cards is too small for 6 seats"),
+        (4, {"ranks": 1}, "ranks must be an integer from 2 to 13, not 1"),
+        (4, {"suits": 5}, "suits must be an integer from 1 to 4, not 5"),
+    ],
+)
+def test_8b_refusals_say_what_is_allowed(seats: int, options: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(RulesError, match=sentence):
+        Table(GAME, seats, options)
+
+
+@pytest.mark.parametrize(
+    ("start", "sentence"),
+    [
+        ({"deal": 20}, "deal must be an integer from 0 to 19, not 20"),
+        ({"totals": [100, 0, 0, 0]}, "totals must be below the target of 100"),
+        ({"totals": [1, 2, 3]}, "totals must be 4 numbers"),
+        ({"dealer": 4}, "dealer must be a seat from 0 to 3, not 4"),
+        ({"multiplier": 2}, "multiplier must be 1 here, not 2"),
+        ({"deck": ["AC"]}, "deck lacks 2C"),
+    ],
+)
+def test_3_refused_positions(start: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(PositionError, match=sentence):
+        Table(GAME, 4).start(**start)
+
+
+@pytest.mark.parametrize(
+    ("seats", "options", "expected"),
+    [
+        (3, {}, {"hand_size": 17, "min_bid": 12, "misere_above": 14, "misere_value": 14}),
+        (4, {}, {"hand_size": 13, "min_bid": 7, "misere_above": 10, "misere_value": 10}),
+        (5, {}, {"hand_size": 10, "min_bid": 5, "misere_above": 7, "misere_value": 7}),
+        (6, {}, {"hand_size": 8, "min_bid": 3, "misere_above": 5, "misere_value": 5}),
+        (3, SMALL, {"hand_size": 5, "min_bid": 4, "misere_above": 3, "misere_value": 2}),
+        (4, {"hand_size": 2}, {"hand_size": 2, "min_bid": 2, "misere_above": 1, "misere_value": 1}),
+        (4, {"misere_above": 12}, {"misere_value": 10}),
+        (2, {"ranks": 10, "hand_size": 17, "min_bid": 9}, {"hand_size": 17, "misere_above": 14, "misere_value": 14}),
+    ],
+)
+def test_3_3_defaults_that_follow_the_table(seats: int, options: dict[str, Any], expected: dict[str, int]) -> None:
+    values = Table(GAME, seats, options).rules.options
+    assert {name: values[name] for name in expected} == expected

@@ -1,0 +1,332 @@
+"""The random stream: the published test vectors, uniform deals, and deals that depend on their number only."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from noms_env import chance
+from noms_env.engine.deal import begin_match, shuffle_deck
+from noms_env.engine.table import Table
+from noms_env.rules import game, make_rules, write_rules
+from noms_env.state import VARIANTS, new_tables
+from tests.rules.table_help import play_out
+
+FRENCH_DECKS = {
+    0: "2D 8D QH 6D 7H 9C TD 6H 2S 2H 7C 4D QD 5H KS 6C 5S 5D QC 3H JD TC KD 9S KH QS "
+    "AD 3D AH KC 2C 4C 6S AS 7S 3S 4H TS 7D 3C 5C JS JC AC TH JH 8S 9H 4S 8H 9D 8C",
+    1: "QH TD 4D TS 9D KC 6D AS TH QD 7H 6C AC KH 7S 5D 4C 8H 2D KD JD 7C 5C 8C TC JC "
+    "4H KS 9S 4S 6H 2H 6S 7D AD 5S 3S 9H 8S 2C 3H 3C JH JS AH 9C 2S QC 5H 3D QS 8D",
+}
+CUT_DECKS = {  # noms: the same decks, cut
+    0: "2S 2H 7C 4D QD 5H KS 6C 5S 5D QC 3H JD TC KD 9S KH QS AD 3D AH KC 2C 4C 6S AS "
+    "7S 3S 4H TS 7D 3C 5C JS JC AC TH JH 8S 9H 4S 8H 9D 8C 2D 8D QH 6D 7H 9C TD 6H",
+    1: "JC 4H KS 9S 4S 6H 2H 6S 7D AD 5S 3S 9H 8S 2C 3H 3C JH JS AH 9C 2S QC 5H 3D QS "
+    "8D QH TD 4D TS 9D KC 6D AS TH QD 7H 6C AC KH 7S 5D 4C 8H 2D KD JD 7C 5C 8C TC",
+}
+DECKTETS = {
+    0: "3MW 6SY 8YK AL 7SK 7WY 5SW 6LK 9WY 2WL AY CK AS 2MK EX 4WL CS AM 8MS CY 7ML 9MS AK 5YK CM 6MW "
+    "4YK 3SK 5ML 3LY 8WL CL 4MS AW 9LK 2SY CW",
+    1: "8WL CL 3LY 9WY 5ML 2SY 4YK 3MW AM 6SY 7WY 9MS 4MS 7SK CW 6MW 5SW 4WL AL CS 7ML 5YK CY 2MK AY 6LK "
+    "AW 9LK 2WL EX CM 3SK 8MS 8YK CK AS AK",
+}
+DECKS = {**dict.fromkeys(VARIANTS, FRENCH_DECKS), "noms": CUT_DECKS, "nonesuch": DECKTETS}
+DEALERS = {0: 1, 1: 3}
+
+# The corner of all counters: largest seed and table, match 9, deal 11.
+FAR_DECK = (
+    "7H JS 4S 3C 5H 7C 3S KD TC QD 7S AD AS TD 9C 4D KH TH 8S 2D QS 8H AH 6S 4C 3H "
+    "8C 9D KS TS 7D 5S JH QC 2H 6D QH 2C 5C 6C 4H 9H 6H KC 2S JD JC 3D 9S 8D AC 5D"
+)
+
+
+def deck_words(table: Table) -> list[str]:
+    return [table.word(int(card)) for card in table.row.deck[: len(table.rules.deck)]]
+
+
+def row_of(variant: str, seats: int | None = None, **options: Any) -> np.record:
+    """The record of a table, for draws in bulk."""
+    row: np.record = new_tables(1)[0]
+    write_rules(row, make_rules(game(variant), seats, options))
+    return row
+
+
+def deviation(counts: np.ndarray) -> float:
+    """How far counts that should be equal are from it: chi-square, in standard deviations from its mean."""
+    expected = counts.sum() / counts.size
+    freedom = counts.size - 1
+    return float((((counts - expected) ** 2).sum() / expected - freedom) / np.sqrt(2 * freedom))
+
+
+def counted(values: Iterable[int], size: int) -> np.ndarray:
+    return np.bincount(list(values), minlength=size)
+
+
+# ---------------------------------------------------------------------------------------------------------- the stream
+
+
+@pytest.mark.uncompiled
+@pytest.mark.parametrize(
+    ("counter", "key", "expected"),
+    [
+        ("00000000 00000000 00000000 00000000", "00000000 00000000", "6627e8d5 e169c58d bc57ac4c 9b00dbd8"),
+        ("ffffffff ffffffff ffffffff ffffffff", "ffffffff ffffffff", "408f276d 41c83b0e a20bc7c6 6d5451fd"),
+        ("243f6a88 85a308d3 13198a2e 03707344", "a4093822 299f31d0", "d16cfe09 94fdcceb 5001e420 24126ea1"),
+    ],
+)
+def test_known_answers_of_random123(counter: str, key: str, expected: str) -> None:
+    words = [int(word, 16) for word in (counter + " " + key).split()]
+    assert [int(word) for word in chance.philox(*words)] == [int(word, 16) for word in expected.split()]
+
+
+@pytest.mark.uncompiled
+def test_the_counter_is_made_of_index_purpose_deal_match_and_table() -> None:
+    row = row_of("big_ships")
+    row.seed, row.table, row.match, row.deal = 0x0123456789ABCDEF, 0xFEDCBA98, 5, 7
+    expected = chance.philox(3 | (2 << 24), 7, 5, 0xFEDCBA98, 0x89ABCDEF, 0x01234567)
+    assert tuple(map(int, chance.block(row, 2, 3))) == tuple(map(int, expected))
+
+
+# ------------------------------------------------------------------------------------------------------- pinned deals
+
+
+@pytest.mark.uncompiled
+@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_first_deals_never_change(variant: str, seed: int) -> None:
+    table = Table(variant, 4, seed=seed)
+    table.start()
+    assert deck_words(table) == DECKS[variant][seed].split()
+    assert table.row.dealer == DEALERS[seed]
+
+
+@pytest.mark.uncompiled
+def test_a_deal_far_away_never_changes() -> None:
+    table = Table("big_ships", seed=chance.MAX_SEED, table=chance.MAX_TABLE)
+    table.start(match=9, deal=11, dealer=0)
+    assert deck_words(table) == FAR_DECK.split()
+
+
+@pytest.mark.uncompiled
+def test_a_shortened_deck_is_shuffled_alone() -> None:
+    table = Table("big_ships", 2, {"ranks": 2, "suits": 3}, seed=4)
+    table.start()
+    assert sorted(deck_words(table)) == ["AC", "AD", "AH", "KC", "KD", "KH"]
+
+
+# --------------------------------------------------------------------------------------------------------- uniformity
+
+AXES = ("seed", "table", "match", "deal")
+
+
+@pytest.mark.parametrize("axis", AXES)
+@pytest.mark.parametrize(("variant", "cards"), [("big_ships", 52), ("nonesuch", 37)])
+def test_every_card_comes_to_every_place(variant: str, cards: int, axis: str) -> None:
+    """Running through seeds, tables, matches or deals with the rest fixed: all are equally good."""
+    row, places, deals = row_of(variant), np.arange(cards), 3_000
+    counts = np.zeros((cards, cards), np.int64)
+    for number in range(deals):
+        row[axis] = number
+        shuffle_deck(row)
+        np.add.at(counts, (places, row.deck[:cards]), 1)
+    assert (counts.sum(axis=0) == deals).all()
+    assert (counts.sum(axis=1) == deals).all()
+    assert abs(deviation(counts)) < 4
+
+
+@pytest.mark.parametrize("first", [0, 7, 8, 49, 50])
+def test_neighbouring_places_are_independent(first: int) -> None:
+    """Two places are drawn from one random word, and four words from one block: no pair of cards is favoured."""
+    row = row_of("big_ships")
+    counts = np.zeros((52, 52), np.int64)
+    for number in range(20_000):
+        row.table = number
+        shuffle_deck(row)
+        counts[row.deck[first], row.deck[first + 1]] += 1
+    assert not counts.diagonal().any()
+    assert abs(deviation(counts[~np.eye(52, dtype=bool)])) < 4
+
+
+def draws(variant: str, seats: int, count: int, take: Callable[[np.record], int], **options: Any) -> list[int]:
+    """What is drawn in the first deal of many tables."""
+    row, found = row_of(variant, seats, **options), []
+    for number in range(count):
+        row.table = number
+        begin_match(row)
+        shuffle_deck(row)
+        found.append(take(row))
+    return found
+
+
+@pytest.mark.parametrize("seats", [3, 4, 5, 6, 7])
+def test_the_first_dealer_is_uniform(seats: int) -> None:
+    dealers = draws("big_ships", seats, 4_000, lambda row: int(row.dealer))
+    assert set(dealers) == set(range(seats))
+    assert abs(deviation(counted(dealers, seats))) < 4
+
+
+def test_the_first_dealer_tells_nothing_about_the_cards() -> None:
+    """Each purpose draws from blocks of its own."""
+    pairs = draws("big_ships", 4, 52 * 400, lambda row: 52 * int(row.dealer) + int(row.deck[0]))
+    assert abs(deviation(counted(pairs, 208))) < 4
+
+
+def cut_of(row: np.record) -> int:
+    """Where the shuffled deck of noms was cut: the place of its last card before the cut."""
+    uncut = row_of("big_ships")
+    uncut.table, uncut.seed = row.table, row.seed
+    shuffle_deck(uncut)
+    where = list(uncut.deck).index(row.deck[0])
+    assert list(row.deck) == [*uncut.deck[where:], *uncut.deck[:where]]
+    return where
+
+
+@pytest.mark.parametrize("least", [1, 5, 25])
+def test_4_3_the_cut_is_uniform_and_leaves_as_much_as_it_takes(least: int) -> None:
+    cuts = draws("noms", 4, 2_000, cut_of, cut_min=least)
+    assert set(cuts) == set(range(least, 53 - least))
+    assert abs(deviation(counted(cuts, 53)[least : 53 - least])) < 4
+
+
+@pytest.mark.parametrize("cut", [0, 1, 26, 51])
+def test_4_3_a_fixed_cut(cut: int) -> None:
+    assert set(draws("noms", 4, 20, cut_of, cut=cut)) == {cut}
+
+
+def test_4_3_a_cut_in_the_middle_only() -> None:
+    assert set(draws("noms", 4, 20, cut_of, cut_min=26)) == {26}
+
+
+@pytest.mark.parametrize("mode", ["packets_shuffled", "single_shuffled"])
+def test_4_3_shuffled_modes_do_not_cut(mode: str) -> None:
+    assert set(draws("noms", 4, 20, cut_of, deal_mode=mode)) == {0}
+
+
+# ------------------------------------------------------------------------------------------- what a deal depends on
+
+
+def test_seeds_tables_matches_and_deals_have_decks_of_their_own() -> None:
+    row = row_of("big_ships")
+    seen = set()
+    for numbers in np.ndindex(3, 3, 3, 3):
+        row.seed, row.table, row.match, row.deal = numbers
+        shuffle_deck(row)
+        seen.add(row.deck.tobytes())
+    row.seed = 2**32  # the upper half of the seed counts too
+    row.table = row.match = row.deal = 0
+    shuffle_deck(row)
+    seen.add(row.deck.tobytes())
+    assert len(seen) == 82
+
+
+def decks_of_a_match(variant: str, play_seed: int, matches: int = 2, **options: Any) -> list[list[str]]:
+    """Decks and dealers, deal by deal, of two matches that are played at random."""
+    table, rng = Table(variant, seed=3, options=options), random.Random(play_seed)
+    found = []
+    for _ in range(matches):
+        table.start()
+        for _ in range(4):
+            found.append([str(table.row.dealer), *deck_words(table)])
+            play_out(table, rng)
+            table.go_on()
+    return found
+
+
+@pytest.mark.uncompiled
+@pytest.mark.parametrize(
+    ("variant", "options"),
+    [
+        ("sniped_whist", {"n_hands": 4}),
+        ("big_ships", {}),
+        ("small_ships", {}),
+        ("noms", {"deal_mode": "packets_shuffled", "target": None}),
+        ("noms", {"deal_mode": "single_shuffled", "target": None}),
+        ("nonesuch", {"target": None}),
+        ("down_up", {}),
+        ("up_down", {}),
+    ],
+)
+def test_deals_do_not_depend_on_what_was_played(variant: str, options: dict[str, Any]) -> None:
+    found = decks_of_a_match(variant, 1, **options)
+    assert found == decks_of_a_match(variant, 2, **options)
+    assert len({tuple(deck) for deck in found}) == 8
+
+
+def test_4_3_packets_of_noms_do_depend_on_what_was_played() -> None:
+    one, two = (decks_of_a_match("noms", play_seed, target=None) for play_seed in (1, 2))
+    assert [one[0], one[4]] == [two[0], two[4]]  # the first deal of a match is shuffled
+    assert all(a != b for a, b in zip(one[1:4], two[1:4], strict=True))
+
+
+@pytest.mark.uncompiled
+def test_a_table_does_not_depend_on_its_neighbours() -> None:
+    """Rows of one array, started in any order and beside other variants, are dealt like tables of their own."""
+    variants = ["noms", "nonesuch", "big_ships", "sniped_whist", "up_down"]
+    rows = new_tables(5)
+    for number, variant in enumerate(variants):
+        write_rules(rows[number], make_rules(game(variant)))
+        rows[number].seed, rows[number].table = 11, number
+    for number in (3, 0, 4, 2, 1):
+        begin_match(rows[number])
+        shuffle_deck(rows[number])
+    for number, variant in enumerate(variants):
+        table = Table(variant, seed=11, table=number)
+        table.start()
+        assert list(rows[number].deck) == list(table.row.deck)
+        assert rows[number].dealer == table.row.dealer
+
+
+@pytest.mark.uncompiled
+def test_matches_follow_one_another() -> None:
+    """`start()` goes on to the next match; a match asked for by number is the same one."""
+    table, other = Table("up_down", seed=5), Table("up_down", seed=5)
+    for match in range(3):
+        table.start()
+        other.start(match=match)
+        assert table.row.match == match
+        assert table.get_state() == other.get_state()
+
+
+@pytest.mark.uncompiled
+def test_random_trump_is_drawn_from_the_deal_alone() -> None:
+    """Two tables that play differently draw the same trumps, and both draw several."""
+    trumps: list[list[str | None]] = [[], []]
+    for number, found in enumerate(trumps):
+        table, rng = Table("up_down", 4, {"trump_mode": "random", "ranks": 5}, seed=1), random.Random(number)
+        table.start()
+        while not table.is_over:
+            found.append(table.trump_word())
+            play_out(table, rng)
+            table.go_on()
+    assert trumps[0] == trumps[1]
+    assert len(set(trumps[0])) > 1
+
+
+# ----------------------------------------------------------------------------------------------------------- refusals
+
+
+@pytest.mark.uncompiled
+@pytest.mark.parametrize("seed", [-1, 2**63, True, 1.0, "7", None])
+def test_seeds_refused(seed: Any) -> None:
+    with pytest.raises(ValueError, match=r"seed must be an integer from 0 to 2\*\*63 - 1, not "):
+        chance.checked_seed(seed)
+    with pytest.raises(ValueError, match="seed must be"):
+        Table("noms", seed=seed)
+
+
+@pytest.mark.uncompiled
+@pytest.mark.parametrize("seed", [0, 1, 2**63 - 1, np.int64(5), np.uint8(200)])
+def test_seeds_accepted(seed: Any) -> None:
+    assert chance.checked_seed(seed) == int(seed)
+    assert type(chance.checked_seed(seed)) is int
+
+
+@pytest.mark.uncompiled
+@pytest.mark.parametrize("table", [-1, 2**32, True, 0.5, "1", None])
+def test_tables_refused(table: Any) -> None:
+    with pytest.raises(ValueError, match="table must be an integer from 0 to 4294967295, not "):
+        Table("noms", table=table)

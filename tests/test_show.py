@@ -1,0 +1,315 @@
+"""A table as people see it: what is shown, and that nothing is shown which the seat may not see (rules 0.1)."""
+
+from __future__ import annotations
+
+import random
+import re
+import sys
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+
+from noms_env import show
+from noms_env.cards import CARD_NUMBERS, DECKTET, EXCUSE, FRENCH, cards_in, set_of
+from noms_env.engine.table import Table
+from noms_env.partners import holder_of
+from noms_env.state import NONESUCH
+
+TABLES: list[tuple[str, int, dict[str, Any]]] = [
+    ("sniped_whist", 3, {"tie": "cut", "n_hands": 2, "accumulate": True}),
+    ("sniped_whist", 7, {"trump_mode": "dealer"}),
+    ("sniped_whist", 4, {}),
+    ("big_ships", 6, {"hook": True}),
+    ("big_ships", 2, {"ranks": 5, "suits": 3}),
+    ("small_ships", 4, {"indication": True, "min_bid": 1}),
+    ("small_ships", 5, {}),
+    ("small_ships", 6, {"misere_nominates": False, "misere_trump": "none"}),
+    ("noms", 4, {}),
+    ("noms", 4, {"implicit_announcements": True, "early_stop": True, "min_bid": 7}),
+    ("nonesuch", 3, {}),
+    ("nonesuch", 4, {}),
+    ("down_up", 5, {}),
+    ("up_down", 4, {"trump_mode": "turnup", "turnup_full_deal": "dealer_last"}),
+]
+every_table = pytest.mark.parametrize(
+    ("variant", "seats", "options"),
+    TABLES,
+    ids=[f"{variant}-{seats}-{'-'.join(options)}" for variant, seats, options in TABLES],
+)
+
+
+def moments(variant: str, seats: int, options: dict[str, Any], count: int, length: int = 160) -> list[Table]:
+    """Copies of a table at random moments of random play, among them the ends of deals."""
+    rng = random.Random(f"{variant} {seats} {options}")
+    found: list[Table] = []
+    for match in range(2):
+        table = Table(variant, seats, options, seed=11)
+        table.start(match)
+        for _ in range(length):
+            found.append(table.copy())
+            if table.is_over:
+                break
+            if table.is_scored:
+                table.go_on()
+            else:
+                table.step(rng.choice(table.legal_actions()))
+    scored = [table for table in found if table.is_scored][:2]
+    return [*scored, *rng.sample(found, min(count, len(found)))]
+
+
+# ------------------------------------------------------------------------------------------------------- what is shown
+
+
+@pytest.mark.uncompiled
+@every_table
+def test_text_for_every_seat_at_random_moments(variant: str, seats: int, options: dict[str, Any]) -> None:
+    for table in moments(variant, seats, options, 4, 60):
+        for seat in (None, *range(seats)):
+            shown = show.text(table, seat)
+            assert table.rules.variant.title in shown
+            assert max(map(len, shown.splitlines())) <= 160
+            assert "\x1b" not in shown
+            own_turn = not table.is_scored and table.row.seat == seat
+            assert ("\nLegal" in shown) == own_turn
+            assert ("\nHand" in shown) == (seat is not None)
+            coloured = show.text(table, seat, colour=True)
+            assert coloured != shown
+            assert re.sub(r"\x1b\[[0-9;]*m", "", coloured) == shown
+
+
+@every_table
+def test_image_for_every_seat_at_random_moments(variant: str, seats: int, options: dict[str, Any]) -> None:
+    table = moments(variant, seats, options, 1)[-1]
+    table.go_on()
+    images = [show.image(table, seat) for seat in (None, *range(seats))]
+    assert all(image.shape == (720, 960, 3) and image.dtype == np.uint8 for image in images)
+    assert all(not np.array_equal(one, other) for one, other in pairwise(images))
+    assert np.array_equal(images[0], show.image(table, None)), "a view is drawn the same way every time"
+
+
+DECK_OF_TWELVE = ["QC", "QD", "KS", "AC", "KC", "AD", "KD", "QS", "AS", "QH", "KH", "AH"]
+"""Dealt to three seats from seat 0: QC AC KD QH, QD KC QS KH, KS AD AS AH."""
+
+GOLDEN_CALL = """
+Small Ships · deal 3 · 4 cards each · dealer seat 2 · to 100 points
+Seat 1 (you) to call
+
+Trump     not named yet
+
+  seat          calls  cards  tricks  total
+  0             3          4       0   12.5
+> 1     you                4       0      0
+  2     dealer             4       0     -7
+
+Hand      ♣ K  ♦ Q  ♠ Q  ♥ K
+Legal     pass 4
+"""
+
+GOLDEN_PLAY = """
+Small Ships · deal 3 · 4 cards each · dealer seat 2 · to 100 points
+Seat 0 (you) to play
+
+Trump     ♥
+Bid       4 by seat 1 · nominated A♥ · partner not shown · you are an opponent
+Trick 2   seat 1 Q♦ · seat 2 A♦
+Last      seat 0 Q♣ · seat 1 K♣ · seat 2 K♠ · taken by seat 1
+
+  seat            calls  cards  tricks  total
+> 0     you       3          3       0   12.5
+  1     declarer  4          2       1      0
+  2     dealer               2       0     -7
+
+Hand      ♣ A  ♦ K  ♥ Q
+Legal     KD
+"""
+
+
+@pytest.mark.uncompiled
+def test_golden_text_of_a_small_deal_made_by_hand() -> None:
+    table = Table("small_ships", 3, {"ranks": 3})
+    table.start(deck=DECK_OF_TWELVE, dealer=2, totals=[12.5, 0, -7], deal=2)
+    play(table, "3")
+    assert show.text(table, 1) == GOLDEN_CALL.strip("\n")
+    play(table, "4 H AH QC KC KS QD AD")
+    assert show.text(table, 0) == GOLDEN_PLAY.strip("\n")
+    assert "partner seat 2, hidden" in show.text(table, 0, full=True)
+    assert "you are the partner" in show.text(table, 2)
+    assert "you are the declarer" in show.text(table, 1)
+
+
+@pytest.mark.uncompiled
+def test_hands_are_sorted_by_suit_and_points_are_short() -> None:
+    french = [CARD_NUMBERS[FRENCH][word] for word in ("2H", "AC", "TS", "KC", "3H")]
+    decktet = [CARD_NUMBERS[DECKTET][word] for word in ("EX", "AM", "9WY", "2MK")]
+    assert show.hand_text(french, FRENCH) == "♣ AK  ♠ T  ♥ 32"
+    assert show.hand_text(decktet, DECKTET) == "2MK AM  9WY  EX"
+    assert show.hand_text([], FRENCH) == ""
+    assert show.trick_text([(2, french[0]), (0, french[1])], FRENCH) == "seat 2 2♥ · seat 0 A♣"
+    assert [show.points_text(points) for points in (10.0, -0.5, 1 / 3, -0.0, 0.0, -1e-9)] == [
+        "10",
+        "-0.5",
+        "0.33",
+        "0",
+        "0",
+        "0",
+    ]
+
+
+@pytest.mark.uncompiled
+def test_what_cannot_be_shown_is_refused_with_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = Table("noms", seed=3)
+    with pytest.raises(ValueError, match="nothing has been dealt"):
+        show.text(table, 0)
+    table.start()
+    for seat in (4, -1, True, "0"):
+        with pytest.raises(ValueError, match="seat must be None or an integer from 0 to 3"):
+            show.text(table, seat)  # type: ignore[arg-type]
+    monkeypatch.delitem(sys.modules, "noms_env.show.picture", raising=False)
+    monkeypatch.delitem(sys.modules, "noms_env.show.marks", raising=False)
+    monkeypatch.setitem(sys.modules, "PIL", None)
+    with pytest.raises(ModuleNotFoundError, match=r"pip install 'noms-env\[render\]'"):
+        show.image(table, 0)
+
+
+# ------------------------------------------------------------------------------------------------------- what is not
+
+
+def scrambled(table: Table, seat: int | None, rng: random.Random) -> Table:
+    """A table that a seat cannot tell from this one.
+
+    The cards that it cannot see have changed places, and so has all that follows from them, the legal actions of others and
+    the stream of chance included.
+    """
+    twin = table.copy()
+    row = twin.row
+    places = [other for other in range(table.seats) if other not in (seat, row.exposed)]
+    known = _known_to_all(table)
+    sets = [int(row.hands[other]) & ~known for other in places] + [int(row.stock) & ~known]
+    cards = [card for members in sets for card in cards_in(members)]
+    rng.shuffle(cards)
+    for place, members in zip([*places, -1], sets, strict=True):
+        taken = set_of([cards.pop() for _ in cards_in(members)])
+        if place >= 0:
+            row.hands[place] = int(row.hands[place]) & known | taken
+        else:
+            row.stock = int(row.stock) & known | taken
+    if row.nominated >= 0:
+        holder = holder_of(row, row.nominated)
+        row.partner = -1 if holder == row.declarer else holder
+    if row.variant == NONESUCH and table.phase == "call":
+        row.excuse = holder_of(row, EXCUSE)
+    if row.seat != seat or table.is_scored:
+        row.legal_cards = rng.getrandbits(52) & int(row.cards) if table.phase in ("play", "nominate") else 0
+        row.legal_words = rng.getrandbits(4) << 1
+    row.seed, row.table, row.match = rng.getrandbits(60), rng.getrandbits(20), rng.getrandbits(20)
+    row.deck = rng.sample([int(card) for card in row.deck], 52)
+    return twin
+
+
+def _known_to_all(table: Table) -> int:
+    """Cards in hands or in the stock whose place everybody knows: the one turned up, and the Excuse that was shown."""
+    row = table.row
+    known = 0 if row.turn_up < 0 else 1 << int(row.turn_up)
+    return known | (1 << EXCUSE if row.variant == NONESUCH and table.phase == "trump" else 0)
+
+
+@every_table
+def test_rules_0_1_nothing_depends_on_what_the_seat_cannot_see(variant: str, seats: int, options: dict[str, Any]) -> None:
+    rng = random.Random(5)
+    differing = 0
+    for table in moments(variant, seats, options, 12):
+        for seat in (None, *range(seats)):
+            twin = scrambled(table, seat, rng)
+            assert show.text(table, seat) == show.text(twin, seat)
+            assert show.text(table, seat, colour=True) == show.text(twin, seat, colour=True)
+            differing += show.text(table, seat, full=True) != show.text(twin, seat, full=True)
+        seat = rng.choice([None, *range(seats)])
+        twin = scrambled(table, seat, rng)
+        assert np.array_equal(show.image(table, seat), show.image(twin, seat))
+    assert differing >= 12, "hidden cards did change places, and the full view shows it"
+
+
+def test_the_full_image_shows_all_hands() -> None:
+    table = Table("small_ships", 5, seed=9)
+    table.start()
+    twin = scrambled(table, 0, random.Random(1))
+    assert np.array_equal(show.image(table, 0), show.image(twin, 0))
+    assert not np.array_equal(show.image(table, 0, full=True), show.image(twin, 0, full=True))
+    assert not np.array_equal(show.image(table, 0, full=True), show.image(table, 0))
+
+
+def play(table: Table, words: str) -> Table:
+    """The table after some actions."""
+    for word in words.split():
+        table.act(word)
+    return table
+
+
+@pytest.mark.uncompiled
+@pytest.mark.parametrize("reveal", [False, True])
+def test_rules_3_3_a_nominated_card_in_the_stock_is_never_told_before_the_deal_is_over(reveal: bool) -> None:
+    table = Table("small_ships", 3, {"ranks": 3, "hand_size": 3, "reveal_stock_at_end": reveal})
+    table.start(deck=DECK_OF_TWELVE, dealer=2)
+    play(table, "3 NT QH QC")
+    for seat in (None, 0, 1, 2):
+        assert "nominated Q♥ · partner not shown" in show.text(table, seat)
+        assert "alone" not in show.text(table, seat)
+        assert "Stock" not in show.text(table, seat)
+    assert "alone, hidden" in show.text(table, 1, full=True)
+    assert "Stock     ♥ AKQ" in show.text(table, 1, full=True)
+    while not table.is_scored:
+        table.step(table.legal_actions()[0])
+    assert ("Stock     ♥ AKQ" in show.text(table, None)) == reveal
+
+
+@pytest.mark.uncompiled
+def test_rules_3_2_the_partner_is_shown_from_the_very_card_on() -> None:
+    table = Table("small_ships", 3, {"ranks": 3})
+    table.start(deck=DECK_OF_TWELVE, dealer=2)
+    play(table, "4 NT KS QC KC")
+    assert "partner not shown" in show.text(table, None)
+    play(table, "KS")
+    assert "partner seat 2" in show.text(table, None)
+    alone = Table("small_ships", 3, {"ranks": 3})
+    alone.start(deck=DECK_OF_TWELVE, dealer=2)
+    play(alone, "4 NT QC")
+    assert "you are the declarer, alone" in show.text(alone, 0)
+    assert all("alone" not in show.text(alone, seat) for seat in (None, 1, 2))
+    play(alone, "KD QD AD KS")
+    assert "partner not shown" in show.text(alone, 1)
+    play(alone, "QC")
+    assert "alone" in show.text(alone, 1)
+
+
+@pytest.mark.uncompiled
+def test_rules_4_1_the_hand_of_mis_a_vis_lies_open_from_the_end_of_the_first_trick_on() -> None:
+    table = Table("noms", seed=2)
+    table.start(dealer=3)
+    table.act("mis_a_vis")
+    for _ in range(4):
+        assert "Seat 0   " not in show.text(table, 1)
+        table.step(table.legal_actions()[0])
+    open_hand = show.hand_text(cards_in(table.row.hands[0]), FRENCH)
+    assert all(f"Seat 0    {open_hand}" in show.text(table, seat) for seat in (None, 1, 2, 3))
+    assert "exposed" in show.text(table, 2)
+
+
+@pytest.mark.uncompiled
+def test_rules_5_3_the_excuse_is_shown_to_all_only_after_the_bids() -> None:
+    table = Table("nonesuch", 3, seed=1)
+    table.start(match=next(match for match in range(50) if _number_turned_up(match)))
+    holder = int(table.row.excuse)
+    for seat in (None, *range(3)):
+        assert ("EX" in show.text(table, seat)) == (seat == holder)
+    play(table, "none some most")
+    assert all(f"EX shown by seat {holder}" in show.text(table, seat) for seat in (None, 0, 1, 2))
+    assert " or " in show.text(table, None)
+
+
+def _number_turned_up(match: int) -> bool:
+    """True if the up card of the match bears two suits."""
+    table = Table("nonesuch", 3, seed=1)
+    table.start(match)
+    return bool(table.row.trump < 0)

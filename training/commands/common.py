@@ -1,0 +1,57 @@
+"""What the subcommands share: errors for the user, and the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+OK, FOUND, ERROR, STOPPED = 0, 1, 2, 130
+"""Exit statuses: as it should be; disagreements found; a wrong request; Ctrl-C."""
+
+
+class CommandError(Exception):
+    """Ends a command with a sentence for the user.
+
+    Attributes:
+        status: the exit status.
+    """
+
+    def __init__(self, sentence: str, status: int = ERROR) -> None:
+        """Say what is wrong, and what is allowed."""
+        super().__init__(sentence)
+        self.status = status
+
+
+@contextmanager
+def file_errors(doing: str) -> Iterator[None]:
+    """Turn errors of the file system into sentences that begin with what was being done.
+
+    Raises:
+        CommandError: the file system refused.
+    """
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise CommandError(f"{doing}: {error.strerror or error}") from error
+
+
+def terminal(stderr: bool = False) -> Console:
+    """Where to print: in colour if it is a terminal, and never with lines broken or recoloured."""
+    from rich.console import Console
+
+    return Console(stderr=stderr, highlight=False, soft_wrap=True)
+
+
+def print_lines(lines: Iterable[str]) -> None:
+    """Print lines with ANSI colours, which are left out where the output is not a terminal."""
+    from rich.text import Text
+
+    console = terminal()
+    for line in lines:
+        console.print(Text.from_ansi(line))

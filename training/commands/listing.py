@@ -1,0 +1,77 @@
+"""`noms list`: the games and their options."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Annotated
+
+import tyro
+
+from training.commands.common import OK, CommandError, terminal
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from noms_env.rules import Option, Variant
+
+ROTATION = "a list of C, D, H, S, NT"
+
+
+def listing(variant: Annotated[tyro.conf.Positional[str | None], tyro.conf.arg(metavar="VARIANT")] = None) -> int:
+    """Show the games, their numbers of seats, and their options with default and allowed values.
+
+    For example:
+
+      noms list
+
+      noms list noms
+
+    Args:
+        variant: Only this game.
+    """
+    from noms_env.rules import GAMES, RulesError, game
+
+    try:
+        games = list(GAMES.values()) if variant is None else [game(variant)]
+    except RulesError as error:
+        raise CommandError(str(error)) from error
+    console = terminal()
+    for one in games:
+        console.print(f"[bold]{one.name}[/bold]: {one.title}, {seats_text(one)}")
+        console.print(option_table(one), soft_wrap=False)
+    console.print("* worked out from the number of seats and the deck; shown for the usual ones.")
+    return OK
+
+
+def seats_text(variant: Variant) -> str:
+    """The numbers of seats in words."""
+    low, high = variant.seats
+    return f"{low} seats" if low == high else f"{low} to {high} seats, usually {variant.default_seats}"
+
+
+def option_table(variant: Variant) -> Table:
+    """The options of a game."""
+    from rich.table import Table
+
+    from noms_env.rules import make_rules
+
+    values = make_rules(variant).options
+    table = Table("option", "default", "allowed", "what it does", box=None, padding=(0, 2, 0, 2), header_style="dim")
+    for option in variant.options:
+        worked_out = " *" if option.default is None and not option.none else ""
+        table.add_row(option.name, json.dumps(values[option.name]) + worked_out, allowed(option), option.doc)
+    return table
+
+
+def allowed(option: Option) -> str:
+    """What an option may be, as `--option` takes it."""
+    if option.flag:
+        text = "true, false"
+    elif option.words:
+        text = ", ".join(option.words)
+    elif option.rotation:
+        text = ROTATION
+    else:
+        low, high = option.numbers or (0, 0)
+        text = f"{low} to {high}"
+    return text + (", null" if option.none else "")

@@ -1,0 +1,133 @@
+"""`noms record`: play matches and write their records."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING, Annotated, Any
+
+import tyro
+
+from training.commands.common import OK, STOPPED, CommandError, file_errors, terminal
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+PYTHON_WORDS = {"True": True, "False": False, "None": None}
+
+
+def record(
+    variant: tyro.conf.Positional[str],
+    out: Annotated[str, tyro.conf.arg(metavar="FILE")],
+    seats: Annotated[int | None, tyro.conf.arg(metavar="N")] = None,
+    matches: Annotated[int, tyro.conf.arg(metavar="K")] = 1,
+    seed: Annotated[int, tyro.conf.arg(metavar="S")] = 0,
+    player: Annotated[tuple[str, ...], tyro.conf.UseAppendAction, tyro.conf.arg(metavar="NAME")] = (),
+    option: Annotated[tuple[str, ...], tyro.conf.UseAppendAction, tyro.conf.arg(metavar="NAME=VALUE")] = (),
+    legal: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False,
+) -> int:
+    """Play matches and write their records (noms-record/1), one deal a line.
+
+    The same arguments give the same file, on every machine. A file of that name is replaced, once all is written.
+
+    For example:
+
+      noms record small_ships --matches 100 --seed 7 --out games.jsonl
+
+      noms record noms --option min_bid=7 --option target=null --out games.jsonl
+
+      noms record big_ships --seats 5 --option 'trump_rotation=["S","NT"]' --legal --out games.jsonl
+
+    Args:
+        variant: The game; `noms list` shows all.
+        out: The file to write; `-` prints the records.
+        seats: Number of seats; the usual number of the game if not given.
+        matches: Number of matches.
+        seed: 0 to 2**63 - 1; it decides the cards and the random players.
+        player: Who plays: given once for all seats, or once for each seat. `random` if not given.
+        option: An option of the game; may be given several times. The value is JSON, or else a word.
+        legal: Store the legal actions with every decision.
+    """
+    from noms_env.record import record_matches, write_records
+
+    options = parse_options(option)
+    try:
+        records = record_matches(
+            variant, seats, matches, seed, options, player if len(player) > 1 else "".join(player) or "random", legal
+        )
+    except ValueError as error:
+        raise CommandError(str(error)) from error
+    counted = _Counted(records)
+    try:
+        with progress_bar(matches) as bar, file_errors(f"cannot write {out}"):
+            write_records(sys.stdout if out == "-" else out, counted.watched(bar))
+    except KeyboardInterrupt as error:
+        raise CommandError(f"stopped by Ctrl-C; {out} is not written", STOPPED) from error
+    print(f"{counted.deals} deals of {counted.matches} matches written to {out}", file=sys.stderr)
+    return OK
+
+
+def parse_options(given: Iterable[str]) -> dict[str, Any]:
+    """Options from `name=value` words; a value is JSON, or else a word.
+
+    Raises:
+        CommandError: one is not of this form, or is given twice.
+    """
+    options: dict[str, Any] = {}
+    for text in given:
+        name, sign, value = text.partition("=")
+        if not sign or not name:
+            raise CommandError(f"--option wants NAME=VALUE, such as target=50, not {text!r}")
+        if name in options:
+            raise CommandError(f"--option {name} is given twice")
+        options[name] = parse_value(value)
+    return options
+
+
+def parse_value(text: str) -> Any:
+    """A value from JSON (or Python's True, False, None), or else the word itself."""
+    if text in PYTHON_WORDS:
+        return PYTHON_WORDS[text]
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+
+
+class _Counted:
+    """Counts the records that pass."""
+
+    def __init__(self, records: Iterator[dict[str, Any]]) -> None:
+        self.deals, self.matches = 0, 0
+        self._records = records
+
+    def watched(self, bar: Progress | None) -> Iterator[dict[str, Any]]:
+        """The records; the bar, if there is one, shows the matches that are over."""
+        for record in self._records:
+            self.deals += 1
+            self.matches += record["over"]
+            if bar is not None:
+                bar.update(bar.task_ids[0], completed=self.matches)
+            yield record
+
+
+def progress_bar(total: int) -> AbstractContextManager[Progress | None]:
+    """A bar with rate and time left on standard error, if that is a terminal."""
+    if not sys.stderr.isatty():
+        return nullcontext()
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, Task, TimeRemainingColumn
+    from rich.text import Text
+
+    class RateColumn(ProgressColumn):
+        """Matches a second."""
+
+        def render(self, task: Task) -> Text:
+            return Text(f"{task.speed:.1f}/s" if task.speed else "preparing")
+
+    bar = Progress(
+        "matches", BarColumn(), MofNCompleteColumn(), RateColumn(), TimeRemainingColumn(), console=terminal(stderr=True)
+    )
+    bar.add_task("matches", total=total)
+    return bar
