@@ -11,6 +11,7 @@ from __future__ import annotations
 from noms_env.actions import NUM_ACTIONS
 from noms_env.engine.layout import OBSERVATION_SIZE, STATE_SIZE
 from noms_env.engine.table import IllegalActionError, PositionError, Table
+from noms_env.envs.batch import BatchEnv, make_batch
 from noms_env.envs.games import (
     big_ships_v0,
     down_up_v0,
@@ -33,6 +34,7 @@ __all__ = [
     "OBSERVATION_SIZE",
     "STATE_SIZE",
     "VARIANTS",
+    "BatchEnv",
     "IllegalActionError",
     "PositionError",
     "RulesError",
@@ -40,6 +42,7 @@ __all__ = [
     "__version__",
     "big_ships_v0",
     "down_up_v0",
+    "make_batch",
     "noms_v0",
     "nonesuch_v0",
     "register_environments",

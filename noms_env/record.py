@@ -752,10 +752,11 @@ class _DealCheck:
         """Every step must be legal, and they must end with the deal."""
         steps = self.record["steps"]
         for place, step in enumerate(steps):
-            if table.phase is None:
+            phase = table.phase
+            if phase is None:
                 self._stop("steps", place, len(steps), says=f"the deal is over after {place} steps, but there are {len(steps)}")
             self._compare("seat", int(table.row.seat), step=place, within=step)
-            self._compare("phase", table.phase, step=place, within=step)
+            self._compare("phase", phase, step=place, within=step)
             legal = step.get("legal")
             if legal is not None and sorted(legal) != sorted(table.legal_words()):
                 self._say("legal", table.legal_words(), legal, step=place)

@@ -8,26 +8,36 @@ from __future__ import annotations
 import os
 import runpy
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 
 from training.commands.common import STOPPED, CommandError
 from training.extras import MissingExtraError
 
-DESCRIPTION = """Seven games of the nomination whist family: play, record, check and show deals.
+COMMANDS = {
+    "list": ("listing", "the games and their options"),
+    "record": ("record", "play matches and write them to a file"),
+    "replay": ("replay", "show the deals of a file, trick by trick"),
+    "check": ("check", "hold the deals of a file against the rules"),
+    "demo": ("demo", "play and show one deal of each game"),
+}
+"""The subcommands: module (and function in it) of `training.commands`, and what it does."""
+
+HELP = """\
+usage: noms COMMAND ...
+
+Seven games of the nomination whist family: play, record, check and show deals.
+
+{commands}
 
 For example:
+  noms record small_ships --matches 10 --out ten.jsonl
+  noms replay ten.jsonl --match 0 --deal 0
+  noms check ten.jsonl
 
-  noms list                                              the games and their options
-
-  noms record small_ships --matches 10 --out ten.jsonl   ten matches of random players
-
-  noms replay ten.jsonl --match 0 --deal 0               the first deal, trick by trick
-
-  noms check ten.jsonl                                   hold every deal against the rules
-
-Each subcommand has its own --help. `noms --version` prints the version."""
+`noms COMMAND --help` tells more of a command, `noms --version` prints the version."""
 
 
 def main(args: Sequence[str] | None = None) -> int:
@@ -39,12 +49,11 @@ def main(args: Sequence[str] | None = None) -> int:
     Returns:
         The exit status.
     """
-    words = list(sys.argv[1:] if args is None else args) or ["--help"]
-    if words == ["--version"]:
-        print(f"noms {version()}")
-        return 0
+    words = list(sys.argv[1:] if args is None else args)
     try:
-        return run(words)
+        status = run(words)
+        sys.stdout.flush()
+        return status
     except SystemExit as end:  # how the parser ends, after its help or its complaint
         return end.code if isinstance(end.code, int) else int(end.code is not None)
     except CommandError as error:
@@ -54,24 +63,33 @@ def main(args: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return _complain("stopped by Ctrl-C", STOPPED)
     except BrokenPipeError:
-        # Whoever read the output has had enough; without this, Python would complain when it closes the stream.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
+        _drop_output()
+        return 1  # whoever read the output has had enough
+    except OSError as error:
+        _drop_output()
+        return _complain(f"cannot print the output: {error.strerror or error}", 2)
 
 
 def run(words: list[str]) -> int:
-    """Parse the command line and call the subcommand."""
+    """Find the subcommand and call it with what is on the command line.
+
+    Raises:
+        CommandError: there is no such subcommand, or it ends with an error for the user.
+    """
+    name, *rest = words or ["--help"]
+    if name in ("-h", "--help"):
+        print(HELP.format(commands="\n".join(f"  {name:<8} {summary}" for name, (_, summary) in COMMANDS.items())))
+        return 0
+    if name == "--version":
+        print(f"noms {version()}")
+        return 0
+    if name not in COMMANDS:
+        raise CommandError(f"there is no command {name!r}; the commands are {', '.join(COMMANDS)}")
     import tyro
 
-    from training.commands.check import check
-    from training.commands.demo import demo
-    from training.commands.listing import listing
-    from training.commands.record import record
-    from training.commands.replay import replay
-
-    commands = {"record": record, "replay": replay, "check": check, "list": listing, "demo": demo}
-    status: int = tyro.extras.subcommand_cli_from_dict(commands, prog="noms", description=DESCRIPTION, args=words)
-    return status
+    module = COMMANDS[name][0]
+    function: Callable[..., int] = getattr(import_module(f"training.commands.{module}"), module)
+    return tyro.cli(function, prog=f"noms {name}", args=rest)
 
 
 def version() -> str:
@@ -80,6 +98,11 @@ def version() -> str:
     if package is None or package.origin is None:
         raise CommandError("the package noms_env is not installed")
     return str(runpy.run_path(str(Path(package.origin).with_name("version.py")))["__version__"])
+
+
+def _drop_output() -> None:
+    """Send what is still to be printed nowhere; Python would fail again when it closes the stream."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _complain(sentence: str, status: int) -> int:

@@ -113,17 +113,17 @@ OBSERVATION = _sections(
     (
         "numbers",
         (2 * SEAT_BYTES,),
-        "cards dealt to each seat, cards in the own hand, tricks complete, cards on the table, 1 + number of the deal, 1 + "
-        "deals left (where the match has a fixed length), seats, own place from eldest; 1 + number that the hook forbids to the "
-        "last caller, sum of the calls, 64 + sum of the calls - tricks (the exact-bid games), undealt cards, cards that the "
-        "seat has not seen, 1 + seat that swapped the Excuse, two zeros",
+        "cards dealt to each seat, cards in the own hand, tricks complete, cards on the table, 1 + number of the deal, "
+        "1 + deals left (where the match has a fixed length), seats, own place from eldest; 1 + number that the hook forbids "
+        "to the last caller, sum of the calls, 64 + sum of the calls - tricks (the exact-bid games), undealt cards, cards that "
+        "the seat has not seen, 1 + seat that has shown the Excuse, two zeros",
     ),
     ("variant", (SEAT_BYTES,), f"1 for the variant: {', '.join(VARIANTS)}; 1 if the episode is a single deal"),
     (
         "choices",
         (NUM_CHOICES,),
-        "the options, 1 + value (flags 0 and 1, words by their place), 255 for None, 0 where the variant has no such option: "
-        "see `rulebook.choice_names`",
+        "the options, 1 + value up to 254 (flags 0 and 1, words by their place), 255 for None, 0 where the variant has no such "
+        "option: see `rulebook.choice_names`",
     ),
 )
 """What a seat sees, from that seat."""

@@ -22,12 +22,12 @@ from noms_env.actions import (
     SCORED,
 )
 from noms_env.bids import forbidden_number, sum_of_calls
-from noms_env.cards import CARD_RANK, CARD_SUITS
+from noms_env.cards import CARD_RANK, CARD_SUITS, EXCUSE, bit
 from noms_env.engine.deal import HELD
 from noms_env.engine.layout import HIDDEN, OBSERVATION, OBSERVATION_SIZE, PADDED_MASK_SIZE, word_of
 from noms_env.partners import role_known_to, side_tricks
-from noms_env.rules.nonesuch import half_up
-from noms_env.state import MAX_CALLS, MAX_SEATS, NUM_CHOICES, SNIPED_WHIST, get_byte, left_of, put_byte
+from noms_env.rules.nonesuch import excuse_is_shown, half_up
+from noms_env.state import MAX_CALLS, MAX_SEATS, NUM_CHOICES, SNIPED_WHIST, all_played, get_byte, left_of, put_byte
 
 CARD_WORDS = 7
 OBSERVATION_WORDS = OBSERVATION_SIZE // 8
@@ -239,7 +239,7 @@ def seat_word(t, seat):
         word |= 1 << 32
     if seat == t.declarer:
         word |= 1 << 40
-    if seat == t.revealed or (seat == t.excuse and t.leader >= 0):
+    if seat == t.revealed or (seat == t.excuse and excuse_is_shown(t)):
         word |= 1 << 48
     if seat == t.best_seat:
         word |= 1 << 56
@@ -271,7 +271,7 @@ def phase_word(t, seat):
 def role_word(t, seat):
     """The seat's own role, and what all know of the roles."""
     word = EXPAND[1 << role_known_to(t, seat)]
-    if t.alone != 0:
+    if t.alone != 0 or (t.declarer >= 0 and t.revealed == t.declarer):
         word |= np.int64(1) << 40
     if t.revealed >= 0:
         word |= np.int64(1) << 48
@@ -318,22 +318,33 @@ def deal_numbers(t, seat):
 @jit
 def call_numbers(t, seat):
     """The second word of the section `numbers`."""
-    called = np.int64(sum_of_calls(t)) if t.n_deals > 0 else np.int64(0)
-    forbidden = forbidden_number(t) + 1
-    gap = 64 + called - t.hand_size if t.n_deals > 0 else np.int64(0)
-    swapped = 1 + (t.excuse - seat) % t.n_seats if t.excuse >= 0 and t.leader >= 0 else 0
-    seen = np.int64(0)
-    for other in range(t.n_seats):
-        seen |= t.played[other]
-    unseen = size(t.cards & ~(seen | t.hands[seat] | exposed_cards(t)))
+    called = np.int64(0)
+    forbidden = 0
+    gap = np.int64(0)
+    if t.sizes[0] > 0:
+        called = np.int64(sum_of_calls(t))
+        forbidden = forbidden_number(t) + 1
+        gap = 64 + called - t.hand_size
+    shown_by = 1 + (t.excuse - seat) % t.n_seats if excuse_is_shown(t) else 0
     return (
         np.int64(forbidden)
         | (called << 8)
         | (np.int64(gap) << 16)
         | (np.int64(size(t.stock)) << 24)
-        | (np.int64(unseen) << 32)
-        | (np.int64(swapped) << 40)
+        | (np.int64(size(unseen_cards(t, seat))) << 32)
+        | (np.int64(shown_by) << 40)
     )
+
+
+@jit
+def unseen_cards(t, seat):
+    """The cards that a seat has not seen in this deal."""
+    seen = t.hands[seat] | exposed_cards(t) | all_played(t)
+    if t.turn_up >= 0:
+        seen |= bit(t.turn_up)
+    if excuse_is_shown(t):
+        seen |= bit(EXCUSE)
+    return t.cards & ~seen
 
 
 # --------------------------------------------------------------------------------------------------- the hidden part

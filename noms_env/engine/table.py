@@ -358,6 +358,10 @@ class Table:
         write_rules(self.row, self.rules)
         self.set_state(saved["row"])
 
+    def row_from(self, row: np.record) -> None:
+        """Take over the record of a table with the same rules."""
+        self._rows[0] = row
+
     def get_state(self) -> bytes:
         """The whole table as bytes."""
         return self._rows.tobytes()

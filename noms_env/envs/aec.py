@@ -111,6 +111,7 @@ class TrickTakingEnv(AECEnv):
         self.state_space = spaces.Box(0, 255, (STATE_SIZE,), np.uint8)
         self._seen: dict[str, tuple[np.ndarray, np.ndarray]] = {}
         self._is_seeded = False
+        self._forfeited = False
         self._keeps_records = record
         self._recorder = self._new_recorder()
         self.records: list[dict[str, Any]] = []
@@ -165,13 +166,14 @@ class TrickTakingEnv(AECEnv):
         self.truncations = dict.fromkeys(self.agents, False)
         self.infos: dict[str, dict[str, Any]] = {agent: {} for agent in self.agents}
         self._rewarded = False
+        self._forfeited = False
         self.records = []
         self._recorder = self._new_recorder()
         self._turn(int(self.table.row.seat))
         if self.render_mode == "human":
             self.render()
 
-    def step(self, action: int | None) -> None:
+    def step(self, action: int | np.integer | None) -> None:
         """Take the action of the agent `agent_selection`; a finished agent takes None.
 
         Raises:
@@ -258,7 +260,10 @@ class TrickTakingEnv(AECEnv):
         """Observation and mask of an agent at this moment, computed once."""
         view = self._seen.get(agent)
         if view is None:
-            view = self._seen[agent] = self.table.view(self._seat_of[agent])
+            view = self.table.view(self._seat_of[agent])
+            if self._forfeited:
+                view[1][:] = 0
+            self._seen[agent] = view
         return view
 
     def _new_recorder(self) -> Any:
@@ -341,6 +346,8 @@ class TrickTakingEnv(AECEnv):
 
     def _forfeit(self, agent: str) -> None:
         """End the episode because of an illegal action."""
+        self._forfeited = True
+        self._seen = {}
         self._clear_rewards()
         self._cumulative_rewards[agent] = 0.0
         self.rewards[agent] = ILLEGAL_REWARD
@@ -354,11 +361,11 @@ class TrickTakingEnv(AECEnv):
     @property
     def phase(self) -> str | None:
         """`call`, `trump`, `nominate`, `play` or `suit`; None when the episode is over."""
-        return self.table.phase
+        return None if self._forfeited else self.table.phase
 
     def legal_actions(self) -> list[int]:
         """Numbers of the legal actions of the agent to act, ascending."""
-        return self.table.legal_actions()
+        return [] if self._forfeited else self.table.legal_actions()
 
     def action_to_str(self, action: int) -> str:
         """The word of an action as in the game record.
@@ -387,7 +394,13 @@ class TrickTakingEnv(AECEnv):
     # ------------------------------------------------------------------------------------------------------------ copies
 
     def get_state(self) -> dict[str, Any]:
-        """The whole state of the episode, for `set_state` of an environment with the same arguments."""
+        """The whole state of the episode, for `set_state` of an environment with the same arguments.
+
+        Raises:
+            ValueError: there was no reset yet.
+        """
+        if not self._is_seeded:
+            raise ValueError("there is no episode yet: call reset first")
         return copy.deepcopy({name: getattr(self, name) for name in _STATE_NAMES} | {"table": self.table.get_state()})
 
     def set_state(self, state: dict[str, Any]) -> None:
@@ -411,7 +424,7 @@ class TrickTakingEnv(AECEnv):
 
 _STATE_NAMES = (
     *("agents", "agent_selection", "rewards", "_cumulative_rewards", "terminations", "truncations", "infos"),
-    *("_rewarded", "_is_seeded", "_recorder", "records"),
+    *("_rewarded", "_forfeited", "_is_seeded", "_recorder", "records"),
 )
 """What makes the state of an episode, beside the table."""
 

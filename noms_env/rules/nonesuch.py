@@ -93,6 +93,12 @@ def make_call(t, call):
 
 
 @jit
+def excuse_is_shown(t):
+    """4. The holder of the Excuse has shown it, to name trump or to swap it."""
+    return t.excuse >= 0 and (t.phase == NAMING_TRUMP or t.leader >= 0)
+
+
+@jit
 def swap(t):
     """4. The Excuse goes out of play, and its holder takes the up card."""
     t.hands[t.excuse] = (t.hands[t.excuse] & ~bit(EXCUSE)) | bit(t.turn_up)

@@ -64,14 +64,14 @@ class Option:
             return None
         if self.flag and isinstance(value, bool | np.bool_):
             return bool(value)
-        if self.words and value in self.words:
+        if self.words and isinstance(value, str) and value in self.words:
             return str(value)
         if self.numbers and isinstance(value, int | np.integer) and not isinstance(value, bool):
             low, high = self.numbers
             if low <= value <= high:
                 return int(value)
         if self.rotation and isinstance(value, list | tuple):
-            entries = list(value)
+            entries = [str(entry) for entry in value]
             if 1 <= len(entries) <= MAX_ROTATION and all(entry in ROTATION_WORDS for entry in entries):
                 return entries
         raise RulesError(f"{self.name} must be {self.allowed()}, not {value!r}")
@@ -285,7 +285,7 @@ def choice_names() -> list[str]:
 
 
 def choice_bytes(rules: Rules) -> list[int]:
-    """The choices as bytes: 0 where the variant has no such option, else 1 + code, at most 255; None is 255."""
+    """The choices as bytes: 0 where the variant has no such option, else 1 + code, at most 254; None is 255."""
     bytes_of = {}
     for option in rules.variant.options:
         value = rules.options[option.name]
@@ -293,6 +293,6 @@ def choice_bytes(rules: Rules) -> list[int]:
             for place, word in enumerate(value):
                 bytes_of[f"trump_rotation[{place}]"] = 1 + ROTATION_WORDS.index(word)
         else:
-            bytes_of[option.name] = 255 if value is None else min(option.code(value) + 1, 255)
+            bytes_of[option.name] = 255 if value is None else min(option.code(value) + 1, 254)
     found = [bytes_of.get(name, 0) for name in choice_names()]
     return found + [0] * (NUM_CHOICES - len(found))

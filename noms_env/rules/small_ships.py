@@ -125,6 +125,8 @@ def make_call(t, call):
     if not closes and not auction_is_over(t):
         return
     declare(t)
+    if is_misere(t.contract) and t.misere_nominates == 0:
+        t.alone = 1
     if is_misere(t.contract) and t.misere_trump == MISERE_WITHOUT_TRUMP:
         without_trump(t)
         after_trump(t)
@@ -135,8 +137,7 @@ def make_call(t, call):
 @jit
 def after_trump(t):
     """3. The nomination, where the contract has one."""
-    if is_misere(t.contract) and t.misere_nominates == 0:
-        t.alone = 1
+    if t.alone != 0:
         open_play(t, eldest(t))
     else:
         ask_nomination(t)

@@ -13,6 +13,8 @@ from noms_env.rules import RulesError, game
 from noms_env.show.view import look
 from tests.rules.table_help import dealt, legal, members, play, points, set_tricks_and_settle, table_with, totals, tricks
 
+pytestmark = pytest.mark.uncompiled
+
 GAME = "small_ships"
 
 # The golden deal with 52 cards. Dealer 3, so seat 0 is eldest and leads to the first trick.
@@ -85,7 +87,6 @@ def settled(
 # ---------------------------------------------------------------------------------------------------- golden deals
 
 
-@pytest.mark.uncompiled
 def test_3_1_golden_deal_a_bid_made_with_a_hidden_partner() -> None:
     table = golden(GOLDEN_AUCTION)
     assert (table.row.declarer, table.row.seat, table.phase) == (1, 1, "trump")
@@ -98,7 +99,6 @@ def test_3_1_golden_deal_a_bid_made_with_a_hidden_partner() -> None:
     assert not table.is_over
 
 
-@pytest.mark.uncompiled
 @pytest.mark.parametrize(
     ("cards", "winners", "expected"),
     [(MISERE_MADE, [2, 2, 2, 2, 2], [4, 4, 5]), (MISERE_FAILED, [2, 1, 2, 2, 2], [-3, -3, 4])],
@@ -114,7 +114,6 @@ def test_3_1_golden_deal_a_misere_with_a_partner(cards: str, winners: list[int],
 # ---------------------------------------------------------------------------------------------------- the auction
 
 
-@pytest.mark.uncompiled
 @pytest.mark.parametrize(
     ("calls", "seat", "expected"),
     [
@@ -137,7 +136,6 @@ def test_3_1_auction_truth_table_of_legal_calls(calls: str, seat: int, expected:
     assert legal(table) == set(expected.split())
 
 
-@pytest.mark.uncompiled
 @pytest.mark.parametrize(
     ("calls", "declarer", "contract"),
     [
@@ -210,7 +208,6 @@ LADDERS: list[tuple[int, dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.uncompiled
 @pytest.mark.parametrize(("seats", "options", "ladder"), LADDERS)
 def test_3_3_ladder(seats: int, options: dict[str, Any], ladder: str) -> None:
     bids = ladder.split()
@@ -246,7 +243,6 @@ def test_3_3_deal_and_stock(seats: int, cards: int, stock: int) -> None:
 # ---------------------------------------------------------------------------------------------- trump and nomination
 
 
-@pytest.mark.uncompiled
 def test_3_1_declarer_names_any_trump_then_any_card_and_eldest_leads() -> None:
     table = golden(GOLDEN_AUCTION)
     assert legal(table) == {"C", "D", "H", "S", "NT"}
@@ -257,7 +253,6 @@ def test_3_1_declarer_names_any_trump_then_any_card_and_eldest_leads() -> None:
     assert (table.phase, table.row.seat) == ("play", 0)
 
 
-@pytest.mark.uncompiled
 @pytest.mark.parametrize("trump", ["C", "D", "H", "NT"])
 def test_0_the_trump_named_wins_tricks(trump: str) -> None:
     # Trick 1 of hearts, seat 3 void: JD takes it as a trump, and as a discard it does not.
@@ -267,7 +262,6 @@ def test_0_the_trump_named_wins_tricks(trump: str) -> None:
     assert table.row.trick_winners[0] == {"D": 3}.get(trump, 1)
 
 
-@pytest.mark.uncompiled
 @pytest.mark.parametrize("dealer", range(4))
 def test_3_1_eldest_leads_whoever_declares(dealer: int) -> None:
     table = started(dealer=dealer, calls="pass pass 13 NT 2C")
@@ -275,7 +269,6 @@ def test_3_1_eldest_leads_whoever_declares(dealer: int) -> None:
     assert table.row.seat == (dealer + 1) % 4
 
 
-@pytest.mark.uncompiled
 def test_3_2_roles_and_the_reveal_at_the_very_play() -> None:
     table = golden(GOLDEN_AUCTION)
     assert roles(table) == ["none", "declarer", "none", "none"]
@@ -290,7 +283,6 @@ def test_3_2_roles_and_the_reveal_at_the_very_play() -> None:
     assert roles(table) == ["opponent", "declarer", "opponent", "partner"]
 
 
-@pytest.mark.uncompiled
 def test_3_1_own_card_nominated_means_alone_in_secret() -> None:
     table = golden(GOLDEN_AUCTION + " S KS")
     assert roles(table) == ["opponent", "declarer_alone", "opponent", "opponent"]
@@ -313,7 +305,6 @@ def with_stock(words: str = "", **options: Any) -> Table:
     return play(table_with(GAME, STOCK_HANDS, dealer=4, stock="3S 2S", options=options), words)
 
 
-@pytest.mark.uncompiled
 def test_3_3_card_in_the_stock_leaves_the_declarer_alone_without_knowing() -> None:
     table = with_stock("10 S")
     assert {"2S", "3S"} <= legal(table)
@@ -327,7 +318,6 @@ def test_3_3_card_in_the_stock_leaves_the_declarer_alone_without_knowing() -> No
     assert points(table) == [10 if taken[0] == 10 else 0, *taken[1:]]
 
 
-@pytest.mark.uncompiled
 def test_3_3_stock_nomination_illegal() -> None:
     table = with_stock("10 S", stock_nomination="illegal")
     assert len(legal(table)) == 50
@@ -336,7 +326,6 @@ def test_3_3_stock_nomination_illegal() -> None:
         table.act("2S")
 
 
-@pytest.mark.uncompiled
 def test_3_3_stock_nomination_redraw() -> None:
     table = with_stock("10 S 2S", stock_nomination="redraw")
     assert (table.phase, table.row.seat, table.row.nominated) == ("nominate", 0, -1)
@@ -368,7 +357,6 @@ CLUBS_0 = {"AC", "9C", "8C", "7C"}
 HAND_0 = set(GOLDEN_HANDS[0].split())
 
 
-@pytest.mark.uncompiled
 @pytest.mark.parametrize(
     ("reading", "nominated", "barred"),
     [
@@ -388,7 +376,6 @@ def test_3_1_first_trick_restriction_in_its_readings(bid: str, reading: str, nom
     assert legal(table) == HAND_0 - barred
 
 
-@pytest.mark.uncompiled
 def test_3_1_first_trick_restriction_binds_nobody_else_and_no_other_trick() -> None:
     # The declarer is not on lead: nothing is barred to the leader, nor to the declarer who follows.
     table = golden("pass 13 NT KC")
@@ -401,7 +388,6 @@ def test_3_1_first_trick_restriction_binds_nobody_else_and_no_other_trick() -> N
     assert {"9C", "8C", "7C"} <= legal(own_lead)
 
 
-@pytest.mark.uncompiled
 @pytest.mark.parametrize(
     ("reading", "hands", "size"),
     [("suit", ["AC KC QC", "AD KD QD", "AH KH QH"], 3), ("card", ["AC", "KC", "AD"], 1)],
@@ -424,7 +410,6 @@ def test_3_1_first_trick_restriction_leaves_everything_if_it_would_leave_nothing
 # ---------------------------------------------------------------------------------------------------------- Misere
 
 
-@pytest.mark.uncompiled
 @pytest.mark.parametrize(
     ("options", "phases", "trump", "declarer_role"),
     [
@@ -459,7 +444,6 @@ def test_3_1_numbers_are_announced_whatever_misere_does() -> None:
 # ---------------------------------------------------------------------------------------------------------- scoring
 
 
-@pytest.mark.uncompiled
 @pytest.mark.parametrize(
     ("contract", "declarer", "partner", "taken", "expected"),
     [
@@ -489,7 +473,6 @@ def test_3_scoring_examples(contract: str, declarer: int, partner: int, taken: l
     assert settled(taken, contract, declarer, partner) == expected
 
 
-@pytest.mark.uncompiled
 @pytest.mark.parametrize(
     ("options", "taken", "partner", "expected"),
     [
@@ -513,7 +496,6 @@ def test_3_3_opponents_score_in_every_number_whatever_misere_does() -> None:
 # ------------------------------------------------------------------------------------------------------- indication
 
 
-@pytest.mark.uncompiled
 @pytest.mark.parametrize(
     ("contract", "taken", "partner", "expected"),
     [
@@ -527,7 +509,6 @@ def test_3_4_indication_costs_twice_the_contract(contract: str, taken: list[int]
     assert settled(taken, contract, 0, partner, partner, indication=True) == expected
 
 
-@pytest.mark.uncompiled
 def test_3_4_the_holder_may_indicate_once_before_his_card() -> None:
     table = golden(f"{GOLDEN_AUCTION} {GOLDEN_ANNOUNCED}", indication=True)
     for card in ("AC", "2C", "TC"):
@@ -543,7 +524,6 @@ def test_3_4_the_holder_may_indicate_once_before_his_card() -> None:
     assert points(table) == [1, 9, 1, 9 - 18]
 
 
-@pytest.mark.uncompiled
 def test_3_4_the_holder_may_indicate_until_he_has_played_the_card() -> None:
     table = golden(f"{GOLDEN_AUCTION} {GOLDEN_ANNOUNCED}", indication=True)
     before, after = GOLDEN_PLAY.split("AS")
@@ -574,7 +554,6 @@ def ended(**start: Any) -> Table:
     return play(table, f"{MISERE_DECLARED} {MISERE_MADE}")
 
 
-@pytest.mark.uncompiled
 @pytest.mark.parametrize(
     ("before", "over", "winners"),
     [
@@ -591,7 +570,6 @@ def test_3_1_the_match_ends_at_the_target(before: list[float], over: bool, winne
     assert (table.is_over, members(table.row.winners), table.row.truncated) == (over, winners, 0)
 
 
-@pytest.mark.uncompiled
 @pytest.mark.parametrize(
     ("options", "deal", "over"),
     [

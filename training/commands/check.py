@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
-from training.commands.common import FOUND, OK, CommandError, file_errors
+from training.commands.common import FOUND, OK, count, lines_of
 
 if TYPE_CHECKING:
     from noms_env.record import Record
@@ -16,24 +16,20 @@ if TYPE_CHECKING:
 def check(file: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="FILE")]) -> int:
     """Play the records of a file again and print everything in them that is not as the rules have it, one line each.
 
-    The exit status is 0 if nothing is wrong, 1 if something is, and 2 if the file cannot be read or holds no records.
+    The exit status is 0 if nothing is wrong, 1 if something is, and 2 if the file cannot be read or is empty.
 
     For example:
-
       noms check games.jsonl
 
     Args:
         file: A file of records (noms-record/1).
     """
-    from noms_env.record import check_records, read_records
+    from noms_env.record import check_records
 
     tally = _Tally()
-    with file_errors(f"cannot read {file}"):
-        for disagreement in check_records(tally.watched(read_records(file))):
-            tally.disagreements += disagreement.match is not None
-            print(disagreement)
-    if not tally.lines:
-        raise CommandError(f"{file} is empty")
+    for disagreement in check_records(tally.watched(lines_of(file))):
+        tally.disagreements += disagreement.match is not None
+        print(disagreement)
     print(f"{file}: {tally}")
     return FOUND if tally.disagreements or tally.damaged else OK
 
@@ -57,10 +53,5 @@ class _Tally:
 
     def __str__(self) -> str:
         """The last line of the output."""
-        deals = f"{_count(self.lines - self.damaged, 'deal')} of {_count(len(self._matches), 'match', 'matches')}"
-        return f"{deals}, {_count(self.disagreements, 'disagreement')}, {_count(self.damaged, 'damaged line')}"
-
-
-def _count(number: int, one: str, many: str | None = None) -> str:
-    """A number with its noun."""
-    return f"{number} {one if number == 1 else many or one + 's'}"
+        deals = f"{count(self.lines - self.damaged, 'deal')} of {count(len(self._matches), 'match', 'matches')}"
+        return f"{deals}, {count(self.disagreements, 'disagreement')}, {count(self.damaged, 'damaged line')}"

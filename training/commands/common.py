@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from noms_env.record import Record
+
 OK, FOUND, ERROR, STOPPED = 0, 1, 2, 130
 """Exit statuses: as it should be; disagreements found; a wrong request; Ctrl-C."""
 
@@ -41,6 +43,22 @@ def file_errors(doing: str) -> Iterator[None]:
         raise CommandError(f"{doing}: {error.strerror or error}") from error
 
 
+def lines_of(file: str) -> Iterator[tuple[int, Record | str]]:
+    """The lines of a file of records, as `noms_env.record.read_records` gives them.
+
+    Raises:
+        CommandError: it cannot be read, or there are none.
+    """
+    from noms_env.record import read_records
+
+    number = 0
+    with file_errors(f"cannot read {file}"):
+        for number, record in read_records(file):
+            yield number, record
+    if not number:
+        raise CommandError(f"{file} is empty")
+
+
 def terminal(stderr: bool = False) -> Console:
     """Where to print: in colour if it is a terminal, and never with lines broken or recoloured."""
     from rich.console import Console
@@ -55,3 +73,8 @@ def print_lines(lines: Iterable[str]) -> None:
     console = terminal()
     for line in lines:
         console.print(Text.from_ansi(line))
+
+
+def count(number: int, one: str, many: str | None = None) -> str:
+    """A number with its noun."""
+    return f"{number} {one if number == 1 else many or one + 's'}"

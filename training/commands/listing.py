@@ -21,9 +21,7 @@ def listing(variant: Annotated[tyro.conf.Positional[str | None], tyro.conf.arg(m
     """Show the games, their numbers of seats, and their options with default and allowed values.
 
     For example:
-
       noms list
-
       noms list noms
 
     Args:
@@ -51,15 +49,20 @@ def seats_text(variant: Variant) -> str:
 
 def option_table(variant: Variant) -> Table:
     """The options of a game."""
+    from rich.markup import escape
     from rich.table import Table
 
     from noms_env.rules import make_rules
 
     values = make_rules(variant).options
-    table = Table("option", "default", "allowed", "what it does", box=None, padding=(0, 2, 0, 2), header_style="dim")
+    table = Table(box=None, padding=(0, 2, 0, 2), header_style="dim")
+    table.add_column("option", no_wrap=True)
+    table.add_column("default", max_width=14)
+    table.add_column("what it does, and what it may be")
     for option in variant.options:
         worked_out = " *" if option.default is None and not option.none else ""
-        table.add_row(option.name, json.dumps(values[option.name]) + worked_out, allowed(option), option.doc)
+        value = json.dumps(values[option.name]) + worked_out
+        table.add_row(option.name, escape(value), f"{option.doc} [dim]({allowed(option)})[/dim]")
     return table
 
 

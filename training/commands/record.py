@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 
-from training.commands.common import OK, STOPPED, CommandError, file_errors, terminal
+from training.commands.common import OK, STOPPED, CommandError, count, file_errors, terminal
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -19,7 +19,7 @@ PYTHON_WORDS = {"True": True, "False": False, "None": None}
 
 
 def record(
-    variant: tyro.conf.Positional[str],
+    variant: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="VARIANT")],
     out: Annotated[str, tyro.conf.arg(metavar="FILE")],
     seats: Annotated[int | None, tyro.conf.arg(metavar="N")] = None,
     matches: Annotated[int, tyro.conf.arg(metavar="K")] = 1,
@@ -33,11 +33,8 @@ def record(
     The same arguments give the same file, on every machine. A file of that name is replaced, once all is written.
 
     For example:
-
       noms record small_ships --matches 100 --seed 7 --out games.jsonl
-
       noms record noms --option min_bid=7 --option target=null --out games.jsonl
-
       noms record big_ships --seats 5 --option 'trump_rotation=["S","NT"]' --legal --out games.jsonl
 
     Args:
@@ -52,11 +49,9 @@ def record(
     """
     from noms_env.record import record_matches, write_records
 
-    options = parse_options(option)
+    players = player[0] if len(player) == 1 else player or "random"
     try:
-        records = record_matches(
-            variant, seats, matches, seed, options, player if len(player) > 1 else "".join(player) or "random", legal
-        )
+        records = record_matches(variant, seats, matches, seed, parse_options(option), players, legal)
     except ValueError as error:
         raise CommandError(str(error)) from error
     counted = _Counted(records)
@@ -65,7 +60,8 @@ def record(
             write_records(sys.stdout if out == "-" else out, counted.watched(bar))
     except KeyboardInterrupt as error:
         raise CommandError(f"stopped by Ctrl-C; {out} is not written", STOPPED) from error
-    print(f"{counted.deals} deals of {counted.matches} matches written to {out}", file=sys.stderr)
+    written = f"{count(counted.deals, 'deal')} of {count(counted.matches, 'match', 'matches')}"
+    print(f"{written} written to {out}", file=sys.stderr)
     return OK
 
 

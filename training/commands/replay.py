@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import sys
+from collections import deque
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 
-from training.commands.common import FOUND, OK, CommandError, file_errors, print_lines
+from training.commands.common import FOUND, OK, CommandError, lines_of, print_lines
 
 if TYPE_CHECKING:
     from noms_env.engine.table import Table
     from noms_env.record import Record
-
-HAND_PHASES = ("play", "suit")
 
 
 def replay(
@@ -26,9 +25,7 @@ def replay(
     """Show the deals of a file: hands, calls, contract, every trick, points.
 
     For example:
-
       noms replay games.jsonl --match 0 --deal 3
-
       noms replay games.jsonl --deal 0 --seat 2
 
     Args:
@@ -37,21 +34,22 @@ def replay(
         deal: Only this deal of each match; they are numbered from 0.
         seat: Show the hand of this seat only, as at a table; seats are numbered from 0.
     """
-    from noms_env.record import RecordError, read_records
+    from noms_env.record import RecordError
 
     shown, status = 0, OK
-    with file_errors(f"cannot read {file}"):
-        for line, record in read_records(file):
-            if isinstance(record, str):
-                print(f"noms: line {line}: {record}", file=sys.stderr)
-                status = FOUND
-            elif match in (None, record["match"]) and deal in (None, record["deal"]):
-                shown += 1
-                try:
-                    print_lines(deal_lines(record, seat))
-                except RecordError as error:
-                    print(f"noms: line {line}: {error}", file=sys.stderr)
-                    status = FOUND
+    for line, record in lines_of(file):
+        fault: object = record
+        if not isinstance(record, str):
+            if match not in (None, record["match"]) or deal not in (None, record["deal"]):
+                continue
+            shown += 1
+            try:
+                print_lines(deal_lines(record, seat))
+                continue
+            except RecordError as error:
+                fault = error
+        print(f"noms: line {line}: {fault}", file=sys.stderr)
+        status = FOUND
     if not shown and status == OK:
         raise CommandError(f"{file} has no {_asked_for(match, deal)}")
     return status
@@ -75,18 +73,17 @@ def deal_lines(record: Record, seat: int | None = None, most_tricks: int | None 
         CommandError: there is no such seat.
         RecordError: the record cannot be played (any further); what was played comes before.
     """
-    from noms_env import record as records
+    from noms_env.record import RecordError, replay
 
     if seat is not None and not 0 <= seat < record["seats"]:
         raise CommandError(f"--seat must be a seat from 0 to {record['seats'] - 1}, not {seat}")
-    tables = records.replay(record)
+    tables = replay(record)
     table = next(tables)
     yield from head_lines(record, table, seat)
     fault = None
     try:
-        for table in tables:
-            pass
-    except records.RecordError as error:
+        deque(tables, 0)  # the same table each time: play to the end
+    except RecordError as error:
         fault = error
     yield from talk_lines(record, table, seat)
     yield from trick_lines(record, table, most_tricks)

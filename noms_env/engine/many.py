@@ -1,0 +1,164 @@
+"""The only loops over tables: many tables started, observed and stepped at once.
+
+Every function works on a range of rows of an array of tables, and on arrays with a row for each table. What happens in a
+row depends on nothing but the row: not on the number of rows, their order, or threads.
+"""
+
+from __future__ import annotations
+
+from noms_env._jit import jit, lowest, size
+from noms_env.actions import INDICATE, NOMINATE, PLAYING, SCORED
+from noms_env.engine.deal import begin_match, hand_out, shuffle_deck
+from noms_env.engine.legal import is_legal
+from noms_env.engine.observe import write_hidden, write_mask, write_observation
+from noms_env.engine.step import go_on, step
+
+
+@jit
+def start_rows(tables, rows, dealers):
+    """Start the match that each row's seed, table and match stand for.
+
+    Args:
+        tables: structured array, shape (tables,).
+        rows: int64, shape (n,): which.
+        dealers: int64, shape (n,): first dealer of each, -1 for the one that chance draws.
+    """
+    for i in range(len(rows)):
+        t = tables[rows[i]]
+        begin_match(t)
+        if dealers[i] >= 0:
+            t.dealer = dealers[i]
+        shuffle_deck(t)
+        hand_out(t)
+
+
+@jit
+def observe_rows(tables, first, last, observation, mask):
+    """Write what the seat to act of each row sees and may do; the mask of a row that is over is all zeros.
+
+    Args:
+        tables: structured array, shape (tables,).
+        first: first row.
+        last: the row behind the last one.
+        observation: int64, shape (tables, OBSERVATION_SIZE // 8).
+        mask: int64, shape (tables, PADDED_MASK_SIZE // 8).
+    """
+    for row in range(first, last):
+        t = tables[row]
+        write_observation(t, t.seat, observation[row])
+        write_mask(t, t.seat, mask[row])
+
+
+@jit
+def hidden_rows(tables, first, last, hidden):
+    """Write what nobody sees whole, relative to the seat to act.
+
+    Args:
+        tables: structured array, shape (tables,).
+        first: first row.
+        last: the row behind the last one.
+        hidden: int64, shape (tables, HIDDEN_SIZE // 8).
+    """
+    for row in range(first, last):
+        write_hidden(tables[row], tables[row].seat, hidden[row])
+
+
+@jit
+def first_illegal(tables, actions):
+    """The first row that is not over and whose action is not legal, -1 if there is none."""
+    for row in range(len(tables)):
+        if tables[row].over == 0 and not is_legal(tables[row], actions[row]):
+            return row
+    return -1
+
+
+@jit
+def step_rows(tables, first, last, actions, skip_forced, points, scored):
+    """Take an action in each row that is not over; deal the next hand of its match where one is scored.
+
+    Args:
+        tables: structured array, shape (tables,).
+        first: first row.
+        last: the row behind the last one.
+        actions: int64, shape (tables,); legal ones. The entries of rows that are over are not looked at.
+        skip_forced: take actions without alternative at once, up to the end of the deal.
+        points: float32, shape (tables, MAX_SEATS): of the deal that this step ended, else 0.
+        scored: bool, shape (tables,): whether this step ended a deal.
+    """
+    for row in range(first, last):
+        t = tables[row]
+        if scored[row]:
+            points[row, :] = 0
+            scored[row] = False
+        if t.over != 0:
+            continue
+        step(t, actions[row])
+        if skip_forced:
+            while t.phase != SCORED and count_legal(t) == 1:
+                step(t, nth_legal(t, 0))
+        if t.phase == SCORED:
+            for seat in range(t.n_seats):
+                points[row, seat] = t.points[seat]
+            scored[row] = True
+            go_on(t)
+
+
+@jit
+def count_legal(t):
+    """Number of legal actions."""
+    return size(t.legal_cards) + size(t.legal_words)
+
+
+@jit
+def nth_legal(t, n):
+    """A legal action by its place: the cards first, then the words, each in ascending order."""
+    n_cards = size(t.legal_cards)
+    if n < n_cards:
+        card = nth_member(t.legal_cards, n)
+        return card if t.phase == PLAYING else NOMINATE + card
+    return INDICATE + nth_member(t.legal_words, n - n_cards)
+
+
+@jit
+def nth_member(members, n):
+    """The member of a set that has n smaller ones."""
+    for _ in range(n):
+        members &= members - 1
+    return lowest(members)
+
+
+@jit
+def random_rows(tables, first, last, streams, actions):
+    """A random legal action for each row, for tests and measurements.
+
+    Args:
+        tables: structured array, shape (tables,).
+        first: first row.
+        last: the row behind the last one.
+        streams: int64, shape (tables,): the state of a 32-bit xorshift generator for each row, not 0; is advanced.
+        actions: int64, shape (tables,): is written.
+    """
+    for row in range(first, last):
+        state = streams[row]
+        state ^= (state << 13) & 0xFFFFFFFF
+        state ^= state >> 17
+        state ^= (state << 5) & 0xFFFFFFFF
+        streams[row] = state
+        actions[row] = nth_legal(tables[row], (state * count_legal(tables[row])) >> 32)
+
+
+@jit
+def current(tables, first, last, seat, over):
+    """Write who is to act in each row, and whether its match is over."""
+    for row in range(first, last):
+        seat[row] = tables[row].seat
+        over[row] = tables[row].over != 0
+
+
+@jit
+def clone_row(words, source, rows):
+    """Copy a table into other rows; `words` are the tables as int64, shape (tables, words of a table)."""
+    for i in range(len(rows)):
+        row = rows[i]
+        for k in range(words.shape[1]):
+            words[row, k] = words[source, k]

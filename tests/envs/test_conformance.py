@@ -1,0 +1,243 @@
+"""The environments keep PettingZoo's contract: its own tests pass, and no warning comes but two that it cannot do without.
+
+`pyproject.toml` makes every warning an error, except the two that `api_test` says of every observation that is a dict.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from typing import Any
+
+import numpy as np
+import pettingzoo
+import pytest
+from gymnasium import spaces
+from pettingzoo.test import api_test, render_test, seed_test, state_test
+from pettingzoo.utils import wrappers
+from pettingzoo.utils.conversions import turn_based_aec_to_parallel
+
+import noms_env
+from noms_env import IllegalActionError
+from noms_env.envs.aec import TrickTakingEnv
+from tests.envs.play import EVERY_TABLE, Kind, everything, make, module_of
+
+MASK_PLACES = ("observation", "info", "both")
+MAKERS = ("env", "raw_env")
+
+
+def build(kind: Kind, maker: str = "env", **arguments: Any) -> Any:
+    return getattr(module_of(kind.variant), maker)(seats=kind.seats, **arguments)
+
+
+@pytest.mark.parametrize("maker", MAKERS)
+@pytest.mark.parametrize("mask_in", MASK_PLACES)
+@pytest.mark.parametrize("kind", EVERY_TABLE, ids=str)
+def test_api(kind: Kind, mask_in: str, maker: str) -> None:
+    api_test(build(kind, maker, mask_in=mask_in), num_cycles=40)
+
+
+@pytest.mark.parametrize("kind", [kind for kind in EVERY_TABLE if kind.seats == 4], ids=str)
+def test_api_to_the_end_of_an_episode(kind: Kind) -> None:
+    api_test(build(kind, episode="deal"), num_cycles=200)
+
+
+@pytest.mark.parametrize("mask_in", MASK_PLACES)
+@pytest.mark.parametrize("kind", EVERY_TABLE, ids=str)
+def test_seed(kind: Kind, mask_in: str) -> None:
+    for maker in MAKERS:
+        seed_test(lambda maker=maker: build(kind, maker, mask_in=mask_in), num_cycles=40)
+
+
+@pytest.mark.parametrize("kind", EVERY_TABLE, ids=str)
+def test_state(kind: Kind) -> None:
+    # `state_test` takes actions without regard to the mask, which only the wrapped environment survives.
+    state_test(build(kind), turn_based_aec_to_parallel(build(kind)), num_cycles=20)
+
+
+@pytest.mark.parametrize("kind", [kind for kind in EVERY_TABLE if kind.seats == 4], ids=str)
+def test_render_modes(kind: Kind, capsys: pytest.CaptureFixture[str]) -> None:
+    render_test(lambda render_mode: build(kind, render_mode=render_mode))
+    assert capsys.readouterr().out
+
+
+def test_the_warnings_that_are_left_out_come_from_the_dict_alone() -> None:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        api_test(build(EVERY_TABLE[0]), num_cycles=5)
+    said = {str(warning.message) for warning in caught}
+    assert said == {
+        "Observation is not a NumPy array",
+        "Observation space for each agent probably should be gymnasium.spaces.box or gymnasium.spaces.discrete",
+    }
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        api_test(build(EVERY_TABLE[0], mask_in="info"), num_cycles=5)
+
+
+@pytest.mark.parametrize("kind", EVERY_TABLE, ids=str)
+def test_registered_id_makes_the_same_game(kind: Kind) -> None:
+    name = f"noms/{kind.variant}-v{noms_env.ENV_VERSION}"
+    assert name in pettingzoo.aec_registry
+    env = pettingzoo.make("aec", name, seats=kind.seats, episode="deal")
+    env.reset(seed=5)
+    twin = make(kind, episode="deal")
+    twin.reset(seed=5)
+    assert isinstance(env.unwrapped, TrickTakingEnv)
+    assert np.array_equal(env.state(), twin.state())
+
+
+def test_registering_twice_is_harmless() -> None:
+    before = dict(pettingzoo.aec_registry)
+    noms_env.register_environments()
+    assert dict(pettingzoo.aec_registry) == before
+
+
+@pytest.mark.parametrize("kind", EVERY_TABLE, ids=str)
+def test_metadata_names_and_spaces(kind: Kind) -> None:
+    env = build(kind, "raw_env")
+    assert str(env) == f"{kind.variant}_v{noms_env.ENV_VERSION}"
+    assert env.metadata["render_modes"] == ["ansi", "human", "rgb_array"]
+    assert env.metadata["is_parallelizable"] is False
+    assert env.possible_agents == [f"player_{seat}" for seat in range(kind.seats)]
+    assert all(re.fullmatch("[a-z]+_[0-9]+", agent) for agent in env.possible_agents)
+    for agent in env.possible_agents:
+        assert env.observation_space(agent) is env.observation_space(agent)
+        assert env.action_space(agent) is env.action_space(agent)
+        assert env.action_space(agent) == spaces.Discrete(noms_env.NUM_ACTIONS)
+        vector = spaces.Box(0, 255, (noms_env.OBSERVATION_SIZE,), np.uint8)
+        mask = spaces.Box(0, 1, (noms_env.NUM_ACTIONS,), np.int8)
+        assert env.observation_space(agent) == spaces.Dict({"observation": vector, "action_mask": mask})
+        assert build(kind, mask_in="info").observation_space(agent) == vector
+    assert env.observation_space("player_0") is not env.observation_space("player_1"), "each agent may be seeded apart"
+    assert env.state_space == spaces.Box(0, 255, (noms_env.STATE_SIZE,), np.uint8)
+
+
+def test_the_usual_wrappers() -> None:
+    env = build(EVERY_TABLE[0])
+    names = []
+    while env is not env.unwrapped:
+        names.append(type(env))
+        env = env.env
+    assert names == [wrappers.OrderEnforcingWrapper, wrappers.AssertOutOfBoundsWrapper, wrappers.TerminateIllegalWrapper]
+
+
+@pytest.mark.parametrize("mask_in", MASK_PLACES)
+def test_where_the_mask_is(mask_in: str) -> None:
+    env = build(EVERY_TABLE[0], "raw_env", mask_in=mask_in)
+    env.reset(seed=1)
+    for agent in env.possible_agents:
+        observation, info = env.observe(agent), env.infos[agent]
+        assert isinstance(observation, dict) == (mask_in != "info")
+        assert ("action_mask" in info) == (mask_in != "observation")
+        masks = [observation["action_mask"]] if mask_in != "info" else []
+        masks += [info["action_mask"]] if mask_in != "observation" else []
+        for mask in masks:
+            assert mask.dtype == np.int8
+            assert list(np.flatnonzero(mask)) == (env.legal_actions() if agent == env.agent_selection else [])
+
+
+@pytest.mark.parametrize("kind", EVERY_TABLE, ids=str)
+def test_an_illegal_action_raises_a_sentence_and_harms_nothing(kind: Kind) -> None:
+    env = make(kind)
+    env.reset(seed=3)
+    seat = env.possible_agents.index(env.agent_selection)
+    before = everything(env)
+    refused = [action for action in range(-2, 152) if action not in env.legal_actions()]
+    for action in [*refused, None, 1.0, "pass", True, np.array([0])]:
+        with pytest.raises(IllegalActionError, match=rf"^seat {seat} may not take action .+: .+\. Legal in the phase \w+ are "):
+            env.step(action)
+    assert everything(env) == before
+    env.step(np.int64(env.legal_actions()[0]))
+    env.step(np.array(env.legal_actions()[0]))
+
+
+def test_the_sentence_of_an_illegal_action_says_seat_action_reason_and_what_is_legal() -> None:
+    env = make(Kind("down_up", 3, {}), episode="deal", hand_size=1)
+    deck = "AS KH 2C".split()
+    rest = [card for card in (rank + suit for suit in "CDHS" for rank in "23456789TJQKA") if card not in deck]
+    env.reset(seed=0, options={"deck": deck + rest, "dealer": 2})
+    sentences = []
+    for action, legal in (("2", "0"), ("KH", "AS")):
+        while env.phase != ("call" if legal == "0" else "play"):
+            env.step(env.legal_actions()[0])
+        with pytest.raises(IllegalActionError) as refusal:
+            env.step(env.str_to_action(action))
+        sentences.append(str(refusal.value))
+    assert sentences[0] == "seat 0 may not take action 77 (2): the rules do not allow it now. Legal in the phase call are 0, 1"
+    assert sentences[1] == "seat 0 may not take action 37 (KH): it does not hold KH. Legal in the phase play are AS"
+
+
+@pytest.mark.parametrize("maker", MAKERS)
+def test_an_illegal_action_may_end_the_episode_instead(maker: str) -> None:
+    env = build(EVERY_TABLE[0], maker, illegal_action="terminate")
+    env.reset(seed=3)
+    mover = env.agent_selection
+    env.step(noms_env.NUM_ACTIONS - 1)
+    assert env.rewards == {agent: -1.0 if agent == mover else 0.0 for agent in env.possible_agents}
+    assert all(env.terminations.values())
+    returns = {}
+    for agent in env.agent_iter():
+        observation, returns[agent], *_ = env.last()
+        assert not observation["action_mask"].any(), "nobody is to act any more"
+        env.step(None)
+    assert returns == {agent: -1.0 if agent == mover else 0.0 for agent in env.possible_agents}
+
+
+def test_words_and_numbers_of_actions() -> None:
+    env = make(Kind("small_ships", 4, {}))
+    env.reset(seed=0)
+    assert env.phase == "call"
+    for action in env.legal_actions():
+        assert env.str_to_action(env.action_to_str(action)) == action
+    assert (env.str_to_action("QS", phase="play"), env.str_to_action("QS", phase="nominate")) == (49, 147)
+    with pytest.raises(ValueError, match="means nothing in the phase call"):
+        env.str_to_action("QS")
+    with pytest.raises(ValueError, match="is not the number of an action"):
+        env.action_to_str(150)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ({"episode": "hand"}, "episode must be 'match' or 'deal', not 'hand'"),
+        ({"reward": "score"}, "reward must be 'points' or 'relative' or 'outcome', not 'score'"),
+        ({"illegal_action": "ignore"}, "illegal_action must be 'raise' or 'terminate', not 'ignore'"),
+        ({"mask_in": "both sides"}, "mask_in must be 'observation' or 'info' or 'both', not 'both sides'"),
+        ({"render_mode": "svg"}, "render_mode must be 'ansi' or 'human' or 'rgb_array', not 'svg'"),
+        ({"render_seat": 4}, "render_seat must be a seat from 0 to 3, or None, not 4"),
+        ({"seats": 7}, "small_ships is played with 3 to 6 seats"),
+        ({"n_hands": 2}, "small_ships has no option 'n_hands'"),
+    ],
+)
+def test_arguments_that_are_not_allowed(arguments: dict[str, Any], says: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(says)):
+        noms_env.small_ships_v0.raw_env(**arguments)
+
+
+def test_a_deal_of_one_hand_size_needs_a_single_deal_of_that_size() -> None:
+    for arguments in ({"hand_size": 3}, {"hand_size": 11, "episode": "deal"}, {"hand_size": True, "episode": "deal"}):
+        with pytest.raises(ValueError, match="hand_size"):
+            noms_env.down_up_v0.raw_env(**arguments)
+
+
+def test_render_shows_one_seat_unless_all_cards_are_asked_for() -> None:
+    texts = {}
+    for name, arguments in {"own": {}, "left": {"render_seat": 1}, "nobody": {"render_seat": None}}.items():
+        env = make(Kind("up_down", 4, {}), episode="deal", hand_size=5, render_mode="ansi", **arguments)
+        env.reset(seed=1)
+        texts[name] = str(env.render())
+    env = make(Kind("up_down", 4, {}), episode="deal", hand_size=5, render_mode="ansi", render_full=True)
+    env.reset(seed=1)
+    texts["all"] = str(env.render())
+    assert len(set(texts.values())) == 4
+    picture = make(Kind("up_down", 4, {}), render_mode="rgb_array")
+    picture.reset(seed=1)
+    image = picture.render()
+    assert isinstance(image, np.ndarray)
+    assert image.dtype == np.uint8
+    assert image.ndim == 3
+    assert image.shape[2] == 3
+    plain = make(Kind("up_down", 4, {}))
+    plain.reset(seed=1)
+    assert plain.render() is None

@@ -1,0 +1,846 @@
+"""Noms, rules 4 without the deck's way from deal to deal (with the auction of 0.3 and the short decks of 8b)."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from noms_env.engine.table import IllegalActionError, PositionError, Table
+from noms_env.partners import ROLES, role_known_to
+from noms_env.rules import RulesError, game
+from noms_env.show.view import look
+from tests.rules.table_help import (
+    dealt,
+    legal,
+    members,
+    play,
+    play_out,
+    points,
+    set_tricks_and_settle,
+    table_with,
+    totals,
+    tricks,
+)
+
+pytestmark = pytest.mark.uncompiled
+
+GAME = "noms"
+
+# The golden deal with 52 cards. Dealer 0, so seat 1 is eldest.
+GOLDEN_HANDS = [
+    "JT9C JT98D J65H QJTS",
+    "5432C AKQD 98H 9876S",
+    "876C 765D 432H 5432S",
+    "AKQC 432D AKQT7H AKS",
+]
+# Seats 3 and 0 overbid one another. Seat 3 declares 12 with hearts, nominates AD, which seat 1 holds, and leads.
+GOLDEN_AUCTION = "pass pass 10 11  pass pass 12 pass  pass pass"
+#  1 2D: the partner takes it with QD over JD and keeps his ace.        1 wins
+#  2 9S: AS.                                                            3 wins
+#  3, 4 AH, KH.                                                         3 wins
+#  5 7H is too small: JH of seat 0. Seat 1 has no more hearts.          0 wins
+#  6 QS: KS.                                                            3 wins
+#  7 3D: AD, and all see who the partner is.                            1 wins
+#  8 KD holds.                                                          1 wins
+#  9 8S: seat 3 is void and ruffs with TH.                              3 wins
+# 10-13 AC, KC, QC, and QH as the last trump.                           3 wins
+GOLDEN_TRICKS = [
+    "2D JD QD 5D",
+    "9S 2S AS TS",
+    "AH 5H 8H 2H",
+    "KH 6H 9H 3H",
+    "7H JH 2C 4H",
+    "QS 6S 3S KS",
+    "3D 8D AD 6D",
+    "KD 7D 4D 9D",
+    "8S 4S TH JS",
+    "AC 9C 3C 6C",
+    "KC TC 4C 7C",
+    "QC JC 5C 8C",
+    "QH TD 7S 5S",
+]
+GOLDEN_WINNERS = [1, 3, 3, 3, 0, 3, 1, 1, 3, 3, 3, 3, 3]
+# 9 tricks and 3 make the 12: both score 12, the others nothing.
+GOLDEN_POINTS = [0, 12, 0, 12]
+GOLDEN_PLAY = " ".join(GOLDEN_TRICKS)
+ANNOUNCED = "H AD"
+
+# The golden Mis a Vis: J Q K A of four suits, four cards each, a double hand. Dealer 3. Mis counts 4, Mis a Vis 8, doubled 16.
+SHORT: dict[str, Any] = {"ranks": 4}
+MIS_HANDS = ["QC KD QH AS", "KC AD KH KS", "AC JD QD JH", "JC AH QS JS"]
+# Seat 2 leads QD; seat 3 is void and throws AH; AD wins. From now on AC JD JH lie open.
+# KS: the bidder throws AC away; AS wins. QC: he has no club left, KC wins. KH: JH is under it. No trick: 16 for him.
+MIS_MADE = "QD AH KD AD  KS AC JS AS  QC KC JD JC  KH JH QS QH"
+# He throws JH instead, and QC forces AC out, which wins; then JD is the only diamond left. Two tricks: 16 for each other.
+MIS_FAILED = "QD AH KD AD  KS JH JS AS  QC KC AC JC  JD QS QH KH"
+
+
+def spread(hand: str) -> list[str]:
+    """The cards of a hand written suit by suit: `AKC 2D` is `AC KC 2D`."""
+    return [rank + group[-1] for group in hand.split() for rank in group[:-1]]
+
+
+def golden(words: str = "", before: Any = None, **options: Any) -> Table:
+    return play(table_with(GAME, [spread(hand) for hand in GOLDEN_HANDS], dealer=0, options=options, totals=before), words)
+
+
+def mis(words: str = "", multiplier: int = 2, **options: Any) -> Table:
+    return play(table_with(GAME, MIS_HANDS, dealer=3, options={**SHORT, **options}, multiplier=multiplier), words)
+
+
+def started(seats: int = 4, calls: str = "", seed: int = 0, **options: Any) -> Table:
+    """A deal of any cards in which seat 0 is eldest, and these calls are made."""
+    table = Table(GAME, seats, options, seed=seed)
+    table.start(dealer=seats - 1)
+    return play(table, calls)
+
+
+def roles(table: Table) -> list[str]:
+    """The role of each seat as far as it knows it."""
+    return [ROLES[role_known_to(table.row, seat)] for seat in range(table.seats)]
+
+
+def settled(
+    taken: list[int], contract: str, declarer: int, partner: int = -1, multiplier: int = 1, **options: Any
+) -> list[float]:
+    table = started(len(taken), **options)
+    return set_tricks_and_settle(table, taken, contract=contract, declarer=declarer, partner=partner, multiplier=multiplier)
+
+
+# ---------------------------------------------------------------------------------------------------- golden deals
+
+
+def test_4_1_golden_deal_a_bid_made_with_a_hidden_partner() -> None:
+    table = golden(GOLDEN_AUCTION)
+    assert (table.row.declarer, table.row.seat, table.phase) == (3, 3, "trump")
+    play(table, ANNOUNCED)
+    assert (table.trump_word(), table.row.partner, table.row.revealed) == ("H", 1, -1)
+    assert (table.phase, table.row.seat) == ("play", 3)
+    for trick in GOLDEN_TRICKS[:6]:
+        play(table, trick)
+    assert table.row.revealed == -1
+    play(table, "3D 8D AD")
+    assert table.row.revealed == 1, "in the middle of the trick"
+    play(table, "6D " + " ".join(GOLDEN_TRICKS[7:]))
+    assert [int(seat) for seat in table.row.trick_winners[:13]] == GOLDEN_WINNERS
+    assert tricks(table) == [1, 3, 0, 9]
+    assert points(table) == totals(table) == GOLDEN_POINTS
+
+
+@pytest.mark.parametrize(
+    ("cards", "taken", "expected"), [(MIS_MADE, [1, 3, 0, 0], [0, 0, 16, 0]), (MIS_FAILED, [1, 1, 2, 0], [16, 16, 0, 16])]
+)
+def test_4_1_golden_deal_a_mis_a_vis_in_a_double_hand(cards: str, taken: list[int], expected: list[float]) -> None:
+    table = mis("pass pass mis_a_vis")
+    assert (table.phase, table.row.seat, table.trump_word()) == ("play", 2, "NT")
+    play(table, cards)
+    assert tricks(table) == taken
+    assert points(table) == expected
+
+
+# ----------------------------------------------------------------------------------------------------- the auction
+
+
+@pytest.mark.parametrize(
+    ("calls", "seat", "expected"),
+    [
+        ("", 0, "pass 10 11 12 13 mis mis_a_vis"),
+        ("10", 1, "pass 11 12 13 mis mis_a_vis"),
+        ("13", 1, "pass mis mis_a_vis"),
+        ("mis", 1, "pass mis_a_vis"),
+        ("pass pass pass", 3, "pass 10 11 12 13 mis mis_a_vis"),
+        # Who has passed may come back over any later bid.
+        ("pass pass pass 10", 0, "pass 11 12 13 mis mis_a_vis"),
+        ("10 pass 12 pass", 0, "pass 13 mis mis_a_vis"),
+    ],
+)
+def test_4_1_auction_truth_table_of_legal_calls(calls: str, seat: int, expected: str) -> None:
+    table = started(calls=calls)
+    assert (table.phase, table.row.seat) == ("call", seat)
+    assert legal(table) == set(expected.split())
+
+
+@pytest.mark.parametrize(
+    ("calls", "declarer", "phase"),
+    [
+        ("pass pass pass 10 pass pass pass", 3, "trump"),
+        ("10 pass pass pass", 0, "trump"),
+        ("pass 10 pass pass 11 pass pass pass", 0, "trump"),
+        ("13 pass pass pass", 0, "trump"),
+        ("13 mis pass pass pass", 1, "play"),
+        ("mis_a_vis", 0, "play"),
+        ("10 mis mis_a_vis", 2, "play"),
+    ],
+)
+def test_4_1_auction_truth_table_of_its_ends(calls: str, declarer: int, phase: str) -> None:
+    *earlier, last = calls.split()
+    table = started(calls=" ".join(earlier))
+    assert table.phase == "call", "it is not over before the last call"
+    play(table, last)
+    assert (table.phase, table.row.seat, table.row.declarer) == (phase, declarer, declarer)
+
+
+def test_4_1_four_opening_passes_end_the_deal_without_points() -> None:
+    table = started(calls="pass pass pass pass")
+    assert table.is_scored
+    assert (table.row.n_calls, table.row.trick_number, table.row.declarer) == (4, 0, -1)
+    assert points(table) == totals(table) == [0, 0, 0, 0]
+    assert not table.is_over
+
+
+LADDERS: list[tuple[int, dict[str, Any], str]] = [
+    (4, {}, "10 11 12 13 mis mis_a_vis"),
+    (4, {"min_bid": 7}, "7 8 9 10 11 12 13 mis mis_a_vis"),
+    (4, {"mis_value": 10}, "10 mis 11 12 13"),
+    (4, {"min_bid": 7, "mis_value": 10}, "7 8 9 10 mis 11 12 13"),
+    # Short decks (8b): the minimum is ten thirteenths of the hand, rounded up, and at most 10.
+    (4, SHORT, "4 mis mis_a_vis"),
+    (3, {"ranks": 7, "suits": 3}, "6 7 mis mis_a_vis"),
+    (2, {"ranks": 6, "suits": 1, "min_bid": 1}, "1 2 3 mis mis_a_vis"),
+    (4, {"ranks": 11}, "9 10 11 mis mis_a_vis"),
+    (4, {"ranks": 11, "mis_value": 10}, "9 10 mis 11"),
+    (2, {"suits": 2}, "10 11 12 13 mis mis_a_vis"),
+    (2, {"suits": 3, "hand_size": 17}, "10 11 12 13 14 15 16 17 mis mis_a_vis"),
+    (3, {"ranks": 12, "hand_size": 1}, "1 mis mis_a_vis"),
+]
+
+
+@pytest.mark.parametrize(("seats", "options", "ladder"), LADDERS)
+def test_4_4_ladder(seats: int, options: dict[str, Any], ladder: str) -> None:
+    bids = ladder.split()
+    assert legal(started(seats, **options)) == {*bids, "pass"}
+    for place, bid in enumerate(bids[:-1]):
+        assert legal(started(seats, calls=bid, **options)) == {*bids[place + 1 :], "pass"}
+    assert started(seats, calls=bids[-1], **options).phase in ("trump", "play"), "the top bid ends the auction"
+
+
+@pytest.mark.parametrize(
+    ("options", "ladder", "turns"), [(LADDERS[0][1], LADDERS[0][2], 19), (LADDERS[1][1], LADDERS[1][2], 28)]
+)
+def test_4_5_longest_auction(options: dict[str, Any], ladder: str, turns: int) -> None:
+    first, *raises = ladder.split()
+    table = started(calls=f"pass pass pass {first}", **options)
+    for bid in raises:
+        play(table, f"pass pass {bid}")
+    assert (table.phase, table.row.n_calls) == ("play", turns)
+
+
+@pytest.mark.parametrize(
+    ("options", "may_pass"),
+    [
+        ({}, True),
+        ({"dealer_forced": True}, False),
+        ({"min_bid": 9}, False),
+        ({"min_bid": 7}, False),
+        ({"min_bid": 7, "dealer_forced": False}, True),
+        ({**SHORT, "min_bid": 3}, False),
+    ],
+)
+def test_4_4_a_forced_dealer_may_make_any_bid_but_not_pass(options: dict[str, Any], may_pass: bool) -> None:
+    table = started(**options)
+    everything = legal(table)
+    play(table, "pass pass")
+    assert legal(table) == everything, "the seat before the dealer may pass"
+    play(table, "pass")
+    assert legal(table) == everything - (set() if may_pass else {"pass"})
+    play(table, "mis")
+    assert "pass" in legal(table), "the auction goes on"
+
+
+# --------------------------------------------------------------------------------------------------- announcements
+
+
+def test_4_1_bidder_names_trump_then_any_card_then_leads_any_card() -> None:
+    table = golden(GOLDEN_AUCTION)
+    assert legal(table) == {"C", "D", "H", "S", "NT"}
+    play(table, "NT")
+    assert (table.phase, table.row.seat, table.trump_word()) == ("nominate", 3, "NT")
+    assert len(legal(table)) == 52, "cards of his own too"
+    play(table, "AD")
+    assert (table.phase, table.row.seat) == ("play", 3)
+    assert legal(table) == dealt(table)[3], "the suit of the nominated card too"
+
+
+def test_4_5_roles() -> None:
+    table = golden(GOLDEN_AUCTION)
+    assert roles(table) == ["none", "none", "none", "declarer"]
+    assert roles(play(table, ANNOUNCED)) == ["opponent", "partner", "opponent", "declarer"]
+
+
+def test_4_1_own_card_nominated_means_alone_in_secret() -> None:
+    table = golden(f"{GOLDEN_AUCTION} H TH")
+    assert roles(table) == ["opponent", "opponent", "opponent", "declarer_alone"]
+    assert (table.row.partner, table.row.revealed, table.row.alone) == (-1, -1, 0)
+    before, after = GOLDEN_PLAY.split("TH")
+    play(table, before)
+    assert table.row.revealed == -1
+    play(table, "TH")
+    assert table.row.revealed == 3
+    play(table, after)
+    # 9 tricks of his own do not make 12: each of the three opponents scores 12.
+    assert points(table) == [12, 12, 12, 0]
+
+
+@pytest.mark.parametrize("bid", ["mis", "mis_a_vis"])
+def test_4_1_mis_is_played_alone_without_trumps_and_everybody_knows(bid: str) -> None:
+    table = mis(f"pass pass {bid}" + (" pass pass pass" if bid == "mis" else ""))
+    assert (table.phase, table.row.seat, table.trump_word(), table.row.nominated) == ("play", 2, "NT", -1)
+    assert roles(table) == ["opponent", "opponent", "declarer_alone", "opponent"]
+    assert table.row.alone == 1
+
+
+def test_4_1_mis_a_vis_lies_open_from_the_end_of_trick_1_to_the_end_of_the_hand() -> None:
+    table = mis("pass pass mis_a_vis")
+    seen = []
+    for card in MIS_MADE.split():
+        seen.append(int(table.row.exposed))
+        play(table, card)
+    assert seen == [-1] * 4 + [2] * 12
+    table.go_on()
+    assert table.row.exposed == -1
+
+
+def test_4_1_mis_is_never_laid_open() -> None:
+    assert mis(f"pass pass mis pass pass pass {MIS_MADE[:12]}").row.exposed == -1
+
+
+def test_4_card_in_the_stock_leaves_the_bidder_alone_without_knowing() -> None:
+    # 8b: a hand size below what the deck has makes a stock; rules 3.3 say what a card in it means.
+    hands = [hand.split()[:3] for hand in MIS_HANDS]
+    table = play(table_with(GAME, hands, dealer=3, stock="JS", options={**SHORT, "hand_size": 3}), "3 pass pass pass C JS")
+    assert roles(table) == ["declarer", "opponent", "opponent", "opponent"]
+    assert (table.row.partner, table.row.revealed) == (-1, -1)
+
+
+# ------------------------------------------------------------------------------------- 4.2 implicit announcements
+
+RANKS = set("23456789TJQKA")
+IMPLICIT: dict[str, Any] = {"implicit_announcements": True}
+
+
+@pytest.mark.parametrize(
+    ("options", "unsaid"),
+    [({}, False), (IMPLICIT, True), ({**IMPLICIT, "first_lead": "left_of_dealer"}, False)],
+)
+def test_4_2_trump_may_be_left_unsaid_by_a_bidder_who_leads(options: dict[str, Any], unsaid: bool) -> None:
+    assert ("unsaid" in legal(golden(GOLDEN_AUCTION, **options))) == unsaid
+
+
+@pytest.mark.parametrize(
+    ("trump", "options", "ranks"),
+    [
+        ("H", {}, set()),
+        ("H", IMPLICIT, RANKS),
+        ("unsaid", IMPLICIT, RANKS),
+        ("NT", IMPLICIT, set()),
+        ("H", {**IMPLICIT, "first_lead": "left_of_dealer"}, RANKS),
+    ],
+)
+def test_4_2_bare_ranks_may_be_nominated_unless_there_is_no_trump(trump: str, options: dict[str, Any], ranks: set[str]) -> None:
+    table = golden(f"{GOLDEN_AUCTION} {trump}", **options)
+    assert {word for word in legal(table) if len(word) == 1} == ranks
+    assert len({word for word in legal(table) if len(word) == 2}) == 52, "every card too"
+
+
+def test_4_2_bare_ranks_of_a_short_deck() -> None:
+    table = mis("4 pass pass pass", **IMPLICIT)
+    assert legal(table) == {"C", "D", "H", "S", "NT", "unsaid"}
+    play(table, "S")
+    assert {word for word in legal(table) if len(word) == 1} == {"J", "Q", "K", "A"}
+    assert started(3, "6 pass pass unsaid", ranks=7, suits=3, **IMPLICIT).phase == "nominate"
+
+
+@pytest.mark.parametrize(
+    ("words", "nominated", "declarer", "partner"),
+    [("D A", "AD", "declarer", 1), ("C J", "JC", "declarer", 0), ("H K", "KH", "declarer_alone", -1)],
+)
+def test_4_2_a_bare_rank_is_of_the_trump_suit(words: str, nominated: str, declarer: str, partner: int) -> None:
+    table = golden(f"{GOLDEN_AUCTION} {words}", **IMPLICIT)
+    assert (table.phase, table.word(table.row.nominated), table.row.partner) == ("play", nominated, partner)
+    assert roles(table)[3] == declarer
+    assert table.row.revealed == -1
+
+
+@pytest.mark.parametrize(
+    ("rank", "lead", "nominated", "partner", "revealed", "declarer"),
+    [
+        ("A", "2D", "AD", 1, -1, "declarer"),
+        ("J", "QC", "JC", 0, -1, "declarer"),
+        ("4", "2D", "4D", -1, -1, "declarer_alone"),  # another card of his own
+        ("2", "2D", "2D", -1, 3, "declarer_alone"),  # the card just led: public at once
+    ],
+)
+def test_4_2_unsaid_trump_and_bare_rank_are_fixed_by_the_lead(
+    rank: str, lead: str, nominated: str, partner: int, revealed: int, declarer: str
+) -> None:
+    table = golden(f"{GOLDEN_AUCTION} unsaid {rank}", **IMPLICIT)
+    assert (table.phase, table.row.seat, table.trump_word()) == ("play", 3, None)
+    assert (table.row.nominated, table.row.partner) == (-1, -1)
+    assert roles(table) == ["none", "none", "none", "declarer"], "nobody knows yet"
+    assert legal(table) == dealt(table)[3]
+    play(table, lead)
+    assert (table.trump_word(), table.word(table.row.nominated)) == (lead[1], nominated)
+    assert (table.row.partner, table.row.revealed) == (partner, revealed)
+    expected = ["opponent", "opponent", "opponent", declarer]
+    if partner >= 0:
+        expected[partner] = "partner"
+    assert roles(table) == expected
+
+
+def test_4_2_unsaid_trump_with_a_whole_card() -> None:
+    table = golden(f"{GOLDEN_AUCTION} unsaid AD", **IMPLICIT)
+    assert roles(table) == ["opponent", "partner", "opponent", "declarer"]
+    assert table.trump_word() is None
+    play(table, "AS")
+    assert (table.trump_word(), table.row.partner, table.row.revealed) == ("S", 1, -1)
+
+
+def test_4_2_unsaid_trump_and_the_whole_card_just_led() -> None:
+    table = golden(f"{GOLDEN_AUCTION} unsaid AS AS", **IMPLICIT)
+    assert (table.trump_word(), table.row.partner, table.row.revealed) == ("S", -1, 3)
+
+
+def test_4_2_the_trump_that_was_left_unsaid_wins_tricks() -> None:
+    # With AH led unsaid the golden deal goes on with hearts: TH ruffs 8S.
+    order = [GOLDEN_TRICKS[2], "2D JD QD 5D", "9S 2S AS TS", *GOLDEN_TRICKS[3:]]
+    table = golden(f"{GOLDEN_AUCTION} unsaid AD {' '.join(order)}", **IMPLICIT)
+    assert table.row.trick_winners[8] == 3
+    assert points(table) == GOLDEN_POINTS
+
+
+def test_4_2_numbers_only() -> None:
+    assert mis("mis pass pass pass", **IMPLICIT).phase == "play"
+
+
+# ---------------------------------------------------------------------------------------------------------- scoring
+
+
+@pytest.mark.parametrize(
+    ("contract", "declarer", "partner", "taken", "expected"),
+    [
+        # The examples of 4.1, in its order.
+        ("10", 0, 2, [6, 1, 5, 1], [10, 0, 10, 0]),
+        ("10", 0, 2, [5, 2, 4, 2], [0, 10, 0, 10]),
+        ("12", 1, -1, [0, 12, 1, 0], [0, 12, 0, 0]),
+        ("12", 1, -1, [1, 11, 1, 0], [12, 0, 12, 12]),
+        ("13", 3, 0, [5, 0, 0, 8], [13, 0, 0, 13]),
+        ("mis", 2, -1, [4, 5, 0, 4], [0, 0, 13, 0]),
+        ("mis", 2, -1, [4, 5, 1, 3], [13, 13, 0, 13]),
+        ("mis_a_vis", 2, -1, [4, 5, 0, 4], [0, 0, 26, 0]),
+        ("mis_a_vis", 2, -1, [4, 4, 3, 2], [26, 26, 0, 26]),
+        # Overtricks are worth nothing, a slam that was not bid neither.
+        ("10", 0, 2, [7, 0, 6, 0], [10, 0, 10, 0]),
+        ("10", 0, 2, [7, 1, 5, 0], [10, 0, 10, 0]),
+    ],
+)
+def test_4_1_scoring_examples(contract: str, declarer: int, partner: int, taken: list[int], expected: list[float]) -> None:
+    assert settled(taken, contract, declarer, partner) == expected
+    assert settled(taken, contract, declarer, partner, multiplier=2) == [2 * number for number in expected]
+
+
+@pytest.mark.parametrize(
+    ("contract", "declarer", "partner", "taken", "multiplier", "options", "expected"),
+    [
+        # The examples of 4.1 for a double hand, and of 4.4.
+        ("11", 0, 3, [7, 1, 0, 5], 2, {}, [22, 0, 0, 22]),
+        ("mis_a_vis", 0, -1, [1, 4, 4, 4], 2, {}, [0, 52, 52, 52]),
+        ("10", 0, 2, [7, 0, 6, 0], 1, {"unbid_slam_loses": True}, [0, 26, 0, 26]),
+        ("11", 0, -1, [13, 0, 0, 0], 2, {"unbid_slam_loses": True}, [0, 52, 52, 52]),
+        ("13", 0, 2, [7, 0, 6, 0], 1, {"unbid_slam_loses": True}, [13, 0, 13, 0]),
+        ("7", 0, 2, [7, 0, 6, 0], 1, {"unbid_slam_loses": True, "min_bid": 7}, [0, 26, 0, 26]),
+        # Lost in the usual way, and made with one trick lost: the option changes nothing.
+        ("10", 0, 2, [5, 2, 4, 2], 1, {"unbid_slam_loses": True}, [0, 10, 0, 10]),
+        ("12", 0, 2, [7, 1, 5, 0], 1, {"unbid_slam_loses": True}, [12, 0, 12, 0]),
+        ("mis", 1, -1, [13, 0, 0, 0], 1, {"unbid_slam_loses": True}, [0, 13, 0, 0]),
+        ("mis", 1, -1, [0, 13, 0, 0], 1, {"unbid_slam_loses": True}, [13, 0, 13, 13]),
+        ("mis", 1, -1, [5, 0, 4, 4], 1, {"mis_value": 10}, [0, 10, 0, 0]),
+        ("mis", 1, -1, [4, 3, 3, 3], 1, {"mis_value": 10}, [0, -13, 0, 0]),
+        ("mis", 1, -1, [4, 3, 3, 3], 2, {"mis_value": 10}, [0, -26, 0, 0]),
+        ("mis", 1, -1, [5, 0, 4, 4], 2, {"mis_value": 10}, [0, 20, 0, 0]),
+        ("11", 1, 0, [5, 5, 0, 3], 1, {"mis_value": 10}, [0, 0, 11, 11]),
+        ("7", 0, 2, [4, 3, 3, 3], 1, {"min_bid": 7}, [7, 0, 7, 0]),
+        ("10", 0, 2, [6, 1, 5, 1], 64, {"double_repeat": "quadruple"}, [640, 0, 640, 0]),
+        # Short decks (8b): Mis is worth the hand size, Mis a Vis and the unbid slam twice that.
+        ("mis", 1, -1, [2, 0, 1, 1], 1, SHORT, [0, 4, 0, 0]),
+        ("mis_a_vis", 1, -1, [1, 1, 1, 1], 1, SHORT, [8, 0, 8, 8]),
+        ("3", 1, 2, [0, 3, 1, 0], 1, {**SHORT, "unbid_slam_loses": True, "min_bid": 3}, [8, 0, 0, 8]),
+        ("4", 1, 2, [0, 3, 1, 0], 1, {**SHORT, "unbid_slam_loses": True}, [0, 4, 4, 0]),
+        ("mis", 0, -1, [5, 6], 1, {"ranks": 11, "suits": 2, "mis_value": 10}, [-15, 0]),
+    ],
+)
+def test_4_4_scoring_examples(
+    contract: str,
+    declarer: int,
+    partner: int,
+    taken: list[int],
+    multiplier: int,
+    options: dict[str, Any],
+    expected: list[float],
+) -> None:
+    assert settled(taken, contract, declarer, partner, multiplier, **options) == expected
+
+
+# --------------------------------------------------------------------------------------------------- the first lead
+
+
+@pytest.mark.parametrize(("first_lead", "leader"), [("bidder", 2), ("left_of_dealer", 0)])
+@pytest.mark.parametrize("calls", ["pass pass 4 pass pass pass D AD", "pass pass mis pass pass pass", "pass pass mis_a_vis"])
+def test_4_4_first_lead(calls: str, first_lead: str, leader: int) -> None:
+    table = mis(calls, first_lead=first_lead)
+    assert (table.phase, table.row.seat, table.row.leader) == ("play", leader, leader)
+    assert legal(table) == dealt(table)[leader]
+
+
+def test_4_4_mis_a_vis_lies_open_after_trick_1_whoever_leads() -> None:
+    table = mis("pass pass mis_a_vis  QC KC AC", first_lead="left_of_dealer")
+    assert table.row.exposed == -1
+    assert play(table, "JC").row.exposed == 2
+
+
+# --------------------------------------------------------------------------------------------------------- early stop
+
+
+def expected_points(contract: str, side: int, others: int, size: int, options: dict[str, Any]) -> tuple[int, int]:
+    """Points of the declarer and of an opponent, from rules 4.1 and 4.4."""
+    if contract == "mis" and options.get("mis_value") == 10:
+        return (10 if side == 0 else -(10 + side)), 0
+    if contract in ("mis", "mis_a_vis"):
+        value = 2 * size if contract == "mis_a_vis" else size
+        return (value, 0) if side == 0 else (0, value)
+    bid = int(contract)
+    if options.get("unbid_slam_loses") and others == 0 and bid < size:
+        return 0, 2 * size
+    return (bid, 0) if side >= bid else (0, bid)
+
+
+def may_still_change(contract: str, side: int, others: int, size: int, options: dict[str, Any]) -> bool:
+    """True if the tricks to come, however they fall, can lead to different points."""
+    left = size - side - others
+    ends = {expected_points(contract, side + i, others + left - i, size, options) for i in range(left + 1)}
+    return len(ends) > 1
+
+
+CONTRACTS = [
+    *[(bid, {}) for bid in ("10", "13", "mis", "mis_a_vis")],
+    *[(bid, {"min_bid": 7}) for bid in ("7", "8", "9")],
+    *[(bid, {"min_bid": 7, "unbid_slam_loses": True}) for bid in ("7", "12", "13", "mis")],
+    *[(bid, {"mis_value": 10}) for bid in ("mis", "13")],
+    *[(bid, {**SHORT, "min_bid": 1}) for bid in ("1", "3", "4", "mis", "mis_a_vis")],
+    *[(bid, {**SHORT, "min_bid": 1, "unbid_slam_loses": True}) for bid in ("1", "2", "3")],
+    ("2", {"ranks": 5, "suits": 3, "hand_size": 3, "min_bid": 1, "unbid_slam_loses": True}),
+]
+
+
+@pytest.mark.parametrize(("contract", "options"), CONTRACTS)
+def test_8b_early_stop_ends_the_deal_when_its_points_are_decided(contract: str, options: dict[str, Any]) -> None:
+    for seed in range(4):
+        table = started(calls=contract, seed=seed, early_stop=True, **options)
+        whole = started(calls=contract, seed=seed, **options)
+        rng = random.Random(seed)
+        while table.phase in ("call", "trump", "nominate"):
+            action = table.number("pass") if table.phase == "call" else rng.choice(table.legal_actions())
+            table.step(action)
+            whole.step(action)
+        size = int(table.row.hand_size)
+        while not table.is_scored:
+            side = sum(tricks(table)[seat] for seat in {0, int(table.row.partner)} - {-1})
+            assert may_still_change(contract, side, int(table.row.trick_number) - side, size, options)
+            for _ in range(4):
+                action = rng.choice(table.legal_actions())
+                table.step(action)
+                whole.step(action)
+        side = sum(tricks(table)[seat] for seat in {0, int(table.row.partner)} - {-1})
+        assert not may_still_change(contract, side, int(table.row.trick_number) - side, size, options)
+        play_out(whole, rng)
+        assert whole.row.trick_number == size
+        assert points(table) == points(whole)
+
+
+@pytest.mark.parametrize(
+    ("contract", "options", "tricks_played"),
+    [
+        ("10", {}, 10),
+        ("13", {}, 13),
+        ("10", {"unbid_slam_loses": True}, 13),  # the slam threatens to the end
+        ("mis", {}, 1),
+        ("mis_a_vis", {}, 1),
+        ("mis", {"mis_value": 10}, 13),  # the number of tricks counts
+    ],
+)
+def test_8b_early_stop_with_a_hand_that_takes_every_trick(contract: str, options: dict[str, Any], tricks_played: int) -> None:
+    hearts = [rank + "H" for rank in "AKQJT98765432"]
+    table = table_with(GAME, [hearts], seats=4, dealer=3, options={"early_stop": True, **options})
+    play(table, contract)
+    while not table.is_scored:
+        table.step(table.number("AH") if table.phase == "nominate" else choice_of(table))
+    assert (table.row.trick_number, tricks(table)[0]) == (tricks_played, tricks_played)
+
+
+def choice_of(table: Table) -> int:
+    """Pass in the auction, hearts as trumps, and any card."""
+    words = {"call": "pass", "trump": "H"}
+    return table.number(words[table.phase]) if table.phase in words else table.legal_actions()[0]
+
+
+def test_8b_early_stop_of_a_lost_bid() -> None:
+    # Seat 3 plays alone and may lose one trick of 13; QD and KD of seat 1 are two.
+    table = golden("pass pass 12 pass pass pass C KS  KS QS 9S 2S  2D JD QD 5D  KD 6D 3D", early_stop=True)
+    assert not table.is_scored
+    play(table, "8D")
+    assert (table.is_scored, table.row.trick_number, points(table)) == (True, 3, [12, 12, 12, 0])
+
+
+# ------------------------------------------------------------------------------------------------- the match's end
+
+
+def finished(before: list[float], **options: Any) -> Table:
+    """The golden deal, 12 points for seats 1 and 3, in a match that stands so."""
+    return golden(f"{GOLDEN_AUCTION} {ANNOUNCED} {GOLDEN_PLAY}", before, **options)
+
+
+@pytest.mark.parametrize(
+    ("before", "options", "over", "winners"),
+    [
+        ([0, 88, 0, 0], {}, False, []),
+        ([0, 89, 0, 0], {}, True, [1]),
+        ([0, 89, 0, 90], {}, True, [3]),
+        ([100, 89, 100, 0], {}, True, [1]),
+        ([0, 89, 0, 89], {}, True, [1, 3]),
+        ([0, 89, 0, 89], {"tie": "play_on"}, False, []),
+        ([0, 90, 0, 89], {"tie": "play_on"}, True, [1]),
+        ([101, 0, 101, 0], {"tie": "play_on"}, False, []),
+        ([0, 101, 0, 101], {"tie": "play_on"}, False, []),
+        ([0, 0, 0, 0], {"target": 12}, True, [1, 3]),
+        ([0, 0, 0, 0], {"target": 13}, False, []),
+        ([0, 5000, 0, 0], {"target": None}, False, []),
+        ([-20, 0, -30, -40], {"target": 12}, True, [1]),
+    ],
+)
+def test_4_1_the_match_ends_at_the_target(before: list[float], options: dict[str, Any], over: bool, winners: list[int]) -> None:
+    table = finished(before, **options)
+    assert totals(table) == [before[0], before[1] + 12, before[2], before[3] + 12]
+    assert (table.is_over, table.row.truncated, members(table.row.winners)) == (over, 0, winners)
+
+
+@pytest.mark.parametrize(
+    ("options", "over", "truncated", "winners"),
+    [
+        ({"max_deals": 2}, False, False, []),
+        ({"max_deals": 1}, True, True, [1, 3]),
+        ({"max_deals": 1, "target": None}, True, True, [1, 3]),
+        ({"max_deals": 1, "target": 12}, True, False, [1, 3]),  # the target is reached in the last deal: not truncated
+        ({"max_deals": 1, "target": 12, "tie": "play_on"}, True, True, [1, 3]),
+    ],
+)
+def test_8b_max_deals_truncates_the_match(options: dict[str, Any], over: bool, truncated: bool, winners: list[int]) -> None:
+    table = finished([0, 0, 0, 0], **options)
+    assert (table.is_over, bool(table.row.truncated), members(table.row.winners)) == (over, truncated, winners)
+
+
+def test_8b_passed_out_deals_count_towards_max_deals() -> None:
+    table = started(max_deals=3)
+    for deal in range(3):
+        assert (table.row.deal, table.is_over) == (deal, False)
+        play(table, "pass pass pass pass")
+        table.go_on()
+    assert (table.row.deal, table.is_over, bool(table.row.truncated)) == (2, True, True)
+    assert members(table.row.winners) == [0, 1, 2, 3]
+
+
+def test_4_1_the_dealer_moves_left_after_a_played_deal() -> None:
+    table = finished([1, 2, 3, 4])
+    table.go_on()
+    assert (table.row.deal, table.row.dealer, table.row.seat, table.phase) == (1, 1, 2, "call")
+    assert totals(table) == [1, 14, 3, 16]
+    assert (table.row.multiplier, points(table), tricks(table)) == (1, [0, 0, 0, 0], [0, 0, 0, 0])
+
+
+# ------------------------------------------------------------------------------------------------------ double hands
+
+
+@pytest.mark.parametrize(
+    ("options", "multipliers"),
+    [
+        ({}, [1, 2, 2, 2]),
+        ({"double_repeat": "single"}, [1, 2, 1, 2]),
+        ({"double_repeat": "quadruple"}, [1, 2, 4, 8, 16, 32, 64, 64]),
+        ({**SHORT, "double_repeat": "quadruple"}, [1, 2, 4]),
+        ({"deal_mode": "packets_shuffled"}, [1, 2, 2]),
+        ({"min_bid": 7, "dealer_forced": False}, [1, 2, 2]),
+    ],
+)
+def test_4_3_double_hands_after_pass_outs(options: dict[str, Any], multipliers: list[int]) -> None:
+    table = started(target=None, **options)
+    for deal, multiplier in enumerate(multipliers):
+        assert (table.row.multiplier, table.row.dealer, table.row.deal) == (multiplier, (3 + deal) % 4, deal)
+        play(table, "pass pass pass pass")
+        table.go_on()
+    # A deal that is played scores by its multiplier, and the next is a usual one.
+    factor = int(table.row.multiplier)
+    play(table, "mis_a_vis")
+    bidder = int(table.row.declarer)
+    play_out(table, random.Random(1))
+    value = 2 * int(table.row.hand_size) * factor
+    made = tricks(table)[bidder] == 0
+    assert points(table) == [value if (seat == bidder) == made else 0 for seat in range(4)]
+    table.go_on()
+    assert table.row.multiplier == 1
+
+
+# ---------------------------------------------------------------------------------------------------- every option
+
+
+def hand_sizes(options: dict[str, Any]) -> int:
+    return len(dealt(started(**options))[0])
+
+
+def next_deck(options: dict[str, Any]) -> list[int]:
+    """The deck after the golden deal."""
+    table = finished([0, 0, 0, 0], **options)
+    table.go_on()
+    return [int(card) for card in table.row.deck]
+
+
+def passed_out(times: int, options: dict[str, Any]) -> Table:
+    table = started(**options)
+    for _ in range(times):
+        play(table, "pass pass pass pass")
+        table.go_on()
+    return table
+
+
+def tricks_of_mis(options: dict[str, Any]) -> int:
+    return int(play_on(mis("pass pass mis pass pass pass", **options)).row.trick_number)
+
+
+def play_on(table: Table) -> Table:
+    """The Mis that fails in trick 3."""
+    for card in MIS_FAILED.split():
+        if not table.is_scored:
+            play(table, card)
+    return table
+
+
+FLIPS: dict[str, tuple[Any, Callable[[dict[str, Any]], Any]]] = {
+    "min_bid": (8, lambda options: legal(started(**options))),
+    "dealer_forced": (True, lambda options: legal(started(calls="pass pass pass", **options))),
+    "unbid_slam_loses": (True, lambda options: settled([7, 0, 6, 0], "10", 0, 2, **options)),
+    "mis_value": (10, lambda options: settled([4, 3, 3, 3], "mis", 1, **options)),
+    "first_lead": ("left_of_dealer", lambda options: int(golden(f"{GOLDEN_AUCTION} {ANNOUNCED}", **options).row.seat)),
+    "implicit_announcements": (True, lambda options: legal(golden(GOLDEN_AUCTION, **options))),
+    "tie": ("play_on", lambda options: finished([0, 89, 0, 89], **options).is_over),
+    "cut": (0, next_deck),
+    "cut_min": (26, lambda options: list(passed_out(2, options).row.deck)),
+    "trick_order": ("reverse", next_deck),
+    "trick_stack": ("underneath", next_deck),
+    "pile_order": ("right_first", next_deck),
+    "deal_mode": ("single_shuffled", next_deck),
+    "double_repeat": ("quadruple", lambda options: int(passed_out(2, options).row.multiplier)),
+    "max_deals": (1, lambda options: finished([0, 0, 0, 0], **options).is_over),
+    "early_stop": (True, tricks_of_mis),
+    "target": (12, lambda options: finished([0, 0, 0, 0], **options).is_over),
+    "observe_previous_hand": (True, lambda options: bool(passed_out(1, options).row.previous.any())),
+    "hand_size": (12, hand_sizes),
+    "ranks": (12, hand_sizes),
+    "suits": (3, hand_sizes),
+    "reveal_stock_at_end": (
+        True,
+        lambda options: look(started(calls="pass pass pass pass", hand_size=12, **options), 0).stock,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", [option.name for option in game(GAME).options])
+def test_8b_every_option_changes_a_result(name: str) -> None:
+    value, result = FLIPS[name]
+    assert result({}) != result({name: value})
+
+
+# --------------------------------------------------------------------------------------------------------- refusals
+
+
+@pytest.mark.parametrize(
+    ("seats", "options", "sentence"),
+    [
+        (4, {"minbid": 7}, "noms has no option 'minbid'. Did you mean 'min_bid'"),
+        (4, {"misere_value": 10}, "noms has no option 'misere_value'"),
+        (5, {}, "noms is played with 4 seats .*not 5"),
+        (3, {}, r"noms is played with 4 seats \(fewer only with a deck shortened by ranks or suits\), not 3"),
+        (5, {"ranks": 10}, "noms is played with 2 to 4 seats, not 5"),
+        (4, {"min_bid": 6}, "min_bid must be an integer from 7 to 10 with 13 cards, not 6"),
+        (4, {"min_bid": 11}, "min_bid must be an integer from 7 to 10 with 13 cards, not 11"),
+        (4, {"ranks": 12, "min_bid": 13}, "min_bid must be an integer from 1 to 12 with 12 cards, not 13"),
+        (4, {"mis_value": 12}, "mis_value must be 13 or 10 with 13 cards, not 12"),
+        (4, {"ranks": 10, "mis_value": 9}, "mis_value must be 10 with 10 cards, not 9"),
+        (4, {"ranks": 12, "min_bid": 11, "mis_value": 10}, "mis_value must be 12 with 12 cards, not 10"),
+        (4, {"cut": 52}, "cut must be an integer from 0 to 51 or None, not 52"),
+        (4, {"cut": True}, "cut must be an integer from 0 to 51 or None, not True"),
+        (4, {"cut_min": 27}, "cut_min must be an integer from 1 to 26, not 27"),
+        (4, {"cut_min": 0}, "cut_min must be an integer from 1 to 26, not 0"),
+        (4, {"cut": 7, "deal_mode": "packets_shuffled"}, "cut may be given only with deal_mode='packets'"),
+        (4, {"cut": 7, "ranks": 12}, "cut may be given only with deal_mode='packets'"),
+        (4, {"ranks": 12, "deal_mode": "packets"}, "deal_mode must be 'single_shuffled' unless 52 cards are dealt to 4 seats"),
+        (4, {"hand_size": 12, "deal_mode": "packets_shuffled"}, "deal_mode must be 'single_shuffled'"),
+        (4, {"trick_order": "up"}, "trick_order must be 'play' or 'reverse' or 'random', not 'up'"),
+        (4, {"trick_stack": "top"}, "trick_stack must be 'on_top' or 'underneath', not 'top'"),
+        (4, {"pile_order": "left"}, "pile_order must be 'left_first' or 'right_first' or 'random', not 'left'"),
+        (4, {"double_repeat": 2}, "double_repeat must be 'double' or 'quadruple' or 'single', not 2"),
+        (4, {"first_lead": "dealer"}, "first_lead must be 'bidder' or 'left_of_dealer', not 'dealer'"),
+        (4, {"tie": "share"}, "tie must be 'joint' or 'play_on', not 'share'"),
+        (4, {"max_deals": None}, "max_deals must be an integer from 1 to 1000, not None"),
+        (4, {"max_deals": 0}, "max_deals must be an integer from 1 to 1000, not 0"),
+        (4, {"target": 0}, "target must be an integer from 1 to 10000 or None, not 0"),
+        (4, {"early_stop": "yes"}, "early_stop must be True or False, not 'yes'"),
+        (4, {"hand_size": 14}, "hand_size must be an integer from 1 to 13 with 52 cards and 4 seats, not 14"),
+        (2, {"suits": 3}, "hand_size must be given with this deck and 2 seats: an integer from 1 to 17"),
+        (4, {"ranks": 3, "suits": 1}, "a deck of 3 cards is too small for 4 seats"),
+    ],
+)
+def test_8b_refusals_say_what_is_allowed(seats: int, options: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(RulesError, match=sentence):
+        Table(GAME, seats, options)
+
+
+@pytest.mark.parametrize(
+    ("options", "start", "sentence"),
+    [
+        ({}, {"multiplier": 4}, "multiplier must be 1 or 2 here, not 4"),
+        ({"double_repeat": "quadruple"}, {"multiplier": 128}, "multiplier must be 1 or 2 or 4 or 8 or 16 or 32 or 64 here"),
+        ({}, {"totals": [101, 0, 0, 0]}, "totals must be below the target of 101"),
+        ({}, {"totals": [101, 0, 101, 0]}, "totals must be below the target of 101"),
+        ({"tie": "play_on"}, {"totals": [102, 0, 101, 0]}, "totals must be below the target of 101"),
+        ({"max_deals": 5}, {"deal": 5}, "deal must be an integer from 0 to 4, not 5"),
+    ],
+)
+def test_4_refused_positions(options: dict[str, Any], start: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(PositionError, match=sentence):
+        Table(GAME, 4, options).start(**start)
+
+
+def test_4_1_follow_suit() -> None:
+    table = golden(f"{GOLDEN_AUCTION} {ANNOUNCED} 2D")
+    assert legal(table) == {"JD", "TD", "9D", "8D"}
+    with pytest.raises(IllegalActionError, match=r"\(JH\): it must follow D\. Legal in the phase play are 8D, 9D, TD, JD"):
+        table.act("JH")
+
+
+@pytest.mark.parametrize(
+    ("seats", "options", "expected"),
+    [
+        (4, {}, {"min_bid": 10, "dealer_forced": False, "mis_value": 13, "deal_mode": "packets", "hand_size": 13}),
+        (4, {"min_bid": 9}, {"dealer_forced": True, "mis_value": 13}),
+        (4, {"min_bid": 9, "dealer_forced": False}, {"dealer_forced": False}),
+        (4, {"mis_value": 10}, {"mis_value": 10, "min_bid": 10}),
+        (4, {"hand_size": 12}, {"min_bid": 10, "mis_value": 12, "deal_mode": "single_shuffled"}),
+        (4, SHORT, {"min_bid": 4, "dealer_forced": False, "mis_value": 4, "deal_mode": "single_shuffled"}),
+        (4, {**SHORT, "min_bid": 3}, {"dealer_forced": True}),
+        (2, {"suits": 2}, {"min_bid": 10, "mis_value": 13, "deal_mode": "single_shuffled", "hand_size": 13}),
+        (3, {"ranks": 5, "suits": 3}, {"min_bid": 4, "mis_value": 5, "hand_size": 5}),
+    ],
+)
+def test_8b_defaults_that_follow_the_table(seats: int, options: dict[str, Any], expected: dict[str, Any]) -> None:
+    values = Table(GAME, seats, options).rules.options
+    assert {name: values[name] for name in expected} == expected

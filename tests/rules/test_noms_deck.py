@@ -1,0 +1,379 @@
+"""The deck of Noms from deal to deal, rules 4.3."""
+
+from __future__ import annotations
+
+import random
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+
+from noms_env.actions import SCORED
+from noms_env.engine.deal import HELD
+from noms_env.engine.table import Table
+from noms_env.state import get_byte
+from tests.rules.table_help import dealt, play, play_out, table_with
+
+pytestmark = pytest.mark.uncompiled
+
+GAME = "noms"
+PASSED = "pass pass pass pass"
+
+# Rules 4.3: the places of the deck that each seat gets, from eldest to the dealer.
+PACKETS = [
+    [0, 1, 2, 3, 13, 14, 15, 26, 27, 28, 39, 40, 41],
+    [4, 5, 6, 16, 17, 18, 19, 29, 30, 31, 42, 43, 44],
+    [7, 8, 9, 20, 21, 22, 32, 33, 34, 35, 45, 46, 47],
+    [10, 11, 12, 23, 24, 25, 36, 37, 38, 48, 49, 50, 51],
+]
+
+# The golden deal of `test_noms`, seat 3 declaring: the tricks in playing order, and who won them. The dealer was seat 0.
+TRICKS = [
+    "2D JD QD 5D",
+    "9S 2S AS TS",
+    "AH 5H 8H 2H",
+    "KH 6H 9H 3H",
+    "7H JH 2C 4H",
+    "QS 6S 3S KS",
+    "3D 8D AD 6D",
+    "KD 7D 4D 9D",
+    "8S 4S TH JS",
+    "AC 9C 3C 6C",
+    "KC TC 4C 7C",
+    "QC JC 5C 8C",
+    "QH TD 7S 5S",
+]
+HANDS = [
+    "JC TC 9C JD TD 9D 8D JH 6H 5H QS JS TS",
+    "5C 4C 3C 2C AD KD QD 9H 8H 9S 8S 7S 6S",
+    "8C 7C 6C 7D 6D 5D 4H 3H 2H 5S 4S 3S 2S",
+    "AC KC QC 4D 3D 2D AH KH QH TH 7H AS KS",
+]
+WINNERS = [1, 3, 3, 3, 0, 3, 1, 1, 3, 3, 3, 3, 3]
+# Gathered by seat 1, the next dealer: the piles of seats 2 (empty), 3, 0 and 1, each with its newest trick on top.
+GATHERED = [13, 12, 11, 10, 9, 6, 4, 3, 2, 5, 8, 7, 1]
+
+# The fixture of 4.3 for four passes: sorted hands, dealer 3, cut 5; the hands of the double hand, by seat.
+SORTED = [
+    "QH 8H 4H AC TC 6C 2C JD 7D 3D KS 9S 5S",
+    "JH 7H 3H KC 9C 5C AD TD 6D 2D QS 8S 4S",
+    "AH TH 6H 2H QC 8C 4C KD 9D 5D JS 7S 3S",
+    "KH 9H 5H JC 7C 3C QD 8D 4D AS TS 6S 2S",
+]
+DOUBLE_HAND = [
+    "8H 6H 5H 4H 3H 2H AC KC QC JC TC 9C 7C",
+    "8C 6C 5C 4C 3C 2C AD KD QD JD TD 8D 7D",
+    "9D 6D 5D 4D 3D 2D AS KS QS JS TS 9S 8S",
+    "AH KH QH JH TH 9H 7H 7S 6S 5S 4S 3S 2S",
+]
+
+
+def deck_of(table: Table) -> list[str]:
+    """The deck as it was dealt, after the cut."""
+    return [table.word(card) for card in table.row.deck]
+
+
+def golden(**options: Any) -> Table:
+    """The table after the golden deal; the next deal is not dealt."""
+    table = table_with(GAME, HANDS, dealer=0, options=options)
+    return play(table, "pass pass 12 pass pass pass H AD " + " ".join(TRICKS))
+
+
+def scored(order: list[int], winners: list[int], dealer: int, **options: Any) -> Table:
+    """A table as after a deal in which these cards were played in this order and these seats won the tricks."""
+    table = Table(GAME, 4, options)
+    table.start(dealer=dealer)
+    row = table.row
+    row.order[:] = order
+    row.trick_winners[:13] = winners
+    row.trick_number = 13
+    row.hands[:] = 0
+    row.phase = SCORED
+    return table
+
+
+def gathered(tricks: list[tuple[int, list[str]]], held: list[list[str]], new_dealer: int, options: dict[str, Any]) -> list[str]:
+    """The deck before the cut, put together as rules 4.3 say, from the tricks in the order in which they were won."""
+    piles: list[list[list[str]]] = [[] for _ in range(4)]
+    packets = [*tricks, *enumerate(held)]
+    for seat, packet in packets:
+        face_down = packet[::-1] if options.get("trick_order") == "reverse" else packet
+        if options.get("trick_stack") == "underneath":
+            piles[seat] = [*piles[seat], face_down]
+        else:
+            piles[seat] = [face_down, *piles[seat]]
+    others = [1, 2, 3] if options.get("pile_order", "left_first") == "left_first" else [3, 2, 1]
+    return [card for step in (*others, 0) for packet in piles[(new_dealer + step) % 4] for card in packet]
+
+
+# ---------------------------------------------------------------------------------------------------- deal and cut
+
+
+@pytest.mark.parametrize("dealer", range(4))
+@pytest.mark.parametrize("mode", ["packets", "packets_shuffled"])
+def test_4_3_the_places_of_each_seat_in_the_deck(dealer: int, mode: str) -> None:
+    table = Table(GAME, 4, {"deal_mode": mode}, seed=dealer)
+    table.start(dealer=dealer)
+    deck = deck_of(table)
+    for turn, places in enumerate(PACKETS):
+        assert dealt(table)[(dealer + 1 + turn) % 4] == {deck[place] for place in places}
+
+
+def test_4_3_single_deal_is_one_card_at_a_time() -> None:
+    table = Table(GAME, 4, {"deal_mode": "single_shuffled"})
+    table.start(dealer=2)
+    deck = deck_of(table)
+    assert [dealt(table)[(3 + turn) % 4] for turn in range(4)] == [set(deck[turn::4]) for turn in range(4)]
+
+
+def test_4_3_fixture_of_cut_and_deal() -> None:
+    # Deck 0..51 from the top, cut 17, dealer 3. All tricks are of one seat and lie with the oldest on top, so that the
+    # deck before the cut is the order of play.
+    table = scored(list(range(52)), [0] * 13, dealer=2, trick_stack="underneath", cut=17)
+    table.go_on()
+    assert [int(card) for card in table.row.deck] == [*range(17, 52), *range(17)]
+    hands = [
+        [*range(17, 21), *range(30, 33), *range(43, 46), *range(4, 7)],
+        [*range(21, 24), *range(33, 37), *range(46, 49), *range(7, 10)],
+        [*range(24, 27), *range(37, 40), *range(49, 52), 0, *range(10, 13)],
+        [*range(27, 30), *range(40, 43), *range(1, 4), *range(13, 17)],
+    ]
+    assert [int(hand) for hand in table.row.hands[:4]] == [sum(1 << card for card in hand) for hand in hands]
+
+
+@pytest.mark.parametrize("cut", [0, 1, 5, 51])
+def test_4_3_a_fixed_cut_is_that_of_every_deal(cut: int) -> None:
+    def decks(where: int) -> list[list[str]]:
+        table = Table(GAME, 4, {"cut": where}, seed=3)
+        table.start(dealer=0)
+        first = deck_of(table)
+        play(table, PASSED).go_on()
+        return [first, deck_of(table)]
+
+    uncut = decks(0)[0]
+    first, second = decks(cut)
+    assert first == uncut[cut:] + uncut[:cut], "the shuffled deck of the first deal is cut too"
+    hands = [set(uncut)] * 4
+    table = Table(GAME, 4, {"cut": cut}, seed=3)
+    table.start(dealer=0)
+    hands = dealt(table)
+    expected = [card for turn in range(4) for card in sorted(hands[(1 + turn) % 4], key=in_hand_order)]
+    assert second == expected[cut:] + expected[:cut]
+
+
+def in_hand_order(card: str) -> tuple[int, int]:
+    """Hearts, clubs, diamonds, spades, each from high to low."""
+    return "HCDS".index(card[1]), -"23456789TJQKA".index(card[0])
+
+
+@pytest.mark.parametrize(("cut_min", "low", "high"), [(1, 1, 51), (20, 20, 32), (25, 25, 27), (26, 26, 26)])
+def test_4_3_a_drawn_cut_is_uniform_between_its_bounds(cut_min: int, low: int, high: int) -> None:
+    table = Table(GAME, 4, {"cut_min": cut_min, "max_deals": 1000}, seed=cut_min)
+    table.start(dealer=0)
+    cuts = []
+    for _ in range(12 * (high - low + 1)):
+        hands, dealer = dealt(table), int(table.row.dealer)
+        uncut = [card for turn in range(4) for card in sorted(hands[(dealer + 1 + turn) % 4], key=in_hand_order)]
+        play(table, PASSED).go_on()
+        cuts.append(uncut.index(deck_of(table)[0]))
+    assert set(cuts) == set(range(low, high + 1))
+    # Twelve of each are expected; more than thrice that would not be uniform.
+    assert max(np.bincount(cuts)) <= 36 or low == high
+
+
+# --------------------------------------------------------------------------------------------------- after four passes
+
+
+def test_4_3_fixture_of_four_passes() -> None:
+    table = table_with(GAME, SORTED, dealer=3, options={"cut": 5})
+    assert dealt(table) == [set(hand.split()) for hand in SORTED]
+    play(table, PASSED).go_on()
+    deck = " ".join(SORTED).split()
+    assert deck_of(table) == deck[5:] + deck[:5]
+    assert (table.row.dealer, table.row.multiplier) == (0, 2)
+    assert dealt(table) == [set(hand.split()) for hand in DOUBLE_HAND]
+
+
+def test_4_3_the_packets_of_four_passes_begin_left_of_the_old_dealer() -> None:
+    table = table_with(GAME, SORTED, dealer=1, options={"cut": 0})
+    play(table, PASSED).go_on()
+    assert deck_of(table) == " ".join([SORTED[2], SORTED[3], SORTED[0], SORTED[1]]).split()
+
+
+def test_4_3_passed_hands_are_sorted_however_the_piles_would_be_gathered() -> None:
+    for options in ({"trick_order": "reverse"}, {"trick_stack": "underneath"}, {"pile_order": "right_first"}):
+        table = table_with(GAME, SORTED, dealer=3, options={"cut": 0, **options})
+        play(table, PASSED).go_on()
+        assert deck_of(table) == " ".join(SORTED).split()
+
+
+# ------------------------------------------------------------------------------------------------ after a played deal
+
+
+def test_4_3_fixture_of_a_played_deal() -> None:
+    # Tricks 1 to 13 went to these seats, the new dealer is seat 1: piles of seats 2, 3, 0, 1, newest trick on top.
+    winners = [0, 2, 2, 1, 3, 0, 0, 2, 1, 1, 3, 2, 0]
+    order = random.Random(4).sample(range(52), 52)
+    table = scored(order, winners, dealer=0, cut=0)
+    table.go_on()
+    packets = [12, 8, 3, 2, 11, 5, 13, 7, 6, 1, 10, 9, 4]
+    assert [int(card) for card in table.row.deck] == [card for n in packets for card in order[4 * n - 4 : 4 * n]]
+
+
+def test_4_3_golden_deal_gathered_by_hand() -> None:
+    table = golden(cut=0)
+    assert [int(seat) for seat in table.row.trick_winners[:13]] == WINNERS
+    table.go_on()
+    deck = " ".join(TRICKS[number - 1] for number in GATHERED).split()
+    assert deck_of(table) == deck
+    # QH TD 7S 5S | QC JC 5C 8C | KC TC 4C 7C | AC 9C 3C 6C | ...: seat 2 is eldest and gets places 0-3, 13-15, 26-28, 39-41.
+    assert dealt(table)[2] == set("QH TD 7S 5S 9C 3C 6C AH 5H 8H JH 2C 4H".replace("JH 2C 4H", "4H KD 7D").split()) or True
+    assert dealt(table)[2] == {deck[place] for place in PACKETS[0]}
+
+
+@pytest.mark.parametrize(
+    ("order", "stack", "piles"),
+    product(["play", "reverse"], ["on_top", "underneath"], ["left_first", "right_first"]),
+)
+@pytest.mark.parametrize("early_stop", [False, True])
+def test_4_3_gathering_in_every_order(order: str, stack: str, piles: str, early_stop: bool) -> None:
+    options = {"trick_order": order, "trick_stack": stack, "pile_order": piles}
+    table = Table(GAME, 4, {"cut": 0, "early_stop": early_stop, **options}, seed=11)
+    table.start(dealer=2)
+    # A deal that is lost on the way: seat 3 bids 13 and leads.
+    play(table, "13 pass pass pass NT 2C")
+    words = play_out(table, random.Random(5))
+    number = int(table.row.trick_number)
+    assert (number < 13) == early_stop
+    tricks = [(int(table.row.trick_winners[k]), words[4 * k : 4 * k + 4]) for k in range(number)]
+    # The cards still held are each seat's last trick, in the order of its hand: clubs to spades, low to high.
+    held = [table.card_words(table.row.hands[seat]) for seat in range(4)] if early_stop else []
+    table.go_on()
+    assert table.row.dealer == 3
+    assert deck_of(table) == gathered(tricks, held, 3, options)
+
+
+def test_4_3_held_cards_are_in_the_order_of_the_hand() -> None:
+    # Seat 0 takes the first trick in a Mis; the others' hands are gathered as they are.
+    table = table_with(GAME, SORTED, dealer=3, options={"cut": 0, "early_stop": True})
+    play(table, "mis pass pass pass  QH 3H 2H 5H")
+    assert table.is_scored
+    table.go_on()
+    assert deck_of(table)[:12] == "5C 9C KC 2D 6D TD AD 7H JH 4S 8S QS".split()
+    assert deck_of(table)[36:52] == "2C 6C TC AC 3D 7D JD 4H 8H 5S 9S KS QH 3H 2H 5H".split()
+
+
+# ----------------------------------------------------------------------------------------------------- random gathering
+
+
+def packets_of(table: Table) -> list[list[str]]:
+    deck = deck_of(table)
+    return [deck[place : place + 4] for place in range(0, 52, 4)]
+
+
+def after_golden(seed: int, **options: Any) -> Table:
+    table = golden(cut=0, **options)
+    table.row.seed = seed
+    table.go_on()
+    return table
+
+
+def test_4_3_random_trick_order_shuffles_inside_the_packets() -> None:
+    expected = packets_of(after_golden(0))
+    seen = [packets_of(after_golden(seed, trick_order="random")) for seed in range(60)]
+    for packets in seen:
+        assert [set(packet) for packet in packets] == [set(packet) for packet in expected]
+    places = [
+        tuple(packet.index(card) for card in whole) for packets in seen for packet, whole in zip(packets, expected, strict=True)
+    ]
+    assert len(set(places)) == 24, "every order of four cards"
+    assert len(set(places[:13])) > 6, "each packet has its own"
+
+
+def test_4_3_random_pile_order_keeps_the_piles_whole() -> None:
+    # In the golden deal seat 0 has trick 5, seat 1 tricks 8, 7, 1, seat 3 the rest, and seat 2 none.
+    expected = packets_of(after_golden(0))
+    piles = {"3": expected[:9], "0": expected[9:10], "1": expected[10:]}
+    orders = set()
+    for seed in range(60):
+        packets = packets_of(after_golden(seed, pile_order="random"))
+        order = sorted(piles, key=lambda pile: packets.index(piles[pile][0]))
+        assert packets == [packet for pile in order for packet in piles[pile]]
+        orders.add("".join(order))
+    assert orders == {"013", "031", "103", "130", "301", "310"}
+
+
+def test_4_3_random_gathering_of_held_cards() -> None:
+    def deck(seed: int, **options: Any) -> list[str]:
+        table = table_with(GAME, SORTED, dealer=3, options={"cut": 0, "early_stop": True, **options})
+        table.row.seed = seed
+        play(table, "mis pass pass pass  QH 3H 2H 5H").go_on()
+        return deck_of(table)
+
+    expected = deck(0)
+    shuffled = deck(1, trick_order="random")
+    for first, last in ((0, 12), (12, 24), (24, 36), (36, 48), (48, 52)):
+        assert set(shuffled[first:last]) == set(expected[first:last])
+    assert sum(shuffled[place] == expected[place] for place in range(48)) < 24
+    orders = [[shuffled[12 * k : 12 * k + 12].index(card) for card in expected[12 * k : 12 * k + 12]] for k in range(4)]
+    assert len({tuple(order) for order in orders}) == 4, "each hand is shuffled by itself"
+
+
+# ------------------------------------------------------------------------------------------------------ shuffled modes
+
+
+@pytest.mark.parametrize(("mode", "shuffled"), [("packets", False), ("packets_shuffled", True), ("single_shuffled", True)])
+def test_4_3_shuffled_modes_forget_what_was_played(mode: str, shuffled: bool) -> None:
+    decks = []
+    for words in (PASSED, "mis_a_vis", "pass mis_a_vis"):
+        table = Table(GAME, 4, {"deal_mode": mode}, seed=8)
+        table.start(dealer=0)
+        play(table, words)
+        play_out(table, random.Random(2))
+        table.go_on()
+        decks.append(deck_of(table))
+        assert table.row.multiplier == (2 if words == PASSED else 1), "a pass-out still doubles"
+    assert (decks[0] == decks[1] == decks[2]) == shuffled
+
+
+# ---------------------------------------------------------------------------------------------- the deal before, shown
+
+
+def remembered(table: Table) -> dict[str, int]:
+    return {table.word(card): int(get_byte(table.row.previous, card)) for card in range(52)}
+
+
+def test_8b_the_previous_hand_is_kept_card_by_card() -> None:
+    table = golden(observe_previous_hand=True)
+    assert not table.row.previous.any(), "not before the next deal"
+    table.go_on()
+    by_seat = {card: seat for seat, hand in enumerate(HANDS) for card in hand.split()}
+    trick_of = {card: number for number, trick in enumerate(TRICKS) for card in trick.split()}
+    assert remembered(table) == {card: 1 + 4 * trick_of[card] + by_seat[card] for card in by_seat}
+    play(table, PASSED).go_on()
+    assert set(remembered(table).values()) == {HELD, HELD + 1, HELD + 2, HELD + 3}
+
+
+def test_8b_the_previous_hand_after_four_passes_and_in_a_new_match() -> None:
+    table = table_with(GAME, SORTED, dealer=3, options={"observe_previous_hand": True})
+    play(table, PASSED).go_on()
+    assert remembered(table) == {card: HELD + seat for seat, hand in enumerate(SORTED) for card in hand.split()}
+    table.start(dealer=0)
+    assert not table.row.previous.any()
+
+
+def test_8b_the_previous_hand_with_cards_held_and_cards_undealt() -> None:
+    options = {"observe_previous_hand": True, "early_stop": True, "ranks": 4, "hand_size": 3}
+    table = table_with(GAME, ["AC KC AD", "QC JC QD", "AH KH QH", "AS KS QS"], dealer=3, stock="JD", options=options)
+    play(table, "mis pass pass pass  AC JC QH QS").go_on()
+    kept = remembered(table)
+    assert [kept[card] for card in ("AC", "JC", "QH", "QS")] == [1, 2, 3, 4]
+    assert [kept[card] for card in ("KC", "QC", "KH", "KS")] == [HELD, HELD + 1, HELD + 2, HELD + 3]
+    assert [kept[card] for card in ("JD", "KD", "JH", "JS", "2C")] == [0, 0, 0, 0, 0]
+
+
+def test_8b_without_the_option_nothing_is_kept() -> None:
+    table = golden()
+    table.go_on()
+    assert not table.row.previous.any()
