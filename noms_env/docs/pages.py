@@ -21,6 +21,7 @@ from noms_env.version import ENV_VERSION
 FOLDER = Path(__file__).parent
 WIDTH = 120
 CHOICES = "choices.md"
+BACK = "One of the pages of [noms-env](../../README.md)."
 NOTICE = "<!-- Written by `python -m noms_env.docs`: change the code, not this file. -->"
 
 
@@ -40,6 +41,7 @@ def variant_page(game: Variant) -> str:
         (
             NOTICE,
             f"# {game.title}",
+            BACK,
             _wrapped(texts.INTRODUCTIONS[game.name]),
             _facts(game),
             *_rules(game),
@@ -124,17 +126,19 @@ def _per_seats(values: dict[int, str]) -> str:
     """One value for each number of seats; one alone if they are all the same."""
     if len(set(values.values())) == 1:
         return next(iter(values.values()))
-    seats = ", ".join(map(str, values))
-    return f"{', '.join(values.values())} with {seats} seats"
+    return f"{', '.join(values.values())} with {', '.join(map(str, values))} seats"
 
 
-def _hand_sizes(game: Variant) -> dict[int, str]:
+def _hand_sizes(game: Variant) -> str:
     """How many cards are dealt to each seat."""
+    rules = {seats: make_rules(game, seats) for seats in _seat_counts(game)}
     if game.schedule is None:
-        fixed = {seats: make_rules(game, seats).options.get("hand_size", 36 // seats) for seats in _seat_counts(game)}
-        return {seats: str(size) for seats, size in fixed.items()}
-    schedules = {seats: make_rules(game, seats).schedule for seats in _seat_counts(game)}
-    return {seats: f"{_run(sizes)} ({len(sizes)} deals)" for seats, sizes in schedules.items()}
+        return _per_seats({seats: str(rules[seats].options.get("hand_size", 36 // seats)) for seats in rules})
+    runs = {seats: f"{_run(rules[seats].schedule)} in {len(rules[seats].schedule)} deals" for seats in rules}
+    if len(set(runs.values())) == 1:
+        return next(iter(runs.values()))
+    seats_of = {run: [str(seats) for seats in runs if runs[seats] == run] for run in runs.values()}
+    return "; ".join(f"{run} with {', '.join(seats)} seats" for run, seats in seats_of.items())
 
 
 def _run(sizes: Sequence[int]) -> str:
@@ -153,7 +157,7 @@ def _facts(game: Variant) -> str:
         ("Agents", seats),
         ("Agent names", "`player_0`, `player_1`, ..., one for each seat"),
         ("Deck", f"{DECK_NAMES[game.deck_kind]}, {len(make_rules(game).deck)} cards"),
-        ("Cards for each seat", _per_seats(_hand_sizes(game))),
+        ("Cards for each seat", _hand_sizes(game)),
         ("Actions", f"discrete, `Discrete({NUM_ACTIONS})`, with an action mask"),
         ("Observation shape", f"`({OBSERVATION_SIZE},)`, uint8"),
         ("Observation values", "0 to 255"),
@@ -200,7 +204,7 @@ def _arguments(game: Variant) -> Iterator[str]:
         ("Argument", "Default", "Meaning"),
         [(f"`{name}`", f"`{_literal(default)}`", _sentence(common[name][1])) for name, default in given.items()],
     )
-    yield f"The options of {game.title} follow. A value or a combination that is not allowed is refused with a sentence."
+    yield "The options of this variant follow. A value or a combination that is not allowed is refused with a sentence."
     yield _table(
         ("Option", "Default", "Allowed", "Meaning"),
         [(f"`{option.name}`", _default(game, option), _allowed(option), _meaning(game, option)) for option in game.options],
@@ -293,13 +297,12 @@ def _actions(game: Variant) -> Iterator[str]:
     """The numbers of the actions."""
     yield "## Action space"
     yield _wrapped(
-        f"All variants number their actions alike, from 0 to {NUM_ACTIONS - 1}. These can be legal in {game.title}; "
+        f"All variants number their actions alike, from 0 to {NUM_ACTIONS - 1}. These can be legal in this variant; "
         "`env.unwrapped.action_to_str(action)` and `str_to_action(word)` translate."
     )
     rows = []
     for group in action_groups(game):
-        numbers = str(group.first) if group.first == group.last else f"{group.first} to {group.last}"
-        rows.append((numbers, _words(game, group), _sentence(group.meaning)))
+        rows.append((_span(group.first, group.last), _words(game, group), _sentence(group.meaning)))
     yield _table(("Actions", "Words", "Meaning"), rows)
 
 
@@ -326,8 +329,8 @@ def _rendering() -> Iterator[str]:
         (
             '`render_mode="ansi"`: `render()` returns the table as text.',
             '`render_mode="human"`: the text is printed in colours after every step.',
-            '`render_mode="rgb_array"`: `render()` returns a picture, uint8 of shape (720, 960, 3). It needs Pillow: '
-            "`pip install 'noms-env[render]'`.",
+            '`render_mode="rgb_array"`: `render()` returns a picture, uint8 of shape (720, 960, 3). It is drawn with Pillow, '
+            "which the extra `render` brings: `pip install 'noms-env[render]'`.",
         )
     )
     yield _wrapped(
@@ -339,9 +342,11 @@ def _rendering() -> Iterator[str]:
 def _reset_and_infos(game: Variant) -> Iterator[str]:
     """Seeds and positions, and what the infos hold."""
     yield "## Reset options"
+    made = " as far as chance goes: the first deck and every cut (the tricks played make the decks that follow)"
+    played = made if game.name == "noms" else ", whatever is played"
     yield _wrapped(
-        "`env.reset(seed=7)` gives the same deals for ever, on every machine, whatever is played; `env.reset()` after it "
-        "goes on to the next match of that seed. `options` may set up a position at the start of a deal; what is not given "
+        f"`env.reset(seed=7)` gives the same deals always and on every machine{played}. `env.reset()` without a seed goes on "
+        "to the next match of the seed in force. `options` may set up a position at the start of a deal; what is not given "
         "is drawn:"
     )
     yield _table(("Key", "Meaning"), [(f"`{key}`", _sentence(text)) for key, text in texts.POSITIONS.items()])
@@ -397,6 +402,7 @@ def choices_page() -> str:
         (
             NOTICE,
             "# The options as bytes",
+            BACK,
             _wrapped(
                 "The section `choices` of an observation tells a network which rules it plays by, so that one network can "
                 f"learn several variants or options. It has {NUM_CHOICES} bytes, from byte {start} of the observation on; "
@@ -414,9 +420,16 @@ def choices_page() -> str:
 
 
 def _choice_rows(names: Sequence[str], start: int) -> Iterator[Sequence[str]]:
-    """One row for each byte."""
-    for place, name in enumerate(names):
-        yield str(place), str(start + place), f"`{name}`", _choice_values(name.partition("[")[0])
+    """One row for each option."""
+    options = [name.partition("[")[0] for name in names]
+    for option in dict.fromkeys(options):
+        first, last = options.index(option), len(options) - 1 - options[::-1].index(option)
+        yield _span(first, last), _span(start + first, start + last), f"`{option}`", _choice_values(option)
+
+
+def _span(first: int, last: int) -> str:
+    """Numbers from first to last."""
+    return str(first) if first == last else f"{first} to {last}"
 
 
 def _choice_values(name: str) -> str:
@@ -436,5 +449,5 @@ def _byte_values(option: Option) -> str:
     if option.words:
         return ", ".join(f"{place} `{word}`" for place, word in enumerate(option.words, 1))
     if option.rotation:
-        return "1 to 4 a suit (C, D, H, S), 5 no trump, 0 behind the end of the list"
+        return "1 `C`, 2 `D`, 3 `H`, 4 `S`, 5 `NT`, one byte for each place of the list, 0 behind its end"
     return "1 + number" + (", 255 None" if option.none else "")

@@ -76,8 +76,8 @@ HOOK = (
 AUCTION_TEXT = (
     "In the *auction* a turn is a pass or a bid above the high bid. Jumps are allowed, and a seat that has passed may bid "
     "again when its turn comes again. The auction is over when all other seats have passed, one after another, behind the "
-    "high bid, or when no higher bid is left. The high bidder becomes the *declarer*. *Misere* (in Noms *Mis*) is a bid to "
-    "take no trick."
+    "high bid, or when no higher bid is left. The high bidder becomes the *declarer* (in Noms the *bidder*). *Misere* (in "
+    "Noms *Mis*) is a bid to take no trick."
 )
 
 
@@ -113,6 +113,7 @@ WORD_MEANINGS = {
     "sniped_whist.tie": {
         "share": "all of them are sniped",
         "none": "nobody is sniped",
+        "deal_mode": "With a shortened deck or hand the default is `single_shuffled`",
         "cut": "one of them, by lot",
     },
     "objective": {"least": "the fewest tricks win", "most": "the most tricks win, the fewest are sniped"},
@@ -140,7 +141,7 @@ WORD_MEANINGS = {
     "stock_nomination": {
         "alone": "the declarer is alone without knowing it",
         "illegal": "such a card may not be nominated",
-        "redraw": "it is refused, and the declarer nominates another; both of these tell something about the stock",
+        "redraw": "it is refused, and the declarer nominates another",
     },
     "first_lead": {"bidder": "the bidder", "left_of_dealer": "eldest"},
     "noms.tie": {"joint": "they win together", "play_on": "the match goes on until one seat leads alone"},
@@ -158,11 +159,11 @@ WORD_MEANINGS = {
     "deal_mode": {
         "packets": "the deck is gathered and cut, never shuffled, and dealt in packets of three and four",
         "packets_shuffled": "every deal is shuffled, then dealt in packets",
-        "single_shuffled": "every deal is shuffled and dealt one card at a time; the only one with a shortened deck or hand",
+        "single_shuffled": "every deal is shuffled and dealt one card at a time",
     },
     "double_repeat": {
         "double": "the next deal still counts double",
-        "quadruple": "it doubles again, up to 64 times",
+        "quadruple": "it doubles again, up to 64 times the points",
         "single": "the next deal counts once",
     },
     "half": {
@@ -178,17 +179,18 @@ NOTES = {
     "hook_min_cards": "It does nothing without `hook`",
     "trump_rotation": "With fewer `suits` the default leaves out those that are not in the deck",
     "accumulate": "The deals before the last then score nothing",
-    "tie": "",
-    "small_ships.min_bid": "The default is `floor(2 * hand_size / seats) + 1`; no more than the hand size",
-    "small_ships.misere_value": "Each of a pair scores twice that; the default is `hand_size - 3`",
+    "small_ships.min_bid": "That is `floor(2 * hand_size / seats) + 1`",
+    "small_ships.misere_value": "Each of a pair scores twice that",
     "small_ships.misere_above": "`min_bid - 1` makes Misere the lowest bid, the hand size the highest",
     "small_ships.target": "None: only `max_hands` ends the match",
     "small_ships.max_hands": "None: only `target` ends the match",
+    "stock_nomination": "`illegal` and `redraw` tell something about the stock",
     "indication": "It costs twice the bid, and only the one who shows himself",
     "noms.min_bid": "With hands of other than 13 cards: any number up to the hand size, by default about ten thirteenths of it",
     "noms.mis_value": "With hands of other than 13 cards the hand size stands for 13",
     "noms.target": "None: only `max_deals` ends the match",
     "nonesuch.target": "None: only `max_hands` ends the match",
+    "deal_mode": "With a shortened deck or hand the default is `single_shuffled`",
     "cut": 'It goes with `deal_mode="packets"` only',
     "early_stop": "The cards still held are gathered as if they were a last trick of each seat",
     "observe_previous_hand": "It fills the section `previous_deal` of the observation",
@@ -245,8 +247,8 @@ ACTION_GROUPS = (
 """Every kind of action that can ever be legal, by ascending number."""
 
 DECKS = (
-    "Cards are numbered `13 * suit + rank`, suits in the order clubs, diamonds, hearts, spades, ranks from 2 (0) to ace (12).",
-    "Cards are numbered by rank: 0 to 5 the aces (Moons, Suns, Waves, Leaves, Wyrms, Knots), then three cards of each rank "
+    "cards are numbered `13 * suit + rank`, suits in the order clubs, diamonds, hearts, spades, ranks from 2 (0) to ace (12).",
+    "cards are numbered by rank: 0 to 5 the aces (Moons, Suns, Waves, Leaves, Wyrms, Knots), then three cards of each rank "
     "from 2 to 9, then 30 to 35 the crowns; 36 is the Excuse, which is never played.",
 )
 """By deck: which card has which number."""

@@ -205,7 +205,8 @@ class BatchEnv:
 
     def save(self, rows: Rows = None) -> np.recarray:
         """A copy of tables as plain records (`state.TABLE`), shape (rows,)."""
-        return self.tables[self._row_numbers(rows)].copy()
+        saved: np.recarray = self.tables[self._row_numbers(rows)].copy()
+        return saved
 
     def restore(self, rows: Rows, saved: np.ndarray) -> None:
         """Put records back, into the same rows or others.

@@ -31,10 +31,10 @@ GAME = "noms"
 
 # The golden deal with 52 cards. Dealer 0, so seat 1 is eldest.
 GOLDEN_HANDS = [
-    "JT9C JT98D J65H QJTS",
-    "5432C AKQD 98H 9876S",
-    "876C 765D 432H 5432S",
-    "AKQC 432D AKQT7H AKS",
+    "JC TC 9C JD TD 9D 8D JH 6H 5H QS JS TS",
+    "5C 4C 3C 2C AD KD QD 9H 8H 9S 8S 7S 6S",
+    "8C 7C 6C 7D 6D 5D 4H 3H 2H 5S 4S 3S 2S",
+    "AC KC QC 4D 3D 2D AH KH QH TH 7H AS KS",
 ]
 # Seats 3 and 0 overbid one another. Seat 3 declares 12 with hearts, nominates AD, which seat 1 holds, and leads.
 GOLDEN_AUCTION = "pass pass 10 11  pass pass 12 pass  pass pass"
@@ -78,13 +78,8 @@ MIS_MADE = "QD AH KD AD  KS AC JS AS  QC KC JD JC  KH JH QS QH"
 MIS_FAILED = "QD AH KD AD  KS JH JS AS  QC KC AC JC  JD QS QH KH"
 
 
-def spread(hand: str) -> list[str]:
-    """The cards of a hand written suit by suit: `AKC 2D` is `AC KC 2D`."""
-    return [rank + group[-1] for group in hand.split() for rank in group[:-1]]
-
-
 def golden(words: str = "", before: Any = None, **options: Any) -> Table:
-    return play(table_with(GAME, [spread(hand) for hand in GOLDEN_HANDS], dealer=0, options=options, totals=before), words)
+    return play(table_with(GAME, GOLDEN_HANDS, dealer=0, options=options, totals=before), words)
 
 
 def mis(words: str = "", multiplier: int = 2, **options: Any) -> Table:

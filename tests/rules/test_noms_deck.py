@@ -14,6 +14,7 @@ from noms_env.engine.deal import HELD
 from noms_env.engine.table import Table
 from noms_env.state import get_byte
 from tests.rules.table_help import dealt, play, play_out, table_with
+from tests.rules.test_noms import ANNOUNCED, GOLDEN_AUCTION, GOLDEN_HANDS, GOLDEN_PLAY
 
 pytestmark = pytest.mark.uncompiled
 
@@ -28,31 +29,19 @@ PACKETS = [
     [10, 11, 12, 23, 24, 25, 36, 37, 38, 48, 49, 50, 51],
 ]
 
-# The golden deal of `test_noms`, seat 3 declaring: the tricks in playing order, and who won them. The dealer was seat 0.
-TRICKS = [
-    "2D JD QD 5D",
-    "9S 2S AS TS",
-    "AH 5H 8H 2H",
-    "KH 6H 9H 3H",
-    "7H JH 2C 4H",
-    "QS 6S 3S KS",
-    "3D 8D AD 6D",
-    "KD 7D 4D 9D",
-    "8S 4S TH JS",
-    "AC 9C 3C 6C",
-    "KC TC 4C 7C",
-    "QC JC 5C 8C",
-    "QH TD 7S 5S",
+# The golden deal gathered by seat 1, the next dealer: the piles of seats 2 (empty), 3, 0 and 1, newest trick on top.
+GATHERED = """
+QH TD 7S 5S  QC JC 5C 8C  KC TC 4C 7C  AC 9C 3C 6C  8S 4S TH JS  QS 6S 3S KS  KH 6H 9H 3H  AH 5H 8H 2H  9S 2S AS TS
+7H JH 2C 4H
+KD 7D 4D 9D  3D 8D AD 6D  2D JD QD 5D
+"""
+# Dealt without a cut from seat 2 on, by the places above.
+NEXT_HANDS = [
+    "8C KC TC QS 6S 3S 9S 2S AS TS 8D AD 6D",
+    "4C 7C AC KS KH 6H 7H JH 2C 2D JD QD 5D",
+    "QH TD 7S 5S 9C 3C 6C 9H 3H AH 4H KD 7D",
+    "QC JC 5C 8S 4S TH JS 5H 8H 2H 4D 9D 3D",
 ]
-HANDS = [
-    "JC TC 9C JD TD 9D 8D JH 6H 5H QS JS TS",
-    "5C 4C 3C 2C AD KD QD 9H 8H 9S 8S 7S 6S",
-    "8C 7C 6C 7D 6D 5D 4H 3H 2H 5S 4S 3S 2S",
-    "AC KC QC 4D 3D 2D AH KH QH TH 7H AS KS",
-]
-WINNERS = [1, 3, 3, 3, 0, 3, 1, 1, 3, 3, 3, 3, 3]
-# Gathered by seat 1, the next dealer: the piles of seats 2 (empty), 3, 0 and 1, each with its newest trick on top.
-GATHERED = [13, 12, 11, 10, 9, 6, 4, 3, 2, 5, 8, 7, 1]
 
 # The fixture of 4.3 for four passes: sorted hands, dealer 3, cut 5; the hands of the double hand, by seat.
 SORTED = [
@@ -76,8 +65,8 @@ def deck_of(table: Table) -> list[str]:
 
 def golden(**options: Any) -> Table:
     """The table after the golden deal; the next deal is not dealt."""
-    table = table_with(GAME, HANDS, dealer=0, options=options)
-    return play(table, "pass pass 12 pass pass pass H AD " + " ".join(TRICKS))
+    table = table_with(GAME, GOLDEN_HANDS, dealer=0, options=options)
+    return play(table, f"{GOLDEN_AUCTION} {ANNOUNCED} {GOLDEN_PLAY}")
 
 
 def scored(order: list[int], winners: list[int], dealer: int, **options: Any) -> Table:
@@ -223,18 +212,14 @@ def test_4_3_fixture_of_a_played_deal() -> None:
 
 def test_4_3_golden_deal_gathered_by_hand() -> None:
     table = golden(cut=0)
-    assert [int(seat) for seat in table.row.trick_winners[:13]] == WINNERS
     table.go_on()
-    deck = " ".join(TRICKS[number - 1] for number in GATHERED).split()
-    assert deck_of(table) == deck
-    # QH TD 7S 5S | QC JC 5C 8C | KC TC 4C 7C | AC 9C 3C 6C | ...: seat 2 is eldest and gets places 0-3, 13-15, 26-28, 39-41.
-    assert dealt(table)[2] == set("QH TD 7S 5S 9C 3C 6C AH 5H 8H JH 2C 4H".replace("JH 2C 4H", "4H KD 7D").split()) or True
-    assert dealt(table)[2] == {deck[place] for place in PACKETS[0]}
+    assert deck_of(table) == GATHERED.split()
+    assert dealt(table) == [set(hand.split()) for hand in NEXT_HANDS]
 
 
 @pytest.mark.parametrize(
     ("order", "stack", "piles"),
-    product(["play", "reverse"], ["on_top", "underneath"], ["left_first", "right_first"]),
+    list(product(["play", "reverse"], ["on_top", "underneath"], ["left_first", "right_first"])),
 )
 @pytest.mark.parametrize("early_stop", [False, True])
 def test_4_3_gathering_in_every_order(order: str, stack: str, piles: str, early_stop: bool) -> None:
@@ -260,8 +245,10 @@ def test_4_3_held_cards_are_in_the_order_of_the_hand() -> None:
     play(table, "mis pass pass pass  QH 3H 2H 5H")
     assert table.is_scored
     table.go_on()
-    assert deck_of(table)[:12] == "5C 9C KC 2D 6D TD AD 7H JH 4S 8S QS".split()
-    assert deck_of(table)[36:52] == "2C 6C TC AC 3D 7D JD 4H 8H 5S 9S KS QH 3H 2H 5H".split()
+    deck = " ".join(deck_of(table))
+    # The new dealer is seat 0: first seat 1, last his own pile, his held cards above his trick.
+    assert deck.startswith("5C 9C KC 2D 6D TD AD 7H JH 4S 8S QS ")
+    assert deck.endswith(" 2C 6C TC AC 3D 7D JD 4H 8H 5S 9S KS QH 3H 2H 5H")
 
 
 # ----------------------------------------------------------------------------------------------------- random gathering
@@ -348,8 +335,8 @@ def test_8b_the_previous_hand_is_kept_card_by_card() -> None:
     table = golden(observe_previous_hand=True)
     assert not table.row.previous.any(), "not before the next deal"
     table.go_on()
-    by_seat = {card: seat for seat, hand in enumerate(HANDS) for card in hand.split()}
-    trick_of = {card: number for number, trick in enumerate(TRICKS) for card in trick.split()}
+    by_seat = {card: seat for seat, hand in enumerate(GOLDEN_HANDS) for card in hand.split()}
+    trick_of = {card: place // 4 for place, card in enumerate(GOLDEN_PLAY.split())}
     assert remembered(table) == {card: 1 + 4 * trick_of[card] + by_seat[card] for card in by_seat}
     play(table, PASSED).go_on()
     assert set(remembered(table).values()) == {HELD, HELD + 1, HELD + 2, HELD + 3}
