@@ -48,7 +48,7 @@ def block(t, purpose, index):
     """Block `index` of a purpose in the present deal of a table: four random 32-bit words."""
     seed = int(t.seed)
     return philox(
-        index | (purpose << 24),
+        int(index) | (purpose << 24),
         int(t.deal),
         int(t.match) & _WORD,
         int(t.table) & _WORD,

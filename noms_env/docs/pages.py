@@ -102,12 +102,6 @@ def _literal(value: Any) -> str:
     return f'"{value}"' if isinstance(value, str) else repr(value)
 
 
-def _listed(words: Sequence[str], last: str = "or") -> str:
-    """`a`, `b` or `c`."""
-    ticked = [f"`{word}`" for word in words]
-    return f" {last} ".join([", ".join(ticked[:-1]), ticked[-1]] if len(ticked) > 1 else ticked)
-
-
 def _sentence(text: str) -> str:
     """A sentence in a table's cell: with a capital letter, without a full stop."""
     return text[:1].upper() + text[1:].removesuffix(".")
@@ -138,7 +132,12 @@ def _hand_sizes(game: Variant) -> str:
     if len(set(runs.values())) == 1:
         return next(iter(runs.values()))
     seats_of = {run: [str(seats) for seats in runs if runs[seats] == run] for run in runs.values()}
-    return "; ".join(f"{run} with {', '.join(seats)} seats" for run, seats in seats_of.items())
+    return "; ".join(f"{run} with {_either(seats)} seats" for run, seats in seats_of.items())
+
+
+def _either(words: Sequence[str]) -> str:
+    """3, 4 or 5."""
+    return " or ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
 
 
 def _run(sizes: Sequence[int]) -> str:
@@ -195,7 +194,7 @@ def _arguments(game: Variant) -> Iterator[str]:
     """The arguments of the environment: those of all variants, and the options of this one."""
     common = source.arguments()
     yield "## Environment arguments"
-    given = {name: default for name, (default, _) in common.items() if name not in ("variant", "options")}
+    given = {name: default for name, (default, _) in common.items() if name != "variant"}
     values = {**given, "seats": game.default_seats, **make_rules(game).options}
     lines = [f"    {name}={_literal(value)}," for name, value in values.items()]
     yield _code("\n".join((f"env = noms_env.{game.name}_v{ENV_VERSION}.env(", *lines, ")")))
@@ -300,10 +299,10 @@ def _actions(game: Variant) -> Iterator[str]:
         f"All variants number their actions alike, from 0 to {NUM_ACTIONS - 1}. These can be legal in this variant; "
         "`env.unwrapped.action_to_str(action)` and `str_to_action(word)` translate."
     )
-    rows = []
-    for group in action_groups(game):
-        rows.append((_span(group.first, group.last), _words(game, group), _sentence(group.meaning)))
-    yield _table(("Actions", "Words", "Meaning"), rows)
+    yield _table(
+        ("Actions", "Words", "Meaning"),
+        [(_span(group.first, group.last), _words(game, group), _sentence(group.meaning)) for group in action_groups(game)],
+    )
 
 
 def _words(game: Variant, group: texts.ActionGroup) -> str:

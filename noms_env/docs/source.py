@@ -80,7 +80,7 @@ def arguments() -> dict[str, tuple[Any, str]]:
     """The arguments that all variants have: their defaults, and what the docstring of the environment says of them."""
     docstring = inspect.cleandoc(TrickTakingEnv.__init__.__doc__ or "")
     block = textwrap.dedent(docstring.partition("Args:\n")[2].partition("\n\n")[0])
-    said = re.findall(r"(?m)^([*\w]+): (.+(?:\n .+)*)", block)
+    said = re.findall(r"(?m)^(\w+): (.+(?:\n .+)*)", block)
     parameters = inspect.signature(TrickTakingEnv.__init__).parameters
     return {name: (parameters[name].default, " ".join(text.split())) for name, text in said if name in parameters}
 

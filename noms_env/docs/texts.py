@@ -113,7 +113,6 @@ WORD_MEANINGS = {
     "sniped_whist.tie": {
         "share": "all of them are sniped",
         "none": "nobody is sniped",
-        "deal_mode": "With a shortened deck or hand the default is `single_shuffled`",
         "cut": "one of them, by lot",
     },
     "objective": {"least": "the fewest tricks win", "most": "the most tricks win, the fewest are sniped"},

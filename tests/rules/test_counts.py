@@ -23,7 +23,6 @@ from noms_env.engine.table import Table
 from noms_env.state import new_tables
 from tests import referee
 
-
 MOST_DECISIONS = 64
 
 
@@ -371,17 +370,30 @@ SOAK: list[tuple[Case, Counts]] = [
 ]
 
 
-@pytest.mark.parametrize(("case", "expected"), QUICK)
+CHEAP = 2500
+"""Cases of fewer decisions also run with the compiler off."""
+
+
+def parameters(cases: list[tuple[Case, Counts]]) -> list[Any]:
+    """Named by variant and number; the cheap ones marked."""
+    found = []
+    for number, (case, expected) in enumerate(cases):
+        marks = [pytest.mark.uncompiled] if sum(expected.decisions.values()) < CHEAP else []
+        found.append(pytest.param(case, expected, id=f"{case.variant}-{number}", marks=marks))
+    return found
+
+
+@pytest.mark.parametrize(("case", "expected"), parameters(QUICK))
 def test_counts(case: Case, expected: Counts) -> None:
     check(case, expected)
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize(("case", "expected"), SOAK)
+@pytest.mark.parametrize(("case", "expected"), parameters(SOAK))
 def test_larger_counts(case: Case, expected: Counts) -> None:
     check(case, expected)
 
 
 def test_every_variant_and_phase_is_counted() -> None:
-    assert {case.variant for case, _ in QUICK} == set(referee.VARIANTS)
+    assert {case.variant for case, _ in QUICK} == {case.variant for case, _ in SOAK} == set(referee.VARIANTS)
     assert {phase for _, counts in QUICK for phase in counts.decisions} == {"call", "trump", "nominate", "play", "suit"}

@@ -1,0 +1,252 @@
+"""Many tables at once play exactly as one table does, whatever the number of rows, threads or kinds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import noms_env
+from noms_env.engine.layout import HIDDEN_SIZE, OBSERVATION_SIZE
+from noms_env.engine.table import IllegalActionError, Table
+from noms_env.rules import GAMES
+from noms_env.state import VARIANTS
+
+EVERY_TABLE = [(game.name, seats) for game in GAMES.values() for seats in range(game.seats[0], game.seats[1] + 1)]
+
+
+def choose(mask: np.ndarray, step: int) -> np.ndarray:
+    """A legal action for each row that depends on nothing but the row's mask and the number of the step."""
+    counts = np.maximum(mask.sum(axis=1, dtype=np.int64), 1)
+    wanted = (step * 7919 + 13) % counts
+    return np.asarray(np.argmax(np.cumsum(mask, axis=1, dtype=np.int64) > wanted[:, None], axis=1))
+
+
+def play(batch: noms_env.BatchEnv, steps: int) -> np.ndarray:
+    """Play so many steps; what every row showed in every step, as bytes, shape (steps, rows, bytes)."""
+    shown = []
+    for step in range(steps):
+        batch.observe()
+        shown.append(np.concatenate([batch.observation, batch.mask.view(np.uint8)], axis=1))
+        batch.step(choose(batch.mask, step))
+    return np.stack(shown)
+
+
+@pytest.mark.parametrize(("variant", "seats"), EVERY_TABLE)
+def test_a_row_plays_as_a_single_table(variant: str, seats: int) -> None:
+    batch = noms_env.make_batch(variant, tables=3, seats=seats, seed=5, state=True)
+    batch.deal()
+    tables = [Table(variant, seats, seed=5, table=row) for row in range(3)]
+    for table in tables:
+        table.start()
+    for step in range(150):
+        batch.observe()
+        actions = choose(batch.mask, step)
+        before = batch.over.copy()
+        assert batch.state is not None
+        for row, table in enumerate(tables):
+            assert (batch.seat[row], batch.over[row]) == (table.row.seat, table.is_over)
+            observation, mask = table.view(int(table.row.seat))
+            assert np.array_equal(batch.observation[row], observation)
+            assert np.array_equal(batch.mask[row], mask)
+            whole = table.state(int(table.row.seat))
+            assert np.array_equal(np.concatenate([batch.observation[row], batch.state[row]]), whole)
+        batch.step(actions)
+        for row, table in enumerate(tables):
+            points = np.zeros(seats)
+            if not before[row]:
+                table.step(int(actions[row]))
+                assert batch.scored[row] == table.is_scored
+                if table.is_scored:
+                    points = table.row.points[:seats].copy()
+                table.go_on()
+            assert np.allclose(batch.points[row, :seats], points)
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_the_environment_and_a_row_agree(variant: str) -> None:
+    batch = noms_env.make_batch(variant, tables=2, seed=11, episode="deal")
+    batch.deal()
+    env: Any = getattr(noms_env, f"{variant}_v0").raw_env(episode="deal")
+    env.reset(seed=11)
+    step = 0
+    while not batch.over[0]:
+        batch.observe()
+        seen, _, _, _, _ = env.last()
+        assert np.array_equal(batch.observation[0], seen["observation"])
+        assert np.array_equal(batch.mask[0], seen["action_mask"])
+        actions = choose(batch.mask, step)
+        batch.step(actions)
+        env.step(int(actions[0]))
+        step += 1
+    assert all(env.terminations.values())
+    assert np.allclose(batch.points[0, : len(env.possible_agents)], [env.rewards[agent] for agent in env.possible_agents])
+
+
+@pytest.mark.parametrize("variant", ["down_up", "noms"])
+def test_rows_do_not_depend_on_their_number_nor_on_threads(variant: str) -> None:
+    few = noms_env.make_batch(variant, tables=3, seed=1)
+    many = noms_env.make_batch(variant, tables=4100, seed=1, threads=2)
+    few.deal()
+    many.deal()
+    assert np.array_equal(play(few, 120), play(many, 120)[:, :3])
+    assert few.tables.tobytes() == many.tables[:3].tobytes()
+    one_thread = noms_env.make_batch(variant, tables=4100, seed=1, threads=1)
+    one_thread.deal()
+    play(one_thread, 120)
+    assert one_thread.tables.tobytes() == many.tables.tobytes()
+
+
+def test_a_mixed_batch_plays_each_kind_by_its_rules() -> None:
+    kinds: list[Any] = [("noms", None, {"min_bid": 7}, 1.0), ("nonesuch", 3, {}, 2.0), ("down_up", 5, {}, 1.0)]
+    mixed = noms_env.make_batch(kinds, tables=8, seed=2)
+    assert [group.rows for group in mixed.groups] == [slice(0, 2), slice(2, 6), slice(6, 8)]
+    mixed.deal()
+    shown = play(mixed, 100)
+    for (variant, seats, options, _), group in zip(kinds, mixed.groups, strict=True):
+        alone = noms_env.make_batch(variant, tables=8, seats=seats, seed=2, **options)
+        alone.deal()
+        assert np.array_equal(play(alone, 100)[:, group.rows], shown[:, group.rows])
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_skipping_forced_moves_changes_nothing_else(variant: str) -> None:
+    skipping = noms_env.make_batch(variant, tables=1, seed=4, skip_forced=True, episode="deal")
+    slow = noms_env.make_batch(variant, tables=1, seed=4, episode="deal")
+    skipping.deal()
+    slow.deal()
+    decisions = 0
+    while not skipping.over[0]:
+        skipping.observe()
+        slow.observe()
+        while slow.mask[0].sum() == 1 and decisions > 0 and slow.tables.tobytes() != skipping.tables.tobytes():
+            slow.step(slow.mask.argmax(axis=1))
+            slow.observe()
+        assert np.array_equal(skipping.observation, slow.observation)
+        assert np.array_equal(skipping.mask, slow.mask)
+        assert decisions == 0 or skipping.mask[0].sum() > 1 or skipping.over[0]
+        actions = choose(skipping.mask, decisions)
+        skipping.step(actions)
+        slow.step(actions)
+        decisions += 1
+    while not slow.over[0]:
+        slow.observe()
+        assert slow.mask[0].sum() == 1
+        slow.step(slow.mask.argmax(axis=1))
+    assert np.array_equal(skipping.points, slow.points)
+    assert skipping.tables.tobytes() == slow.tables.tobytes()
+
+
+def test_points_are_of_the_deal_that_the_last_step_ended() -> None:
+    batch = noms_env.make_batch("down_up", tables=4, seed=3)
+    batch.deal()
+    totals = np.zeros((4, 7))
+    for step in range(512):
+        batch.observe()
+        batch.step(choose(batch.mask, step))
+        assert np.array_equal(batch.scored, batch.points.any(axis=1) | batch.scored)
+        assert not batch.points[~batch.scored].any()
+        totals += batch.points
+    assert batch.over.all()
+    assert np.allclose(totals, batch.tables.totals)
+    batch.step(np.zeros(4, int))
+    assert not batch.scored.any()
+    assert not batch.points.any()
+    batch.observe()
+    assert not batch.mask.any()
+
+
+def test_save_restore_and_clone() -> None:
+    batch = noms_env.make_batch("small_ships", tables=6, seed=9)
+    batch.deal()
+    play(batch, 20)
+    saved = batch.save([1, 4])
+    after = play(batch, 30)
+    batch.restore([1, 4], saved)
+    assert batch.tables[[1, 4]].tobytes() == saved.tobytes()
+    batch.clone(1, [0, 2, 3])
+    for row in (0, 2, 3):
+        assert batch.tables[row].tobytes() == batch.tables[1].tobytes()
+    batch.restore(None, saved[:1])
+    again = play(batch, 30)
+    for row in range(6):
+        assert np.array_equal(again[:, row], again[:, 1])
+    assert after.shape == again.shape
+
+
+def test_the_same_deal_in_many_rows() -> None:
+    batch = noms_env.make_batch("big_ships", tables=4, seed=0)
+    batch.deal(table=7, match=3, dealer=np.array([0, 1, 2, 3]))
+    hands = batch.tables.hands[:, :4]
+    for row in range(4):
+        assert np.array_equal(np.roll(hands[row], -row), hands[0])
+    batch.deal([True, False, False, False], seed=1)
+    assert batch.tables.match.tolist() == [4, 3, 3, 3]
+    assert batch.tables.seed.tolist() == [1, 0, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("actions", "sentence"),
+    [
+        (np.full(4, 3), "table 0: seat 3 may not take action 3 \\(5C\\): the phase is call"),
+        (np.zeros(3, int), "actions must be 4 integers, not int64 of shape \\(3,\\)"),
+        (np.zeros(4), "actions must be 4 integers, not float64"),
+        (np.full(4, 1000), "it is not the number of an action"),
+        (np.full(4, -1), "it is not the number of an action"),
+    ],
+)
+def test_illegal_actions_are_refused_and_harm_nothing(actions: np.ndarray, sentence: str) -> None:
+    batch = noms_env.make_batch("down_up", tables=4, seed=0)
+    batch.deal(dealer=2)
+    before = batch.tables.tobytes()
+    with pytest.raises(ValueError, match=sentence):
+        batch.step(actions)
+    assert batch.tables.tobytes() == before
+
+
+def test_an_illegal_action_anywhere_stops_the_whole_step() -> None:
+    batch = noms_env.make_batch("down_up", tables=4, seed=0)
+    batch.deal()
+    batch.observe()
+    actions = choose(batch.mask, 0)
+    actions[3] = 0
+    before = batch.tables.tobytes()
+    with pytest.raises(IllegalActionError, match="table 3: "):
+        batch.step(actions)
+    assert batch.tables.tobytes() == before
+
+
+@pytest.mark.parametrize(
+    ("call", "sentence"),
+    [
+        (lambda: noms_env.make_batch("down_up", tables=0), "tables must be a number of tables from 1 on, not 0"),
+        (lambda: noms_env.make_batch("down_up", tables=2, threads=0), "threads must be from 1 to 1024"),
+        (lambda: noms_env.make_batch([("noms", None, {}, 0.0)], tables=2), "share above 0"),
+        (lambda: noms_env.make_batch([("noms", None, {}, 1.0)] * 3, tables=2), "too few for 3 kinds"),
+        (lambda: noms_env.make_batch([("noms", None, {}, 1.0)], tables=2, seats=4), "each kind has its own seats"),
+        (lambda: noms_env.make_batch("noms", tables=2, min_bid=3), "min_bid must be an integer from 7 to 10"),
+        (lambda: noms_env.make_batch("noms", tables=2).deal(dealer=4), "dealer must be a seat of the table"),
+        (lambda: noms_env.make_batch("noms", tables=2).deal([0, 2]), "rows must be numbers from 0 to 1"),
+        (lambda: noms_env.make_batch("noms", tables=2).deal(seed=-1), "seed must be from 0 to"),
+        (lambda: noms_env.make_batch("noms", tables=2).deal(seed=0.5), "seed must be an integer"),  # type: ignore[arg-type]
+        (lambda: noms_env.make_batch("noms", tables=2).restore([0], np.zeros(1)), "saved must be 1 records"),
+    ],
+)
+def test_refusals(call: Any, sentence: str) -> None:
+    with pytest.raises(ValueError, match=sentence):
+        call()
+
+
+def test_arrays_are_allocated_once_and_have_the_documented_shapes() -> None:
+    batch = noms_env.make_batch("nonesuch", tables=5, state=True)
+    arrays = [batch.observation, batch.mask, batch.state, batch.seat, batch.over, batch.points, batch.scored]
+    batch.deal()
+    play(batch, 10)
+    assert all(a is b for a, b in zip(arrays, [batch.observation, batch.mask, batch.state], strict=False))
+    assert batch.observation.shape == (5, OBSERVATION_SIZE)
+    assert batch.mask.shape == (5, noms_env.NUM_ACTIONS)
+    assert batch.state is not None
+    assert batch.state.shape == (5, HIDDEN_SIZE)
+    assert batch.points.shape == (5, 7)
+    assert batch.tables.itemsize <= 1024

@@ -1,0 +1,181 @@
+"""The pages of the environments: they are what the code says, they name everything, and their code runs."""
+
+from __future__ import annotations
+
+import inspect
+import random
+import re
+from typing import Any
+
+import pytest
+
+from noms_env.docs import pages, source, texts
+from noms_env.docs.pages import FOLDER, action_groups, all_pages
+from noms_env.engine.layout import OBSERVATION, state_layout
+from noms_env.engine.table import Table
+from noms_env.envs.aec import POSITION_KEYS, REWARDS, TrickTakingEnv
+from noms_env.rules import GAMES, make_rules
+from noms_env.rules.rulebook import choice_bytes, choice_names
+from noms_env.state import VARIANTS
+from tests.agreement import random_table
+
+PAGES = sorted(all_pages())
+
+
+def page(name: str) -> str:
+    return (FOLDER / name).read_text(encoding="utf-8")
+
+
+def first_cells(text: str) -> list[str]:
+    """What the first cells of a page's tables name in backticks."""
+    return re.findall(r"(?m)^\| `([^`]+)` \|", text)
+
+
+def python_blocks(text: str) -> list[str]:
+    return re.findall(r"(?s)```python\n(.+?)```", text)
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_is_what_the_generator_writes(name: str) -> None:
+    assert page(name) == all_pages()[name], "run `python -m noms_env.docs`"
+
+
+def test_there_are_no_other_pages() -> None:
+    assert sorted(path.name for path in FOLDER.glob("*.md")) == PAGES
+    assert len(PAGES) == len(VARIANTS) + 1
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_tables_have_equal_rows_and_links_lead_somewhere(name: str) -> None:
+    text = page(name)
+    for table in re.findall(r"(?m)(?:^\|.*\|\n)+", text):
+        widths = {len(re.findall(r"(?<!\\)\|", line)) for line in table.splitlines()}
+        assert len(widths) == 1, table
+    for link in re.findall(r"\]\(([^)]+)\)", text):
+        assert (FOLDER / link).exists(), link
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_nothing_refers_to_the_rulebook_by_number(name: str) -> None:
+    text = re.sub(r"(?s)```.*?```", "", page(name))
+    assert not re.search(r"\brules \d|\(\d+\.\d|\((?:\d|8b)\)|noms_deck|\(`tricks`\)", text)
+
+
+# --------------------------------------------------------------------------------------------------- what they must name
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_every_option_and_argument_has_one_row(variant: str) -> None:
+    named = first_cells(page(f"{variant}.md"))
+    options = [option.name for option in GAMES[variant].options]
+    parameters = list(inspect.signature(TrickTakingEnv.__init__).parameters)
+    assert list(source.arguments()) == [name for name in parameters if name not in ("self", "options")]
+    for name in (*options, *source.arguments()):
+        if name != "variant":
+            assert named.count(name) == 1 + (name in texts.RESULTS), name
+
+
+def test_every_word_of_every_option_has_a_meaning_and_no_meaning_is_left_over() -> None:
+    used = set()
+    for variant, option, word in source.word_options():
+        assert texts.meaning_of(variant, option, word)
+        key = f"{variant}.{option}" if f"{variant}.{option}" in texts.WORD_MEANINGS else option
+        used.add((key, word))
+    assert used == {(key, word) for key, words in texts.WORD_MEANINGS.items() for word in words}
+
+
+def test_every_note_belongs_to_an_option() -> None:
+    options = {option.name for game in GAMES.values() for option in game.options}
+    options |= {f"{game.name}.{option.name}" for game in GAMES.values() for option in game.options}
+    assert set(texts.NOTES) <= options
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_every_section_is_listed_with_its_bytes(variant: str) -> None:
+    text = page(f"{variant}.md")
+    for part in state_layout():
+        assert f"| {part.slice.start} to {part.slice.stop - 1} | `{part.name}` |" in text
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_defaults_are_those_in_force(variant: str) -> None:
+    block = python_blocks(page(f"{variant}.md"))[0]
+    given: dict[str, Any] = {}
+    exec(f"given.update(dict({block.partition('env(')[2]})", {"given": given})  # the arguments of the block, as a dictionary
+    rules = make_rules(GAMES[variant], given["seats"])
+    assert {name: given[name] for name in rules.options} == rules.options
+    assert rules == make_rules(GAMES[variant])
+
+
+def test_reset_and_reward_arguments_are_those_of_the_environment() -> None:
+    assert tuple(texts.POSITIONS) == POSITION_KEYS
+    assert tuple(texts.REWARDS) == REWARDS
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_infos_hold_what_is_listed(variant: str) -> None:
+    shown: dict[str, Any] = {"reveal_stock_at_end": True} if variant != "nonesuch" else {}
+    env = TrickTakingEnv(variant, episode="deal", **shown)
+    env.reset(seed=1)
+    while env.phase is not None:
+        assert env.infos["player_0"] == {}
+        env.step(env.legal_actions()[-1])
+    infos = env.infos["player_0"]
+    assert list(infos["last_deal"]) == [*texts.RESULTS, *(["stock"] if shown else [])]
+    ends = [key for key in ("winners", "sniped") if f"`{key}`, " in page(f"{variant}.md")]
+    assert list(infos) == ["last_deal", *ends]
+
+
+# ------------------------------------------------------------------------------------------------ what they say of bytes
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_only_listed_actions_are_ever_legal_and_every_kind_is(variant: str) -> None:
+    groups = {range(group.first, group.last + 1): False for group in action_groups(GAMES[variant])}
+    rng = random.Random(f"{variant}: docs")
+    for seed in range(60):
+        seats, given = random_table(variant, rng)
+        table = Table(variant, seats, given, seed=seed)
+        table.start()
+        while not table.is_scored:
+            legal = table.legal_actions()
+            for action in legal:
+                (group,) = (group for group in groups if action in group)
+                groups[group] = True
+            table.step(rng.choice(legal))
+    assert all(groups.values()), groups
+
+
+def test_the_bytes_of_words_are_those_of_the_list() -> None:
+    rows = dict(re.findall(r"(?m)^\|.*\|.*\| `(\w+)` \| (.+) \|$", page(pages.CHOICES)))
+    for variant, option, word in source.word_options():
+        (values,) = (
+            part.partition(": ")[2] for part in rows[option].split("; ") if variant in part.partition(":")[0].split(", ")
+        )
+        listed = {entry: int(byte) for byte, entry in re.findall(r"(\d+) `(\w+)`", values)}
+        given = {option: word, **({"n_hands": 2} if word == "cut" else {})}
+        found = choice_bytes(make_rules(GAMES[variant], None, given))
+        assert found[choice_names().index(option)] == listed[word], (variant, option, word)
+
+
+def test_the_list_of_choices_has_every_byte_at_its_place() -> None:
+    start = next(part.start for part in OBSERVATION if part.name == "choices")
+    rows = re.findall(r"(?m)^\| (\d+)(?: to (\d+))? \| (\d+).* \| `(\w+)` \|", page(pages.CHOICES))
+    listed = {}
+    for first, last, byte, name in rows:
+        assert int(byte) == start + int(first)
+        listed.update(dict.fromkeys(range(int(first), int(last or first) + 1), name))
+    assert listed == {place: name.partition("[")[0] for place, name in enumerate(choice_names())}
+
+
+# ------------------------------------------------------------------------------------------------------- that code runs
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_the_code_on_a_page_runs(variant: str) -> None:
+    creation, usage = python_blocks(page(f"{variant}.md"))
+    namespace: dict[str, Any] = {}
+    exec("import noms_env\n" + creation, namespace)
+    assert namespace["env"].max_num_agents == GAMES[variant].default_seats
+    exec(usage, namespace)
+    assert namespace["env"].agents == []
