@@ -27,6 +27,8 @@ def record_call(t, call):
     put_byte(t.calls, t.n_calls, call + 1)
     t.n_calls += 1
     t.call[t.seat] = call
+    if CALL_ZERO <= call < CALL_MIS:
+        t.called += call - CALL_ZERO
     t.seat = left_of(t, t.seat)
 
 
@@ -40,16 +42,6 @@ def round_is_over(t):
 
 
 @jit
-def sum_of_calls(t):
-    """The tricks called so far."""
-    total = 0
-    for seat in range(t.n_seats):
-        if CALL_ZERO <= t.call[seat] < CALL_MIS:
-            total += t.call[seat] - CALL_ZERO
-    return total
-
-
-@jit
 def forbidden_number(t):
     """Rules 0.2: the number that the hook forbids to the seat to call, -1 if none.
 
@@ -57,7 +49,7 @@ def forbidden_number(t):
     """
     if t.hook == 0 or t.hand_size < t.hook_min_cards or t.n_calls != t.n_seats - 1:
         return -1
-    missing = t.hand_size - sum_of_calls(t)
+    missing = t.hand_size - t.called
     return missing if missing >= 0 else -1
 
 

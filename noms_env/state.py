@@ -64,6 +64,7 @@ TABLE = np.dtype(
         ("cards", _I8),  # the deck in use
         ("hands", _I8, MAX_SEATS),  # what each seat holds now
         ("played", _I8, MAX_SEATS),  # what each seat has played in this deal
+        ("gone", _I8),  # the union of `played`
         ("stock", _I8),  # undealt cards (nonesuch: none; the up card and the Excuse are in fields of their own)
         ("refused", _I8),  # nominations refused under stock_nomination="redraw"
         ("trump_cards", _I8),  # the cards that bear the trump suit
@@ -133,6 +134,9 @@ TABLE = np.dtype(
         ("deck", np.int8, 52),  # in dealing order
         ("order", np.int8, 52),  # cards in the order in which they were played
         ("trick_winners", np.int8, MAX_TRICKS + 1),
+        # --- kept beside what they follow from, for speed
+        ("called", _I2),  # sum of the numbers called
+        ("standings", _I8, MAX_SEATS),  # per seat, the first three bytes of the observation's section `seats`
         # --- bytes packed into words, byte k in bits 8 * (k % 8) of word k // 8, as the observation shows them
         ("calls", _I8, MAX_CALLS // 8),  # 1 + call, in order from eldest
         ("trick_of", _I8, 7),  # per card: 1 + number of the trick it was played in, 0 unplayed
@@ -179,15 +183,6 @@ def all_hands(t):
     cards = np.int64(0)
     for seat in range(t.n_seats):
         cards |= t.hands[seat]
-    return cards
-
-
-@jit
-def all_played(t):
-    """The cards played in this deal."""
-    cards = np.int64(0)
-    for seat in range(t.n_seats):
-        cards |= t.played[seat]
     return cards
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from noms_env._jit import jit, lowest
@@ -9,7 +11,7 @@ from noms_env.cards import bit
 from noms_env.chance import DRAW_DEALER, DRAW_PLACE, DRAW_SHUFFLE, below, shuffle
 from noms_env.engine.legal import find_legal
 from noms_env.rules import dispatch, noms_deck
-from noms_env.state import MAX_SEATS, NOMS, NONESUCH, SINGLE_DEAL, all_hands, eldest, get_byte, left_of, put_byte
+from noms_env.state import MAX_SEATS, NOMS, NONESUCH, SINGLE_DEAL, SNIPED_WHIST, all_hands, eldest, get_byte, left_of, put_byte
 
 HELD = 101
 """In `previous`: this and the seat stand for a card that was dealt but not played."""
@@ -120,8 +122,19 @@ def hand_out(t):
         seat = (first + turn) % t.n_seats
         t.hands[seat] |= bit(int(t.deck[place]))
     t.stock = 0 if t.variant == NONESUCH else t.cards & ~all_hands(t)
+    note_standings(t)
     dispatch.open_deal(t)
     find_legal(t)
+
+
+@jit
+def note_standings(t):
+    """Keep the totals as an observation shows them: `fine`, `coarse`, and 1 for a seat that is there."""
+    for seat in range(t.n_seats):
+        total = t.piled[seat] if t.variant == SNIPED_WHIST and t.accumulate != 0 else t.totals[seat]
+        fine = min(max(math.floor(total + 64.5), 0), 255)
+        coarse = min(max(math.floor(total / 4 + 64.5), 0), 255)
+        t.standings[seat] = np.int64(fine) | (np.int64(coarse) << 8) | (1 << 16)
 
 
 @jit
@@ -139,11 +152,13 @@ def clear_deal(t):
     t.order[:] = -1
     t.trick_winners[:] = -1
     t.trick_of[:] = 0
+    t.gone = np.int64(0)
     t.refused = np.int64(0)
     t.trump_cards = np.int64(0)
     t.led_cards = np.int64(0)
     t.turn_up = -1
     t.n_calls = 0
+    t.called = 0
     t.high_call = -1
     t.high_bidder = -1
     t.passes = 0

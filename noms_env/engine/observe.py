@@ -6,8 +6,6 @@ in memory. The last byte of a word stays below 128, so that words are never nega
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from noms_env._jit import jit, jit_inline, size
@@ -21,13 +19,13 @@ from noms_env.actions import (
     NUM_CALLS,
     SCORED,
 )
-from noms_env.bids import forbidden_number, sum_of_calls
+from noms_env.bids import forbidden_number
 from noms_env.cards import CARD_RANK, CARD_SUITS, EXCUSE, bit
 from noms_env.engine.deal import HELD
 from noms_env.engine.layout import HIDDEN, OBSERVATION, OBSERVATION_SIZE, PADDED_MASK_SIZE, word_of
 from noms_env.partners import role_known_to, side_tricks
 from noms_env.rules.nonesuch import excuse_is_shown, half_up
-from noms_env.state import MAX_CALLS, MAX_SEATS, NUM_CHOICES, SNIPED_WHIST, all_played, get_byte, left_of, put_byte
+from noms_env.state import MAX_CALLS, MAX_SEATS, NUM_CHOICES, get_byte, left_of, put_byte
 
 CARD_WORDS = 7
 OBSERVATION_WORDS = OBSERVATION_SIZE // 8
@@ -229,10 +227,7 @@ def known_side_tricks(t, observer):
 @jit
 def seat_word(t, seat):
     """Totals and public marks of a seat."""
-    total = t.piled[seat] if t.variant == SNIPED_WHIST and t.accumulate != 0 else t.totals[seat]
-    fine = min(max(math.floor(total + 64.5), 0), 255)
-    coarse = min(max(math.floor(total / 4 + 64.5), 0), 255)
-    word = np.int64(fine) | (np.int64(coarse) << 8) | (1 << 16)
+    word = t.standings[seat]
     if seat == t.dealer:
         word |= 1 << 24
     if seat == t.leader:
@@ -322,7 +317,7 @@ def call_numbers(t, seat):
     forbidden = 0
     gap = np.int64(0)
     if t.sizes[0] > 0:
-        called = np.int64(sum_of_calls(t))
+        called = np.int64(t.called)
         forbidden = forbidden_number(t) + 1
         gap = 64 + called - t.hand_size
     shown_by = 1 + (t.excuse - seat) % t.n_seats if excuse_is_shown(t) else 0
@@ -339,7 +334,7 @@ def call_numbers(t, seat):
 @jit
 def unseen_cards(t, seat):
     """The cards that a seat has not seen in this deal."""
-    seen = t.hands[seat] | exposed_cards(t) | all_played(t)
+    seen = t.hands[seat] | exposed_cards(t) | t.gone
     if t.turn_up >= 0:
         seen |= bit(t.turn_up)
     if excuse_is_shown(t):

@@ -21,7 +21,7 @@ from noms_env.actions import (
     UNSAID,
 )
 from noms_env.cards import CARD_SUITS, has
-from noms_env.engine.deal import next_deal
+from noms_env.engine.deal import next_deal, note_standings
 from noms_env.engine.legal import find_legal
 from noms_env.partners import reveal
 from noms_env.rules import dispatch
@@ -120,6 +120,7 @@ def score(t):
     dispatch.settle(t)
     for seat in range(t.n_seats):
         t.totals[seat] += t.points[seat]
+    note_standings(t)
     t.legal_cards = 0
     t.legal_words = 0
     judge(t)

@@ -1,0 +1,538 @@
+"""Nonesuch, rules 5."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from itertools import combinations
+from typing import Any
+
+import pytest
+
+from noms_env.cards import CARD_RANK, CARD_SUITS, CARD_WORDS, DECKTET, RANK_LETTERS, SUIT_CARDS, SUIT_LETTERS, cards_in
+from noms_env.engine.table import IllegalActionError, PositionError, Table
+from noms_env.rules import RulesError, game
+from tests.rules.table_help import dealt, legal, members, play, points, set_tricks_and_settle, table_with, totals, tricks
+
+pytestmark = pytest.mark.uncompiled
+
+GAME = "nonesuch"
+CARDS = CARD_WORDS[DECKTET]
+BASIC = CARDS[:36]
+
+# The golden deal of four. Dealer 3, seat 0 is eldest; 5SW is turned up and seat 2 has the Excuse.
+GOLDEN_HANDS = [
+    "CW 8WL AM 3LY 6LK 2SY AK 5YK 4MS",
+    "9WY 2WL CM 5ML AL 8YK 7SK AS 4YK",
+    "EX CS 9MS 8MS CL 7WY 6MW AY 2MK",
+    "AW 3MW 4WL 7ML 9LK CY CK 3SK 6SY",
+]
+# None of the first three knows the trump; seat 2 names Suns and takes 5SW for the Excuse.
+GOLDEN_CALLS = "some none most some  S"
+GOLDEN_TRICKS = [
+    "8WL W 2WL 5SW 4WL",  # 1 Waves are named; 5SW follows, bears Suns and so wins.                 2 wins
+    "CS 6SY 4MS 7SK",  # 2 a trump has been played, so one may be led.                              2 wins
+    "9MS M 3MW AM CM",  # 3 a trump led under its other suit wins: CM is no trump.                  2 wins
+    "8MS S 3SK 2SY AS",  # 4 Suns are named. Now all ten trumps are gone.                           2 wins
+    "CL 7ML 3LY AL",  # 5                                                                           2 wins
+    "6MW W AW CW 9WY",  # 6 the crown.                                                              0 wins
+    "5YK K 4YK 2MK CK",  # 7 Knots are named.                                                       3 wins
+    "9LK L 6LK 5ML AY",  # 8 seat 2 has no Leaves left.                                             3 wins
+    "CY AK 8YK 7WY",  # 9 8YK and 7WY follow Wyrms.                                                 3 wins
+]
+GOLDEN_WINNERS = [2, 2, 2, 2, 2, 0, 3, 3, 3]
+# Tricks 1, 0, 5, 3. Some: 1. None made: 9. Most made with 5 of 9: 2 x 5. Some: 3.
+GOLDEN_POINTS = [1, 9, 10, 3]
+GOLDEN_PLAY = " ".join(GOLDEN_TRICKS)
+
+# The golden deal of three. Dealer 0, seat 1 is eldest; CK is turned up, so Knots are trumps; seat 1 takes it for the Excuse.
+THREE_HANDS = [
+    "AL AY 2WL 3LY 4YK 5YK 6LK 7SK 8YK 9LK CL CY",
+    "EX AM 2SY 3MW 4MS 5ML 6SY 7WY 8WL 9MS CM AK",
+    "AS AW 2MK 3SK 4WL 5SW 6MW 7ML 8MS 9WY CS CW",
+]
+THREE_CALLS = "most none some"
+THREE_TRICKS = [
+    "CM 7ML 4YK",  # 1 seat 0 has no Moons and ruffs.                                               0 wins
+    "CL 5ML 4WL",  # 2                                                                              0 wins
+    "CY 2SY 9WY",  # 3                                                                              0 wins
+    "9LK K CK 3SK",  # 4 trump led as trump; the card that was turned up wins.                      1 wins
+    "9MS M 2MK AL",  # 5 2MK follows Moons, and is a trump.                                         2 wins
+    "CS 7SK 4MS",  # 6 so is 7SK.                                                                   0 wins
+    "8YK Y 6SY CW",  # 7 trump led under its other suit.                                            0 wins
+    "AY 7WY AS",  # 8 an ace loses.                                                                 1 wins
+    "8WL W 6MW 2WL",  # 9                                                                           1 wins
+    "AM 8MS 3LY",  # 10                                                                             2 wins
+    "5SW S 5YK AK",  # 11 two ruffs: five above ace.                                                0 wins
+    "6LK L 3MW AW",  # 12                                                                           0 wins
+]
+THREE_WINNERS = [0, 0, 0, 1, 2, 0, 0, 1, 1, 2, 0, 0]
+# Tricks 7, 3, 2. Some: 7. Most failed with 3 of 12: 3 short of 6. None failed: -2.
+THREE_POINTS = [7, -3, -2]
+
+
+def golden(words: str = "", **start: Any) -> Table:
+    options = start.pop("options", {})
+    return play(table_with(GAME, GOLDEN_HANDS, dealer=3, stock="5SW", options=options, **start), words)
+
+
+def finished(totals_before: list[float] | None = None, deal: int = 0, **options: Any) -> Table:
+    """The golden deal of four, 1, 9, 10 and 3 points, in a match that stands so."""
+    return golden(f"{GOLDEN_CALLS} {GOLDEN_PLAY}", totals=totals_before, deal=deal, options=options)
+
+
+def at_play(hands: list[str], up: str, trump: str = "", *, seats: int = 3) -> Table:
+    """The first lead, by seat 0: these hands are dealt (filled up where they are short), and all bid Some."""
+    table = table_with(GAME, hands, seats=seats, dealer=seats - 1, stock=up)
+    return play(table, "some " * seats + trump)
+
+
+def winner_of(table: Table, trick: str) -> int:
+    """The winner of the first trick, who leads to the next."""
+    play(table, trick)
+    assert table.row.seat == table.row.trick_winners[0]
+    return int(table.row.seat)
+
+
+def settled(taken: list[int], calls: list[str], **options: Any) -> list[float]:
+    table = Table(GAME, len(taken), options)
+    table.start()
+    return set_tricks_and_settle(table, taken, calls)
+
+
+# ---------------------------------------------------------------------------------------------------- golden deals
+
+
+def test_5_2_golden_deal_of_four_with_a_swap_and_a_choice_of_trump() -> None:
+    table = golden("some none most some")
+    assert (table.phase, table.row.seat, table.trump_word()) == ("trump", 2, None)
+    play(table, "S")
+    assert (table.phase, table.row.seat, table.trump_word()) == ("play", 0, "S")
+    for number, trick in enumerate(GOLDEN_TRICKS):
+        play(table, trick)
+        assert table.row.trick_winners[number] == GOLDEN_WINNERS[number], f"trick {number + 1}"
+    assert tricks(table) == [1, 0, 5, 3]
+    assert points(table) == totals(table) == GOLDEN_POINTS
+
+
+def test_5_2_golden_deal_of_three_with_a_crown_turned_up() -> None:
+    table = table_with(GAME, THREE_HANDS, dealer=0, stock="CK")
+    assert (table.trump_word(), table.row.seat) == ("K", 1), "trump is known before the bids"
+    play(table, THREE_CALLS)
+    assert (table.phase, table.row.seat) == ("play", 1)
+    for number, trick in enumerate(THREE_TRICKS):
+        play(table, trick)
+        assert table.row.trick_winners[number] == THREE_WINNERS[number], f"trick {number + 1}"
+    assert tricks(table) == [7, 3, 2]
+    assert points(table) == THREE_POINTS
+
+
+# -------------------------------------------------------------------------------------------------------- the deck
+
+
+def test_5_1_deck_of_36_basic_cards_and_the_excuse() -> None:
+    assert len(set(CARDS)) == 37
+    assert Counter(card[0] for card in BASIC) == {"A": 6, "C": 6, **dict.fromkeys("23456789", 3)}
+    assert CARDS[36] == "EX"
+    assert CARD_SUITS[DECKTET, 36] == 0
+    assert SUIT_LETTERS[DECKTET] == "MSWLYK"
+
+
+@pytest.mark.parametrize("suit", range(6))
+def test_5_1_each_suit_has_one_card_of_each_rank_two_of_them_alone(suit: int) -> None:
+    cards = cards_in(SUIT_CARDS[DECKTET, suit])
+    assert [int(CARD_RANK[DECKTET, card]) for card in cards] == list(range(10)), "ascending card numbers, ascending ranks"
+    alone = [CARDS[card][0] for card in cards if len(CARDS[card]) == 2]
+    assert alone == ["A", "C"]
+    assert RANK_LETTERS[DECKTET] == "A23456789C"
+
+
+PAIRS = {
+    **{"MS": "489", "MW": "36", "ML": "57", "MK": "2", "SW": "5", "SY": "26", "SK": "37"},
+    **{"WL": "248", "WY": "79", "LY": "3", "LK": "69", "YK": "458"},
+}
+
+
+def test_5_1_pairs_of_suits() -> None:
+    found = {pair: "".join(card[0] for card in BASIC if card[1:] == pair) for pair in map("".join, combinations("MSWLYK", 2))}
+    assert found == {**PAIRS, "MY": "", "SL": "", "WK": ""}
+
+
+# -------------------------------------------------------------------------------------------------- deal and up card
+
+
+@pytest.mark.parametrize(("seats", "cards"), [(3, 12), (4, 9)])
+def test_5_2_deal(seats: int, cards: int) -> None:
+    table = Table(GAME, seats)
+    table.start(dealer=1)
+    deck = [table.word(card) for card in table.row.deck[:37]]
+    assert [dealt(table)[(2 + turn) % seats] for turn in range(seats)] == [set(deck[:36][turn::seats]) for turn in range(seats)]
+    assert [len(hand) for hand in dealt(table)] == [cards] * seats
+    assert table.word(table.row.turn_up) == deck[36], "the last card is turned up"
+    assert (table.row.hand_size, table.row.seat) == (cards, 2)
+
+
+@pytest.mark.parametrize("up", CARDS)
+@pytest.mark.parametrize("seats", [3, 4])
+def test_5_2_the_up_card_the_choice_of_trump_and_the_swap(seats: int, up: str) -> None:
+    table = table_with(GAME, [], seats=seats, dealer=seats - 1, stock=up)
+    holder = next((seat for seat, hand in enumerate(dealt(table)) if "EX" in hand), -1)
+    before = dealt(table)
+    known = {"A": up[1], "C": up[1], "E": "NT"}.get(up[0])
+    assert table.trump_word() == known
+    play(table, "none " * seats)
+    assert dealt(table) == before or known is not None, "nothing is swapped before trump is chosen"
+    if known is None:
+        assert (table.phase, table.row.seat) == ("trump", holder)
+        assert legal(table) == set(up[1:])
+        play(table, up[2])
+        assert table.trump_word() == up[2]
+    if up == "EX":
+        assert holder == -1
+        assert dealt(table) == before
+    else:
+        before[holder] = before[holder] - {"EX"} | {up}
+        assert dealt(table) == before, "compulsory, and nothing else changes"
+    assert (table.phase, table.row.seat, table.trump_word()) == ("play", 0, known or up[2])
+    assert set.union(*dealt(table)) == set(BASIC)
+
+
+@pytest.mark.parametrize("seat", range(4))
+def test_5_2_any_seat_may_hold_the_excuse(seat: int) -> None:
+    hands = [["EX"] if other == seat else [] for other in range(4)]
+    table = table_with(GAME, hands, dealer=3, stock="2MK")
+    play(table, "some none most none")
+    assert table.row.seat == seat
+    play(table, "M")
+    assert (table.row.seat, table.row.excuse) == (0, seat), "eldest leads"
+    assert "2MK" in dealt(table)[seat]
+
+
+def test_5_2_bids_are_one_round_and_free() -> None:
+    table = golden()
+    for seat, call in enumerate(["most", "most", "none", "most"]):
+        assert (table.phase, table.row.seat) == ("call", seat)
+        assert legal(table) == {"none", "some", "most"}
+        play(table, call)
+    assert table.phase == "trump"
+
+
+def test_5_3_decisions_of_a_deal() -> None:
+    table = golden()
+    asked: Counter[str | None] = Counter()
+    for word in f"{GOLDEN_CALLS} {GOLDEN_PLAY}".split():
+        asked[table.phase] += 1
+        table.act(word)
+    # Six of the nine cards led were two-suited.
+    assert (table.is_scored, asked) == (True, {"call": 4, "trump": 1, "play": 36, "suit": 6})
+
+
+# ---------------------------------------------------------------------------------------------------- the lead ban
+
+TRUMPS = "AK 2MK 3SK 4YK 5YK 6LK 7SK 8YK 9LK"
+
+
+def test_5_2_e_only_the_card_without_trump_may_be_led() -> None:
+    table = at_play([TRUMPS[3:] + " CW", "EX"], "CK", seats=4)
+    assert legal(table) == {"CW"}
+    with pytest.raises(IllegalActionError, match=r"\(2MK\): 2MK may not be led now"):
+        table.act("2MK")
+
+
+def test_5_2_e_a_hand_of_trumps_may_lead_any_of_them_under_either_suit() -> None:
+    table = at_play([TRUMPS, "EX"], "CK", seats=4)
+    assert legal(table) == set(TRUMPS.split())
+    assert legal(play(table.copy(), "2MK")) == {"M", "K"}
+    assert legal(play(table.copy(), "3SK")) == {"S", "K"}
+
+
+def test_5_2_a_forced_lead_lifts_the_ban() -> None:
+    table = at_play([TRUMPS, "EX CM AM", "CS", "CW"], "CK", seats=4)
+    play(table, "2MK M CM")
+    play(table, min(legal(table)))
+    play(table, min(legal(table)))
+    assert (table.row.seat, table.row.trick_number) == (0, 1)
+    assert legal(table) == set(TRUMPS.split()) - {"2MK"}
+    assert table.row.broken == 1
+
+
+# Knots are trumps, seat 1 has the Excuse and gets CK.
+BAN_HANDS = [
+    "CL CW CM 8WL 9LK 8YK 7SK 4YK AY 9MS CS CY",
+    "EX 6LK 7ML 7WY 5SW 2SY 4MS AS 2MK 3MW 6MW AM",
+    "4WL 2WL AL 5ML 3LY AW 9WY 6SY 8MS AK 3SK 5YK",
+]
+
+
+@pytest.mark.parametrize(
+    ("trick", "lifted"),
+    [
+        ("CL 7ML AL", False),
+        ("CL 6LK AL", True),  # a trump that follows
+        ("CM AM 8MS", False),
+        ("CM 2MK 8MS", True),
+        ("CY 2SY 5YK", True),
+        ("CY 2SY 3LY", False),
+        ("8WL L 7ML AL", False),
+    ],
+)
+def test_5_2_trump_may_be_led_when_one_has_been_played(trick: str, lifted: bool) -> None:
+    table = at_play(BAN_HANDS, "CK")
+    trumps = {"9LK", "8YK", "7SK", "4YK"}
+    assert legal(table) == set(BAN_HANDS[0].split()) - trumps
+    play(table, trick)
+    assert table.row.broken == int(lifted)
+    leader = int(table.row.seat)
+    hand = dealt(table)[leader]
+    assert legal(table) == (hand if lifted else {card for card in hand if "K" not in card[1:]})
+    assert lifted or leader == 0
+
+
+def test_5_2_a_trump_that_is_thrown_away_lifts_the_ban() -> None:
+    # Seat 2 has no Moons and throws 3SK on CM; it is a ruff, and seat 2 may lead AK.
+    hands = ["CM", "EX AM 2MK 3MW 4MS 5ML 6MW 7ML 8MS 9MS", "3SK AK CS AS"]
+    table = play(at_play(hands, "CK"), "CM AM 3SK")
+    assert (table.row.seat, table.row.broken) == (2, 1)
+    assert legal(table) == dealt(table)[2]
+
+
+def test_5_2_no_ban_without_trumps() -> None:
+    table = at_play([], "EX")
+    assert legal(table) == dealt(table)[0]
+
+
+def test_5_2_the_ban_binds_leaders_only() -> None:
+    table = play(at_play(BAN_HANDS, "CK"), "CY")
+    assert legal(table) == {"7WY", "2SY"}
+    assert legal(play(table, "7WY")) == {"3LY", "9WY", "6SY", "5YK"}, "trumps that follow are free"
+
+
+def test_5_2_the_ban_is_back_in_the_next_deal() -> None:
+    table = finished()
+    assert table.row.broken == 1
+    table.go_on()
+    assert table.row.broken == 0
+
+
+# --------------------------------------------------------------------------------------------------- naming the suit
+
+
+def test_5_2_the_leader_of_a_two_suited_card_names_the_suit() -> None:
+    table = play(at_play(BAN_HANDS, "CK"), "8WL")
+    assert (table.phase, table.row.seat) == ("suit", 0)
+    assert legal(table) == {"W", "L"}
+    waves, leaves = play(table.copy(), "W"), play(table.copy(), "L")
+    assert (waves.phase, waves.row.seat) == (leaves.phase, leaves.row.seat) == ("play", 1)
+    assert legal(waves) == {"7WY", "5SW", "3MW", "6MW"}
+    assert legal(leaves) == {"6LK", "7ML"}
+    with pytest.raises(IllegalActionError, match="it must follow L"):
+        leaves.act("7WY")
+
+
+def test_5_2_a_one_suited_card_names_its_suit_by_itself() -> None:
+    table = play(at_play(BAN_HANDS, "CK"), "CL")
+    assert (table.phase, table.row.seat) == ("play", 1)
+
+
+def test_5_2_the_trump_suit_may_be_named_once_it_may_be_led() -> None:
+    table = play(at_play(BAN_HANDS, "CK"), "CL 6LK AL")
+    assert table.row.seat == 1
+    assert legal(play(table, "2MK")) == {"M", "K"}
+    assert legal(play(table, "K")) == {"AK", "3SK", "5YK"}
+
+
+def test_5_2_who_cannot_follow_plays_any_card() -> None:
+    table = play(at_play([TRUMPS, "EX", "CS"], "CK", seats=4), "AK")
+    assert legal(table) == {"CK"}, "the card that was turned up must follow"
+    assert legal(play(table, "CK")) == dealt(table)[2]
+
+
+# ---------------------------------------------------------------------------------------------------------- tricks
+
+NO_WAVES = "2MK AM AS AL AY AK 2SY 3SK 3LY 4MS 5ML EX"
+NO_SUNS = "CM AM 2MK 3MW 5ML 6MW 7ML AW AL AY AK CL"
+
+
+@pytest.mark.parametrize(
+    ("hands", "up", "trick", "winner"),
+    [
+        (["8WL", "6LK", "CL"], "CK", "8WL L 6LK CL", 1),  # (a) the only trump wins, though it merely followed
+        (["CW", "9WY", NO_WAVES], "CK", "CW 9WY 2MK", 2),  # (b) thrown by a player without Waves
+        (["9MS", "CS", NO_SUNS], "EX", "9MS S CS CM", 1),  # (c) the Huntress does not show Suns
+        (["9MS 4MS 8MS", "CS", NO_SUNS], "EX", "9MS M CS CM", 2),  # named Moons, she does
+        (["AW", "2WL", NO_WAVES], "CK", "AW 2WL AM", 1),  # (d) aces lose to twos
+        (["9WY", "CW", NO_WAVES], "CK", "9WY W CW AM", 1),  # and crowns beat nines
+        (["CW", "9WY", NO_WAVES], "CK", "CW 9WY AM", 0),
+    ],
+)
+def test_5_2_trick_examples(hands: list[str], up: str, trick: str, winner: int) -> None:
+    assert winner_of(at_play(hands, up), trick) == winner
+
+
+@pytest.mark.parametrize("named", ["M", "K"])
+@pytest.mark.parametrize(("card", "winner"), [("6LK", 1), ("AK", 0)])
+def test_5_2_a_trump_led_under_either_suit_is_a_trump(named: str, card: str, winner: int) -> None:
+    # Seat 0 has nothing but Knots (CK comes for the Excuse), seat 1 the tenth of them and no Moons, seat 2 all other Moons.
+    knots = [knot for knot in TRUMPS.split() if knot != card]
+    table = at_play([" ".join([*knots, "EX"]), card, "AM 3MW 4MS 5ML 6MW 7ML 8MS 9MS CM", "CY"], "CK", seats=4)
+    assert winner_of(table, f"2MK {named} {card} CM CY") == winner
+
+
+# ---------------------------------------------------------------------------------------------------------- scoring
+
+
+@pytest.mark.parametrize(
+    ("seats", "call", "taken", "expected"),
+    [
+        (3, "some", 4, 4),
+        (3, "some", 0, 0),
+        (3, "some", 12, 12),
+        (3, "most", 6, 12),
+        (3, "most", 8, 16),
+        (3, "most", 12, 24),
+        (3, "most", 5, -1),
+        (3, "most", 4, -2),
+        (3, "most", 0, -6),
+        (3, "none", 0, 12),
+        (3, "none", 1, -1),
+        (3, "none", 5, -5),
+        (4, "most", 5, 10),
+        (4, "most", 9, 18),
+        (4, "most", 4, -1),
+        (4, "most", 3, -2),
+        (4, "most", 0, -5),
+        (4, "none", 0, 9),
+        (4, "none", 3, -3),
+        (4, "some", 2, 2),
+    ],
+)
+def test_5_2_scoring_examples(seats: int, call: str, taken: int, expected: float) -> None:
+    size = 36 // seats
+    for seat in range(seats):
+        by_seat = [0] * seats
+        by_seat[seat] = taken
+        by_seat[(seat + 1) % seats] += size - taken
+        calls = ["some"] * seats
+        calls[seat] = call
+        found = settled(by_seat, calls)
+        assert found[seat] == expected
+        assert found[(seat + 1) % seats] == size - taken, "each seat scores by its own bid"
+
+
+@pytest.mark.parametrize(
+    ("half", "seats", "taken", "expected"),
+    [
+        ("ceil", 4, 4, -1),
+        ("exact", 4, 4, -0.5),
+        ("floor", 4, 4, 0),
+        ("exact", 4, 0, -4.5),
+        ("floor", 4, 0, -4),
+        ("exact", 4, 5, 10),
+        ("floor", 4, 5, 10),
+        ("exact", 3, 5, -1),
+        ("floor", 3, 5, -1),
+        ("exact", 3, 6, 12),
+    ],
+)
+def test_5_3_half_of_nine_tricks(half: str, seats: int, taken: int, expected: float) -> None:
+    others = [36 // seats - taken] + [0] * (seats - 2)
+    assert settled([taken, *others], ["most", *["some"] * (seats - 1)], half=half)[0] == expected
+
+
+def test_5_3_two_most_bids_can_both_succeed_at_six_each() -> None:
+    assert settled([6, 6, 0], ["most", "most", "none"]) == [12, 12, 12]
+    assert settled([9, 0, 0, 0], ["none", "none", "none", "none"]) == [-9, 9, 9, 9]
+
+
+# ------------------------------------------------------------------------------------------------- the match's end
+
+
+@pytest.mark.parametrize(
+    ("before", "deal", "options", "over", "truncated", "winners"),
+    [
+        ([0, 0, 0, 0], 0, {}, False, False, []),
+        ([0, 0, 20, 0], 0, {}, False, False, []),
+        ([0, 0, 21, 0], 0, {}, True, False, [2]),
+        ([30, 22, 0, 30], 0, {}, True, False, [3]),
+        ([30, 22, 21, 0], 0, {}, True, False, [0, 1, 2]),
+        ([0, 0, 0, 0], 0, {"target": 10}, True, False, [2]),
+        ([0, 0, 0, 0], 0, {"target": 11}, False, False, []),
+        ([0, 0, 90, 0], 0, {"target": None}, False, False, []),
+        ([0, 0, 0, 0], 98, {}, False, False, []),
+        ([0, 2, 0, 0], 99, {}, True, True, [1]),
+        ([-9, -40, -12, -40], 99, {}, True, True, [2]),
+        ([0, 0, 21, 0], 99, {}, True, False, [2]),  # the target is reached in the last deal: not truncated
+        ([0, 0, 0, 0], 2, {"max_hands": 3}, True, True, [2]),
+        ([0, 0, 0, 0], 1, {"max_hands": 3}, False, False, []),
+    ],
+)
+def test_5_2_the_end_of_a_match(
+    before: list[float], deal: int, options: dict[str, Any], over: bool, truncated: bool, winners: list[int]
+) -> None:
+    table = finished(before, deal, **options)
+    assert totals(table) == [start + gain for start, gain in zip(before, GOLDEN_POINTS, strict=True)]
+    assert (table.is_over, bool(table.row.truncated), members(table.row.winners)) == (over, truncated, winners)
+
+
+def test_5_2_the_deal_moves_left() -> None:
+    table = finished()
+    table.go_on()
+    assert (table.row.deal, table.row.dealer, table.row.seat, table.phase) == (1, 0, 1, "call")
+    assert totals(table) == GOLDEN_POINTS
+    assert (tricks(table), points(table)) == ([0] * 4, [0] * 4)
+
+
+# ------------------------------------------------------------------------------------------- every option, refusals
+
+FLIPS: dict[str, tuple[Any, Callable[[dict[str, Any]], Any]]] = {
+    "half": ("exact", lambda options: settled([4, 5, 0, 0], ["most", "some", "some", "some"], **options)),
+    "target": (10, lambda options: finished(**options).is_over),
+    "max_hands": (1, lambda options: finished(**options).is_over),
+}
+
+
+@pytest.mark.parametrize("name", [option.name for option in game(GAME).options])
+def test_8b_every_option_changes_a_result(name: str) -> None:
+    value, result = FLIPS[name]
+    assert result({}) != result({name: value})
+
+
+@pytest.mark.parametrize(
+    ("seats", "options", "sentence"),
+    [
+        (2, {}, "nonesuch is played with 3 to 4 seats, not 2"),
+        (5, {}, "nonesuch is played with 3 to 4 seats, not 5"),
+        (True, {}, "nonesuch is played with 3 to 4 seats, not True"),
+        (
+            4,
+            {"halves": "ceil"},
+            "nonesuch has no option 'halves'. Did you mean 'half'.*Its options are half, target, max_hands",
+        ),
+        (4, {"ranks": 5}, "nonesuch has no option 'ranks'"),
+        (4, {"hand_size": 5}, "nonesuch has no option 'hand_size'"),
+        (4, {"reveal_stock_at_end": True}, "nonesuch has no option 'reveal_stock_at_end'"),
+        (4, {"half": "up"}, "half must be 'ceil' or 'exact' or 'floor', not 'up'"),
+        (4, {"target": 0}, "target must be an integer from 1 to 10000 or None, not 0"),
+        (4, {"target": 31.5}, "target must be an integer from 1 to 10000 or None, not 31.5"),
+        (4, {"max_hands": None}, "max_hands must be an integer from 1 to 1000, not None"),
+        (4, {"max_hands": 1001}, "max_hands must be an integer from 1 to 1000, not 1001"),
+    ],
+)
+def test_8b_refusals_say_what_is_allowed(seats: int, options: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(RulesError, match=sentence):
+        Table(GAME, seats, options)
+
+
+@pytest.mark.parametrize(
+    ("start", "sentence"),
+    [
+        ({"deal": 100}, "deal must be an integer from 0 to 99, not 100"),
+        ({"totals": [31, 0, 0, 0]}, "totals must be below the target of 31"),
+        ({"deck": ["AC"]}, r"deck holds 'AC', which is not a card of this deck \(Decktet: AM AS"),
+        ({"deck": [*BASIC, "CK"]}, "deck holds CK more than once"),
+        ({"deck": list(BASIC)}, "deck lacks EX; all 37 cards must be there, dealt or not"),
+    ],
+)
+def test_5_refused_positions(start: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(PositionError, match=sentence):
+        Table(GAME, 4).start(**start)
