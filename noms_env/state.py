@@ -74,6 +74,12 @@ TABLE = np.dtype(
         # --- points
         ("totals", _F8, MAX_SEATS),  # of the match, this deal included once it is scored
         ("points", _F8, MAX_SEATS),  # of this deal, once it is scored
+        # --- bytes packed into words, byte k in bits 8 * (k % 8) of word k // 8, as the observation shows them
+        ("calls", _I8, MAX_CALLS // 8),  # 1 + call, in order from eldest
+        ("trick_of", _I8, 7),  # per card: 1 + number of the trick it was played in, 0 unplayed
+        ("previous", _I8, 7),  # per card: see `deal.remember`
+        ("choices", _I8, NUM_CHOICES // 8),  # the variant's choices
+        ("standings", _I8, MAX_SEATS),  # per seat, the first three bytes of the observation's section `seats`
         # --- the variant and its choices
         ("variant", _I2),
         ("deck_kind", _I2),
@@ -100,6 +106,7 @@ TABLE = np.dtype(
         ("phase", _I2),
         ("seat", _I2),  # to act
         ("n_calls", _I2),
+        ("called", _I2),  # sum of the numbers called
         ("call", _I2, MAX_SEATS),  # latest call of each seat
         ("high_call", _I2),
         ("high_bidder", _I2),
@@ -134,14 +141,7 @@ TABLE = np.dtype(
         ("deck", np.int8, 52),  # in dealing order
         ("order", np.int8, 52),  # cards in the order in which they were played
         ("trick_winners", np.int8, MAX_TRICKS + 1),
-        # --- kept beside what they follow from, for speed
-        ("called", _I2),  # sum of the numbers called
-        ("standings", _I8, MAX_SEATS),  # per seat, the first three bytes of the observation's section `seats`
-        # --- bytes packed into words, byte k in bits 8 * (k % 8) of word k // 8, as the observation shows them
-        ("calls", _I8, MAX_CALLS // 8),  # 1 + call, in order from eldest
-        ("trick_of", _I8, 7),  # per card: 1 + number of the trick it was played in, 0 unplayed
-        ("previous", _I8, 7),  # per card: see `deal.remember`
-        ("choices", _I8, NUM_CHOICES // 8),  # the variant's choices
+        ("spare", np.int8, 6),  # none of the record is padding, which copies may leave out
     ],
     align=True,
 )

@@ -39,24 +39,34 @@ KINDS = {
     "big ships, seven with hook": Kind("big_ships", 7, {"hook": True, "bonus": "at_least", "direction": "up_down"}),
     "small ships": Kind("small_ships", 4, {}),
     "small ships, three": Kind("small_ships", 3, {"target": None, "max_hands": 6}),
-    "small ships, five, restricted card": Kind("small_ships", 5, {"first_trick_restriction": "card", "reveal_stock_at_end": True}),
+    "small ships, five, restricted card": Kind(
+        "small_ships", 5, {"first_trick_restriction": "card", "reveal_stock_at_end": True}
+    ),
     "small ships, six with indication": Kind("small_ships", 6, {"indication": True, "forced_bid_numeric_only": False}),
     "small ships, refused nominations": Kind("small_ships", 5, {"stock_nomination": "redraw", "hand_size": 4}),
     "small ships, no nomination from the stock": Kind("small_ships", 3, {"stock_nomination": "illegal", "hand_size": 9}),
     "small ships, lone misere": Kind("small_ships", 4, {"misere_nominates": False, "misere_trump": "none", "indication": True}),
-    "small ships, short deck": Kind("small_ships", 2, {"ranks": 6, "suits": 3, "hand_size": 5, "min_bid": 3, "misere_above": 2}),
+    "small ships, short deck": Kind(
+        "small_ships", 2, {"ranks": 6, "suits": 3, "hand_size": 5, "min_bid": 3, "misere_above": 2}
+    ),
     "noms": Kind("noms", 4, {}),
     "noms, previous deal shown": Kind("noms", 4, {"observe_previous_hand": True, "double_repeat": "quadruple"}),
-    "noms, implicit announcements": Kind("noms", 4, {"implicit_announcements": True, "min_bid": 7, "observe_previous_hand": True}),
+    "noms, implicit announcements": Kind(
+        "noms", 4, {"implicit_announcements": True, "min_bid": 7, "observe_previous_hand": True}
+    ),
     "noms, eldest leads": Kind("noms", 4, {"first_lead": "left_of_dealer", "mis_value": 10, "min_bid": 7}),
-    "noms, stopped early": Kind("noms", 4, {"early_stop": True, "observe_previous_hand": True, "deal_mode": "packets_shuffled"}),
+    "noms, stopped early": Kind(
+        "noms", 4, {"early_stop": True, "observe_previous_hand": True, "deal_mode": "packets_shuffled"}
+    ),
     "noms, short deck": Kind("noms", 3, {"ranks": 7, "hand_size": 8, "implicit_announcements": True, "min_bid": 4}),
     "nonesuch": Kind("nonesuch", 4, {}),
     "nonesuch, three": Kind("nonesuch", 3, {"half": "exact", "target": None, "max_hands": 5}),
     "down up": Kind("down_up", 6, {}),
     "down up, short deck": Kind("down_up", 3, {"ranks": 4, "hook_min_cards": 2}),
     "up down": Kind("up_down", 4, {}),
-    "up down, turn-up": Kind("up_down", 4, {"trump_mode": "turnup", "turnup_full_deal": "dealer_last", "schedule": "up", "ranks": 5}),
+    "up down, turn-up": Kind(
+        "up_down", 4, {"trump_mode": "turnup", "turnup_full_deal": "dealer_last", "schedule": "up", "ranks": 5}
+    ),
 }
 """Tables that between them use every option that changes what is seen."""
 

@@ -11,7 +11,7 @@ import noms_env
 from noms_env.engine.layout import HIDDEN_SIZE, OBSERVATION_SIZE
 from noms_env.engine.table import IllegalActionError, Table
 from noms_env.rules import GAMES
-from noms_env.state import VARIANTS
+from noms_env.state import TABLE, VARIANTS
 
 EVERY_TABLE = [(game.name, seats) for game in GAMES.values() for seats in range(game.seats[0], game.seats[1] + 1)]
 
@@ -249,4 +249,9 @@ def test_arrays_are_allocated_once_and_have_the_documented_shapes() -> None:
     assert batch.state is not None
     assert batch.state.shape == (5, HIDDEN_SIZE)
     assert batch.points.shape == (5, 7)
-    assert batch.tables.itemsize <= 1024
+
+
+def test_a_table_takes_a_kilobyte_and_none_of_it_is_padding() -> None:
+    fields = TABLE.fields
+    assert fields is not None
+    assert TABLE.itemsize == sum(dtype.itemsize for dtype, *_ in fields.values()) <= 1024

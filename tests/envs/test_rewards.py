@@ -17,6 +17,7 @@ from noms_env.envs.aec import TrickTakingEnv
 from tests.envs.play import KINDS, Kind, choose, make, play_out
 from tests.rules.table_help import members
 
+
 def deals_of(env: TrickTakingEnv, rng: random.Random, most: int = 400) -> Iterator[dict[str, Any]]:
     """Play on to the ends of deals; what the table said of each as it was scored, with the rewards of that step.
 
