@@ -25,8 +25,6 @@ def nominate(t, card):
     t.nominated = card
     holder = holder_of(t, card)
     t.partner = -1 if holder == t.declarer else holder
-    if holder >= 0 and has(t.played[holder], card):
-        t.revealed = holder
 
 
 @jit

@@ -80,6 +80,7 @@ TABLE = np.dtype(
         ("previous", _I8, 7),  # per card: see `deal.remember`
         ("choices", _I8, NUM_CHOICES // 8),  # the variant's choices
         ("standings", _I8, MAX_SEATS),  # per seat, the first three bytes of the observation's section `seats`
+        ("deal", np.int32),  # running number in the match, from 0
         # --- the variant and its choices
         ("variant", _I2),
         ("deck_kind", _I2),
@@ -92,7 +93,6 @@ TABLE = np.dtype(
         ("place_size", _I2),  # episode "deal": hand size asked for, -1 for any
         ("option_hand_size", _I2),  # hand size where it is the same in every deal
         # --- the match
-        ("deal", _I2),  # running number in the match, from 0
         ("dealer", _I2),
         ("multiplier", _I2),
         ("passed_out", _I2),  # the last deal was passed out, so its cards are gathered sorted
@@ -141,7 +141,7 @@ TABLE = np.dtype(
         ("deck", np.int8, 52),  # in dealing order
         ("order", np.int8, 52),  # cards in the order in which they were played
         ("trick_winners", np.int8, MAX_TRICKS + 1),
-        ("spare", np.int8, 6),  # none of the record is padding, which copies may leave out
+        ("spare", np.int8, 4),  # none of the record is padding, which copies may leave out
     ],
     align=True,
 )

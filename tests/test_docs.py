@@ -151,8 +151,7 @@ def test_the_bytes_of_words_are_those_of_the_list() -> None:
             part.partition(": ")[2] for part in rows[option].split("; ") if variant in part.partition(":")[0].split(", ")
         )
         listed = {entry: int(byte) for byte, entry in re.findall(r"(\d+) `(\w+)`", values)}
-        given = {option: word, **({"n_hands": 2} if word == "cut" else {})}
-        found = choice_bytes(make_rules(GAMES[variant], None, given))
+        found = choice_bytes(make_rules(GAMES[variant], None, {option: word}))
         assert found[choice_names().index(option)] == listed[word], (variant, option, word)
 
 

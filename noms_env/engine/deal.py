@@ -61,8 +61,9 @@ def draw_place(t):
 @jit
 def next_deal(t):
     """Go on to the next deal of the match: its deck, dealer and multiplier come from the deal just scored."""
-    for seat in range(t.n_seats):
-        t.piled[seat] += t.tricks[seat]
+    if t.accumulate != 0:
+        for seat in range(t.n_seats):
+            t.piled[seat] += t.tricks[seat]
     if t.observe_previous_hand != 0:
         remember(t)
     t.deal += 1

@@ -435,6 +435,14 @@ def test_3_1_misere_announcements(options: dict[str, Any], phases: list[str], tr
     assert ("QC" in legal(table)) == ("nominate" not in phases)
 
 
+@pytest.mark.parametrize("options", [{}, {"misere_nominates": False}])
+def test_3_1_eldest_leads_in_misere_too(options: dict[str, Any]) -> None:
+    table = misere("pass mis pass pass H", **options)
+    if table.phase == "nominate":
+        play(table, "AC")
+    assert (table.row.declarer, table.phase, table.row.seat) == (1, "play", 0)
+
+
 def test_3_1_numbers_are_announced_whatever_misere_does() -> None:
     table = misere("5", misere_trump="none", misere_nominates=False)
     assert table.phase == "trump"

@@ -18,6 +18,7 @@ from tests.rules.table_help import (
     legal,
     members,
     play,
+    play_match,
     play_out,
     points,
     set_tricks_and_settle,
@@ -163,6 +164,7 @@ def test_0_any_card_may_be_led_to_any_trick() -> None:
         ("rotation", "AC 2H KC QC", 1),  # the lowest trump beats the ace led
         ("rotation", "AC 2H 3H KC", 2),  # the higher of two trumps
         ("rotation", "AC 3H 2H KC", 1),
+        ("rotation", "KS 2H AS QS", 1),  # a ruff stands against the ace of the suit led
         ("rotation", "AH 2H KH AC", 0),  # trumps led
     ],
 )
@@ -466,6 +468,13 @@ def test_8b_accumulate_with_tricks_scoring() -> None:
         assert totals(table) == ([-taken for taken in sums] if table.is_over else [0, 0, 0])
         table.go_on()
     assert sum(sums) == 12
+
+
+def test_8b_accumulate_begins_anew_with_each_match() -> None:
+    table = started(3, n_hands=2, accumulate=True, scoring="tricks", ranks=6, hand_size=4)
+    for _ in range(2):
+        assert sum(play_match(table, random.Random(5))[-1].totals) == -8  # two deals of four tricks
+        table.start()
 
 
 # --------------------------------------------------------------------------------------------------------- refusals

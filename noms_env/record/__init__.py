@@ -1,0 +1,42 @@
+"""Deals as text and back: the game record `noms-record/1`, one deal as one line of JSON.
+
+Writing (`recorder`, `files`):
+
+* `Recorder` notes the decisions at a `Table` and makes the record of each deal.
+* `record_matches` plays matches and yields their records.
+* `write_records` writes a file of them; a file is there whole or not at all.
+
+Reading (`files`, `replaying`, `checking`):
+
+* `read_records` yields each line's number with its record, or with a sentence that says how the line is damaged.
+* `replay` plays a record again, decision by decision.
+* `check_records` plays every record again and yields each `Disagreement` with the rules.
+
+Nothing in a record is trusted. Only chance is taken from it: the deck, the first dealer, a trump that was drawn
+(`trump_mode="random"`), which of the tied seats was sniped by lot (`tie="cut"`), and for the first deal of a match in the
+file its number, multiplier and totals.
+"""
+
+from __future__ import annotations
+
+from noms_env.record.checking import Disagreement, check_records
+from noms_env.record.decks import is_possible_deck
+from noms_env.record.files import read_records, write_records
+from noms_env.record.form import FORMAT, Record, RecordError, find_damage
+from noms_env.record.recorder import Recorder, record_matches
+from noms_env.record.replaying import replay
+
+__all__ = [
+    "FORMAT",
+    "Disagreement",
+    "Record",
+    "RecordError",
+    "Recorder",
+    "check_records",
+    "find_damage",
+    "is_possible_deck",
+    "read_records",
+    "record_matches",
+    "replay",
+    "write_records",
+]

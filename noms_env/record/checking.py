@@ -1,0 +1,344 @@
+"""Records held against the rules."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NoReturn
+
+from noms_env.engine.table import PositionError, Table
+from noms_env.record.decks import is_possible_deck
+from noms_env.record.form import SAME, SHAPES, STEP_SHAPES, Record, brief, find_damage, is_number
+from noms_env.record.recorder import end_of, head_of, plain, result_of
+from noms_env.record.replaying import draw_sniped, draw_trump, judge_again, score_again
+from noms_env.rules import Rules, RulesError, game, make_rules
+from noms_env.state import SINGLE_DEAL
+
+
+@dataclass(frozen=True)
+class Disagreement:
+    """Something in a file of records that is not as the rules have it.
+
+    Attributes:
+        line: number of the line, from 1.
+        match: number of the match; None, like the two below, for a damaged line.
+        deal: number of the deal.
+        step: number of the step, from 0; None for what concerns the deal.
+        what: the key that is wrong; `line` for a damaged line.
+        expected: what the rules say: a value, or words in `says`.
+        found: what the record says; for a damaged line the sentence that names the damage.
+        says: what is wrong, where a value to expect would not say it.
+    """
+
+    line: int
+    match: int | None
+    deal: int | None
+    step: int | None
+    what: str
+    expected: Any
+    found: Any
+    says: str = field(default="", compare=False)
+
+    def __str__(self) -> str:
+        """One sentence."""
+        if self.match is None:
+            return f"line {self.line}: {self.found}"
+        step = "" if self.step is None else f", step {self.step}"
+        where = f"line {self.line}, match {self.match}, deal {self.deal}{step}"
+        if self.says:
+            what = self.what if self.what.isidentifier() else brief(self.what)
+            return f"{where}: {what}: {self.says}"
+        return f"{where}: {self.what} is {brief(self.found)}, but should be {brief(self.expected)}"
+
+
+def check_records(lines: Iterable[tuple[int, Record | str]]) -> Iterator[Disagreement]:
+    """Play records again and yield everything in them that is not as the rules have it.
+
+    The records of different matches may be mixed; those of one match must be in order. A match whose every deal before
+    the last was passed out, and which is over although the rules do not end it there, is a match of one scored deal
+    (`episode="deal"`).
+
+    Args:
+        lines: what `read_records` yields; for records in memory, `enumerate(records, 1)`.
+    """
+    matches: dict[int, _Standing] = {}
+    damaged = 0
+    for line, record in lines:
+        damage = record if isinstance(record, str) else find_damage(record)
+        if damage is not None or isinstance(record, str):
+            damaged += 1
+            yield Disagreement(line, None, None, None, "line", "a record", damage)
+            continue
+        check = _DealCheck(line, record, matches.get(record["match"]), damaged)
+        yield from check.run()
+        matches[record["match"]] = check.standing()
+
+
+_KEPT = ("variant", "seats", "options", "deal", "dealer", "after")
+
+
+@dataclass
+class _Standing:
+    """Where a match stands after one of its deals."""
+
+    record: Record
+    """What is needed of the deal's record."""
+    damaged: int
+    """Damaged lines so far: a deal of the match may be missing where there are more of them."""
+    over: bool
+    idle: bool
+    """Every deal so far was passed out, from totals of zero on."""
+    table: Table | None
+    """The table with the deal scored; None where the match is over, or the deal could not be played."""
+    piled_known: bool
+    """The tricks of the earlier deals are known (sniped whist, `accumulate`)."""
+
+
+class _Stop(Exception):
+    """The rest of this deal cannot be checked; the reason is noted."""
+
+
+class _DealCheck:
+    """The check of one deal."""
+
+    def __init__(self, line: int, record: Record, before: _Standing | None, damaged: int) -> None:
+        self.line, self.record, self.damaged = line, record, damaged
+        self.before = before
+        """The deal before of the same match; None where this one is taken as it is given."""
+        self.found: list[Disagreement] = []
+        self.table: Table | None = None
+        self.complete = False
+
+    def run(self) -> list[Disagreement]:
+        """All disagreements of the deal."""
+        try:
+            self._check_keys()
+            rules = self._checked_rules()
+            self._check_sequence()
+            self.table = Table(rules.variant.name, rules.seats, rules.options)
+            self._start(self.table)
+            self._check_head(self.table)
+            self._play(self.table)
+            self._check_result(self.table)
+            self.complete = True
+        except _Stop:
+            pass
+        return self.found
+
+    def standing(self) -> _Standing:
+        """Where the match stands after this deal."""
+        table = self.table if self.complete else None
+        over = bool(table.is_over) if table else self.record["over"]
+        idle = self._may_be_single() and self.record["trump"] is None
+        kept = {key: self.record[key] for key in _KEPT}
+        return _Standing(kept, self.damaged, over, idle, None if over else table, self._piled_is_known())
+
+    # ------------------------------------------------------------------------------------------------- what is noted
+
+    def _say(self, what: str, expected: Any, found: Any, *, says: str = "", step: int | None = None) -> None:
+        """Note a disagreement."""
+        self.found.append(Disagreement(self.line, self.record["match"], self.record["deal"], step, what, expected, found, says))
+
+    def _stop(self, what: str, expected: Any, found: Any, *, says: str = "", step: int | None = None) -> NoReturn:
+        """Note a disagreement after which nothing more can be said of this deal."""
+        self._say(what, expected, found, says=says, step=step)
+        raise _Stop
+
+    def _compare(self, what: str, expected: Any, *, step: int | None = None, within: Record | None = None) -> None:
+        """Note a value that is not the expected one."""
+        found = (self.record if within is None else within)[what]
+        if not _same(expected, found):
+            self._say(what, expected, found, step=step)
+
+    # ------------------------------------------------------------------------------------------- before the first step
+
+    def _check_keys(self) -> None:
+        """No keys but those of the format."""
+        for key in self.record:
+            if key not in SHAPES:
+                self._say(key, None, self.record[key], says="the format has no such key")
+        for place, step in enumerate(self.record["steps"]):
+            for key in step:
+                if key not in STEP_SHAPES and key != "legal":
+                    self._say(key, None, step[key], says="the format has no such key", step=place)
+
+    def _checked_rules(self) -> Rules:
+        """The rules of the table: every option must be there, with the value that is in force."""
+        variant, given = game(self.record["variant"]), self.record["options"]
+        names = [option.name for option in variant.options]
+        known = {name: value for name, value in given.items() if name in names}
+        try:
+            rules = make_rules(variant, self.record["seats"], known)
+        except RulesError as error:
+            self._stop("options", None, given, says=str(error))
+        for name in given:
+            if name not in names:
+                self._say("options", None, given[name], says=f"{variant.name} has no option {brief(name)}")
+        for name, value in rules.options.items():
+            if name not in given:
+                self._say("options", value, None, says=f"{name} is missing, which is {brief(value)} here")
+            elif not _same(value, given[name]):
+                self._say("options", value, given[name], says=f"{name} is {brief(given[name])}, but {brief(value)} in force")
+        return rules
+
+    def _check_sequence(self) -> None:
+        """The deal must follow on the one before in its match; where it does not, it is taken as it is given."""
+        before = self.before
+        if before is None:
+            return
+        expected, found = before.record["deal"] + 1, self.record["deal"]
+        changed = [key for key in ("variant", "seats", "options") if not _same(before.record[key], self.record[key])]
+        if before.over:
+            self._say("deal", None, found, says=f"the match was over with deal {expected - 1}")
+        elif found != expected:
+            if before.damaged == self.damaged or found < expected:
+                self._say("deal", expected, found)
+        elif not changed:
+            return
+        for key in changed:
+            self._say(key, before.record[key], self.record[key], says="it changes within the match")
+        self.before = None
+
+    def _start(self, table: Table) -> None:
+        """Deal the recorded deck, as the deal before leads on to it."""
+        for key in ("deal", "deck"):
+            if not self._is_possible(table, key, key):
+                raise _Stop
+        if self.before is not None and self.before.table is not None:
+            self._follow(table, self.before.table)
+        else:
+            self._take_as_given(table)
+        if not draw_trump(table, self.record["trump"]):
+            self._stop("trump", None, self.record["trump"], says=f"{brief(self.record['trump'])} cannot have been drawn")
+
+    def _is_possible(self, table: Table, key: str, name: str) -> bool:
+        """Whether a deal can start with what the record says; if not, that is noted."""
+        try:
+            table.start(0, **{name: self.record[key]})
+        except PositionError as error:
+            self._say(key, None, self.record[key], says=str(error))
+            return False
+        return True
+
+    def _deal(self, table: Table) -> None:
+        """Deal the recorded deck."""
+        table.start(0, **{key: self.record[key] for key in ("deck", "dealer", "deal")})
+
+    def _follow(self, table: Table, previous: Table) -> None:
+        """Dealer, multiplier and totals must be what the deal before makes them, and the deck one that it can lead to."""
+        after = previous.copy()
+        after.go_on()
+        self._compare("dealer", int(after.row.dealer))
+        self._compare("multiplier", int(after.row.multiplier))
+        self._compare("before", _points_of(after, after.row.totals))
+        if not is_possible_deck(previous, self.record["deck"]):
+            self._say("deck", None, self.record["deck"], says="it is not a cut of the deck that the deal before leaves")
+        self._deal(table)
+        table.row.multiplier = after.row.multiplier
+        table.row.totals[:] = after.row.totals
+        table.row.piled[:] = after.row.piled
+
+    def _take_as_given(self, table: Table) -> None:
+        """Multiplier and totals as recorded, if they are possible; for a deal before that could not be played."""
+        record = self.record
+        if self.before is not None:
+            self._compare("dealer", (self.before.record["dealer"] + 1) % table.seats)
+            self._compare("before", self.before.record["after"])
+        self._is_possible(table, "before", "totals")
+        multiplier = record["multiplier"] if self._is_possible(table, "multiplier", "multiplier") else 1
+        self._deal(table)
+        table.row.multiplier = multiplier
+        table.row.totals[: table.seats] = record["before"]
+
+    def _check_head(self, table: Table) -> None:
+        """What follows from the deck."""
+        expected = head_of(table)
+        for key in ("hand_size", "stock", "turn_up"):
+            self._compare(key, expected[key])
+        hands = [sorted(hand) for hand in self.record["hands"]]
+        if hands != [sorted(hand) for hand in expected["hands"]]:
+            self._say("hands", expected["hands"], self.record["hands"])
+
+    # ------------------------------------------------------------------------------------------------- from step to step
+
+    def _play(self, table: Table) -> None:
+        """Every step must be legal, and they must end with the deal."""
+        steps = self.record["steps"]
+        for place, step in enumerate(steps):
+            phase = table.phase
+            if phase is None:
+                self._stop("steps", place, len(steps), says=f"the deal is over after {place} steps, but there are {len(steps)}")
+            self._compare("seat", int(table.row.seat), step=place, within=step)
+            self._compare("phase", phase, step=place, within=step)
+            legal = step.get("legal")
+            if legal is not None and sorted(legal) != sorted(table.legal_words()):
+                self._say("legal", table.legal_words(), legal, step=place)
+            self._act(table, place, step["action"])
+        if table.phase is not None:
+            says = f"they end while seat {table.row.seat} is to act in the phase {table.phase}"
+            self._stop("steps", None, len(steps), says=says)
+
+    def _act(self, table: Table, place: int, word: str) -> None:
+        """One action, if it is legal."""
+        try:
+            table.act(word)
+        except ValueError:
+            legal = table.legal_words()
+            says = f"{brief(word)} is not legal for seat {table.row.seat}; legal in the phase {table.phase}: {' '.join(legal)}"
+            self._stop("action", legal, word, says=says, step=place)
+
+    # ---------------------------------------------------------------------------------------------- after the last step
+
+    def _check_result(self, table: Table) -> None:
+        """Contract, tricks, points, and the end of the match."""
+        self._draw_lots(table)
+        self._recognise_single_deal(table)
+        expected = result_of(table)
+        for key, value in expected.items():
+            if key == "winners" and sorted(self.record[key]) == value:
+                continue
+            self._compare(key, value)
+
+    def _draw_lots(self, table: Table) -> None:
+        """What came by chance after the last trick, or depends on deals that are not in the file, is as recorded."""
+        if not self._piled_is_known() and self.record["deal"] == table.rules.options["n_hands"] - 1:
+            score_again(table, self.record["points"])
+        else:
+            draw_sniped(table, self.record["points"])
+
+    def _recognise_single_deal(self, table: Table) -> None:
+        """A match of one scored deal is over where the rules do not end a match; the points of the deal decide it."""
+        row, found = table.row, {key: self.record[key] for key in ("over", "truncated", "winners")}
+        if end_of(row) == found or not found["over"] or not self._may_be_single():
+            return
+        of_the_match = (row.over, row.truncated, row.winners)
+        row.episode = SINGLE_DEAL
+        judge_again(row)
+        if end_of(row) != found and of_the_match[0]:
+            row.over, row.truncated, row.winners = of_the_match
+
+    def _may_be_single(self) -> bool:
+        """True if nothing was scored before this deal: it can be the one deal of its match."""
+        return not any(self.record["before"]) and (self.before is None or self.before.idle)
+
+    def _piled_is_known(self) -> bool:
+        """True unless tricks of earlier deals count that are not in the file."""
+        if self.record["deal"] == 0 or not self.record["options"].get("accumulate"):
+            return True
+        return self.before is not None and self.before.piled_known and self.before.table is not None
+
+
+def _same(expected: Any, found: Any) -> bool:
+    """True for equal values of the same kind; numbers may differ by rounding errors, and 1 may be 1.0."""
+    if isinstance(expected, list) and isinstance(found, list):
+        return len(expected) == len(found) and all(map(_same, expected, found))
+    if isinstance(expected, dict) and isinstance(found, dict):
+        return expected.keys() == found.keys() and all(_same(expected[key], found[key]) for key in expected)
+    if is_number(expected) and is_number(found):
+        return bool(abs(expected - found) < SAME)
+    return type(expected) is type(found) and bool(expected == found)
+
+
+def _points_of(table: Table, values: Sequence[float]) -> list[int | float]:
+    """Points of all seats as JSON has them."""
+    return [plain(value) for value in values[: table.seats]]

@@ -1,0 +1,84 @@
+"""The unshuffled deck of noms between two records (rules 4.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import permutations
+
+from noms_env.cards import CARD_WORDS, FRENCH, cards_in
+from noms_env.engine.table import Table
+from noms_env.rules.noms_deck import AS_PLAYED, LEFT_FIRST, PACKETS, RANDOM_PILES, RIGHT_FIRST, SHUFFLED_TRICK, UNDERNEATH
+from noms_env.state import NOMS
+
+
+def is_possible_deck(previous: Table, deck: Sequence[str]) -> bool:
+    """Whether a deal can be dealt from this deck after another one (rules 4.3).
+
+    A deck that was shuffled can be anything. One that was gathered must be a cut of it, in one of the possible orders of
+    the piles; of a trick that was shuffled (`trick_order="random"`) all that can be said is that its cards lie together.
+
+    Args:
+        previous: the table with the deal before, scored.
+        deck: all cards in dealing order, after the cut.
+    """
+    row = previous.row
+    if row.variant != NOMS or row.deal_mode != PACKETS:
+        return True
+    piles = _gathered(previous)
+    orders = permutations(piles) if row.pile_order == RANDOM_PILES and not row.passed_out else [tuple(piles)]
+    exact = row.trick_order != SHUFFLED_TRICK or row.passed_out
+    uncut = [[*deck[-cut:], *deck[:-cut]] if cut else list(deck) for cut in _possible_cuts(previous)]
+    for order in orders:
+        packets = [packet for pile in order for packet in pile]
+        if any(_lies_in(packets, cards, exact) for cards in uncut):
+            return True
+    return False
+
+
+def _possible_cuts(table: Table) -> Sequence[int]:
+    """How many cards a cut may take off the top."""
+    if table.row.cut >= 0:
+        return [int(table.row.cut)]
+    return range(int(table.row.cut_min), 52 - int(table.row.cut_min) + 1)
+
+
+def _gathered(previous: Table) -> list[list[list[str]]]:
+    """The gathered deck before the cut: piles of packets, each in the order of play if chance would shuffle them."""
+    table = previous.copy()
+    row = table.row
+    row.cut = 0
+    if row.trick_order == SHUFFLED_TRICK:
+        row.trick_order = AS_PLAYED
+    if row.pile_order == RANDOM_PILES:
+        row.pile_order = LEFT_FIRST
+    table.go_on()
+    deck = [CARD_WORDS[FRENCH][card] for card in row.deck]
+    if previous.row.passed_out:
+        return [[deck]]
+    piles, place = [], 0
+    turns = (3, 2, 1, 4) if row.pile_order == RIGHT_FIRST else (1, 2, 3, 4)
+    for seat in [(int(row.dealer) + turn) % 4 for turn in turns]:
+        pile = []
+        for size in _packet_sizes(previous, seat):
+            pile.append(deck[place : place + size])
+            place += size
+        piles.append(pile)
+    return piles
+
+
+def _packet_sizes(previous: Table, seat: int) -> list[int]:
+    """Cards of each packet in a seat's pile from the top: its tricks, and what it still held after `early_stop`."""
+    row = previous.row
+    tricks, held = [4] * int(row.tricks[seat]), [len(cards_in(row.hands[seat]))]
+    return [*tricks, *held] if row.trick_stack == UNDERNEATH else [*held, *tricks]
+
+
+def _lies_in(packets: list[list[str]], cards: list[str], exact: bool) -> bool:
+    """True if the packets lie in the deck one after another, each as it is or (not `exact`) in any order of its cards."""
+    place = 0
+    for packet in packets:
+        part = cards[place : place + len(packet)]
+        if part != packet if exact else sorted(part) != sorted(packet):
+            return False
+        place += len(packet)
+    return True

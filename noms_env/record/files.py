@@ -1,0 +1,88 @@
+"""Records in files, one to a line."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import IO, NoReturn
+
+from noms_env.record.form import Record, find_damage
+
+
+def write_records(target: str | os.PathLike[str] | IO[str], records: Iterable[Record]) -> int:
+    """Write records, one to a line, and return their number.
+
+    A file appears under its name only when it is complete: it is written beside its place and moved there at the end.
+    What is not a regular file (a pipe, a device) or is open already is written to line by line.
+
+    Args:
+        target: where to, a path or a text file that is open.
+        records: the records.
+
+    Raises:
+        OSError: it cannot be written; nothing is left behind, and a file that was there stays.
+    """
+    if not isinstance(target, str | os.PathLike):
+        return _write_lines(target, records)
+    path = Path(target).resolve()
+    if path.exists() and not path.is_file():
+        with path.open("w", encoding="utf-8") as file:
+            return _write_lines(file, records)
+    beside = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        with beside.open("w", encoding="utf-8") as file:
+            count = _write_lines(file, records)
+            file.flush()
+            os.fsync(file.fileno())
+        beside.replace(path)
+    except BaseException:
+        with suppress(OSError):
+            beside.unlink(missing_ok=True)
+        raise
+    return count
+
+
+def _write_lines(file: IO[str], records: Iterable[Record]) -> int:
+    """One line for each record."""
+    count = 0
+    for record in records:
+        file.write(json.dumps(record, separators=(",", ":"), allow_nan=False) + "\n")
+        count += 1
+    return count
+
+
+def read_records(path: str | os.PathLike[str]) -> Iterator[tuple[int, Record | str]]:
+    """Each line's number, from 1, with its record, or with a sentence that says how the line is damaged.
+
+    A record that comes from here has all its keys, with values of the right types (`find_damage`); whether they agree
+    with the rules is for `check_records` to say.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+    with Path(path).open("rb") as file:
+        for number, line in enumerate(file, 1):
+            yield number, _parsed(line)
+
+
+def _parsed(line: bytes) -> Record | str:
+    """A line's record, or how it is damaged."""
+    try:
+        record = json.loads(line.decode(), parse_constant=_refuse_constant)
+    except UnicodeDecodeError:
+        return "the line is not UTF-8 text"
+    except RecursionError:
+        return "the line is not a record but something nested too deeply"
+    except json.JSONDecodeError as error:
+        return f"the line is not JSON: {error.msg} at character {error.pos + 1}" if line.strip() else "the line is empty"
+    except ValueError as error:
+        return f"the line is not JSON: {error}"
+    return find_damage(record) or record
+
+
+def _refuse_constant(word: str) -> NoReturn:
+    """JSON has no NaN and no infinities."""
+    raise ValueError(f"{word} is no number")

@@ -1,0 +1,143 @@
+"""The form of a record: its keys, what each must be, and what is damage."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from noms_env.state import MAX_SEATS, VARIANTS
+
+FORMAT = "noms-record/1"
+
+SAME = 1e-9
+"""Points that differ by less are equal: fractions of a point add up with rounding errors."""
+
+Record = dict[str, Any]
+
+
+class RecordError(ValueError):
+    """A record that cannot be played again; the message is one sentence."""
+
+
+def is_whole(value: Any, low: int = 0, high: float = math.inf) -> bool:
+    """True for an integer of JSON within limits; true and false are none."""
+    return isinstance(value, int) and not isinstance(value, bool) and low <= value <= high
+
+
+def is_number(value: Any) -> bool:
+    """True for a number of JSON that points can be."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= MOST_POINTS
+
+
+def _are_words(value: Any) -> bool:
+    """True for a list of strings."""
+    return isinstance(value, list) and all(isinstance(word, str) for word in value)
+
+
+def _is_option_value(value: Any) -> bool:
+    """True for what an option of some variant could be."""
+    return value is None or isinstance(value, str | int | float) or _are_words(value)
+
+
+MOST_POINTS = 1e9
+
+_Shape = tuple[str, Callable[[Any, int], bool]]
+_WHOLE: _Shape = ("a whole number from 0", lambda value, _seats: is_whole(value))
+_SEAT: _Shape = ("a seat", lambda value, seats: is_whole(value, 0, seats - 1))
+_SEAT_OR_NULL: _Shape = ("a seat or null", lambda value, seats: value is None or is_whole(value, 0, seats - 1))
+_WORD_OR_NULL: _Shape = ("a word or null", lambda value, _seats: value is None or isinstance(value, str))
+_WORDS: _Shape = ("a list of cards", lambda value, _seats: _are_words(value))
+_BOOL: _Shape = ("true or false", lambda value, _seats: isinstance(value, bool))
+_POINTS: _Shape = (
+    "a list of numbers, one for each seat",
+    lambda value, seats: isinstance(value, list) and len(value) == seats and all(map(is_number, value)),
+)
+
+SHAPES: dict[str, _Shape] = {
+    "format": (repr(FORMAT), lambda value, _seats: bool(value == FORMAT)),
+    "variant": ("a variant", lambda value, _seats: isinstance(value, str) and value in VARIANTS),
+    "seats": (f"a number from 2 to {MAX_SEATS}", lambda value, _seats: is_whole(value, 2, MAX_SEATS)),
+    "options": (
+        "an object of words, numbers, true, false, null and lists of words",
+        lambda value, _seats: isinstance(value, dict) and all(map(_is_option_value, value.values())),
+    ),
+    "match": _WHOLE,
+    "deal": _WHOLE,
+    "dealer": _SEAT,
+    "hand_size": _WHOLE,
+    "deck": _WORDS,
+    "hands": (
+        "a list of lists of cards, one for each seat",
+        lambda value, seats: isinstance(value, list) and len(value) == seats and all(map(_are_words, value)),
+    ),
+    "stock": _WORDS,
+    "turn_up": _WORD_OR_NULL,
+    "multiplier": _WHOLE,
+    "before": _POINTS,
+    "steps": ("a list of objects", lambda value, _seats: isinstance(value, list)),
+    "trump": _WORD_OR_NULL,
+    "declarer": _SEAT_OR_NULL,
+    "nominated": _WORD_OR_NULL,
+    "partner": _SEAT_OR_NULL,
+    "tricks": (
+        "a list of whole numbers, one for each seat",
+        lambda value, seats: isinstance(value, list) and len(value) == seats and all(map(is_whole, value)),
+    ),
+    "points": _POINTS,
+    "after": _POINTS,
+    "over": _BOOL,
+    "truncated": _BOOL,
+    "winners": (
+        "a list of seats",
+        lambda value, seats: isinstance(value, list) and all(is_whole(seat, 0, seats - 1) for seat in value),
+    ),
+}
+"""The keys of a record in their order: what each must be, in words and as a test of (value, seats)."""
+
+STEP_SHAPES: dict[str, _Shape] = {
+    "seat": _SEAT,
+    "phase": ("a word", lambda value, _seats: isinstance(value, str)),
+    "action": ("a word", lambda value, _seats: isinstance(value, str)),
+}
+
+
+def find_damage(record: Any) -> str | None:
+    """What keeps a value read from JSON from being a record, as a sentence; None if it has the form of one."""
+    if not isinstance(record, dict):
+        return f"the line is not an object but {brief(record)}"
+    damage = _misshapen(record, SHAPES, 0)
+    if damage:
+        return damage
+    for place, step in enumerate(record["steps"]):
+        if not isinstance(step, dict):
+            return f"step {place} is not an object but {brief(step)}"
+        damage = _misshapen(step, STEP_SHAPES, record["seats"])
+        if damage is None and not _are_words(step.get("legal", [])):
+            damage = f"legal must be a list of words, not {brief(step['legal'])}"
+        if damage:
+            return f"step {place}: {damage}"
+    return None
+
+
+def _misshapen(values: dict[str, Any], shapes: Mapping[str, _Shape], seats: int) -> str | None:
+    """The first key that is missing or has a value of the wrong kind; `seats` from the values, once it is known good."""
+    missing = [key for key in shapes if key not in values]
+    if missing:
+        return f"{', '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing"
+    for key, (words, test) in shapes.items():
+        if not test(values[key], seats):
+            return f"{key} must be {words}, not {brief(values[key])}"
+        if key == "seats":
+            seats = values[key]
+    return None
+
+
+def brief(value: Any) -> str:
+    """A value as JSON, cut short if it is long."""
+    try:
+        text = json.dumps(value)
+    except RecursionError:
+        return "something nested too deeply"
+    return text if len(text) <= 120 else f"{text[:120]}..."

@@ -1,0 +1,168 @@
+"""Deals as they are played, made into records."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from noms_env.cards import CARD_WORDS, cards_in
+from noms_env.engine.table import Table
+from noms_env.players import Player, make_player
+from noms_env.record.form import FORMAT, Record
+
+
+class Recorder:
+    """Notes the decisions of a deal, and makes its record.
+
+    A recorder serves one table, from the first decision of a deal on; after `finish` it is ready for the next deal.
+    """
+
+    def __init__(self, *, legal: bool = False) -> None:
+        """Begin with no deal.
+
+        Args:
+            legal: store the legal actions with each decision.
+        """
+        self._legal = legal
+        self._head: Record | None = None
+        self._steps: list[Record] = []
+
+    def note(self, table: Table, action: int) -> None:
+        """Note a decision, just before `table.step(action)`.
+
+        Args:
+            table: the table, before the step.
+            action: number of the legal action that the seat to act takes.
+        """
+        if self._head is None:
+            self._head = head_of(table)
+        step: Record = {"seat": int(table.row.seat), "phase": table.phase, "action": table.word(action)}
+        if self._legal:
+            step["legal"] = table.legal_words()
+        self._steps.append(step)
+
+    def finish(self, table: Table) -> Record:
+        """The record of the deal just scored; to be called before `table.go_on()`.
+
+        Raises:
+            ValueError: the deal is not scored yet, or none of its decisions was noted.
+        """
+        if not table.is_scored or self._head is None:
+            raise ValueError("a record can be made of a deal that was noted from its first decision and is scored")
+        record = {**self._head, "steps": self._steps, **result_of(table)}
+        self._head, self._steps = None, []
+        return record
+
+
+def head_of(table: Table) -> Record:
+    """What the record says of a deal before its first decision."""
+    row, seats = table.row, range(table.seats)
+    deck = [CARD_WORDS[table.deck_kind][card] for card in row.deck[: len(table.rules.deck)]]
+    return {
+        "format": FORMAT,
+        "variant": table.rules.variant.name,
+        "seats": table.seats,
+        "options": dict(table.rules.options),
+        "match": int(row.match),
+        "deal": int(row.deal),
+        "dealer": int(row.dealer),
+        "hand_size": int(row.hand_size),
+        "deck": deck,
+        "hands": [table.card_words(row.hands[seat]) for seat in seats],
+        "stock": deck[table.seats * row.hand_size :],
+        "turn_up": _card_or_none(table, row.turn_up),
+        "multiplier": int(row.multiplier),
+        "before": [plain(row.totals[seat]) for seat in seats],
+    }
+
+
+def result_of(table: Table) -> Record:
+    """What the record says of a deal that is scored."""
+    row, seats = table.row, range(table.seats)
+    return {
+        "trump": table.trump_word(),
+        "declarer": _seat_or_none(row.declarer),
+        "nominated": _card_or_none(table, row.nominated),
+        "partner": _seat_or_none(row.partner),
+        "tricks": [int(row.tricks[seat]) for seat in seats],
+        "points": [plain(row.points[seat]) for seat in seats],
+        "after": [plain(row.totals[seat]) for seat in seats],
+        **end_of(row),
+    }
+
+
+def end_of(row: np.record) -> Record:
+    """Whether the match is over, and who has won it."""
+    return {"over": bool(row.over), "truncated": bool(row.truncated), "winners": cards_in(row.winners)}
+
+
+def _card_or_none(table: Table, card: int) -> str | None:
+    return CARD_WORDS[table.deck_kind][card] if card >= 0 else None
+
+
+def _seat_or_none(seat: int) -> int | None:
+    return int(seat) if seat >= 0 else None
+
+
+def plain(points: float) -> int | float:
+    """A whole number of points as an int."""
+    return int(points) if float(points).is_integer() else float(points)
+
+
+def record_matches(
+    variant: str,
+    seats: int | None = None,
+    matches: int = 1,
+    seed: int = 0,
+    options: Mapping[str, Any] | None = None,
+    players: str | Sequence[str] = "random",
+    legal: bool = False,
+) -> Iterator[Record]:
+    """Play matches: an iterator over the records of their deals, which are played as it goes on.
+
+    Match m is match m of table 0 of the seed, so its cards do not depend on how many matches are played. Each seat's
+    player has a stream of random numbers of its own in every match:
+    `numpy.random.Philox(key=[seed, match], counter=[0, 0, 0, seat])`.
+
+    Args:
+        variant: name of the game.
+        seats: number of seats, the variant's default when None.
+        matches: how many.
+        seed: 0 to 2**63 - 1.
+        options: options of the variant that differ from their defaults.
+        players: names of the players, one for all seats or one for each.
+        legal: store the legal actions with each decision.
+
+    Raises:
+        ValueError: one of these is not allowed.
+    """
+    if matches < 1:
+        raise ValueError(f"matches must be 1 or more, not {matches}")
+    table = Table(variant, seats, dict(options or {}), seed=seed)
+    names = [players] * table.seats if isinstance(players, str) else list(players)
+    if len(names) != table.seats:
+        raise ValueError(f"players must be one name, or one for each of the {table.seats} seats, not {len(names)}")
+    seated = [make_player(name) for name in names]
+    return _played(table, seated, seed, matches, Recorder(legal=legal))
+
+
+def _played(table: Table, seated: list[Player], seed: int, matches: int, recorder: Recorder) -> Iterator[Record]:
+    """The records of the matches, deal by deal."""
+    for match in range(matches):
+        streams = [_stream(seed, match, seat) for seat in range(table.seats)]
+        table.start(match)
+        while not table.is_over:
+            table.go_on()  # does nothing before the first deal
+            while not table.is_scored:
+                seat = int(table.row.seat)
+                action = seated[seat].act(*table.view(seat), streams[seat])
+                recorder.note(table, action)
+                table.step(action)
+            yield recorder.finish(table)
+
+
+def _stream(seed: int, match: int, seat: int) -> np.random.Generator:
+    """The random numbers of a player; the counter's highest word tells the seats' streams apart."""
+    return np.random.Generator(np.random.Philox(key=[seed, match], counter=[0, 0, 0, seat]))

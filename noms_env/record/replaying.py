@@ -1,0 +1,102 @@
+"""Records played again; what came by chance is as recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+
+from noms_env.cards import FRENCH, SUIT_LETTERS, cards_in
+from noms_env.engine.legal import find_legal
+from noms_env.engine.table import Table
+from noms_env.record.form import SAME, Record, RecordError, brief, find_damage
+from noms_env.rules.match import judge
+from noms_env.rules.sniped_whist import counted_tricks
+from noms_env.tricks import name_trump
+
+
+def replay(record: Record) -> Iterator[Table]:
+    """Play a record again: the table before each of its steps, and once more when the deal is scored.
+
+    It is the same table each time, and it goes on with the next value that is asked for. What came by lot after the last
+    trick (`tie="cut"`) is as recorded.
+
+    Raises:
+        RecordError: the record cannot be played (any further).
+    """
+    damage = find_damage(record)
+    if damage:
+        raise RecordError(damage)
+    try:
+        table = Table(record["variant"], record["seats"], record["options"])
+        table.start(0, deck=record["deck"], dealer=record["dealer"], deal=record["deal"], multiplier=record["multiplier"])
+    except ValueError as error:
+        raise RecordError(str(error)) from error
+    table.row.totals[: table.seats] = record["before"]
+    if not draw_trump(table, record["trump"]):
+        raise RecordError(f"the trump {brief(record['trump'])} cannot have been drawn")
+    for place, step in enumerate(record["steps"]):
+        yield table
+        try:
+            table.act(step["action"])
+        except ValueError as error:
+            raise RecordError(f"step {place}: {error}") from error
+    if not table.is_scored:
+        raise RecordError(f"the steps end while seat {table.row.seat} is to act")
+    draw_sniped(table, record["points"])
+    yield table
+
+
+def draw_trump(table: Table, trump: str | None) -> bool:
+    """Give a deal with `trump_mode="random"`, just dealt, the trump that was drawn; False if it cannot have been.
+
+    Other deals are left alone.
+    """
+    if table.rules.options.get("trump_mode") != "random":
+        return True
+    suits = SUIT_LETTERS[FRENCH][: table.rules.options["suits"]]
+    if trump is None or len(trump) != 1 or trump not in suits:
+        return False
+    name_trump(table.row, suits.index(trump))
+    find_legal(table.row)
+    return True
+
+
+def draw_sniped(table: Table, points: Sequence[float]) -> None:
+    """Give a deal with `tie="cut"`, just scored, the lot that the points speak of.
+
+    The seats among which the lot fell have the same number of tricks, so the one that was sniped and the one that the
+    engine's lot fell on change places. Points that speak of no possible lot leave the table alone.
+    """
+    row = table.row
+    drawn = cards_in(row.sniped)
+    if table.rules.options.get("tie") != "cut" or len(drawn) != 1:
+        return
+    for seat in range(table.seats):
+        if counted_tricks(row, seat) != counted_tricks(row, drawn[0]):
+            continue
+        changed = row.points[: table.seats].copy()
+        changed[[seat, drawn[0]]] = changed[[drawn[0], seat]]
+        if same_points(changed, points):
+            row.sniped = 1 << seat
+            score_again(table, changed)
+            return
+
+
+def score_again(table: Table, points: Sequence[float]) -> None:
+    """Exchange the points of a deal that is scored, and judge its match again."""
+    row, n = table.row, table.seats
+    row.totals[:n] += np.asarray(points, float) - row.points[:n]
+    row.points[:n] = points
+    judge_again(row)
+
+
+def judge_again(row: np.record) -> None:
+    """Decide anew whether the match is over."""
+    row.over, row.truncated, row.winners = 0, 0, 0
+    judge(row)
+
+
+def same_points(one: Iterable[float], other: Iterable[float]) -> bool:
+    """True for the same numbers but for rounding errors."""
+    return all(abs(a - b) < SAME for a, b in zip(one, other, strict=True))

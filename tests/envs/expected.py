@@ -1,0 +1,375 @@
+"""What an observation should say, worked out in plain Python from the referee's account of the deal.
+
+One function a section, written from the meanings in `noms_env.engine.layout` and from the rulebook; nothing here looks at
+the record of the table.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from noms_env.actions import action_number
+from noms_env.cards import CARD_NUMBERS, DECKTET, FRENCH, RANK_LETTERS, SUIT_LETTERS
+from noms_env.rules import game, make_rules
+from noms_env.rules.rulebook import choice_names
+from tests import referee
+
+EXACT_BID = ("big_ships", "down_up", "up_down")
+CALL_PLACES = {"pass": 1, "mis": 3, "mis_a_vis": 4, "none": 5, "some": 6, "most": 7}
+NOBODY = -1
+
+
+class Sight:
+    """What one seat sees of a deal that the referee follows."""
+
+    def __init__(self, match: referee.Match, deal: referee.Deal, seat: int) -> None:
+        self.match, self.deal, self.seat = match, deal, seat
+        self.seats = deal.seats
+        self.kind = DECKTET if deal.variant == "nonesuch" else FRENCH
+        self.numbers = CARD_NUMBERS[self.kind]
+
+    # ------------------------------------------------------------------------------------------------ small helpers
+
+    def relative(self, seat: int) -> int:
+        return (seat - self.seat) % self.seats
+
+    def card_bytes(self, word: str) -> list[int]:
+        """Six bytes of suits, 1 + place of the rank, 1 + number."""
+        suits = [int(letter in word[1:] and word != "EX") for letter in SUIT_LETTERS[self.kind].ljust(6)]
+        rank = 0 if word == "EX" else 1 + RANK_LETTERS[self.kind].index(word[0])
+        return [*suits, rank, 1 + self.numbers[word]]
+
+    def cards(self, words: Iterable[str]) -> np.ndarray:
+        out = np.zeros(56, np.int64)
+        out[[self.numbers[word] for word in words]] = 1
+        return out
+
+    def rows(self) -> np.ndarray:
+        return np.zeros((7, 8), np.int64)
+
+    def plays(self) -> list[tuple[int, str]]:
+        """Seat and card of every play, in order."""
+        return [(s["seat"], s["action"]) for s in self.deal.steps if s["phase"] == "play" and s["action"] != "indicate"]
+
+    def led_suits(self) -> list[str]:
+        """The suit to follow in every trick whose leader has named it."""
+        named = iter([step["action"] for step in self.deal.steps if step["phase"] == "suit"])
+        leads = [card for _, card in self.plays()[:: self.seats]]
+        return [suit for suit in (card[1] if len(card) == 2 else next(named, "") for card in leads) if suit]
+
+    def is_playing(self) -> bool:
+        return self.deal.phase in ("play", "suit")
+
+    def leader(self) -> int:
+        if not self.is_playing():
+            return NOBODY
+        return self.deal.table[0][0] if self.deal.table else self.deal.seat
+
+    def latest_calls(self) -> dict[int, str]:
+        """Per seat that has called, its latest call."""
+        return {(self.deal.eldest + turn) % self.seats: word for turn, word in enumerate(self.deal.calls)}
+
+    def is_alone_by_contract(self) -> bool:
+        """A contract without a nomination."""
+        deal = self.deal
+        if deal.contract not in ("mis", "mis_a_vis"):
+            return False
+        return deal.variant == "noms" or not deal.options["misere_nominates"]
+
+    def known_holder(self) -> int:
+        """The seat of which all know that it was dealt the nominated card."""
+        deal = self.deal
+        shown = [seat for seat, card in self.plays() if card == deal.nominated]
+        return shown[0] if shown else NOBODY if deal.indicated is None else deal.indicated
+
+    def excuse_shown_by(self) -> int:
+        """Rules 5.2: after the bids the holder shows it."""
+        if self.deal.variant != "nonesuch" or self.deal.phase == "call":
+            return NOBODY
+        holder = self.deal.holder("EX")
+        return NOBODY if holder is None else holder
+
+    def known_side(self) -> list[int]:
+        """The declarer's side as far as the seat knows it."""
+        deal = self.deal
+        assert deal.declarer is not None
+        known = {deal.declarer, *([self.seat] if self.seat == deal.partner else [])}
+        return sorted(known | ({self.known_holder()} - {NOBODY}))
+
+    def bid_bytes(self, word: str | None) -> list[int]:
+        """1 + number, mis, mis_a_vis."""
+        if word is None:
+            return [0, 0, 0]
+        return [0 if word in CALL_PLACES else 1 + int(word), int(word == "mis"), int(word == "mis_a_vis")]
+
+    # ---------------------------------------------------------------------------------------------------- sections
+
+    def hand(self) -> np.ndarray:
+        return self.cards(self.deal.hands[self.seat])
+
+    def played(self) -> np.ndarray:
+        out = np.zeros((7, 56), np.int64)
+        for seat, card in self.plays():
+            out[self.relative(seat), self.numbers[card]] = 1
+        return out
+
+    def trick_of(self) -> np.ndarray:
+        out = np.zeros(56, np.int64)
+        for place, (_, card) in enumerate(self.plays()):
+            out[self.numbers[card]] = 1 + place // self.seats
+        return out
+
+    def exposed(self) -> np.ndarray:
+        deal = self.deal
+        is_open = deal.contract == "mis_a_vis" and len(deal.trick_history) > 0
+        return self.cards([*(deal.hands[deal.declarer] if is_open and deal.declarer is not None else []), *deal.refused])
+
+    def previous_deal(self) -> np.ndarray:
+        out = np.zeros(56, np.int64)
+        previous = self.match.previous
+        if previous is None or not self.deal.options.get("observe_previous_hand"):
+            return out
+        before = Sight(self.match, previous, self.seat)
+        for place, (seat, card) in enumerate(before.plays()):
+            out[self.numbers[card]] = 1 + 4 * (place // self.seats) + self.relative(seat)
+        for card in previous.hands[self.seat]:
+            out[self.numbers[card]] = 101
+        return out
+
+    def on_table(self) -> np.ndarray:
+        out = self.rows()
+        for seat, card in self.deal.table:
+            out[self.relative(seat)] = self.card_bytes(card)
+        return out
+
+    def call_of(self) -> np.ndarray:
+        out = self.rows()
+        for seat, word in self.latest_calls().items():
+            row = out[self.relative(seat)]
+            row[0] = 1
+            if word in CALL_PLACES:
+                row[CALL_PLACES[word]] = 1
+            else:
+                row[2] = 1 + int(word)
+        return out
+
+    def tricks(self) -> np.ndarray:
+        out = self.rows()
+        led = self.led_suits()
+        for place, (seat, card) in enumerate(self.plays()):
+            trick = place // self.seats
+            if trick < len(led) and led[trick] not in card[1:]:
+                out[self.relative(seat), SUIT_LETTERS[self.kind].index(led[trick])] = 1
+        for seat in range(self.seats):
+            out[self.relative(seat), 6] = self.deal.tricks[seat]
+            out[self.relative(seat), 7] = self.tricks_wanted(seat)
+        return out
+
+    def tricks_wanted(self, seat: int) -> int:
+        """64 + tricks still wanted by the call or the contract."""
+        deal = self.deal
+        taken = deal.tricks[seat]
+        if deal.declarer is not None:
+            if seat not in self.known_side():
+                return 0
+            wanted = 0 if deal.contract in CALL_PLACES else int(deal.contract or 0)
+            return 64 + wanted - sum(deal.tricks[other] for other in self.known_side())
+        call = self.latest_calls().get(seat)
+        if deal.variant in EXACT_BID and call is not None:
+            return 64 + int(call) - taken
+        if deal.variant == "nonesuch" and call in ("most", "none"):
+            return 64 + (math.ceil(deal.hand_size / 2) if call == "most" else 0) - taken
+        return 0
+
+    def seats_section(self) -> np.ndarray:
+        out = self.rows()
+        deal, match = self.deal, self.match
+        standing = match.piled if deal.options.get("accumulate") else match.totals
+        winning = NOBODY
+        if deal.table and deal.led is None:
+            winning = deal.table[0][0]
+        elif deal.table:
+            winning = referee.trick_winner(deal.variant, deal.table, deal.led or "", deal.trump or "NT")
+        for seat in range(self.seats):
+            total = float(standing[seat])
+            out[self.relative(seat)] = [
+                min(max(math.floor(total + 64.5), 0), 255),
+                min(max(math.floor(total / 4 + 64.5), 0), 255),
+                1,
+                seat == deal.dealer,
+                seat == self.leader(),
+                seat == deal.declarer,
+                seat in (self.known_holder(), self.excuse_shown_by()),
+                seat == winning,
+            ]
+        return out
+
+    def calls(self) -> np.ndarray:
+        out = np.zeros(48, np.int64)
+        out[: len(self.deal.calls)] = [1 + action_number(word, "call") - 74 for word in self.deal.calls]
+        return out
+
+    def nominated(self) -> list[int]:
+        deal = self.deal
+        if deal.nominated is not None:
+            return self.card_bytes(deal.nominated)
+        if deal.unsuited_rank is not None:
+            return [0] * 6 + [1 + RANK_LETTERS[FRENCH].index(deal.unsuited_rank), 0]
+        return [0] * 8
+
+    def turn_up(self) -> list[int]:
+        return [0] * 8 if self.deal.turn_up is None else self.card_bytes(self.deal.turn_up)
+
+    def phase(self) -> list[int]:
+        deal = self.deal
+        is_open = deal.contract == "mis_a_vis" and len(deal.trick_history) > 0
+        return [
+            *(int(deal.phase == phase) for phase in ("call", "trump", "nominate", "play", "suit")),
+            int(deal.seat == self.seat and deal.phase is not None),
+            int(deal.trump_played),
+            int(is_open),
+        ]
+
+    def trump(self) -> list[int]:
+        deal = self.deal
+        unsaid = any(step["action"] == "unsaid" for step in deal.steps) and not self.plays()
+        letters = [*SUIT_LETTERS[self.kind].ljust(6), "NT"]
+        return [*(int(letter == deal.trump) for letter in letters), int(unsaid)]
+
+    def led_suit(self) -> list[int]:
+        return [*(int(letter == self.deal.led) for letter in SUIT_LETTERS[self.kind].ljust(6)), 0, 0]
+
+    def role(self) -> list[int]:
+        deal = self.deal
+        names = ["none", "declarer", "alone", "partner", "opponent"]
+        own = "none"
+        if deal.declarer is not None:
+            named = deal.nominated is not None
+            if self.seat == deal.declarer:
+                holds = named and deal.nominated in deal.initial_hands[self.seat]
+                own = "alone" if self.is_alone_by_contract() or holds else "declarer"
+            elif self.is_alone_by_contract() or named:
+                own = "partner" if self.seat == deal.partner else "opponent"
+        known = self.known_holder()
+        alone = deal.declarer is not None and (self.is_alone_by_contract() or known == deal.declarer)
+        return [*(int(own == name) for name in names), int(alone), int(known != NOBODY), 0]
+
+    def contract(self) -> list[int]:
+        deal = self.deal
+        is_auction = deal.variant in referee.AUCTION
+        bids = [word for word in deal.calls if word != "pass"] if is_auction else []
+        passes = 0
+        for word in reversed(deal.calls if is_auction else []):
+            if word != "pass":
+                break
+            passes += 1
+        return [*self.bid_bytes(deal.contract), deal.multiplier, *self.bid_bytes(bids[-1] if bids else None), passes]
+
+    def numbers_section(self) -> list[int]:
+        deal = self.deal
+        length = len(referee.schedule(deal.variant, self.seats, deal.options)) if deal.variant in EXACT_BID else 0
+        length = deal.options.get("n_hands", length)
+        return [
+            deal.hand_size,
+            len(deal.hands[self.seat]),
+            len(deal.trick_history),
+            len(deal.table),
+            min(1 + deal.deal, 255),
+            min(length - deal.deal, 255) if length else 0,
+            self.seats,
+            (self.seat - deal.eldest) % self.seats,
+            *self.call_numbers(),
+            len(deal.stock) if deal.variant != "nonesuch" else 0,
+            self.unseen(),
+            0 if self.excuse_shown_by() == NOBODY else 1 + self.relative(self.excuse_shown_by()),
+            0,
+            0,
+        ]
+
+    def call_numbers(self) -> list[int]:
+        """1 + forbidden number, sum of the calls, 64 + what the sum lacks of the tricks or exceeds them by."""
+        deal = self.deal
+        if deal.variant not in EXACT_BID:
+            return [0, 0, 0]
+        total = sum(int(word) for word in deal.calls)
+        forbidden = deal.hand_size - total
+        last_turn = len(deal.calls) == self.seats - 1
+        hooked = last_turn and deal.options["hook"] and deal.hand_size >= deal.options["hook_min_cards"] and forbidden >= 0
+        return [1 + forbidden if hooked else 0, total, 64 + total - deal.hand_size]
+
+    def unseen(self) -> int:
+        """Cards of the deck that this seat has not seen in this deal."""
+        deal = self.deal
+        seen = {card for _, card in self.plays()} | set(deal.hands[self.seat])
+        seen |= {word for word, number in self.numbers.items() if self.exposed()[number]}
+        seen |= {deal.turn_up} if deal.turn_up is not None else set()
+        seen |= {"EX"} if self.excuse_shown_by() != NOBODY else set()
+        return len(set(deal.deck) - seen)
+
+    def variant(self) -> list[int]:
+        names = ["sniped_whist", "big_ships", "small_ships", "noms", "nonesuch", "down_up", "up_down"]
+        return [*(int(name == self.deal.variant) for name in names), int(self.match.single_deal)]
+
+    def choices(self) -> list[int]:
+        values = make_rules(game(self.deal.variant), self.seats, self.deal.options).options
+        found = [self.choice(name, values) for name in choice_names()]
+        return found + [0] * (56 - len(found))
+
+    def choice(self, name: str, values: dict[str, Any]) -> int:
+        """One option as a byte."""
+        if name.startswith("trump_rotation"):
+            rotation = values.get("trump_rotation", [])
+            place = int(name[len("trump_rotation[") : -1])
+            return 1 + ["C", "D", "H", "S", "NT"].index(rotation[place]) if place < len(rotation) else 0
+        if name not in values:
+            return 0
+        value = values[name]
+        if value is None:
+            return 255
+        if isinstance(value, str):
+            value = game(self.deal.variant).option(name).words.index(value)
+        return min(1 + int(value), 254)
+
+
+SECTIONS: dict[str, Callable[[Sight], Any]] = {
+    "hand": Sight.hand,
+    "played": Sight.played,
+    "trick_of": Sight.trick_of,
+    "exposed": Sight.exposed,
+    "previous_deal": Sight.previous_deal,
+    "on_table": Sight.on_table,
+    "call_of": Sight.call_of,
+    "tricks": Sight.tricks,
+    "seats": Sight.seats_section,
+    "calls": Sight.calls,
+    "nominated": Sight.nominated,
+    "turn_up": Sight.turn_up,
+    "phase": Sight.phase,
+    "trump": Sight.trump,
+    "led_suit": Sight.led_suit,
+    "role": Sight.role,
+    "contract": Sight.contract,
+    "numbers": Sight.numbers_section,
+    "variant": Sight.variant,
+    "choices": Sight.choices,
+}
+"""Per section of an observation, what it should say."""
+
+
+def state_sections(sight: Sight) -> dict[str, Any]:
+    """The hidden sections of the state, seats relative to the looking seat."""
+    deal = sight.deal
+    hands = np.zeros((7, 56), np.int64)
+    for seat in range(sight.seats):
+        hands[sight.relative(seat)] = sight.cards(deal.hands[seat])
+    holder = deal.holder("EX") if deal.variant == "nonesuch" else None
+    return {
+        "hands": hands,
+        "stock": sight.cards(deal.stock if deal.variant != "nonesuch" else []),
+        "partner": [int(deal.partner is not None and place == sight.relative(deal.partner)) for place in range(8)],
+        "excuse": [int(holder is not None and place == sight.relative(holder)) for place in range(8)],
+    }

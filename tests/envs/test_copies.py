@@ -1,0 +1,185 @@
+"""An environment that is copied, pickled, or saved and restored in mid-deal goes on exactly as the original."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import random
+from collections.abc import Callable
+from typing import Any
+
+import cloudpickle
+import pytest
+
+from noms_env.envs.aec import TrickTakingEnv
+from tests import referee
+from tests.envs.play import KINDS, Kind, choose, everything, make, module_of, play_out, walk
+
+Env = TrickTakingEnv
+
+
+def restored(env: Env, save: Callable[[Any], Any] = lambda state: state) -> Env:
+    """A new environment with the same arguments and the state of this one."""
+    table = env.table
+    twin = module_of(table.rules.variant.name).raw_env(seats=table.seats, **table.rules.options, record=True)
+    twin.reset(seed=99)
+    for _ in walk(twin, random.Random(0), 9):
+        pass
+    twin.set_state(save(env.get_state()))
+    return twin
+
+
+COPIES: dict[str, Callable[[Any], Any]] = {
+    "deepcopy": copy.deepcopy,
+    "pickle": lambda env: pickle.loads(pickle.dumps(env)),
+    "cloudpickle": lambda env: pickle.loads(cloudpickle.dumps(env)),
+    "clone": lambda env: env.clone(),
+    "get_state": restored,
+    "pickled state": lambda env: restored(env, lambda state: pickle.loads(pickle.dumps(state))),
+}
+
+
+def play_both(one: Any, other: Any, rng: random.Random, decisions: int) -> None:
+    """The same actions in both; they must tell the same at every decision."""
+    for _ in range(decisions):
+        assert everything(one.unwrapped) == everything(other.unwrapped)
+        if one.unwrapped.phase is None:
+            return
+        action = choose(one.unwrapped, rng)
+        one.step(action)
+        other.step(action)
+
+
+@pytest.mark.parametrize("way", COPIES)
+@pytest.mark.parametrize("name", KINDS)
+def test_a_copy_goes_on_identically(name: str, way: str) -> None:
+    env = make(KINDS[name], record=True)
+    env.reset(seed=3)
+    rng = random.Random(f"{name} {way}")
+    for _ in walk(env, rng, rng.randrange(5, 70)):
+        pass
+    before = everything(env)
+    twin = COPIES[way](env)
+    apart = COPIES[way](env)
+    for _ in walk(apart, random.Random(1), 10):
+        pass
+    assert everything(env) == before, "the original does not notice its copies"
+    assert type(twin) is type(env)
+    play_both(env, twin, rng, 45)
+    assert env.records == twin.records
+    env.reset()
+    twin.reset()
+    play_both(env, twin, rng, 3)
+
+
+@pytest.mark.parametrize("way", ["deepcopy", "pickle", "cloudpickle"])
+@pytest.mark.parametrize("variant", ["noms", "nonesuch"])
+def test_a_wrapped_environment_too(variant: str, way: str) -> None:
+    env: Any = module_of(variant).env()
+    env.reset(seed=3)
+    rng = random.Random(way)
+    for _ in range(30):
+        env.step(choose(env.unwrapped, rng))
+    twin = COPIES[way](env)
+    assert twin.unwrapped is not env.unwrapped
+    play_both(env, twin, rng, 40)
+    for _ in range(3):
+        assert env.last()[1:] == twin.last()[1:]
+
+
+@pytest.mark.parametrize("way", ["deepcopy", "pickle", "clone"])
+def test_copies_before_the_first_reset_and_after_the_end(way: str) -> None:
+    env = make(KINDS["sniped whist"])
+    twin = COPIES[way](env)
+    env.reset(seed=1)
+    twin.reset(seed=1)
+    assert everything(env) == everything(twin)
+    play_out(env, random.Random(1))
+    over = COPIES[way](env)
+    assert over.phase is None
+    assert over.table.row.over
+    over.reset()
+    env.reset()
+    assert everything(env) == everything(over)
+
+
+def test_set_state_refuses_what_is_not_of_this_table() -> None:
+    env, other = make(KINDS["noms"]), make(KINDS["nonesuch"])
+    short = make(Kind("noms", 4, {"max_deals": 5}))
+    with pytest.raises(ValueError, match="call reset first"):
+        env.get_state()
+    for one in (env, other, short):
+        one.reset(seed=1)
+    before = everything(env)
+    incomplete = env.get_state()
+    del incomplete["rewards"]
+    cut = {**env.get_state(), "table": env.get_state()["table"][:-1]}
+    for state, says in (
+        (other.get_state(), "the state is of a table with other rules than noms here"),
+        (short.get_state(), "the state is of a table with other rules than noms here"),
+        (incomplete, "the state lacks rewards; it must come from get_state"),
+        (cut, "the state must be the [0-9]+ bytes that get_state returned"),
+    ):
+        with pytest.raises(ValueError, match=says):
+            env.set_state(state)
+        assert everything(env) == before
+
+
+def test_a_state_can_be_restored_again_and_again() -> None:
+    env = make(KINDS["small ships"])
+    env.reset(seed=2)
+    for _ in walk(env, random.Random(1), 20):
+        pass
+    state, here = env.get_state(), everything(env)
+    for seed in range(3):
+        for _ in walk(env, random.Random(seed), 60):
+            pass
+        env.set_state(state)
+        assert everything(env) == here
+
+
+def test_what_an_environment_showed_stays_what_it_was() -> None:
+    env = make(KINDS["up down"])
+    env.reset(seed=2)
+    views = [(env.observe(agent), copy.deepcopy(env.observe(agent))) for agent in env.possible_agents]
+    rewards = copy.deepcopy(env.infos)
+    for _ in walk(env, random.Random(1), 30):
+        pass
+    for kept, copied in views:
+        assert isinstance(kept, dict)
+        assert isinstance(copied, dict)
+        assert all((kept[key] == copied[key]).all() for key in kept)
+    assert rewards == {agent: {} for agent in env.possible_agents}
+
+
+@pytest.mark.parametrize("episode", ["match", "deal"])
+@pytest.mark.parametrize("name", KINDS)
+def test_the_referee_accepts_the_records(name: str, episode: str) -> None:
+    kind = KINDS[name]
+    if episode == "deal" and kind.options.get("accumulate"):
+        return
+    env = make(kind, record=True, episode=episode)
+    rng = random.Random(name)
+    for seed in (1, 3):
+        env.reset(seed=seed)
+        assert env.records == []
+        deals = 0
+        while env.phase is not None and deals < 6:
+            with pytest.raises(ValueError, match="may not take action"):
+                env.step(149 if env.phase != "nominate" else 0)
+            env.step(choose(env, rng))
+            deals = len(env.records)
+        assert deals > 0
+        assert referee.check_match(env.records, single_deal=episode == "deal") == []
+        if episode == "deal":
+            assert env.phase is None
+            assert env.records[-1]["over"]
+
+
+def test_without_record_none_are_kept() -> None:
+    env = make(KINDS["up down"])
+    env.reset(seed=0)
+    for _ in walk(env, random.Random(0), 60):
+        pass
+    assert env.table.row.deal > 0
+    assert env.records == []

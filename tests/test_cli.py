@@ -1,0 +1,358 @@
+"""The console command `noms`: what it prints, its exit statuses, and that every error is one sentence."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from noms_env import record as records
+from noms_env.engine.table import Table
+from noms_env.record import Recorder, read_records, record_matches, write_records
+from noms_env.rules import GAMES
+from noms_env.state import VARIANTS
+from noms_env.version import __version__
+from training import extras
+from training.cli import COMMANDS, main
+from training.commands.common import CommandError
+from training.commands.record import parse_options
+from training.commands.replay import deal_lines
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Run:
+    """Runs the command: exit status, standard output, standard error."""
+
+    def run_main(*words: str | Path) -> tuple[int, str, str]:
+        status = main([str(word) for word in words])
+        return status, *capsys.readouterr()
+
+    return run_main
+
+
+@pytest.fixture
+def games(tmp_path: Path) -> Path:
+    """A file with two matches of three deals each."""
+    path = tmp_path / "games.jsonl"
+    write_records(path, record_matches("big_ships", matches=2, seed=1, options={"start_cards": 2}))
+    return path
+
+
+def is_one_sentence(text: str) -> bool:
+    return text.startswith("noms: ") and text.count("\n") == 1 and "Traceback" not in text
+
+
+# ------------------------------------------------------------------------------------------------------- the command
+
+
+def test_version_and_help_are_printed_without_the_engine() -> None:
+    code = (
+        "import sys; from training.cli import main; status = main(['--version']) + main([]) + main(['record', '--help']);"
+        "sys.exit(status + 10 * ('numba' in sys.modules or 'noms_env' in sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith(f"noms {__version__}\n")
+
+
+@pytest.mark.parametrize("words", [[], ["--help"], ["-h"]])
+def test_help_names_every_command_with_an_example(run: Run, words: list[str]) -> None:
+    status, out, _ = run(*words)
+    assert status == 0
+    assert all(f"  {name} " in out for name in COMMANDS)
+    assert "noms record small_ships --matches 10" in out
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_each_command_has_help(run: Run, name: str) -> None:
+    status, out, _ = run(name, "--help")
+    assert status == 0
+    assert f"usage: noms {name}" in out
+    assert name == "demo" or f"  noms {name}" in out.partition("For example:")[2]
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["deal"], "there is no command 'deal'; the commands are list, record"),
+        (["record", "bridge", "--out", "x"], "there is no variant 'bridge'; the variants are sniped_whist"),
+        (["record", "noms", "--out", "x", "--seats", "7"], "noms is played with 4 seats"),
+        (["record", "noms", "--out", "x", "--seed", "-1"], "seed must be an integer"),
+        (["record", "noms", "--out", "x", "--matches", "0"], "matches must be 1 or more"),
+        (["record", "noms", "--out", "x", "--player", "chess"], "there is no player 'chess'"),
+        (["record", "noms", "--out", "x", "--option", "hook=true"], "noms has no option 'hook'"),
+        (["record", "noms", "--out", "x", "--option", "cut=99"], "cut must be an integer from 0 to 51 or None, not 99"),
+        (["record", "noms", "--out", "x", "--option", "cut"], "--option wants NAME=VALUE, such as target=50, not 'cut'"),
+        (["record", "noms", "--out", "no/such/x"], "cannot write no/such/x: No such file or directory"),
+        (["record", "noms", "--out", "."], "cannot write .: Is a directory"),
+        (["check", "no-such-file"], "cannot read no-such-file: No such file or directory"),
+        (["replay", "no-such-file"], "cannot read no-such-file: No such file or directory"),
+        (["check", "."], "cannot read .: Is a directory"),
+        (["list", "bridge"], "there is no variant 'bridge'"),
+    ],
+)
+def test_an_error_is_one_sentence_and_status_2(
+    run: Run, words: list[str], sentence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    status, out, err = run(*words)
+    assert (status, out) == (2, "")
+    assert is_one_sentence(err)
+    assert err.startswith(f"noms: {sentence}")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "words", [["record"], ["record", "noms"], ["check"], ["check", "a", "b"], ["replay", "a", "--deal", "x"]]
+)
+def test_a_command_line_that_cannot_be_parsed_is_status_2(run: Run, words: list[str]) -> None:
+    status, out, err = run(*words)
+    assert (status, out) == (2, "")
+    assert err
+    assert "Traceback" not in err
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+def test_a_full_disk_is_an_error(run: Run) -> None:
+    status, _, err = run("record", "noms", "--out", "/dev/full")
+    assert status == 2
+    assert err == "noms: cannot write /dev/full: No space left on device\n"
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "training", "--help"], stdout=full, stderr=subprocess.PIPE, text=True, check=False
+        )
+    assert (done.returncode, done.stderr) == (2, "noms: cannot print the output: No space left on device\n")
+
+
+def test_a_reader_that_has_had_enough_is_no_error() -> None:
+    read, write = os.pipe()
+    os.close(read)
+    done = subprocess.run([sys.executable, "-m", "training", "--help"], stdout=write, stderr=subprocess.PIPE, check=False)
+    os.close(write)
+    assert (done.returncode, done.stderr) == (1, b"")
+
+
+def test_a_library_of_an_extra_that_is_missing_is_named(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def wants(module: str, extra: str) -> Callable[..., Any]:
+        return lambda _words: extras.require(module, extra)
+
+    assert extras.require("json", "train") is json
+    monkeypatch.setattr("training.cli.run", wants("no_such_library", "train"))
+    status, _, err = run("demo")
+    assert status == 2
+    assert err == "noms: this command needs no_such_library, which is not installed: pip install 'noms-env[train]'\n"
+    monkeypatch.setitem(sys.modules, "PIL", None)
+    with pytest.raises(extras.MissingExtraError, match="needs Pillow"):
+        extras.require("PIL", "render")
+
+
+# ------------------------------------------------------------------------------------------------------------- record
+
+
+def test_record_writes_what_was_asked_for(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "games.jsonl"
+    words = ["noms", "--matches", "2", "--seed", "3", "--legal", "--option", "target=20", "--option", "min_bid=7"]
+    status, out, err = run("record", *words, "--option", "tie=play_on", "--out", path)
+    expected = list(record_matches("noms", None, 2, 3, {"target": 20, "min_bid": 7, "tie": "play_on"}, legal=True))
+    assert (status, out) == (0, "")
+    assert [record for _, record in read_records(path)] == expected
+    assert err == f"{len(expected)} deals of 2 matches written to {path}\n"
+
+
+def test_record_prints_to_standard_output(run: Run) -> None:
+    status, out, err = run("record", "sniped_whist", "--seats", "5", "--player", "random", "--out", "-")
+    assert status == 0
+    assert json.loads(out)["seats"] == 5
+    assert err == "1 deal of 1 match written to -\n"
+
+
+def test_ctrl_c_leaves_nothing_behind(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def stopped(*arguments: Any) -> Iterator[records.Record]:
+        yield next(record_matches("noms"))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(records, "record_matches", stopped)
+    path = tmp_path / "games.jsonl"
+    status, out, err = run("record", "noms", "--out", path)
+    assert (status, out, err) == (130, "", f"noms: stopped by Ctrl-C; {path} is not written\n")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_progress_is_shown_on_a_terminal(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    status, _, err = run("record", "nonesuch", "--matches", "3", "--out", tmp_path / "games.jsonl")
+    assert status == 0
+    assert "3/3" in err
+
+
+@pytest.mark.parametrize(
+    ("given", "options"),
+    [
+        ([], {}),
+        (["target=50"], {"target": 50}),
+        (["target=null", "hook=true"], {"target": None, "hook": True}),
+        (["target=None", "hook=False"], {"target": None, "hook": False}),
+        (["tie=play_on"], {"tie": "play_on"}),
+        (['tie="play_on"'], {"tie": "play_on"}),
+        (['trump_rotation=["S","NT"]'], {"trump_rotation": ["S", "NT"]}),
+        (["tie=a=b"], {"tie": "a=b"}),
+        (["tie="], {"tie": ""}),
+    ],
+)
+def test_options_are_json_or_words(given: list[str], options: dict[str, Any]) -> None:
+    assert parse_options(given) == options
+
+
+@pytest.mark.parametrize("given", [["tie"], ["=3"], ["tie=none", "tie=share"]])
+def test_options_of_another_form_are_refused(given: list[str]) -> None:
+    with pytest.raises(CommandError, match="--option"):
+        parse_options(given)
+
+
+# -------------------------------------------------------------------------------------------------------------- check
+
+
+def test_check_of_good_records(run: Run, games: Path) -> None:
+    assert run("check", games) == (0, f"{games}: 6 deals of 2 matches, 0 disagreements, 0 damaged lines\n", "")
+
+
+def test_check_prints_every_disagreement_and_goes_on(run: Run, games: Path) -> None:
+    lines = games.read_text().splitlines()
+    wrong = {**json.loads(lines[4]), "tricks": [9, 9, 9, 9]}
+    games.write_text("\n".join([lines[0], "{", *lines[2:4], json.dumps(wrong), lines[5]]))
+    status, out, err = run("check", games)
+    damage, disagreement, summary = out.splitlines()
+    assert (status, err) == (1, "")
+    assert damage.startswith("line 2: the line is not JSON: ")
+    assert disagreement.startswith("line 5, match 1, deal 1: tricks is [9, 9, 9, 9], but should be [")
+    assert summary == f"{games}: 5 deals of 2 matches, 1 disagreement, 1 damaged line"
+
+
+def test_damage_alone_is_status_1_and_an_empty_file_an_error(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "games.jsonl"
+    path.write_text("nonsense")
+    assert run("check", path)[0] == 1
+    path.write_text("")
+    assert run("check", path) == (2, "", f"noms: {path} is empty\n")
+
+
+# ------------------------------------------------------------------------------------------------------------- replay
+
+
+def test_replay_shows_a_deal_trick_by_trick(run: Run, games: Path) -> None:
+    status, out, err = run("replay", games, "--match", "1", "--deal", "2")
+    (record,) = [one for _, one in read_records(games) if isinstance(one, dict) and (one["match"], one["deal"]) == (1, 2)]
+    assert (status, err) == (0, "")
+    assert out.splitlines()[0].startswith("Big Ships, match 1, deal 2 · 2 cards each · dealer seat ")
+    assert "\x1b" not in out
+    assert [line.split()[:2] for line in out.splitlines()[1:5]] == [["seat", str(seat)] for seat in range(4)]
+    assert "  stock " in out
+    calls = " · ".join(f"seat {step['seat']} {step['action']}" for step in record["steps"][:4])
+    assert f"  calls    {calls}\n" in out
+    assert "  contract trump ♦" in out
+    plays = [(step["seat"], "".join(step["action"])) for step in record["steps"][4:]]
+    symbols = str.maketrans("CDHS", "♣♦♥♠")
+    first = " ".join(card[0] + card[1].translate(symbols) for _, card in plays[:4])
+    assert f"  trick 1  seat {plays[0][0]} leads {first} · seat {plays[4][0]} wins · tricks " in out
+    assert f"  points   {' '.join(map(str, record['points']))}\n" in out
+    assert f"  totals   {' '.join(map(str, record['after']))}\n" in out
+    assert "The match is over: seat" in out
+
+
+def test_replay_from_a_seat_shows_no_other_hand(run: Run, games: Path) -> None:
+    _, out, _ = run("replay", games, "--match", "0", "--deal", "0", "--seat", "2")
+    heads = [line.split()[:2] for line in out.splitlines() if line.startswith("  seat ")]
+    assert heads == [["seat", "2"]]
+    assert "stock" not in out
+
+
+def test_replay_from_a_seat_does_not_name_the_partner() -> None:
+    for record in record_matches("small_ships", options={"max_hands": 5}):
+        if record["partner"] is not None:
+            assert f"partner seat {record['partner']}" in "\n".join(deal_lines(record))
+            assert "partner" not in "\n".join(deal_lines(record, seat=0))
+
+
+def test_replay_shows_what_is_not_cards(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "games.jsonl"
+    write_records(path, record_matches("nonesuch", seed=2))
+    _, out, _ = run("replay", path)
+    assert "  turn-up  " in out
+    assert "the Excuse with seat" in out
+    assert " leads as " in out
+
+
+def test_replay_of_a_passed_out_deal_and_of_implicit_announcements() -> None:
+    table, recorder = Table("noms", options={"implicit_announcements": True}), Recorder()
+    table.start()
+    for _ in range(4):
+        recorder.note(table, table.number("pass"))
+        table.act("pass")
+    assert "  contract all passed, no play" in list(deal_lines(recorder.finish(table)))
+    table.go_on()
+    for word in ["13", "pass", "pass", "pass", "unsaid", "A"]:
+        recorder.note(table, table.number(word))
+        table.act(word)
+    while not table.is_scored:
+        recorder.note(table, table.legal_actions()[0])
+        table.step(table.legal_actions()[0])
+    text = "\n".join(deal_lines(recorder.finish(table)))
+    assert "points ×2" in text
+    assert "announced as unsaid, A" in text
+
+
+def test_replay_says_what_it_cannot_show(run: Run, games: Path) -> None:
+    assert run("replay", games, "--match", "5") == (2, "", f"noms: {games} has no deal in match 5\n")
+    assert run("replay", games, "--deal", "9")[2] == f"noms: {games} has no deal 9\n"
+    assert run("replay", games, "--seat", "4")[2] == "noms: --seat must be a seat from 0 to 3, not 4\n"
+    first, *rest = games.read_text().splitlines()
+    broken = json.loads(first)
+    broken["steps"][6]["action"] = "nonsense"
+    games.write_text("\n".join([json.dumps(broken), "{", *rest]))
+    status, out, err = run("replay", games)
+    torn, damaged = err.splitlines()
+    assert status == 1
+    assert torn.startswith("noms: line 1: step 6: 'nonsense' means nothing")
+    assert damaged.startswith("noms: line 2: the line is not JSON")
+    assert out.count("Big Ships, match") == 6
+    assert out.count("  points  ") == 5
+
+
+# ------------------------------------------------------------------------------------------------------ list and demo
+
+
+def test_list_shows_every_option_of_every_game(run: Run) -> None:
+    status, out, _ = run("list")
+    assert status == 0
+    for game in GAMES.values():
+        assert f"{game.name}: {game.title}, " in out
+        for option in game.options:
+            assert f"  {option.name} " in out
+
+
+def test_list_of_one_game_shows_defaults_and_allowed_values(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    status, out, _ = run("list", "noms")
+    lines = {line.split()[0]: line for line in out.splitlines() if line.strip()}
+    assert status == 0
+    assert "sniped_whist" not in out
+    assert "101" in lines["target"]
+    assert "10 *" in lines["min_bid"]
+    assert "1 to 10000, null" in lines["target"]
+    assert '"joint"' in lines["tie"]
+
+
+def test_demo_shows_one_deal_of_each_game(run: Run) -> None:
+    status, out, err = run("demo")
+    assert (status, err) == (0, "")
+    assert out.count(", match 0, deal ") == len(VARIANTS)
+    assert all(f"{game.title}, match 0" in out for game in GAMES.values())
+    assert out.count("  points ") == len(VARIANTS)

@@ -1,0 +1,91 @@
+"""The disk cache of compiled code: one folder for each state of the sources, and none left behind for ever."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from noms_env import _jit
+
+PACKAGE = Path(_jit.__file__).parent
+
+
+def test_nothing_is_compiled_in_the_modules_that_the_hash_leaves_out() -> None:
+    for name in _jit.NEVER_COMPILED:
+        place = PACKAGE / name
+        files = sorted(place.rglob("*.py")) if place.is_dir() else [place]
+        for file in files:
+            text = file.read_text()
+            assert "import jit" not in text, file
+            assert "@jit" not in text, file
+            assert "numba" not in text, file
+
+
+def copy_of_package(folder: Path) -> Path:
+    """A copy of the package's sources, without caches."""
+    shutil.copytree(PACKAGE, folder / "noms_env", ignore=shutil.ignore_patterns("__pycache__"))
+    return folder
+
+
+def run_in(folder: Path, code: str, **environment: str) -> str:
+    """Output of Python code that imports the copy of the package."""
+    variables = {name: value for name, value in os.environ.items() if name != "NUMBA_CACHE_DIR"} | environment
+    command = [sys.executable, "-c", code]
+    return subprocess.run(command, cwd=folder, env=variables, check=True, capture_output=True, text=True).stdout.strip()
+
+
+def append(file: Path, text: str) -> None:
+    """Add to the end of a file."""
+    file.write_text(file.read_text() + text)
+
+
+ASK = "from noms_env import _jit; print(_jit.CACHE_FOLDER)"
+
+
+def test_an_edit_anywhere_below_starts_a_new_folder(tmp_path: Path) -> None:
+    folder = copy_of_package(tmp_path)
+    first = run_in(folder, ASK)
+    assert first == run_in(folder, ASK)
+    assert Path(first).parent == folder / "noms_env" / "__pycache__"
+    for number, name in enumerate(["tricks.py", "rules/match.py", "engine/step.py"]):
+        append(folder / "noms_env" / name, f"# {number}\n")
+        assert Path(run_in(folder, ASK)).is_dir()
+    left = {path.name for path in Path(first).parent.glob("numba-*")}
+    assert len(left) == 1 + _jit.KEPT_OLD_CACHES
+    assert Path(first).name not in left
+    append(folder / "noms_env" / "envs" / "aec.py", "# above the compiled floors\n")
+    assert {path.name for path in Path(first).parent.glob("numba-*")} == left
+
+
+def test_the_users_choice_of_folder_comes_first(tmp_path: Path) -> None:
+    assert Path(run_in(Path.cwd(), ASK, NUMBA_CACHE_DIR=str(tmp_path / "mine"))).parent == tmp_path / "mine"
+
+
+def test_where_no_folder_can_be_written_nothing_is_cached(tmp_path: Path) -> None:
+    blocked = tmp_path / "file"
+    blocked.touch()
+    assert run_in(Path.cwd(), ASK, NUMBA_CACHE_DIR=str(blocked)) == ""
+    code = "from noms_env.cards import bit; print(bit(3))"
+    assert run_in(Path.cwd(), code, NUMBA_CACHE_DIR=str(blocked)) == "8"
+
+
+@_jit.jit
+def instructions(members):  # type: ignore[no-untyped-def]
+    """The three instructions, called from compiled code, the only place where they can be called when compiled."""
+    return _jit.size(members), _jit.lowest(members), _jit.highest(members)
+
+
+@pytest.mark.uncompiled
+@pytest.mark.parametrize("members", [0, 1, 2, 0b101100, (1 << 62) | 1, (1 << 52) - 1])
+def test_the_three_instructions(members: int) -> None:
+    found = [number for number in range(63) if members >> number & 1]
+    assert instructions(members) == (  # type: ignore[no-untyped-call]
+        len(found),
+        min(found, default=64),
+        max(found, default=-1),
+    )
