@@ -405,11 +405,14 @@ OTHER = (SEAT + 1) % 4
         ({"truncated": True}, ["truncated"]),
         ({"winners": [0]}, ["winners"]),
         ({"author": "somebody"}, ["author"]),
+        ({"two\nlines": 1}, ["two\nlines"]),
     ],
 )
 def test_each_fault_of_a_deal_is_found(values: dict[str, Any], what: list[str]) -> None:
     assert check([WHOLE]) == []
-    assert named([changed(WHOLE, **values)]) == what
+    found = check([changed(WHOLE, **values)])
+    assert [disagreement.what for disagreement in found] == what
+    assert all("\n" not in str(disagreement) for disagreement in found)
 
 
 def test_a_wrong_dealer_is_found() -> None:

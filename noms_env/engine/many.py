@@ -73,7 +73,7 @@ def first_illegal(tables, actions):
 
 
 @jit
-def step_rows(tables, first, last, actions, skip_forced, points, scored):
+def step_rows(tables, first, last, actions, skip_forced, points, scored, seat, over):
     """Take an action in each row that is not over; deal the next hand of its match where one is scored.
 
     Args:
@@ -84,6 +84,8 @@ def step_rows(tables, first, last, actions, skip_forced, points, scored):
         skip_forced: take actions without alternative at once, up to the end of the deal.
         points: float32, shape (tables, MAX_SEATS): of the deal that this step ended, else 0.
         scored: bool, shape (tables,): whether this step ended a deal.
+        seat: int16, shape (tables,): who is to act after it.
+        over: bool, shape (tables,): whether the match is over after it.
     """
     for row in range(first, last):
         t = tables[row]
@@ -97,10 +99,12 @@ def step_rows(tables, first, last, actions, skip_forced, points, scored):
             while t.phase != SCORED and count_legal(t) == 1:
                 step(t, nth_legal(t, 0))
         if t.phase == SCORED:
-            for seat in range(t.n_seats):
-                points[row, seat] = t.points[seat]
+            for scorer in range(t.n_seats):
+                points[row, scorer] = t.points[scorer]
             scored[row] = True
             go_on(t)
+        seat[row] = t.seat
+        over[row] = t.over != 0
 
 
 @jit

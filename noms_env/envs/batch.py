@@ -148,8 +148,7 @@ class BatchEnv:
             row = many.first_illegal(self._kernel_tables, numbers)
             if row >= 0:
                 raise IllegalActionError(f"table {row}: {self._why_illegal(row, int(numbers[row]))}")
-        self._in_threads(many.step_rows, numbers, self.skip_forced, self.points, self.scored)
-        self._refresh()
+        self._in_threads(many.step_rows, numbers, self.skip_forced, self.points, self.scored, self.seat, self.over)
 
     def deal(
         self,

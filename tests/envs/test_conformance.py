@@ -144,17 +144,18 @@ def test_an_illegal_action_raises_a_sentence_and_harms_nothing(kind: Kind) -> No
     seat = env.possible_agents.index(env.agent_selection)
     before = everything(env)
     refused = [action for action in range(-2, 152) if action not in env.legal_actions()]
-    for action in [*refused, None, 1.0, "pass", True, np.array([0])]:
+    strange: list[Any] = [None, 1.0, "pass", True, np.array([0])]
+    for action in [*refused, *strange]:
         with pytest.raises(IllegalActionError, match=rf"^seat {seat} may not take action .+: .+\. Legal in the phase \w+ are "):
             env.step(action)
     assert everything(env) == before
     env.step(np.int64(env.legal_actions()[0]))
-    env.step(np.array(env.legal_actions()[0]))
+    env.step(np.array(env.legal_actions())[0])
 
 
 def test_the_sentence_of_an_illegal_action_says_seat_action_reason_and_what_is_legal() -> None:
     env = make(Kind("down_up", 3, {}), episode="deal", hand_size=1)
-    deck = "AS KH 2C".split()
+    deck = ["AS", "KH", "2C"]
     rest = [card for card in (rank + suit for suit in "CDHS" for rank in "23456789TJQKA") if card not in deck]
     env.reset(seed=0, options={"deck": deck + rest, "dealer": 2})
     sentences = []
@@ -224,7 +225,8 @@ def test_a_deal_of_one_hand_size_needs_a_single_deal_of_that_size() -> None:
 
 def test_render_shows_one_seat_unless_all_cards_are_asked_for() -> None:
     texts = {}
-    for name, arguments in {"own": {}, "left": {"render_seat": 1}, "nobody": {"render_seat": None}}.items():
+    views: dict[str, dict[str, Any]] = {"own": {}, "left": {"render_seat": 1}, "nobody": {"render_seat": None}}
+    for name, arguments in views.items():
         env = make(Kind("up_down", 4, {}), episode="deal", hand_size=5, render_mode="ansi", **arguments)
         env.reset(seed=1)
         texts[name] = str(env.render())

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import random
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -154,7 +155,7 @@ def test_turning_the_table_round_turns_the_views(name: str) -> None:
     turned.reset(seed=4, options={**start, "dealer": (row.dealer + 1) % seats, "totals": totals[-1:] + totals[:-1]})
     rng = random.Random(name)
     deal = row.deal
-    differ = defaultdict(int)
+    differ: Counter[int] = Counter()
     while env.phase is not None and row.deal == deal:
         for seat in range(seats):
             one, other = env.table.view(seat), turned.table.view((seat + 1) % seats)
@@ -182,7 +183,7 @@ def test_half_points_and_fractions_are_rounded() -> None:
 
 
 def test_no_number_in_an_option_reads_as_none() -> None:
-    options = [{"target": None}, {"target": 252}, {"target": 253}, {"target": 5000}]
+    options: list[dict[str, Any]] = [{"target": None}, {"target": 252}, {"target": 253}, {"target": 5000}]
     section = next(section for section in OBSERVATION if section.name == "choices")
     found = []
     for given in options:

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -192,7 +192,7 @@ def test_a_spectator_sees_no_hand(name: str) -> None:
 
 # ------------------------------------------------------------------------------------------- these tests can fail
 
-LEAKS = {
+LEAKS: dict[str, tuple[str, Callable[[Any, int], int]]] = {
     "the hidden partner": ("small ships, six with indication", lambda row, seat: int(row.partner) + 1),
     "the holder of the Excuse": ("nonesuch", lambda row, seat: int(row.excuse) + 1),
     "whether the nominated card is in the stock": (
@@ -247,8 +247,8 @@ def test_a_leak_into_the_mask_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
 
 # --------------------------------------------------------------------------------------------- deals played again
 
-
 AT_THE_END = 0
+"""Stands for the action where none follows."""
 
 
 class Moment(NamedTuple):

@@ -45,6 +45,7 @@ def test_the_same_seed_gives_the_same_bytes(variant: str) -> None:
         assert fingerprint(kind)["shown"] != fingerprint(kind, seed=21)["shown"]
 
 
+@pytest.mark.uncompiled
 def test_the_bytes_of_this_version() -> None:
     found = {"version": ENV_VERSION, **{variant: fingerprint(PLAYS[variant][0])["shown"] for variant in VARIANTS}}
     assert found == PINNED

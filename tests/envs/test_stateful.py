@@ -155,8 +155,8 @@ class User(RuleBasedStateMachine):
 
 TestUser = User.TestCase
 TestUser.settings = settings(
-    max_examples=20,
-    stateful_step_count=30,
+    max_examples=25,
+    stateful_step_count=40,
     derandomize=True,
     deadline=None,
     suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow],
