@@ -6,12 +6,15 @@ row depends on nothing but the row: not on the number of rows, their order, or t
 
 from __future__ import annotations
 
-from noms_env._jit import jit, lowest, size
+from noms_env._jit import jit, jit_inline, lowest, size
 from noms_env.actions import INDICATE, NOMINATE, PLAYING, SCORED
-from noms_env.engine.deal import begin_match, hand_out, shuffle_deck
+from noms_env.engine.deal import begin_match, hand_out, shuffle_deck, start_match
 from noms_env.engine.legal import is_legal
 from noms_env.engine.observe import write_hidden, write_mask, write_observation
 from noms_env.engine.step import go_on, step
+
+WRITE_MASK, WRITE_OBSERVATION, WRITE_HIDDEN = 1, 2, 4
+"""What `play_random` writes at each decision; the sum for several."""
 
 
 @jit
@@ -143,12 +146,50 @@ def random_rows(tables, first, last, streams, actions):
         actions: int64, shape (tables,): is written.
     """
     for row in range(first, last):
-        state = streams[row]
-        state ^= (state << 13) & 0xFFFFFFFF
-        state ^= state >> 17
-        state ^= (state << 5) & 0xFFFFFFFF
-        streams[row] = state
-        actions[row] = nth_legal(tables[row], (state * count_legal(tables[row])) >> 32)
+        actions[row] = random_legal(tables[row], streams, row)
+
+
+@jit_inline
+def random_legal(t, streams, row):
+    """A random legal action of a table; advances the generator of its row."""
+    state = streams[row]
+    state ^= (state << 13) & 0xFFFFFFFF
+    state ^= state >> 17
+    state ^= (state << 5) & 0xFFFFFFFF
+    streams[row] = state
+    return nth_legal(t, (state * count_legal(t)) >> 32)
+
+
+@jit
+def play_random(tables, first, last, steps, streams, observation, mask, hidden, wanted):
+    """Random play in one call: the pace of the engine itself. A match that is over is followed by the next at once.
+
+    Args:
+        tables: structured array, shape (tables,), all started.
+        first: first row.
+        last: the row behind the last one.
+        steps: decisions in each row.
+        streams: as for `random_rows`.
+        observation: as for `observe_rows`.
+        mask: as for `observe_rows`.
+        hidden: as for `hidden_rows`.
+        wanted: which of these three are written before each decision, `WRITE_MASK` + `WRITE_OBSERVATION` + `WRITE_HIDDEN`.
+    """
+    for _ in range(steps):
+        for row in range(first, last):
+            t = tables[row]
+            if wanted & WRITE_OBSERVATION:
+                write_observation(t, t.seat, observation[row])
+            if wanted & WRITE_MASK:
+                write_mask(t, t.seat, mask[row])
+            if wanted & WRITE_HIDDEN:
+                write_hidden(t, t.seat, hidden[row])
+            step(t, random_legal(t, streams, row))
+            if t.phase == SCORED:
+                go_on(t)
+                if t.over != 0:
+                    t.match += 1
+                    start_match(t)
 
 
 @jit

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import random
 import re
 import warnings
 from typing import Any
@@ -20,7 +21,7 @@ from pettingzoo.utils.conversions import turn_based_aec_to_parallel
 import noms_env
 from noms_env import IllegalActionError
 from noms_env.envs.aec import TrickTakingEnv
-from tests.envs.play import EVERY_TABLE, Kind, everything, make, module_of
+from tests.envs.play import EVERY_TABLE, Kind, everything, make, module_of, walk
 
 MASK_PLACES = ("observation", "info", "both")
 MAKERS = ("env", "raw_env")
@@ -123,18 +124,21 @@ def test_the_usual_wrappers() -> None:
 
 
 @pytest.mark.parametrize("mask_in", MASK_PLACES)
-def test_where_the_mask_is(mask_in: str) -> None:
-    env = build(EVERY_TABLE[0], "raw_env", mask_in=mask_in)
+def test_the_mask_is_where_it_is_wanted_and_only_that_of_the_agent_to_act_has_ones(mask_in: str) -> None:
+    env = build(Kind("nonesuch", 3, {}), "raw_env", mask_in=mask_in, episode="deal")
     env.reset(seed=1)
-    for agent in env.possible_agents:
-        observation, info = env.observe(agent), env.infos[agent]
-        assert isinstance(observation, dict) == (mask_in != "info")
-        assert ("action_mask" in info) == (mask_in != "observation")
-        masks = [observation["action_mask"]] if mask_in != "info" else []
-        masks += [info["action_mask"]] if mask_in != "observation" else []
-        for mask in masks:
-            assert mask.dtype == np.int8
-            assert list(np.flatnonzero(mask)) == (env.legal_actions() if agent == env.agent_selection else [])
+    for _ in walk(env, random.Random(1), 60):
+        for agent in env.possible_agents:
+            observation, info = env.observe(agent), env.infos[agent]
+            assert isinstance(observation, dict) == (mask_in != "info")
+            assert ("action_mask" in info) == (mask_in != "observation")
+            masks = [observation["action_mask"]] if mask_in != "info" else []
+            masks += [info["action_mask"]] if mask_in != "observation" else []
+            for mask in masks:
+                assert mask.dtype == np.int8
+                assert np.flatnonzero(mask).tolist() == (env.legal_actions() if agent == env.agent_selection else [])
+    assert env.phase is None
+    assert not any(info["action_mask"].any() for info in env.infos.values() if mask_in != "observation")
 
 
 @pytest.mark.parametrize("kind", EVERY_TABLE, ids=str)
