@@ -12,10 +12,10 @@ Deviations and decisions: the source text does not give the first hand's size; t
 from __future__ import annotations
 
 from noms_env.cards import FRENCH
-from noms_env.rules.exact import BONUSES, down, largest_hand, up
+from noms_env.rules.exact import BONUSES, down, hook_options, largest_hand, up
 from noms_env.rules.rulebook import (
-    ROTATION_DOC,
     SHORT_DECK,
+    TRUMP_ROTATION,
     Option,
     RulesError,
     Values,
@@ -61,12 +61,11 @@ BIG_SHIPS_GAME = Variant(
     schedule=schedule,
     options=(
         Option("start_cards", None, "cards of the first hand (the largest, under direction='up_down')", numbers=(1, 17)),
-        Option("hook", False, "the last caller may not make the calls add up to the tricks", flag=True),
-        Option("hook_min_cards", 1, "smallest hand in which the hook holds", numbers=(1, 17)),
+        *hook_options(False, min_cards=1),
         Option("bonus", "exact", "ten points for exactly, or at least, the tricks called", words=BONUSES),
         Option("repeat_one", False, "play the one-card hand twice where the sizes turn there", flag=True),
         Option("direction", "down_up", "how the hand sizes go", words=DIRECTIONS),
-        Option("trump_rotation", None, ROTATION_DOC, rotation=True),
+        TRUMP_ROTATION,
         *SHORT_DECK,
     ),
 )

@@ -11,8 +11,8 @@ Deviations and decisions: none that the source text speaks of; the lead passes c
 from __future__ import annotations
 
 from noms_env.cards import FRENCH
-from noms_env.rules.exact import down, largest_hand, up
-from noms_env.rules.rulebook import ROTATION_DOC, SHORT_DECK, Option, Values, Variant, complete_rotation
+from noms_env.rules.exact import down, hook_options, largest_hand, up
+from noms_env.rules.rulebook import SHORT_DECK, TRUMP_ROTATION, Values, Variant, complete_rotation
 
 
 def complete(values: Values, seats: int) -> None:
@@ -40,9 +40,8 @@ DOWN_UP_GAME = Variant(
     complete=complete,
     schedule=schedule,
     options=(
-        Option("hook", True, "the last caller may not make the calls add up to the tricks", flag=True),
-        Option("hook_min_cards", 1, "smallest hand in which the hook holds", numbers=(1, 17)),
-        Option("trump_rotation", None, ROTATION_DOC, rotation=True),
+        *hook_options(True, min_cards=1),
+        TRUMP_ROTATION,
         *SHORT_DECK,
     ),
 )

@@ -11,7 +11,7 @@ from __future__ import annotations
 from noms_env._jit import jit
 from noms_env.actions import CALL_ZERO, CALLING
 from noms_env.bids import record_call, round_is_over
-from noms_env.rules.rulebook import Values, deck_size, refuse_too_small_deck
+from noms_env.rules.rulebook import Option, Values, deck_size, refuse_too_small_deck
 from noms_env.rules.trumps import set_trump
 from noms_env.state import eldest
 from noms_env.tricks import open_play
@@ -21,6 +21,14 @@ EXACT, AT_LEAST = range(2)
 BONUS_POINTS = 10
 FULL_DEAL_TURN_UPS = ("none", "dealer_last")
 DEALER_LAST = 1
+
+
+def hook_options(default: bool, min_cards: int) -> tuple[Option, Option]:
+    """The options of the hook (rules 0.2)."""
+    return (
+        Option("hook", default, "the last caller may not make the calls add up to the tricks", flag=True),
+        Option("hook_min_cards", min_cards, "smallest hand in which the hook holds", numbers=(1, 17)),
+    )
 
 
 def largest_hand(values: Values, seats: int, cap: int) -> int:

@@ -201,7 +201,7 @@ SHORT_DECK = (
 
 HAND_SIZE = Option("hand_size", None, "cards for each seat; by default as many as the deck has for all", numbers=(1, 17))
 
-ROTATION_DOC = "trumps in turn, deal by deal"
+TRUMP_ROTATION = Option("trump_rotation", None, "trumps in turn, deal by deal", rotation=True)
 
 
 def complete_hand_size(values: Values, seats: int) -> None:

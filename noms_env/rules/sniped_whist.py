@@ -17,8 +17,8 @@ from noms_env.cards import FRENCH, bit, has
 from noms_env.chance import DRAW_SNIPED, below
 from noms_env.rules.rulebook import (
     HAND_SIZE,
-    ROTATION_DOC,
     SHORT_DECK,
+    TRUMP_ROTATION,
     Option,
     RulesError,
     Values,
@@ -56,7 +56,7 @@ SNIPED_WHIST_GAME = Variant(
     options=(
         Option("n_hands", 1, "deals in a match", numbers=(1, 100)),
         Option("trump_mode", "turnup", "where the trump comes from", words=TRUMP_MODES),
-        Option("trump_rotation", None, ROTATION_DOC, rotation=True),
+        TRUMP_ROTATION,
         Option("scoring", "place", "points by place, or one for each trick", words=SCORINGS),
         Option("snip_penalty", 0, "taken off each sniped seat under scoring='tricks'", numbers=(0, 100)),
         Option("tie", "share", "several with the most tricks: all sniped, nobody, or one by lot", words=TIES),

@@ -12,8 +12,8 @@ rotates. "After thirteen, the cards dealt moves back to one" is read as counting
 from __future__ import annotations
 
 from noms_env.cards import FRENCH
-from noms_env.rules.exact import FULL_DEAL_TURN_UPS, down, largest_hand, up
-from noms_env.rules.rulebook import ROTATION_DOC, SHORT_DECK, Option, Values, Variant, complete_rotation
+from noms_env.rules.exact import FULL_DEAL_TURN_UPS, down, hook_options, largest_hand, up
+from noms_env.rules.rulebook import SHORT_DECK, TRUMP_ROTATION, Option, Values, Variant, complete_rotation
 from noms_env.rules.trumps import DEALER_CHOOSES, TRUMP_MODES
 
 SCHEDULES = ("up_down", "up", "up_down_repeat_top")
@@ -45,9 +45,8 @@ UP_DOWN_GAME = Variant(
         Option("schedule", "up_down", "how the hand sizes go", words=SCHEDULES),
         Option("trump_mode", "rotation", "where the trump comes from", words=TRUMP_MODES[:DEALER_CHOOSES]),
         Option("turnup_full_deal", "none", "trump turned up when all cards are dealt", words=FULL_DEAL_TURN_UPS),
-        Option("hook", True, "the last caller may not make the calls add up to the tricks", flag=True),
-        Option("hook_min_cards", 4, "smallest hand in which the hook holds", numbers=(1, 17)),
-        Option("trump_rotation", None, ROTATION_DOC, rotation=True),
+        *hook_options(True, min_cards=4),
+        TRUMP_ROTATION,
         *SHORT_DECK,
     ),
 )
