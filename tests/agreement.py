@@ -36,7 +36,7 @@ def random_table(variant: str, rng: random.Random) -> tuple[int, dict[str, Any]]
 def play_together(
     variant: str, seats: int, given: dict[str, Any], seed: int, *, episode: str = "match", most_deals: int = 1000
 ) -> int:
-    """Play one match of random actions on both sides; the number of decisions.
+    """Play one match of random actions on both sides; the number of deals.
 
     Raises:
         AssertionError: the two sides disagree.
@@ -50,19 +50,17 @@ def play_together(
     table.start()
     row = table.row
     match = referee.Match(variant, seats, options, dealer=int(row.dealer), deal=int(row.deal), single_deal=episode == "deal")
-    decisions = 0
-    for _ in range(most_deals):
-        decisions += play_deal_together(table, match, rng)
+    for deals in range(1, most_deals + 1):
+        play_deal_together(table, match, rng)
+        assert table.is_over == match.over
         if match.over:
-            assert table.is_over
-            break
-        assert not table.is_over
+            return deals
         table.go_on()
-    return decisions
+    return most_deals
 
 
-def play_deal_together(table: Table, match: referee.Match, rng: random.Random) -> int:
-    """Play the deal that is on the table; the number of decisions."""
+def play_deal_together(table: Table, match: referee.Match, rng: random.Random) -> None:
+    """Play the deal that is on the table."""
     row, seats = table.row, table.seats
     words = CARD_WORDS[table.deck_kind]
     deck = [words[card] for card in row.deck[: len(table.rules.deck)]]
@@ -78,7 +76,6 @@ def play_deal_together(table: Table, match: referee.Match, rng: random.Random) -
     deal = match.start(deck, random_trump=drawn)
     assert [sorted(table.card_words(hand)) for hand in row.hands[:seats]] == [sorted(hand) for hand in deal.hands], where
     passing = rng.choice(PASSING)
-    decisions = 0
     while not deal.over:
         here = (*where, deal.steps)
         assert (table.phase, row.seat) == (deal.phase, deal.seat), here
@@ -87,7 +84,6 @@ def play_deal_together(table: Table, match: referee.Match, rng: random.Random) -
         word = "pass" if "pass" in legal and rng.random() < passing else rng.choice(legal)
         table.act(word)
         deal.act(word)
-        decisions += 1
     assert table.is_scored, (*where, deal.steps)
     assert [int(w) for w in row.trick_winners[: row.trick_number]] == deal.trick_winners, where
     assert list(row.tricks[:seats]) == deal.tricks, where
@@ -106,7 +102,6 @@ def play_deal_together(table: Table, match: referee.Match, rng: random.Random) -
     assert (row.declarer if row.declarer >= 0 else None) == deal.declarer, where
     assert (row.partner if row.partner >= 0 else None) == deal.partner, where
     assert (words[row.nominated] if row.nominated >= 0 else None) == deal.nominated, where
-    return decisions
 
 
 def same_numbers(found: Any, expected: Any, where: Any) -> None:

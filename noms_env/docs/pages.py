@@ -409,7 +409,7 @@ def choices_page() -> str:
             ),
             _wrapped(
                 "A byte is 0 where the variant has no such option. A flag is 1 for False and 2 for True, a number is 1 + "
-                "the number (at most 255), None is 255, and words count from 1 in the order of the table. Options that say "
+                "the number (at most 254), None is 255, and words count from 1 in the order of the table. Options that say "
                 "what is shown and not how it is played are left out, and so is `hand_size`, which stands in the section "
                 "`numbers`."
             ),

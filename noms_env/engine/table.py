@@ -10,10 +10,11 @@ import numpy as np
 
 from noms_env.actions import INDICATE, NOMINATE, NUM_ACTIONS, SCORED, action_number, action_word
 from noms_env.cards import CARD_NUMBERS, CARD_WORDS, DECK_NAMES, NO_TRUMP, SUIT_LETTERS, cards_in
-from noms_env.chance import MAX_TABLE, checked_seed
+from noms_env.chance import MAX_SEED, MAX_TABLE, checked_seed
 from noms_env.engine.deal import begin_match, hand_out, shuffle_deck
 from noms_env.engine.layout import STATE_SIZE
 from noms_env.engine.observe import MASK_WORDS, OBSERVATION_WORDS
+from noms_env.engine.redeal import new_plan, redeal_rows
 from noms_env.engine.rows import ILLEGAL, go_on_row, kernel_view, state_row, step_row, view_row
 from noms_env.rules import Rules, RulesError, game, make_rules, write_rules
 from noms_env.rules.noms import MOST_MULTIPLIER
@@ -342,6 +343,23 @@ class Table:
         twin._take_rows(self._rows.copy())
         return twin
 
+    def redeal(self, seat: int, rng: np.random.Generator) -> Table:
+        """A copy in which a seat cannot tell that the cards it has not seen lie elsewhere, each layout equally likely.
+
+        See `engine.redeal` for what the seat is taken to know. The copy's chance to come is another, too.
+
+        Args:
+            seat: who looks; not only the seat to act.
+            rng: gives one integer.
+
+        Raises:
+            ValueError: no such seat, no such generator, or the deal is over.
+        """
+        seed = redeal_seed(self.row, seat, rng)
+        twin = self.copy()
+        redeal_rows(twin._kernel_rows, np.zeros(1, np.int64), int(seat), seed, new_plan())
+        return twin
+
     def __getstate__(self) -> dict[str, Any]:
         """For pickle and deepcopy: the choices, and the record as bytes."""
         return {
@@ -379,6 +397,21 @@ class Table:
         if same or not np.array_equal(row["choices"], self.row.choices):
             raise ValueError(f"the state is of a table with other rules than {self.rules.variant.name} here")
         self._rows[0] = row
+
+
+def redeal_seed(row: np.record, seat: int, rng: np.random.Generator) -> int:
+    """The seed of a redeal of a table, once its arguments are checked.
+
+    Raises:
+        ValueError: no such seat, no such generator, or the deal is over.
+    """
+    if not _is_integer(seat) or not 0 <= seat < row.n_seats:
+        raise ValueError(f"seat must be a seat from 0 to {row.n_seats - 1}, not {seat!r}")
+    if not isinstance(rng, np.random.Generator):
+        raise ValueError(f"rng must be a numpy.random.Generator, not {rng!r}")
+    if row.phase == SCORED:
+        raise ValueError("the deal is over and its points are known; only a deal that goes on can be dealt anew")
+    return int(rng.integers(MAX_SEED, endpoint=True))
 
 
 def _checked_counter(name: str, number: Any) -> int:

@@ -111,7 +111,6 @@ class TrickTakingEnv(AECEnv):
         self.state_space = spaces.Box(0, 255, (STATE_SIZE,), np.uint8)
         self._seen: dict[str, tuple[np.ndarray, np.ndarray]] = {}
         self._is_seeded = False
-        self._forfeited = False
         self._keeps_records = record
         self._recorder = self._new_recorder()
         self.records: list[dict[str, Any]] = []
@@ -166,7 +165,6 @@ class TrickTakingEnv(AECEnv):
         self.truncations = dict.fromkeys(self.agents, False)
         self.infos: dict[str, dict[str, Any]] = {agent: {} for agent in self.agents}
         self._rewarded = False
-        self._forfeited = False
         self.records = []
         self._recorder = self._new_recorder()
         self._turn(int(self.table.row.seat))
@@ -207,6 +205,8 @@ class TrickTakingEnv(AECEnv):
     def observe(self, agent: str) -> Observation:
         """What an agent sees now; its mask is all zeros unless it is to act."""
         vector, mask = self._view(agent)
+        if self._is_over:  # by a wrapper, perhaps, of which the table knows nothing
+            mask = np.zeros_like(mask)
         if self._mask_in == "info":
             return vector
         return {"observation": vector, "action_mask": mask}
@@ -261,10 +261,15 @@ class TrickTakingEnv(AECEnv):
         view = self._seen.get(agent)
         if view is None:
             view = self.table.view(self._seat_of[agent])
-            if self._forfeited:
-                view[1][:] = 0
             self._seen[agent] = view
         return view
+
+    @property
+    def _is_over(self) -> bool:
+        """True after the episode; also when a wrapper has ended it."""
+        if not self.agents:
+            return self._is_seeded
+        return self.terminations[self.agents[0]] or self.truncations[self.agents[0]]
 
     def _new_recorder(self) -> Any:
         """What notes the decisions of an episode, where records are wanted."""
@@ -346,8 +351,6 @@ class TrickTakingEnv(AECEnv):
 
     def _forfeit(self, agent: str) -> None:
         """End the episode because of an illegal action."""
-        self._forfeited = True
-        self._seen = {}
         self._clear_rewards()
         self._cumulative_rewards[agent] = 0.0
         self.rewards[agent] = ILLEGAL_REWARD
@@ -355,17 +358,20 @@ class TrickTakingEnv(AECEnv):
         self._rewarded = True
         self.terminations = dict.fromkeys(self.agents, True)
         self.truncations = dict.fromkeys(self.agents, True)
+        if self._mask_in != "observation":
+            for other in self.agents:
+                self.infos[other] = {**self.infos[other], "action_mask": np.zeros(NUM_ACTIONS, np.int8)}
 
     # ------------------------------------------------------------------------------------------------- words and numbers
 
     @property
     def phase(self) -> str | None:
         """`call`, `trump`, `nominate`, `play` or `suit`; None when the episode is over."""
-        return None if self._forfeited else self.table.phase
+        return None if self._is_over else self.table.phase
 
     def legal_actions(self) -> list[int]:
         """Numbers of the legal actions of the agent to act, ascending."""
-        return [] if self._forfeited else self.table.legal_actions()
+        return [] if self._is_over else self.table.legal_actions()
 
     def action_to_str(self, action: int) -> str:
         """The word of an action as in the game record.
@@ -424,7 +430,7 @@ class TrickTakingEnv(AECEnv):
 
 _STATE_NAMES = (
     *("agents", "agent_selection", "rewards", "_cumulative_rewards", "terminations", "truncations", "infos"),
-    *("_rewarded", "_forfeited", "_is_seeded", "_recorder", "records"),
+    *("_rewarded", "_is_seeded", "_recorder", "records"),
 )
 """What makes the state of an episode, beside the table."""
 

@@ -23,8 +23,9 @@ import numpy as np
 from noms_env.actions import NUM_ACTIONS
 from noms_env.engine import many
 from noms_env.engine.layout import HIDDEN_SIZE, OBSERVATION_SIZE, PADDED_MASK_SIZE
+from noms_env.engine.redeal import new_plan, redeal_rows
 from noms_env.engine.rows import kernel_view
-from noms_env.engine.table import IllegalActionError, Table
+from noms_env.engine.table import IllegalActionError, Table, redeal_seed
 from noms_env.rules import Rules, RulesError
 from noms_env.state import MAX_SEATS, TABLE, new_tables
 
@@ -230,6 +231,29 @@ class BatchEnv:
         source = int(self._row_numbers(row)[0])
         many.clone_row(self._words, source, self._row_numbers(rows))
         self._refresh()
+
+    def redeal(self, row: int, seat: int, rng: np.random.Generator, rows: Rows = None) -> None:
+        """Fill rows with copies of a table in which the cards that a seat has not seen are dealt anew.
+
+        The copies are drawn independently and uniformly among all tables that the seat cannot tell from this one (see
+        `engine.redeal` for what it is taken to know). Their seeds are drawn too, so that later deals differ as well.
+
+        Args:
+            row: the table.
+            seat: who looks; not only the seat to act.
+            rng: gives one integer; the table in the i-th of the rows follows from it and i.
+            rows: where to put the copies; the table itself when None.
+
+        Raises:
+            ValueError: no such row, seat or generator, or the deal is over; no table has changed.
+        """
+        source = int(self._row_numbers(row)[0])
+        numbers = self._row_numbers(source if rows is None else rows)
+        seed = redeal_seed(self.tables[source], seat, rng)
+        if len(numbers) > 0:
+            many.clone_row(self._words, source, numbers)
+            redeal_rows(self._kernel_tables, numbers, int(seat), seed, new_plan())
+            self._refresh()
 
     # ----------------------------------------------------------------------------------------------------------- inside
 
