@@ -22,6 +22,7 @@ COMMANDS = {
     "replay": ("replay", "show the deals of a file, trick by trick"),
     "check": ("check", "hold the deals of a file against the rules"),
     "demo": ("demo", "play and show one deal of each game"),
+    "bench": ("bench", "measure the speed, beside other packages"),
 }
 """The subcommands: module (and function in it) of `training.commands`, and what it does."""
 

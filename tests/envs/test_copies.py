@@ -8,7 +8,7 @@ import random
 from collections.abc import Callable
 from typing import Any
 
-import cloudpickle  # type: ignore[import-untyped]  # it has no type information
+import cloudpickle
 import pytest
 
 from noms_env.envs.aec import TrickTakingEnv
