@@ -89,11 +89,6 @@ def jit_inline(function: Function) -> Function:
     return _compile(function, forceinline=True)
 
 
-def parallel_jit(function: Function) -> Function:
-    """The same for functions whose outer loop is a `numba.prange` over tables."""
-    return _compile(function, parallel=True)
-
-
 def _compile(function: Function, **flags: bool) -> Function:
     before = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = CACHE_FOLDER or before

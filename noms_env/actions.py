@@ -20,7 +20,11 @@ set of words is an int64 in which bit `action - 52` stands for the action.
 
 from __future__ import annotations
 
-from noms_env.cards import CARD_NUMBERS, CARD_WORDS, FRENCH, NO_TRUMP, RANK_LETTERS, SUIT_LETTERS
+from typing import Any
+
+import numpy as np
+
+from noms_env.cards import CARD_NUMBERS, CARD_WORDS, DECK_NAMES, FRENCH, NO_TRUMP, RANK_LETTERS, SUIT_LETTERS
 
 INDICATE = 52
 SUIT = 53
@@ -36,7 +40,6 @@ NOMINATE = 98
 NUM_ACTIONS = 150
 
 FIRST_WORD = INDICATE
-LAST_WORD = MOST
 MAX_NUMBER = MIS - NUMBER - 1
 
 # Calls, as the engine counts them.
@@ -55,15 +58,24 @@ PHASES = ("call", "trump", "nominate", "play", "suit")
 CALL_WORDS = ("pass", *(str(k) for k in range(MAX_NUMBER + 1)), "mis", "mis_a_vis", "none", "some", "most")
 
 
+def is_integer(number: Any) -> bool:
+    """True for Python's and numpy's integers (arrays without dimension too), but not for truth values."""
+    if isinstance(number, np.ndarray) and number.ndim == 0:
+        number = number[()]
+    return isinstance(number, int | np.integer) and not isinstance(number, bool)
+
+
 def action_word(action: int, deck_kind: int = FRENCH) -> str:
     """The word of an action as in the game record.
 
     Raises:
         ValueError: there is no action of that number in games with this deck.
     """
+    if not is_integer(action) or not 0 <= action < NUM_ACTIONS:
+        raise ValueError(f"{action!r} is not the number of an action; the numbers go from 0 to {NUM_ACTIONS - 1}")
     word = _WORDS[deck_kind].get(int(action))
     if word is None:
-        raise ValueError(f"{action} is not the number of an action; the numbers go from 0 to {NUM_ACTIONS - 1}")
+        raise ValueError(f"action {action} stands for nothing with the {DECK_NAMES[deck_kind]}")
     return word
 
 

@@ -20,7 +20,6 @@ DECK_NAMES = ("French deck", "Decktet")
 SUIT_LETTERS = ("CDHS", "MSWLYK")
 RANK_LETTERS = ("23456789TJQKA", "A23456789C")
 MAX_SUITS = 6
-MAX_CARDS = 52
 NO_TRUMP = 6
 """The number of no-trump among the trumps: one above the last suit of either deck."""
 

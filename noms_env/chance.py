@@ -16,7 +16,7 @@ from noms_env._jit import jit
 
 # Purposes: which chance event a draw belongs to.
 DRAW_DEALER, DRAW_SHUFFLE, DRAW_CUT, DRAW_TRUMP, DRAW_PLACE, DRAW_SNIPED = range(6)
-DRAW_TRICK_ORDER, DRAW_PILE_ORDER, DRAW_PLAYER, DRAW_REDEAL = range(6, 10)
+DRAW_TRICK_ORDER, DRAW_PILE_ORDER, DRAW_REDEAL = range(6, 9)
 
 MAX_SEED = 2**63 - 1
 MAX_TABLE = 2**32 - 1

@@ -14,7 +14,7 @@ from noms_env.engine.table import Table
 from noms_env.rules import RulesError
 from tests import referee
 
-SENSELESS = ("snip_penalty is taken off only under", "cut may be given only with")
+SENSELESS = " has an effect only "
 """Combinations that the engine refuses as senseless, and that the referee plays: the option has no effect there."""
 
 PASSING = (0.0, 0.5, 0.9, 1.0)
@@ -27,7 +27,7 @@ def random_table(variant: str, rng: random.Random) -> tuple[int, dict[str, Any]]
         try:
             Table(variant, seats, given)
         except RulesError as refusal:
-            if str(refusal).startswith(SENSELESS):
+            if SENSELESS in str(refusal):
                 continue
             raise AssertionError(f"{variant}, {seats} seats, {given}: refused by the engine only: {refusal}") from refusal
         return seats, given

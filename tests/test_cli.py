@@ -76,7 +76,8 @@ def test_each_command_has_help(run: Run, name: str) -> None:
     status, out, _ = run(name, "--help")
     assert status == 0
     assert f"usage: noms {name}" in out
-    assert name == "demo" or f"  noms {name}" in out.partition("For example:")[2]
+    examples = " ".join(out.split()).partition("For example:")[2]  # the help may be broken into lines anywhere
+    assert name == "demo" or f" noms {name} " in examples
 
 
 @pytest.mark.parametrize(
@@ -97,6 +98,8 @@ def test_each_command_has_help(run: Run, name: str) -> None:
         (["replay", "no-such-file"], "cannot read no-such-file: No such file or directory"),
         (["check", "."], "cannot read .: Is a directory"),
         (["list", "bridge"], "there is no variant 'bridge'"),
+        (["demo", "--seed", "-1"], "seed must be an integer from 0 to 2**63 - 1, not -1"),
+        (["demo", "--seed", str(2**63)], "seed must be an integer from 0 to 2**63 - 1"),
     ],
 )
 def test_an_error_is_one_sentence_and_status_2(
@@ -309,6 +312,28 @@ def test_replay_of_a_passed_out_deal_and_of_implicit_announcements() -> None:
     assert "announced as unsaid, A" in text
 
 
+@pytest.mark.parametrize(
+    ("variant", "words", "calls", "contract"),
+    [
+        ("small_ships", "pass 7 mis pass pass", "seat 1 pass · seat 2 7 · seat 3 Misere · seat 0 pass · ", "Misere"),
+        ("noms", "pass mis_a_vis", "seat 1 pass · seat 2 Mis a Vis\n", "Mis a Vis"),
+        ("nonesuch", "most none some none", "seat 1 Most · seat 2 None · seat 3 Some · seat 0 None\n", None),
+    ],
+)
+def test_replay_has_calls_as_people_say_them(variant: str, words: str, calls: str, contract: str | None) -> None:
+    table, recorder = Table(variant), Recorder()
+    table.start(dealer=0)
+    for word in words.split():
+        recorder.note(table, table.number(word))
+        table.act(word)
+    while not table.is_scored:
+        recorder.note(table, table.legal_actions()[0])
+        table.step(table.legal_actions()[0])
+    text = "\n".join(deal_lines(recorder.finish(table)))
+    assert f"  calls    {calls}" in text
+    assert contract is None or f" declares {contract}" in text
+
+
 def test_replay_says_what_it_cannot_show(run: Run, games: Path) -> None:
     assert run("replay", games, "--match", "5") == (2, "", f"noms: {games} has no deal in match 5\n")
     assert run("replay", games, "--deal", "9")[2] == f"noms: {games} has no deal 9\n"
@@ -356,3 +381,10 @@ def test_demo_shows_one_deal_of_each_game(run: Run) -> None:
     assert out.count(", match 0, deal ") == len(VARIANTS)
     assert all(f"{game.title}, match 0" in out for game in GAMES.values())
     assert out.count("  points ") == len(VARIANTS)
+    hands = [line for line in out.splitlines() if line.startswith("  seat ")]
+    assert len(set(hands)) == len(hands)
+
+
+def test_demo_takes_the_last_seed_too(run: Run) -> None:
+    status, out, _ = run("demo", "--seed", 2**63 - 1)
+    assert (status, out.count("  points ")) == (0, len(VARIANTS))

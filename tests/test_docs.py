@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+import noms_env
 from noms_env.docs import pages, source, texts
 from noms_env.docs.pages import FOLDER, action_groups, all_pages
 from noms_env.engine.layout import OBSERVATION, state_layout
@@ -33,6 +34,11 @@ def first_cells(text: str) -> list[str]:
 
 def python_blocks(text: str) -> list[str]:
     return re.findall(r"(?s)```python\n(.+?)```", text)
+
+
+def word_options() -> list[tuple[str, str, str]]:
+    """Variant, option and word, for each word that an option of a variant may be."""
+    return [(game.name, option.name, word) for game in GAMES.values() for option in game.options for word in option.words]
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -65,6 +71,30 @@ def test_nothing_refers_to_the_rulebook_by_number(name: str) -> None:
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
+def test_what_env_refuses_is_named_as_an_argument_of_raw_env(variant: str) -> None:
+    def accepts(make: Any, name: str) -> bool:
+        try:
+            make(**{name: source.arguments()[name][0]})
+        except ValueError:
+            return False
+        return True
+
+    module = getattr(noms_env, f"{variant}_v0")
+    names = [name for name in source.arguments() if name != "variant"]
+    raw_only = [name for name in names if accepts(module.raw_env, name) and not accepts(module.env, name)]
+    assert re.findall(r"(?m)^\| `(\w+)` \| [^|]+ \| Of `raw_env` only: ", page(f"{variant}.md")) == raw_only != []
+    shown = re.findall(r"(?m)^    (\w+)=", python_blocks(page(f"{variant}.md"))[0])
+    assert shown == [name for name in names if name not in raw_only] + [option.name for option in GAMES[variant].options]
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_every_need_of_an_option_is_in_its_row(variant: str) -> None:
+    text = page(f"{variant}.md").replace("`", "").replace('"', "'")
+    for need in GAMES[variant].needs:
+        assert re.search(rf"(?m)^\| {need.option} \|.* It has an effect only .*{re.escape(need.where)}", text), need
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
 def test_every_option_and_argument_has_one_row(variant: str) -> None:
     named = first_cells(page(f"{variant}.md").partition("## Environment arguments")[2].partition("\n## ")[0])
     options = [option.name for option in GAMES[variant].options]
@@ -75,7 +105,7 @@ def test_every_option_and_argument_has_one_row(variant: str) -> None:
 
 def test_every_word_of_every_option_has_a_meaning_and_no_meaning_is_left_over() -> None:
     used = set()
-    for variant, option, word in source.word_options():
+    for variant, option, word in word_options():
         assert texts.meaning_of(variant, option, word)
         key = f"{variant}.{option}" if f"{variant}.{option}" in texts.WORD_MEANINGS else option
         used.add((key, word))
@@ -144,14 +174,18 @@ def test_only_listed_actions_are_ever_legal_and_every_kind_is(variant: str) -> N
     assert all(groups.values()), groups
 
 
+WHERE_IT_ACTS = {"turnup_full_deal": {"trump_mode": "turnup"}}
+"""The options that must be given with one that has no effect among the defaults."""
+
+
 def test_the_bytes_of_words_are_those_of_the_list() -> None:
     rows = dict(re.findall(r"(?m)^\|.*\|.*\| `(\w+)` \| (.+) \|$", page(pages.CHOICES)))
-    for variant, option, word in source.word_options():
+    for variant, option, word in word_options():
         (values,) = (
             part.partition(": ")[2] for part in rows[option].split("; ") if variant in part.partition(":")[0].split(", ")
         )
         listed = {entry: int(byte) for byte, entry in re.findall(r"(\d+) `(\w+)`", values)}
-        found = choice_bytes(make_rules(GAMES[variant], None, {option: word}))
+        found = choice_bytes(make_rules(GAMES[variant], None, {option: word} | WHERE_IT_ACTS.get(option, {})))
         assert found[choice_names().index(option)] == listed[word], (variant, option, word)
 
 

@@ -75,7 +75,7 @@ def test_where_no_folder_can_be_written_nothing_is_cached(tmp_path: Path) -> Non
 
 
 @_jit.jit
-def instructions(members):  # type: ignore[no-untyped-def]
+def instructions(members):  # type: ignore[no-untyped-def]  # compiled functions have no annotations
     """The three instructions, called from compiled code, the only place where they can be called when compiled."""
     return _jit.size(members), _jit.lowest(members), _jit.highest(members)
 
@@ -84,7 +84,7 @@ def instructions(members):  # type: ignore[no-untyped-def]
 @pytest.mark.parametrize("members", [0, 1, 2, 0b101100, (1 << 62) | 1, (1 << 52) - 1])
 def test_the_three_instructions(members: int) -> None:
     found = [number for number in range(63) if members >> number & 1]
-    assert instructions(members) == (  # type: ignore[no-untyped-call]
+    assert instructions(members) == (  # type: ignore[no-untyped-call]  # as said above
         len(found),
         min(found, default=64),
         max(found, default=-1),

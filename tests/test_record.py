@@ -98,6 +98,14 @@ def test_keys_come_in_the_order_of_the_format_and_values_are_plain(variant: str)
     assert record["options"] == referee.complete_options(variant, record["seats"], {})
 
 
+def test_a_record_shares_nothing_with_the_table() -> None:
+    table = Table("big_ships", options={"trump_rotation": ["C", "NT"]})
+    table.start()
+    record = play(table)
+    record["options"]["trump_rotation"].clear()
+    assert table.rules.options["trump_rotation"] == ["C", "NT"]
+
+
 def test_legal_actions_are_stored_only_when_asked_for() -> None:
     assert all("legal" not in step for record in record_matches("noms") for step in record["steps"])
 
@@ -528,6 +536,23 @@ def test_a_match_of_one_scored_deal_is_recognised(variant: str) -> None:
         assert referee.check_match(records, single_deal=True) == []
         losers = [seat for seat in range(table.seats) if seat not in records[-1]["winners"]]
         assert named([*records[:-1], {**records[-1], "winners": losers}]) == ["winners"]
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_a_match_of_one_scored_deal_may_begin_anywhere(variant: str) -> None:
+    table = Table(variant, episode="deal")
+    for totals, deal in [([10] + [0] * (table.seats - 1), 1 if table.rules.schedule else 0), ([3] * table.seats, 0)]:
+        table.start(totals=totals, deal=deal)
+        record = play(table)
+        assert (record["before"], record["deal"], record["over"]) == (totals, deal, True)
+        assert check([record]) == []
+        losers = [seat for seat in range(table.seats) if seat not in record["winners"]]
+        assert named([{**record, "winners": losers}]) == ["winners"]
+        assert "deal" in named([record, {**record, "deal": deal + 1}])
+
+
+def test_a_deal_after_a_gap_is_not_one_of_a_single_deal(match: list[Record]) -> None:
+    assert named([match[0], changed(match[2], over=True)])[:2] == ["deal", "over"]
 
 
 def test_a_later_deal_of_a_match_is_not_one_of_a_single_deal(match: list[Record]) -> None:

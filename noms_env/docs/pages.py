@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -196,18 +197,23 @@ def _arguments(game: Variant) -> Iterator[str]:
     yield "## Environment arguments"
     given = {name: default for name, (default, _) in common.items() if name != "variant"}
     values = {**given, "seats": game.default_seats, **make_rules(game).options}
-    lines = [f"    {name}={_literal(value)}," for name, value in values.items()]
+    lines = [f"    {name}={_literal(value)}," for name, value in values.items() if name not in texts.RAW_ONLY]
     yield _code("\n".join((f"env = noms_env.{game.name}_v{ENV_VERSION}.env(", *lines, ")")))
     yield "These are the defaults; give only what differs. All variants have the first ones:"
     yield _table(
         ("Argument", "Default", "Meaning"),
-        [(f"`{name}`", f"`{_literal(default)}`", _sentence(common[name][1])) for name, default in given.items()],
+        [(f"`{name}`", f"`{_literal(default)}`", _argument(name, common[name][1])) for name, default in given.items()],
     )
     yield "The options of this variant follow. A value or a combination that is not allowed is refused with a sentence."
     yield _table(
         ("Option", "Default", "Allowed", "Meaning"),
         [(f"`{option.name}`", _default(game, option), _allowed(option), _meaning(game, option)) for option in game.options],
     )
+
+
+def _argument(name: str, text: str) -> str:
+    """What an argument does."""
+    return f"Of `raw_env` only: {text.removesuffix('.')}" if name in texts.RAW_ONLY else _sentence(text)
 
 
 def _default(game: Variant, option: Option) -> str:
@@ -219,7 +225,7 @@ def _allowed(option: Option) -> str:
     """What an option may be."""
     if option.words:
         return ", ".join(f'`"{word}"`' for word in option.words)
-    text = option.allowed().removeprefix("an integer from ")
+    text = option.allowed().removeprefix("an integer ").removeprefix("from ")
     for word in ("True", "False", "None"):
         text = text.replace(word, f"`{word}`")
     return text
@@ -231,8 +237,15 @@ def _meaning(game: Variant, option: Option) -> str:
     if option.words:
         said = [f"`{word}`: {texts.meaning_of(game.name, option.name, word)}" for word in option.words]
         parts = [f"{parts[0]}. {'; '.join(said)}"]
-    note = texts.note_on(game.name, option.name)
-    return ". ".join([*parts, note] if note else parts)
+    notes = [texts.note_on(game.name, option.name), _needs(game, option)]
+    return ". ".join([*parts, *filter(None, notes)])
+
+
+def _needs(game: Variant, option: Option) -> str:
+    """Where an option has an effect, if that depends on others."""
+    places = [need.where.replace("'", '"') for need in game.needs if need.option == option.name]
+    said = ", and ".join(reversed(places))  # a reason may stand behind the first
+    return re.sub(r'(\w+=[\w"]+|\w+_\w+)', r"`\1`", f"It has an effect only {said}") if places else ""
 
 
 # -------------------------------------------------------------------------------------------- observations and actions

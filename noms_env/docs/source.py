@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from noms_env.envs.aec import TrickTakingEnv
-from noms_env.rules import GAMES, Variant, make_rules
+from noms_env.rules import Variant, make_rules
 from noms_env.rules.rulebook import Option
 
 DEVIATIONS = "Deviations and decisions: "
@@ -89,8 +89,3 @@ def defaults(variant: Variant, option: Option) -> dict[int, Any]:
     """The value of an option that is not given, for each number of seats that the rulebook allows."""
     low, high = variant.seats
     return {seats: make_rules(variant, seats).options[option.name] for seats in range(low, high + 1)}
-
-
-def word_options() -> list[tuple[str, str, str]]:
-    """Variant, option and word, for each word that an option of a variant may be."""
-    return [(game.name, option.name, word) for game in GAMES.values() for option in game.options for word in option.words]

@@ -52,6 +52,9 @@ SOURCES = {
 }
 """Where the source text of a game was published."""
 
+RAW_ONLY = ("illegal_action",)
+"""Arguments that `raw_env` takes and `env` refuses."""
+
 SEATS = (
     "Seats are numbered clockwise from 0, so the seat at your left has the next number. The first dealer is drawn by lot, "
     "and the deal passes to the left. *Eldest* is the seat at the dealer's left: it is dealt to first, and where there are "
@@ -175,7 +178,6 @@ WORD_MEANINGS = {
 
 NOTES = {
     "ranks": "With a deck shortened by `ranks` or `suits`, fewer seats may play, from two on",
-    "hook_min_cards": "It does nothing without `hook`",
     "trump_rotation": "With fewer `suits` the default leaves out those that are not in the deck",
     "accumulate": "The deals before the last then score nothing",
     "small_ships.min_bid": "That is `floor(2 * hand_size / seats) + 1`",
@@ -190,7 +192,6 @@ NOTES = {
     "noms.target": "None: only `max_deals` ends the match",
     "nonesuch.target": "None: only `max_hands` ends the match",
     "deal_mode": "With a shortened deck or hand the default is `single_shuffled`",
-    "cut": 'It goes with `deal_mode="packets"` only',
     "early_stop": "The cards still held are gathered as if they were a last trick of each seat",
     "observe_previous_hand": "It fills the section `previous_deal` of the observation",
 }

@@ -11,6 +11,7 @@ from noms_env.cards import bit
 from noms_env.chance import DRAW_DEALER, DRAW_PLACE, DRAW_SHUFFLE, below, shuffle
 from noms_env.engine.legal import find_legal
 from noms_env.rules import dispatch, noms_deck
+from noms_env.rules.sniped_whist import PLACE
 from noms_env.state import MAX_SEATS, NOMS, NONESUCH, SINGLE_DEAL, SNIPED_WHIST, all_hands, eldest, get_byte, left_of, put_byte
 
 HELD = 101
@@ -133,9 +134,19 @@ def note_standings(t):
     """Keep the totals as an observation shows them: `fine`, `coarse`, and 1 for a seat that is there."""
     for seat in range(t.n_seats):
         total = t.piled[seat] if t.variant == SNIPED_WHIST and t.accumulate != 0 else t.totals[seat]
-        fine = min(max(math.floor(total + 64.5), 0), 255)
+        fine = min(max(math.floor(fine_total(t, total) + 0.5), 0), 255)
         coarse = min(max(math.floor(total / 4 + 64.5), 0), 255)
         t.standings[seat] = np.int64(fine) | (np.int64(coarse) << 8) | (1 << 16)
+
+
+@jit
+def fine_total(t, total):
+    """A total at the scale of its byte: sniped whist scores fractions by place, nonesuch halves."""
+    if t.variant == SNIPED_WHIST and t.accumulate == 0 and t.scoring == PLACE:
+        return 12.0 * total + 128.0
+    if t.variant == NONESUCH:
+        return 2.0 * total + 64.0
+    return total + 64.0
 
 
 @jit

@@ -84,9 +84,9 @@ OBSERVATION = _sections(
     (
         "seats",
         (MAX_SEATS, SEAT_BYTES),
-        "per seat: total + 64, total / 4 + 64 (rounded, 0..255; with `accumulate` tricks of the earlier deals), 1 if it is "
-        "there, dealer, leader of the trick, declarer, known to all to have held the nominated card (or to have shown the "
-        "Excuse), winning the trick so far",
+        "per seat: total + 64 (nonesuch: 2 * total + 64; sniped whist scored by place: 12 * total + 128), total / 4 + 64 (both "
+        "rounded, 0..255; with `accumulate` the tricks of the earlier deals instead), 1 if it is there, dealer, leader of the "
+        "trick, declarer, known to all to have held the nominated card (or to have shown the Excuse), winning the trick so far",
     ),
     ("calls", (MAX_CALLS,), "calls in order from eldest, seat by seat clockwise: 1 + (action - 74)"),
     ("nominated", (SEAT_BYTES,), "the nominated card, as in `on_table`; of a bare rank the rank only"),
@@ -143,7 +143,6 @@ HIDDEN = _sections(
 OBSERVATION_SIZE = OBSERVATION[-1].slice.stop
 HIDDEN_SIZE = HIDDEN[-1].slice.stop
 STATE_SIZE = OBSERVATION_SIZE + HIDDEN_SIZE
-MASK_SIZE = NUM_ACTIONS
 PADDED_MASK_SIZE = (NUM_ACTIONS + 7) // 8 * 8
 
 assert OBSERVATION_SIZE <= 1024

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from noms_env._jit import COMPILED, jit
-from noms_env.actions import SCORED
-from noms_env.engine.deal import start_match
+from noms_env._jit import COMPILED, jit, jit_inline, lowest
+from noms_env.actions import INDICATE, NOMINATE, NOMINATING, SCORED
 from noms_env.engine.legal import is_legal
 from noms_env.engine.observe import write_hidden, write_mask, write_observation
 from noms_env.engine.step import go_on, step
@@ -33,9 +32,32 @@ def status_of(t):
 
 
 @jit
-def start_row(tables, row):
-    """Start the match that the row's seed, table and match stand for."""
-    start_match(tables[row])
+def legal_row(tables, row, actions):
+    """Write the legal actions of the seat to act, ascending, and return their number.
+
+    Args:
+        tables: structured array, shape (tables,).
+        row: which.
+        actions: int64, shape (NUM_ACTIONS,): is written.
+    """
+    t = tables[row]
+    count = 0
+    if t.phase != NOMINATING:
+        count = _write_members(t.legal_cards, 0, actions, count)
+    count = _write_members(t.legal_words, INDICATE, actions, count)
+    if t.phase == NOMINATING:
+        count = _write_members(t.legal_cards, NOMINATE, actions, count)
+    return count
+
+
+@jit_inline
+def _write_members(members, first, actions, count):
+    """Append the members of a set, each plus `first`; the new count."""
+    while members != 0:
+        actions[count] = first + lowest(members)
+        count += 1
+        members &= members - 1
+    return count
 
 
 @jit

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from noms_env.actions import INDICATE, NOMINATE, NUM_ACTIONS, SCORED, action_number, action_word
+from noms_env.actions import INDICATE, NOMINATE, NUM_ACTIONS, SCORED, action_number, action_word, is_integer
 from noms_env.cards import CARD_NUMBERS, CARD_WORDS, DECK_NAMES, NO_TRUMP, SUIT_LETTERS, cards_in
 from noms_env.chance import MAX_SEED, MAX_TABLE, checked_seed
 from noms_env.engine.deal import begin_match, hand_out, shuffle_deck
 from noms_env.engine.layout import STATE_SIZE
 from noms_env.engine.observe import MASK_WORDS, OBSERVATION_WORDS
 from noms_env.engine.redeal import new_plan, redeal_rows
-from noms_env.engine.rows import ILLEGAL, go_on_row, kernel_view, state_row, step_row, view_row
+from noms_env.engine.rows import ILLEGAL, go_on_row, kernel_view, legal_row, state_row, step_row, view_row
 from noms_env.rules import Rules, RulesError, game, make_rules, write_rules
 from noms_env.rules.noms import MOST_MULTIPLIER
-from noms_env.state import EPISODES, NOMS, TABLE, legal_actions, new_tables, phase_word
+from noms_env.state import EPISODES, NOMS, RULE_FIELDS, TABLE, new_tables, phase_word
 
 MAX_DEAL_NUMBER = 10_000
+MAX_TOTAL = 1_000_000
 
 
 class PositionError(ValueError):
@@ -161,18 +161,20 @@ class Table:
 
     def _checked_dealer(self, dealer: int) -> int:
         """A seat number."""
-        if not _is_integer(dealer) or not 0 <= dealer < self.seats:
+        if not is_integer(dealer) or not 0 <= dealer < self.seats:
             raise PositionError(f"dealer must be a seat from 0 to {self.seats - 1}, not {dealer!r}")
         return int(dealer)
 
     def _checked_totals(self, totals: Sequence[float]) -> list[float]:
         """Points of the match so far, under the target."""
-        try:
-            points = [float(total) for total in totals]
-        except (TypeError, ValueError):
-            points = []
-        if len(points) != self.seats or not all(math.isfinite(total) for total in points):
-            raise PositionError(f"totals must be {self.seats} numbers, one for each seat, not {totals!r}")
+        given = list(totals) if isinstance(totals, Sequence | np.ndarray) and not isinstance(totals, str) else []
+        points = [float(total) for total in given if is_integer(total) or isinstance(total, float | np.floating)]
+        if len(points) != self.seats or len(given) != self.seats or not all(abs(total) <= MAX_TOTAL for total in points):
+            raise PositionError(
+                f"totals must be {self.seats} numbers from -{MAX_TOTAL} to {MAX_TOTAL}, one for each seat, not {totals!r}"
+            )
+        if self.rules.options.get("accumulate") and any(points):
+            raise PositionError(f"totals must be zeros with accumulate, which scores in the last deal only; not {totals!r}")
         target = self.rules.options.get("target")
         playing_on = self.rules.options.get("tie") == "play_on" and points.count(max(points)) > 1
         if target is not None and max(points) >= target and not playing_on and self.row.episode == 0:
@@ -184,7 +186,7 @@ class Table:
         options, schedule = self.rules.options, self.rules.schedule
         lengths = [options.get(name) for name in ("n_hands", "max_hands", "max_deals")]
         most = min([MAX_DEAL_NUMBER, *(n for n in lengths if n is not None), *([len(schedule)] if schedule else [])])
-        if not _is_integer(deal) or not 0 <= deal < most:
+        if not is_integer(deal) or not 0 <= deal < most:
             raise PositionError(f"deal must be an integer from 0 to {most - 1}, not {deal!r}")
         size = int(self.row.place_size)
         if size > 0 and schedule[deal] != size:
@@ -197,7 +199,7 @@ class Table:
         if self.row.variant == NOMS:
             most = MOST_MULTIPLIER if self.rules.options["double_repeat"] == "quadruple" else 2
             allowed = [1 << power for power in range(most.bit_length())]
-        if not _is_integer(multiplier) or multiplier not in allowed:
+        if not is_integer(multiplier) or multiplier not in allowed:
             raise PositionError(f"multiplier must be {' or '.join(map(str, allowed))} here, not {multiplier!r}")
         return int(multiplier)
 
@@ -212,9 +214,8 @@ class Table:
         Raises:
             IllegalActionError: the action is not legal; the table is unharmed.
         """
-        if type(action) is not int:
-            action = int(action) if _is_integer(action) else ILLEGAL
-        status: int = step_row(self._kernel_rows, 0, action)
+        number = action if type(action) is int else int(action) if is_integer(action) else ILLEGAL
+        status: int = step_row(self._kernel_rows, 0, number)
         if status == ILLEGAL:
             raise IllegalActionError(self._why_illegal(action))
         return status
@@ -252,7 +253,7 @@ class Table:
         legal = ", ".join(self.legal_words())
         start = f"seat {self.row.seat} may not take action {action!r}"
         try:
-            word = action_word(int(action), self.deck_kind) if _is_integer(action) else None
+            word = action_word(int(action), self.deck_kind) if is_integer(action) else None
         except ValueError:
             word = None
         if word is None:
@@ -302,7 +303,10 @@ class Table:
 
     def legal_actions(self) -> list[int]:
         """Numbers of the legal actions, ascending."""
-        return legal_actions(self.row)
+        actions = np.empty(NUM_ACTIONS, np.int64)
+        count = legal_row(self._kernel_rows, 0, actions)
+        legal: list[int] = actions[:count].tolist()
+        return legal
 
     def legal_words(self) -> list[str]:
         """Words of the legal actions."""
@@ -318,7 +322,7 @@ class Table:
         Raises:
             ValueError: the word means nothing in that phase, or nobody is to act.
         """
-        phase = phase or self.phase
+        phase = self.phase if phase is None else phase
         if phase is None:
             raise ValueError(f"{word!r} means nothing now: the deal is over and nobody is to act")
         return action_number(word, phase, self.deck_kind)
@@ -373,8 +377,7 @@ class Table:
         """From what `__getstate__` gave."""
         self.rules = make_rules(game(saved["variant"]), saved["seats"], saved["options"])
         self._take_rows(new_tables(1))
-        write_rules(self.row, self.rules)
-        self.set_state(saved["row"])
+        self._rows[0] = np.frombuffer(saved["row"], TABLE)[0]
 
     def row_from(self, row: np.record) -> None:
         """Take over the record of a table with the same rules."""
@@ -393,8 +396,7 @@ class Table:
         if not isinstance(state, bytes | bytearray) or len(state) != TABLE.itemsize:
             raise ValueError(f"the state must be the {TABLE.itemsize} bytes that get_state returned")
         row = np.frombuffer(state, TABLE)[0]
-        same = [name for name in ("variant", "n_seats", "cards") if row[name] != self.row[name]]
-        if same or not np.array_equal(row["choices"], self.row.choices):
+        if any(np.any(row[name] != self.row[name]) for name in RULE_FIELDS):
             raise ValueError(f"the state is of a table with other rules than {self.rules.variant.name} here")
         self._rows[0] = row
 
@@ -405,7 +407,7 @@ def redeal_seed(row: np.record, seat: int, rng: np.random.Generator) -> int:
     Raises:
         ValueError: no such seat, no such generator, or the deal is over.
     """
-    if not _is_integer(seat) or not 0 <= seat < row.n_seats:
+    if not is_integer(seat) or not 0 <= seat < row.n_seats:
         raise ValueError(f"seat must be a seat from 0 to {row.n_seats - 1}, not {seat!r}")
     if not isinstance(rng, np.random.Generator):
         raise ValueError(f"rng must be a numpy.random.Generator, not {rng!r}")
@@ -416,13 +418,6 @@ def redeal_seed(row: np.record, seat: int, rng: np.random.Generator) -> int:
 
 def _checked_counter(name: str, number: Any) -> int:
     """A number of 32 bits, which counts tables or matches in the streams of chance."""
-    if not _is_integer(number) or not 0 <= number <= MAX_TABLE:
+    if not is_integer(number) or not 0 <= number <= MAX_TABLE:
         raise ValueError(f"{name} must be an integer from 0 to {MAX_TABLE}, not {number!r}")
     return int(number)
-
-
-def _is_integer(number: Any) -> bool:
-    """True for Python's and numpy's integers, but not for truth values."""
-    if isinstance(number, np.ndarray) and number.ndim == 0:
-        number = number[()]
-    return isinstance(number, int | np.integer) and not isinstance(number, bool)

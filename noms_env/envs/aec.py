@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import copy
 import secrets
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from gymnasium import spaces
 from pettingzoo import AECEnv
 from pettingzoo.utils import wrappers
 
-from noms_env.actions import CALL_WORDS, NUM_ACTIONS
+from noms_env.actions import CALL_WORDS, NUM_ACTIONS, is_integer
 from noms_env.cards import CARD_WORDS
 from noms_env.chance import checked_seed
 from noms_env.engine.layout import OBSERVATION, OBSERVATION_SIZE, STATE_SIZE, Section, state_layout
@@ -99,10 +100,10 @@ class TrickTakingEnv(AECEnv):
             "render_fps": 2,
         }
         seat_numbers = range(self.table.seats)
-        if render_seat is not None and render_seat not in seat_numbers:
+        if render_seat is not None and (not is_integer(render_seat) or render_seat not in seat_numbers):
             raise RulesError(f"render_seat must be a seat from 0 to {self.table.seats - 1}, or None, not {render_seat!r}")
         self.render_seat = render_seat
-        self.render_full = render_full
+        self.render_full = _flag("render_full", render_full)
         self.possible_agents = [f"player_{seat}" for seat in seat_numbers]
         self._seat_of = {agent: seat for seat, agent in enumerate(self.possible_agents)}
         self.agents: list[str] = []
@@ -111,7 +112,7 @@ class TrickTakingEnv(AECEnv):
         self.state_space = spaces.Box(0, 255, (STATE_SIZE,), np.uint8)
         self._seen: dict[str, tuple[np.ndarray, np.ndarray]] = {}
         self._is_seeded = False
-        self._keeps_records = record
+        self._keeps_records = _flag("record", record)
         self._recorder = self._new_recorder()
         self.records: list[dict[str, Any]] = []
 
@@ -145,6 +146,8 @@ class TrickTakingEnv(AECEnv):
         Raises:
             ValueError: the seed or the position is not possible; the environment is unharmed.
         """
+        if options is not None and not isinstance(options, Mapping):
+            raise ValueError(f"options must be a dictionary or None, not {options!r}")
         position = {key: value for key, value in (options or {}).items() if key in POSITION_KEYS}
         if seed is None and not self._is_seeded:
             seed = secrets.randbits(63)
@@ -177,6 +180,7 @@ class TrickTakingEnv(AECEnv):
         Raises:
             IllegalActionError: the action is not legal, with `illegal_action="raise"`; the table is unharmed.
         """
+        self._refuse_before_reset()
         agent = self.agent_selection
         if self.terminations[agent] or self.truncations[agent]:
             self._was_dead_step(action)
@@ -212,7 +216,12 @@ class TrickTakingEnv(AECEnv):
         return {"observation": vector, "action_mask": mask}
 
     def last(self, observe: bool = True) -> tuple[Observation | None, float, bool, bool, dict[str, Any]]:
-        """Observation, reward since its last action, termination, truncation and info of the agent to act."""
+        """Observation, reward since its last action, termination, truncation and info of the agent to act.
+
+        Raises:
+            ValueError: there was no reset yet.
+        """
+        self._refuse_before_reset()
         agent = self.agent_selection
         return (
             self.observe(agent) if observe else None,
@@ -264,11 +273,16 @@ class TrickTakingEnv(AECEnv):
             self._seen[agent] = view
         return view
 
+    def _refuse_before_reset(self) -> None:
+        """Say that there is no episode yet, if so."""
+        if not self._is_seeded:
+            raise ValueError("there is no episode yet: call reset first")
+
     @property
     def _is_over(self) -> bool:
-        """True after the episode; also when a wrapper has ended it."""
+        """True before and after an episode; also when a wrapper has ended it."""
         if not self.agents:
-            return self._is_seeded
+            return True
         return self.terminations[self.agents[0]] or self.truncations[self.agents[0]]
 
     def _new_recorder(self) -> Any:
@@ -284,8 +298,8 @@ class TrickTakingEnv(AECEnv):
         row = self.table.row
         self._give_rewards()
         result = self._public_result()
-        for agent in self.agents:
-            self.infos[agent] = {**self.infos[agent], "last_deal": result}
+        for agent in self.agents:  # a copy for each, so that none can write to another
+            self.infos[agent] = {**self.infos[agent], "last_deal": copy.deepcopy(result)}
         if self._recorder is not None:
             self.records.append(self._recorder.finish(self.table))
         if row.over:
@@ -405,8 +419,7 @@ class TrickTakingEnv(AECEnv):
         Raises:
             ValueError: there was no reset yet.
         """
-        if not self._is_seeded:
-            raise ValueError("there is no episode yet: call reset first")
+        self._refuse_before_reset()
         return copy.deepcopy({name: getattr(self, name) for name in _STATE_NAMES} | {"table": self.table.get_state()})
 
     def set_state(self, state: dict[str, Any]) -> None:
@@ -415,7 +428,7 @@ class TrickTakingEnv(AECEnv):
         Raises:
             ValueError: the state is of another kind of table; the environment is unharmed.
         """
-        missing = [name for name in (*_STATE_NAMES, "table") if name not in state]
+        missing = [name for name in (*_STATE_NAMES, "table") if not isinstance(state, Mapping) or name not in state]
         if missing:
             raise ValueError(f"the state lacks {', '.join(missing)}; it must come from get_state")
         self.table.set_state(state["table"])
@@ -440,17 +453,71 @@ def wrapped(variant: str, **arguments: Any) -> AECEnv:
 
     Args:
         variant: name of the game.
-        **arguments: those of `TrickTakingEnv`.
+        **arguments: those of `TrickTakingEnv`, but for `illegal_action`.
+
+    Raises:
+        ValueError: an argument is not allowed; the message says what is.
     """
+    if "illegal_action" in arguments:
+        raise RulesError("illegal_action is an argument of raw_env; env ends the episode with a reward of -1")
     env: Any = TrickTakingEnv(variant, **arguments)
     env = wrappers.TerminateIllegalWrapper(env, illegal_reward=ILLEGAL_REWARD)
     env = wrappers.AssertOutOfBoundsWrapper(env)
-    return wrappers.OrderEnforcingWrapper(env)
+    return RewindingWrapper(env)
+
+
+class RewindingWrapper(wrappers.OrderEnforcingWrapper):
+    """PettingZoo's outermost wrapper, with copies and states of the whole stack: its wrappers remember things too."""
+
+    def __str__(self) -> str:
+        """The name of the environment."""
+        return str(self.unwrapped)
+
+    def get_state(self) -> dict[str, Any]:
+        """The whole state of the episode, for `set_state` of an environment with the same arguments.
+
+        Raises:
+            ValueError: there was no reset yet.
+        """
+        kept = [
+            copy.deepcopy({name: value for name, value in vars(layer).items() if name != "env"}) for layer in self._layers()
+        ]
+        return {"environment": self.unwrapped.get_state(), "wrappers": kept}
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        """Restore what `get_state` gave.
+
+        Raises:
+            ValueError: the state is of another kind of table; the environment is unharmed.
+        """
+        if not isinstance(state, Mapping) or set(state) != {"environment", "wrappers"}:
+            raise ValueError("the state must come from get_state of an environment with the same wrappers")
+        self.unwrapped.set_state(state["environment"])
+        for layer, kept in zip(self._layers(), copy.deepcopy(state["wrappers"]), strict=True):
+            vars(layer).update(kept)
+
+    def clone(self) -> RewindingWrapper:
+        """An independent environment in the same state, in the same wrappers."""
+        return copy.deepcopy(self)
+
+    def _layers(self) -> list[Any]:
+        """The wrappers from the outermost to the innermost."""
+        layers: list[Any] = [self]
+        while isinstance(layers[-1].env, wrappers.BaseWrapper):
+            layers.append(layers[-1].env)
+        return layers
+
+
+def _flag(name: str, value: bool) -> bool:
+    """The value, if it is True or False."""
+    if not isinstance(value, bool | np.bool_):
+        raise RulesError(f"{name} must be True or False, not {value!r}")
+    return bool(value)
 
 
 def _one_of(name: str, value: str, allowed: tuple[str, ...]) -> str:
     """The value, if it is allowed."""
-    if value not in allowed:
+    if not isinstance(value, str) or value not in allowed:
         raise RulesError(f"{name} must be {' or '.join(map(repr, allowed))}, not {value!r}")
     return value
 

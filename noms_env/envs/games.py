@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import sys
+from functools import partial
+from importlib import import_module
+from types import ModuleType
 from typing import Any
 
 import pettingzoo
@@ -13,11 +16,24 @@ from noms_env.state import VARIANTS
 from noms_env.version import ENV_VERSION
 
 
-@dataclass(frozen=True)
-class EnvironmentModule:
-    """What PettingZoo users expect of a module: `env` and `raw_env`."""
+class EnvironmentModule(ModuleType):
+    """A module as PettingZoo users expect it, `noms_env.<variant>_v0`, with `env` and `raw_env`.
 
-    variant: str
+    Seven files that differ in a name would say no more, so that the modules are made here.
+
+    Attributes:
+        variant: name of the game.
+    """
+
+    def __init__(self, variant: str) -> None:
+        """Make the module and enter it among the imported ones."""
+        super().__init__(f"noms_env.{variant}_v{ENV_VERSION}", f"The environments of {variant}.")
+        self.variant = variant
+        sys.modules[self.__name__] = self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle by name, so that `env` and `raw_env` can be handed to other processes."""
+        return import_module, (self.__name__,)
 
     def env(self, **arguments: Any) -> AECEnv:
         """The environment in PettingZoo's usual wrappers.
@@ -58,4 +74,4 @@ def register_environments() -> None:
     for variant in VARIANTS:
         name = environment_id(variant)
         if name not in registry:
-            pettingzoo.register("aec", name, entry_point=EnvironmentModule(variant).env)
+            pettingzoo.register("aec", name, entry_point=partial(wrapped, variant))

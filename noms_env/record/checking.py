@@ -54,9 +54,9 @@ class Disagreement:
 def check_records(lines: Iterable[tuple[int, Record | str]]) -> Iterator[Disagreement]:
     """Play records again and yield everything in them that is not as the rules have it.
 
-    The records of different matches may be mixed; those of one match must be in order. A match whose every deal before
-    the last was passed out, and which is over although the rules do not end it there, is a match of one scored deal
-    (`episode="deal"`).
+    The records of different matches may be mixed; those of one match must be in order. A match of which the
+    lines have no scored deal before the last, and which is over although the rules do not end it there, is a match of one
+    scored deal (`episode="deal"`), which may begin from any totals.
 
     Args:
         lines: what `read_records` yields; for records in memory, `enumerate(records, 1)`.
@@ -87,7 +87,7 @@ class _Standing:
     """Damaged lines so far: a deal of the match may be missing where there are more of them."""
     over: bool
     idle: bool
-    """Every deal so far was passed out, from totals of zero on."""
+    """Every deal so far was passed out."""
     table: Table | None
     """The table with the deal scored; None where the match is over, or the deal could not be played."""
     piled_known: bool
@@ -103,6 +103,8 @@ class _DealCheck:
 
     def __init__(self, line: int, record: Record, before: _Standing | None, damaged: int) -> None:
         self.line, self.record, self.damaged = line, record, damaged
+        self.is_first = before is None
+        """No deal of the same match stands before it in the file."""
         self.before = before
         """The deal before of the same match; None where this one is taken as it is given."""
         self.found: list[Disagreement] = []
@@ -318,8 +320,8 @@ class _DealCheck:
             row.over, row.truncated, row.winners = of_the_match
 
     def _may_be_single(self) -> bool:
-        """True if nothing was scored before this deal: it can be the one deal of its match."""
-        return not any(self.record["before"]) and (self.before is None or self.before.idle)
+        """True if the file has no scored deal before this one: it can be the one deal of its match, whatever its totals."""
+        return self.is_first or (self.before is not None and self.before.idle)
 
     def _piled_is_known(self) -> bool:
         """True unless tricks of earlier deals count that are not in the file."""

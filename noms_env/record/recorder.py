@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -64,7 +65,7 @@ def head_of(table: Table) -> Record:
         "format": FORMAT,
         "variant": table.rules.variant.name,
         "seats": table.seats,
-        "options": dict(table.rules.options),
+        "options": copy.deepcopy(table.rules.options),
         "match": int(row.match),
         "deal": int(row.deal),
         "dealer": int(row.dealer),

@@ -27,7 +27,7 @@ def game(name: str) -> Variant:
     Raises:
         RulesError: there is none.
     """
-    if name not in GAMES:
+    if not isinstance(name, str) or name not in GAMES:
         raise RulesError(f"there is no variant {name!r}; the variants are {', '.join(VARIANTS)}")
     return GAMES[name]
 

@@ -12,7 +12,7 @@ Deviations and decisions: the source text does not give the first hand's size; t
 from __future__ import annotations
 
 from noms_env.cards import FRENCH
-from noms_env.rules.exact import BONUSES, down, hook_options, largest_hand, up
+from noms_env.rules.exact import BONUSES, HOOK_NEED, down, hook_options, largest_hand, up
 from noms_env.rules.rulebook import (
     SHORT_DECK,
     TRUMP_ROTATION,
@@ -33,7 +33,7 @@ def complete(values: Values, seats: int) -> None:
     most = largest_hand(values, seats, MAX_TRICKS)
     if values["start_cards"] is None:
         values["start_cards"] = min(13, most)
-    if values["start_cards"] > most:
+    if not 1 <= values["start_cards"] <= most:
         raise RulesError(
             f"start_cards must be an integer from 1 to {most} with {deck_size(values)} cards and {seats} seats, "
             f"not {values['start_cards']}"
@@ -59,8 +59,14 @@ BIG_SHIPS_GAME = Variant(
     deck_kind=FRENCH,
     complete=complete,
     schedule=schedule,
+    needs=(HOOK_NEED,),
     options=(
-        Option("start_cards", None, "cards of the first hand (the largest, under direction='up_down')", numbers=(1, 17)),
+        Option(
+            "start_cards",
+            None,
+            "cards of the first hand (the largest, under direction='up_down')",
+            range="from 1 to what the deck has for each seat, 17 at most",
+        ),
         *hook_options(False, min_cards=1),
         Option("bonus", "exact", "ten points for exactly, or at least, the tricks called", words=BONUSES),
         Option("repeat_one", False, "play the one-card hand twice where the sizes turn there", flag=True),

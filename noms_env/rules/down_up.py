@@ -11,7 +11,7 @@ Deviations and decisions: none that the source text speaks of; the lead passes c
 from __future__ import annotations
 
 from noms_env.cards import FRENCH
-from noms_env.rules.exact import down, hook_options, largest_hand, up
+from noms_env.rules.exact import HOOK_NEED, down, hook_options, largest_hand, up
 from noms_env.rules.rulebook import SHORT_DECK, TRUMP_ROTATION, Values, Variant, complete_rotation
 
 
@@ -39,6 +39,7 @@ DOWN_UP_GAME = Variant(
     deck_kind=FRENCH,
     complete=complete,
     schedule=schedule,
+    needs=(HOOK_NEED,),
     options=(
         *hook_options(True, min_cards=1),
         TRUMP_ROTATION,

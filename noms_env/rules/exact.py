@@ -11,7 +11,7 @@ from __future__ import annotations
 from noms_env._jit import jit
 from noms_env.actions import CALL_ZERO, CALLING
 from noms_env.bids import record_call, round_is_over
-from noms_env.rules.rulebook import Option, Values, deck_size, refuse_too_small_deck
+from noms_env.rules.rulebook import Need, Option, Values, deck_size, refuse_too_small_deck
 from noms_env.rules.trumps import set_trump
 from noms_env.state import eldest
 from noms_env.tricks import open_play
@@ -29,6 +29,9 @@ def hook_options(default: bool, min_cards: int) -> tuple[Option, Option]:
         Option("hook", default, "the last caller may not make the calls add up to the tricks", flag=True),
         Option("hook_min_cards", min_cards, "smallest hand in which the hook holds", numbers=(1, 17)),
     )
+
+
+HOOK_NEED = Need("hook_min_cards", "with hook=True", lambda values: bool(values["hook"]))
 
 
 def largest_hand(values: Values, seats: int, cap: int) -> int:

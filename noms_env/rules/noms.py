@@ -33,6 +33,7 @@ from noms_env.rules.noms_deck import (
 from noms_env.rules.rulebook import (
     HAND_SIZE,
     SHORT_DECK,
+    Need,
     Option,
     RulesError,
     Values,
@@ -89,8 +90,11 @@ def _complete_deal_mode(values: Values, seats: int) -> None:
         raise RulesError(
             f"deal_mode must be 'single_shuffled' unless 52 cards are dealt to 4 seats, not {values['deal_mode']!r}"
         )
-    if values["deal_mode"] != "packets" and values["cut"] is not None:
-        raise RulesError("cut may be given only with deal_mode='packets': a shuffled deck is not cut")
+
+
+def _is_dealt_in_packets(values: Values) -> bool:
+    """True if the deck goes from deal to deal unshuffled."""
+    return bool(values["deal_mode"] == "packets")
 
 
 NOMS_GAME = Variant(
@@ -100,8 +104,22 @@ NOMS_GAME = Variant(
     default_seats=4,
     deck_kind=FRENCH,
     complete=complete,
+    needs=(
+        *(
+            Need(name, "with deal_mode='packets': a shuffled deck is not gathered, nor cut", _is_dealt_in_packets)
+            for name in ("cut", "cut_min", "trick_order", "trick_stack", "pile_order")
+        ),
+        Need("cut_min", "without a fixed cut", lambda values: values["cut"] is None),
+        Need("tie", "with a target", lambda values: values["target"] is not None),
+        Need("double_repeat", "where the dealer is not forced to bid", lambda values: not values["dealer_forced"]),
+    ),
     options=(
-        Option("min_bid", None, "lowest number to bid: 7, 8, 9 or 10", numbers=(1, 17)),
+        Option(
+            "min_bid",
+            None,
+            "lowest number to bid",
+            range="from 7 to 10 with 13 cards for each seat, from 1 to their number with fewer",
+        ),
         Option(
             "dealer_forced",
             None,
@@ -109,7 +127,12 @@ NOMS_GAME = Variant(
             flag=True,
         ),
         Option("unbid_slam_loses", False, "taking all tricks on a lower bid loses, 26 to each opponent", flag=True),
-        Option("mis_value", None, "13: Mis above 13; 10: Mis between 10 and 11, no Mis a Vis", numbers=(1, 17)),
+        Option(
+            "mis_value",
+            None,
+            "13: Mis above 13; 10: Mis between 10 and 11, no Mis a Vis",
+            range="equal to the hand size, or 10 with a min_bid up to 10",
+        ),
         Option("first_lead", "bidder", "who leads to the first trick", words=FIRST_LEADS),
         Option("implicit_announcements", False, "trump may be left unsaid, a bare rank nominated", flag=True),
         Option("tie", "joint", "equal leaders at the end win together, or play on", words=TIES),

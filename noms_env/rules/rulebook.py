@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from noms_env.actions import is_integer
 from noms_env.cards import FRENCH, NO_TRUMP, SUIT_LETTERS, french_deck, set_of
 from noms_env.state import MAX_ROTATION, MAX_TRICKS, NUM_CHOICES, OPTION_FIELDS, VARIANTS
 
@@ -28,8 +29,8 @@ class RulesError(ValueError):
 class Option:
     """One choice of a variant: its name and default, what it may be, and a line that says what it does.
 
-    Exactly one of `flag`, `words`, `numbers` and `rotation` says what values it takes; `none` also allows None. A default
-    of None without `none` is worked out from the table.
+    Exactly one of `flag`, `words`, `numbers`, `range` and `rotation` says what values it takes; `none` also allows None. A
+    default of None without `none` is worked out from the table.
     """
 
     name: str
@@ -40,6 +41,8 @@ class Option:
     numbers: tuple[int, int] | None = None
     rotation: bool = False
     none: bool = False
+    range: str = ""
+    """What integers are allowed, where that depends on the table; the variant's `complete` checks it."""
 
     def allowed(self) -> str:
         """What the option may be, in words."""
@@ -49,6 +52,8 @@ class Option:
             text = " or ".join(repr(word) for word in self.words)
         elif self.rotation:
             text = f"a list of 1 to {MAX_ROTATION} of C, D, H, S and NT, suits of the deck only"
+        elif self.range:
+            text = f"an integer {self.range}"
         else:
             low, high = self.numbers or (0, 0)
             text = f"an integer from {low} to {high}"
@@ -66,10 +71,8 @@ class Option:
             return bool(value)
         if self.words and isinstance(value, str) and value in self.words:
             return str(value)
-        if self.numbers and isinstance(value, int | np.integer) and not isinstance(value, bool):
-            low, high = self.numbers
-            if low <= value <= high:
-                return int(value)
+        if is_integer(value) and (self.range or (self.numbers and self.numbers[0] <= value <= self.numbers[1])):
+            return int(value)
         if self.rotation and isinstance(value, list | tuple):
             entries = [str(entry) for entry in value]
             if 1 <= len(entries) <= MAX_ROTATION and all(entry in ROTATION_WORDS for entry in entries):
@@ -87,6 +90,21 @@ ROTATION_WORDS = (*SUIT_LETTERS[FRENCH], "NT")
 
 
 @dataclass(frozen=True)
+class Need:
+    """An option that has an effect only under a condition; elsewhere it may only have its default.
+
+    Attributes:
+        option: its name.
+        where: the condition in words.
+        holds: the condition.
+    """
+
+    option: str
+    where: str
+    holds: Callable[[Values], bool]
+
+
+@dataclass(frozen=True)
 class Variant:
     """One game of the family: who can play it, with which deck, and under which options."""
 
@@ -95,11 +113,14 @@ class Variant:
     seats: tuple[int, int]
     default_seats: int
     deck_kind: int
-    options: tuple[Option, ...]
-    complete: Callable[[Values, int], None]
+    options: tuple[Option, ...] = field(repr=False)
+    complete: Callable[[Values, int], None] = field(repr=False)
     """Fills in the defaults that depend on the table and refuses combinations that make no sense."""
-    schedule: Callable[[Values, int], list[int]] | None = None
+    schedule: Callable[[Values, int], list[int]] | None = field(default=None, repr=False)
     """Hand sizes of a match, deal by deal, where the rulebook lists them (the exact-bid games)."""
+
+    needs: tuple[Need, ...] = field(default=(), repr=False)
+    """Options that have an effect only where others have certain values."""
 
     @property
     def number(self) -> int:
@@ -153,16 +174,27 @@ def make_rules(variant: Variant, seats: int | None = None, options: Mapping[str,
     Raises:
         RulesError: unknown option, value out of range, or a combination that cannot be dealt, bid or ended.
     """
-    given = dict(options or {})
-    values: Values = {option.name: option.default for option in variant.options}
-    for name, value in given.items():
-        values[name] = variant.option(name).checked(value)
-    seats = _checked_seats(variant, seats, values)
-    variant.complete(values, seats)
-    for option in variant.options:
-        if values[option.name] is None and not option.none:
-            raise RulesError(f"{option.name} must be {option.allowed()}")
+    given = {name: variant.option(name).checked(value) for name, value in (options or {}).items()}
+    seats = _checked_seats(variant, seats, _with_defaults(variant, given))
+    values = _completed(variant, seats, given)
+    for need in variant.needs:
+        if need.option in given and not need.holds(values):
+            usual = _completed(variant, seats, {name: value for name, value in given.items() if name != need.option})
+            if values[need.option] != usual[need.option]:
+                raise RulesError(f"{need.option} has an effect only {need.where}; elsewhere leave it at {usual[need.option]!r}")
     return Rules(variant, seats, values)
+
+
+def _with_defaults(variant: Variant, given: Values) -> Values:
+    """The options given, and the others at their defaults."""
+    return {option.name: option.default for option in variant.options} | given
+
+
+def _completed(variant: Variant, seats: int, given: Values) -> Values:
+    """All options of a table, with the defaults that depend on it worked out."""
+    values = _with_defaults(variant, given)
+    variant.complete(values, seats)
+    return values
 
 
 def _checked_seats(variant: Variant, seats: int | None, values: Values) -> int:
@@ -172,7 +204,7 @@ def _checked_seats(variant: Variant, seats: int | None, values: Values) -> int:
         low = 2
     if seats is None:
         return variant.default_seats
-    if isinstance(seats, bool) or not isinstance(seats, int | np.integer) or not low <= seats <= high:
+    if not is_integer(seats) or not low <= seats <= high:
         allowed = str(low) if low == high else f"{low} to {high}"
         shorter = "" if low == 2 or variant.deck_kind != FRENCH else " (fewer only with a deck shortened by ranks or suits)"
         raise RulesError(f"{variant.name} is played with {allowed} seats{shorter}, not {seats!r}")
@@ -199,7 +231,12 @@ SHORT_DECK = (
 )
 """Options of every game with the French deck."""
 
-HAND_SIZE = Option("hand_size", None, "cards for each seat; by default as many as the deck has for all", numbers=(1, 17))
+HAND_SIZE = Option(
+    "hand_size",
+    None,
+    "cards for each seat; by default as many as the deck has for all",
+    range=f"from 1 to what the deck has for each seat, {MAX_TRICKS} at most",
+)
 
 TRUMP_ROTATION = Option("trump_rotation", None, "trumps in turn, deal by deal", rotation=True)
 

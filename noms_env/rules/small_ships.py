@@ -79,9 +79,19 @@ SMALL_SHIPS_GAME = Variant(
     deck_kind=FRENCH,
     complete=complete,
     options=(
-        Option("min_bid", None, "lowest number to bid; by default just above the share of two seats", numbers=(1, 17)),
+        Option(
+            "min_bid",
+            None,
+            "lowest number to bid; by default just above the share of two seats",
+            range="from 1 to the hand size",
+        ),
         Option("misere_value", None, "points of Misere made alone; by default three below the hand size", numbers=(1, 100)),
-        Option("misere_above", None, "the number directly below Misere; by default the same", numbers=(0, 17)),
+        Option(
+            "misere_above",
+            None,
+            "the number directly below Misere; by default the same",
+            range="from min_bid - 1 to the hand size",
+        ),
         Option("misere_trump", "choice", "Misere with a trump of the declarer's choice, or without", words=MISERE_TRUMPS),
         Option("misere_nominates", True, "the declarer of Misere nominates a card; if not he is alone", flag=True),
         Option("misere_penalty", "team", "failed Misere: the side's tricks count for each, or own tricks", words=PENALTIES),

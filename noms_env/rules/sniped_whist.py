@@ -19,8 +19,8 @@ from noms_env.rules.rulebook import (
     HAND_SIZE,
     SHORT_DECK,
     TRUMP_ROTATION,
+    Need,
     Option,
-    RulesError,
     Values,
     Variant,
     complete_hand_size,
@@ -42,8 +42,6 @@ def complete(values: Values, seats: int) -> None:
     """Work out the defaults that depend on the table."""
     complete_hand_size(values, seats)
     complete_rotation(values, ("H", "C", "D", "S", "NT"))
-    if values["snip_penalty"] and values["scoring"] != "tricks":
-        raise RulesError("snip_penalty is taken off only under scoring='tricks'; with scoring='place' it must be 0")
 
 
 SNIPED_WHIST_GAME = Variant(
@@ -53,6 +51,11 @@ SNIPED_WHIST_GAME = Variant(
     default_seats=4,
     deck_kind=FRENCH,
     complete=complete,
+    needs=(
+        Need("snip_penalty", "with scoring='tricks'", lambda values: bool(values["scoring"] == "tricks")),
+        Need("trump_rotation", "with trump_mode='rotation'", lambda values: bool(values["trump_mode"] == "rotation")),
+        Need("accumulate", "with n_hands above 1", lambda values: bool(values["n_hands"] > 1)),
+    ),
     options=(
         Option("n_hands", 1, "deals in a match", numbers=(1, 100)),
         Option("trump_mode", "turnup", "where the trump comes from", words=TRUMP_MODES),

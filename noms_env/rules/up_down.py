@@ -12,8 +12,8 @@ rotates. "After thirteen, the cards dealt moves back to one" is read as counting
 from __future__ import annotations
 
 from noms_env.cards import FRENCH
-from noms_env.rules.exact import FULL_DEAL_TURN_UPS, down, hook_options, largest_hand, up
-from noms_env.rules.rulebook import SHORT_DECK, TRUMP_ROTATION, Option, Values, Variant, complete_rotation
+from noms_env.rules.exact import FULL_DEAL_TURN_UPS, HOOK_NEED, down, hook_options, largest_hand, up
+from noms_env.rules.rulebook import SHORT_DECK, TRUMP_ROTATION, Need, Option, Values, Variant, complete_rotation
 from noms_env.rules.trumps import DEALER_CHOOSES, TRUMP_MODES
 
 SCHEDULES = ("up_down", "up", "up_down_repeat_top")
@@ -41,6 +41,11 @@ UP_DOWN_GAME = Variant(
     deck_kind=FRENCH,
     complete=complete,
     schedule=schedule,
+    needs=(
+        HOOK_NEED,
+        Need("trump_rotation", "with trump_mode='rotation'", lambda values: bool(values["trump_mode"] == "rotation")),
+        Need("turnup_full_deal", "with trump_mode='turnup'", lambda values: bool(values["trump_mode"] == "turnup")),
+    ),
     options=(
         Option("schedule", "up_down", "how the hand sizes go", words=SCHEDULES),
         Option("trump_mode", "rotation", "where the trump comes from", words=TRUMP_MODES[:DEALER_CHOOSES]),

@@ -120,6 +120,7 @@ def _suns(pen: Pen) -> None:
 def _waves(pen: Pen) -> None:
     """Three wavy lines."""
     for y in (0.24, 0.5, 0.76):
+        # `y=y` takes the value of this turn; mypy cannot tell the type of such a function.
         _stroke(pen, _curve(lambda x, y=y: (x, y + 0.075 * sin(4 * pi * x)), 0.07, 0.93), 0.115)  # type: ignore[misc]
 
 

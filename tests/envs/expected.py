@@ -196,8 +196,13 @@ class Sight:
             winning = referee.trick_winner(deal.variant, deal.table, deal.led or "", deal.trump or "NT")
         for seat in range(self.seats):
             total = float(standing[seat])
+            fine = total + 64
+            if deal.variant == "nonesuch":
+                fine = 2 * total + 64
+            elif deal.options.get("scoring") == "place" and not deal.options["accumulate"]:
+                fine = 12 * total + 128
             out[self.relative(seat)] = [
-                min(max(math.floor(total + 64.5), 0), 255),
+                min(max(math.floor(fine + 0.5), 0), 255),
                 min(max(math.floor(total / 4 + 64.5), 0), 255),
                 1,
                 seat == deal.dealer,

@@ -229,6 +229,7 @@ def test_an_illegal_action_anywhere_stops_the_whole_step() -> None:
         (lambda: noms_env.make_batch("noms", tables=2).deal(dealer=4), "dealer must be a seat of the table"),
         (lambda: noms_env.make_batch("noms", tables=2).deal([0, 2]), "rows must be numbers from 0 to 1"),
         (lambda: noms_env.make_batch("noms", tables=2).deal(seed=-1), "seed must be from 0 to"),
+        # A wrong type, which mypy finds as well.
         (lambda: noms_env.make_batch("noms", tables=2).deal(seed=0.5), "seed must be an integer"),  # type: ignore[arg-type]
         (lambda: noms_env.make_batch("noms", tables=2).restore([0], np.zeros(1)), "saved must be 1 records"),
     ],

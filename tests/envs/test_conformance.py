@@ -20,7 +20,7 @@ from pettingzoo.utils.conversions import turn_based_aec_to_parallel
 
 import noms_env
 from noms_env import IllegalActionError
-from noms_env.envs.aec import TrickTakingEnv
+from noms_env.envs.aec import RewindingWrapper, TrickTakingEnv
 from tests.envs.play import EVERY_TABLE, Kind, everything, make, module_of, walk
 
 MASK_PLACES = ("observation", "info", "both")
@@ -125,7 +125,7 @@ def test_the_usual_wrappers() -> None:
     while env is not env.unwrapped:
         names.append(type(env))
         env = env.env
-    assert names == [wrappers.OrderEnforcingWrapper, wrappers.AssertOutOfBoundsWrapper, wrappers.TerminateIllegalWrapper]
+    assert names == [RewindingWrapper, wrappers.AssertOutOfBoundsWrapper, wrappers.TerminateIllegalWrapper]
 
 
 @pytest.mark.parametrize("mask_in", MASK_PLACES)
@@ -180,7 +180,7 @@ def test_the_sentence_of_an_illegal_action_says_seat_action_reason_and_what_is_l
 
 @pytest.mark.parametrize("maker", MAKERS)
 def test_an_illegal_action_may_end_the_episode_instead(maker: str) -> None:
-    env = build(EVERY_TABLE[0], maker, illegal_action="terminate")
+    env = build(EVERY_TABLE[0], maker, **({} if maker == "env" else {"illegal_action": "terminate"}))
     env.reset(seed=3)
     mover = env.agent_selection
     env.step(noms_env.NUM_ACTIONS - 1)
@@ -193,6 +193,63 @@ def test_an_illegal_action_may_end_the_episode_instead(maker: str) -> None:
         assert not observation["action_mask"].any(), "nobody is to act any more"
         env.step(None)
     assert returns == {agent: -1.0 if agent == mover else 0.0 for agent in env.possible_agents}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ({"render_seat": 1.0}, "render_seat must be a seat from 0 to 3, or None, not 1.0"),
+        ({"render_seat": True}, "render_seat must be a seat"),
+        ({"render_full": "yes"}, "render_full must be True or False, not 'yes'"),
+        ({"record": 1}, "record must be True or False, not 1"),
+        ({"reward": np.zeros(2)}, "reward must be 'points' or 'relative' or 'outcome'"),
+    ],
+)
+def test_arguments_of_a_wrong_kind_are_refused(arguments: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(ValueError, match=sentence):
+        noms_env.down_up_v0.raw_env(**arguments)
+
+
+def test_an_argument_of_the_bare_environment_is_refused_by_the_wrapped_one() -> None:
+    with pytest.raises(ValueError, match="illegal_action is an argument of raw_env"):
+        noms_env.down_up_v0.env(illegal_action="raise")
+
+
+def test_nothing_goes_on_before_the_first_reset() -> None:
+    env = make(Kind("down_up", 4, {}))
+    assert (env.phase, env.legal_actions()) == (None, [])
+    for call in (lambda: env.step(74), env.last, env.get_state):
+        with pytest.raises(ValueError, match="call reset first"):
+            call()
+    with pytest.raises(ValueError, match="options must be a dictionary or None"):
+        env.reset(options=[1])  # type: ignore[arg-type]  # the wrong type is what is tested
+
+
+@pytest.mark.parametrize("action", ["x", None, 1.5, True, np.array([74])])
+def test_the_sentence_names_what_was_given(action: Any) -> None:
+    env = make(Kind("down_up", 4, {}))
+    env.reset(seed=0)
+    with pytest.raises(IllegalActionError, match=re.escape(f"may not take action {action!r}: it is not the number")):
+        env.step(action)
+
+
+@pytest.mark.parametrize(
+    ("action", "sentence"),
+    [
+        (1.5, "1.5 is not the number of an action; the numbers go from 0 to 149"),
+        (True, "True is not the number"),
+        (None, "None is not the number"),
+        (150, "150 is not the number"),
+        (57, "action 57 stands for nothing with the French deck"),
+    ],
+)
+def test_numbers_without_a_word(action: Any, sentence: str) -> None:
+    env = make(Kind("down_up", 4, {}))
+    env.reset(seed=0)
+    with pytest.raises(ValueError, match=sentence):
+        env.action_to_str(action)
+    with pytest.raises(ValueError, match="'' is not a phase"):
+        env.str_to_action("AS", "")
 
 
 def test_words_and_numbers_of_actions() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import importlib
 import pickle
 import random
 from collections.abc import Callable
@@ -11,6 +12,7 @@ from typing import Any
 import cloudpickle
 import pytest
 
+import noms_env
 from noms_env.envs.aec import TrickTakingEnv
 from tests import referee
 from tests.envs.play import KINDS, Kind, choose, everything, make, module_of, play_out, walk
@@ -85,6 +87,59 @@ def test_a_wrapped_environment_too(variant: str, way: str) -> None:
     play_both(env, twin, rng, 40)
     for _ in range(3):
         assert env.last()[1:] == twin.last()[1:]
+
+
+def test_a_wrapped_environment_goes_back_to_a_state_with_its_wrappers() -> None:
+    env: Any = module_of("small_ships").env()
+    with pytest.raises(ValueError, match="call reset first"):
+        env.get_state()
+    env.reset(seed=3)
+    bid = env.unwrapped.str_to_action("7")
+    before = env.get_state()
+    env.step(bid)
+    after = env.last()[0]["observation"].tobytes()
+    env.set_state(before)
+    twin = env.clone()
+    assert type(twin) is type(env)
+    assert str(twin) == "small_ships_v0"
+    for one in (env, twin):
+        one.step(bid)
+        assert not any(one.terminations.values()), "the bid is legal again"
+        assert one.last()[0]["observation"].tobytes() == after
+    with pytest.raises(ValueError, match="same wrappers"):
+        env.set_state(env.unwrapped.get_state())
+
+
+OTHER_RULES: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
+    ("small_ships", {}, {"hand_size": 5}),
+    ("small_ships", {"target": 300}, {"target": 9000}),
+    ("small_ships", {}, {"reveal_stock_at_end": True}),
+    ("small_ships", {}, {"episode": "deal"}),
+    ("noms", {}, {"observe_previous_hand": True}),
+    ("big_ships", {}, {"start_cards": 12}),
+    ("down_up", {"episode": "deal"}, {"episode": "deal", "hand_size": 3}),
+]
+
+
+@pytest.mark.parametrize(("variant", "here", "there"), OTHER_RULES)
+def test_a_state_of_other_rules_is_refused(variant: str, here: dict[str, Any], there: dict[str, Any]) -> None:
+    env: Any = module_of(variant).raw_env(**here)
+    other: Any = module_of(variant).raw_env(**there)
+    env.reset(seed=0)
+    other.reset(seed=0)
+    before = env.table.get_state()
+    with pytest.raises(ValueError, match="other rules"):
+        env.set_state(other.get_state())
+    assert env.table.get_state() == before
+    with pytest.raises(ValueError, match="must come from get_state"):
+        env.set_state(None)
+
+
+def test_environments_are_modules_that_can_be_imported_and_pickled() -> None:
+    module = importlib.import_module("noms_env.small_ships_v0")
+    assert module is noms_env.small_ships_v0
+    for dumped in (pickle.dumps(module.env), cloudpickle.dumps(module.env)):
+        assert str(pickle.loads(dumped)(seats=3)) == "small_ships_v0"
 
 
 @pytest.mark.parametrize("way", ["deepcopy", "pickle", "clone"])

@@ -149,7 +149,7 @@ def test_turning_the_table_round_turns_the_views(name: str) -> None:
     env, turned = make(KINDS[name]), make(KINDS[name])
     env.reset(seed=4)
     seats, row = env.table.seats, env.table.row
-    totals = [4 * seat for seat in range(seats)]
+    totals = [0 if KINDS[name].options.get("accumulate") else 4 * seat for seat in range(seats)]
     start = {"deck": deck_in_words(env), "dealer": int(row.dealer), "totals": totals}
     env.reset(seed=4, options=start)
     turned.reset(seed=4, options={**start, "dealer": (row.dealer + 1) % seats, "totals": totals[-1:] + totals[:-1]})
@@ -175,11 +175,14 @@ def test_totals_are_cut_off_at_the_ends_of_a_byte() -> None:
     assert read(env.table.view(0)[0], section)[:4, :2].tolist() == [[0, 0], [0, 48], [255, 112], [255, 255]]
 
 
-def test_half_points_and_fractions_are_rounded() -> None:
+def test_fractions_of_a_point_are_told_apart() -> None:
     env = make(Kind("sniped_whist", 4, {"n_hands": 2}))
     env.reset(seed=0, options={"totals": [1 / 3, 0.5, -0.5, -2 / 3], "dealer": 0})
     section = next(section for section in OBSERVATION if section.name == "seats")
-    assert read(env.table.view(0)[0], section)[:4, 0].tolist() == [64, 65, 64, 63]
+    assert read(env.table.view(0)[0], section)[:4, 0].tolist() == [132, 134, 122, 120]
+    env = make(Kind("nonesuch", 3, {"half": "exact"}))
+    env.reset(seed=0, options={"totals": [0.5, -0.5, 4], "dealer": 0})
+    assert read(env.table.view(0)[0], section)[:3, 0].tolist() == [65, 63, 72]
 
 
 def test_no_number_in_an_option_reads_as_none() -> None:

@@ -17,11 +17,11 @@ ROOT = Path(__file__).parents[2]
 
 PINNED = {
     "version": 0,
-    "sniped_whist": "2548a4aaa6e406e6",
+    "sniped_whist": "f0618c5633eb04fb",
     "big_ships": "659c416a20572631",
     "small_ships": "d94617b493f389b5",
     "noms": "1b86adcd674dba80",
-    "nonesuch": "a9afe9086640d8ac",
+    "nonesuch": "1ae66a0fcd7a553b",
     "down_up": "fd9eff660c22f053",
     "up_down": "0dbfae27873a35ec",
 }

@@ -224,8 +224,8 @@ def test_2_trump_rotation_of_a_deck_without_spades() -> None:
     ("options", "sentence"),
     [
         ({"start_cards": 14}, "start_cards must be an integer from 1 to 13 with 52 cards and 4 seats, not 14"),
-        ({"start_cards": 0}, "start_cards must be an integer from 1 to 17, not 0"),
-        ({"start_cards": 18}, "start_cards must be an integer from 1 to 17, not 18"),
+        ({"start_cards": 0}, "start_cards must be an integer from 1 to 13 with 52 cards and 4 seats, not 0"),
+        ({"start_cards": 18}, "start_cards must be an integer from 1 to 13 with 52 cards and 4 seats, not 18"),
         ({"start_cards": 4, "ranks": 3}, "start_cards must be an integer from 1 to 3 with 12 cards and 4 seats, not 4"),
         ({"hook": 1}, "hook must be True or False, not 1"),
         ({"hook_min_cards": 0}, "hook_min_cards must be an integer from 1 to 17, not 0"),

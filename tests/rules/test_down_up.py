@@ -125,7 +125,6 @@ def test_0_2_hook_refuses_with_a_sentence() -> None:
         ({"hook_min_cards": 4}, 7, {0, 1, 2, 3}),
         ({"hook_min_cards": 3}, 7, {0, 1, 2}),
         ({"hook_min_cards": 4}, 6, {0, 1, 2, 3}),
-        ({"hook": False, "hook_min_cards": 17}, 0, set(range(11))),
         ({"hook_min_cards": 17}, 0, set(range(11))),
     ],
 )

@@ -137,7 +137,13 @@ CHOICES: dict[str, dict[str, Choice]] = {
     },
 }
 
-NEEDS: dict[str, dict[str, Any]] = {"snip_penalty": {"scoring": "tricks"}}
+NEEDS: dict[tuple[str, str], dict[str, Any]] = {
+    ("sniped_whist", "snip_penalty"): {"scoring": "tricks"},
+    ("sniped_whist", "trump_rotation"): {"trump_mode": "rotation"},
+    ("sniped_whist", "accumulate"): {"n_hands": 3},
+    ("big_ships", "hook_min_cards"): {"hook": True},
+    ("up_down", "turnup_full_deal"): {"trump_mode": "turnup"},
+}
 """What has to be given with an option."""
 
 ALL = [(variant, name) for variant in VARIANTS for name in CHOICES[variant]]
@@ -172,7 +178,7 @@ def test_defaults(variant: str) -> None:
 @pytest.mark.parametrize(("variant", "name"), ALL)
 def test_allowed_values_are_taken_as_plain_python(variant: str, name: str) -> None:
     for value in CHOICES[variant][name].accepted:
-        taken = resolved(variant, 4, **{name: value}, **NEEDS.get(name, {}))[name]
+        taken = resolved(variant, 4, **{name: value}, **NEEDS.get((variant, name), {}))[name]
         assert taken == (list(value) if isinstance(value, tuple) else value)
         assert taken is None or type(taken) in (bool, int, str, list)
         if isinstance(taken, list):
@@ -185,7 +191,7 @@ def test_other_values_are_refused_with_a_sentence_that_names_the_option(variant:
     refused = [*choice.refused, *([None] if name in NEVER_NONE else []), object(), {}, (), np.zeros(2)]
     for value in refused:
         with pytest.raises(RulesError, match=rf"^{name} must be .*(True or False|an integer from|or '|a list of| or 10 with)"):
-            resolved(variant, 4, **{name: value}, **NEEDS.get(name, {}))
+            resolved(variant, 4, **{name: value}, **NEEDS.get((variant, name), {}))
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
@@ -250,7 +256,42 @@ def test_defaults_that_depend_on_the_table(variant: str, seats: int, given: dict
         ("small_ships", 6, {"min_bid": 9}, "min_bid must be an integer from 1 to 8 with 8 cards, not 9"),
         ("noms", 4, {"deal_mode": "packets", "ranks": 12}, "deal_mode must be 'single_shuffled' unless 52 cards"),
         ("noms", 4, {"deal_mode": "packets_shuffled", "hand_size": 12}, "deal_mode must be 'single_shuffled' unless"),
-        ("noms", 4, {"cut": 5, "deal_mode": "packets_shuffled"}, "cut may be given only with deal_mode='packets'"),
+        (
+            "noms",
+            4,
+            {"cut": 5, "deal_mode": "packets_shuffled"},
+            "cut has an effect only with deal_mode='packets'",
+        ),
+        (
+            "noms",
+            4,
+            {"trick_order": "reverse", "deal_mode": "packets_shuffled"},
+            "trick_order has an effect",
+        ),
+        ("noms", 4, {"cut": 5, "cut_min": 2}, "cut_min has an effect only without a fixed cut; elsewhere leave it at 1"),
+        ("noms", 4, {"target": None, "tie": "play_on"}, "tie has an effect only with a target; elsewhere leave it at 'joint'"),
+        (
+            "noms",
+            4,
+            {"min_bid": 7, "double_repeat": "single"},
+            "double_repeat has an effect only where",
+        ),
+        ("sniped_whist", 4, {"trump_rotation": ["S"]}, "trump_rotation has an effect only with trump_mode='rotation'"),
+        ("sniped_whist", 4, {"accumulate": True}, "accumulate has an effect only with n_hands above 1"),
+        (
+            "sniped_whist",
+            4,
+            {"snip_penalty": 1},
+            "snip_penalty has an effect only with scoring='tricks'; elsewhere leave it at 0",
+        ),
+        ("up_down", 4, {"trump_mode": "none", "trump_rotation": ["S"]}, "trump_rotation has an effect only with trump_mode"),
+        ("up_down", 4, {"turnup_full_deal": "dealer_last"}, "turnup_full_deal has an effect only with trump_mode='turnup'"),
+        (
+            "down_up",
+            4,
+            {"hook": False, "hook_min_cards": 3},
+            "hook_min_cards has an effect only with hook=True",
+        ),
         ("noms", 4, {"ranks": 10, "mis_value": 12}, "mis_value must be 10 with 10 cards, not 12"),
         ("noms", 4, {"ranks": 12, "min_bid": 11, "mis_value": 10}, "mis_value must be 12 with 12 cards, not 10"),
         ("noms", 4, {"ranks": 12, "mis_value": 11}, "mis_value must be 12 or 10 with 12 cards, not 11"),

@@ -686,7 +686,7 @@ def test_3_3_stock_nomination_readings_differ(spelled: dict[str, Any]) -> None:
         (7, {}, "small_ships is played with 3 to 6 seats .*not 7"),
         (2, {}, "fewer only with a deck shortened"),
         (7, {"ranks": 12}, "with 2 to 6 seats, not 7"),
-        (4, {"min_bid": 0}, "min_bid must be an integer from 1 to 17, not 0"),
+        (4, {"min_bid": 0}, "min_bid must be an integer from 1 to 13 with 13 cards, not 0"),
         (4, {"min_bid": 14}, "min_bid must be an integer from 1 to 13 with 13 cards, not 14"),
         (4, {"min_bid": "7"}, "min_bid must be an integer .*not '7'"),
         (4, {"misere_above": 5}, r"misere_above must be an integer from 6 \(Misere is the lowest bid\) to 13, not 5"),

@@ -487,7 +487,7 @@ def test_8b_accumulate_begins_anew_with_each_match() -> None:
         ({"n_hands": 101}, "n_hands must be an integer from 1 to 100, not 101"),
         ({"trump_mode": "dealers"}, "trump_mode must be 'rotation' or 'turnup' or 'random' or 'none' or 'dealer'"),
         ({"scoring": "points"}, "scoring must be 'place' or 'tricks', not 'points'"),
-        ({"snip_penalty": 5}, "snip_penalty is taken off only under scoring='tricks'"),
+        ({"snip_penalty": 5}, "snip_penalty has an effect only with scoring='tricks'"),
         ({"snip_penalty": -1, "scoring": "tricks"}, "snip_penalty must be an integer from 0 to 100, not -1"),
         ({"tie": "split"}, "tie must be 'share' or 'none' or 'cut', not 'split'"),
         ({"accumulate": 1}, "accumulate must be True or False, not 1"),

@@ -43,6 +43,19 @@ def file_errors(doing: str) -> Iterator[None]:
         raise CommandError(f"{doing}: {error.strerror or error}") from error
 
 
+@contextmanager
+def wrong_arguments() -> Iterator[None]:
+    """Turn the refusal of an argument into an error for the user; only for the call that the arguments first go to.
+
+    Raises:
+        CommandError: an argument was refused.
+    """
+    try:
+        yield
+    except ValueError as error:
+        raise CommandError(str(error)) from error
+
+
 def lines_of(file: str) -> Iterator[tuple[int, Record | str]]:
     """The lines of a file of records, as `noms_env.record.read_records` gives them.
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
-from training.commands.common import OK, CommandError, terminal
+from training.commands.common import OK, terminal, wrong_arguments
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -27,12 +27,10 @@ def listing(variant: Annotated[tyro.conf.Positional[str | None], tyro.conf.arg(m
     Args:
         variant: Only this game.
     """
-    from noms_env.rules import GAMES, RulesError, game
+    from noms_env.rules import GAMES, game
 
-    try:
+    with wrong_arguments():
         games = list(GAMES.values()) if variant is None else [game(variant)]
-    except RulesError as error:
-        raise CommandError(str(error)) from error
     console = terminal()
     for one in games:
         console.print(f"[bold]{one.name}[/bold]: {one.title}, {seats_text(one)}")
@@ -74,6 +72,8 @@ def allowed(option: Option) -> str:
         text = ", ".join(option.words)
     elif option.rotation:
         text = ROTATION
+    elif option.range:
+        text = option.range.removeprefix("from ")
     else:
         low, high = option.numbers or (0, 0)
         text = f"{low} to {high}"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 
-from training.commands.common import OK, STOPPED, CommandError, count, file_errors, terminal
+from training.commands.common import OK, STOPPED, CommandError, count, file_errors, terminal, wrong_arguments
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -50,10 +50,9 @@ def record(
     from noms_env.record import record_matches, write_records
 
     players = player[0] if len(player) == 1 else player or "random"
-    try:
-        records = record_matches(variant, seats, matches, seed, parse_options(option), players, legal)
-    except ValueError as error:
-        raise CommandError(str(error)) from error
+    options = parse_options(option)
+    with wrong_arguments():
+        records = record_matches(variant, seats, matches, seed, options, players, legal)
     counted = _Counted(records)
     try:
         with progress_bar(matches) as bar, file_errors(f"cannot write {out}"):

@@ -117,23 +117,31 @@ def head_lines(record: Record, table: Table, seat: int | None) -> Iterator[str]:
 
 def talk_lines(record: Record, table: Table, seat: int | None) -> Iterator[str]:
     """The calls, and what was announced."""
-    calls = [f"seat {step['seat']} {step['action']}" for step in record["steps"] if step["phase"] == "call"]
+    steps = [step for step in record["steps"] if step["phase"] == "call"]
+    calls = [f"seat {step['seat']} {call_word(step['action'], table)}" for step in steps]
     if calls:
         yield f"  calls    {' · '.join(calls)}"
     yield f"  contract {' · '.join(contract_parts(record, table, seat))}"
 
 
+def call_word(word: str, table: Table) -> str:
+    """A call as people say it; a word that is no call as it is."""
+    from noms_env.actions import CALL_WORDS
+    from noms_env.show import call_text
+
+    return call_text(CALL_WORDS.index(word), int(table.row.variant)) if word in CALL_WORDS else word
+
+
 def contract_parts(record: Record, table: Table, seat: int | None) -> Iterator[str]:
     """Declarer, trump, nomination and partner; the partner is for those who see all hands."""
-    from noms_env.actions import CALL_WORDS
-    from noms_env.show import card_text, suit_text
+    from noms_env.show import call_text, card_text, suit_text
 
     row, kind = table.row, table.deck_kind
     if row.passed_out:
         yield "all passed, no play"
         return
     if row.declarer >= 0:
-        yield f"seat {row.declarer} declares {CALL_WORDS[row.contract]}"
+        yield f"seat {row.declarer} declares {call_text(int(row.contract), int(row.variant))}"
     if table.trump_word() is not None:
         yield "no trumps" if table.trump_word() == "NT" else f"trump {suit_text(int(row.trump), kind, True)}"
     said = [step["action"] for step in record["steps"] if step["phase"] in ("trump", "nominate")]

@@ -1,0 +1,371 @@
+"""`noms bench`: what it counts, in what order it measures, and what it writes. Nothing here depends on a speed."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+import noms_env
+from noms_env.engine import many
+from noms_env.engine.layout import HIDDEN_SIZE, OBSERVATION_SIZE, PADDED_MASK_SIZE
+from noms_env.engine.rows import kernel_view
+from noms_env.engine.table import Table
+from noms_env.state import VARIANTS
+from training.bench import clock, ours, peers, plot, report, start
+from training.bench.clock import MICROSECONDS, RATE, Case, Measured, by_turns
+from training.bench.peers import peer_case
+from training.cli import main
+from training.commands.bench import measure, quick_settings, show
+
+ALL_PEERS = ("pyspiel", "rlcard", "pettingzoo.classic.texas_holdem_v4", "pgx")
+
+
+# ------------------------------------------------------------------------------------------------ play in one call
+
+
+@pytest.mark.uncompiled
+@pytest.mark.parametrize(("variant", "steps"), [("big_ships", 60), ("noms", 90), ("nonesuch", 60)])
+def test_play_in_one_call_is_the_play_of_the_single_calls(variant: str, steps: int) -> None:
+    one, other = (noms_env.make_batch(variant, 2, seed=3, episode="deal", state=True) for _ in range(2))
+    streams = np.array([5, 2**31])
+    words = [np.zeros((2, size // 8), np.int64) for size in (OBSERVATION_SIZE, PADDED_MASK_SIZE, HIDDEN_SIZE)]
+    one.deal()
+    observation, mask, hidden = words
+    many.play_random(kernel_view(one.tables), 0, 2, steps, streams.copy(), observation, mask, hidden, ours.ALL)
+    other.deal()
+    actions = np.zeros(2, np.int64)
+    for _ in range(steps):
+        other.observe()
+        other.random_actions(streams, actions)
+        other.step(actions)
+        if other.over.any():
+            other.deal(other.over)
+    assert (other.tables.match > 0).all()
+    assert one.tables.tobytes() == other.tables.tobytes()
+    assert other.state is not None
+    for written, array in zip(words, (other.observation, other.mask, other.state), strict=True):
+        assert written.view(np.uint8)[:, : array.shape[1]].tobytes() == array.tobytes()
+
+
+@pytest.mark.parametrize("wanted", range(8))
+def test_only_what_is_wanted_is_written(wanted: int) -> None:
+    batch = noms_env.make_batch("up_down", 3, seed=1)
+    batch.deal()
+    words = [np.full((3, size // 8), -1) for size in (PADDED_MASK_SIZE, OBSERVATION_SIZE, HIDDEN_SIZE)]
+    mask, observation, hidden = words
+    many.play_random(kernel_view(batch.tables), 1, 2, 4, np.full(3, 9), observation, mask, hidden, wanted)
+    for bit, array in enumerate(words):
+        assert (array[[0, 2]] == -1).all()
+        assert (array[1] != -1).all() == bool(wanted >> bit & 1)
+
+
+# ---------------------------------------------------------------------------------------------- decisions are counted
+
+
+def ticking_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a second pass at every look at the clock."""
+    times = iter(range(1000))
+    monkeypatch.setattr(clock, "perf_counter", lambda: next(times))
+
+
+def test_a_rate_is_decisions_by_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
+    ticking_clock(monkeypatch)
+    pieces = iter([10, 20, 60, 1000])
+    assert clock.rate(lambda: next(pieces))(3) == 30
+    assert next(pieces) == 1000
+
+
+def test_a_time_is_the_inverse_and_one_piece_is_always_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    ticking_clock(monkeypatch)
+    assert clock.time_of_each(lambda: 4, 1e-6)(0) == pytest.approx(250_000)
+
+
+@pytest.mark.parametrize("look", [False, True])
+def test_a_deal_of_ten_cards_is_44_decisions(look: bool) -> None:
+    table = Table(**ours.LIKE_OH_HELL, deal_size=ours.OH_HELL_CARDS)
+    assert ours.table_alone(table, look)() == 44
+    env = noms_env.down_up_v0.raw_env(seats=4, episode="deal", hand_size=10)
+    assert ours.random_aec(env)() == 44
+    assert ours.prepared_aec(env)() == 44 * ours.EPISODES
+
+
+def test_the_tables_beside_oh_hell_have_ten_cards_only_and_are_never_over() -> None:
+    ground = ours.Playground(4, cards=ours.OH_HELL_CARDS, **ours.LIKE_OH_HELL)
+    work = ground.public()
+    for _ in range(100):
+        assert work() == 4
+        assert (ground.batch.tables.hand_size == ours.OH_HELL_CARDS).all()
+        assert not ground.batch.tables.over.any()
+    assert (ground.batch.tables.match > 0).all()
+
+
+@pytest.mark.parametrize("play", ["compiled", "one_by_one"])
+def test_compiled_play_counts_what_it_plays(play: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    ground = ours.Playground(3)
+    played = 0
+
+    def count(_: Any, first: int, last: int, steps: int, *rest: Any) -> None:
+        nonlocal played
+        played += (last - first) * steps
+
+    monkeypatch.setattr(many, "play_random", count)
+    assert getattr(ground, play)(ours.VIEW)() == played > 0
+
+
+@pytest.mark.interop
+@pytest.mark.parametrize(("name", "decisions"), [("spades", 4 + 52), ("oh_hell(players=4,num_tricks_fixed=10)", 44)])
+def test_deals_of_openspiel_are_not_counted(name: str, decisions: int) -> None:
+    import pyspiel
+
+    assert peers.spiel_play(pyspiel.load_game(name), None)() == decisions
+    games = round(1000 / decisions)
+    assert peers.spiel_bots(pyspiel, pyspiel.load_game(name))() == games * decisions
+
+
+class Finishing:
+    """An AEC environment of one decision for each of two agents, who then take None."""
+
+    def reset(self) -> None:
+        self.agents, self.turn, self.taken = ["a", "b"], 0, list[int | None]()
+
+    def last(self) -> tuple[dict[str, np.ndarray], float, bool, bool, dict[str, Any]]:
+        return {"action_mask": np.array([0, 0, 1])}, 0.0, self.turn >= 2, False, {}
+
+    def step(self, action: int | None) -> None:
+        self.taken.append(action)
+        self.turn += 1
+        if self.turn > 2:
+            self.agents.pop()
+
+
+def test_steps_of_finished_agents_are_not_counted() -> None:
+    env = Finishing()
+    assert list(ours.aec_episode(env, Random(0))) == [2, 2]
+    assert env.taken == [2, 2, None, None]
+
+
+# ----------------------------------------------------------------------------------------------------------- by turns
+
+
+def test_the_cases_take_turns_with_the_control_before_each() -> None:
+    done: list[str] = []
+
+    def case(key: str) -> Case:
+        def run(seconds: float) -> float:
+            done.append(f"{key} {seconds}")
+            return float(len(done))
+
+        return Case(key, key, run)
+
+    def control() -> float:
+        done.append("control")
+        return 0.5
+
+    measured, failed = by_turns([case("a"), case("b")], 2, 0.25, control)
+    turn = ["control", "a 0.25", "control", "b 0.25"]
+    assert done == ["a 0.0", "b 0.0", *turn, *turn]
+    assert measured["a"].values == [4.0, 8.0]
+    assert measured["b"].control == [0.5, 0.5]
+    assert failed == {}
+
+
+def failing_after(runs: int) -> Callable[[float], float]:
+    """A measurement that fails, but for its first runs."""
+    left = iter([1.0] * runs)
+
+    def run(_: float) -> float:
+        try:
+            return next(left)
+        except StopIteration:
+            raise RuntimeError("broken") from None
+
+    return run
+
+
+@pytest.mark.parametrize("runs", [0, 1, 2])
+def test_a_peer_that_fails_is_left_out_and_named(runs: int) -> None:
+    cases = [Case("peer/x", "", failing_after(runs), of_a_peer=True), Case("ours/y", "", lambda _: 2.0)]
+    measured, failed = by_turns(cases, 2, 0.0, lambda: 1.0)
+    assert list(measured) == ["ours/y"]
+    assert measured["ours/y"].values == [2.0, 2.0]
+    assert failed == {"peer/x": "RuntimeError: broken"}
+
+
+def test_a_failure_of_ours_is_an_error() -> None:
+    with pytest.raises(RuntimeError, match="broken"):
+        by_turns([Case("ours/x", "", failing_after(1))], 2, 0.0, lambda: 1.0)
+
+
+@pytest.mark.parametrize(("unit", "times"), [(RATE, 5.0), (MICROSECONDS, 0.2)])
+def test_faster_is_more_of_a_rate_and_less_of_a_time(unit: str, times: float) -> None:
+    slow = Measured(Case("a", "", lambda _: 0.0, unit), [1.0, 2.0, 9.0])
+    fast = Measured(Case("b", "", lambda _: 0.0, unit), [10.0, 10.0, 70.0])
+    assert slow.times_slower_than(fast) == pytest.approx(times)
+
+
+# ------------------------------------------------------------------------------------------------------ the whole run
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], Path]:
+    """The JSON and the picture of a quick run with everything in it."""
+    folder = tmp_path_factory.mktemp("bench")
+    words = ["bench", "--quick", "--repetitions", "2", "--json", folder / "b.json", "--plot", folder / "b.png"]
+    assert main([str(word) for word in words]) == 0
+    return json.loads((folder / "b.json").read_text()), folder / "b.png"
+
+
+def test_a_quick_run_measures_every_kind_of_thing(run: tuple[dict[str, Any], Path]) -> None:
+    found, _ = run
+    assert list(found) == [
+        *("form", "date", "machine", "versions", "settings", "control", "cases", "bytes_per_table", "missing"),
+    ]
+    assert found["form"] == "noms-bench/1"
+    expected = {f"engine/{name}{cores}" for name in ("alone", "mask", "observation", "state") for cores in ("", "/two")}
+    expected |= {f"{group}/{variant}" for variant in VARIANTS for group in ("games", "copies/redeal")}
+    expected |= {"batch/check", "batch/trusted", "threads/1", "threads/2", "single/raw_env", "single/env"}
+    expected |= {"copies/clone", "start/import", "start/first_step", "growth/compiled/16", "growth/batch/16"}
+    assert expected <= set(found["cases"])
+    assert found["bytes_per_table"]["record"] == 1024
+    assert sum(found["bytes_per_table"].values()) == 2 * found["bytes_per_table"]["all"]
+    assert {"numba", "numpy"} <= set(found["versions"])
+    assert found["settings"]["repetitions"] == 2
+
+
+def test_every_figure_is_there_and_positive(run: tuple[dict[str, Any], Path]) -> None:
+    for key, case in run[0]["cases"].items():
+        assert len(case["values"]) == len(case["control"]) == 2, key
+        assert 0 < case["min"] <= case["median"] <= case["max"], key
+        assert case["min"] == min(case["values"]), key
+        assert all(ratio > 0 for ratio in case["faster"].values()), key
+        assert case["text"], key
+    control = run[0]["control"]
+    assert 0 < control["min"] <= control["median"] <= control["max"]
+
+
+def test_every_comparison_is_with_a_case_of_ours(run: tuple[dict[str, Any], Path]) -> None:
+    cases = run[0]["cases"]
+    for key, case in cases.items():
+        for other, ratio in case["faster"].items():
+            assert not cases[other]["peer"]
+            assert cases[other]["unit"] == case["unit"]
+            assert ratio == pytest.approx(cases[other]["median"] / case["median"]), key
+        assert case["faster"] or not case["peer"], key
+
+
+@pytest.mark.interop
+def test_openspiel_is_measured_where_it_is_installed(run: tuple[dict[str, Any], Path]) -> None:
+    cases = [key for key, case in run[0]["cases"].items() if case["peer"]]
+    for game in ("oh_hell", "spades", "hearts", "bridge"):
+        assert {f"open_spiel/{game}/{way}" for way in ("python", "observer", "compiled")} <= set(cases)
+
+
+def test_the_picture_is_a_png_with_something_in_it(run: tuple[dict[str, Any], Path]) -> None:
+    with Image.open(run[1]) as picture:
+        assert picture.format == "PNG"
+        colours = picture.convert("RGB").getcolors(1 << 24)
+    assert colours is not None
+    greens = [number for number, colour in colours if colour == tuple(bytes.fromhex(plot.OURS[1:]))]
+    assert sum(greens) > 1000
+
+
+def one_peer(tables: int) -> list[Case]:
+    """A peer that is always there."""
+    del tables
+    return [peer_case("fake/x", "x", lambda: 3, "engine/mask")]
+
+
+def broken_peer(tables: int) -> list[Case]:
+    """A peer that cannot be set up."""
+    raise KeyError(tables)
+
+
+def test_only_the_peers_and_what_is_compared_with_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(peers, "PEERS", {"fake": one_peer, "broken": broken_peer})
+    results = measure(quick_settings(1), "peers")
+    assert list(results.measured) == ["engine/mask", "fake/x"]
+    assert list(results.ratios(results.measured["fake/x"])) == ["engine/mask"]
+    assert list(results.missing) == ["broken"]
+    assert [one.case.key for one in plot.bars_of(results)] == ["engine/mask", "fake/x"]
+
+
+def test_only_the_growth_draws_only_the_curve(tmp_path: Path) -> None:
+    results = measure(quick_settings(1), "growth")
+    assert list(results.measured) == [f"growth/{way}/{size}" for size in (8, 16) for way in ("compiled", "batch")]
+    assert plot.bars_of(results) == []
+    plot.draw(results, tmp_path / "growth.png")
+    with Image.open(tmp_path / "growth.png") as picture:
+        assert picture.format == "PNG"
+
+
+def test_peers_that_are_not_installed_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in ALL_PEERS:
+        monkeypatch.setitem(sys.modules, module, None)
+    cases, missing = peers.peer_cases(8)
+    assert cases == []
+    assert list(missing) == list(peers.PEERS)
+    assert all("noms-env[bench]" in reason for reason in missing.values())
+
+
+def test_missing_peers_and_a_busy_machine_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    one = Measured(Case("engine/alone", "nothing written", lambda _: 0.0), [1e6, 2e6, 4e6], [0.01, 0.01, 0.02])
+    show(report.Results({"engine/alone": one}, {}, {"pgx": "not installed: pip install 'noms-env[bench]'"}, {"all": 2696}))
+    out = capsys.readouterr().out
+    assert "missing: pgx: not installed: pip install 'noms-env[bench]'" in out
+    assert ["engine/alone", "2M/s", "1M", "to", "4M", "nothing", "written"] in map(str.split, out.splitlines())
+    assert "2,696 bytes" in out
+    assert "10.0 ms at least, 10.0 median, 20.0 at most: the machine was not quiet" in out
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "text"),
+    [
+        (25_321_000, RATE, "25.3M"),
+        (467_300, RATE, "467k"),
+        (3293.4, RATE, "3,293"),
+        (19.46, MICROSECONDS, "19.5"),
+        (0.384, "s", "0.38"),
+    ],
+)
+def test_figures_are_short(value: float, unit: str, text: str) -> None:
+    assert report.figure(value, unit) == text
+
+
+# ----------------------------------------------------------------------------------------------------- wrong requests
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["--repetitions", "0"], "--repetitions must be 1 or more, not 0"),
+        (["--json", "nowhere/b.json"], "cannot write nowhere/b.json: there is no folder nowhere"),
+        (["--plot", "nowhere/b.png"], "cannot write nowhere/b.png: there is no folder nowhere"),
+    ],
+)
+def test_a_wrong_request_is_refused_before_anything_is_measured(
+    words: list[str], sentence: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["bench", *words]) == 2
+    assert capsys.readouterr() == ("", f"noms: {sentence}\n")
+
+
+def test_a_picture_needs_matplotlib(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    assert main(["bench", "--plot", "b.png"]) == 2
+    assert capsys.readouterr().err == "noms: --plot needs matplotlib, which is not installed: pip install 'noms-env[plot]'\n"
+
+
+@pytest.mark.soak
+def test_a_cold_start_compiles_into_its_own_folder(tmp_path: Path) -> None:
+    seconds = start.measure(tmp_path)
+    assert list(seconds) == list(start.PARTS)
+    assert all(value > 0 for value in seconds.values())
+    assert len(list(tmp_path.rglob("*.nbi"))) > 10
