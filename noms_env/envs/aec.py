@@ -189,7 +189,7 @@ class TrickTakingEnv(AECEnv):
         if self._recorder is not None and action in table.legal_actions():
             self._recorder.note(table, int(action))
         try:
-            status = table.step(action)  # type: ignore[arg-type]
+            status = table.step(action)  # type: ignore[arg-type]  # the table refuses what is no number
         except ValueError:
             if self._illegal_action == "raise":
                 raise
