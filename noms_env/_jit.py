@@ -14,6 +14,7 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -74,6 +75,17 @@ def _remove_old(parent: Path, keep: Path) -> None:
 
 
 CACHE_FOLDER = _cache_folder() if COMPILED else ""
+
+_is_cold = COMPILED and not (CACHE_FOLDER and any(Path(CACHE_FOLDER).rglob("*.nbi")))
+
+
+def announce_compilation() -> None:
+    """Say on standard error, once and before the first compilation, why it takes a while, unless the cache is warm."""
+    global _is_cold
+    if _is_cold:
+        _is_cold = False
+        kept = "the result is kept for the next time" if CACHE_FOLDER else "no folder can be written to keep the result in"
+        print(f"noms_env: compiling the engine, which takes about half a minute; {kept}", file=sys.stderr, flush=True)
 
 
 def jit(function: Function) -> Function:

@@ -66,6 +66,20 @@ def test_the_users_choice_of_folder_comes_first(tmp_path: Path) -> None:
     assert Path(run_in(Path.cwd(), ASK, NUMBA_CACHE_DIR=str(tmp_path / "mine"))).parent == tmp_path / "mine"
 
 
+@pytest.mark.soak
+def test_a_line_says_why_the_first_use_takes_a_while(tmp_path: Path) -> None:
+    code = "from noms_env import Table; t = Table('nonesuch'); t.start(); t.start(); print(t.phase)"
+    variables = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+    runs = [
+        subprocess.run([sys.executable, "-c", code], env=variables, check=True, capture_output=True, text=True)
+        for _ in range(2)
+    ]
+    assert [run.stdout for run in runs] == ["call\n", "call\n"]
+    assert runs[0].stderr.count("\n") == 1
+    assert runs[0].stderr.startswith("noms_env: compiling the engine")
+    assert runs[1].stderr == ""
+
+
 def test_where_no_folder_can_be_written_nothing_is_cached(tmp_path: Path) -> None:
     blocked = tmp_path / "file"
     blocked.touch()

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from noms_env._jit import announce_compilation
 from noms_env.actions import INDICATE, NOMINATE, NUM_ACTIONS, SCORED, action_number, action_word, is_integer
 from noms_env.cards import CARD_NUMBERS, CARD_WORDS, DECK_NAMES, NO_TRUMP, SUIT_LETTERS, cards_in
 from noms_env.chance import MAX_SEED, MAX_TABLE, checked_seed
@@ -120,6 +121,7 @@ class Table:
         Raises:
             PositionError: the position is impossible; the table is unharmed.
         """
+        announce_compilation()
         cards = None if deck is None else self._checked_deck(deck)
         dealer = None if dealer is None else self._checked_dealer(dealer)
         points = None if totals is None else self._checked_totals(totals)

@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from noms_env._jit import announce_compilation
 from noms_env.actions import NUM_ACTIONS
 from noms_env.engine import many
 from noms_env.engine.layout import HIDDEN_SIZE, OBSERVATION_SIZE, PADDED_MASK_SIZE
@@ -175,6 +176,7 @@ class BatchEnv:
         Raises:
             ValueError: a number out of range; no table has changed.
         """
+        announce_compilation()
         numbers = self._row_numbers(rows)
         given = [
             ("match", match, self.tables.match[numbers] + 1, 2**32 - 1),
