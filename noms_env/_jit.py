@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numba
+from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
@@ -142,9 +143,26 @@ if COMPILED:
 
         return types.int64(types.int64), codegen
 
-    def _false() -> Any:
-        from llvmlite import ir
+    @intrinsic
+    def spread(_context: Any, out: Any, start: Any, bits: Any) -> Any:
+        """Write the lower 56 bits of a set as 56 bytes of 0 or 1 into seven words of `out`, from word `start` on."""
 
+        def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            array, start, bits = arguments
+            data = context.make_array(signature.args[0])(context, builder, array).data
+            flags = builder.bitcast(bits, ir.VectorType(ir.IntType(1), 64))
+            spread_bytes = builder.zext(flags, ir.VectorType(ir.IntType(8), 64))
+            words = builder.bitcast(spread_bytes, ir.VectorType(ir.IntType(64), 8))
+            for first, count in ((0, 4), (4, 2), (6, 1)):  # in pieces that are registers everywhere
+                lanes = ir.Constant(ir.VectorType(ir.IntType(32), count), list(range(first, first + count)))
+                piece = builder.shuffle_vector(words, words, lanes)
+                place = builder.gep(data, [builder.add(start, ir.Constant(start.type, first))])
+                builder.store(piece, builder.bitcast(place, piece.type.as_pointer()), align=8)
+            return context.get_dummy_value()
+
+        return types.void(out, types.intp, types.int64), codegen
+
+    def _false() -> Any:
         return ir.Constant(ir.IntType(1), 0)
 
 else:
@@ -157,6 +175,12 @@ else:
         """Smallest member of a 64-bit set, 64 for the empty set."""
         number = int(cards)
         return (number & -number).bit_length() - 1 if number else 64
+
+    def spread(out: Any, start: Any, bits: Any) -> None:
+        """Write the lower 56 bits of a set as 56 bytes of 0 or 1 into seven words of `out`, from word `start` on."""
+        for word in range(7):
+            byte = (int(bits) >> (8 * word)) & 255
+            out[start + word] = sum(1 << (8 * place) for place in range(8) if byte >> place & 1)
 
     def highest(cards: Any) -> int:
         """Largest member of a 64-bit set, -1 for the empty set."""

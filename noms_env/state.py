@@ -183,6 +183,18 @@ def left_of(t, seat):
 
 
 @jit
+def seat_after(t, seat, steps):
+    """The seat so many steps clockwise from another (0 to n_seats - 1 steps)."""
+    return seat + steps if seat + steps < t.n_seats else seat + steps - t.n_seats
+
+
+@jit
+def steps_to(t, seat, other):
+    """Steps clockwise from a seat to another, 0 to n_seats - 1; the inverse of `seat_after`."""
+    return other - seat if other >= seat else other - seat + t.n_seats
+
+
+@jit
 def eldest(t):
     """The seat that is dealt to first and calls first."""
     return left_of(t, t.dealer)

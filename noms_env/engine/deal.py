@@ -12,7 +12,19 @@ from noms_env.chance import DRAW_DEALER, DRAW_PLACE, DRAW_SHUFFLE, below, shuffl
 from noms_env.engine.legal import find_legal
 from noms_env.rules import dispatch, noms_deck
 from noms_env.rules.sniped_whist import PLACE
-from noms_env.state import MAX_SEATS, NOMS, NONESUCH, SINGLE_DEAL, SNIPED_WHIST, all_hands, eldest, get_byte, left_of, put_byte
+from noms_env.state import (
+    MAX_SEATS,
+    NOMS,
+    NONESUCH,
+    SINGLE_DEAL,
+    SNIPED_WHIST,
+    all_hands,
+    eldest,
+    get_byte,
+    left_of,
+    put_byte,
+    seat_after,
+)
 
 HELD = 101
 """In `previous`: this and the seat stand for a card that was dealt but not played."""
@@ -117,12 +129,13 @@ def hand_out(t):
     """Deal `deck` and open the deal."""
     clear_deal(t)
     t.hand_size = dispatch.hand_size(t)
-    first = eldest(t)
     in_packets = t.variant == NOMS and t.deal_mode != noms_deck.SINGLE_SHUFFLED
+    seat = eldest(t)
     for place in range(t.n_seats * t.hand_size):
-        turn = noms_deck.PACKET_SEATS[place] if in_packets else place
-        seat = (first + turn) % t.n_seats
+        if in_packets:
+            seat = seat_after(t, eldest(t), noms_deck.PACKET_SEATS[place])
         t.hands[seat] |= bit(int(t.deck[place]))
+        seat = left_of(t, seat)
     t.stock = 0 if t.variant == NONESUCH else t.cards & ~all_hands(t)
     note_standings(t)
     dispatch.open_deal(t)

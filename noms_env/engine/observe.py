@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from noms_env._jit import jit, jit_inline, size
+from noms_env._jit import jit, jit_inline, size, spread
 from noms_env.actions import (
     CALL_MIS,
     CALL_MIS_A_VIS,
@@ -25,7 +25,7 @@ from noms_env.engine.deal import HELD
 from noms_env.engine.layout import HIDDEN, OBSERVATION, OBSERVATION_SIZE, PADDED_MASK_SIZE, word_of
 from noms_env.partners import role_known_to, side_tricks
 from noms_env.rules.nonesuch import excuse_is_shown, half_up
-from noms_env.state import MAX_CALLS, MAX_SEATS, NUM_CHOICES, get_byte, left_of, put_byte
+from noms_env.state import MAX_CALLS, MAX_SEATS, NUM_CHOICES, eldest, get_byte, left_of, put_byte, steps_to
 
 CARD_WORDS = 7
 OBSERVATION_WORDS = OBSERVATION_SIZE // 8
@@ -98,8 +98,7 @@ def _expand(bits, count, out, start):
 @jit_inline
 def _write_cards(cards, out, start):
     """Write a section of cards."""
-    for k in range(CARD_WORDS):
-        out[start + k] = EXPAND[(cards >> (8 * k)) & 255]
+    spread(out, start, cards)
 
 
 @jit_inline
@@ -297,7 +296,7 @@ def bid_bytes(call):
 def deal_numbers(t, seat):
     """The first word of the section `numbers`."""
     left = t.n_deals - t.deal if t.n_deals > 0 else 0
-    own_place = (seat - t.dealer - 1) % t.n_seats
+    own_place = steps_to(t, eldest(t), seat)
     return (
         np.int64(t.hand_size)
         | (np.int64(size(t.hands[seat])) << 8)
@@ -320,7 +319,7 @@ def call_numbers(t, seat):
         called = np.int64(t.called)
         forbidden = forbidden_number(t) + 1
         gap = 64 + called - t.hand_size
-    shown_by = 1 + (t.excuse - seat) % t.n_seats if excuse_is_shown(t) else 0
+    shown_by = 1 + steps_to(t, seat, t.excuse) if excuse_is_shown(t) else 0
     return (
         np.int64(forbidden)
         | (called << 8)
@@ -368,4 +367,4 @@ def write_hidden(t, seat, out):
 @jit
 def one_hot_seat(t, seat, observer):
     """A seat as seven bytes, relative to the observer; none is 0."""
-    return EXPAND[1 << ((seat - observer) % t.n_seats)] if seat >= 0 else 0
+    return EXPAND[1 << steps_to(t, observer, seat)] if seat >= 0 else 0
