@@ -15,8 +15,10 @@ import os
 import random
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from fractions import Fraction
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -26,7 +28,9 @@ import pytest
 
 from noms_env.actions import SCORED
 from noms_env.cards import CARD_WORDS, EXCUSE, cards_in, set_of
+from noms_env.chance import DRAW_REDEAL, philox
 from noms_env.engine.deal import HELD
+from noms_env.engine.redeal import draw_below, new_plan, open_stream
 from noms_env.engine.table import Table
 from noms_env.envs.batch import BatchEnv, make_batch
 from noms_env.rules import GAMES
@@ -361,6 +365,19 @@ def three_voids(puzzle: Puzzle) -> bool:
     return different_voids(puzzle) >= 3
 
 
+def crossed_voids(puzzle: Puzzle) -> bool:
+    """A suit fits two groups of places, but neither of the two largest."""
+    row, rooms = puzzle.table.row, Counter[int]()
+    for seat in range(puzzle.table.seats):
+        if seat != puzzle.seat:
+            rooms[int(row.voids[seat])] += int(row.hands[seat]).bit_count()
+    rooms[0] += len(puzzle.deal.stock)
+    groups = sorted((voids for voids in rooms if rooms[voids]), key=lambda voids: rooms[voids])
+    crossed = [suit for suit in range(4) if sum(not voids >> suit & 1 for voids in groups[:-2]) >= 2]
+    loose = {"CDHS".index(card[1]) for card in puzzle.loose}
+    return any(suit in loose and groups[-1] & groups[-2] & 1 << suit for suit in crossed)
+
+
 def nominated_is_unseen(puzzle: Puzzle) -> bool:
     return puzzle.deal.nominated in puzzle.loose
 
@@ -372,6 +389,14 @@ def refused(puzzle: Puzzle) -> bool:
 def declarer_with_stock(puzzle: Puzzle) -> bool:
     deal = puzzle.deal
     return puzzle.seat == deal.declarer and (deal.nominated is not None or deal.phase == "nominate") and bool(deal.stock)
+
+
+def declarer_who_names_trump(puzzle: Puzzle) -> bool:
+    return puzzle.seat == puzzle.deal.declarer and puzzle.deal.phase == "trump"
+
+
+def lone_declarer(puzzle: Puzzle) -> bool:
+    return puzzle.seat == puzzle.deal.declarer and puzzle.deal.contract == "mis"
 
 
 def indicated(puzzle: Puzzle) -> bool:
@@ -442,6 +467,7 @@ PUZZLES: dict[str, tuple[str, int, dict[str, Any], Wanted]] = {
     "voids, five seats": ("down_up", 5, {"ranks": 5, "suits": 4}, three_voids),
     "voids, six seats": ("big_ships", 6, {"ranks": 5, "suits": 4}, three_voids),
     "voids and stock": ("big_ships", 5, {"ranks": 4, "suits": 4, "start_cards": 3}, three_voids),
+    "voids that cross": ("big_ships", 6, {"ranks": 6, "suits": 4}, crossed_voids),
     "turn-up in the stock": ("sniped_whist", 3, {"ranks": 4, "suits": 3, "hand_size": 3}, turn_up_unplayed),
     "turn-up in the dealer's hand": ("sniped_whist", 4, {"ranks": 3, "suits": 4}, turn_up_unplayed),
     "turn-up, one to three to one": (
@@ -453,6 +479,18 @@ PUZZLES: dict[str, tuple[str, int, dict[str, Any], Wanted]] = {
     "nominated card anywhere": ("small_ships", 4, {**SHIPS, "ranks": 4, "suits": 4}, nominated_is_unseen),
     "nominated card not in the stock": ("small_ships", 3, {**SHIPS, "stock_nomination": "illegal"}, nominated_is_unseen),
     "declarer who saw the stock": ("small_ships", 3, {**SHIPS, "stock_nomination": "illegal"}, declarer_with_stock),
+    "declarer who has yet to see the stock": (
+        "small_ships",
+        3,
+        {**SHIPS, "suits": 2, "hand_size": 2, "stock_nomination": "illegal"},
+        declarer_who_names_trump,
+    ),
+    "declarer who never sees the stock": (
+        "small_ships",
+        3,
+        {**SHIPS, "suits": 2, "hand_size": 2, "stock_nomination": "illegal", "misere_nominates": False},
+        lone_declarer,
+    ),
     "refused nominations": ("small_ships", 3, {**SHIPS, "stock_nomination": "redraw"}, refused),
     "accepted nomination": ("small_ships", 3, {**SHIPS, "stock_nomination": "redraw"}, nominated_is_unseen),
     "indication": ("small_ships", 4, {**SHIPS, "indication": True}, indicated),
@@ -512,6 +550,7 @@ def puzzles(name: str, wanted: int, most: int) -> Iterator[tuple[int, Puzzle]]:
 
 FREE = (
     *("lead of the nominated suit, no ban", "lead of the nominated suit, by card"),
+    *("declarer who has yet to see the stock", "declarer who never sees the stock"),
     *("a rank without a suit", "packets", "nominated card anywhere"),
 )
 """Names of moments at which the rules need not rule anything out."""
@@ -541,6 +580,34 @@ def test_all_layouts_with_random_options(variant: str) -> None:
             puzzle = Puzzle(table, deal, rng.randrange(seats))
             if number % 3 == 0 and 1 < puzzle.size <= 300:
                 check_puzzle(puzzle, seed)
+
+
+def plain_draws(seed: int, stream: int, ranges: list[int]) -> list[int]:
+    """Draws from 56 bits at a time, which serve as long as the product of the ranges is at most 2**24."""
+    bits: list[int] = []
+    for block in range(len(ranges)):
+        words = philox(block | DRAW_REDEAL << 24, stream, 0, 0, seed & 0xFFFFFFFF, seed >> 32)
+        bits += [words[0] << 24 | words[1] >> 8, words[2] << 24 | words[3] >> 8]
+    drawn, fraction, product = [], Fraction(0), 2**24
+    for n in ranges:
+        product *= n
+        if product > 2**24:
+            fraction, product = Fraction(bits.pop(0), 2**56), n
+        drawn.append(math.floor(fraction * n))
+        fraction = fraction * n % 1
+    return drawn
+
+
+@pytest.mark.uncompiled
+def test_draws_have_enough_random_bits() -> None:
+    plans = new_plan()
+    plan = plans.view(np.recarray)[0]
+    rng = random.Random(3)
+    for stream in range(20):
+        ranges = [rng.choice([2, 13, 39, 52]) for _ in range(40)]
+        plan.seed = rng.randrange(2**63)
+        open_stream(plan, stream)
+        assert [int(draw_below(plan, n)) for n in ranges] == plain_draws(int(plan.seed), stream, ranges)
 
 
 @pytest.mark.parametrize("seats", [3, 4])
