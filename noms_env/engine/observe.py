@@ -79,20 +79,22 @@ def write_mask(t, seat, out):
     cards = t.legal_cards
     words = t.legal_words
     if t.phase == NOMINATING:
-        _expand(words << 52, 8, out, 0)
-        _expand((words >> 12) | ((cards & 0x3FFFFFFF) << 34), 8, out, 8)
-        _expand(cards >> 30, 3, out, 16)
+        _expand(words << 52, out, 0)
+        _expand((words >> 12) | ((cards & 0x3FFFFFFF) << 34), out, 8)
+        rest = cards >> 30
     else:
-        _expand(cards | (words << 52), 8, out, 0)
-        _expand(words >> 12, 8, out, 8)
-        _expand(words & 0, 3, out, 16)
+        _expand(cards | (words << 52), out, 0)
+        _expand(words >> 12, out, 8)
+        rest = np.int64(0)
+    for k in range(3):
+        out[16 + k] = EXPAND[(rest >> (8 * k)) & 255]
 
 
 @jit_inline
-def _expand(bits, count, out, start):
-    """Write `count` words: a byte of 0 or 1 for each of 8 * count bits."""
-    for k in range(count):
-        out[start + k] = EXPAND[(bits >> (8 * k)) & 255]
+def _expand(bits, out, start):
+    """Write eight words: a byte of 0 or 1 for each of 64 bits."""
+    spread(out, start, bits)
+    out[start + 7] = EXPAND[(bits >> 56) & 255]
 
 
 @jit_inline

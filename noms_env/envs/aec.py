@@ -112,6 +112,8 @@ class TrickTakingEnv(AECEnv):
         self.state_space = spaces.Box(0, 255, (STATE_SIZE,), np.uint8)
         self._seen: dict[str, tuple[np.ndarray, np.ndarray]] = {}
         self._is_seeded = False
+        self.terminations: dict[str, bool] = {}
+        self.truncations: dict[str, bool] = {}
         self._keeps_records = _flag("record", record)
         self._recorder = self._new_recorder()
         self.records: list[dict[str, Any]] = []
@@ -180,7 +182,8 @@ class TrickTakingEnv(AECEnv):
         Raises:
             IllegalActionError: the action is not legal, with `illegal_action="raise"`; the table is unharmed.
         """
-        self._refuse_before_reset()
+        if not self._is_seeded:
+            raise _no_episode()
         agent = self.agent_selection
         if self.terminations[agent] or self.truncations[agent]:
             self._was_dead_step(action)
@@ -208,8 +211,10 @@ class TrickTakingEnv(AECEnv):
 
     def observe(self, agent: str) -> Observation:
         """What an agent sees now; its mask is all zeros unless it is to act."""
-        vector, mask = self._view(agent)
-        if self._is_over:  # by a wrapper, perhaps, of which the table knows nothing
+        is_over = self.terminations.get(agent, True) or self.truncations.get(agent, True)
+        view = self._seen.get(agent)
+        vector, mask = self._view(agent) if view is None else view
+        if is_over:  # ended by a wrapper, perhaps, of which the table knows nothing
             mask = np.zeros_like(mask)
         if self._mask_in == "info":
             return vector
@@ -221,7 +226,8 @@ class TrickTakingEnv(AECEnv):
         Raises:
             ValueError: there was no reset yet.
         """
-        self._refuse_before_reset()
+        if not self._is_seeded:
+            raise _no_episode()
         agent = self.agent_selection
         return (
             self.observe(agent) if observe else None,
@@ -272,11 +278,6 @@ class TrickTakingEnv(AECEnv):
             view = self.table.view(self._seat_of[agent])
             self._seen[agent] = view
         return view
-
-    def _refuse_before_reset(self) -> None:
-        """Say that there is no episode yet, if so."""
-        if not self._is_seeded:
-            raise ValueError("there is no episode yet: call reset first")
 
     @property
     def _is_over(self) -> bool:
@@ -419,7 +420,8 @@ class TrickTakingEnv(AECEnv):
         Raises:
             ValueError: there was no reset yet.
         """
-        self._refuse_before_reset()
+        if not self._is_seeded:
+            raise _no_episode()
         return copy.deepcopy({name: getattr(self, name) for name in _STATE_NAMES} | {"table": self.table.get_state()})
 
     def set_state(self, state: dict[str, Any]) -> None:
@@ -506,6 +508,11 @@ class RewindingWrapper(wrappers.OrderEnforcingWrapper):
         while isinstance(layers[-1].env, wrappers.BaseWrapper):
             layers.append(layers[-1].env)
         return layers
+
+
+def _no_episode() -> ValueError:
+    """The refusal of what needs an episode."""
+    return ValueError("there is no episode yet: call reset first")
 
 
 def _flag(name: str, value: bool) -> bool:
