@@ -8,10 +8,11 @@
 | `legal_trumps`, `make_trump` | in the phase `trump` | the auction games, nonesuch, sniped whist |
 | `legal_nominations`, `legal_ranks`, `make_nomination`, `make_rank_nomination` | in the phase `nominate` | the auction games |
 | `may_lead` | a seat leads to a trick | small ships, nonesuch |
-| `card_led`, `trick_taken`, `is_decided` | during the play | noms |
+| `first_lead`, `first_trick_taken`, `is_decided` | during the play | noms |
 | `settle` | the deal is over | all |
-| `ends_match` | the deal is scored | all |
-| `next_multiplier`, `gather` | before the next deal | noms |
+| `next_multiplier`, `gathers` | before the next deal | noms |
+
+When a match ends is in `match`.
 """
 
 from __future__ import annotations
