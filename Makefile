@@ -7,13 +7,14 @@ BIN := $(VENV)/bin
 PYTHON ?= $(firstword $(foreach p,python3.11 python3 python,$(if $(shell \
 	$(p) -c 'import sys; print("yes" if sys.version_info[:2] == (3, 11) else "")' 2>/dev/null),$(p))))
 
-# Installed before the package, at the version pinned in constraints.txt. Once `dev` needs the `train` extra, add
-# torch here: left to the resolver, it may come with several gigabytes of GPU libraries.
-PINNED_FIRST := hatchling
+# Installed before the package: what builds it, and torch by its exact version, since left to the resolver it may come with
+# several gigabytes of GPU libraries.
+PINNED_FIRST := hatchling $(shell sed -n '/^torch==/p' constraints.txt)
 
 # Test processes side by side.
 WORKERS ?= 2
-PYTEST := $(BIN)/python -m pytest -q -n $(WORKERS)
+# One thread of torch in each.
+PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n $(WORKERS)
 
 # -qq: errors only.
 PIP_INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check --constraint constraints.txt
@@ -22,7 +23,7 @@ INSTALLED_FROM := pyproject.toml constraints.txt noms_env/version.py
 
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint suite uncompiled wheel soak train-deps clean
+.PHONY: help demo test lint suite uncompiled wheel soak clean
 
 help: ## print this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | while IFS='|' read -r target text; do \
@@ -51,8 +52,6 @@ wheel: $(VENV)/.installed-dev ## build the wheel and try it in an empty environm
 soak: $(VENV)/.installed-dev ## the long tests, marked `soak`
 	$(PYTEST) -m soak
 
-train-deps: $(VENV)/.installed-train ## add what training needs (PyTorch) to the environment
-
 clean: ## remove the environment and everything that was built or cached
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find noms_env training tests -name __pycache__ -prune -exec rm -rf {} +
@@ -67,15 +66,10 @@ $(VENV)/.created:
 
 $(VENV)/.installed-demo: $(VENV)/.created $(INSTALLED_FROM)
 	$(PIP_INSTALL) $(PINNED_FIRST)
-	$(INSTALL) '.[render]'
+	$(INSTALL) '.[plot,render,train]'
 	@touch $@
 
 $(VENV)/.installed-dev: $(VENV)/.created $(INSTALLED_FROM)
 	$(PIP_INSTALL) $(PINNED_FIRST)
 	$(INSTALL) '.[dev]'
 	@touch $(VENV)/.installed-demo $@
-
-$(VENV)/.installed-train: $(VENV)/.installed-dev
-	$(PIP_INSTALL) torch
-	$(INSTALL) '.[train]'
-	@touch $@
