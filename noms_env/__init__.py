@@ -22,6 +22,7 @@ from noms_env.envs.games import (
     sniped_whist_v0,
     up_down_v0,
 )
+from noms_env.players import load_player
 from noms_env.rules import RulesError
 from noms_env.state import VARIANTS
 from noms_env.version import ENV_VERSION, __version__
@@ -42,6 +43,7 @@ __all__ = [
     "__version__",
     "big_ships_v0",
     "down_up_v0",
+    "load_player",
     "make_batch",
     "noms_v0",
     "nonesuch_v0",

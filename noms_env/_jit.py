@@ -1,4 +1,4 @@
-"""The one compile decorator, its disk cache, and the two machine instructions that Python has no word for.
+"""The one compile decorator, its disk cache, and the machine instructions that Python has no word for.
 
 Numba's disk cache notices an edit in the file of a function, but not in the files of the functions which that function
 calls. The cache therefore lives in a folder named by the hash of all sources that compiled code may stand in or use: an
@@ -22,6 +22,7 @@ from typing import Any, TypeVar
 import numba
 from llvmlite import ir
 from numba import types
+from numba.core.cgutils import raw_memcpy
 from numba.extending import intrinsic
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -90,16 +91,25 @@ def announce_compilation() -> None:
 
 
 def jit(function: Function) -> Function:
-    """Compile a function on its first call for each type of arguments, and keep the result on disk."""
-    return _compile(function)
+    """Compile a function on its first call for each type of arguments, and keep the result on disk.
+
+    The function can make no arrays. In return no references to arrays are counted, which would take locked instructions
+    at every row, on counters that all threads share.
+    """
+    return _compile(function, _nrt=False)
 
 
 def jit_inline(function: Function) -> Function:
-    """The same for small functions that take arrays: they become part of their caller.
+    """The same for functions that take arrays and are called for every row: they become part of their caller.
 
-    A call that is not inlined counts references to each array that it passes, with locked instructions.
+    A call passes each array as seven numbers.
     """
-    return _compile(function, forceinline=True)
+    return _compile(function, _nrt=False, forceinline=True)
+
+
+def jit_allocating(function: Function) -> Function:
+    """The same as `jit` for a function that makes arrays: it counts references."""
+    return _compile(function, _nrt=True)
 
 
 def _compile(function: Function, **flags: bool) -> Function:
@@ -150,17 +160,29 @@ if COMPILED:
         def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             array, start, bits = arguments
             data = context.make_array(signature.args[0])(context, builder, array).data
-            flags = builder.bitcast(bits, ir.VectorType(ir.IntType(1), 64))
-            spread_bytes = builder.zext(flags, ir.VectorType(ir.IntType(8), 64))
-            words = builder.bitcast(spread_bytes, ir.VectorType(ir.IntType(64), 8))
-            for first, count in ((0, 4), (4, 2), (6, 1)):  # in pieces that are registers everywhere
-                lanes = ir.Constant(ir.VectorType(ir.IntType(32), count), list(range(first, first + count)))
-                piece = builder.shuffle_vector(words, words, lanes)
+            for first in (0, 3):  # four words are one store on most machines, so the word in the middle is written twice
+                half = builder.trunc(builder.lshr(bits, ir.Constant(bits.type, 8 * first)), ir.IntType(32))
+                flags = builder.bitcast(half, ir.VectorType(ir.IntType(1), 32))
+                piece = builder.zext(flags, ir.VectorType(ir.IntType(8), 32))
                 place = builder.gep(data, [builder.add(start, ir.Constant(start.type, first))])
                 builder.store(piece, builder.bitcast(place, piece.type.as_pointer()), align=8)
             return context.get_dummy_value()
 
         return types.void(out, types.intp, types.int64), codegen
+
+    @intrinsic
+    def copy(_context: Any, out: Any, start: Any, words: Any) -> Any:
+        """Copy a field of words into `out`, from word `start` on."""
+        length = 8 * words.nitems
+
+        def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            array, start, field = arguments
+            data = context.make_array(signature.args[0])(context, builder, array).data
+            source = context.make_array(signature.args[2])(context, builder, field).data
+            raw_memcpy(builder, builder.gep(data, [start]), source, ir.Constant(start.type, length), 1)
+            return context.get_dummy_value()
+
+        return types.void(out, types.intp, words), codegen
 
     def _false() -> Any:
         return ir.Constant(ir.IntType(1), 0)
@@ -181,6 +203,10 @@ else:
         for word in range(7):
             byte = (int(bits) >> (8 * word)) & 255
             out[start + word] = sum(1 << (8 * place) for place in range(8) if byte >> place & 1)
+
+    def copy(out: Any, start: Any, words: Any) -> None:
+        """Copy a field of words into `out`, from word `start` on."""
+        out[start : start + len(words)] = words
 
     def highest(cards: Any) -> int:
         """Largest member of a 64-bit set, -1 for the empty set."""

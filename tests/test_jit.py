@@ -8,9 +8,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numba
+import numpy as np
 import pytest
 
 from noms_env import _jit
+from noms_env.engine.rows import kernel_view
+from noms_env.state import new_tables
 
 PACKAGE = Path(_jit.__file__).parent
 
@@ -103,3 +107,28 @@ def test_the_three_instructions(members: int) -> None:
         min(found, default=64),
         max(found, default=-1),
     )
+
+
+@_jit.jit
+def written(members, out, field):  # type: ignore[no-untyped-def]  # compiled functions have no annotations
+    """The two instructions that write words."""
+    _jit.spread(out, 1, members)
+    _jit.copy(out, 8, field[0].trick_of)
+
+
+@pytest.mark.uncompiled
+@pytest.mark.parametrize("members", [0, 1, 0b101100, (1 << 62) | 1, (1 << 52) - 1, 1 << 55, 1 << 24, 1 << 31, 1 << 32])
+def test_the_instructions_that_write_words(members: int) -> None:
+    tables = new_tables(1)
+    tables.trick_of = np.arange(7) + 100
+    out = np.full(16, -1, np.int64)
+    written(members, out, kernel_view(tables))  # type: ignore[no-untyped-call]  # as said above
+    assert out[1:8].view(np.uint8).tolist() == [members >> place & 1 for place in range(56)]
+    assert out[8:].tolist() == [*range(100, 107), -1]
+    assert out[0] == -1
+
+
+def test_only_functions_that_say_so_make_arrays() -> None:
+    with pytest.raises(numba.core.errors.TypingError, match="NRT required"):
+        _jit.jit(lambda: np.zeros(1)[0])()
+    assert _jit.jit_allocating(lambda: np.zeros(1)[0])() == 0

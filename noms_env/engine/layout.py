@@ -8,10 +8,14 @@ Seats are relative: 0 is the seat that looks, 1 its left neighbour, and so on; r
 
 from __future__ import annotations
 
+import hashlib
+import json
 import math
 from dataclasses import dataclass
+from functools import cache
 
-from noms_env.actions import NUM_ACTIONS
+from noms_env.actions import NUM_ACTIONS, action_word
+from noms_env.cards import DECK_NAMES
 from noms_env.state import MAX_CALLS, MAX_SEATS, NUM_CHOICES, VARIANTS
 
 CARD_BYTES = 56
@@ -157,3 +161,22 @@ def state_layout() -> tuple[Section, ...]:
     """Sections of the state: those of an observation from seat 0, and the hidden ones."""
     hidden = (Section(part.name, OBSERVATION_SIZE + part.start, part.shape, part.meaning) for part in HIDDEN)
     return (*OBSERVATION, *hidden)
+
+
+@cache
+def layout_digest() -> str:
+    """SHA-256 over the sections and the actions with their words, 64 hexadecimal digits.
+
+    Equal digests mean that every byte and every action has the same place; the texts of `meaning` do not count.
+    """
+    sections = [[section.name, section.start, section.shape] for section in state_layout()]
+    actions = [[_word_or_none(action, deck) for action in range(NUM_ACTIONS)] for deck in range(len(DECK_NAMES))]
+    return hashlib.sha256(json.dumps([sections, actions]).encode()).hexdigest()
+
+
+def _word_or_none(action: int, deck_kind: int) -> str | None:
+    """The word of an action; None where it stands for nothing with that deck."""
+    try:
+        return action_word(action, deck_kind)
+    except ValueError:
+        return None

@@ -14,7 +14,7 @@ from noms_env.engine.observe import write_hidden, write_mask, write_observation
 from noms_env.engine.step import go_on, step
 
 WRITE_MASK, WRITE_OBSERVATION, WRITE_HIDDEN = 1, 2, 4
-"""What `play_random` writes at each decision; the sum for several."""
+"""What is written for the seat to act; the sum for several."""
 
 
 @jit
@@ -36,7 +36,7 @@ def start_rows(tables, rows, dealers):
 
 
 @jit
-def observe_rows(tables, first, last, observation, mask):
+def observe_rows(tables, first, last, observation, mask, hidden, wanted):
     """Write what the seat to act of each row sees and may do; the mask of a row that is over is all zeros.
 
     Args:
@@ -45,69 +45,110 @@ def observe_rows(tables, first, last, observation, mask):
         last: the row behind the last one.
         observation: int64, shape (tables, OBSERVATION_SIZE // 8).
         mask: int64, shape (tables, PADDED_MASK_SIZE // 8).
+        hidden: int64, shape (tables, HIDDEN_SIZE // 8): what nobody sees whole, relative to the seat to act.
+        wanted: which of these three: `WRITE_OBSERVATION` + `WRITE_MASK` + `WRITE_HIDDEN`. The others are not looked at.
     """
     for row in range(first, last):
-        t = tables[row]
-        write_observation(t, t.seat, observation[row])
-        write_mask(t, t.seat, mask[row])
+        write(tables[row], row, observation, mask, hidden, wanted)
 
 
 @jit
-def hidden_rows(tables, first, last, hidden):
-    """Write what nobody sees whole, relative to the seat to act.
+def observe_some(tables, rows, observation, mask, hidden, wanted):
+    """The same for some rows only: `rows` is int64, shape (n,)."""
+    for row in rows:
+        write(tables[row], row, observation, mask, hidden, wanted)
 
-    Args:
-        tables: structured array, shape (tables,).
-        first: first row.
-        last: the row behind the last one.
-        hidden: int64, shape (tables, HIDDEN_SIZE // 8).
-    """
-    for row in range(first, last):
-        write_hidden(tables[row], tables[row].seat, hidden[row])
+
+@jit_inline
+def write(t, row, observation, mask, hidden, wanted):
+    """Write what is wanted of one table into a row of each array."""
+    if wanted & WRITE_OBSERVATION:
+        write_observation(t, t.seat, observation[row])
+    if wanted & WRITE_MASK:
+        write_mask(t, t.seat, mask[row])
+    if wanted & WRITE_HIDDEN:
+        write_hidden(t, t.seat, hidden[row])
 
 
 @jit
 def first_illegal(tables, actions):
-    """The first row that is not over and whose action is not legal, -1 if there is none."""
+    """The first row whose deal goes on and whose action is not legal, -1 if there is none."""
     for row in range(len(tables)):
-        if tables[row].over == 0 and not is_legal(tables[row], actions[row]):
+        if tables[row].phase != SCORED and not is_legal(tables[row], actions[row]):
             return row
     return -1
 
 
 @jit
-def step_rows(tables, first, last, actions, skip_forced, points, scored, seat, over):
+def step_rows(tables, first, last, actions, skip_forced, pause, points, scored, seat, over, observation, mask, hidden, wanted):
     """Take an action in each row that is not over; deal the next hand of its match where one is scored.
 
     Args:
         tables: structured array, shape (tables,).
         first: first row.
         last: the row behind the last one.
-        actions: int64, shape (tables,); legal ones. The entries of rows that are over are not looked at.
+        actions: int64, shape (tables,); legal ones. The entries of rows that are over or wait are not looked at.
         skip_forced: take actions without alternative at once, up to the end of the deal.
+        pause: leave rows whose deal is scored as they are, until `next_deal_rows`.
         points: float32, shape (tables, MAX_SEATS): of the deal that this step ended, else 0.
         scored: bool, shape (tables,): whether this step ended a deal.
         seat: int16, shape (tables,): who is to act after it.
         over: bool, shape (tables,): whether the match is over after it.
+        observation: as for `observe_rows`; written after the step, while the row is in the nearest cache.
+        mask: likewise.
+        hidden: likewise.
+        wanted: likewise; 0 for none.
     """
     for row in range(first, last):
         t = tables[row]
+        if not (pause and scored[row]):
+            if scored[row]:
+                points[row, :] = 0
+                scored[row] = False
+            if t.over == 0:
+                act(t, actions[row], skip_forced)
+                if t.phase == SCORED:
+                    note_points(t, points[row])
+                    scored[row] = True
+                    if not pause:
+                        go_on(t)
+                seat[row] = t.seat
+                over[row] = t.over != 0
+        write(t, row, observation, mask, hidden, wanted)
+
+
+@jit_inline
+def note_points(t, points):
+    """Write the points of a deal, float32, shape (MAX_SEATS,)."""
+    for seat in range(t.n_seats):
+        points[seat] = t.points[seat]
+
+
+@jit
+def act(t, action, skip_forced):
+    """Take an action, and then those without alternative where they are to be skipped."""
+    step(t, action)
+    if skip_forced:
+        while t.phase != SCORED and count_legal(t) == 1:
+            step(t, nth_legal(t, 0))
+
+
+@jit
+def next_deal_rows(tables, first, last, points, scored):
+    """Deal the next hand of the match in each row that waits at the end of a deal (`pause` of `step_rows`).
+
+    Args:
+        tables: structured array, shape (tables,).
+        first: first row.
+        last: the row behind the last one.
+        points: float32, shape (tables, MAX_SEATS): zeros are written for these rows.
+        scored: bool, shape (tables,): likewise.
+    """
+    for row in range(first, last):
         if scored[row]:
             points[row, :] = 0
             scored[row] = False
-        if t.over != 0:
-            continue
-        step(t, actions[row])
-        if skip_forced:
-            while t.phase != SCORED and count_legal(t) == 1:
-                step(t, nth_legal(t, 0))
-        if t.phase == SCORED:
-            for scorer in range(t.n_seats):
-                points[row, scorer] = t.points[scorer]
-            scored[row] = True
-            go_on(t)
-        seat[row] = t.seat
-        over[row] = t.over != 0
+            go_on(tables[row])
 
 
 @jit
@@ -129,8 +170,10 @@ def nth_legal(t, n):
 @jit
 def nth_member(members, n):
     """The member of a set that has n smaller ones."""
-    for _ in range(n):
-        members &= members - 1
+    while n > 0:
+        for _ in range(4):  # without a jump for each, since none could be foreseen
+            members = members & (members - 1) if n > 0 else members
+            n -= 1
     return lowest(members)
 
 
@@ -170,20 +213,15 @@ def play_random(tables, first, last, steps, streams, observation, mask, hidden, 
         last: the row behind the last one.
         steps: decisions in each row.
         streams: as for `random_rows`.
-        observation: as for `observe_rows`.
-        mask: as for `observe_rows`.
-        hidden: as for `hidden_rows`.
-        wanted: which of these three are written before each decision, `WRITE_MASK` + `WRITE_OBSERVATION` + `WRITE_HIDDEN`.
+        observation: as for `observe_rows`; written before each decision.
+        mask: likewise.
+        hidden: likewise.
+        wanted: likewise; 0 for none.
     """
     for _ in range(steps):
         for row in range(first, last):
             t = tables[row]
-            if wanted & WRITE_OBSERVATION:
-                write_observation(t, t.seat, observation[row])
-            if wanted & WRITE_MASK:
-                write_mask(t, t.seat, mask[row])
-            if wanted & WRITE_HIDDEN:
-                write_hidden(t, t.seat, hidden[row])
+            write(t, row, observation, mask, hidden, wanted)
             step(t, random_legal(t, streams, row))
             if t.phase == SCORED:
                 go_on(t)

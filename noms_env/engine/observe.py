@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from noms_env._jit import jit, jit_inline, size, spread
+from noms_env._jit import copy, jit, jit_inline, size, spread
 from noms_env.actions import (
     CALL_MIS,
     CALL_MIS_A_VIS,
@@ -25,7 +25,7 @@ from noms_env.engine.deal import HELD
 from noms_env.engine.layout import HIDDEN, OBSERVATION, OBSERVATION_SIZE, PADDED_MASK_SIZE, word_of
 from noms_env.partners import role_known_to, side_tricks
 from noms_env.rules.nonesuch import excuse_is_shown, half_up
-from noms_env.state import MAX_CALLS, MAX_SEATS, NUM_CHOICES, eldest, get_byte, left_of, put_byte, steps_to
+from noms_env.state import MAX_SEATS, eldest, get_byte, left_of, put_byte, steps_to
 
 CARD_WORDS = 7
 OBSERVATION_WORDS = OBSERVATION_SIZE // 8
@@ -103,17 +103,10 @@ def _write_cards(cards, out, start):
     spread(out, start, cards)
 
 
-@jit_inline
-def _copy(words, count, out, start):
-    """Copy packed bytes."""
-    for k in range(count):
-        out[start + k] = words[k]
-
-
 # ----------------------------------------------------------------------------------------------- the observation
 
 
-@jit
+@jit_inline
 def write_observation(t, seat, out):
     """What a seat sees (`layout.OBSERVATION`).
 
@@ -123,7 +116,7 @@ def write_observation(t, seat, out):
         out: int64, shape (OBSERVATION_SIZE // 8,).
     """
     _write_cards(t.hands[seat], out, _HAND)
-    _copy(t.trick_of, CARD_WORDS, out, _TRICK_OF)
+    copy(out, _TRICK_OF, t.trick_of)
     _write_cards(exposed_cards(t), out, _EXPOSED)
     if t.observe_previous_hand != 0:
         write_previous(t, seat, out)
@@ -136,7 +129,7 @@ def write_observation(t, seat, out):
             looked_at = left_of(t, looked_at)
         else:
             clear_seat(relative, out)
-    _copy(t.calls, MAX_CALLS // 8, out, _CALLS)
+    copy(out, _CALLS, t.calls)
     out[_NOMINATED] = nominated_word(t)
     out[_TURN_UP] = CARD_BYTES[t.deck_kind, t.turn_up & 63]
     out[_PHASE] = phase_word(t, seat)
@@ -147,7 +140,7 @@ def write_observation(t, seat, out):
     out[_NUMBERS] = deal_numbers(t, seat)
     out[_NUMBERS + 1] = call_numbers(t, seat)
     out[_VARIANT] = EXPAND[1 << t.variant] | (np.int64(t.episode) << 56)
-    _copy(t.choices, NUM_CHOICES // 8, out, _CHOICES)
+    copy(out, _CHOICES, t.choices)
 
 
 @jit_inline
@@ -346,7 +339,7 @@ def unseen_cards(t, seat):
 # --------------------------------------------------------------------------------------------------- the hidden part
 
 
-@jit
+@jit_inline
 def write_hidden(t, seat, out):
     """What nobody sees whole (`layout.HIDDEN`), seats relative to one seat.
 

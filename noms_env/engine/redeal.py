@@ -23,7 +23,7 @@ import math
 
 import numpy as np
 
-from noms_env._jit import COMPILED, jit, lowest, size
+from noms_env._jit import COMPILED, jit, jit_allocating, lowest, size
 from noms_env.actions import NOMINATING
 from noms_env.cards import EXCUSE, NO_TRUMP, SUIT_CARDS, bit, has, suit_of
 from noms_env.chance import DRAW_REDEAL, philox
@@ -106,7 +106,7 @@ def new_plan() -> np.ndarray:
     return plans if COMPILED else plans.view(np.recarray)
 
 
-@jit
+@jit_allocating
 def redeal_rows(tables, rows, seat, seed, plans):
     """Deal the cards that a seat has not seen anew, in rows that all hold copies of one table in the middle of a deal.
 
@@ -368,7 +368,7 @@ def order_groups(p):
 # ------------------------------------------------------------------------------------------------ counting
 
 
-@jit
+@jit_allocating
 def count_ways(p):
     """The number of layouts for each layer and state; that of layer 0 is `p.n_layouts`.
 

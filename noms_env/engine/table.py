@@ -12,6 +12,7 @@ from noms_env.actions import INDICATE, NOMINATE, NUM_ACTIONS, SCORED, action_num
 from noms_env.cards import CARD_NUMBERS, CARD_WORDS, DECK_NAMES, NO_TRUMP, SUIT_LETTERS, cards_in
 from noms_env.chance import MAX_SEED, MAX_TABLE, checked_seed
 from noms_env.engine.deal import begin_match, hand_out, shuffle_deck
+from noms_env.engine.imagine import imagined
 from noms_env.engine.layout import STATE_SIZE
 from noms_env.engine.observe import MASK_WORDS, OBSERVATION_WORDS
 from noms_env.engine.redeal import new_plan, redeal_rows
@@ -22,6 +23,9 @@ from noms_env.state import EPISODES, NOMS, RULE_FIELDS, TABLE, new_tables, phase
 
 MAX_DEAL_NUMBER = 10_000
 MAX_TOTAL = 1_000_000
+
+_WORD, _BYTE, _FLAG = np.dtype(np.int64), np.dtype(np.uint8), np.dtype(np.int8)
+"""Made once: numpy takes longer to make an array when it is given the plain type."""
 
 
 class PositionError(ValueError):
@@ -237,10 +241,10 @@ class Table:
 
     def view(self, seat: int) -> tuple[np.ndarray, np.ndarray]:
         """What a seat sees and what it may do: uint8 (OBSERVATION_SIZE,) and int8 (NUM_ACTIONS,), in new arrays."""
-        observation = np.empty(OBSERVATION_WORDS, np.int64)
-        mask = np.empty(MASK_WORDS, np.int64)
+        observation = np.empty(OBSERVATION_WORDS, _WORD)
+        mask = np.empty(MASK_WORDS, _WORD)
         view_row(self._kernel_rows, 0, seat, observation, mask)
-        return observation.view(np.uint8), mask.view(np.int8)[:NUM_ACTIONS]
+        return observation.view(_BYTE), np.ndarray(NUM_ACTIONS, _FLAG, mask)
 
     def state(self, seat: int = 0) -> np.ndarray:
         """Everything, seats relative to one seat: uint8 (STATE_SIZE,), in a new array."""
@@ -365,6 +369,20 @@ class Table:
         twin = self.copy()
         redeal_rows(twin._kernel_rows, np.zeros(1, np.int64), int(seat), seed, new_plan())
         return twin
+
+    def imagine(self, rng: np.random.Generator) -> np.recarray:
+        """The table as the seat to act may imagine it: what players that look at tables are given.
+
+        Args:
+            rng: gives one integer.
+
+        Returns:
+            A record (`state.TABLE`) in an array of shape (1,): that of `redeal(seat to act, rng)`.
+
+        Raises:
+            ValueError: no such generator, or the deal is over.
+        """
+        return imagined(self._rows, None, rng)
 
     def __getstate__(self) -> dict[str, Any]:
         """For pickle and deepcopy: the choices, and the record as bytes."""

@@ -1,10 +1,13 @@
-"""Thousands of tables at once, in one process: arrays in, arrays out, two calls for each decision.
+"""Thousands of tables at once, in one process: arrays in, arrays out, one or two calls for each decision.
 
     batch = noms_env.make_batch("small_ships", tables=4096, seed=1)
     batch.deal()
     while not batch.over.all():
         batch.observe()                       # fills batch.observation and batch.mask
         batch.step(choose(batch.observation, batch.mask, batch.seat))
+
+`step(actions, observe=True)` does both in one pass over the tables, which is faster; `observe(rows)` is then needed after
+`deal(rows)` only.
 
 All arrays are allocated once and written in place: `torch.from_numpy(batch.observation)` shares their memory.
 """
@@ -51,14 +54,15 @@ class BatchEnv:
     Attributes:
         tables: the records of the tables, `state.TABLE`, shape (n,).
         groups: which rows play by which rules.
-        observation: uint8, shape (n, OBSERVATION_SIZE): what the seat to act sees, as of the last `observe`.
-        mask: int8, shape (n, NUM_ACTIONS): 1 for each legal action, as of the last `observe`; zeros in rows that are over.
+        observation: uint8, shape (n, OBSERVATION_SIZE): what the seat to act sees, as of the last `observe`
+            or `step` with `observe=True`.
+        mask: int8, shape (n, NUM_ACTIONS): 1 for each legal action, likewise; zeros in rows that are over.
         state: uint8, shape (n, HIDDEN_SIZE), or None: what nobody sees whole, relative to the seat to act; with the
             observation it is the whole state (`layout.HIDDEN`).
         seat: int16, shape (n,): the seat to act.
         over: bool, shape (n,): the match (or the single deal) is over; `deal` starts the next.
-        scored: bool, shape (n,): the last `step` ended a deal.
-        points: float32, shape (n, MAX_SEATS): points of the deal that the last `step` ended, else 0.
+        scored: bool, shape (n,): the last `step` ended a deal (with `pause`: the table waits at the end of a deal).
+        points: float32, shape (n, MAX_SEATS): points of that deal, else 0.
     """
 
     def __init__(
@@ -69,6 +73,7 @@ class BatchEnv:
         seed: int = 0,
         episode: str = "match",
         skip_forced: bool = False,
+        pause: bool = False,
         state: bool = False,
         threads: int | None = 1,
         check: bool = True,
@@ -81,6 +86,7 @@ class BatchEnv:
         if not 1 <= self.threads <= 1024:
             raise ValueError(f"threads must be from 1 to 1024, or None for all cores ({cores}), not {threads!r}")
         self.skip_forced = skip_forced
+        self.pause = pause
         self.check = check
         self.tables = new_tables(int(tables))
         self.groups = self._seat_groups(kinds, seed, episode)
@@ -88,10 +94,12 @@ class BatchEnv:
         self._words = self.tables.view(np.ndarray).view(np.int64).reshape(tables, TABLE.itemsize // 8)
         self._observation = np.zeros((tables, OBSERVATION_SIZE // 8), np.int64)
         self._mask = np.zeros((tables, PADDED_MASK_SIZE // 8), np.int64)
-        self._hidden = np.zeros((tables, HIDDEN_SIZE // 8), np.int64) if state else None
+        self._hidden = np.zeros((tables if state else 0, HIDDEN_SIZE // 8), np.int64)
+        self._seen = (self._observation, self._mask, self._hidden)
+        self._wanted = many.WRITE_OBSERVATION + many.WRITE_MASK + (many.WRITE_HIDDEN if state else 0)
         self.observation = self._observation.view(np.uint8)
         self.mask = self._mask.view(np.int8)[:, :NUM_ACTIONS]
-        self.state = None if self._hidden is None else self._hidden.view(np.uint8)
+        self.state = self._hidden.view(np.uint8) if state else None
         self.seat = np.zeros(tables, np.int16)
         self.over = np.ones(tables, np.bool_)
         self.scored = np.zeros(tables, np.bool_)
@@ -121,21 +129,32 @@ class BatchEnv:
         """Number of tables."""
         return len(self.tables)
 
-    # ---------------------------------------------------------------------------------------------- two calls a decision
+    # --------------------------------------------------------------------------------------------- one decision everywhere
 
-    def observe(self) -> None:
-        """Write `observation`, `mask` and, where it is kept, `state` for the seat to act at each table."""
-        self._in_threads(many.observe_rows, self._observation, self._mask)
-        if self._hidden is not None:
-            self._in_threads(many.hidden_rows, self._hidden)
-
-    def step(self, actions: np.ndarray) -> None:
-        """Take an action at each table that is not over; writes `points`, `scored`, `seat` and `over`.
-
-        The next deal of a match is dealt at once; a match that is over stays so until `deal`.
+    def observe(self, rows: Rows = None) -> None:
+        """Write `observation`, `mask` and, where it is kept, `state` for the seat to act at each table.
 
         Args:
-            actions: integers, shape (n,); the entries of tables that are over are not looked at.
+            rows: integers, or booleans of shape (n,); all tables when None.
+
+        Raises:
+            ValueError: no such row.
+        """
+        if rows is None:
+            self._in_threads(many.observe_rows, *self._seen, self._wanted)
+        else:
+            many.observe_some(self._kernel_tables, self._row_numbers(rows), *self._seen, self._wanted)
+
+    def step(self, actions: np.ndarray, observe: bool = False) -> None:
+        """Take an action at each table that is not over; writes `points`, `scored`, `seat` and `over`.
+
+        The next deal of a match is dealt at once, or with `pause` by `next_deal`; a match that is over stays so until
+        `deal`.
+
+        Args:
+            actions: integers, shape (n,); the entries of tables that are over or wait are not looked at.
+            observe: write what `observe` writes as well: the same bytes as `step` and `observe` one after the other, in
+                less time, as each table is looked at while it is at hand.
 
         Raises:
             ValueError: not n integers.
@@ -150,7 +169,9 @@ class BatchEnv:
             row = many.first_illegal(self._kernel_tables, numbers)
             if row >= 0:
                 raise IllegalActionError(f"table {row}: {self._why_illegal(row, int(numbers[row]))}")
-        self._in_threads(many.step_rows, numbers, self.skip_forced, self.points, self.scored, self.seat, self.over)
+        results = (self.points, self.scored, self.seat, self.over)
+        wanted = self._wanted if observe else 0
+        self._in_threads(many.step_rows, numbers, self.skip_forced, self.pause, *results, *self._seen, wanted)
 
     def deal(
         self,
@@ -192,6 +213,14 @@ class BatchEnv:
         many.start_rows(self._kernel_tables, numbers, dealers)
         self.scored[numbers] = False
         self.points[numbers] = 0
+        self._refresh()
+
+    def next_deal(self) -> None:
+        """With `pause`: deal the next hand of the match at each table that waits at the end of a deal.
+
+        A match that is over stays so until `deal`; `scored` and `points` are cleared.
+        """
+        self._in_threads(many.next_deal_rows, self.points, self.scored)
         self._refresh()
 
     def random_actions(self, streams: np.ndarray, actions: np.ndarray) -> None:
@@ -321,12 +350,15 @@ def make_batch(
     seats: int | None = None,
     episode: str = "match",
     skip_forced: bool = False,
+    pause: bool = False,
     state: bool = False,
     threads: int | None = 1,
     check: bool = True,
     **options: Any,
 ) -> BatchEnv:
     """Many tables of one variant, or a mixed batch.
+
+    `BatchEnv.step(actions, observe=True)` is the fastest way to play: it takes the actions and writes what is seen next.
 
     Args:
         variant: name of the game; or a list of (variant, seats or None, options, share) for a mixed batch, whose rows lie
@@ -337,6 +369,7 @@ def make_batch(
         episode: `match`, or `deal` for one scored deal.
         skip_forced: take actions without alternative inside `step`, up to the end of a deal. For learners; it tells a
             seat when another had no choice, so not for play between rivals.
+        pause: stop at the end of each deal, with everything as it was at its last card, until `next_deal`.
         state: keep `BatchEnv.state`.
         threads: threads to use, None for all cores. They never change a result.
         check: refuse illegal actions; without it they are trusted.
@@ -357,6 +390,7 @@ def make_batch(
         seed=seed,
         episode=episode,
         skip_forced=skip_forced,
+        pause=pause,
         state=state,
         threads=threads,
         check=check,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from noms_env._jit import highest, jit
+from noms_env._jit import highest, jit, jit_allocating
 from noms_env.cards import SUIT_CARDS, bit, has
 from noms_env.chance import DRAW_CUT, DRAW_PILE_ORDER, DRAW_TRICK_ORDER, below, shuffle
 from noms_env.state import left_of
@@ -31,7 +31,7 @@ PACKET_SEATS = np.array([seat for round_ in range(4) for seat in range(4) for _ 
 """Per place of the deck, the seat that is dealt the card, counted from eldest."""
 
 
-@jit
+@jit_allocating
 def cut(t):
     """Move the top cards under the rest; how many is fixed by option, or drawn."""
     where = int(t.cut)
@@ -62,7 +62,7 @@ def gather_passed(t):
         seat = left_of(t, seat)
 
 
-@jit
+@jit_allocating
 def gather_played(t):
     """After a played deal: the new dealer (left of the old one) stacks the four piles, his own last."""
     piles = np.arange(4)
@@ -92,7 +92,7 @@ def gather_pile(t, seat, place):
     return place
 
 
-@jit
+@jit_allocating
 def gather_held(t, seat, place):
     """The cards still held, clubs to spades and low to high, as one packet."""
     held = np.zeros(13, np.int8)
@@ -104,7 +104,7 @@ def gather_held(t, seat, place):
     return gather_packet(t, held[:count], 13 + 2 * seat, place)
 
 
-@jit
+@jit_allocating
 def gather_packet(t, cards, number, place):
     """One packet into the deck in the order of `trick_order`; `number` tells the packets' draws apart."""
     packet = cards.copy()

@@ -98,6 +98,66 @@ def test_rows_do_not_depend_on_their_number_nor_on_threads(variant: str) -> None
     assert one_thread.tables.tobytes() == many.tables.tobytes()
 
 
+def seen(batch: noms_env.BatchEnv) -> list[np.ndarray]:
+    """Copies of all that a batch shows."""
+    assert batch.state is not None
+    shown = (batch.observation, batch.mask, batch.state, batch.seat, batch.over, batch.scored, batch.points)
+    return [array.copy() for array in shown]
+
+
+@pytest.mark.parametrize("skip_forced", [False, True])
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_step_with_observe_is_step_and_observe(variant: str, skip_forced: bool) -> None:
+    arguments: dict[str, Any] = {"tables": 5, "seed": 3, "episode": "deal", "skip_forced": skip_forced, "state": True}
+    one, two = (noms_env.make_batch(variant, **arguments) for _ in range(2))
+    for batch in (one, two):
+        batch.deal()
+        batch.observe()
+    for step in range(80):
+        actions = choose(one.mask, step)
+        one.step(actions, observe=True)
+        two.step(actions)
+        two.observe()
+        assert all(np.array_equal(first, second) for first, second in zip(seen(one), seen(two), strict=True))
+    assert one.over.any()
+    assert one.tables.tobytes() == two.tables.tobytes()
+
+
+def test_step_without_observe_leaves_what_was_seen() -> None:
+    batch = noms_env.make_batch("noms", tables=3, seed=1, state=True)
+    batch.deal()
+    batch.observe()
+    before = seen(batch)
+    batch.step(choose(batch.mask, 0))
+    assert all(np.array_equal(first, second) for first, second in zip(before[:3], seen(batch)[:3], strict=True))
+
+
+def test_step_with_observe_does_not_depend_on_threads() -> None:
+    kinds: list[Any] = [("small_ships", None, {}, 1.0), ("down_up", 6, {}, 1.0), ("nonesuch", 3, {}, 1.0)]
+    one, two = (noms_env.make_batch(kinds, tables=2100, seed=1, state=True, threads=threads) for threads in (1, 2))
+    for batch in (one, two):
+        batch.deal()
+        batch.observe()
+    for step in range(60):
+        for batch in (one, two):
+            batch.step(choose(batch.mask, step), observe=True)
+        assert all(np.array_equal(first, second) for first, second in zip(seen(one), seen(two), strict=True))
+
+
+def test_some_rows_may_be_observed() -> None:
+    batch = noms_env.make_batch("down_up", tables=4, seed=1, state=True)
+    batch.deal()
+    batch.observe([1, 3])
+    some = seen(batch)[:3]
+    batch.observe()
+    for few, whole in zip(some, seen(batch)[:3], strict=True):
+        assert np.array_equal(few[[1, 3]], whole[[1, 3]])
+        assert whole[[0, 2]].any()
+        assert not few[[0, 2]].any()
+    with pytest.raises(ValueError, match="rows must be numbers from 0 to 3"):
+        batch.observe([4])
+
+
 def test_a_mixed_batch_plays_each_kind_by_its_rules() -> None:
     kinds: list[Any] = [("noms", None, {"min_bid": 7}, 1.0), ("nonesuch", 3, {}, 2.0), ("down_up", 5, {}, 1.0)]
     mixed = noms_env.make_batch(kinds, tables=8, seed=2)
