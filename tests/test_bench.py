@@ -97,13 +97,18 @@ def test_a_deal_of_ten_cards_is_44_decisions(look: bool) -> None:
     assert ours.prepared_aec(env)() == 44 * ours.EPISODES
 
 
-def test_the_tables_beside_oh_hell_have_ten_cards_only_and_are_never_over() -> None:
+@pytest.mark.parametrize("calls", [1, 2])
+def test_the_tables_beside_oh_hell_have_ten_cards_only_and_are_never_over(calls: int) -> None:
     ground = ours.Playground(4, cards=ours.OH_HELL_CARDS, **ours.LIKE_OH_HELL)
-    work = ground.public()
+    work = ground.public() if calls == 1 else ground.in_two_calls
     for _ in range(100):
         assert work() == 4
         assert (ground.batch.tables.hand_size == ours.OH_HELL_CARDS).all()
         assert not ground.batch.tables.over.any()
+        if calls == 1:
+            written = ground.batch.observation.copy()
+            ground.batch.observe()
+            assert np.array_equal(written, ground.batch.observation)
     assert (ground.batch.tables.match > 0).all()
 
 
@@ -226,12 +231,12 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], Path]
 def test_a_quick_run_measures_every_kind_of_thing(run: tuple[dict[str, Any], Path]) -> None:
     found, _ = run
     assert list(found) == [
-        *("form", "date", "machine", "versions", "settings", "control", "cases", "bytes_per_table", "missing"),
+        *("form", "date", "machine", "versions", "settings", "control", "cases", "bytes_per_table", "goals", "missing"),
     ]
     assert found["form"] == "noms-bench/1"
     expected = {f"engine/{name}{cores}" for name in ("alone", "mask", "observation", "state") for cores in ("", "/two")}
     expected |= {f"{group}/{variant}" for variant in VARIANTS for group in ("games", "copies/redeal")}
-    expected |= {"batch/check", "batch/trusted", "threads/1", "threads/2", "single/raw_env", "single/env"}
+    expected |= {"batch/check", "batch/trusted", "batch/calls", "threads/1", "threads/2", "single/raw_env", "single/env"}
     expected |= {"copies/clone", "start/import", "start/first_step", "growth/compiled/16", "growth/batch/16"}
     assert expected <= set(found["cases"])
     assert found["bytes_per_table"]["record"] == 1024

@@ -9,7 +9,8 @@ from time import perf_counter
 
 import numpy as np
 
-RATE, NANOSECONDS, MICROSECONDS, SECONDS = "decisions/s", "ns", "µs", "s"
+RATE, NANOSECONDS, MICROSECONDS, SECONDS, GFLOPS, PERCENT = "decisions/s", "ns", "µs", "s", "GFLOP/s", "%"
+MORE_IS_BETTER = (RATE, GFLOPS)
 """Units. Of a rate more is better, of a time less."""
 
 
@@ -56,7 +57,29 @@ class Measured:
     def times_slower_than(self, other: Measured) -> float:
         """How many times as fast the other one is, by the medians; both have the same unit."""
         ratio = other.median / self.median
-        return ratio if self.case.unit == RATE else 1 / ratio
+        return ratio if self.case.unit in MORE_IS_BETTER else 1 / ratio
+
+
+@dataclass(frozen=True)
+class Goal:
+    """What was to be reached.
+
+    Attributes:
+        text: what, for people.
+        wanted: the figure.
+        found: the figure that was measured.
+        at_most: it was to stay below; otherwise above.
+    """
+
+    text: str
+    wanted: float
+    found: float
+    at_most: bool = False
+
+    @property
+    def met(self) -> bool:
+        """Whether it was reached."""
+        return self.found <= self.wanted if self.at_most else self.found >= self.wanted
 
 
 def rate(work: Callable[[], int]) -> Callable[[float], float]:

@@ -119,15 +119,29 @@ class Playground:
 
         def work() -> int:
             batch.check = check
-            if observe:
-                batch.observe()
             batch.random_actions(self.streams, self.actions)
-            batch.step(self.actions)
-            if batch.over.any():
-                batch.deal(batch.over)
+            batch.step(self.actions, observe=observe)
+            self._next_matches(observe)
             return len(batch)
 
         return work
+
+    def in_two_calls(self) -> int:
+        """The same with an `observe` of its own, checked."""
+        self.batch.check = True
+        self.batch.observe()
+        self.batch.random_actions(self.streams, self.actions)
+        self.batch.step(self.actions)
+        self._next_matches(observe=False)
+        return len(self.batch)
+
+    def _next_matches(self, observe: bool) -> None:
+        """Follow the matches that are over by the next."""
+        ended = np.flatnonzero(self.batch.over)
+        if len(ended) > 0:
+            self.batch.deal(ended)
+            if observe:
+                self.batch.observe(ended)
 
     def observing(self) -> int:
         """`BatchEnv.observe`."""
@@ -238,8 +252,10 @@ def batch_cases(tables: int) -> Iterator[Case]:
     """The calls of `BatchEnv`."""
     ground = Playground(tables)
     yield Case("batch/observe", "observe alone", rate(ground.observing))
-    yield Case("batch/check", "observe, random_actions, step", rate(ground.public()), compared_with=("batch/trusted",))
-    yield Case("batch/trusted", "observe, random_actions, step; check=False", rate(ground.public(check=False)))
+    compared = ("batch/trusted", "batch/calls")
+    yield Case("batch/check", "random_actions, step and observe", rate(ground.public()), compared_with=compared)
+    yield Case("batch/trusted", "random_actions, step and observe; check=False", rate(ground.public(check=False)))
+    yield Case("batch/calls", "observe, random_actions, step", rate(ground.in_two_calls))
     yield Case("batch/blind", "random_actions, step", rate(ground.public(observe=False)))
 
 
@@ -266,7 +282,7 @@ def oh_hell_cases(tables: int) -> Iterator[Case]:
     """What is compared with OpenSpiel's `oh_hell`."""
     ground = Playground(tables, cards=OH_HELL_CARDS, **LIKE_OH_HELL)
     yield Case("oh_hell/compiled", "compiled, nothing written", rate(ground.compiled(ALONE)))
-    yield Case("oh_hell/check", "BatchEnv: observe, random_actions, step", rate(ground.public()))
+    yield Case("oh_hell/check", "BatchEnv: random_actions, step and observe", rate(ground.public()))
     yield Case("oh_hell/blind", "BatchEnv: random_actions, step", rate(ground.public(observe=False)))
     for name, look in (("legal", False), ("view", True)):
         table = Table(**LIKE_OH_HELL, deal_size=OH_HELL_CARDS)

@@ -10,8 +10,9 @@ from __future__ import annotations
 import os
 import tempfile
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import redirect_stderr, redirect_stdout
+from functools import partial
 from importlib import import_module
 from io import StringIO
 from pathlib import Path
@@ -43,13 +44,18 @@ def peer_cases(tables: int) -> tuple[list[Case], dict[str, str]]:
     Args:
         tables: tables of a batch, for the peers that have batches.
     """
+    return collected({name: partial(build, tables) for name, build in PEERS.items()})
+
+
+def collected(builds: Mapping[str, Callable[[], Iterable[Case]]]) -> tuple[list[Case], dict[str, str]]:
+    """The cases of peers by name, and those that cannot be set up, with the reason."""
     cases: list[Case] = []
     missing: dict[str, str] = {}
-    for name, build in PEERS.items():
+    for name, build in builds.items():
         try:
             with warnings.catch_warnings(), redirect_stdout(StringIO()), redirect_stderr(StringIO()):
                 warnings.simplefilter("ignore")
-                cases += build(tables)
+                cases += build()
         except ModuleNotFoundError as error:
             missing[name] = f"not installed ({error.name or error}): pip install 'noms-env[bench]'"
         except Exception as error:  # whatever happens inside another package, the others are measured

@@ -75,7 +75,8 @@ def draw_bars(axes: Any, bars: Sequence[Measured]) -> None:
     axes.set_xlim(right=5 * max(medians))
     axes.set_ylim(-0.7, len(bars) - 0.3)
     axes.set_xlabel("decisions per second (logarithmic)")
-    axes.set_title("Random play, decisions per second: noms_env (green) and peers (grey)", fontsize=10)
+    what = "Training" if any(one.case.key.startswith("train/") for one in bars) else "Random play"
+    axes.set_title(f"{what}, decisions per second: noms_env (green) and peers (grey)", fontsize=10)
 
 
 def _label(one: Measured) -> str:
@@ -83,7 +84,7 @@ def _label(one: Measured) -> str:
     group, _, rest = one.case.key.partition("/")
     if one.case.of_a_peer:
         return f"{group}: {one.case.text}"
-    game = {"oh_hell": "down_up with ten cards", "games": rest}.get(group, "small_ships")
+    game = {"oh_hell": "down_up with ten cards", "games": rest, "train": rest}.get(group, "small_ships")
     return f"noms_env, {game}: {one.case.text}"
 
 

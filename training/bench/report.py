@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from training.bench.clock import RATE, Measured
+from training.bench.clock import RATE, Goal, Measured
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 FORM = "noms-bench/1"
 PACKAGES = (
     *("noms-env", "numba", "llvmlite", "numpy", "pettingzoo", "gymnasium"),
-    *("open-spiel", "rlcard", "pgx", "jax", "jaxlib"),
+    *("open-spiel", "rlcard", "pgx", "jax", "jaxlib", "torch", "sb3-contrib", "stable-baselines3"),
 )
 TITLES = {
     "engine": "Engine: random play of small_ships, compiled",
@@ -33,6 +33,8 @@ TITLES = {
     "start": "Start, everything compiled before",
     "cold": "Start, nothing compiled before",
     "growth": "small_ships: time of a decision, mask and observation written",
+    "train": "The trainer on small_ships: decisions learnt from",
+    "products": "The update of the networks and its matrix products",
 }
 """Groups of cases of ours; the groups of the peers are named after them."""
 BUSY = 1.2
@@ -48,13 +50,15 @@ class Results:
         settings: what the run was asked for.
         missing: peers that are not there or failed, with the reason.
         bytes_per_table: memory of a table in a batch.
+        goals: what was to be reached.
         date: when, in UTC.
     """
 
     measured: Mapping[str, Measured]
     settings: Mapping[str, Any]
     missing: Mapping[str, str]
-    bytes_per_table: Mapping[str, float]
+    bytes_per_table: Mapping[str, float] = field(default_factory=dict)
+    goals: Sequence[Goal] = ()
     date: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
 
     @property
@@ -92,6 +96,7 @@ def as_json(results: Results) -> dict[str, Any]:
         "control": {"unit": "s"} | _summary(results.control),
         "cases": {key: _case(one, results) for key, one in results.measured.items()},
         "bytes_per_table": dict(results.bytes_per_table),
+        "goals": [asdict(goal) | {"met": goal.met} for goal in results.goals],
         "missing": dict(results.missing),
     }
 
@@ -151,6 +156,8 @@ def as_tables(results: Results) -> Iterator[Table | str]:
 
     for name, group in results.groups().items():
         yield group_table(name, group, results)
+    if results.goals:
+        yield goal_table(results.goals)
     if results.bytes_per_table:
         yield "A table takes " + ", ".join(f"{what} {size:,.0f}" for what, size in results.bytes_per_table.items()) + " bytes"
     for name, reason in results.missing.items():
@@ -177,6 +184,25 @@ def group_table(name: str, group: list[Measured], results: Results) -> Table:
         middle = f"{figure(one.median, unit)}{'/s' if unit == RATE else ' ' + unit}"
         table.add_row(one.case.key, middle, spread, faster, escape(one.case.text))
     return table
+
+
+def goal_table(goals: Sequence[Goal]) -> Table:
+    """What was to be reached, and what was."""
+    from rich.table import Table
+
+    table = Table(title="Goals", title_justify="left", title_style="bold", box=None, padding=(0, 2, 0, 0), header_style="dim")
+    for name, place in (("goal", "left"), ("wanted", "right"), ("measured", "right"), ("", "left")):
+        table.add_column(name, justify=place)  # type: ignore[arg-type]
+    for goal in goals:
+        wanted = f"{'at most' if goal.at_most else 'at least'} {_number(goal.wanted)}"
+        met = "[green]met[/green]" if goal.met else "[yellow]not met[/yellow]"
+        table.add_row(goal.text, wanted, _number(goal.found), met)
+    return table
+
+
+def _number(value: float) -> str:
+    """A number with the digits that count."""
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
 def figure(value: float, unit: str) -> str:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json as json_format
 import sys
 import tempfile
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -21,6 +23,9 @@ if TYPE_CHECKING:
 
 FILE_WIDTH = 150
 """Columns of the tables where they do not go to a terminal."""
+
+SECONDS_OF_TRAINING = 2.0
+"""For each of its cases at each turn: some iterations."""
 
 Part = Literal["ours", "peers", "growth"]
 File = Annotated[str | None, tyro.conf.arg(metavar="FILE")]
@@ -57,6 +62,7 @@ def bench(
     plot: File = None,
     repetitions: Annotated[int, tyro.conf.arg(metavar="N")] = 5,
     only: Part | None = None,
+    train: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False,
     quick: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False,
 ) -> int:
     """Measure the speed of the engine and the environments, and of other packages that do the same work.
@@ -69,6 +75,7 @@ def bench(
       noms bench
       noms bench --json bench.json --plot bench.png
       noms bench --only growth --plot growth.png
+      noms bench --train --json train.json
 
     Args:
         json: Write all figures, the machine and the versions to this file.
@@ -76,10 +83,14 @@ def bench(
         repetitions: Turns of all cases.
         only: The engine and the environments, the peers (with what is compared with them), or the growth with the
             number of tables; all if not given.
+        train: Measure the trainer instead: decisions learnt from, beside MaskablePPO of sb3-contrib, and how near its update
+            comes to the matrix products that it consists of (needs the extra `train`).
         quick: Tiny sizes, to see that everything runs: the figures mean nothing.
     """
     if repetitions < 1:
         raise CommandError(f"--repetitions must be 1 or more, not {repetitions}")
+    if train and only:
+        raise CommandError(f"--train measures the trainer alone; it does not go with --only {only}")
     for file in filter(None, (json, plot)):
         if not Path(file).absolute().parent.is_dir():
             raise CommandError(f"cannot write {file}: there is no folder {Path(file).parent}")
@@ -87,7 +98,10 @@ def bench(
         from training.bench.plot import need_matplotlib
 
         need_matplotlib()
-    results = measure(quick_settings(repetitions) if quick else Settings(repetitions), only)
+    if train:
+        results = measure_training(repetitions, quick)
+    else:
+        results = measure(quick_settings(repetitions) if quick else Settings(repetitions), only)
     show(results)
     if json:
         from training.bench.report import as_json
@@ -121,6 +135,32 @@ def measure(settings: Settings, only: Part | None) -> Results:
             measured, failed = by_turns(cases, settings.repetitions, settings.seconds, control, tick)
     sizes = bytes_per_table() if only in (None, "ours") else {}
     return Results(measured | cold, asdict(settings) | {"only": only}, missing | failed, sizes)
+
+
+def measure_training(repetitions: int, quick: bool = False) -> Results:
+    """Set the trainers up and measure them.
+
+    Raises:
+        MissingExtraError: torch is not installed.
+    """
+    from training.extras import require
+
+    require("torch", "train", "--train")
+    from training.bench.clock import Control, by_turns
+    from training.bench.peers import collected
+    from training.bench.report import Results
+    from training.bench.train import train_cases, train_goals
+    from training.bench.train_peers import TRAINERS
+
+    seconds = 0.001 if quick else SECONDS_OF_TRAINING
+    with progress("setting up", 1):
+        peers, missing = collected({name: partial(build, quick) for name, build in TRAINERS.items()})
+        cases = train_cases(quick) + peers
+    with progress("measuring", len(cases) * (repetitions + 1)) as tick, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what the peers' libraries have to say of one another
+        measured, failed = by_turns(cases, repetitions, seconds, Control().run, tick)
+    settings = {"repetitions": repetitions, "seconds": seconds, "train": True, "quick": quick}
+    return Results(measured, settings, missing | failed, goals=list(train_goals(measured)))
 
 
 def all_cases(settings: Settings, only: Part | None, cache: Path | None) -> tuple[list[Case], dict[str, str]]:
