@@ -448,7 +448,7 @@ def test_a_trump_drawn_by_chance_is_taken_as_given(variant: str, seats: int) -> 
 def test_a_seat_sniped_by_lot_may_be_any_of_those_tied(scoring: str) -> None:
     options = {"tie": "cut", "scoring": scoring, "snip_penalty": 5 if scoring == "tricks" else 0, **SIXTEEN}
     seen = 0
-    for record in record_matches("sniped_whist", matches=40, options=options):
+    for record in record_matches("sniped_whist", matches=100, options=options):
         most = [seat for seat in range(4) if record["tricks"][seat] == max(record["tricks"])]
         if len(most) < 2 or len(most) == 4:
             continue
@@ -700,3 +700,11 @@ def test_a_replay_wants_a_trump_that_can_have_been_drawn() -> None:
     record = next(record_matches("up_down", options={"trump_mode": "random"}))
     with pytest.raises(RecordError, match="cannot have been drawn"):
         list(replay({**record, "trump": "NT"}))
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_players_that_look_at_tables_can_be_recorded(variant: str) -> None:
+    records = [list(record_matches(variant, matches=1, seed=6, players="thumb")) for _ in range(2)]
+    assert records[0] == records[1]
+    assert not list(check_records(enumerate(records[0], 1)))
+    assert records[0] != list(record_matches(variant, matches=1, seed=6, players="random"))

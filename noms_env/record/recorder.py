@@ -158,7 +158,9 @@ def _played(table: Table, seated: list[Player], seed: int, matches: int, recorde
             table.go_on()  # does nothing before the first deal
             while not table.is_scored:
                 seat = int(table.row.seat)
-                action = seated[seat].act(*table.view(seat), streams[seat])
+                player, stream = seated[seat], streams[seat]
+                imagined = table.imagine(stream) if player.wants_tables else None
+                action = int(player.act(*table.view(seat), stream, tables=imagined))
                 recorder.note(table, action)
                 table.step(action)
             yield recorder.finish(table)

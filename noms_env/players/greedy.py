@@ -1,0 +1,155 @@
+"""The greedy player: a trick that it wants it takes as cheaply as it can, the others it ducks.
+
+1. A call (exact-bid games): one for each ace and king, and for each other trump above the ten.
+2. An auction: pass; if it must bid, the lowest bid. Nonesuch: Some.
+3. Trump: the longest suit. The nomination: the highest trump that it does not hold, else the highest card.
+4. It wants a trick: below its call; always in the auction games and for Some and Most; never with Misere or None, nor
+   where the fewest tricks win.
+5. Wanted: lead the highest card; follow with the lowest card that beats all on the table, and else with the lowest.
+6. Not wanted: lead the lowest card; follow with the highest card that loses, and else with the lowest.
+
+It looks at no card but its own and the trick on the table, and leaves nothing to chance.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from noms_env._jit import highest, jit, lowest, size
+from noms_env.actions import (
+    CALL_NONE,
+    CALL_PASS,
+    CALL_SOME,
+    CALL_ZERO,
+    CALLING,
+    FIRST_WORD,
+    NOMINATE,
+    NOMINATING,
+    PASS,
+    PLAYING,
+    SCORED,
+)
+from noms_env.cards import CARD_RANK, NO_TRUMP, SUIT_CARDS, bit, has
+from noms_env.engine.rows import kernel_view
+from noms_env.players.protocol import NOBODY, RowsPlayer
+from noms_env.rules.announce import is_misere
+from noms_env.rules.sniped_whist import MOST
+from noms_env.state import NOMS, NONESUCH, SMALL_SHIPS, SNIPED_WHIST
+from noms_env.tricks import beats
+
+KING, TEN = 11, 8
+
+
+class GreedyPlayer(RowsPlayer):
+    """Takes cheaply what it wants, and ducks the rest."""
+
+    def write_actions(
+        self, mask: np.ndarray, rng: np.random.Generator, tables: np.recarray | None, actions: np.ndarray
+    ) -> None:
+        """See `RowsPlayer.write_actions`."""
+        assert tables is not None  # `as_batch` sees to it
+        greedy_rows(kernel_view(tables), actions)
+
+
+@jit
+def greedy_rows(tables, actions):
+    """Write an action for each row, `NOBODY` where nobody is to act."""
+    for row in range(len(tables)):
+        actions[row] = NOBODY if tables[row].phase == SCORED else greedy_action(tables[row])
+
+
+@jit
+def greedy_action(t):
+    """What the seat to act does."""
+    if t.phase == PLAYING:
+        return greedy_card(t)
+    if t.phase == CALLING:
+        return PASS + greedy_call(t)
+    if t.phase == NOMINATING:
+        trumps = t.legal_cards & t.trump_cards & ~t.hands[t.seat]
+        return NOMINATE + highest(trumps if trumps != 0 else t.legal_cards)
+    return FIRST_WORD + longest_suit(t)
+
+
+@jit
+def greedy_call(t):
+    """1, 2."""
+    calls = t.legal_words >> (PASS - FIRST_WORD)
+    if t.variant == NONESUCH:
+        return CALL_SOME
+    if t.variant == SMALL_SHIPS or t.variant == NOMS:
+        return CALL_PASS if has(calls, CALL_PASS) else lowest(calls)
+    call = CALL_ZERO + min(high_cards(t), int(t.hand_size))
+    while not has(calls, call):  # the hook forbids one number
+        call = call - 1 if call > CALL_ZERO else call + 1
+    return call
+
+
+@jit
+def high_cards(t):
+    """1. Aces, kings, and other trumps above the ten."""
+    count = 0
+    cards = t.hands[t.seat]
+    while cards != 0:
+        rank = CARD_RANK[t.deck_kind, lowest(cards)]
+        if rank >= KING or (rank > TEN and has(t.trump_cards, lowest(cards))):
+            count += 1
+        cards &= cards - 1
+    return count
+
+
+@jit
+def longest_suit(t):
+    """3. The word of the suit, among those that may be named, of which it holds most cards."""
+    words = t.legal_words
+    choice, most = lowest(words), -1
+    while words != 0:
+        suit = lowest(words) - 1
+        held = size(t.hands[t.seat] & SUIT_CARDS[t.deck_kind, suit]) if suit < NO_TRUMP else -1
+        if held > most:
+            choice, most = lowest(words), held
+        words &= words - 1
+    return choice
+
+
+@jit
+def wants_trick(t):
+    """4."""
+    if t.variant == SNIPED_WHIST:
+        return t.objective == MOST
+    if t.variant == NONESUCH:
+        return t.call[t.seat] != CALL_NONE
+    if t.variant == SMALL_SHIPS or t.variant == NOMS:
+        return not (is_misere(t.contract) and t.seat == t.declarer)
+    return t.tricks[t.seat] < t.call[t.seat] - CALL_ZERO
+
+
+@jit
+def greedy_card(t):
+    """5, 6."""
+    wanted = wants_trick(t)
+    if t.n_table == 0:
+        return by_rank(t, t.legal_cards, wanted)
+    winning = np.int64(0)
+    cards = t.legal_cards
+    while cards != 0:
+        if beats(lowest(cards), t.best_card, t.led_cards, t.trump_cards):
+            winning |= bit(lowest(cards))
+        cards &= cards - 1
+    losing = t.legal_cards & ~winning
+    if wanted:
+        return by_rank(t, winning if winning != 0 else losing, False)
+    return by_rank(t, losing if losing != 0 else winning, losing != 0)
+
+
+@jit
+def by_rank(t, cards, top):
+    """The card of the highest or the lowest rank; a trump counts as above the others."""
+    choice, best = -1, -1
+    while cards != 0:
+        card = lowest(cards)
+        rank = CARD_RANK[t.deck_kind, card] + (20 if has(t.trump_cards, card) else 0)
+        if choice < 0 or (rank > best) == top:
+            choice, best = card, rank
+        cards &= cards - 1
+    return choice

@@ -1,0 +1,141 @@
+"""How a player is asked: many rows at once, or one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, ClassVar, Concatenate, Protocol, TypeVar
+
+import numpy as np
+
+from noms_env.chance import MAX_SEED
+from noms_env.state import new_tables
+
+NOBODY = -1
+"""The answer for a row in which nobody is to act: its mask is all zeros."""
+
+
+class Player(Protocol):
+    """What sits at a table, or at thousands of them.
+
+    Attributes:
+        wants_tables: whether `act` must be given `tables`; False where observation and mask are enough.
+    """
+
+    wants_tables: ClassVar[bool]
+
+    def act(
+        self,
+        observation: np.ndarray,
+        mask: np.ndarray,
+        rng: np.random.Generator,
+        *,
+        tables: np.recarray | None = None,
+    ) -> Any:
+        """Choose an action in each row.
+
+        Args:
+            observation: what each seat to act sees, uint8, shape (n, OBSERVATION_SIZE).
+            mask: 1 for each legal action, int8, shape (n, NUM_ACTIONS).
+            rng: the player's own stream of random numbers. A player that leaves anything to chance draws exactly one
+                number for each row from it (`row_seeds`), and all that is random in a row follows from that number.
+            tables: the tables as the seat to act may imagine them (`engine.imagine.imagined`), shape (n,).
+
+        Returns:
+            Numbers of legal actions, int64, shape (n,). For one row, with arrays that lack the leading axis and one
+            table (`Table.imagine`), an int.
+
+        Raises:
+            ValueError: `tables` are wanted and missing, or there are not as many rows of each.
+        """
+        ...
+
+
+PlayerT = TypeVar("PlayerT", bound=Player)
+Act = Callable[Concatenate[PlayerT, np.ndarray, np.ndarray, np.random.Generator, ...], Any]
+
+
+def as_batch(act: Act[PlayerT]) -> Act[PlayerT]:
+    """Let an `act` that is written for batches take one row as well, and check what it is given.
+
+    The method that is wrapped gets arrays of n rows only, and `tables` whenever it wants them.
+    """
+
+    @wraps(act)
+    def checked(
+        self: PlayerT,
+        observation: np.ndarray,
+        mask: np.ndarray,
+        rng: np.random.Generator,
+        *,
+        tables: np.recarray | np.record | None = None,
+    ) -> Any:
+        if self.wants_tables and tables is None:
+            raise ValueError(
+                f"{type(self).__name__} looks at tables: give act(..., tables=imagined(tables, rows, rng)) for a batch, "
+                "or tables=table.imagine(rng) for one Table (noms_env.engine.imagine)"
+            )
+        seen, legal = np.asarray(observation), np.asarray(mask)
+        rows = None if tables is None else _as_rows(tables)
+        is_one = legal.ndim == 1
+        if is_one:
+            seen, legal = seen[np.newaxis], legal[np.newaxis]
+        if len(seen) != len(legal) or (rows is not None and len(rows) != len(legal)):
+            given = "" if rows is None else f" and {len(rows)} tables"
+            raise ValueError(f"observation, mask and tables must have as many rows, not {len(seen)}, {len(legal)}{given}")
+        actions = act(self, seen, legal, rng, tables=rows)
+        return int(actions[0]) if is_one else actions
+
+    return checked
+
+
+class RowsPlayer:
+    """A player whose answers a compiled loop writes, row by row: what is left to the class is `write_actions`.
+
+    Attributes:
+        wants_tables: see `Player`.
+    """
+
+    wants_tables: ClassVar[bool] = True
+
+    @as_batch
+    def act(
+        self,
+        observation: np.ndarray,
+        mask: np.ndarray,
+        rng: np.random.Generator,
+        *,
+        tables: np.recarray | None = None,
+    ) -> np.ndarray:
+        """See `Player.act`."""
+        actions = np.empty(len(mask), np.int64)
+        self.write_actions(mask, rng, tables, actions)
+        return actions
+
+    def write_actions(
+        self, mask: np.ndarray, rng: np.random.Generator, tables: np.recarray | None, actions: np.ndarray
+    ) -> None:
+        """Write an action for each row, `NOBODY` where nobody is to act.
+
+        Args:
+            mask: int8, shape (n, NUM_ACTIONS).
+            rng: see `Player.act`.
+            tables: there for players that want them.
+            actions: int64, shape (n,): is written.
+        """
+        raise NotImplementedError
+
+
+def _as_rows(tables: np.recarray | np.record) -> np.recarray:
+    """Tables as a record array of one dimension; a single record becomes an array of one."""
+    if isinstance(tables, np.ndarray) and tables.ndim == 1:
+        rows: np.recarray = tables.view(np.recarray)
+        return rows
+    one = new_tables(1)
+    one[0] = tables
+    return one
+
+
+def row_seeds(rng: np.random.Generator, rows: int) -> np.ndarray:
+    """One number for each row, from which all that is random in it follows: int64, shape (rows,), 0 to 2**63 - 1."""
+    return rng.integers(MAX_SEED, endpoint=True, size=rows)

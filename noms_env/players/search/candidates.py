@@ -1,0 +1,90 @@
+"""The actions that a search tries: the legal ones, but for those that would only say the same again.
+
+1. *Cards to play.* Of cards of a hand with the same suits between which no card is left that others might hold, the lowest.
+   The nominated card stands for itself, since playing it tells who the partner is.
+2. *Cards to nominate.* Of 52 few make sense. In each suit: the two highest cards that the declarer does not hold, and the
+   lowest one, which may be wanted for a Misere. Of the declarer's own cards the lowest of each suit: all of them leave him
+   alone, and only the suit matters to what he may lead in small ships.
+3. All other actions as they are.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from noms_env._jit import highest, jit, lowest
+from noms_env.actions import INDICATE, NOMINATE, NOMINATING, PLAYING
+from noms_env.cards import CARD_SUITS, NO_TRUMP, SUIT_CARDS, bit
+
+
+@jit
+def write_candidates(t, actions):
+    """Write the actions to try, ascending but for nominations, which come behind the words.
+
+    Args:
+        t: the table.
+        actions: int64, shape (NUM_ACTIONS,): is written.
+
+    Returns:
+        Their number, at least 1.
+    """
+    count = 0
+    if t.phase == PLAYING:
+        count = append(actions, count, 0, cards_to_play(t))
+    count = append(actions, count, INDICATE, t.legal_words)
+    if t.phase == NOMINATING:
+        count = append(actions, count, NOMINATE, cards_to_nominate(t))
+    return count
+
+
+@jit
+def append(actions, count, first, members):
+    """Append the members of a set, each plus `first`; the new count."""
+    while members != 0:
+        actions[count] = first + lowest(members)
+        count += 1
+        members &= members - 1
+    return count
+
+
+@jit
+def cards_to_play(t):
+    """1. The legal cards without those that are like a lower one."""
+    present = t.cards & ~t.gone
+    if t.n_table > 0:
+        present |= bit(t.best_card)
+    cards = np.int64(0)
+    left = t.legal_cards
+    before = np.int64(-1)
+    while left != 0:
+        card = lowest(left)
+        left &= left - 1
+        if before < 0 or not is_like(t, present, before, card):
+            cards |= bit(card)
+        before = card
+    return cards
+
+
+@jit
+def is_like(t, present, low, high):
+    """True if two cards of a hand are alike: see 1; `present` are the cards not played, and the best on the table."""
+    if CARD_SUITS[t.deck_kind, low] != CARD_SUITS[t.deck_kind, high] or t.nominated == low or t.nominated == high:
+        return False
+    return (present & (bit(high) - 1) & ~((bit(low) << 1) - 1)) == 0
+
+
+@jit
+def cards_to_nominate(t):
+    """2. A few of the legal cards."""
+    cards = np.int64(0)
+    for suit in range(NO_TRUMP):
+        own = t.legal_cards & SUIT_CARDS[t.deck_kind, suit] & t.hands[t.seat]
+        if own != 0:
+            cards |= bit(lowest(own))
+        others = t.legal_cards & SUIT_CARDS[t.deck_kind, suit] & ~t.hands[t.seat]
+        if others != 0:
+            cards |= bit(lowest(others)) | bit(highest(others))
+            others &= ~bit(highest(others))
+        if others != 0:
+            cards |= bit(highest(others))
+    return cards

@@ -1,0 +1,197 @@
+"""The search itself: flat Monte Carlo, and perfect-information Monte Carlo with exact endings.
+
+For the seat to act in a row, as many *worlds* as wanted are dealt from what it knows (`engine.redeal`). In each of them every
+candidate action is tried, the same worlds for all, and the one with the best mean is taken. What a deal comes to is its
+points to the seat less the mean of the others' points, as whole numbers (`position.units`): sums do not depend on their order.
+
+* Flat Monte Carlo plays each world out by rules of thumb (`rollout`), the searcher's own seat too.
+* Perfect-information Monte Carlo (M. Ginsberg, "GIB", 2001) solves each world exactly once few enough cards are left
+  (`MOST_LEFT_TO_SOLVE`); until then it plays out by the same rules, up to an ending that is solved at once
+  (`FEWER_BEHIND_A_ROLLOUT`). It takes for granted that everybody will know all cards, the reason why it neither hides nor
+  probes (strategy fusion: I. Frank and D. Basin, 1998).
+
+Equal means: the action of the player `thumb` if it is among the best, else the first of them. What is done with a single
+candidate is not thought about.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from noms_env._jit import jit
+from noms_env.actions import CALLING, NAMING_SUIT, NUM_ACTIONS, PLAYING, SCORED, UNSAID
+from noms_env.cards import FRENCH
+from noms_env.engine.redeal import new_plan, redeal_rows
+from noms_env.engine.rows import kernel_view
+from noms_env.engine.step import step
+from noms_env.players.protocol import NOBODY
+from noms_env.players.search.candidates import write_candidates
+from noms_env.players.search.position import count_deal_as_last, fits, new_frames, new_positions, worth_to
+from noms_env.players.search.rollout import next_action
+from noms_env.players.search.solver import EVERY_SEAT, TWO_SIDES, has_two_sides, prepare, worth_here, worth_of_action
+from noms_env.players.thumb.player import thumb_action
+from noms_env.players.thumb.vocabulary import new_minds
+from noms_env.state import NOMS, SMALL_SHIPS, new_tables
+
+SPARE_TABLES = 2
+"""Tables that a search needs besides the worlds."""
+
+MOST_LEFT_TO_SOLVE = np.array([[0, 0, 8, 6, 5, 4, 4, 3], [0, 0, 9, 8, 6, 5, 4, 4]])
+"""[kind, seats]: tricks to come, the one under way included, from which on worlds of the French deck are solved."""
+MOST_LEFT_TO_SOLVE_DECKTET = np.array([0, 0, 0, 4, 4])
+"""[seats]: likewise for the Decktet, whose leads have more choices."""
+FEWER_BEHIND_A_ROLLOUT = 2
+"""So many tricks fewer for what is solved once for each action and world, at the end of what was played out."""
+CALL_WORLDS = 4
+"""A single round of calls is tried in so many times as many worlds: it is asked once a deal and decides most, and the bonus
+for an exact call makes for wide differences between worlds."""
+
+
+class Work(NamedTuple):
+    """The working memory of one thread."""
+
+    tables: np.ndarray
+    """Structured array, shape (CALL_WORLDS * worlds + SPARE_TABLES,): the worlds, and tables to play on."""
+    numbers: np.ndarray
+    """int64, shape (CALL_WORLDS * worlds,): 0, 1, ..."""
+    plans: np.ndarray
+    """`redeal.new_plan`."""
+    positions: np.ndarray
+    """`position.new_positions`."""
+    frames: np.ndarray
+    """`position.new_frames`."""
+    minds: np.ndarray
+    """`thumb.vocabulary.new_minds`."""
+    candidates: np.ndarray
+    """int64, shape (NUM_ACTIONS,): the actions that were tried last."""
+    sums: np.ndarray
+    """int64, shape (NUM_ACTIONS,): what each came to, over all worlds, in `position.units`."""
+
+
+def new_work(worlds: int) -> Work:
+    """Working memory for a search in so many worlds."""
+    return Work(
+        tables=kernel_view(new_tables(CALL_WORLDS * worlds + SPARE_TABLES)),
+        numbers=np.arange(CALL_WORLDS * worlds),
+        plans=new_plan(),
+        positions=new_positions(),
+        frames=new_frames(),
+        minds=new_minds(),
+        candidates=np.zeros(NUM_ACTIONS, np.int64),
+        sums=np.zeros(NUM_ACTIONS, np.int64),
+    )
+
+
+@jit
+def search_rows(tables, first, last, seeds, is_exact, work, actions):
+    """Choose an action in each row of a range.
+
+    Args:
+        tables: structured array, shape (tables,): as the seats to act imagine them; they are left as they are.
+        first: first row.
+        last: the row behind the last one.
+        seeds: int64, shape (tables,): what all that is random in a row follows from.
+        is_exact: whether worlds are solved when few cards are left.
+        work: `new_work`.
+        actions: int64, shape (tables,): is written; `NOBODY` where nobody is to act.
+    """
+    for row in range(first, last):
+        actions[row] = NOBODY
+        if tables[row].phase != SCORED:
+            actions[row] = search(tables, row, seeds[row], is_exact, work)
+
+
+@jit
+def search(tables, row, seed, is_exact, work):
+    """Choose an action for the seat to act; see `search_rows`."""
+    count = write_candidates(tables[row], work.candidates)
+    if count == 1:
+        return work.candidates[0]
+    worlds = worlds_for(tables[row], work)
+    for world in range(worlds):
+        work.tables[world] = tables[row]
+    redeal_rows(work.tables, work.numbers[:worlds], tables[row].seat, seed, work.plans)
+    work.sums[:count] = 0
+    for world in range(worlds):
+        count_deal_as_last(work.tables[world])
+        if is_exact and is_solvable(work.tables[world], 0):
+            add_exact(world, count, work)
+        else:
+            add_rollouts(world, count, is_exact, work)
+    return work.candidates[best_of(work, count, thumb_action(tables[row], work.minds[0]))]
+
+
+@jit
+def worlds_for(t, work):
+    """In how many worlds the actions of the seat to act are tried."""
+    single_round = t.phase == CALLING and t.variant != SMALL_SHIPS and t.variant != NOMS
+    return len(work.numbers) if single_round else len(work.numbers) // CALL_WORLDS
+
+
+@jit
+def add_exact(world, count, work):
+    """Add what each candidate is worth in a world in which everybody plays best."""
+    w = work.positions[0]
+    t = work.tables[world]
+    kind = kind_to_solve(t)
+    prepare(w, work.tables, world, len(work.numbers), kind)
+    for k in range(count):
+        work.sums[k] += worth_of_action(w, work.frames, t, kind, work.candidates[k], t.seat)
+
+
+@jit
+def add_rollouts(world, count, is_exact, work):
+    """Add what each candidate comes to in a world that is played out."""
+    spare = len(work.numbers)
+    seat = work.tables[world].seat
+    for k in range(count):
+        work.tables[spare] = work.tables[world]
+        t = work.tables[spare]
+        step(t, work.candidates[k])
+        while t.phase != SCORED and not (is_exact and is_solvable(t, FEWER_BEHIND_A_ROLLOUT)):
+            step(t, next_action(t, work.minds[0]))
+        if t.phase == SCORED:
+            work.sums[k] += worth_to(t, seat)
+        else:
+            work.sums[k] += worth_here(work.positions[0], work.frames, work.tables, spare, spare + 1, kind_to_solve(t), seat)
+
+
+@jit
+def best_of(work, count, favourite):
+    """The place of the candidate with the highest sum; of equal ones the favourite, or else the first."""
+    best = 0
+    for k in range(1, count):
+        more = work.sums[k] - work.sums[best]
+        if more > 0 or (more == 0 and work.candidates[k] == favourite):
+            best = k
+    return best
+
+
+@jit
+def is_solvable(t, fewer):
+    """True if the cards are being played, and few enough are left."""
+    if (t.phase != PLAYING and t.phase != NAMING_SUIT) or t.trump == UNSAID or not fits(t):
+        return False
+    return t.hand_size - t.trick_number <= most_left(t) - fewer
+
+
+@jit
+def most_left(t):
+    """The tricks to come from which on the worlds of a table are solved."""
+    if t.deck_kind != FRENCH:
+        return MOST_LEFT_TO_SOLVE_DECKTET[t.n_seats]
+    if has_two_sides(t):
+        return MOST_LEFT_TO_SOLVE[TWO_SIDES, t.n_seats]
+    return MOST_LEFT_TO_SOLVE[EVERY_SEAT, t.n_seats]
+
+
+@jit
+def kind_to_solve(t):
+    """How a world is solved: in small ships each seat for itself where that is affordable."""
+    if not has_two_sides(t):
+        return EVERY_SEAT
+    if t.variant == NOMS or t.hand_size - t.trick_number > MOST_LEFT_TO_SOLVE[EVERY_SEAT, t.n_seats]:
+        return TWO_SIDES
+    return EVERY_SEAT

@@ -1,0 +1,122 @@
+"""Every seat for itself: max^n, the play in which each seat does what is worth most to it (C. Luckhardt and K. Irani, 1986).
+
+The value of a moment is the end (`position`) that the play comes to from it when the seat to act chooses, among the ends that
+its cards lead to, one that is worth most to it; among equal ones that of the lowest card, and among the suits of a two-suited
+card of the lowest suit. With several seats who have interests of their own such a tie is a choice, and this is how it is made.
+
+1. Moments between two tricks are remembered: the cards left, who leads, and the count of tricks so far.
+2. Of cards between which it makes no difference only the lowest is tried (`is_same`).
+3. A seat that has found the most that its count may still come to looks no further. In games in which all points are made by
+   calls this is what saves most.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from noms_env._jit import jit, lowest
+from noms_env.cards import bit
+from noms_env.players.search.position import (
+    MOST_CARDS,
+    allowed,
+    is_last_trick,
+    last_winner,
+    lay,
+    open_root,
+    place_of,
+    take,
+    try_card,
+)
+
+ANY = np.int64(-1)
+"""All cards, as the choice that a seat has."""
+
+END_BITS = 9
+COUNT_SHIFT = MOST_CARDS
+LEADER_SHIFT = MOST_CARDS + END_BITS
+
+
+@jit
+def end_of(w, frames, choice):
+    """The end that the play comes to from the root.
+
+    Args:
+        w: the position, with its worths (`position.find_worths`).
+        frames: the stack.
+        choice: set of the cards among which the seat to act chooses, or `ANY`.
+    """
+    open_root(w, frames[0])
+    frames[0].count = 0
+    frames[0].result = -1
+    frames[0].cards = allowed(w, frames[0]) & choice
+    depth = 0
+    while True:
+        f = frames[depth]
+        if has_next(w, f):
+            end = open_next(w, f, frames[depth + 1])
+            if end < 0:
+                depth += 1
+            else:
+                choose(w, f, end)
+            continue
+        if f.key != 0:
+            remember(w, f.key, f.result)
+        if depth == 0:
+            return f.result
+        depth -= 1
+        choose(w, frames[depth], f.result)
+
+
+@jit
+def has_next(w, f):
+    """Turn to the next card, or to the next suit of a two-suited lead; False if there is none that could be better."""
+    if f.result >= 0 and w.worth[f.result, f.seat] == w.worth[f.count, f.seat]:
+        return False
+    if f.suits != 0:
+        return True
+    while f.cards != 0:
+        if try_card(w, f, lowest(f.cards)):
+            return True
+    return False
+
+
+@jit
+def choose(w, f, end):
+    """Keep the better of two ends, the earlier one if they are worth the same."""
+    if f.result < 0 or w.worth[end, f.seat] > w.worth[f.result, f.seat]:
+        f.result = end
+
+
+@jit
+def open_next(w, f, child):
+    """Play the card that is tried: the end that it comes to, if that is known at once; else -1, and its moment is set up."""
+    lay(w, f, child)
+    child.count = f.count
+    child.result = -1
+    if child.n_table == w.n_seats:
+        child.count = w.after[f.count, child.best_seat]
+        take(child)
+        if child.remaining == 0:
+            return np.int64(child.count)
+        if is_last_trick(w, child):
+            return np.int64(w.after[child.count, last_winner(w, child)])
+        child.key = child.remaining | (child.count << COUNT_SHIFT) | (child.seat << LEADER_SHIFT)
+        end = recall(w, child.key)
+        if end >= 0:
+            return end
+    child.cards = allowed(w, child)
+    return np.int64(-1)
+
+
+@jit
+def recall(w, key):
+    """The end remembered for a key, -1 if none is."""
+    word = w.memory[place_of(w, key)]
+    return word & (bit(END_BITS) - 1) if word >> END_BITS == key else np.int64(-1)
+
+
+@jit
+def remember(w, key, end):
+    """Note the end of a key, in the place of whatever was there."""
+    w.memory[place_of(w, key)] = (key << END_BITS) | end
+    w.entered += 1

@@ -1,0 +1,87 @@
+"""The two players that search (`kernel`)."""
+
+from __future__ import annotations
+
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+from noms_env._jit import CACHE_FOLDER, COMPILED
+from noms_env.actions import is_integer
+from noms_env.engine.rows import kernel_view
+from noms_env.players.protocol import RowsPlayer, row_seeds
+from noms_env.players.search.kernel import new_work, search_rows
+
+MOST_WORLDS = 10_000
+
+_is_cold = COMPILED and not (CACHE_FOLDER and any(Path(CACHE_FOLDER).rglob("*search_rows*.nbi")))
+
+
+def announce_search() -> None:
+    """Say on standard error, once and before the first compilation of the search, why it takes a while."""
+    global _is_cold
+    if _is_cold:
+        _is_cold = False
+        kept = "the result is kept for the next time" if CACHE_FOLDER else "no folder can be written to keep the result in"
+        print(f"noms_env: compiling the search, which takes about half a minute; {kept}", file=sys.stderr, flush=True)
+
+
+class FlatMC(RowsPlayer):
+    """Tries every action in some worlds, played out by rule of thumb, and takes the one with the best mean."""
+
+    is_exact: ClassVar[bool] = False
+
+    def __init__(self, worlds: int = 20, threads: int = 1) -> None:
+        """Set up the player.
+
+        Args:
+            worlds: layouts of the unseen cards that each action is tried in.
+            threads: that share the rows of a batch; what is chosen does not depend on it.
+
+        Raises:
+            ValueError: one of them is not a whole number from 1 to 10000 (threads: 64).
+        """
+        self.worlds = _checked("worlds", worlds, MOST_WORLDS)
+        self.threads = _checked("threads", threads, 64)
+        self._work = [new_work(self.worlds) for _ in range(self.threads)]
+
+    def write_actions(
+        self, mask: np.ndarray, rng: np.random.Generator, tables: np.recarray | None, actions: np.ndarray
+    ) -> None:
+        """See `RowsPlayer.write_actions`."""
+        assert tables is not None  # `as_batch` sees to it
+        announce_search()
+        self._search(kernel_view(tables), row_seeds(rng, len(tables)), actions)
+
+    def _search(self, tables: np.ndarray, seeds: np.ndarray, actions: np.ndarray) -> None:
+        """Hand the rows out to the threads."""
+        parts = max(1, min(self.threads, len(tables)))
+        ends = [len(tables) * part // parts for part in range(parts + 1)]
+        jobs = [
+            (tables, first, last, seeds, self.is_exact, work, actions)
+            for (first, last), work in zip(pairwise(ends), self._work, strict=False)
+        ]
+        if parts == 1:
+            search_rows(*jobs[0])
+            return
+        with ThreadPoolExecutor(parts, thread_name_prefix="noms-search") as pool:
+            running = [pool.submit(search_rows, *job) for job in jobs]
+        for future in running:
+            future.result()
+
+
+class PIMC(FlatMC):
+    """The same, but solves the worlds exactly once few cards are left."""
+
+    is_exact: ClassVar[bool] = True
+
+
+def _checked(name: str, number: Any, most: int) -> int:
+    """A whole number from 1 to a limit."""
+    if not is_integer(number) or not 1 <= number <= most:
+        raise ValueError(f"{name} must be a whole number from 1 to {most}, not {number!r}")
+    return int(number)

@@ -1,0 +1,249 @@
+"""Two sides: the declarer and the partner against all others, each side playing as one.
+
+In noms this is the whole truth: the points of a deal depend on the number of tricks of the declarer's side alone, and all
+members of a side win or lose the same. In small ships with a number to make it is nearly true: its opponents would rather
+take a trick themselves than leave it to each other, and here they do not mind.
+
+A question is a *goal*: the set of the numbers of further tricks that are good for the side, so that "at least 3", "none" and
+"at least 10 but not all" are asked in the same way. The answer is found by alpha-beta with two values.
+
+1. Moments between two tricks are remembered: the cards left, who leads, and the goal as it is then.
+2. It is known at once when every number of further tricks is good, or none.
+3. Of cards between which it makes no difference one is tried.
+4. A side that wants the trick tries first the cards that win it, the lowest ones in the last place and otherwise the highest; a
+   side that does not want it tries first the highest card that loses it. A side that has the trick already plays low.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from noms_env._jit import highest, jit, lowest
+from noms_env.cards import bit, has
+from noms_env.partners import is_on_side
+from noms_env.players.search.max_n import ANY
+from noms_env.players.search.position import (
+    MOST_CARDS,
+    NO_CARD,
+    allowed,
+    is_last_trick,
+    last_winner,
+    lay,
+    open_root,
+    place_of,
+    settle,
+    take,
+    try_card,
+    worth_to,
+)
+
+LEADER_SHIFT = MOST_CARDS
+GOAL_SHIFT = MOST_CARDS + 3
+
+
+@jit
+def find_side_worths(w, t, scratch):
+    """Work out what each number of further tricks of the side is worth to each of its members.
+
+    Args:
+        w: the position, set up.
+        t: its table, with a declarer.
+        scratch: another table with the same record but for the tricks and the points; both are overwritten.
+    """
+    w.side = 0
+    opponent = -1
+    for seat in range(w.n_seats):
+        if is_on_side(t, seat):
+            w.side |= bit(seat)
+        else:
+            opponent = seat
+    for seat in range(w.n_seats):
+        scratch.tricks[seat] = t.tricks[seat]
+    for taken in range(w.left + 1):
+        scratch.tricks[t.declarer] = t.tricks[t.declarer] + taken
+        scratch.tricks[opponent] = t.tricks[opponent] + w.left - taken
+        settle(scratch)
+        w.side_worth[taken] = worth_to(scratch, t.declarer)
+    list_levels(w)
+
+
+@jit
+def list_levels(w):
+    """List the different worths that the side may come to, in ascending order."""
+    w.n_levels = 0
+    for taken in range(w.left + 1):
+        worth = w.side_worth[taken]
+        place = 0
+        while place < w.n_levels and w.levels[place] < worth:
+            place += 1
+        if place < w.n_levels and w.levels[place] == worth:
+            continue
+        for k in range(w.n_levels, place, -1):
+            w.levels[k] = w.levels[k - 1]
+        w.levels[place] = worth
+        w.n_levels += 1
+
+
+@jit
+def side_value(w, frames, choice):
+    """What the play from the root is worth to each member of the side; the seat to act takes one of the cards `choice`.
+
+    The worths that can come about are halved again and again: does the side reach at least this one?
+    """
+    low, high = 0, w.n_levels - 1
+    while low < high:
+        middle = (low + high + 1) // 2
+        if reaches(w, frames, goal_of(w, w.levels[middle]), choice):
+            low = middle
+        else:
+            high = middle - 1
+    return w.levels[low]
+
+
+@jit
+def goal_of(w, worth):
+    """The numbers of further tricks that are worth at least so much to the side."""
+    goal = np.int64(0)
+    for taken in range(w.left + 1):
+        if w.side_worth[taken] >= worth:
+            goal |= bit(taken)
+    return goal
+
+
+@jit
+def reaches(w, frames, goal, choice):
+    """True if the side reaches the goal from the root.
+
+    Args:
+        w: the position, with its side.
+        frames: the stack.
+        goal: set of numbers of further tricks, from 0 to `left`.
+        choice: set of the cards among which the seat to act chooses, or `ANY`.
+    """
+    open_root(w, frames[0])
+    frames[0].goal = goal
+    frames[0].left = w.left
+    known = known_answer(frames[0])
+    if known >= 0:
+        return known == 1
+    order_cards(w, frames[0], choice)
+    depth = 0
+    while True:
+        f = frames[depth]
+        if has_next(w, f):
+            answer = open_next(w, f, frames[depth + 1])
+            if answer < 0:
+                depth += 1
+            else:
+                f.result = answer
+            continue
+        if f.key != 0:
+            remember(w, f.key, f.result)
+        if depth == 0:
+            return f.result == 1
+        depth -= 1
+        frames[depth].result = f.result
+
+
+@jit
+def known_answer(f):
+    """1 if every number of further tricks is good for the side, 0 if none is, else -1."""
+    if f.goal == 0:
+        return 0
+    return 1 if f.goal == bit(f.left + 1) - 1 else -1
+
+
+@jit
+def order_cards(w, f, choice):
+    """4. The cards to try first, and those to try later; the answer is "no" to the seat to act until it finds better."""
+    cards = allowed(w, f) & choice
+    on_side = has(w.side, f.seat)
+    wants = wants_trick(f.goal, f.left) == on_side
+    f.result = 0 if on_side else 1
+    if f.n_table == 0:
+        f.cards, f.later = cards, np.int64(0)
+        f.from_low = 0 if wants else 1
+        return
+    winners = cards & beating(w, f.best, f.led)
+    has_trick = has(w.side, f.best_seat) == on_side
+    winners_low = 1 if has_trick or f.n_table == w.n_seats - 1 else 0
+    losers_low = 1 if wants else 0
+    if wants and not has_trick:
+        f.cards, f.later = winners, cards & ~winners
+        f.from_low = winners_low | (losers_low << 1)
+    else:
+        f.cards, f.later = cards & ~winners, winners
+        f.from_low = losers_low | (winners_low << 1)
+
+
+@jit
+def has_next(w, f):
+    """Turn to the next card, or to the next suit of a two-suited lead; False if the seat to act needs no other, or has none."""
+    if f.result == (1 if has(w.side, f.seat) else 0):
+        return False
+    if f.suits != 0:
+        return True
+    while f.cards != 0 or f.later != 0:
+        if f.cards == 0:
+            f.cards, f.later = f.later, np.int64(0)
+            f.from_low >>= 1
+            f.card = NO_CARD
+        card = lowest(f.cards) if f.from_low & 1 else highest(f.cards)
+        if try_card(w, f, card):
+            return True
+    return False
+
+
+@jit
+def open_next(w, f, child):
+    """Play the card that is tried: the answer behind it, if that is known at once; else -1, and its moment is set up."""
+    lay(w, f, child)
+    child.goal = f.goal
+    child.left = f.left
+    if child.n_table == w.n_seats:
+        take(child)
+        child.left = f.left - 1
+        if has(w.side, child.seat):
+            child.goal = f.goal >> 1
+        else:
+            child.goal = f.goal & (bit(child.left + 1) - 1)
+        answer = known_answer(child)
+        if answer >= 0:
+            return np.int64(answer)
+        if is_last_trick(w, child):
+            return (child.goal >> 1 if has(w.side, last_winner(w, child)) else child.goal) & 1
+        child.key = child.remaining | (child.seat << LEADER_SHIFT) | (child.goal << GOAL_SHIFT)
+        found = recall(w, child.key)
+        if found >= 0:
+            return found
+    order_cards(w, child, ANY)
+    return np.int64(-1)
+
+
+@jit
+def beating(w, best, led):
+    """The cards that beat the best card on the table (`tricks.beats`)."""
+    above = ~((bit(best) << 1) - 1)
+    if has(w.trump_cards, best):
+        return w.trump_cards & above
+    return w.trump_cards | (led & above)
+
+
+@jit
+def wants_trick(goal, left):
+    """True if the side rather takes the tricks to come than leaves them: all of them are good, or none is not."""
+    return has(goal, left) or not has(goal, 0)
+
+
+@jit
+def recall(w, key):
+    """The answer remembered for a key, 0 or 1, -1 if none is."""
+    word = w.memory[place_of(w, key)]
+    return word & 1 if word >> 1 == key else np.int64(-1)
+
+
+@jit
+def remember(w, key, answer):
+    """Note the answer for a key, in the place of whatever was there."""
+    w.memory[place_of(w, key)] = (key << 1) | answer
+    w.entered += 1

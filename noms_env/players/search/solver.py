@@ -1,0 +1,243 @@
+"""The exact worth of the actions at a table whose cards all lie open: the play-out solver.
+
+    worths = solve(table)      # {action: worth to each seat}
+
+The worth of a deal to a seat is its points less the mean of the others' points. Two ways to play are solved:
+
+* `EVERY_SEAT`, each seat for itself (`max_n`): what is true in every game.
+* `TWO_SIDES`, the declarer's side against the rest (`sides`), much quicker: exact in noms, where all members of a side win
+  and lose the same; for a number bid in small ships it lets the opponents play as one.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from noms_env._jit import jit, lowest, size
+from noms_env.actions import INDICATE, NUM_ACTIONS, PLAYING, SUIT, UNSAID
+from noms_env.cards import bit, has
+from noms_env.engine.rows import kernel_view, legal_row
+from noms_env.engine.step import step
+from noms_env.engine.table import Table
+from noms_env.players.search import max_n, sides
+from noms_env.players.search.max_n import ANY
+from noms_env.players.search.position import (
+    POSITION,
+    count_deal_as_last,
+    find_worths,
+    fits,
+    forget,
+    new_frames,
+    new_positions,
+    set_up,
+    units,
+)
+from noms_env.rules.announce import is_misere
+from noms_env.rules.small_ships import contract_value
+from noms_env.state import NOMS, SMALL_SHIPS, new_tables
+
+EVERY_SEAT, TWO_SIDES = range(2)
+KINDS = ("every_seat", "two_sides")
+
+
+def solve(table: Table, kind: str | None = None) -> dict[int, list[float]]:
+    """What each legal action is worth to each seat if all cards lie open and everybody plays best from there on.
+
+    Args:
+        table: in the phase `play` or `suit`; it is left as it is.
+        kind: `every_seat` or `two_sides`; when None, two sides in noms and every seat for itself elsewhere.
+
+    Returns:
+        Per legal action, in ascending order, the points of each seat less the mean of the others' points. Sniped whist with
+        `accumulate` is taken as if the deal were the last. Among equal ends that of the lowest card comes about.
+
+    Raises:
+        ValueError: no card is to be played, there is no such kind, the kind does not fit the game, or there are too many
+            cards.
+    """
+    _refuse_unsolvable(table, kind)
+    number = default_kind(table.row) if kind is None else KINDS.index(kind)
+    tables = new_tables(4)
+    tables[0] = table.row
+    actions = np.empty(NUM_ACTIONS, np.int64)
+    worths = np.empty((NUM_ACTIONS, table.seats), np.int64)
+    count = solve_row(kernel_view(tables), 0, number, new_positions(), new_frames(), actions, worths)
+    shares = worths[:count] / units(table.seats)
+    return {int(action): list(map(float, share)) for action, share in zip(actions[:count], shares, strict=True)}
+
+
+def _refuse_unsolvable(table: Table, kind: str | None) -> None:
+    """Refuse what `solve` cannot answer."""
+    if table.phase not in ("play", "suit"):
+        raise ValueError(f"only the play of the cards can be solved, not the phase {table.phase}")
+    if kind is not None and kind not in KINDS:
+        raise ValueError(f"kind must be {' or '.join(map(repr, KINDS))}, not {kind!r}")
+    if kind == KINDS[TWO_SIDES] and not has_two_sides(table.row):
+        raise ValueError("two_sides is for noms, and for number bids in small_ships without indication; use every_seat")
+    if not fits(table.row):
+        raise ValueError(f"{table.row.hand_size - table.row.trick_number} tricks by {table.seats} seats are too many to solve")
+
+
+@jit
+def default_kind(t):
+    """The quickest exact kind."""
+    return TWO_SIDES if t.variant == NOMS else EVERY_SEAT
+
+
+@jit
+def has_two_sides(t):
+    """True where `TWO_SIDES` may be asked for: where the members of a side are worth the same."""
+    return t.variant == NOMS or (t.variant == SMALL_SHIPS and not is_misere(t.contract) and t.indication == 0)
+
+
+@jit
+def solve_row(tables, row, kind, positions, frames, actions, worths):
+    """Write the worth of each legal action to each seat.
+
+    Args:
+        tables: structured array, shape (tables,), whose last three rows, above `row`, serve as scratch.
+        row: which; in the phase `play` or `suit`.
+        kind: `EVERY_SEAT` or `TWO_SIDES`.
+        positions: `position.new_positions`.
+        frames: `position.new_frames`.
+        actions: int64, shape (NUM_ACTIONS,): is written.
+        worths: int64, shape (NUM_ACTIONS, seats): is written, in `position.units`.
+
+    Returns:
+        Number of legal actions.
+    """
+    w = positions[0]
+    scratch = len(tables) - 1
+    count = legal_row(tables, row, actions)
+    tables[scratch - 1] = tables[row]
+    count_deal_as_last(tables[scratch - 1])
+    if tables[row].trump != UNSAID:
+        prepare(w, tables, scratch - 1, scratch, kind)
+    for k in range(count):
+        for seat in range(tables[row].n_seats):
+            if tables[row].trump == UNSAID:
+                worths[k, seat] = worth_behind(w, frames, tables, scratch - 1, kind, actions[k], seat)
+            else:
+                worths[k, seat] = worth_of_action(w, frames, tables[scratch - 1], kind, actions[k], seat)
+    return count
+
+
+@jit
+def prepare(w, tables, row, scratch, kind):
+    """Set up the position of a table, with its worths and an empty memory.
+
+    Args:
+        w: the position.
+        tables: structured array, shape (tables,).
+        row: the table, in the phase `play` or `suit`, its trump known; it `fits`.
+        scratch: row that is overwritten.
+        kind: `EVERY_SEAT` or `TWO_SIDES`.
+    """
+    tables[scratch] = tables[row]
+    t = tables[row]
+    set_up(w, t)
+    if kind == TWO_SIDES:
+        sides.find_side_worths(w, t, tables[scratch])
+    else:
+        find_worths(w, t, tables[scratch])
+    forget(w, 7 * w.left * w.n_seats // 10)
+
+
+@jit
+def worth_of_action(w, frames, t, kind, action, seat):
+    """What an action at the root is worth to a seat, in units.
+
+    Args:
+        w: the position, prepared from `t`.
+        frames: the stack.
+        t: the table.
+        kind: as it was prepared.
+        action: a legal one.
+        seat: to whom.
+    """
+    if action < INDICATE:
+        return worth_of_choice(w, frames, kind, bit(w.number_of[action]), seat)
+    if action == INDICATE:
+        return worth_of_choice(w, frames, kind, ANY, seat) - indication_price(t, seat)
+    name_suit(w, action - SUIT)
+    return worth_of_choice(w, frames, kind, ANY, seat)
+
+
+@jit
+def worth_of_choice(w, frames, kind, choice, seat):
+    """What the play from the root is worth to a seat; the seat to act takes one of the cards `choice` (or `ANY`)."""
+    if kind == EVERY_SEAT:
+        return w.worth[max_n.end_of(w, frames, choice), seat]
+    worth = sides.side_value(w, frames, choice)
+    if has(w.side, seat):
+        return worth
+    return -worth * size(w.side) // (w.n_seats - size(w.side))
+
+
+@jit
+def name_suit(w, suit):
+    """The leader of a two-suited card has named its suit; the next seat is to act."""
+    w.led = w.suit_cards[suit]
+    w.seat = w.best_seat + 1 if w.best_seat + 1 < w.n_seats else 0
+
+
+@jit
+def indication_price(t, seat):
+    """Rules 3.4: what is taken off the partner who shows himself, and helps the others, in units."""
+    price = 2 * 840 * int(contract_value(t))
+    return price * (t.n_seats - 1) if seat == t.seat else -price
+
+
+@jit
+def worth_here(w, frames, tables, row, scratch, kind, seat):
+    """What the moment at a table is worth to a seat, in units: see `prepare` for the arguments."""
+    prepare(w, tables, row, scratch, kind)
+    t = tables[row]
+    if t.phase == PLAYING:
+        choice = ANY
+        if t.trick_number == 0 and t.n_table == 0:
+            choice = numbers_of(w, t.legal_cards)
+        return worth_of_choice(w, frames, kind, choice, seat)
+    words = t.legal_words
+    own = np.int64(0)
+    best = np.int64(-1)
+    while words != 0:
+        name_suit(w, INDICATE + lowest(words) - SUIT)
+        words &= words - 1
+        worth = worth_of_choice(w, frames, kind, ANY, t.seat)
+        if best < 0 or worth > own:
+            own = worth
+            best = w.led
+    w.led = best
+    return worth_of_choice(w, frames, kind, ANY, seat)
+
+
+@jit
+def numbers_of(w, cards):
+    """A set of cards by the numbers that they have in the position."""
+    numbers = np.int64(0)
+    while cards != 0:
+        numbers |= bit(w.number_of[lowest(cards)])
+        cards &= cards - 1
+    return numbers
+
+
+@jit
+def worth_behind(w, frames, tables, row, kind, action, seat):
+    """What an action is worth to a seat, by taking it: for those that change more than the trick.
+
+    Args:
+        w: the position.
+        frames: the stack.
+        tables: structured array, shape (tables,).
+        row: the table; the rows `row` - 1 and `row` + 1 are overwritten.
+        kind: `EVERY_SEAT` or `TWO_SIDES`.
+        action: a legal one.
+        seat: to whom.
+    """
+    tables[row - 1] = tables[row]
+    step(tables[row - 1], action)
+    return worth_here(w, frames, tables, row - 1, row + 1, kind, seat)
+
+
+__all__ = ["EVERY_SEAT", "POSITION", "TWO_SIDES", "prepare", "solve", "solve_row", "worth_here", "worth_of_action"]
