@@ -1,0 +1,68 @@
+"""Decisions to ask players at: of random tables and options, reached by random play or by the players themselves."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from noms_env.engine.table import Table
+from noms_env.players import Player
+from noms_env.rules import GAMES
+from tests.agreement import random_table
+
+SPECIAL: dict[str, list[tuple[int, dict[str, Any]]]] = {
+    "sniped_whist": [(7, {}), (3, {"objective": "most"}), (2, {"ranks": 5, "suits": 3}), (4, {"trump_mode": "dealer"})],
+    "big_ships": [(7, {}), (3, {"bonus": "at_least"}), (2, {"ranks": 4, "suits": 2}), (5, {"hook": True})],
+    "small_ships": [
+        (6, {"indication": True}),
+        (3, {"stock_nomination": "redraw"}),
+        (4, {"misere_trump": "none", "misere_nominates": False}),
+        (2, {"ranks": 4, "suits": 2, "min_bid": 3}),
+        (5, {"forced_bid_numeric_only": False, "min_bid": 1}),
+    ],
+    "noms": [(4, {"min_bid": 7}), (4, {"implicit_announcements": True}), (4, {"ranks": 6, "suits": 3}), (4, {"mis_value": 10})],
+    "nonesuch": [(3, {}), (4, {"half": "floor"})],
+    "down_up": [(6, {}), (3, {}), (2, {"ranks": 4, "suits": 2})],
+    "up_down": [(4, {"trump_mode": "turnup"}), (4, {"ranks": 3, "suits": 2})],
+}
+"""Tables that bring rare decisions about: seats and options."""
+
+
+def tables_of(variant: str, number: int, seed: int = 0) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Seats and options: the usual ones, the special ones, and a number of random ones."""
+    rng = random.Random(f"{variant} {seed}")
+    yield GAMES[variant].default_seats, {}
+    yield from SPECIAL[variant]
+    for _ in range(number):
+        yield random_table(variant, rng)
+
+
+def decisions(
+    variant: str, seats: int, options: dict[str, Any], seed: int, player: Player | None = None, deals: int = 2
+) -> Iterator[Table]:
+    """The table at every decision of a few deals, played by a player, or at random where there is none."""
+    rng, stream = random.Random(f"{variant} {seats} {seed}"), np.random.default_rng(seed)
+    table = Table(variant, seats, options, seed=seed)
+    places = len(table.rules.schedule)
+    table.start(deal=rng.randrange(places) if places else None)
+    for _ in range(deals):
+        while not table.is_scored:
+            yield table
+            table.step(rng.choice(table.legal_actions()) if player is None else answer(player, table, stream))
+        if table.is_over:
+            return
+        table.go_on()
+
+
+def answer(player: Player, table: Table, rng: np.random.Generator) -> int:
+    """What a player does at a table."""
+    action: int = player.act(*table.view(int(table.row.seat)), rng, tables=table.imagine(rng))
+    return action
+
+
+def said(player: Player, table: Table, seed: int = 0) -> str:
+    """The word of what a player does at a table."""
+    return table.word(answer(player, table, np.random.default_rng(seed)))

@@ -1,0 +1,309 @@
+"""The players that search: legal, repeatable, blind to what is hidden, and stronger than those that do not."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+
+from noms_env.actions import NOMINATE, NUM_ACTIONS, SCORED
+from noms_env.cards import CARD_WORDS, cards_in
+from noms_env.engine.imagine import imagined
+from noms_env.engine.rows import kernel_view
+from noms_env.engine.table import Table
+from noms_env.envs.batch import make_batch
+from noms_env.players import NOBODY, Player, make_player
+from noms_env.players.search.candidates import write_candidates
+from noms_env.players.search.player import PIMC, FlatMC
+from noms_env.players.search.position import units
+from noms_env.players.search.solver import solve
+from noms_env.state import VARIANTS
+from tests.rules.table_help import play, table_with
+
+OPTIONS: dict[str, list[tuple[int | None, dict[str, Any]]]] = {
+    "sniped_whist": [
+        (None, {}),
+        (6, {"tie": "cut", "n_hands": 2, "accumulate": True}),
+        (3, {"trump_mode": "dealer", "scoring": "tricks"}),
+    ],
+    "big_ships": [(7, {"start_cards": 4}), (3, {"start_cards": 3, "hook": True})],
+    "small_ships": [
+        (None, {}),
+        (3, {"indication": True}),
+        (5, {"stock_nomination": "illegal", "first_trick_restriction": "card"}),
+        (6, {"stock_nomination": "redraw", "misere_nominates": False, "misere_trump": "none"}),
+        (2, {"ranks": 13, "suits": 3, "hand_size": 17, "min_bid": 4}),
+    ],
+    "noms": [
+        (None, {"early_stop": True, "max_deals": 3}),
+        (None, {"implicit_announcements": True, "min_bid": 7}),
+        (None, {"mis_value": 10, "first_lead": "left_of_dealer", "unbid_slam_loses": True, "dealer_forced": True}),
+    ],
+    "nonesuch": [(None, {}), (3, {"half": "exact"})],
+    "down_up": [(6, {}), (4, {"hook": False})],
+    "up_down": [(None, {})],
+}
+CASES = [(name, seats, options) for name, cases in OPTIONS.items() for seats, options in cases]
+
+
+def ask(player: Any, table: Table, seed: int = 1) -> int:
+    """The action of the player at one table, whose hidden cards it does not get to see."""
+    seat = int(table.row.seat)
+    rng = np.random.default_rng(seed)
+    action: int = player.act(*table.view(seat), rng, tables=table.imagine(np.random.default_rng(99)))
+    return action
+
+
+def in_the_middle(name: str, seats: int | None, options: dict[str, Any], seed: int, decisions: int) -> Table:
+    """A table after so many random decisions; at a deal that goes on."""
+    rng = random.Random(seed)
+    table = Table(name, seats, options, seed=seed)
+    table.start()
+    for _ in range(decisions):
+        table.step(rng.choice(table.legal_actions()))
+        while table.is_scored:
+            if table.is_over:
+                table.start()
+            else:
+                table.go_on()
+    return table
+
+
+# ------------------------------------------------------------------------------------------------ answers
+
+
+@pytest.mark.parametrize("kind", ["pimc:2", "flat_mc:2"])
+@pytest.mark.parametrize(("name", "seats", "options"), CASES, ids=str)
+def test_every_answer_is_legal(kind: str, name: str, seats: int | None, options: dict[str, Any]) -> None:
+    """One deal, every seat the same player."""
+    player = make_player(kind)
+    batch = make_batch(name, 3, seats=seats, seed=3, **options)
+    batch.deal()
+    rng = np.random.default_rng(0)
+    for _ in range(70):
+        rows = np.flatnonzero(~batch.over)
+        if len(rows) == 0:
+            break
+        batch.observe()
+        actions = np.zeros(3, np.int64)
+        actions[rows] = player.act(batch.observation[rows], batch.mask[rows], rng, tables=imagined(batch.tables, rows, rng))
+        batch.step(actions)  # refuses what is not legal
+        assert (batch.mask[rows, actions[rows]] == 1).all()
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_an_answer_depends_on_its_own_row_and_number_only(name: str) -> None:
+    """Rows in another order and in threads give the same, and so does a second time."""
+    batch = make_batch(name, 9, seed=8)
+    batch.deal()
+    streams, actions = np.arange(1, 10) * 77, np.zeros(9, np.int64)
+    for _ in range(11):
+        batch.random_actions(streams, actions)
+        batch.step(actions)
+    batch.observe()
+    tables = imagined(batch.tables, None, np.random.default_rng(4))
+    numbers = np.arange(9) * 1_000_003
+
+    def answers(player: Any, rows: np.ndarray) -> list[int]:
+        found = np.zeros(len(rows), np.int64)
+        player._search(kernel_view(tables[rows].view(np.recarray)), numbers[rows], found)
+        return [int(x) for x in found]
+
+    forward, backward = np.arange(9), np.arange(9)[::-1]
+    once = answers(PIMC(3), forward)
+    assert answers(PIMC(3), forward) == once
+    assert answers(PIMC(3), backward) == once[::-1]
+    assert answers(PIMC(3, threads=2), forward) == once
+    assert answers(PIMC(3, threads=4), forward[:2]) == once[:2]
+
+
+@pytest.mark.parametrize("kind", ["pimc:4", "flat_mc:4"])
+@pytest.mark.parametrize(("name", "seats", "options"), CASES, ids=str)
+def test_what_lies_hidden_has_no_influence(kind: str, name: str, seats: int | None, options: dict[str, Any]) -> None:
+    """Given the true cards and others that the seat cannot tell from them, the answer is the same."""
+    player = make_player(kind)
+    told_apart = 0
+    for decisions in (0, 2, 7, 23, 40):
+        table = in_the_middle(name, seats, options, seed=decisions, decisions=decisions)
+        seat = int(table.row.seat)
+        other = table.redeal(seat, np.random.default_rng(decisions))
+        told_apart += table.row.hands.tolist() != other.row.hands.tolist()
+        answers = [player.act(*table.view(seat), np.random.default_rng(5), tables=t._rows) for t in (table, other)]
+        assert answers[0] == answers[1]
+    assert told_apart >= 2
+
+
+def test_chance_has_an_influence() -> None:
+    table = in_the_middle("up_down", None, {}, 0, 300)
+    assert len({ask(make_player("flat_mc:1"), table, seed) for seed in range(20)}) > 1
+
+
+def test_the_tables_given_are_left_as_they_are() -> None:
+    table = in_the_middle("small_ships", None, {}, 2, 30)
+    tables = table.imagine(np.random.default_rng(1))
+    before = tables.tobytes()
+    make_player("pimc:3").act(*table.view(int(table.row.seat)), np.random.default_rng(1), tables=tables)
+    assert tables.tobytes() == before
+
+
+def test_nobody_acts_where_the_deal_is_over() -> None:
+    table = in_the_middle("sniped_whist", None, {}, 2, 51)
+    table.step(table.legal_actions()[0])
+    assert table.row.phase == SCORED
+    answer = PIMC(2).act(*table.view(0), np.random.default_rng(1), tables=table._rows)
+    assert answer == NOBODY
+
+
+@pytest.mark.parametrize(("worlds", "threads"), [(0, 1), (10_001, 1), (2.5, 1), (True, 1), (5, 0)])
+def test_parameters_out_of_range_are_refused(worlds: Any, threads: Any) -> None:
+    with pytest.raises(ValueError, match="must be a whole number from 1 to"):
+        FlatMC(worlds, threads)
+
+
+# ------------------------------------------------------------------------------------------------ what is tried
+
+
+def tried(table: Table) -> set[str]:
+    """Words of the actions that a search tries."""
+    actions = np.zeros(NUM_ACTIONS, np.int64)
+    count = write_candidates(kernel_view(table._rows)[0], actions)
+    assert len(set(actions[:count])) == count
+    return {table.word(int(action)) for action in actions[:count]}
+
+
+def test_of_cards_that_are_alike_the_lowest_is_tried() -> None:
+    """5 6 are alike; the 7 is out; so are 8 9 once it is played. The queen may lie between the jack and the king."""
+    table = table_with("sniped_whist", ["7C 2D", "5C 6C 8C 9C JC KC AC"], seats=4, dealer=3)
+    play(table, "7C")
+    assert tried(table) == {"5C", "8C", "JC", "KC"}
+    other = table_with("sniped_whist", ["4C 2D", "5C 6C 8C 9C JC KC AC"], seats=4, dealer=3)
+    play(other, "4C")
+    assert tried(other) == {"5C", "8C", "JC", "KC"}
+
+
+def test_a_card_played_that_nobody_can_get_between_makes_its_neighbours_alike() -> None:
+    """The 7 fell in the first trick, so that now 6 and 8 are one."""
+    table = table_with("sniped_whist", ["7C", "6C 8C AC", "2C", "3C"], dealer=3)
+    play(table, "7C AC 2C 3C")
+    assert {"6C", "8C"} & tried(table) == {"6C"}
+
+
+def test_the_nominated_card_stands_for_itself() -> None:
+    """Seat 0, the partner, would show itself with the 4."""
+    table = table_with("noms", ["2C 3C 4C 5C 6C", "AC"], seats=4, dealer=0, options={"deal_mode": "packets_shuffled"})
+    play(table, "10 pass pass pass D 4C AC")
+    while table.row.seat != 0:
+        table.step(table.legal_actions()[0])
+    assert tried(table) == {"2C", "4C", "5C"}
+
+
+def test_few_cards_are_nominated_but_the_highest_missing_ones_are_among_them() -> None:
+    table = table_with("small_ships", ["AC KC JC 2C 2D 5H 3S"], seats=5, dealer=4)
+    play(table, "8 pass pass pass pass C")
+    held = set(table.card_words(table.row.hands[0]))
+    words = tried(table)
+    assert {"QC", "TC", "3C", "2C"} <= words, "the two highest missing, the lowest missing, the lowest own"
+    assert not {"AC", "KC", "JC"} & words
+    for suit in "CDHS":
+        assert len([word for word in words if word[1] == suit]) <= 4
+        missing = [rank + suit for rank in "AKQJT98765432" if rank + suit not in held]
+        assert {missing[0], missing[1], missing[-1]} <= words
+
+
+# ------------------------------------------------------------------------------------------------ strength
+
+
+def test_with_open_cards_pimc_plays_best_and_rollouts_do_not_always() -> None:
+    """Two seats and no stock: each knows the other's cards, so that one world tells everything."""
+    options = {"ranks": 5, "suits": 2, "direction": "down"}
+    exact, rollouts = make_player("pimc:1"), make_player("flat_mc:30")
+    worse = 0
+    for seed in range(12):
+        table = Table("big_ships", 2, options, seed=seed)
+        table.start()
+        play(table, ["2", "2"] if seed % 2 else ["1", "3"])
+        rng = random.Random(seed)
+        while not table.is_scored:
+            seat = int(table.row.seat)
+            worths = {action: found[seat] for action, found in solve(table).items()}
+            best = max(worths.values())
+            assert worths[ask(exact, table)] == best
+            worse += worths[ask(rollouts, table)] < best
+            table.step(rng.choice(table.legal_actions()))
+    assert worse > 0
+
+
+@pytest.mark.uncompiled
+@pytest.mark.parametrize(
+    ("name", "options", "decisions", "sums"),
+    [
+        ("down_up", {}, 30, {"3C": 8 / 3, "2S": 4.0, "QS": 4 / 3, "AS": 4 / 3}),
+        ("nonesuch", {}, 33, {"8WL": -8.0, "CS": -22 / 3, "CY": -22 / 3}),
+        ("noms", {"min_bid": 7}, 47, {"3C": 52 / 3, "2D": 52 / 3}),
+    ],
+)
+def test_the_same_sums_with_the_compiler_and_without(
+    name: str, options: dict[str, Any], decisions: int, sums: dict[str, float]
+) -> None:
+    """What each candidate comes to in two worlds that are solved, in points: written down once, compared in both ways."""
+    table = in_the_middle(name, None, options, 3, decisions)
+    player = PIMC(2)
+    ask(player, table)
+    work = player._work[0]
+    found = {table.word(int(work.candidates[k])): work.sums[k] / units(table.seats) for k in range(len(sums))}
+    assert found == pytest.approx(sums)
+
+
+def points_of_seat(name: str, searcher: Player, others: Player, deals: int, **options: Any) -> np.ndarray:
+    """Points of the searcher less the mean of the others', per deal; it sits at every seat in turn."""
+    seats = make_batch(name, 1, episode="deal", **options).tables[0].n_seats
+    found = np.zeros((deals, seats))
+    for turn in range(seats):
+        batch = make_batch(name, deals, seed=17, episode="deal", **options)
+        batch.deal()
+        rng = np.random.default_rng(turn)
+        while not batch.over.all():
+            batch.observe()
+            actions = np.zeros(deals, np.int64)
+            for player, sits in ((searcher, batch.seat == turn), (others, batch.seat != turn)):
+                rows = np.flatnonzero(sits & ~batch.over)
+                if len(rows) > 0:
+                    tables = imagined(batch.tables, rows, rng) if player.wants_tables else None
+                    actions[rows] = player.act(batch.observation[rows], batch.mask[rows], rng, tables=tables)
+            batch.step(actions)
+            points = batch.points[:, :seats].astype(float)
+            relative = (points[:, turn] * seats - points.sum(axis=1)) / (seats - 1)
+            found[batch.scored, turn] = relative[batch.scored]
+    means: np.ndarray = found.mean(axis=1)
+    return means
+
+
+@pytest.mark.parametrize(
+    ("kind", "others", "name", "better"),
+    [
+        ("pimc:20", "random", "up_down", 1.5),
+        ("flat_mc:20", "random", "up_down", 1.5),
+        ("pimc:20", "random", "nonesuch", 1.5),
+        ("flat_mc:20", "random", "nonesuch", 1.5),
+        ("pimc:20", "greedy", "nonesuch", 0.5),
+        ("flat_mc:20", "greedy", "nonesuch", 0.5),
+    ],
+)
+def test_search_is_clearly_better(kind: str, others: str, name: str, better: float) -> None:
+    """The same deals, with the searcher at each seat; three standard errors above what is asked."""
+    points = points_of_seat(name, make_player(kind), make_player(others), 24)
+    error = points.std(ddof=1) / np.sqrt(len(points))
+    assert points.mean() - 3 * error > better
+
+
+def test_a_card_to_nominate_is_a_card_of_the_deck() -> None:
+    """With a short deck too."""
+    table = Table("small_ships", 3, {"ranks": 5, "suits": 3, "hand_size": 4}, seed=1)
+    table.start()
+    play(table, "4 C")
+    actions = np.zeros(NUM_ACTIONS, np.int64)
+    count = write_candidates(kernel_view(table._rows)[0], actions)
+    deck = {CARD_WORDS[0][card] for card in cards_in(table.row.cards)}
+    assert {CARD_WORDS[0][action - NOMINATE] for action in actions[:count]} <= deck

@@ -1,0 +1,345 @@
+"""The play-out solver against the slowest way there is: every line of play, on the engine itself."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from noms_env.cards import cards_in
+from noms_env.engine.rows import kernel_view
+from noms_env.engine.table import Table
+from noms_env.partners import is_on_side
+from noms_env.players.search import solver
+from noms_env.players.search.position import (
+    MEMORY_BITS,
+    allowed,
+    forget,
+    new_frames,
+    new_positions,
+    number_counts,
+    open_root,
+    set_up,
+    units,
+)
+from noms_env.players.search.solver import EVERY_SEAT, prepare, solve, worth_here, worth_of_action
+from noms_env.state import all_hands, new_tables
+from tests.rules.table_help import play, table_with
+
+SMALL: dict[str, Any] = {"ranks": 5, "suits": 3}
+Worths = list[float]
+
+# Variant, seats, options, tricks to come. Seats, suits, ranks and tricks differ; hands are not all dealt out.
+GAMES: list[tuple[str, int, dict[str, Any], int]] = [
+    ("down_up", 4, {"hook": False}, 3),
+    ("down_up", 3, {"ranks": 7, "suits": 4}, 4),
+    ("up_down", 4, {}, 2),
+    ("big_ships", 3, {"bonus": "at_least"}, 3),
+    ("big_ships", 5, {}, 2),
+    ("big_ships", 2, {"ranks": 7, "suits": 3}, 5),
+    ("sniped_whist", 3, {}, 4),
+    ("sniped_whist", 4, {"tie": "cut", "trump_mode": "none"}, 2),
+    ("sniped_whist", 4, {"scoring": "tricks", "objective": "most", "snip_penalty": 3}, 3),
+    ("sniped_whist", 6, {"n_hands": 3}, 2),
+    ("nonesuch", 3, {"half": "exact"}, 3),
+    ("nonesuch", 4, {}, 2),
+    ("small_ships", 4, {}, 3),
+    ("small_ships", 3, {"misere_penalty": "own", "min_bid": 12, "misere_above": 17}, 4),
+    ("small_ships", 4, {**SMALL, "hand_size": 3}, 3),
+    ("small_ships", 3, {**SMALL, "hand_size": 4, "indication": True, "first_trick_restriction": "card"}, 4),
+    ("noms", 4, {"min_bid": 7}, 3),
+    ("noms", 4, {"min_bid": 7, "mis_value": 10}, 3),
+    ("noms", 4, {**SMALL, "hand_size": 3, "early_stop": True, "min_bid": 2}, 3),
+    ("noms", 4, {**SMALL, "hand_size": 3, "unbid_slam_loses": True, "min_bid": 1}, 3),
+    ("noms", 4, {**SMALL, "hand_size": 3, "implicit_announcements": True}, 3),
+]
+NAMES = [f"{name}-{seats}-{'-'.join(options)}" for name, seats, options, _ in GAMES]
+
+
+def worth(table: Table) -> Worths:
+    """Points of each seat less the mean of the others' points."""
+    points = [float(x) for x in table.row.points[: table.seats]]
+    return [own - (sum(points) - own) / (table.seats - 1) for own in points]
+
+
+def every_line(table: Table) -> Worths:
+    """Max^n without any shortcut: the first best action of the seat to act, all the way down."""
+    if table.is_scored:
+        return worth(table)
+    seat = int(table.row.seat)
+    best: Worths = []
+    for found in after_each(table, every_line).values():
+        if not best or found[seat] > best[seat] + 1e-9:
+            best = found
+    return best
+
+
+def every_line_of_sides(table: Table) -> float:
+    """Minimax between the declarer's side and the others, in the worth to the declarer."""
+    if table.is_scored:
+        return worth(table)[int(table.row.declarer)]
+    found: Iterable[float] = after_each(table, every_line_of_sides).values()
+    return max(found) if is_on_side(table.row, int(table.row.seat)) else min(found)
+
+
+def after_each(table: Table, value: Callable[[Table], Any]) -> dict[int, Any]:
+    """The value of the table behind each legal action."""
+    values = {}
+    for action in table.legal_actions():
+        twin = table.copy()
+        twin.step(action)
+        values[action] = value(twin)
+    return values
+
+
+def moments(name: str, seats: int, options: dict[str, Any], left: int, seeds: range) -> Iterator[Table]:
+    """Tables at which so many tricks are to come, after random play, some in the middle of a trick."""
+    for seed in seeds:
+        rng = random.Random(seed)
+        table = Table(name, seats, options, seed=seed)
+        table.start()
+        play_until(table, left, rng)
+        if table.phase is None:
+            continue
+        for _ in range(seed % seats):
+            table.step(rng.choice(table.legal_actions()))
+        yield table
+
+
+def play_until(table: Table, left: int, rng: random.Random) -> None:
+    """Random actions, few passes among them, until so many tricks are to come in a deal that has as many."""
+    while not table.is_over:
+        if table.is_scored:
+            table.go_on()
+        elif table.phase in ("play", "suit") and table.row.hand_size - table.row.trick_number <= left:
+            return
+        else:
+            actions = table.legal_actions()
+            table.step(rng.choice(actions[:4] if rng.random() < 0.7 else actions))
+
+
+# ------------------------------------------------------------------------------------------------ against every line
+
+
+@pytest.mark.parametrize(("name", "seats", "options", "left"), GAMES, ids=NAMES)
+def test_each_seat_for_itself_is_worth_what_every_line_is(name: str, seats: int, options: dict[str, Any], left: int) -> None:
+    assert compare_with_every_line(name, seats, options, left, range(7)) >= 2
+
+
+@pytest.mark.uncompiled
+@pytest.mark.parametrize(("name", "seats", "options", "left"), [game for game in GAMES if game[3] == 2])
+def test_two_tricks_are_worth_what_every_line_is(name: str, seats: int, options: dict[str, Any], left: int) -> None:
+    assert compare_with_every_line(name, seats, options, left, range(2)) >= 1
+
+
+def compare_with_every_line(name: str, seats: int, options: dict[str, Any], left: int, seeds: range) -> int:
+    """Compare what each action is worth to each seat; the number of tables compared."""
+    solved = 0
+    for table in moments(name, seats, options, left, seeds):
+        before = table.get_state()
+        found = solve(table, "every_seat")
+        assert table.get_state() == before
+        wanted = after_each(table, every_line)
+        assert list(found) == list(wanted)
+        for action, worths in wanted.items():
+            assert found[action] == pytest.approx(worths, abs=1e-9), table.word(action)
+        solved += 1
+    return solved
+
+
+@pytest.mark.parametrize(
+    ("name", "seats", "options", "left"),
+    [
+        *[game for game in GAMES if game[0] == "noms"],
+        ("small_ships", 4, {}, 3),
+        ("small_ships", 3, {**SMALL, "hand_size": 4}, 4),
+        ("small_ships", 4, {**SMALL, "hand_size": 3}, 3),
+    ],
+)
+def test_two_sides_are_worth_what_every_line_is(name: str, seats: int, options: dict[str, Any], left: int) -> None:
+    solved = 0
+    for table in moments(name, seats, options, left, range(12)):
+        if not solver.has_two_sides(table.row):
+            continue
+        found = solve(table, "two_sides")
+        for action, value in after_each(table, every_line_of_sides).items():
+            others = [seat for seat in range(seats) if not is_on_side(table.row, seat)]
+            if table.word(action) == "indicate":
+                continue
+            assert found[action][table.row.declarer] == pytest.approx(value), table.word(action)
+            assert sum(found[action][seat] for seat in others) == pytest.approx(-value * (seats - len(others)))
+        solved += 1
+    assert solved >= 2
+
+
+@pytest.mark.uncompiled
+def test_two_sides_of_two_tricks_are_worth_what_every_line_is() -> None:
+    for table in moments("noms", 4, {"min_bid": 7}, 2, range(6)):
+        one, other = after_each(table, every_line), solve(table, "two_sides")
+        assert {a: pytest.approx(w) for a, w in one.items()} == other
+
+
+@pytest.mark.uncompiled
+@pytest.mark.parametrize("name", ["nonesuch", "sniped_whist"])
+def test_what_may_be_played_follows_from_the_cards_left(name: str) -> None:
+    """A position set up at the first trick knows what may be led to every later one: in nonesuch no trump until one fell."""
+    banned = lifted = 0
+    for seed in range(30):
+        rng = random.Random(seed)
+        table = Table(name, 3 if name == "nonesuch" else 4, {"hand_size": 8} if name != "nonesuch" else {}, seed=seed)
+        table.start()
+        while table.phase != "play":
+            table.step(rng.choice(table.legal_actions()))
+        position, frames = new_positions(), new_frames()
+        set_up(position[0], kernel_view(table._rows)[0])
+        while not table.is_scored:
+            row = table.row
+            if table.phase == "play" and row.n_table == 0:
+                open_root(position[0], frames[0])
+                frames["remaining"][0], frames["seat"][0] = numbers(position, all_hands(row)), row.seat
+                assert allowed(position[0], frames[0]) == numbers(position, row.legal_cards)
+                banned += row.legal_cards != row.hands[row.seat]
+                lifted += row.broken == 1 and row.trump_cards & row.hands[row.seat] != 0
+            actions = table.legal_actions()
+            plain = [action for action in actions if table.phase != "play" or not int(row.trump_cards) >> action & 1]
+            table.step(rng.choice(plain or actions))
+    assert (banned > 0) == (name == "nonesuch")
+    assert lifted > 0
+
+
+def numbers(position: np.ndarray, cards: int) -> int:
+    """A set of cards by their numbers in the position."""
+    return sum(1 << int(position["number_of"][0, card]) for card in cards_in(cards))
+
+
+def worths_here(table: Table) -> Worths:
+    """What the present moment is worth to each seat."""
+    tables = new_tables(2)
+    tables[0] = table.row
+    position, frames, rows = new_positions(), new_frames(), kernel_view(tables)
+    found = [worth_here(position[0], frames, rows, 0, 1, EVERY_SEAT, seat) for seat in range(table.seats)]
+    return [worth / units(table.seats) for worth in found]
+
+
+@pytest.mark.uncompiled
+def test_a_declarer_who_may_not_lead_the_nominated_suit_is_worth_what_every_line_is() -> None:
+    """Seat 0 would like to lead its hearts, but has nominated one."""
+    options = {**SMALL, "hand_size": 2, "min_bid": 1}
+    differs = 0
+    for seed in range(8):
+        table = Table("small_ships", 3, options, seed=seed)
+        table.start(dealer=2)
+        play(table, "2 C")
+        held = table.card_words(table.row.hands[0])
+        table.act(next(word for word in table.legal_words() if word[1] == held[-1][1] and word not in held))
+        differs += len(table.legal_actions()) < len(held)
+        assert worths_here(table) == pytest.approx(every_line(table))
+    assert differs >= 2
+
+
+@pytest.mark.uncompiled
+def test_a_leader_who_names_a_suit_is_worth_what_every_line_is() -> None:
+    named = 0
+    for table in moments("nonesuch", 4, {}, 2, range(0, 160, 4)):
+        two_suited = [action for action in table.legal_actions() if len(table.word(action)) == 3]
+        if table.row.n_table == 0 and two_suited and named < 3:
+            table.step(two_suited[0])
+            assert table.phase == "suit"
+            assert worths_here(table) == pytest.approx(every_line(table))
+            named += 1
+    assert named == 3
+
+
+def test_in_noms_two_sides_are_the_same_as_each_seat_for_itself() -> None:
+    for table in moments("noms", 4, {"min_bid": 7, "double_repeat": "double", "dealer_forced": False}, 4, range(12)):
+        one, other = solve(table, "every_seat"), solve(table, "two_sides")
+        assert {a: pytest.approx(w) for a, w in one.items()} == other
+
+
+def test_longer_endings_agree_between_the_two_ways() -> None:
+    """Six tricks are too many for every line, but in noms the two ways must agree, and they share no search."""
+    for table in moments("noms", 4, {"min_bid": 7}, 6, range(5)):
+        one, other = solve(table, "every_seat"), solve(table, "two_sides")
+        assert {a: pytest.approx(w) for a, w in one.items()} == other
+
+
+def test_a_small_memory_changes_nothing() -> None:
+    """What is overwritten is worked out again."""
+    position, frames = new_positions(), new_frames()
+    for table in moments("down_up", 4, {}, 5, range(3)):
+        tables = new_tables(2)
+        tables[0] = table.row
+        rows = kernel_view(tables)
+        entered = {}
+        found = {}
+        for bits in (6, MEMORY_BITS):
+            prepare(position[0], rows, 0, 1, EVERY_SEAT)
+            forget(position[0], bits)
+            found[bits] = [
+                worth_of_action(position[0], frames, rows[0], EVERY_SEAT, action, seat)
+                for action in table.legal_actions()
+                for seat in range(4)
+            ]
+            entered[bits] = int(position[0]["entered"])
+        assert found[6] == found[MEMORY_BITS]
+        assert entered[6] > entered[MEMORY_BITS], "the small memory was too small to hold everything"
+
+
+# ------------------------------------------------------------------------------------------------ by hand
+
+
+def test_the_trick_that_is_needed_is_taken_while_it_can_be() -> None:
+    """Seat 0 has called one trick: its king wins now, and would fall to the ace later."""
+    table = table_with("big_ships", ["KD 2D", "3D 5D", "4D AD"], dealer=0, options={"start_cards": 2})
+    play(table, "0 1 1 3D 4D")
+    worths = {table.word(action): found for action, found in solve(table).items()}
+    assert worths == {"KD": [0.5, -1.0, 0.5], "2D": [-6.0, 9.0, -3.0]}
+
+
+def test_equal_ends_are_those_of_the_lowest_card() -> None:
+    """Seat 2 makes its call with the first trick, then gives the others to seat 0 (by clubs) or seat 1; clubs are lower."""
+    options = {"start_cards": 3, "trump_rotation": ["NT"]}
+    table = table_with("big_ships", ["2H 3C 4C", "3H 3D 4D", "4H 2C 2D"], dealer=2, options=options)
+    play(table, "1 1 1")
+    assert solve(table)[table.number("2H")] == [2 - 11 / 2, 0 - 13 / 2, 11 - 2 / 2]
+
+
+def test_counts_number_every_way_to_share_the_tricks() -> None:
+    seats, left = 3, 5
+    position = new_positions()
+    w = position[0]
+    w["n_seats"], w["left"] = seats, left
+    number_counts(w if isinstance(w, np.record) else position.view(np.recarray)[0])
+    ways = [ways for ways in itertools.product(range(left + 1), repeat=seats) if sum(ways) <= left]
+    n = int(position[0]["n_counts"])
+    assert n == len(ways)
+    found = [tuple(map(int, taken[:seats])) for taken in position[0]["taken"][:n]]
+    assert sorted(found) == sorted(ways)
+    for count, taken in enumerate(found):
+        for seat in range(seats):
+            if sum(taken) < left:
+                more = tuple(k + (other == seat) for other, k in enumerate(taken))
+                assert found[position[0]["after"][count, seat]] == more
+
+
+# ------------------------------------------------------------------------------------------------ what is refused
+
+
+def test_what_cannot_be_solved_is_refused_in_a_sentence() -> None:
+    table = Table("small_ships")
+    table.start()
+    with pytest.raises(ValueError, match="only the play of the cards can be solved, not the phase call"):
+        solve(table)
+    play(table, "13 C 2D")
+    with pytest.raises(ValueError, match="13 tricks by 4 seats are too many to solve"):
+        solve(table)
+    with pytest.raises(ValueError, match="kind must be 'every_seat' or 'two_sides', not 'alone'"):
+        solve(table, "alone")
+    other = Table("sniped_whist")
+    other.start()
+    with pytest.raises(ValueError, match="two_sides is for noms"):
+        solve(other, "two_sides")

@@ -1,0 +1,404 @@
+"""Features: no legal action is lost, suits have no names, nothing that matters is left out, and numbers stay small."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections import Counter
+from collections.abc import Sequence
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+from noms_env._jit import COMPILED
+from noms_env.actions import NOMINATE, NUM_ACTIONS, SUIT
+from noms_env.cards import CARD_WORDS, DECKTET, FRENCH, SUIT_LETTERS
+from noms_env.engine.layout import HIDDEN, HIDDEN_SIZE, OBSERVATION, OBSERVATION_SIZE
+from noms_env.players.encoding import COPY, ORDERS, Encoding, make_encoding, moved_card, suit_orders
+from noms_env.rules import Rules, game, make_rules
+from noms_env.state import VARIANTS
+from tests.envs.play import EVERY_TABLE, KINDS, Kind, choose, make, walk
+
+TABLES = {**KINDS, **{f"{kind.variant}, {kind.seats} seats, usual options": kind for kind in EVERY_TABLE}}
+SECTIONS = {section.name: section for section in OBSERVATION}
+HAND, PLAYED, TRUMP = (SECTIONS[name].start for name in ("hand", "played", "trump"))
+LARGEST = 6.5
+"""Bound of `(feature - shift) * scale` in play; nearly all are within 1."""
+
+
+def rules_of(kind: Kind) -> Rules:
+    """The rules of a table."""
+    return make_rules(game(kind.variant), kind.seats, kind.options)
+
+
+class Decisions(NamedTuple):
+    """What was seen at the decisions of some matches.
+
+    Attributes:
+        seen: uint8, shape (n, OBSERVATION_SIZE).
+        legal: int8, shape (n, NUM_ACTIONS).
+        hidden: uint8, shape (n, HIDDEN_SIZE).
+    """
+
+    seen: np.ndarray
+    legal: np.ndarray
+    hidden: np.ndarray
+
+
+@cache
+def decisions(name: str, n: int = 360) -> Decisions:
+    """Decisions of random play at a table of `TABLES`: some matches, each for some decisions."""
+    kind, rng = TABLES[name], random.Random(name)
+    env = make(kind)
+    rows: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
+    while len(rows) < n:
+        env.reset(seed=rng.randrange(2**32))
+        for _ in walk(env, rng, min(n - len(rows), n // 3)):
+            seat = int(env.table.row.seat)
+            rows.append((*env.table.view(seat), env.table.state(seat)[OBSERVATION_SIZE:]))
+    return Decisions(*(np.stack(part) for part in zip(*rows, strict=True)))
+
+
+def few(name: str) -> Decisions:
+    """Fewer of them where the compiler is off."""
+    all_rows = decisions(name, 360 if COMPILED else 60)
+    return Decisions(*(part[:: 1 if COMPILED else 3] for part in all_rows))
+
+
+# ------------------------------------------------------------------------------------------------ actions
+
+
+@pytest.mark.uncompiled
+@pytest.mark.parametrize("name", TABLES)
+def test_no_legal_action_is_lost(name: str) -> None:
+    encoding = make_encoding([rules_of(TABLES[name])])
+    seen, legal, _ = few(name)
+    _, mask, order = encoding.encode(seen, legal)
+    for row in range(len(seen)):
+        actions = encoding.actions[order[row], mask[row] != 0]
+        assert sorted(actions) == np.flatnonzero(legal[row]).tolist()
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_every_order_renames_the_choices_among_themselves(name: str) -> None:
+    encoding = make_encoding([rules_of(TABLES[name])])
+    assert (encoding.actions[0] == encoding.choices).all()
+    assert (np.diff(encoding.choices) > 0).all()
+    for actions in encoding.actions:
+        assert len(set(actions)) == encoding.n_choices
+
+
+def test_choices_are_few() -> None:
+    sizes = {name: make_encoding([make_rules(game(name))]).n_choices for name in VARIANTS}
+    assert sizes["sniped_whist"] == 52
+    assert sizes["down_up"] == 52 + 11
+    assert sizes["noms"] == 52 + 52 + len(["pass", "mis", "mis_a_vis"]) + 14 + 5
+
+
+# ------------------------------------------------------------------------------------------------ suits
+
+
+def permuted(words: list[str], suits: tuple[int, ...]) -> list[str]:
+    """A deck with its suits renamed: suit s becomes `suits[s]`."""
+    letters = SUIT_LETTERS[FRENCH]
+    return [word[0] + letters[suits[letters.index(word[1])]] for word in words]
+
+
+def permuted_action(action: int, suits: tuple[int, ...]) -> int:
+    """An action with its suit renamed."""
+    if action < 52:
+        return moved_card(action, suits)
+    if SUIT <= action < SUIT + 4:
+        return SUIT + suits[action - SUIT]
+    return NOMINATE + moved_card(action - NOMINATE, suits) if action >= NOMINATE else action
+
+
+def permuted_options(rules: Rules, suits: tuple[int, ...]) -> dict[str, Any]:
+    """The options with the trumps of a rotation renamed."""
+    options = dict(rules.options)
+    letters = SUIT_LETTERS[FRENCH]
+    if options.get("trump_rotation") and options.get("trump_mode", "rotation") == "rotation":
+        options["trump_rotation"] = [
+            word if word == "NT" else letters[suits[letters.index(word)]] for word in options["trump_rotation"]
+        ]
+    return options
+
+
+def tied_suits(seen: np.ndarray) -> bool:
+    """Whether the hand dealt has the same ranks in two side suits, so that nothing tells them apart."""
+    dealt = (seen[HAND : HAND + 52] | seen[PLAYED : PLAYED + 52]).reshape(4, 13)
+    ranks = [dealt[suit].tobytes() for suit in range(4) if seen[TRUMP + suit] == 0]
+    return len(set(ranks)) < len(ranks)
+
+
+@pytest.mark.uncompiled
+@pytest.mark.parametrize("name", [name for name, kind in KINDS.items() if kind.variant != "nonesuch" and "lots" not in name])
+def test_a_table_with_renamed_suits_looks_the_same(name: str) -> None:
+    rules, rng = rules_of(KINDS[name]), random.Random(name)
+    encoding = make_encoding([rules])
+    compared = 0
+    for suits in rng.sample(list(itertools.permutations(range(rules.options["suits"]))), 5 if COMPILED else 2):
+        names = (*suits, *range(len(suits), 4))
+        one = make(KINDS[name], episode="match")
+        other = make(KINDS[name]._replace(options=permuted_options(rules, names)), episode="match")
+        largest = rules.schedule.index(max(rules.schedule)) if rules.schedule else 0  # in small hands many suits are void
+        one.reset(seed=rng.randrange(2**32), options={"deal": largest})
+        table = one.table
+        deck = [CARD_WORDS[FRENCH][card] for card in table.row.deck[: len(rules.deck)]]
+        position = {"deal": int(table.row.deal), "dealer": int(table.row.dealer)}
+        other.reset(seed=3, options=position | {"deck": permuted(deck, names)})
+        deal = int(table.row.deal)
+        while one.phase is not None and table.row.deal == deal:
+            seat = int(table.row.seat)
+            views = [(*played.table.view(seat), played.table.state(seat)[OBSERVATION_SIZE:]) for played in (one, other)]
+            if not tied_suits(views[0][0]):
+                compare(encoding, views, names)
+                compared += 1
+            action = choose(one, rng)
+            one.step(action)
+            other.step(permuted_action(action, names))
+    assert compared > (30 if COMPILED else 8)
+
+
+def compare(encoding: Encoding, views: Sequence[tuple[np.ndarray, ...]], suits: tuple[int, ...]) -> None:
+    """Both views must have the same features, masks and hidden features; only the orders tell them apart."""
+    features, masks, orders, hidden = [], [], [], []
+    for seen, legal, unseen in views:
+        one_feature, one_mask, order = encoding.encode(seen[np.newaxis], legal[np.newaxis])
+        features.append(one_feature)
+        masks.append(one_mask)
+        orders.append(ORDERS[order[0]])
+        hidden.append(encoding.encode_hidden(unseen[np.newaxis], np.zeros(1, np.int64), order))
+    assert orders[1] == tuple(suits[suit] for suit in orders[0])
+    for parts in (features, masks, hidden):
+        assert (parts[0] == parts[1]).all()
+
+
+@pytest.mark.uncompiled
+def test_the_order_of_suits() -> None:
+    seen = np.zeros((5, OBSERVATION_SIZE), np.uint8)
+    seen[:, HAND + np.array([0, 1, 13 + 5, 13 + 6, 26 + 12])] = 1  # two low clubs, two middle diamonds, a high heart
+    seen[1, TRUMP + 3] = 1  # spades are trump, of which there is none
+    seen[2, HAND + 13 + 5] = 0  # a diamond was played
+    seen[2, PLAYED + 13 + 5] = 1
+    seen[3, PLAYED + 56 + 39] = 1  # another seat played a spade
+    seen[4, SECTIONS["variant"].start + VARIANTS.index("nonesuch")] = 1
+    order = np.zeros(5, np.int64)
+    suit_orders(seen, np.arange(5), order)
+    assert [ORDERS[number] for number in order] == [(1, 0, 2, 3), (3, 1, 0, 2), (1, 0, 2, 3), (1, 0, 2, 3), (0, 1, 2, 3)]
+
+
+# ------------------------------------------------------------------------------------------------ what features are
+
+
+@pytest.mark.uncompiled
+@pytest.mark.parametrize("name", KINDS)
+def test_features_are_bytes_or_their_values_at_the_renamed_table(name: str) -> None:
+    """`index` and `value` of each order against those of the first, at an observation that is renamed as a whole."""
+    encoding = make_encoding([rules_of(KINDS[name])])
+    seen, legal, hidden = few(name)
+    features, _, order = encoding.encode(seen, legal)
+    unseen = encoding.encode_hidden(hidden, np.arange(len(seen)), order)
+    first, value = encoding.index[0], encoding.value[0]
+    for row in range(0, len(seen), 7):
+        one = renamed(seen[row], ORDERS[order[row]])[first]
+        assert (features[row] == np.where(value == COPY, one, one == value)).all()
+        assert (unseen[row] == renamed_hidden(hidden[row], ORDERS[order[row]])[encoding.hidden_index[0]]).all()
+
+
+def renamed(seen: np.ndarray, order: tuple[int, ...]) -> np.ndarray:
+    """An observation of the French deck in which suit `order[s]` is called s, section by section."""
+    out = seen.copy()
+    if order == ORDERS[0]:
+        return out
+    for section in OBSERVATION:
+        old = seen[section.slice].reshape(section.shape if len(section.shape) == 2 else (1, -1))
+        new = out[section.slice].reshape(old.shape)
+        for before, after in zip(old, new, strict=True):
+            if section.name in ("hand", "played", "trick_of", "exposed", "previous_deal"):
+                after[:52] = before[:52].reshape(4, 13)[list(order)].reshape(-1)
+            elif section.name in ("on_table", "tricks", "nominated", "turn_up", "trump", "led_suit"):
+                after[:4] = before[:4][list(order)]
+            if section.name in ("on_table", "nominated", "turn_up") and before[7] > 0:
+                suit, rank = divmod(int(before[7]) - 1, 13)
+                after[7] = 1 + 13 * order.index(suit) + rank
+    return out
+
+
+def renamed_hidden(hidden: np.ndarray, order: tuple[int, ...]) -> np.ndarray:
+    """The same for the hidden state."""
+    out = hidden.copy()
+    if order == ORDERS[0]:
+        return out
+    for section in HIDDEN[:2]:
+        for start in range(section.start, section.slice.stop, 56):
+            out[start : start + 52] = hidden[start : start + 52].reshape(4, 13)[list(order)].reshape(-1)
+    return out
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_no_feature_stands_twice(name: str) -> None:
+    encoding = make_encoding([rules_of(TABLES[name])])
+    for order in (0, 23):
+        assert len(set(zip(encoding.index[order], encoding.value[order], strict=True))) == encoding.n_features
+        assert len(set(encoding.hidden_index[order])) == encoding.n_hidden
+
+
+def test_rows_alone_and_among_others() -> None:
+    seen, legal, hidden = decisions("noms")
+    encoding = make_encoding([rules_of(KINDS["noms"])])
+    many = encoding.encode(seen, legal)
+    rows = np.array([200, 3, 3, 77])
+    some = encoding.encode_rows(seen, legal, rows)
+    unseen = encoding.encode_hidden(hidden, rows, some[2])
+    for place, row in enumerate(rows):
+        one = encoding.encode(seen[row : row + 1], legal[row : row + 1])
+        for part, of_some, of_many in zip(one, some, many, strict=True):
+            assert (part[0] == of_some[place]).all()
+            assert (part[0] == of_many[row]).all()
+        alone = encoding.encode_hidden(hidden[row : row + 1], np.zeros(1, np.int64), one[2])
+        assert (alone[0] == unseen[place]).all()
+    assert [part.dtype for part in (*many, unseen)] == [np.uint8, np.int8, np.int64, np.uint8]
+
+
+# ------------------------------------------------------------------------------------------------ what is left out
+
+NEEDLESS: dict[str, dict[int, str]] = {
+    "seats": {
+        0: "totals: a network learns to play for the points of the deal",
+        1: "likewise; with `accumulate` the tricks of the earlier deals, which the last deal's points add up",
+    },
+    "numbers": {4: "number of the deal", 5: "deals left"},
+    "on_table": {7: "number of the card, which suit and rank tell"},
+    "turn_up": {7: "likewise"},
+    "call_of": {0: "whether the seat called, which the other bytes of the row tell"},
+    "calls": dict.fromkeys(range(24, 48), "calls of auctions that never end"),
+}
+"""Per section, the bytes (of each row) that may vary though no feature looks at them, and why."""
+
+
+def is_needless(kind: Kind, section: str, row: int, place: int) -> bool:
+    """What some games or rows can do without."""
+    own_voids = section == "tricks" and row == 0 and place < 6  # the own hand tells of them
+    one_round = section == "calls" and kind.variant not in ("small_ships", "noms")  # each seat's only call is in `call_of`
+    return own_voids or one_round
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_only_what_does_not_matter_is_left_out(name: str) -> None:
+    kind = TABLES[name]
+    encoding = make_encoding([rules_of(kind)])
+    seen = decisions(name).seen
+    used = set(encoding.index.ravel().tolist())
+    varies = np.flatnonzero((seen != seen[0]).any(axis=0))
+    left_out = []
+    for column in set(varies.tolist()) - used:
+        section = next(section for section in OBSERVATION if section.slice.start <= column < section.slice.stop)
+        place = (column - section.start) % section.shape[-1]
+        where = (section.name, (column - section.start) // section.shape[-1], place)
+        if place not in NEEDLESS.get(section.name, {}) and not is_needless(kind, *where):
+            left_out.append(where)
+    assert left_out == []
+    if kind.options.get("observe_previous_hand"):
+        assert used & set(range(SECTIONS["previous_deal"].start, SECTIONS["previous_deal"].start + 52))
+
+
+def test_tables_of_several_rules_are_told_apart() -> None:
+    plain = make_rules(game("small_ships"), 4)
+    for kinds, section in [
+        ([plain, make_rules(game("noms"), 4)], "variant"),
+        ([plain, make_rules(game("small_ships"), 4, {"misere_nominates": False})], "choices"),
+        ([plain, make_rules(game("small_ships"), 5)], "numbers"),
+    ]:
+        encoding = make_encoding(kinds)
+        observations = [of_rules(kind)[0] for kind in kinds]
+        columns = {column for column in encoding.index[0] if section_of(column) == section}
+        assert any(observations[0][column] != observations[1][column] for column in columns), section
+        assert encoding.digest != make_encoding(kinds[:1]).digest
+    alone = make_encoding([plain])
+    assert not {section_of(column) for column in alone.index[0]} & {"variant", "choices"}
+    with pytest.raises(ValueError, match="an encoding needs the rules of at least one table"):
+        make_encoding([])
+
+
+def of_rules(rules: Rules) -> tuple[np.ndarray, np.ndarray]:
+    """What the first seat to act sees at such a table."""
+    env = make(Kind(rules.variant.name, rules.seats, rules.options))
+    env.reset(seed=1)
+    view: tuple[np.ndarray, np.ndarray] = env.table.view(int(env.table.row.seat))
+    return view
+
+
+def section_of(column: int) -> str:
+    """The name of the section of a byte."""
+    return next(section.name for section in OBSERVATION if section.slice.start <= column < section.slice.stop)
+
+
+def test_a_network_of_several_games_sees_what_each_of_them_shows() -> None:
+    names = ("down_up", "small_ships", "noms")
+    together = make_encoding([make_rules(game(name)) for name in names])
+    for name in names:
+        alone = make_encoding([make_rules(game(name))])
+        pairs = set(zip(together.index[5], together.value[5], strict=True))
+        assert set(zip(alone.index[5], alone.value[5], strict=True)) <= pairs
+        assert set(alone.choices) <= set(together.choices)
+        assert set(alone.hidden_index[5]) <= set(together.hidden_index[5])
+
+
+# ------------------------------------------------------------------------------------------------ what is hidden
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_features_and_hidden_features_tell_all_hands(name: str) -> None:
+    kind = TABLES[name]
+    encoding = make_encoding([rules_of(kind)])
+    seen, legal, hidden = decisions(name)
+    features, _, order = encoding.encode(seen, legal)
+    unseen = encoding.encode_hidden(hidden, np.arange(len(seen)), order)
+    copied = np.flatnonzero(encoding.value[0] == COPY)
+    for row in range(len(seen)):
+        told = np.zeros(HIDDEN_SIZE, np.uint8)
+        told[encoding.hidden_index[order[row]]] = unseen[row]
+        shown = np.zeros(OBSERVATION_SIZE, np.uint8)
+        shown[encoding.index[order[row], copied]] = features[row, copied]
+        told[:56] = shown[HAND : HAND + 56]
+        assert (told[: 7 * 56] == hidden[row, : 7 * 56]).all()
+        partner = HIDDEN[2].slice
+        assert (told[partner] == hidden[row, partner]).all()
+        if kind.variant != "nonesuch":
+            assert (told == hidden[row]).all()
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_hidden_features_begin_with_the_places_of_the_cards(name: str) -> None:
+    encoding = make_encoding([rules_of(TABLES[name])])
+    _, legal, hidden = decisions(name)
+    order = np.zeros(len(legal), np.int64)
+    unseen = encoding.encode_hidden(hidden, np.arange(len(legal)), order)
+    holders = unseen[:, : encoding.holders * encoding.cards].reshape(-1, encoding.holders, encoding.cards)
+    assert holders.sum(axis=1).max() == 1, "a card is in one place"
+    by_place = hidden[:, : 8 * 56].reshape(-1, 8, 56)[:, 1:].sum(axis=2)
+    seats = TABLES[name].seats
+    assert (holders.sum(axis=2)[:, : seats - 1] == by_place[:, : seats - 1]).all()
+    partners = unseen[:, encoding.holders * encoding.cards :][:, : encoding.partners]
+    assert (partners == hidden[:, HIDDEN[2].start :][:, : encoding.partners]).all()
+
+
+# ------------------------------------------------------------------------------------------------ numbers
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_numbers_stay_small(name: str) -> None:
+    encoding = make_encoding([rules_of(TABLES[name])])
+    features, _, _ = encoding.encode(decisions(name).seen, decisions(name).legal)
+    size = np.abs((features - encoding.shift) * encoding.scale)
+    assert size.max() <= LARGEST
+    assert np.quantile(size, 0.97) <= 1
+
+
+def test_names_of_cards_are_of_the_deck() -> None:
+    counts = Counter(kind.variant.deck_kind for kind in map(rules_of, TABLES.values()))
+    assert set(counts) == {FRENCH, DECKTET}
+    assert NUM_ACTIONS == NOMINATE + 52

@@ -1,0 +1,208 @@
+"""Players by name, and how they are asked: rows, one row, tables, chance."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+
+from noms_env.actions import NUM_ACTIONS, SCORED
+from noms_env.cards import cards_in
+from noms_env.engine.imagine import imagined
+from noms_env.engine.layout import OBSERVATION_SIZE
+from noms_env.engine.table import Table
+from noms_env.envs.batch import make_batch
+from noms_env.players import NOBODY, PLAYERS, Entry, as_batch, make_player, row_seeds
+from noms_env.state import TABLE, VARIANTS
+
+SEEN = np.zeros((3, OBSERVATION_SIZE), np.uint8)
+LEGAL = np.zeros((3, NUM_ACTIONS), np.int8)
+LEGAL[0, [3, 60, 149]] = LEGAL[1, 0] = 1
+
+
+class Lowest:
+    """Takes the lowest legal action, and keeps what it was given."""
+
+    wants_tables: ClassVar[bool] = True
+
+    def __init__(self, start: int = 0, step: int = 1) -> None:
+        self.numbers = (start, step)
+
+    @as_batch
+    def act(
+        self, observation: np.ndarray, mask: np.ndarray, rng: np.random.Generator, *, tables: np.recarray | None = None
+    ) -> np.ndarray:
+        assert tables is not None
+        self.given = (observation.shape, mask.shape, tables.shape, int(tables[0].seat))
+        actions: np.ndarray = np.argmax(mask, axis=1)
+        return actions
+
+
+def some_tables(n: int = 3) -> np.recarray:
+    """Tables of small ships, some calls and cards into the deal."""
+    batch = make_batch("small_ships", n, seed=5)
+    batch.deal()
+    streams, actions = np.arange(1, n + 1) * 999, np.zeros(n, np.int64)
+    for _ in range(30):
+        batch.random_actions(streams, actions)
+        batch.step(actions)
+    return batch.tables
+
+
+# ------------------------------------------------------------------------------------------------ names
+
+
+def test_every_name_makes_a_player() -> None:
+    for name in PLAYERS:
+        assert make_player(name).wants_tables in (True, False)
+
+
+def test_a_name_carries_parameters(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = sys.modules[__name__]
+    monkeypatch.setitem(sys.modules, "noms_env.players.lowest", module)
+    monkeypatch.setitem(PLAYERS, "lowest", Entry("lowest:Lowest", "", {"start": int, "step": int}))
+    made: list[Any] = [make_player(name) for name in ("lowest", "lowest:7", "lowest:7,3")]
+    assert [player.numbers for player in made] == [(0, 1), (7, 1), (7, 3)]
+    with pytest.raises(ValueError, match="start of the player lowest cannot be 'x': invalid literal"):
+        make_player("lowest:x")
+    with pytest.raises(ValueError, match=r"lowest takes 2 parameters \(lowest:START,STEP\), not '1,2,3'"):
+        make_player("lowest:1,2,3")
+
+
+def test_names_that_are_refused() -> None:
+    with pytest.raises(ValueError, match="there is no player 'chess'; the players are random"):
+        make_player("chess")
+    with pytest.raises(ValueError, match=r"random takes 0 parameters \(none\), not '5'"):
+        make_player("random:5")
+
+
+def test_importing_the_package_imports_no_player() -> None:
+    code = "import sys, noms_env.players; print([m for m in sys.modules if m.startswith('noms_env.players.')])"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.split() == ["['noms_env.players.protocol']"]
+
+
+# ------------------------------------------------------------------------------------------------ rows, and one row
+
+
+def test_one_row_is_answered_with_a_number() -> None:
+    tables, rng, player = some_tables(), np.random.default_rng(0), Lowest()
+    tables.seat = [2, 0, 1]
+    assert player.act(SEEN, LEGAL, rng, tables=tables).tolist() == [3, 0, 0]
+    assert player.given == ((3, OBSERVATION_SIZE), (3, NUM_ACTIONS), (3,), 2)
+    for one in (tables[:1], tables[0]):
+        action = player.act(SEEN[0], LEGAL[0], rng, tables=one)
+        assert type(action) is int
+        assert action == 3
+        assert player.given == ((1, OBSERVATION_SIZE), (1, NUM_ACTIONS), (1,), 2)
+
+
+def test_a_player_that_wants_tables_says_how_to_get_them() -> None:
+    with pytest.raises(ValueError, match=r"Lowest looks at tables: .* tables=table.imagine\(rng\)"):
+        Lowest().act(SEEN, LEGAL, np.random.default_rng(0))
+
+
+@pytest.mark.parametrize(("seen", "tables"), [(SEEN[:2], 3), (SEEN, 2)])
+def test_unequal_numbers_of_rows_are_refused(seen: np.ndarray, tables: int) -> None:
+    with pytest.raises(ValueError, match=f"as many rows, not {len(seen)}, 3 and {tables} tables"):
+        Lowest().act(seen, LEGAL, np.random.default_rng(0), tables=some_tables(tables))
+
+
+def test_a_row_takes_one_number_of_the_stream() -> None:
+    rng, twin = np.random.default_rng(4), np.random.default_rng(4)
+    assert row_seeds(rng, 3).tolist() == [int(twin.integers(2**63)) for _ in range(3)]
+    make_player("random").act(SEEN, LEGAL, rng)
+    assert rng.integers(2**63) == twin.integers(2**63, size=4)[3]
+
+
+# ------------------------------------------------------------------------------------------------ random
+
+
+@pytest.mark.uncompiled
+def test_random_is_uniform_and_legal() -> None:
+    rows, rng = 3000, np.random.default_rng(1)
+    mask = np.zeros((rows, NUM_ACTIONS), np.int8)
+    mask[:, [0, 52, 149]] = 1
+    actions, counts = np.unique(make_player("random").act(np.zeros((rows, 1), np.uint8), mask, rng), return_counts=True)
+    assert actions.tolist() == [0, 52, 149]
+    assert (np.abs(counts - 1000) < 4 * np.sqrt(rows * 2 / 9)).all()
+
+
+@pytest.mark.uncompiled
+def test_random_answers_nobody_where_nobody_is_to_act() -> None:
+    assert make_player("random").act(SEEN, LEGAL, np.random.default_rng(0)).tolist()[1:] == [0, NOBODY]
+
+
+def test_random_answers_a_row_alike_alone_and_among_others() -> None:
+    mask = np.random.default_rng(0).integers(2, size=(20, NUM_ACTIONS)).astype(np.int8)
+    seen = np.zeros((20, 1), np.uint8)
+    many = make_player("random").act(seen, mask, np.random.default_rng(6))
+    rng = np.random.default_rng(6)
+    assert [make_player("random").act(seen[i], mask[i], rng) for i in range(20)] == many.tolist()
+
+
+# ------------------------------------------------------------------------------------------------ imagined tables
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_an_imagined_table_is_the_redeal_of_the_seat_to_act(variant: str) -> None:
+    batch = make_batch(variant, 12, seed=3)
+    batch.deal()
+    streams, actions = np.arange(1, 13) * 77, np.zeros(12, np.int64)
+    model = Table(variant)
+    for moment in range(24):
+        rows = [11, 0, moment % 12]
+        before = batch.tables.tobytes()
+        copies = imagined(batch.tables, np.array(rows), np.random.default_rng(moment))
+        assert batch.tables.tobytes() == before, "the tables are left alone"
+        rng = np.random.default_rng(moment)
+        for row, copy in zip(rows, copies, strict=True):
+            model.row_from(batch.tables[row])
+            twin = model.redeal(int(model.row.seat), rng)
+            assert copy.tobytes() == twin.get_state()
+        batch.random_actions(streams, actions)
+        batch.step(actions)
+        if batch.over.any():
+            break
+
+
+def test_one_table_imagined() -> None:
+    table = Table("nonesuch", seed=3)
+    table.start()
+    table.act("some")
+    one = table.imagine(np.random.default_rng(8))
+    assert (one.shape, one.dtype) == ((1,), TABLE)
+    assert one.tobytes() == table.redeal(int(table.row.seat), np.random.default_rng(8)).get_state()
+    held = [cards_in(table.row.hands[seat]) == cards_in(one[0].hands[seat]) for seat in range(4)]
+    assert held == [seat == table.row.seat for seat in range(4)]
+
+
+def test_all_rows_and_chosen_rows() -> None:
+    tables = some_tables()
+    rng = np.random.default_rng(2)
+    by_choice = {
+        "none": imagined(tables, None, rng),
+        "booleans": imagined(tables, np.array([False, True, True]), rng),
+        "one": imagined(tables, -1, rng),
+        "slice": imagined(tables, slice(0, 2), rng),
+    }
+    n_calls = tables.order.tolist()
+    assert by_choice["none"].order.tolist() == n_calls
+    assert by_choice["booleans"].order.tolist() == n_calls[1:]
+    assert by_choice["one"].order.tolist() == n_calls[2:]
+    assert by_choice["slice"].order.tolist() == n_calls[:2]
+
+
+def test_what_cannot_be_imagined() -> None:
+    tables, rng = some_tables(), np.random.default_rng(0)
+    with pytest.raises(ValueError, match="rows must be numbers from 0 to 2, or 3 booleans"):
+        imagined(tables, np.array([3]), rng)
+    with pytest.raises(ValueError, match=r"rng must be a numpy.random.Generator, not 5"):
+        imagined(tables, None, 5)  # type: ignore[arg-type]
+    tables.phase[1] = SCORED
+    with pytest.raises(ValueError, match="the deal of row 1 of 3 is over"):
+        imagined(tables, None, rng)
+    assert len(imagined(tables, [0, 2], rng)) == 2
