@@ -21,15 +21,21 @@ COMMANDS = {
     "record": ("record", "play matches and write them to a file"),
     "replay": ("replay", "show the deals of a file, trick by trick"),
     "check": ("check", "hold the deals of a file against the rules"),
-    "demo": ("demo", "play and show one deal of each game"),
+    "train": ("train", "train a policy by self-play"),
+    "plot": ("plot", "draw the learning curves of training runs"),
+    "evaluate": ("evaluate", "tell how much better one player is than another"),
+    "tournament": ("tournament", "let players play everybody against everybody"),
+    "demo": ("demo", "train a policy for three minutes, and show what it has learnt"),
     "bench": ("bench", "measure the speed, beside other packages"),
 }
-"""The subcommands: module (and function in it) of `training.commands`, and what it does."""
+"""The subcommands: module (and function in it) of `training.commands`, and what it does. A module whose defaults depend on
+the words of the command line parses them itself, in its function `parse_and_run`."""
 
 HELP = """\
 usage: noms COMMAND ...
 
-Seven games of the nomination whist family: play, record, check and show deals.
+Seven games of the nomination whist family: play, record, check and show deals, train policies to play them, and
+measure players against each other.
 
 {commands}
 
@@ -37,6 +43,8 @@ For example:
   noms record small_ships --matches 10 --out ten.jsonl
   noms replay ten.jsonl --match 0 --deal 0
   noms check ten.jsonl
+  noms train small_ships
+  noms evaluate thumb random
 
 `noms COMMAND --help` tells more of a command, `noms --version` prints the version."""
 
@@ -79,7 +87,7 @@ def run(words: list[str]) -> int:
     """
     name, *rest = words or ["--help"]
     if name in ("-h", "--help"):
-        print(HELP.format(commands="\n".join(f"  {name:<8} {summary}" for name, (_, summary) in COMMANDS.items())))
+        print(HELP.format(commands="\n".join(f"  {name:<10} {summary}" for name, (_, summary) in COMMANDS.items())))
         return 0
     if name == "--version":
         print(f"noms {version()}")
@@ -89,7 +97,10 @@ def run(words: list[str]) -> int:
     import tyro
 
     module = COMMANDS[name][0]
-    function: Callable[..., int] = getattr(import_module(f"training.commands.{module}"), module)
+    commands = import_module(f"training.commands.{module}")
+    if hasattr(commands, "parse_and_run"):
+        return int(commands.parse_and_run(rest, f"noms {name}"))
+    function: Callable[..., int] = getattr(commands, module)
     return tyro.cli(function, prog=f"noms {name}", args=rest)
 
 

@@ -1,27 +1,145 @@
-"""`noms demo`: one deal of each game."""
+"""`noms demo`: a policy trained in minutes, measured, drawn, and watched."""
 
 from __future__ import annotations
 
-from training.commands.common import OK, print_lines, wrong_arguments
-from training.commands.replay import deal_lines
+import dataclasses
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
+import tyro
+
+from training.commands.common import OK, file_errors, print_lines, wrong_arguments
+from training.config import PRESETS, LeagueConfig, NetworkConfig, PPOConfig, TrainConfig
+from training.extras import require
+
+if TYPE_CHECKING:
+    from training.evaluate import Result
+
+DECISIONS = 2_500_000
+"""About three minutes on two cores, evaluations included."""
+DEALS = 2000
 FIRST_TRICKS = 2
 CARDS = 5
 """Deals of fewer cards are passed over: the first deals of some games have one."""
 
 
-def demo(seed: int = 0) -> int:
-    """Play one deal of each of the seven games with random players, and show it.
+def demo(
+    variant: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="VARIANT")] = "small_ships",
+    decisions: Annotated[int, tyro.conf.arg(metavar="N")] = DECISIONS,
+    out: Annotated[str | None, tyro.conf.arg(metavar="RUN")] = None,
+    seed: Annotated[int, tyro.conf.arg(metavar="S")] = 0,
+    quick: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False,
+    games: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False,
+) -> int:
+    """Train a policy from nothing for about three minutes, and show what it has learnt.
+
+    The training is shown while it goes on. Then the policy plays duplicate deals against random players, its learning
+    curves are drawn, and one deal of it against itself is shown with the probabilities of its decisions.
+
+    For example:
+      noms demo
+      noms demo down_up --decisions 5000000
+      noms demo --games
 
     Args:
+        variant: The game to learn.
+        decisions: Decisions to learn from.
+        out: The folder of the run; a new one in runs if not given.
         seed: 0 to 2**63 - 1.
+        quick: Tiny sizes, to see that everything runs: the policy learns nothing.
+        games: Only show one deal of each game with random players; nothing is trained.
     """
-    from noms_env.chance import MAX_SEED, checked_seed
-    from noms_env.record import record_matches
-    from noms_env.state import VARIANTS
+    from noms_env.chance import checked_seed
 
     with wrong_arguments():
         checked_seed(seed)
+    if games:
+        return show_games(seed)
+    require("torch", "train", "noms demo")
+    require("matplotlib", "plot", "noms demo")
+    with wrong_arguments():
+        config = quick_config(variant, seed) if quick else demo_config(variant, decisions, seed)
+    return show_training(config, Path(out) if out else free_folder(Path("runs/demo")), 8 if quick else DEALS)
+
+
+def demo_config(variant: str, decisions: int, seed: int) -> TrainConfig:
+    """The preset `fast` with another budget.
+
+    Raises:
+        ValueError: a value is not allowed.
+    """
+    return TrainConfig((variant,), **PRESETS["fast"][1] | {"decisions": decisions, "seed": seed})
+
+
+def quick_config(variant: str, seed: int) -> TrainConfig:
+    """As little as can be trained."""
+    tiny = NetworkConfig(width=8, blocks=0, card_width=4)
+    ppo = PPOConfig(epochs=1, minibatch=64)
+    config = TrainConfig((variant,), seed=seed, decisions=200, tables=8, threads=1, network=tiny, critic=tiny, ppo=ppo)
+    return dataclasses.replace(config, league=LeagueConfig(share=0.0), evaluation_deals=4)
+
+
+def free_folder(path: Path) -> Path:
+    """The path, or one with a number behind it: the first that is not there."""
+    number, free = 1, path
+    while free.exists():
+        number += 1
+        free = path.with_name(f"{path.name}-{number}")
+    return free
+
+
+def show_training(config: TrainConfig, folder: Path, deals: int) -> int:
+    """Train, measure, draw, and show a deal."""
+    from training.commands import train
+    from training.evaluate import duplicate, guest
+    from training.log import read_log
+    from training.plots import draw
+    from training.rollout import make_kinds
+
+    train.run(config, folder, False)
+    (kind,) = make_kinds(config.variants)
+    hero = guest(str(folder / "policy.safetensors"))
+    result = duplicate(kind, hero, guest("random"), deals, seed=config.seed, deal_set="test")
+    print(result_text(result, config.variants[0]))
+    picture = folder / "curves.png"
+    with file_errors(f"cannot write {picture}"):
+        draw({str(folder): read_log(folder)}, picture)
+    print(f"learning curves: {picture}")
+    print()
+    print_lines(deal_of_policy(folder, config))
+    return OK
+
+
+def result_text(result: Result, variant: str) -> str:
+    """What the duplicate deals have shown."""
+    low, high = result.interval()
+    verdict = "better than" if low > 0 else "worse than" if high < 0 else "not to be told from"
+    return (
+        f"{variant}, {len(result.differences):,} duplicate deals against random players: {result.mean:+.2f} points per deal "
+        f"(95 %: {low:+.2f} to {high:+.2f}), {verdict} random play"
+    )
+
+
+def deal_of_policy(folder: Path, config: TrainConfig) -> Iterator[str]:
+    """One deal of the policy against itself."""
+    import numpy as np
+
+    from noms_env import Table, load_player
+    from training.commands.explained import explained_deal
+
+    table = Table(config.variants[0], seed=config.seed, episode="deal")
+    table.start()
+    return explained_deal(load_player(folder), table, np.random.default_rng(config.seed))
+
+
+def show_games(seed: int) -> int:
+    """Play one deal of each of the seven games with random players, and show it."""
+    from noms_env.chance import MAX_SEED
+    from noms_env.record import record_matches
+    from noms_env.state import VARIANTS
+    from training.commands.replay import deal_lines
+
     for place, variant in enumerate(VARIANTS):
         # Games with the same deck would be dealt the same hands by the same seed.
         records = record_matches(variant, seed=(seed + place) % (MAX_SEED + 1))

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 
 from training.commands.common import OK, STOPPED, CommandError, count, file_errors, terminal, wrong_arguments
+from training.options import parse_options
 
 if TYPE_CHECKING:
     from rich.progress import Progress
-
-PYTHON_WORDS = {"True": True, "False": False, "None": None}
 
 
 def record(
@@ -50,8 +48,8 @@ def record(
     from noms_env.record import record_matches, write_records
 
     players = player[0] if len(player) == 1 else player or "random"
-    options = parse_options(option)
     with wrong_arguments():
+        options = parse_options(option)
         records = record_matches(variant, seats, matches, seed, options, players, legal)
     counted = _Counted(records)
     try:
@@ -62,33 +60,6 @@ def record(
     written = f"{count(counted.deals, 'deal')} of {count(counted.matches, 'match', 'matches')}"
     print(f"{written} written to {out}", file=sys.stderr)
     return OK
-
-
-def parse_options(given: Iterable[str]) -> dict[str, Any]:
-    """Options from `name=value` words; a value is JSON, or else a word.
-
-    Raises:
-        CommandError: one is not of this form, or is given twice.
-    """
-    options: dict[str, Any] = {}
-    for text in given:
-        name, sign, value = text.partition("=")
-        if not sign or not name:
-            raise CommandError(f"--option wants NAME=VALUE, such as target=50, not {text!r}")
-        if name in options:
-            raise CommandError(f"--option {name} is given twice")
-        options[name] = parse_value(value)
-    return options
-
-
-def parse_value(text: str) -> Any:
-    """A value from JSON (or Python's True, False, None), or else the word itself."""
-    if text in PYTHON_WORDS:
-        return PYTHON_WORDS[text]
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return text
 
 
 class _Counted:

@@ -1,0 +1,44 @@
+"""`noms plot`: the learning curves of runs as a picture."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+
+from training.commands.common import OK, CommandError, file_errors, wrong_arguments
+
+File = Annotated[str | None, tyro.conf.arg(metavar="FILE")]
+DEFAULT_NAME = "curves.png"
+
+
+def plot(run: Annotated[tyro.conf.Positional[tuple[str, ...]], tyro.conf.arg(metavar="RUN ...")], out: File = None) -> int:
+    """Draw the learning curves of one run, or of several over one another, as a PNG.
+
+    Points per deal against the panel with their 95 % intervals, what the policy does (bids hit, contracts made, ...), the
+    entropy of each phase, how far updates move the policy, explained variance, and speed. A run may still be under way.
+
+    For example:
+      noms plot runs/small_ships-fast
+      noms plot runs/first runs/second --out both.png
+
+    Args:
+        run: Folders of runs, as `noms train` makes them.
+        out: The file to write; curves.png in the folder of the first run if not given.
+    """
+    from training.log import read_log
+    from training.plots import draw, need_matplotlib
+
+    if not run:
+        raise CommandError("name the folder of at least one run, such as runs/small_ships-fast")
+    need_matplotlib()
+    path = Path(out) if out else Path(run[0]) / DEFAULT_NAME
+    runs = {}
+    for folder in run:
+        with wrong_arguments(), file_errors(f"cannot read the log of {folder}"):
+            runs[folder] = read_log(folder)
+    with wrong_arguments(), file_errors(f"cannot write {path}"):
+        draw(runs, path)
+    print(path)
+    return OK

@@ -1,0 +1,271 @@
+"""`noms train`: a run from nothing to a policy, or on from where it was stopped."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import tyro
+
+from training.commands.common import OK, STOPPED, CommandError, file_errors, wrong_arguments
+from training.config import PRESETS, TrainConfig
+from training.extras import require
+
+if TYPE_CHECKING:
+    from training.checkpoint import RunFolder
+    from training.watcher import Watcher
+
+Preset = Literal["smoke", "fast", "standard", "long"]
+USUAL: Preset = "fast"
+RUNS = Path("runs")
+NOTHING = ("",)
+"""In place of the games, where the command line has to name them."""
+Wanted = tuple[TrainConfig, str, str | None, bool]
+"""Configuration, preset, folder, and whether to go on with the run there."""
+HELP = """\
+Train a policy by self-play, from nothing.
+
+The folder of the run gets policy.safetensors (the best policy so far), log.csv, checkpoints, and the configuration. Ctrl-C
+stops the run with a checkpoint, and --resume goes on: with everything as it was started, but for --decisions. A larger
+budget extends the run; the learning rate and the other schedules are those of the new budget from then on.
+
+The presets give the defaults of all options:
+{presets}
+
+For example:
+  noms train small_ships
+  noms train down_up --preset standard --seed 1 --out runs/first
+  noms train --resume --out runs/first
+  noms train --resume --out runs/first --decisions 120000000
+  noms train big_ships down_up up_down --seats 3 4 5 --ppo.clip 0.1
+  torchrun --nproc_per_node=2 -m training.train small_ships
+
+Args:
+    config: The run.
+    preset: Where the defaults come from.
+    out: The folder of the run; runs/VARIANT-PRESET if not given.
+    resume: Go on with the run in the folder."""
+
+
+def parse_and_run(words: Sequence[str], prog: str) -> int:
+    """The command.
+
+    Args:
+        words: of the command line.
+        prog: the words before them, for the help.
+
+    Raises:
+        CommandError: see `run`; or the words make no sense together.
+    """
+    with wrong_arguments():
+        config, preset, out, resume = tyro.cli(command(words), prog=prog, args=words)
+    require("torch", "train", prog)
+    if config.variants == NOTHING:
+        raise CommandError("name at least one game to train on; `noms list` shows them")
+    folder = Path(out) if out else default_folder(config.variants, preset)
+    if resume:
+        config = resumed_config(config, saved_config(folder), _value_of("--decisions", words) is not None)
+    return run(config, folder, resume)
+
+
+def command(words: Sequence[str]) -> Callable[..., Wanted]:
+    """What the parser fills in, its defaults being those of the preset, or of the run to go on with, that the words name.
+
+    Raises:
+        CommandError: there is no such run.
+    """
+    preset, resume = _value_of("--preset", words), "--resume" in words
+    if resume and not {"-h", "--help"} & set(words):
+        saved = saved_config(_folder_to_resume(words))
+        default = saved if preset is None else preset_config(preset, saved.variants)
+    else:
+        default = preset_config(preset or USUAL)
+
+    def train(
+        config: Annotated[TrainConfig, tyro.conf.arg(name="")] = default,
+        preset: Preset = USUAL,
+        out: Annotated[str | None, tyro.conf.arg(metavar="RUN")] = None,
+        resume: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False,
+    ) -> Wanted:
+        return config, preset, out, resume
+
+    train.__doc__ = HELP.format(presets="\n".join(f"  {name}: {says}" for name, (says, _) in PRESETS.items()))
+    return train
+
+
+# ------------------------------------------------------------------------------------------------- the configuration
+
+
+def preset_config(preset: str, variants: tuple[str, ...] = NOTHING) -> TrainConfig:
+    """The defaults of a preset (of the usual one, if there is none of that name: the parser will say so)."""
+    _, changes = PRESETS.get(preset, PRESETS[USUAL])
+    return TrainConfig(variants=variants, **changes)
+
+
+def saved_config(folder: Path) -> TrainConfig:
+    """The configuration of the run in a folder.
+
+    Raises:
+        CommandError: there is no run, or its configuration is damaged.
+    """
+    require("torch", "train", "noms train")
+    from training.checkpoint import CheckpointError, RunFolder
+
+    try:
+        return TrainConfig.from_dict(RunFolder(folder).config())
+    except (CheckpointError, ValueError) as error:
+        raise CommandError(f"there is no run to go on with in {folder}: {error}") from error
+
+
+def resumed_config(wanted: TrainConfig, saved: TrainConfig, extended: bool) -> TrainConfig:
+    """The configuration that a run goes on with.
+
+    Args:
+        wanted: as the command line has it.
+        saved: as the run was started.
+        extended: the command line gives a budget.
+
+    Raises:
+        CommandError: they differ in more than a larger budget.
+    """
+    if not extended:
+        wanted = dataclasses.replace(wanted, decisions=saved.decisions)
+    if wanted.decisions < saved.decisions:
+        raise CommandError(f"the budget of the run is {saved.decisions} decisions; --decisions can extend it, not shorten it")
+    for name, before, now in differences(saved.as_dict(), wanted.as_dict()):
+        if name != "decisions":
+            raise CommandError(
+                f"--resume goes on with the run as it was started, with {name} {before!r}, not {now!r}; "
+                "only --decisions may change"
+            )
+    return wanted
+
+
+def differences(one: dict[str, Any], other: dict[str, Any], where: str = "") -> Iterator[tuple[str, Any, Any]]:
+    """Where two configurations differ: name, and both values."""
+    for name, value in one.items():
+        if isinstance(value, dict):
+            yield from differences(value, other[name], f"{where}{name}.")
+        elif value != other[name]:
+            yield f"{where}{name}", value, other[name]
+
+
+def default_folder(variants: Sequence[str], preset: str) -> Path:
+    """Where a run is kept if the user does not say."""
+    return RUNS / f"{'+'.join(variants)}-{preset}"
+
+
+def _folder_to_resume(words: Sequence[str]) -> Path:
+    """The folder that the words name, or that a run started with the same words has."""
+    out = _value_of("--out", words)
+    if out is not None:
+        return Path(out)
+    variants = []
+    for word in words:
+        if word.startswith("-"):
+            break
+        variants.append(word)
+    if not variants:
+        raise CommandError("--resume wants the folder of the run: --out RUN")
+    return default_folder(variants, _value_of("--preset", words) or USUAL)
+
+
+def _value_of(option: str, words: Sequence[str]) -> str | None:
+    """The value of an option among the words of a command line, before they are parsed."""
+    for place, word in enumerate(words):
+        if word == option:
+            return words[place + 1] if place + 1 < len(words) else None
+        if word.startswith(f"{option}="):
+            return word.partition("=")[2]
+    return None
+
+
+# ------------------------------------------------------------------------------------------------------------ the run
+
+
+def run(config: TrainConfig, path: Path, resume: bool) -> int:
+    """Train, with the progress shown and logged.
+
+    Raises:
+        CommandError: the configuration asks for what cannot be had, a file cannot be written, or Ctrl-C.
+    """
+    from training import train as loop
+    from training.checkpoint import CheckpointError
+
+    with wrong_arguments():
+        check(config)
+    try:
+        with opened(config, path, resume) as folder, watching(config, folder) as watcher:
+            loop.train(config, folder, watcher)
+    except CheckpointError as error:
+        raise CommandError(str(error)) from error
+    except KeyboardInterrupt as error:
+        raise CommandError(f"stopped by Ctrl-C; to go on: noms train --resume --out {path}", STOPPED) from error
+    if leads():
+        print(f"policy: {path / 'policy.safetensors'} · learning curves: noms plot {path}")
+    return OK
+
+
+def check(config: TrainConfig) -> None:
+    """Find out what is wrong with a configuration before anything is written.
+
+    Raises:
+        ValueError: something is.
+    """
+    from training.evaluate import guest
+    from training.self_play import SelfPlay
+
+    for name in (*config.panel, *config.league.opponents):
+        guest(name)
+    SelfPlay(config).close()
+
+
+def leads() -> bool:
+    """Whether this process, of those that torchrun has started, talks to the user."""
+    return os.environ.get("RANK", "0") == "0"
+
+
+@contextmanager
+def opened(config: TrainConfig, path: Path, resume: bool) -> Iterator[RunFolder]:
+    """The folder of a run; the process that leads holds it against others.
+
+    Raises:
+        CheckpointError: it cannot be used.
+    """
+    from training.checkpoint import RunFolder, write_file
+
+    if not leads():
+        yield RunFolder(path, keep=config.keep)
+        return
+    if not resume:
+        with RunFolder.create(path, config.as_dict(), keep=config.keep) as folder:
+            yield folder
+        return
+    with RunFolder.open(path, keep=config.keep) as folder:
+        if folder.config() != json.loads(json.dumps(config.as_dict())):
+            write_file(path / "config.json", json.dumps(config.as_dict(), indent=2).encode() + b"\n")
+        yield folder
+
+
+@contextmanager
+def watching(config: TrainConfig, folder: RunFolder) -> Iterator[Watcher]:
+    """What shows and logs the run.
+
+    Raises:
+        CommandError: the log cannot be written.
+    """
+    from training import progress
+    from training.log import Log
+    from training.watcher import Several, Silent
+
+    if not leads():
+        yield Silent()
+        return
+    title = " ".join(config.variants)
+    with file_errors(f"cannot write the log in {folder.path}"), Log(folder.path) as log, progress.watching(title) as drawn:
+        yield Several([log, drawn])

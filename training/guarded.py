@@ -1,0 +1,93 @@
+"""Players whose answers are checked: who raises, answers illegally or too late loses the table, and the others play on."""
+
+from __future__ import annotations
+
+from threading import Event
+from time import perf_counter
+
+import numpy as np
+
+from noms_env import BatchEnv
+from noms_env.actions import NUM_ACTIONS
+from training.hall import ArrayPlayer
+from training.workers import Stopped
+
+
+class Guarded:
+    """A player in a block of deals.
+
+    At a table that it has lost the first legal actions are taken for it, so that the deal comes to an end.
+
+    Attributes:
+        lost: why, by row of the batch.
+    """
+
+    def __init__(self, player: ArrayPlayer, stop: Event, limit: float | None = None) -> None:
+        """Watch a player.
+
+        Args:
+            player: who is asked.
+            stop: once it is set, the block is given up.
+            limit: seconds for each decision, on the mean of those that are asked for at once; None for no limit.
+        """
+        self.player, self.stop, self.limit = player, stop, limit
+        self.lost: dict[int, str] = {}
+
+    def choose(self, batch: BatchEnv, rows: np.ndarray) -> np.ndarray:
+        """See `ArrayPlayer`.
+
+        Raises:
+            Stopped: the block is given up.
+        """
+        if self.stop.is_set():
+            raise Stopped
+        if not self.lost:
+            return self._asked(batch, rows)
+        actions = first_legal(batch, rows)
+        alive = np.array([int(row) not in self.lost for row in rows])
+        if alive.any():
+            actions[alive] = self._asked(batch, rows[alive])
+        return actions
+
+    def _asked(self, batch: BatchEnv, rows: np.ndarray) -> np.ndarray:
+        """The answers, with the first legal action in place of those that lose the table."""
+        started = perf_counter()
+        try:
+            actions = checked_shape(self.player.choose(batch, rows), len(rows))
+        except Exception as error:
+            if len(rows) > 1:  # ask for each row, so that only those that it fails at are lost
+                return np.concatenate([self._asked(batch, rows[place : place + 1]) for place in range(len(rows))])
+            self._lose(rows, f"raised {type(error).__name__}: {error}".rstrip(": "))
+            return first_legal(batch, rows)
+        if self.limit is not None and perf_counter() - started > self.limit * len(rows):
+            self._lose(rows, f"took more than {self.limit:g} seconds for a decision")
+        legal = batch.mask[rows, np.clip(actions, 0, NUM_ACTIONS - 1)] != 0
+        legal &= (actions >= 0) & (actions < NUM_ACTIONS)
+        if not legal.all():
+            for row, action in zip(rows[~legal], actions[~legal], strict=True):
+                self._lose(row[np.newaxis], f"chose action {action}, which was not legal")
+            actions = np.where(legal, actions, first_legal(batch, rows))
+        return actions
+
+    def _lose(self, rows: np.ndarray, why: str) -> None:
+        """Note why tables are lost."""
+        for row in rows:
+            self.lost.setdefault(int(row), why)
+
+
+def first_legal(batch: BatchEnv, rows: np.ndarray) -> np.ndarray:
+    """The lowest legal action of each row, int64, shape (n,)."""
+    actions: np.ndarray = batch.mask[rows].argmax(axis=1)
+    return actions
+
+
+def checked_shape(actions: object, rows: int) -> np.ndarray:
+    """Answers as int64, shape (rows,).
+
+    Raises:
+        TypeError: they are no such array.
+    """
+    given = np.asarray(actions)
+    if given.shape != (rows,) or given.dtype.kind not in "iu":
+        raise TypeError(f"the answer must be {rows} integers, not {given.dtype} of shape {given.shape}")
+    return given.astype(np.int64)

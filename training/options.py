@@ -1,0 +1,36 @@
+"""Options of games as words of the command line, NAME=VALUE."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+PYTHON_WORDS = {"True": True, "False": False, "None": None}
+
+
+def parse_options(given: Iterable[str]) -> dict[str, Any]:
+    """Options from `name=value` words; a value is JSON, or else a word.
+
+    Raises:
+        ValueError: one is not of this form, or is given twice.
+    """
+    options: dict[str, Any] = {}
+    for text in given:
+        name, sign, value = text.partition("=")
+        if not sign or not name:
+            raise ValueError(f"--option wants NAME=VALUE, such as target=50, not {text!r}")
+        if name in options:
+            raise ValueError(f"--option {name} is given twice")
+        options[name] = parse_value(value)
+    return options
+
+
+def parse_value(text: str) -> Any:
+    """A value from JSON (or Python's True, False, None), or else the word itself."""
+    if text in PYTHON_WORDS:
+        return PYTHON_WORDS[text]
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text

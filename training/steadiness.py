@@ -1,0 +1,92 @@
+"""Two things that keep a run steady: the scale of the rewards, and the watchdog against passing for ever."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+SCALE_MEMORY = 0.99
+"""Of the running mean square, for each iteration."""
+LARGEST_REWARD = 5.0
+"""In units of the scale; larger ones are cut."""
+PASSED_OUT_ALARM, PASSED_OUT_CALM = 0.9, 0.3
+WATCHDOG_DEALS = 3000
+WATCHDOG_FACTOR = 10.0
+
+
+class RewardScale:
+    """Root mean square of the rewards of each kind of table, over the iterations up to now."""
+
+    def __init__(self, kinds: int) -> None:
+        """Know nothing yet."""
+        self.mean_square = np.zeros(kinds)
+        self.weight = np.zeros(kinds)
+
+    def update(self, sums: np.ndarray, counts: np.ndarray) -> None:
+        """Take in an iteration.
+
+        Args:
+            sums: float64, shape (kinds,): of squared rewards.
+            counts: float64, shape (kinds,): how many; a kind without any keeps its scale.
+        """
+        seen = counts > 0
+        mean = sums[seen] / counts[seen]
+        self.mean_square[seen] = SCALE_MEMORY * self.mean_square[seen] + (1 - SCALE_MEMORY) * mean
+        self.weight[seen] = SCALE_MEMORY * self.weight[seen] + (1 - SCALE_MEMORY)
+
+    @property
+    def scale(self) -> np.ndarray:
+        """float64, shape (kinds,): divide by it; 1 where nothing is known."""
+        known = np.maximum(self.weight, 1e-12)
+        square = np.where(self.weight > 0, self.mean_square / known, 1.0)
+        return np.asarray(np.sqrt(np.maximum(square, 1e-6)))
+
+    def normalised(self, reward: np.ndarray, kind: np.ndarray) -> np.ndarray:
+        """Rewards in units of their scale, within `LARGEST_REWARD`; float32, shape (deals, seats)."""
+        scaled = reward / self.scale[kind][:, None]
+        return np.asarray(np.clip(scaled, -LARGEST_REWARD, LARGEST_REWARD), np.float32)
+
+    def state(self) -> dict[str, list[float]]:
+        """For the checkpoint."""
+        return {"mean_square": self.mean_square.tolist(), "weight": self.weight.tolist()}
+
+    def restore(self, state: dict[str, list[float]]) -> None:
+        """From the checkpoint."""
+        self.mean_square, self.weight = np.array(state["mean_square"]), np.array(state["weight"])
+
+
+class Watchdog:
+    """Raises the entropy before the play while nearly all deals are passed out.
+
+    From-scratch self-play in auctions that may be passed out tends to end in passing always (24 of 24 runs of the project
+    sheepsheadai, its notebook Architecture_Ablation, 4.5): who bids alone among players who cannot play yet loses.
+    """
+
+    def __init__(self) -> None:
+        """All is calm."""
+        self.rate = 0.0
+        self.barks = False
+
+    def update(self, passed_out: float, deals: float) -> bool:
+        """Take in an iteration: deals that were passed out, of how many. True if it starts or stops barking."""
+        if deals == 0:
+            return False
+        new = min(1.0, deals / WATCHDOG_DEALS)
+        self.rate += new * (passed_out / deals - self.rate)
+        before = self.barks
+        self.barks = self.rate > (PASSED_OUT_CALM if self.barks else PASSED_OUT_ALARM)
+        return self.barks != before
+
+    @property
+    def factor(self) -> float:
+        """To multiply the entropy weight with."""
+        return WATCHDOG_FACTOR if self.barks else 1.0
+
+    def state(self) -> dict[str, Any]:
+        """For the checkpoint."""
+        return {"rate": self.rate, "barks": self.barks}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """From the checkpoint."""
+        self.rate, self.barks = float(state["rate"]), bool(state["barks"])
