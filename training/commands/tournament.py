@@ -1,0 +1,167 @@
+"""`noms tournament`: everybody against everybody."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import tyro
+
+from training.commands.common import OK, STOPPED, CommandError, file_errors, terminal, wrong_arguments
+from training.options import parse_options
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from training.evaluate import Contestant
+    from training.tournament import Folder, Plan, Results
+
+TOURNAMENTS = Path("tournaments")
+
+
+def tournament(
+    player: Annotated[tyro.conf.Positional[tuple[str, ...]], tyro.conf.arg(metavar="PLAYER ...")],
+    variant: Annotated[str, tyro.conf.arg(metavar="VARIANT")],
+    seats: Annotated[int | None, tyro.conf.arg(metavar="N")] = None,
+    option: Annotated[tuple[str, ...], tyro.conf.UseAppendAction, tyro.conf.arg(metavar="NAME=VALUE")] = (),
+    deals: Annotated[int, tyro.conf.arg(metavar="N")] = 2000,
+    deal_set: Annotated[Literal["dev", "test"], tyro.conf.arg(name="set")] = "dev",
+    limit: Annotated[float | None, tyro.conf.arg(metavar="SECONDS")] = None,
+    seed: Annotated[int, tyro.conf.arg(metavar="S")] = 0,
+    threads: Annotated[int | None, tyro.conf.arg(metavar="T")] = None,
+    out: Annotated[str | None, tyro.conf.arg(metavar="FOLDER")] = None,
+    resume: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False,
+) -> int:
+    """Let every player play every other on the same duplicate deals, and show the payoff table and ratings.
+
+    In each pair both sit alone on each seat against the other on all others. Ratings are in points per deal, and fit the
+    differences of the pairs best. The folder gets results.json, table.md (Markdown), heat.png (if Matplotlib is installed)
+    and the blocks of deals; Ctrl-C stops the tournament, and --resume with the same words goes on with it. A player that
+    fails, or answers what is not legal, loses that table only.
+
+    For example:
+      noms tournament random greedy thumb --variant down_up
+      noms tournament random thumb pimc:20 runs/noms-fast@0 --variant noms --deals 500 --out noms-panel
+      noms tournament random thumb pimc:20 runs/noms-fast@0 --variant noms --deals 500 --out noms-panel --resume
+
+    Args:
+        player: Two or more players, as for `noms evaluate`.
+        variant: The game; `noms list` shows all.
+        seats: Number of seats; the usual number of the game if not given.
+        option: An option of the game; may be given several times. The value is JSON, or else a word.
+        deals: Deals of each pair.
+        deal_set: The set of deals: dev, or test for what is published.
+        limit: Seconds that a player has for a decision, on the mean of those that it is asked for at once; it loses the
+            tables at which it takes longer. Results depend on the machine then.
+        seed: 0 to 2**63 - 1; it decides what is random in the players.
+        threads: Threads; one for each core if not given. They change no result.
+        out: The folder; tournaments/VARIANT_SEATS if not given.
+        resume: Go on with the tournament in the folder.
+    """
+    check_numbers(seed, threads, limit)
+    from noms_env.rules import game, make_rules
+    from training.evaluate import contestant
+    from training.tournament import Folder, Plan
+
+    with wrong_arguments():
+        kind = make_rules(game(variant), seats, parse_options(option))
+        plan = Plan(player, kind, deals, seed, deal_set, limit)
+        players = [contestant(name) for name in player]
+        for one in players:
+            one.check(kind)
+    folder = Folder(Path(out) if out else TOURNAMENTS / f"{variant}_{kind.seats}")
+    with wrong_arguments(), file_errors(f"cannot use the folder {folder.path}"):
+        folder.go_on(plan) if resume else folder.begin(plan)
+    return run(plan, players, folder, threads or os.cpu_count() or 1)
+
+
+def check_numbers(seed: int, threads: int | None, limit: float | None) -> None:
+    """Refuse what is not allowed.
+
+    Raises:
+        CommandError: a number is out of range.
+    """
+    if not 0 <= seed < 2**63:
+        raise CommandError(f"--seed must be from 0 to 2**63 - 1, not {seed}")
+    if threads is not None and not 1 <= threads <= 1024:
+        raise CommandError(f"--threads must be from 1 to 1024, not {threads}")
+    if limit is not None and not 0 < limit < float("inf"):
+        raise CommandError(f"--limit must be above 0, not {limit}")
+
+
+def run(plan: Plan, players: Sequence[Contestant], folder: Folder, threads: int) -> int:
+    """Play, show, and write the results.
+
+    Raises:
+        CommandError: a file cannot be written, or Ctrl-C.
+    """
+    from training.counting import counting
+    from training.tournament import play_tournament, read_results
+
+    title = f"{plan.kind.variant.name}, {len(plan.pairs)} pairs"
+    with file_errors(f"cannot write in {folder.path}"):
+        with counting(title, "deals", plan.deals * len(plan.pairs)) as tick:
+            ending = play_tournament(plan, players, folder, threads=threads, tick=tick)
+        results = read_results(plan, players, folder)
+        if results is not None:
+            show(results)
+            write(results, folder)
+    if ending != "all":
+        raise CommandError(f"stopped by Ctrl-C; to go on: the same words with --resume (--out {folder.path})", STOPPED)
+    print(f"written to {folder.path}")
+    return OK
+
+
+def write(results: Results, folder: Folder) -> None:
+    """The files for people and programs.
+
+    Raises:
+        OSError: one cannot be written.
+    """
+    from training.extras import MissingExtraError
+    from training.heat import draw_heat
+    from training.tournament import PICTURE, RESULTS, TABLE, dump, markdown, write_whole
+
+    write_whole(folder.path / RESULTS, dump(results.as_json()))
+    write_whole(folder.path / TABLE, markdown(results))
+    try:
+        draw_heat(results, folder.path / PICTURE)
+    except MissingExtraError as missing:
+        print(f"no picture: {missing}")
+
+
+def show(results: Results) -> None:
+    """Print the payoff table."""
+    from rich.text import Text
+
+    from training.tournament import sentences
+
+    console = terminal()
+    kind = results.plan.kind
+    head = f"{kind.variant.name}, {kind.seats} seats: points per deal, {results.deals:,} deals for each pair"
+    console.print(Text(head, style="bold"))
+    console.print(payoff_table(results))
+    for sentence in sentences(results):
+        console.print(Text(sentence.replace("`", "")))
+
+
+def payoff_table(results: Results) -> Table:
+    """Rows: alone; columns: the field."""
+    from rich.text import Text
+
+    from training.progress import new_table
+    from training.tournament import cell
+
+    names, order, ratings = results.plan.players, results.order(), results.ratings()
+    table = new_table("alone \\ field", *(names[player] for player in order), "rating")
+    for player in order:
+        cells = [Text("")] * len(order)
+        for place, other in enumerate(order):
+            if other != player:
+                one = results.alone(player, other)
+                cells[place] = Text(cell(one), "green" if one.low > 0 else "red" if one.high < 0 else "")
+        rating = f"{ratings[player].mean:+.3f} ({ratings[player].standard_error:.3f})"
+        table.add_row(Text(names[player]), *cells, Text(rating, "bold"))
+    return table
