@@ -1,0 +1,465 @@
+"""What a run keeps on disk survives being killed, a full disk and flipped bits, or is refused with a sentence."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import io
+import itertools
+import json
+import os
+import pickle
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from noms_env import load_player, make_batch
+from noms_env.players.encoding import make_encoding
+from noms_env.rules import game, make_rules
+from noms_env.state import TABLE
+from training import checkpoint
+from training.checkpoint import (
+    CheckpointError,
+    RunFolder,
+    Trained,
+    code_revision,
+    load_state,
+    save_state,
+    write_file,
+)
+from training.config import NetworkConfig, TrainConfig
+from training.network import Actor
+
+STATE: dict[str, Any] = {
+    "weights": torch.arange(6.0).reshape(2, 3),
+    "halves": torch.tensor([1.5, -2.0], dtype=torch.bfloat16),
+    "standing": {"best": None, "past": ["000012", "000034"], 7: (1, 2.5, True)},
+}
+
+
+def same(one: Any, other: Any) -> bool:
+    """Equal values of equal types."""
+    if isinstance(one, torch.Tensor):
+        return isinstance(other, torch.Tensor) and one.dtype == other.dtype and torch.equal(one, other)
+    if isinstance(one, dict):
+        return isinstance(other, dict) and list(one) == list(other) and all(same(one[key], other[key]) for key in one)
+    if isinstance(one, list | tuple):
+        return type(one) is type(other) and len(one) == len(other) and all(map(same, one, other))
+    return type(one) is type(other) and bool(one == other)
+
+
+# ------------------------------------------------------------------------------------------------ state files
+
+
+def test_what_is_saved_is_loaded(tmp_path: Path) -> None:
+    save_state(tmp_path / "state", STATE)
+    assert same(load_state(tmp_path / "state"), STATE)
+    assert [file.name for file in tmp_path.iterdir()] == ["state"]
+
+
+def test_arrays_and_records_become_tensors(tmp_path: Path) -> None:
+    batch = make_batch("noms", 3, seed=1)
+    batch.deal()
+    numbers = np.arange(12).reshape(3, 4)[:, ::2]
+    numbers_of_numpy = {"one": np.float32(0.5), "two": np.float64(2), "none": np.int64(3)}
+    save_state(tmp_path / "state", {"tables": batch.save(), "numbers": numbers} | numbers_of_numpy)
+    loaded = load_state(tmp_path / "state")
+    assert loaded["tables"].shape == (3, TABLE.itemsize)
+    assert loaded["tables"].numpy().view(TABLE).reshape(-1).tobytes() == batch.tables.tobytes()
+    assert loaded["numbers"].tolist() == numbers.tolist()
+    assert (type(loaded["one"]), loaded["one"], type(loaded["none"])) == (float, 0.5, int)
+    assert type(loaded["two"]) is float
+
+
+def test_a_part_of_a_tensor_does_not_bring_the_whole(tmp_path: Path) -> None:
+    save_state(tmp_path / "state", {"part": torch.zeros(1_000_000)[:2]})
+    assert (tmp_path / "state").stat().st_size < 10_000
+
+
+def test_an_optimiser_goes_on_where_it_was(tmp_path: Path) -> None:
+    def steps(layer: torch.nn.Linear, optimiser: torch.optim.Optimizer, numbers: range) -> None:
+        for number in numbers:
+            optimiser.zero_grad()
+            layer(torch.full((1, 3), float(number))).square().sum().backward()
+            optimiser.step()
+
+    def made() -> tuple[torch.nn.Linear, torch.optim.Optimizer]:
+        torch.manual_seed(5)
+        layer = torch.nn.Linear(3, 2)
+        return layer, torch.optim.Adam(layer.parameters(), lr=0.1)
+
+    layer, optimiser = made()
+    steps(layer, optimiser, range(4))
+    save_state(tmp_path / "state", {"layer": layer.state_dict(), "optimiser": optimiser.state_dict()})
+    steps(layer, optimiser, range(4, 8))
+    other, its = made()
+    loaded = load_state(tmp_path / "state")
+    other.load_state_dict(loaded["layer"])
+    its.load_state_dict(loaded["optimiser"])
+    steps(other, its, range(4, 8))
+    assert torch.equal(layer.weight, other.weight)
+
+
+@pytest.mark.parametrize(
+    ("state", "sentence"),
+    [
+        ({"a": {"b": [1, {2}]}}, r"state\['a'\]\['b'\]\[1\] is a set; only tensors, .* can be kept"),
+        ({"run": SimpleNamespace()}, r"state\['run'\] is a SimpleNamespace"),
+        ({"a": {(1, 2): 3}}, r"a key of state\['a'\] is a tuple"),
+    ],
+)
+def test_other_things_cannot_be_kept(tmp_path: Path, state: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(TypeError, match=sentence):
+        save_state(tmp_path / "state", state)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_damaged_states_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "state"
+    save_state(path, STATE)
+    content = path.read_bytes()
+    rng = random.Random(1)
+    for length in {*range(80), *(rng.randrange(len(content)) for _ in range(40)), len(content) - 1}:
+        path.write_bytes(content[:length])
+        with pytest.raises(CheckpointError):
+            load_state(path)
+    for place in {*range(0, 640, 3), *(rng.randrange(8 * len(content)) for _ in range(200))}:
+        flipped = bytearray(content)
+        flipped[place // 8] ^= 1 << place % 8
+        path.write_bytes(bytes(flipped))
+        with pytest.raises(CheckpointError):
+            load_state(path)
+    path.write_bytes(content[:-1])
+    with pytest.raises(CheckpointError, match="damaged: its content does not have the SHA-256"):
+        load_state(path)
+
+
+def with_digest(content: bytes) -> bytes:
+    """A state file with this content."""
+    return f"{checkpoint.MAGIC} {hashlib.sha256(content).hexdigest()}\n".encode() + content
+
+
+class Malicious:
+    """What would run code if it were unpickled."""
+
+    def __reduce__(self) -> tuple[Callable[..., object], tuple[str, ...]]:
+        return os.mkdir, (str(Path("ran").absolute()),)
+
+
+def test_a_state_cannot_run_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    buffer = io.BytesIO()
+    torch.save({"a": Malicious()}, buffer)
+    for content in (buffer.getvalue(), pickle.dumps({"a": Malicious()}, protocol=2), b"", b"\x80", b"PK\x03\x04"):
+        (tmp_path / "state").write_bytes(with_digest(content))
+        with pytest.raises(CheckpointError, match="is not the state of a training run"):
+            load_state(tmp_path / "state")
+    assert not (tmp_path / "ran").exists()
+
+
+def test_other_files_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(CheckpointError, match="cannot be read: No such file"):
+        load_state(tmp_path / "none")
+    torch.save(STATE, tmp_path / "bare")
+    with pytest.raises(CheckpointError, match="is not the state of a training run"):
+        load_state(tmp_path / "bare")
+    buffer = io.BytesIO()
+    torch.save([1], buffer)
+    (tmp_path / "list").write_bytes(with_digest(buffer.getvalue()))
+    with pytest.raises(CheckpointError, match="is not the state of a training run"):
+        load_state(tmp_path / "list")
+
+
+# ------------------------------------------------------------------------------------------------ disks
+
+
+def broken(number: int) -> Callable[..., Any]:
+    """A system call that fails."""
+
+    def fail(*_: Any, **__: Any) -> Any:
+        raise OSError(number, os.strerror(number))
+
+    return fail
+
+
+@pytest.mark.parametrize(("call", "number"), [("fsync", errno.ENOSPC), ("fsync", errno.EIO), ("fdopen", errno.ENOSPC)])
+def test_a_disk_that_fails_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str, number: int) -> None:
+    path = tmp_path / "state"
+    save_state(path, STATE)
+    with monkeypatch.context() as patch:
+        patch.setattr(os, call, broken(number))
+        with pytest.raises(CheckpointError, match=f"state cannot be written: {os.strerror(number)}; what was there before"):
+            save_state(path, {"new": 1})
+    assert same(load_state(path), STATE)
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_nearly_full_disk_is_noticed_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    usage = shutil.disk_usage(tmp_path)
+    for free, is_enough in ((checkpoint.SPARE + 999, False), (checkpoint.SPARE + 1000, True)):
+        monkeypatch.setattr(shutil, "disk_usage", lambda path, free=free: usage._replace(free=free))
+        if is_enough:
+            write_file(tmp_path / "file", b"0" * 1000)
+        else:
+            with pytest.raises(CheckpointError, match="the disk has 16 MiB left"):
+                write_file(tmp_path / "file", b"0" * 1000)
+            assert list(tmp_path.iterdir()) == []
+
+
+LIMITED = """
+import resource, signal, sys, torch
+from training.checkpoint import CheckpointError, RunFolder
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+with RunFolder.create(sys.argv[1], {}) as folder:
+    folder.write_state(5, {"a": torch.zeros(1000)})
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+    try:
+        folder.write_state(6, {"a": torch.zeros(1_000_000)})
+    except CheckpointError as error:
+        print(error)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no limits on the size of files")
+def test_a_file_that_cannot_grow(tmp_path: Path) -> None:
+    done = subprocess.run([sys.executable, "-c", LIMITED, str(tmp_path / "run")], capture_output=True, text=True, check=True)
+    assert "000000000006.pt cannot be written: File too large" in done.stdout
+    assert [file.name for file in (tmp_path / "run" / "state").iterdir()] == ["000000000005.pt"]
+    folder = RunFolder.open(tmp_path / "run")
+    assert folder.latest_state() is not None
+    folder.close()
+
+
+def test_folders_that_cannot_be_written_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").touch()
+    for path in (tmp_path / "file", tmp_path / "file" / "run"):
+        with pytest.raises(CheckpointError, match="cannot be written"):
+            RunFolder.create(path, {})
+    RunFolder.create(tmp_path / "run", {}).close()
+    monkeypatch.setattr(tempfile, "mkstemp", broken(errno.EROFS))
+    with pytest.raises(CheckpointError, match="probe cannot be written: Read-only file system"):
+        RunFolder.open(tmp_path / "run")
+    with pytest.raises(CheckpointError, match="probe cannot be written: Read-only file system"):
+        RunFolder.create(tmp_path / "new", {})
+    monkeypatch.undo()
+    RunFolder.open(tmp_path / "run").close()
+    RunFolder.create(tmp_path / "new", {}).close()
+
+
+# ------------------------------------------------------------------------------------------------ the folder of a run
+
+
+def test_a_run_is_not_overwritten(tmp_path: Path) -> None:
+    with RunFolder.create(tmp_path / "run", {"seed": 3}) as folder:
+        assert folder.config() == {"seed": 3}
+        assert folder.latest_state() is None
+        assert sorted(file.name for file in folder.path.iterdir()) == ["config.json", "lock", "past", "state"]
+    with pytest.raises(CheckpointError, match="holds a run already: go on with it by --resume"):
+        RunFolder.create(tmp_path / "run", {})
+    (tmp_path / "run" / "config.json").unlink()
+    save_state(tmp_path / "run" / "state" / "000000000001.pt", {})
+    with pytest.raises(CheckpointError, match="holds a run already"):
+        RunFolder.create(tmp_path / "run", {})
+
+
+def test_there_must_be_a_run_to_go_on_with(tmp_path: Path) -> None:
+    for path in (tmp_path, tmp_path / "none"):
+        with pytest.raises(CheckpointError, match="holds no run to go on with"):
+            RunFolder.open(path)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("text", ["{", "[1]", "[" * 100_000])
+def test_a_damaged_configuration(tmp_path: Path, text: str) -> None:
+    with RunFolder.create(tmp_path / "run", {}) as folder:
+        (folder.path / "config.json").write_text(text)
+        with pytest.raises(CheckpointError, match=r"config\.json is damaged"):
+            folder.config()
+        (folder.path / "config.json").unlink()
+        with pytest.raises(CheckpointError, match=r"config\.json cannot be read: No such file"):
+            folder.config()
+
+
+def test_the_last_states_are_kept(tmp_path: Path) -> None:
+    with RunFolder.create(tmp_path / "run", {}, keep=3) as folder:
+        for decisions in (5, 70, 800, 9000, 10000):
+            folder.write_state(decisions, {"decisions": decisions})
+        names = sorted(file.name for file in (folder.path / "state").iterdir())
+        assert names == ["000000000800.pt", "000000009000.pt", "000000010000.pt"]
+        assert folder.latest_state() == {"decisions": 10000}
+
+
+def test_a_damaged_state_is_passed_over(tmp_path: Path) -> None:
+    warnings: list[str] = []
+    with RunFolder.create(tmp_path / "run", {}, warn=warnings.append) as folder:
+        folder.write_state(1, {"decisions": 1})
+        folder.write_state(9, {"decisions": 9})
+        newest = folder.path / "state" / "000000000009.pt"
+        newest.write_bytes(newest.read_bytes()[:-5])
+        follower = RunFolder(folder.path, warn=warnings.append)
+        assert follower.latest_state() == {"decisions": 1}
+        assert newest.exists(), "who only reads moves nothing"
+        assert folder.latest_state() == {"decisions": 1}
+        assert ["damaged" in line and "the state before it is taken" in line for line in warnings] == [True, True]
+        folder.write_state(2, {"decisions": 2})
+        folder.write_state(3, {"decisions": 3})
+        assert folder.latest_state() == {"decisions": 3}, "the damaged one does not count as the newest"
+        assert len(warnings) == 2
+
+
+def test_only_damaged_states(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with RunFolder.create(tmp_path / "run", {}) as folder:
+        (folder.path / "state" / "000000000009.pt").write_bytes(b"")
+        with pytest.raises(CheckpointError, match=r"all states in .* are damaged"):
+            folder.latest_state()
+    assert capsys.readouterr().err.startswith("noms: ")
+
+
+def test_two_processes_do_not_share_a_folder(tmp_path: Path) -> None:
+    code = f"from training.checkpoint import RunFolder; RunFolder.open({str(tmp_path / 'run')!r}).close(); print('in')"
+
+    def other() -> subprocess.CompletedProcess[str]:
+        return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+
+    folder = RunFolder.create(tmp_path / "run", {})
+    with pytest.raises(CheckpointError, match="another process trains in"):
+        RunFolder.open(tmp_path / "run")
+    refused = other()
+    assert "CheckpointError: another process trains in" in refused.stderr
+    assert folder.latest_state() is None
+    folder.close()
+    assert other().stdout == "in\n", "a lock file without a process that holds it is no lock"
+
+
+# ------------------------------------------------------------------------------------------------ policies
+
+
+def trained(decisions: int = 50) -> tuple[Actor, Trained]:
+    """A network, and what a file tells of its run."""
+    config = TrainConfig(("down_up",), seed=9, network=NetworkConfig(width=6, blocks=1, card_width=2))
+    kinds = (make_rules(game("down_up"), 4), make_rules(game("down_up"), 3, {"hook": False}))
+    encoding = make_encoding(kinds)
+    choices = torch.tensor(encoding.choices.astype(np.int64))
+    torch.manual_seed(decisions)
+    actor = Actor(torch.tensor(encoding.scale), torch.tensor(encoding.shift), choices, config.network)
+    run: Any = SimpleNamespace(config=config, kinds=kinds, decisions=decisions)
+    return actor, run
+
+
+def test_the_policy_of_a_run(tmp_path: Path) -> None:
+    actor, run = trained()
+    with RunFolder.create(tmp_path / "run", {}) as folder:
+        folder.write_policy(actor, run, np.float64(1.5))
+        player = load_player(folder.path)
+        before = folder.policy.read_bytes()
+        with torch.no_grad():
+            actor.head.bias[3] = torch.nan
+        with pytest.raises(CheckpointError, match=r"policy.safetensors is not written: .* not finite"):
+            folder.write_policy(actor, run)
+        assert folder.policy.read_bytes() == before
+    info = player.info
+    assert (info.kinds, info.decisions, info.seed, info.score) == (run.kinds, 50, 9, 1.5)
+    assert info.network == {"width": 6, "blocks": 1, "card_width": 2}
+    assert info.revision == code_revision()
+    assert TrainConfig.from_dict(info.training) == run.config
+
+
+def test_past_selves(tmp_path: Path) -> None:
+    with RunFolder.create(tmp_path / "run", {}) as folder:
+        for decisions in (10, 20, 30):
+            actor, run = trained(decisions)
+            folder.write_past(f"{decisions:012d}", actor, run)
+        assert folder.past() == ["000000000010", "000000000020", "000000000030"]
+        folder.drop_past(["000000000010", "000000000030"])
+        assert folder.past() == ["000000000010", "000000000030"]
+        loaded, _ = trained(1)
+        loaded.load_state_dict(folder.read_past("000000000030"))
+        assert all(torch.equal(one, other) for one, other in zip(actor.parameters(), loaded.parameters(), strict=True))
+        with pytest.raises(CheckpointError, match=r"there is no file .*000000000020\.safetensors"):
+            folder.read_past("000000000020")
+
+
+def test_the_revision_is_that_of_the_checkout(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    find = code_revision.__wrapped__
+    monkeypatch.setattr(checkpoint, "PACKAGE", tmp_path / "noms_env")
+    assert find() is None
+    (tmp_path / ".git").mkdir()
+    answers = iter([SimpleNamespace(stdout="v3-1-gabc\n"), SimpleNamespace(stdout="")])
+    commands = []
+
+    def run(command: list[str], **_: Any) -> SimpleNamespace:
+        commands.append(command)
+        return next(answers)
+
+    monkeypatch.setattr(subprocess, "run", run)
+    assert (find(), find()) == ("v3-1-gabc", None)
+    assert commands[0][:4] == ["git", "-C", str(tmp_path), "describe"]
+    monkeypatch.setattr(subprocess, "run", broken(errno.ENOENT))
+    assert find() is None
+
+
+# ------------------------------------------------------------------------------------------------ killed
+
+KILLER = """
+import json, os, random, signal, sys, time
+import torch
+from training.checkpoint import RunFolder
+
+torch.set_num_threads(1)  # a process that has run OpenMP threads must not fork
+
+def write_for_ever(path):
+    folder = RunFolder.open(path)
+    number = folder.latest_state()["number"]
+    while True:
+        number += 1
+        folder.write_state(number, {"number": number, "weights": torch.full((50_000,), float(number))})
+
+def newest():
+    return max(int(file.stem) for file in (folder.path / "state").glob("*.pt"))
+
+path, rng = sys.argv[1], random.Random(7)
+with RunFolder.create(path, {}) as folder:
+    folder.write_state(0, {"number": 0, "weights": torch.zeros(1)})
+for _ in range(20):
+    child = os.fork()
+    if child == 0:
+        write_for_ever(path)
+    before, patience = newest(), time.monotonic() + 5
+    while newest() == before and time.monotonic() < patience:
+        time.sleep(0.002)
+    time.sleep(0.03 * rng.random())
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    left = len(list((folder.path / "state").glob(".*.part")))
+    warnings = []
+    with RunFolder.open(path, warn=warnings.append) as folder:
+        state = folder.latest_state()
+        files = sorted(file.name for file in (folder.path / "state").iterdir())
+    print(json.dumps([state["number"], bool((state["weights"] == state["number"]).all()), left, warnings, files]))
+"""
+"""Starts a writer twenty times, kills it, and says what is there then: one line of JSON each."""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows kills otherwise")
+def test_killed_at_any_moment_a_run_can_go_on(tmp_path: Path) -> None:
+    done = subprocess.run([sys.executable, "-c", KILLER, str(tmp_path / "run")], capture_output=True, text=True, check=True)
+    found = [json.loads(line) for line in done.stdout.splitlines()]
+    numbers = [number for number, *_ in found]
+    assert len(numbers) == 20
+    assert all(before < number for before, number in itertools.pairwise([0, *numbers])), "the writers write"
+    for number, is_whole, _, warnings, files in found:
+        assert (is_whole, warnings) == (True, [])
+        assert f"{number:012d}.pt" in files
+        assert len(files) <= 3 + 1, "the last three are kept; one more if the kill came before the oldest was deleted"
+        assert all(file.endswith(".pt") for file in files), "what a killed process left is cleared away"
+    assert any(left for _, _, left, _, _ in found), "some were killed in the middle of a file"

@@ -1,0 +1,313 @@
+"""Two players on duplicate deals: seatings, values, roles, threads, and what a lost table counts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from threading import Event
+from typing import Any
+
+import numpy as np
+import pytest
+
+from noms_env import BatchEnv
+from noms_env.rules import Rules, game, make_rules
+from noms_env.state import VARIANTS
+from training import comparison as module
+from training.comparison import FIRST_OTHER, Comparison, NothingPlayedError, Task, compare, line_ups, roles, size_features
+from training.evaluate import BLOCK, Contestant, contestant, deal_seed, dealt, guest
+from training.hall import Hall, play
+
+
+def rules(name: str, seats: int | None = None, **options: Any) -> Rules:
+    return make_rules(game(name), seats, options)
+
+
+class Spy:
+    """Plays the first legal action, and notes the cards, dealers and seats at its tables."""
+
+    def __init__(self) -> None:
+        self.seats: dict[tuple[int, int], set[int]] = {}
+        self.cards: dict[int, set[bytes]] = {}
+
+    def choose(self, batch: BatchEnv, rows: np.ndarray) -> np.ndarray:
+        for row in rows:
+            table = batch.tables[row]
+            self.seats.setdefault((int(table.table), int(row)), set()).add(int(table.seat))
+            dealt_cards = (table.hands | table.played).tobytes() + table.dealer.tobytes() + table.hand_size.tobytes()
+            self.cards.setdefault(int(table.table), set()).add(dealt_cards)
+        actions: np.ndarray = batch.mask[rows].argmax(axis=1)
+        return actions
+
+
+class Stubborn:
+    """Answers with an action that is never legal in any row whose deal number is a multiple of three."""
+
+    def choose(self, batch: BatchEnv, rows: np.ndarray) -> np.ndarray:
+        first = batch.mask[rows].argmax(axis=1)
+        return np.where(batch.tables.table[rows] % 3 == 0, -1, first)
+
+
+def spying() -> tuple[Spy, Contestant]:
+    spy = Spy()
+    return spy, Contestant("spy", lambda _: spy)
+
+
+# ------------------------------------------------------------------------------------------------------------- seatings
+
+
+@pytest.mark.parametrize("seats", range(3, 8))
+def test_each_player_has_each_seat_equally_often(seats: int) -> None:
+    found = {line_up.name: line_up.seatings for line_up in line_ups(seats)}
+    assert list(found) == (["alone", "against"] if seats < 4 else ["alone", "against", "mixed"])
+    assert (found["alone"].sum(axis=1) == 1).all()
+    assert (found["against"].sum(axis=1) == seats - 1).all()
+    for name in found:
+        assert len(set(found[name].sum(axis=0))) == 1, name
+        assert len({row.tobytes() for row in found[name]}) == len(found[name])
+    if "mixed" in found:
+        mixed = found["mixed"]
+        assert set(mixed.sum(axis=1)) == {seats // 2, seats - seats // 2}
+        assert {row.tobytes() for row in ~mixed} == {row.tobytes() for row in mixed}  # what A has once, B has once
+    assert "mixed" not in {line_up.name for line_up in line_ups(seats, mixed=False)}
+
+
+@pytest.mark.parametrize(("name", "seats"), [("down_up", 3), ("noms", 4), ("sniped_whist", 5)])
+def test_all_seatings_of_a_deal_have_its_cards(name: str, seats: int) -> None:
+    (spy, a), (other, b) = spying(), spying()
+    compare(rules(name, seats), a, b, 5)
+    everything = [spy.cards.get(deal, set()) | other.cards.get(deal, set()) for deal in range(5)]
+    assert [len(cards) for cards in everything] == [1] * 5
+    assert len(set().union(*everything)) == 5
+    seatings = np.concatenate([line_up.seatings for line_up in line_ups(seats)])
+    for deal in range(5):
+        for number, is_a in enumerate(seatings):
+            row = deal * len(seatings) + number
+            assert spy.seats[deal, row] == set(np.flatnonzero(is_a))
+            assert other.seats[deal, row] == set(np.flatnonzero(~is_a))
+
+
+# --------------------------------------------------------------------------------------------------------------- values
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_a_player_is_no_better_than_itself(name: str) -> None:
+    found = compare(rules(name), contestant("thumb"), contestant("thumb"), 20)
+    assert found.played.values.any()
+    for line_up in ("alone", "against", "mixed", None):
+        assert np.abs(found.per_deal(line_up)).max() < 1e-12
+    assert found.variance_ratio < 1e-20
+    assert (found.estimate().p_value, found.needed(0.1)) == (1.0, 2)
+
+
+def test_values_by_hand() -> None:
+    kind = rules("sniped_whist", 3, scoring="tricks")
+    players = (contestant("greedy"), contestant("random"))
+    task = Task(kind, players, line_ups(3), 0, "dev", False)
+    block = task.play(0, 4, Event())
+    hall, seating = replayed(task, 4)
+    points = hall.batch.tables.points[:, :3]
+    for row, is_a in enumerate(seating == 0):
+        expected = points[row, is_a].mean() - points[row, ~is_a].mean()
+        assert block.values[row // 6, row % 6] == pytest.approx(expected)
+
+
+def replayed(task: Task, deals: int) -> tuple[Hall, np.ndarray]:
+    """The tables of the first block of a task, played once more; who sat where, shape (n, seats)."""
+    seatings = np.concatenate([line_up.seatings for line_up in task.line_ups])
+    seating = np.where(np.tile(seatings, (deals, 1)), 0, 1)
+    hall = dealt(task.kind, np.arange(len(seating)) // len(seatings), deal_seed(task.deal_set))
+    made = [player.make(np.random.default_rng([task.seed, 0, place])) for place, player in enumerate(task.players)]
+    play(hall, made, np.pad(seating, ((0, 0), (0, 7 - seating.shape[1]))))
+    return hall, seating
+
+
+def test_the_sides_change_with_the_order_of_the_players() -> None:
+    kind = rules("up_down")
+    one = compare(kind, contestant("thumb"), contestant("greedy"), 40)
+    other = compare(kind, contestant("greedy"), contestant("thumb"), 40)
+    assert one.per_deal("alone") == pytest.approx(-other.per_deal("against"))
+    assert one.per_deal() == pytest.approx(-other.per_deal())
+    assert one.played.probes[0] == other.played.probes[1]
+    assert one.played.groups[0].sums.keys() == other.played.groups[1].sums.keys()
+    means = [one.per_deal(line_up) for line_up in ("alone", "against", "mixed")]
+    assert one.per_deal() == pytest.approx(sum(means) / 3)
+
+
+def test_thumb_is_better_than_random() -> None:
+    found = compare(rules("nonesuch"), contestant("thumb"), contestant("random"), 60)
+    for line_up in ("alone", "against", "mixed", None):
+        assert found.estimate(line_up).low > 0
+    assert found.found == pytest.approx(2.8 * found.estimate().standard_error)
+    assert found.needed(found.found) == pytest.approx(60, abs=1)
+
+
+def test_the_variance_is_less_than_that_of_independent_deals() -> None:
+    found = compare(rules("sniped_whist", scoring="tricks"), contestant("thumb"), contestant("greedy"), 100)
+    assert 0 < found.variance_ratio < 0.2
+    assert found.game_ratio == pytest.approx(14 * found.variance_ratio)
+
+
+def test_the_variance_ratio_by_hand() -> None:
+    found = compare(rules("sniped_whist", 3), contestant("greedy"), contestant("random"), 2)
+    values = np.array([[1.0, 2, 3, 0, 0, 0], [1, 2, 3, 2, 2, 2]])
+    block = module.Block(**{**vars(found.played), "values": values})
+    made = Comparison(**{**{name: getattr(found, name) for name in found.__dataclass_fields__}, "played": block})
+    assert list(made.per_deal()) == [1.0, 2.0]
+    assert made.variance_ratio == pytest.approx(0.25 / (40 / 12 - 1.5**2))
+
+
+# -------------------------------------------------------------------------------------------------- threads, streams
+
+
+@pytest.mark.parametrize("name", ["down_up", "noms"])
+def test_results_do_not_depend_on_threads(name: str) -> None:
+    a, b = contestant("random"), contestant("greedy")
+    small = Contestant(a.name, a.make, None, 16)
+    found = [compare(rules(name), small, b, 70, seed=3, threads=threads) for threads in (1, 3)]
+    assert np.array_equal(found[0].played.values, found[1].played.values)
+    assert np.array_equal(found[0].played.features, found[1].played.features)
+    assert found[0].estimate() == found[1].estimate()
+    assert found[0].controlled == found[1].controlled
+    assert found[0].played.probes == found[1].played.probes
+    different = compare(rules(name), small, b, 70, seed=4)
+    assert not np.array_equal(found[0].played.values, different.played.values)
+
+
+def test_fewer_deals_are_the_first_of_more() -> None:
+    a, b = contestant("thumb"), contestant("greedy")
+    few, many = (compare(rules("big_ships"), a, b, deals) for deals in (10, BLOCK + 3))
+    assert np.array_equal(few.played.values, many.played.values[:10])
+    assert len(many.played.values) == BLOCK + 3
+    test = compare(rules("big_ships"), a, b, 10, deal_set="test")
+    assert not np.array_equal(few.played.values, test.played.values)
+
+
+# ---------------------------------------------------------------------------------------------------- control variate
+
+
+def test_the_features_of_the_control_variate_are_those_of_thumb_on_the_same_cards() -> None:
+    kind = rules("down_up")
+    found = compare(kind, contestant("random"), contestant("greedy"), 6)
+    hall = dealt(kind, np.arange(6), deal_seed("dev"))
+    play(hall, [guest("thumb")(np.random.default_rng(0))], np.zeros((6, 7), np.int64))
+    points = hall.batch.tables.points[:, :4]
+    assert found.played.features == pytest.approx(np.stack([points.sum(axis=1), points.std(axis=1)], axis=1))
+    assert found.played.others.shape == (24, 2)
+    other = dealt(kind, FIRST_OTHER + np.arange(24), deal_seed("dev"))
+    play(other, [guest("thumb")(np.random.default_rng(0))], np.zeros((24, 7), np.int64))
+    assert found.played.others[:, 0] == pytest.approx(other.batch.tables.points[:, :4].sum(axis=1))
+
+
+def test_each_block_has_other_deals_of_its_own() -> None:
+    small = Contestant("small", contestant("greedy").make, None, 8)
+    others = compare(rules("down_up"), small, small, 24).played.others
+    assert len(others) == 96
+    assert len({features.tobytes() for features in others}) > 60  # deals of different cards seldom end alike
+
+
+def test_hand_sizes_less_their_probabilities() -> None:
+    kind = rules("big_ships", start_cards=3)
+    assert kind.schedule == [3, 2, 1, 2, 3]
+    features = size_features(kind, np.array([1, 2, 3]))
+    assert features == pytest.approx(np.array([[-0.4, -0.4], [0.6, -0.4], [-0.4, 0.6]]))
+    assert size_features(kind, np.array(kind.schedule)).sum(axis=0) == pytest.approx([0, 0])
+    assert size_features(rules("noms"), np.array([13, 13])).shape == (2, 0)
+
+
+def test_the_control_variate_agrees_with_the_raw_figure() -> None:
+    found = compare(rules("nonesuch"), contestant("greedy"), contestant("thumb"), 400)
+    assert found.controlled is not None
+    raw = found.estimate()
+    assert found.controlled.standard_error < 0.97 * raw.standard_error
+    assert found.controlled.mean == pytest.approx(raw.mean, abs=2.5 * raw.standard_error)
+
+
+# --------------------------------------------------------------------------------------------------------------- roles
+
+
+def test_roles_by_hand() -> None:
+    kind = rules("small_ships")
+    hall = dealt(kind, np.arange(6), deal_seed("dev"))
+    tables = hall.batch.tables
+    tables.dealer[:] = [0, 0, 1, 2, 3, 3]
+    tables.declarer[:] = [1, 0, 2, -1, 3, 3]
+    tables.partner[:] = [3, -1, 0, -1, 1, 1]
+    found = {
+        grouping: [names[code] for code in codes]
+        for grouping, names, codes in roles(kind, tables, np.array([1, 3, 0, 0, 0, 1]))
+    }
+    assert found["role"] == ["declarer", "defender", "partner", "passed out", "defender", "partner"]
+    assert found["caller"] == ["first", "third", "third", "second", "first", "second"]
+
+
+@pytest.mark.parametrize(
+    ("name", "grouping"),
+    [("noms", "role"), ("up_down", "cards"), ("nonesuch", "call"), ("sniped_whist", "seat after the dealer")],
+)
+def test_the_groups_of_a_grouping_hold_all_games(name: str, grouping: str) -> None:
+    found = compare(rules(name), contestant("thumb"), contestant("random"), 30)
+    for side, line_up, sign in ((0, "alone", 1), (1, "against", -1)):
+        groups = found.played.groups[side]
+        names = groups.names()[grouping]
+        assert sum(groups.games(grouping, group) for group in names) == 30 * 4
+        total = sum(groups.sums[grouping, group][1] for group in names)
+        assert total == pytest.approx(sign * 4 * found.per_deal(line_up).sum())
+
+
+def test_declarers_are_counted_on_the_side_of_who_declared() -> None:
+    found = compare(rules("small_ships"), contestant("thumb"), contestant("random"), 40)
+    for side, tally in enumerate(found.played.probes):
+        assert found.played.groups[side].games("role", "declarer") == tally.sums["misere"] + tally.counts["numbers/made"]
+
+
+# ---------------------------------------------------------------------------------------------------------- lost tables
+
+
+def test_a_lost_table_counts_as_the_worst_of_its_points() -> None:
+    kind = rules("big_ships", start_cards=3)
+    stubborn = Contestant("stubborn", lambda _: Stubborn())
+    task = Task(kind, (stubborn, contestant("greedy")), line_ups(4), 0, "dev", False)
+    block = task.play(0, 6, Event())
+    assert block.lost[0].tables == 2 * 14  # deals 0 and 3
+    assert block.lost[1].tables == 0
+    assert block.lost[0].why == ["chose action -1, which was not legal"]
+    lost = block.values[[0, 3]]
+    assert (lost <= 0).all()
+    assert (lost < 0).any()
+    fine = compare(kind, Contestant("fine", lambda _: Spy()), contestant("greedy"), 6).played.values
+    assert np.array_equal(block.values[[1, 2, 4, 5]], fine[[1, 2, 4, 5]])
+    assert (lost <= fine[[0, 3]]).all()
+    assert block.groups[0].games("caller", "first") == 4
+    swapped = Task(kind, (contestant("greedy"), stubborn), line_ups(4), 0, "dev", False).play(0, 6, Event())
+    assert (swapped.values[[0, 3]] >= 0).all()
+    both = Task(kind, (stubborn, stubborn), line_ups(4), 0, "dev", False).play(0, 6, Event())
+    assert not both.values[[0, 3]].any()
+
+
+# -------------------------------------------------------------------------------------------------------------- refusals
+
+
+def test_what_cannot_be_played_is_refused() -> None:
+    kind = rules("noms")
+    thumb = contestant("thumb")
+    with pytest.raises(ValueError, match="the number of deals must be from 2 to 268,435,456, not 1"):
+        compare(kind, thumb, thumb, 1)
+    trained = Contestant("mine", thumb.make, (rules("down_up"), rules("noms", target=60)))
+    with pytest.raises(
+        ValueError, match=r"mine was trained for down_up with 4 seats, noms with 4 seats, not for nonesuch with 4 seats$"
+    ):
+        compare(rules("nonesuch"), trained, thumb, 2)
+    with pytest.raises(ValueError, match=r"not for noms with 4 seats and other options$"):
+        compare(kind, thumb, trained, 2)
+    compare(rules("down_up"), trained, thumb, 2)
+
+
+def test_stopped_before_there_is_anything_to_tell() -> None:
+    class Interrupts:
+        def choose(self, batch: BatchEnv, rows: np.ndarray) -> np.ndarray:
+            raise KeyboardInterrupt
+
+    made: Callable[..., Any] = lambda _: Interrupts()  # noqa: E731
+    with pytest.raises(NothingPlayedError) as nothing:
+        compare(rules("down_up"), Contestant("x", made), contestant("random"), 5)
+    assert nothing.value.ending == "ctrl-c"

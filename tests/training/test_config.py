@@ -1,0 +1,58 @@
+"""Configurations: presets, checks, and the way to JSON and back."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from training.config import PRESETS, LeagueConfig, NetworkConfig, PPOConfig, TrainConfig
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_a_configuration_survives_json(preset: str) -> None:
+    config = TrainConfig(variants=("noms", "small_ships"), seats=(4,), option=("min_bid=8",), **PRESETS[preset][1])
+    assert TrainConfig.from_dict(json.loads(json.dumps(config.as_dict()))) == config
+
+
+def test_presets_grow() -> None:
+    budgets = [TrainConfig(variants=("noms",), **changes).decisions for _, changes in PRESETS.values()]
+    assert budgets == sorted(budgets)
+    assert list(PRESETS) == ["smoke", "fast", "standard", "long"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"colour": 1}, "unknown key colour"),
+        ({"ppo": {"gamma": 1}}, r"unknown key ppo\.gamma"),
+        ({"ppo": {"clip": 7}}, "clip must be from 0 to 1"),
+        ({"decisions": 0}, "decisions must be from 1"),
+        ({"tables": "many"}, "tables must be"),
+        ({"variants": []}, "name at least one game"),
+        ({"variants": ["noms", "noms"]}, "twice"),
+        ({"network": {"width": 3}}, "width must be"),
+        ({"network": {"width": True}}, "width must be"),
+        ({"league": {"share": -0.1}}, "share must be"),
+        ({"seed": -1}, "seed must be"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        TrainConfig.from_dict({"variants": ["noms"], **changes})
+
+
+def test_a_configuration_without_games_is_not_complete() -> None:
+    with pytest.raises(ValueError, match="variants"):
+        TrainConfig.from_dict({"seed": 3})
+
+
+def test_parts_are_configurations_again() -> None:
+    values = TrainConfig(variants=("noms",), league=LeagueConfig(opponents=("thumb",))).as_dict()
+    config = TrainConfig.from_dict(values)
+    assert config.league.opponents == ("thumb",)
+    assert isinstance(config.ppo, PPOConfig)
+    assert isinstance(config.critic, NetworkConfig)
+    assert replace(config, seed=5) != config

@@ -1,0 +1,30 @@
+"""The frozen sets of deals are what they were."""
+
+from __future__ import annotations
+
+import pytest
+
+from noms_env.rules import game, make_rules
+from noms_env.state import VARIANTS
+from training import deal_sets
+from training.deal_sets import FROZEN, SETS, digest
+from training.evaluate import DealSet
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+@pytest.mark.parametrize("deal_set", SETS)
+def test_the_first_deals_are_those_of_the_day_on_which_the_sets_were_made(name: str, deal_set: DealSet) -> None:
+    assert digest(make_rules(game(name)), deal_set) == FROZEN[deal_set][name]
+
+
+def test_sets_games_and_seats_differ() -> None:
+    hashes = [one for games in FROZEN.values() for one in games.values()]
+    assert len(set(hashes)) == len(hashes) == 2 * len(VARIANTS)
+    assert digest(make_rules(game("down_up"), 5), "dev") not in hashes
+
+
+def test_the_hash_heeds_the_last_of_its_deals(monkeypatch: pytest.MonkeyPatch) -> None:
+    kind = make_rules(game("noms"))
+    whole = digest(kind, "dev")
+    monkeypatch.setattr(deal_sets, "HASHED", deal_sets.HASHED - 1)
+    assert digest(kind, "dev") != whole

@@ -1,0 +1,194 @@
+"""`noms demo`: a tiny run from end to end, and a deal shown with the probabilities of its decisions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from noms_env import Table
+from noms_env.actions import NUM_ACTIONS
+from noms_env.state import VARIANTS
+from training import extras
+from training.cli import main
+from training.commands import demo as command
+from training.commands.demo import demo_config, free_folder, result_text
+from training.commands.explained import action_text, chances_text, decide, explained_deal
+from training.config import PRESETS
+from training.evaluate import Result
+from training.probes import Tally
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Run:
+    def run_main(*words: str | Path) -> tuple[int, str, str]:
+        status = main(["demo", *map(str, words)])
+        return status, *capsys.readouterr()
+
+    return run_main
+
+
+class Falling:
+    """Gives each legal action half of the probability of the one before it, the last as much as the one before."""
+
+    def probabilities(self, observation: np.ndarray, mask: np.ndarray) -> np.ndarray:
+        legal = np.flatnonzero(mask)
+        chances = np.zeros(NUM_ACTIONS, np.float32)
+        halves = 0.5 ** np.arange(1, len(legal) + 1)
+        halves[-1] *= 2
+        chances[legal] = halves
+        return chances
+
+
+def plain(lines: Any) -> list[str]:
+    return [re.sub(r"\x1b\[[0-9;]*m", "", line) for line in lines]
+
+
+def started(variant: str, seed: int = 1, **options: Any) -> Table:
+    table = Table(variant, seed=seed, episode="deal", options=options)
+    table.start()
+    return table
+
+
+# ------------------------------------------------------------------------------------------------------ a deal explained
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_every_decision_is_shown_with_its_probability(variant: str) -> None:
+    table = started(variant)
+    lines = plain(explained_deal(Falling(), table, np.random.default_rng(3)))
+    assert table.is_scored
+    steps = [line for line in lines if re.match(r"  seat \d (?!  )", line)]
+    hands = [line for line in lines if re.match(r"  seat \d   ", line)]
+    assert len(hands) == table.seats
+    row = table.row
+    cards = 0 if row.passed_out else int(row.hand_size) * table.seats
+    words = (
+        int(row.n_calls) + (row.nominated >= 0) + (variant in ("small_ships", "noms") and row.declarer >= 0 and row.alone == 0)
+    )
+    named = len([line for line in steps if " names " in line]) if variant == "nonesuch" else 0
+    assert len(steps) == cards + words + named
+    for line in steps:
+        share = re.search(r" (\d+)%", line)
+        assert share or line.endswith("no choice"), line
+    assert sum("  trick " in line for line in lines) == (int(row.trick_number))
+    assert any(line.startswith("  points ") for line in lines)
+
+
+def test_a_deal_by_hand() -> None:
+    table = started("small_ships")
+    first = int(table.row.seat)
+    lines = plain(explained_deal(Falling(), table, np.random.default_rng(0)))
+    call = next(line for line in lines if "calls" in line)
+    assert call.startswith(f"  seat {first} calls ")
+    assert call.endswith("pass 50%  7 25%  8 12%  9 6%  and 5 more")
+
+
+def test_the_action_taken_is_shown_even_if_improbable() -> None:
+    table = started("small_ships")
+    known = [(action, 0.2) for action in table.legal_actions()[:5]] + [(table.number("13"), 0.001)]
+    text = plain([chances_text(table, known, "13")])[0]
+    assert text == "pass 20%  7 20%  8 20%  9 20%  13 0%  and 1 more"
+    assert plain([chances_text(table, known[:1], "pass")]) == ["no choice"]
+    few = [(table.number("pass"), 0.997), (table.number("7"), 0.003)]
+    assert plain([chances_text(table, few, "pass")]) == ["pass 100%  and 1 more"]
+
+
+def test_what_is_drawn_has_the_probabilities_that_are_shown() -> None:
+    passes = 0
+    for seed in range(60):
+        table = started("small_ships")
+        action, known = decide(Falling(), table, np.random.default_rng(seed))
+        passes += table.word(action) == "pass"
+        assert [probability for _, probability in known] == sorted((probability for _, probability in known), reverse=True)
+    assert 18 <= passes <= 42
+
+
+def test_actions_in_words() -> None:
+    table = started("noms", implicit_announcements=True)
+    for word in ("13", "pass", "pass", "pass"):
+        table.act(word)
+    assert action_text(table, table.number("unsaid"), False) == "unsaid"
+    assert action_text(table, table.number("NT"), False) == "NT"
+    assert action_text(table, table.number("H"), False) == "♥"
+    table.act("unsaid")
+    assert action_text(table, table.number("A", "nominate"), False) == "A"
+    assert action_text(table, table.number("QS", "nominate"), False) == "Q♠"
+    shown = started("small_ships", indication=True)
+    for word in ("13", "C", "AC"):
+        shown.act(word)
+    assert action_text(shown, shown.number("indicate", "play"), False) == "indicate"
+    assert action_text(shown, shown.number("2H", "play"), False) == "2♥"
+
+
+# ---------------------------------------------------------------------------------------------------------- the command
+
+
+def test_a_tiny_demo_from_end_to_end(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    status, out, err = run("down_up", "--quick")
+    assert status == 0, err
+    lines = out.splitlines()
+    assert lines[0].startswith("policy: runs/demo/policy.safetensors")
+    assert re.match(r"down_up, 8 duplicate deals against random players: [+-]\d+\.\d\d points per deal \(95 %: ", lines[1])
+    assert lines[2] == "learning curves: runs/demo/curves.png"
+    assert Path("runs/demo/curves.png").stat().st_size > 10_000
+    assert " cards each · dealer seat " in lines[4] or " card each · dealer seat " in lines[4]
+    assert any(line.startswith("  points ") for line in lines)
+    assert "evaluation after" in err
+    assert free_folder(Path("runs/demo")) == Path("runs/demo-2")
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["bridge"], "there is no variant 'bridge'"),
+        (["--decisions", "0"], "decisions must be from 1 to"),
+        (["--seed", "-1"], "seed must be an integer from 0 to 2**63 - 1, not -1"),
+    ],
+)
+def test_what_cannot_be_shown_is_one_sentence(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], sentence: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    status, out, err = run(*words)
+    assert (status, out) == (2, "")
+    assert err.startswith(f"noms: {sentence}")
+    assert err.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(("module", "extra"), [("torch", "train"), ("matplotlib", "plot")])
+def test_missing_libraries_are_named_before_anything_is_trained(
+    run: Run, monkeypatch: pytest.MonkeyPatch, module: str, extra: str
+) -> None:
+    def require(wanted: str, brings: str, wanted_by: str) -> Any:
+        if wanted == module:
+            raise extras.MissingExtraError(f"{wanted_by} needs {wanted}: {brings}")
+
+    monkeypatch.setattr(command, "require", require)
+    assert run() == (2, "", f"noms: noms demo needs {module}: {extra}\n")
+
+
+def test_the_run_is_the_preset_fast_with_another_budget() -> None:
+    config = demo_config("noms", 123, 4)
+    assert (config.variants, config.decisions, config.seed) == (("noms",), 123, 4)
+    assert config.ppo == PRESETS["fast"][1]["ppo"]
+
+
+@pytest.mark.parametrize(
+    ("difference", "words"),
+    [(1.0, "better than random play"), (-1.0, "worse than random play"), (0.0, "not to be told from random play")],
+)
+def test_the_verdict_follows_from_the_interval(difference: float, words: str) -> None:
+    differences = np.random.default_rng(0).normal(0, 0.5, (200, 4))
+    differences += difference - differences.mean()
+    text = result_text(Result(differences, np.zeros(200, np.int16), Tally()), "noms")
+    assert text.startswith(f"noms, 200 duplicate deals against random players: {difference:+.2f} points per deal (95 %: ")
+    assert text.endswith(words)

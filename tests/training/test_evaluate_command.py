@@ -1,0 +1,263 @@
+"""`noms evaluate` and `noms tournament`: what they print and write, and that every error is one sentence."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from noms_env.players.policy_file import PolicyInfo, save_policy
+from noms_env.rules import game, make_rules
+from tests.players.test_policy import SMALL, make_actor, tensors_of
+from training import extras
+from training.cli import main
+from training.comparison import NothingPlayedError
+from training.counting import counting
+from training.evaluate import contestant
+from training.workers import Done, run_jobs
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Run:
+    """Runs the command: exit status, standard output, standard error."""
+
+    def run_main(*words: str | Path) -> tuple[int, str, str]:
+        status = main([str(word) for word in words])
+        return status, *capsys.readouterr()
+
+    return run_main
+
+
+@pytest.fixture(scope="module")
+def policy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A policy for noms and three-handed nonesuch."""
+    kinds = (make_rules(game("noms")), make_rules(game("nonesuch"), 3))
+    path = tmp_path_factory.mktemp("run") / "policy.safetensors"
+    save_policy(path, tensors_of(make_actor(kinds, SMALL)), PolicyInfo(kinds, SMALL))
+    return path
+
+
+def is_one_sentence(text: str) -> bool:
+    return text.startswith("noms: ") and text.count("\n") == 1 and "Traceback" not in text
+
+
+# ------------------------------------------------------------------------------------------------------------- evaluate
+
+
+def test_two_players_without_torch(tmp_path: Path) -> None:
+    """The learning library is an extra, and takes seconds to import."""
+    code = (
+        "import sys; from training.cli import main;"
+        "status = main(['evaluate', 'thumb', 'random', '--variant', 'noms', '--deals', '4', '--matches', '2']);"
+        "sys.exit(status + 10 * ('torch' in sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_what_is_printed_and_written(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "result.json"
+    words = ["evaluate", "thumb", "random", "--variant", "down_up", "noms", "--seats", "4", "--option", "target=20"]
+    status, out, _ = run(*words, "--deals", 60, "--matches", 2, "--tell", 0.5, "--json", file, "--set", "test")
+    assert status == 0
+    document = json.loads(file.read_text())
+    assert [one["variant"] for one in document["games"]] == ["down_up", "noms"]
+    for one in document["games"]:
+        assert (one["deals"], one["seatings"], one["set"], one["ending"]) == (60, 14, "test", "all")
+        points = one["points"]["all"]
+        assert f"thumb, all together {points['mean']:+.3f}" in " ".join(out.split())
+        assert f"{points['low']:+.3f} to {points['high']:+.3f}" in out
+        assert f"for one of 0.5 it takes {one['deals_needed']['deals']:,} deals." in out
+        against = one["points"]["against"]
+        assert f"random alone {-against['mean']:+.3f}" in " ".join(out.split())
+        assert one["matches"]["matches"] == 2
+        assert set(one["groups"]["a"]) == set(one["groups"]["b"])
+    assert document["games"][1]["options"]["target"] == 20
+    assert "role: declarer" in out
+    assert "cards: 10" in out
+    assert "bids hit exactly" in out
+    assert "contracts made" in out
+    assert "noms, 4 seats: thumb v random · 60 deals of the set test in 14 seatings · 840 games" in out
+
+
+def test_the_same_words_give_the_same_file_whatever_the_threads(run: Run, tmp_path: Path) -> None:
+    words = ["evaluate", "random", "greedy", "--variant", "up_down", "--deals", 150, "--matches", 2, "--seed", 5]
+    files = [tmp_path / name for name in ("one.json", "two.json")]
+    for threads, file in zip((1, 2), files, strict=True):
+        assert run(*words, "--threads", threads, "--json", file)[0] == 0
+    assert files[0].read_bytes() == files[1].read_bytes()
+
+
+def test_policies_are_measured_in_the_games_that_they_know(run: Run, policy: Path, tmp_path: Path) -> None:
+    file = tmp_path / "result.json"
+    status, out, _ = run("evaluate", policy.parent, "thumb", "--deals", 4, "--matches", 0, "--json", file)
+    assert status == 0
+    games = json.loads(file.read_text())["games"]
+    assert [(one["variant"], one["seats"], one["matches"]) for one in games] == [("noms", 4, None), ("nonesuch", 3, None)]
+    for words in (["--variant", "down_up"], ["--seats", "4"], ["--variant", "noms", "--option", "target=20"]):
+        status, out, err = run("evaluate", "thumb", policy, *words)
+        assert (status, out) == (2, "")
+        assert is_one_sentence(err)
+        assert "was trained for noms with 4 seats, nonesuch with 3 seats, not for" in err
+
+
+def test_a_temperature_behind_a_policy(policy: Path) -> None:
+    made = {text: contestant(f"{policy}{text}").make for text in ("", "@0", "@0.5")}
+    heats = {text: make(None).player.temperature for text, make in made.items()}  # type: ignore[arg-type, attr-defined]
+    assert heats == {"": 1.0, "@0": 0.0, "@0.5": 0.5}
+    odd = policy.parent / "run@0"
+    odd.mkdir()
+    (odd / policy.name).write_bytes(policy.read_bytes())
+    assert contestant(str(odd)).make(None).player.temperature == 1.0  # type: ignore[arg-type, attr-defined]
+    with pytest.raises(ValueError, match="the temperature behind @ must be a number from 0 on, not '-1'"):
+        contestant(f"{policy}@-1")
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["thumb", "chess"], "there is no player 'chess'"),
+        (["thumb@0", "random"], "there is no player 'thumb@0'"),
+        (["thumb", "missing.safetensors"], "missing.safetensors"),
+        (["thumb", "pimc:none"], "worlds of the player pimc cannot be 'none'"),
+        (["thumb", "random", "--variant", "chess"], "there is no variant 'chess'"),
+        (["thumb", "random", "--variant", "noms", "--seats", "5"], "5 seats"),
+        (["thumb", "random", "--option", "hook"], "--option wants NAME=VALUE"),
+        (["thumb", "random", "--deals", "1"], "--deals must be from 2 to 10000000, not 1"),
+        (["thumb", "random", "--matches", "1"], "--matches must be 0, or 2 or more, not 1"),
+        (["thumb", "random", "--minutes", "0"], "--minutes must be above 0, not 0"),
+        (["thumb", "random", "--tell", "nan"], "--tell must be above 0, not nan"),
+        (["thumb", "random", "--seed", "-1"], "--seed must be from 0 to 2**63 - 1, not -1"),
+        (["thumb", "random", "--threads", "0"], "--threads must be from 1 to 1024, not 0"),
+        (["thumb", "random", "--json", "/nowhere/x.json"], "cannot write /nowhere/x.json"),
+    ],
+)
+def test_wrong_words_are_refused_with_a_sentence(run: Run, words: list[str], sentence: str) -> None:
+    status, out, err = run("evaluate", *words)
+    assert (status, out) == (2, "")
+    assert is_one_sentence(err)
+    assert sentence in err
+
+
+def test_a_limited_time_gives_the_first_deals(run: Run, tmp_path: Path) -> None:
+    words = ["evaluate", "thumb", "greedy", "--variant", "big_ships", "--option", "start_cards=2", "--matches", 0]
+    timed, counted = tmp_path / "timed.json", tmp_path / "counted.json"
+    status, out, _ = run(*words, "--minutes", 0.02, "--json", timed)
+    one = json.loads(timed.read_text())["games"][0]
+    assert (status, one["ending"]) == (0, "time")
+    assert "Stopped when the time was over." in out
+    assert run(*words, "--deals", one["deals"], "--json", counted)[0] == 0
+    assert json.loads(counted.read_text())["games"][0]["points"]["alone"] == one["points"]["alone"]
+
+
+def test_games_share_the_time_and_leave_some_for_matches(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    until: list[float] = []
+
+    def note(*arguments, **others):  # type: ignore[no-untyped-def]
+        until.append(others["until"] - time.monotonic())
+        raise NothingPlayedError("time")
+
+    monkeypatch.setattr("training.comparison.compare", note)
+    status, _, err = run("evaluate", "thumb", "random", "--variant", "noms", "nonesuch", "--minutes", 10)
+    assert (status, is_one_sentence(err)) == (2, True)
+    assert until == [pytest.approx(0.8 * 300, abs=5)]
+
+
+def test_ctrl_c_prints_what_there_is(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*arguments, tick, **others):  # type: ignore[no-untyped-def]
+        def tell(number: int, result: object) -> None:
+            tick(number, result)
+            if number == 1:
+                raise KeyboardInterrupt
+
+        done: Done[object] = run_jobs(*arguments, tick=tell, **others)
+        return done
+
+    monkeypatch.setattr("training.comparison.run_jobs", interrupted)
+    file = tmp_path / "result.json"
+    words = ["evaluate", "thumb", "random", "--variant", "noms", "nonesuch", "--deals", 1000, "--threads", 1]
+    status, out, err = run(*words, "--json", file)
+    assert status == 130
+    assert is_one_sentence(err)
+    assert "Stopped by Ctrl-C." in out
+    games = json.loads(file.read_text())["games"]
+    assert [(one["variant"], one["deals"], one["ending"]) for one in games] == [("noms", 256, "ctrl-c")]
+
+
+def test_a_line_now_and_then(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = [100.0]
+    monkeypatch.setattr("time.monotonic", lambda: clock[0])
+    with counting("noms, 4 seats", "deals", 1000) as tick:
+        tick(50)
+        clock[0] += 40
+        tick(50)
+        clock[0] += 10
+        tick(100)
+    assert capsys.readouterr().err == "noms, 4 seats: 100 of 1,000 deals · 2.5/s · 6:00 left\n"
+
+
+# ----------------------------------------------------------------------------------------------------------- tournament
+
+
+def test_a_tournament_and_its_files(run: Run, tmp_path: Path) -> None:
+    folder = tmp_path / "cup"
+    words = ["tournament", "random", "thumb", "--variant", "nonesuch", "--deals", 40, "--out", folder]
+    status, out, _ = run(*words)
+    assert status == 0
+    document = json.loads((folder / "results.json").read_text())
+    assert document["players"] == ["random", "thumb"]
+    assert (folder / "heat.png").read_bytes().startswith(b"\x89PNG")
+    assert "| `thumb` |" in (folder / "table.md").read_text()
+    assert f"{document['table']['thumb']['random']['mean']:+.3f} ±" in out
+    assert out.index("\nthumb") < out.index("\nrandom")
+    first = {name: (folder / name).read_bytes() for name in ("results.json", "table.md")}
+    status, _, err = run(*words)
+    assert status == 2
+    assert "there is a tournament in" in err
+    assert is_one_sentence(err)
+    assert run(*words, "--resume")[0] == 0
+    assert {name: (folder / name).read_bytes() for name in first} == first
+
+
+def test_without_matplotlib_there_is_no_picture(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(module: str, extra: str, wanted_by: str = "") -> None:
+        raise extras.MissingExtraError(f"{wanted_by} needs Matplotlib")
+
+    monkeypatch.setattr("training.heat.require", missing)
+    folder = tmp_path / "cup"
+    status, out, _ = run("tournament", "random", "greedy", "--variant", "nonesuch", "--deals", 4, "--out", folder)
+    assert status == 0
+    assert "no picture: the heat map of a tournament needs Matplotlib" in out
+    assert (folder / "results.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["thumb", "--variant", "noms"], "a tournament needs two or more different players, not thumb"),
+        (["thumb", "chess", "--variant", "noms"], "there is no player 'chess'"),
+        (["thumb", "random", "--variant", "chess"], "there is no variant 'chess'"),
+        (["thumb", "random", "--variant", "noms", "--seats", "5"], "seats"),
+        (["thumb", "random", "--variant", "noms", "--deals", "1"], "the number of deals must be 2 or more, not 1"),
+        (["thumb", "random", "--variant", "noms", "--limit", "0"], "--limit must be above 0, not 0"),
+        (["thumb", "random", "--variant", "noms", "--threads", "0"], "--threads must be from 1 to 1024, not 0"),
+        (["thumb", "random", "--variant", "noms", "--seed", "-1"], "--seed must be from 0 to 2**63 - 1, not -1"),
+        (["thumb", "random", "--variant", "noms", "--resume"], "there is no tournament to go on with in"),
+    ],
+)
+def test_wrong_tournaments_are_refused_with_a_sentence(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], sentence: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    status, out, err = run("tournament", *words)
+    assert (status, out) == (2, "")
+    assert is_one_sentence(err)
+    assert sentence in err
+    assert list(tmp_path.iterdir()) == []

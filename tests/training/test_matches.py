@@ -1,0 +1,111 @@
+"""Whole matches with duplicate starts."""
+
+from __future__ import annotations
+
+from threading import Event
+from typing import Any
+
+import numpy as np
+import pytest
+
+from noms_env import BatchEnv
+from noms_env.engine.table import Table
+from noms_env.rules import Rules, game, make_rules
+from training.comparison import line_ups
+from training.evaluate import Contestant, contestant, deal_seed
+from training.matches import Matches, compare_matches, play_matches
+
+
+def rules(name: str, seats: int | None = None, **options: Any) -> Rules:
+    return make_rules(game(name), seats, options)
+
+
+class First:
+    """Plays the first legal action."""
+
+    def choose(self, batch: BatchEnv, rows: np.ndarray) -> np.ndarray:
+        actions: np.ndarray = batch.mask[rows].argmax(axis=1)
+        return actions
+
+
+class Illegal:
+    def choose(self, batch: BatchEnv, rows: np.ndarray) -> np.ndarray:
+        return np.full(len(rows), -1)
+
+
+FIRST = Contestant("first", lambda _: First())
+BAD = Contestant("bad", lambda _: Illegal())
+SEATINGS = np.concatenate([line_up.seatings for line_up in line_ups(4, mixed=False)])
+
+
+@pytest.mark.parametrize(
+    ("name", "options"), [("big_ships", {"start_cards": 2}), ("noms", {"target": 20}), ("nonesuch", {"max_hands": 3})]
+)
+def test_matches_are_those_that_a_table_plays(name: str, options: dict[str, Any]) -> None:
+    kind = rules(name, **options)
+    shares, deals = play_matches(kind, (FIRST, FIRST), SEATINGS, range(3, 6), 0, "dev", Event())
+    played = 0
+    for place, number in enumerate(range(3, 6)):
+        winners, dealt = match_by_hand(kind, number)
+        played += 8 * dealt
+        expected = [(seat in winners) / len(winners) for seat in range(4)]
+        assert shares[place] == pytest.approx(expected * 2)
+    assert deals == played
+
+
+def match_by_hand(kind: Rules, number: int) -> tuple[list[int], int]:
+    """Winners of a match at one table, with the first legal action everywhere, and its number of deals."""
+    table = Table(kind.variant.name, kind.seats, kind.options, seed=deal_seed("dev"), table=number, episode="match")
+    table.start(match=0)
+    deals = 0
+    while not table.row.over:
+        table.step(int(np.flatnonzero(table.view(int(table.row.seat))[1])[0]))
+        if table.is_scored:
+            deals += 1
+            table.go_on()
+    return [seat for seat in range(kind.seats) if table.row.winners >> seat & 1], deals
+
+
+def test_equal_players_win_as_often() -> None:
+    found = compare_matches(rules("down_up", 3), contestant("thumb"), contestant("thumb"), 5)
+    assert found.shares.shape == (5, 6)
+    assert found.fair == pytest.approx(1 / 3)
+    assert found.estimate("alone").mean == found.estimate("against").mean == pytest.approx(1 / 3)
+    assert found.advantage().mean == 0
+
+
+def test_a_better_player_wins_more() -> None:
+    found = compare_matches(rules("nonesuch", max_hands=6), contestant("thumb"), contestant("random"), 12)
+    assert found.estimate("alone").low > found.fair > found.estimate("against").high
+    assert found.advantage().low > 0
+
+
+def test_parts_of_the_win_by_hand() -> None:
+    shares = np.array([[1.0, 0, 0.5, 0.5, 0, 0, 0, 0], [1, 1, 1, 1, 0, 1, 0, 0]])
+    found = Matches(shares, 40, 0, "all")
+    assert found.fair == 0.25
+    assert (found.estimate("alone").mean, found.estimate("against").mean) == (0.75, 0.125)
+    assert found.advantage().mean == pytest.approx(0.3125)
+
+
+def test_who_loses_a_table_has_no_part_in_the_match() -> None:
+    kind = rules("big_ships", start_cards=2)
+    shares, _ = play_matches(kind, (BAD, FIRST), SEATINGS, range(2), 0, "dev", Event())
+    assert (shares[:, :4] == 0).all()
+    assert (shares[:, 4:] == 1).all()
+    shares, _ = play_matches(kind, (FIRST, BAD), SEATINGS, range(2), 0, "dev", Event())
+    assert (shares[:, :4] == 1).all()
+    assert (shares[:, 4:] == 0).all()
+
+
+def test_matches_do_not_depend_on_threads() -> None:
+    a, b = contestant("random"), contestant("greedy")
+    one, other = (compare_matches(rules("noms", target=15), a, b, 40, seed=2, threads=threads) for threads in (1, 3))
+    assert np.array_equal(one.shares, other.shares)
+    assert one.deals == other.deals
+    assert not np.array_equal(one.shares, compare_matches(rules("noms", target=15), a, b, 40, seed=3).shares)
+
+
+def test_too_few_matches_are_refused() -> None:
+    with pytest.raises(ValueError, match="the number of matches must be 2 or more, not 1"):
+        compare_matches(rules("noms"), FIRST, FIRST, 1)

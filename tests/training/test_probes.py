@@ -1,0 +1,279 @@
+"""Probes of behaviour, on tables made by hand and on deals that were played."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from noms_env.actions import CALL_MIS, CALL_MIS_A_VIS, CALL_MOST, CALL_NONE, CALL_SOME, CALL_ZERO, MAX_NUMBER
+from noms_env.cards import CARD_NUMBERS, FRENCH
+from noms_env.record import Record, record_matches, replay
+from noms_env.rules import Rules, game, make_rules, write_rules
+from noms_env.state import MAX_SEATS, new_tables, put_byte
+from noms_env.state import VARIANTS as NAMES
+from training.probes import Tally, count_deals, deal_probes, possible_contracts
+
+BIDS = ("mis", "mis_a_vis", *map(str, range(7, MAX_NUMBER + 1)))
+ACE, TWO, KING = (CARD_NUMBERS[FRENCH][word] for word in ("AS", "2S", "KH"))
+
+
+def rules(name: str, seats: int | None = None, **options: Any) -> Rules:
+    return make_rules(game(name), seats, options)
+
+
+def table(kind: Rules, **fields: Any) -> np.recarray:
+    """One table with fields set by hand; lists are filled up to the length of the field."""
+    tables = new_tables(1)
+    write_rules(tables[0], kind)
+    start: dict[str, Any] = {"declarer": -1, "partner": -1, "nominated": -1, "indicated": -1, "contract": -1}
+    for name, value in {**start, **fields}.items():
+        if isinstance(value, list):
+            tables[name][0, : len(value)] = value
+        else:
+            tables[name] = value
+    return tables
+
+
+def bids(*numbers: int) -> list[int]:
+    return [CALL_ZERO + number for number in numbers]
+
+
+# -------------------------------------------------------------------------------------------------- the exact-bid games
+
+
+def test_exact_bids_by_hand() -> None:
+    kind = rules("down_up")
+    deal = table(kind, hand_size=5, call=bids(2, 0, 0, 3), tricks=[2, 0, 2, 1])
+    assert deal_probes(deal, kind) == {
+        "bid/hit": 0.5,
+        "bid/over": 0.25,
+        "bid/under": 0.25,
+        "bid/excess": 0.0,
+        "bid/zero": 0.5,
+        "bid/zero/hit": 0.5,
+        "bid/hit/5": 0.5,
+    }
+
+
+def test_hits_are_told_apart_by_hand_size_and_by_seat() -> None:
+    kind = rules("big_ships", 3)
+    deals = np.concatenate(
+        [
+            table(kind, hand_size=2, call=bids(1, 1, 0), tricks=[1, 1, 0]),
+            table(kind, hand_size=13, call=bids(4, 5, 6), tricks=[4, 4, 5]),
+        ]
+    ).view(np.recarray)
+    assert {name: value for name, value in deal_probes(deals, kind).items() if "/hit/" in name and "zero" not in name} == {
+        "bid/hit/2": 1.0,
+        "bid/hit/13": pytest.approx(1 / 3),
+    }
+    seats = np.zeros((2, MAX_SEATS), bool)
+    seats[:, 1] = seats[:, 5] = True  # there is no seat 5
+    probes = deal_probes(deals, kind, seats)
+    assert (probes["bid/hit/2"], probes["bid/hit/13"], probes["bid/excess"]) == (1.0, 0.0, 0.5)
+    assert count_deals(deals, kind, seats).counts["bid/hit"] == 2
+
+
+# ------------------------------------------------------------------------------------------------------ the auction games
+
+
+def test_contracts_by_hand() -> None:
+    kind = rules("small_ships")
+    holds_ace, holds_two = [0, 1 << ACE, 0, 0], [1 << TWO, 0, 0, 0]
+    made = {"contract": CALL_ZERO + 8, "declarer": 0, "nominated": ACE, "partner": 1, "points": [8, 8, 1, 2]}
+    deals = [
+        table(kind, **made, played=holds_ace),
+        table(kind, contract=CALL_ZERO + 8, declarer=0, nominated=TWO, played=holds_two, points=[0, 3, 2, 1]),
+        table(kind, contract=CALL_MIS, declarer=2, nominated=ACE, partner=1, played=holds_ace, points=[4, -12, -12, 5]),
+        table(kind, contract=CALL_MIS, declarer=0, nominated=TWO, played=holds_two, points=[10, 5, 4, 4]),
+    ]
+    put_byte(deals[0].trick_of[0], ACE, 3)
+    put_byte(deals[2].trick_of[0], ACE, 6)
+    put_byte(deals[1].trick_of[0], TWO, 9)
+    tables = np.concatenate(deals).view(np.recarray)
+    probes = deal_probes(tables, kind)
+    expected = {
+        "contract/8": 0.5,
+        "contract/8/made": 0.5,
+        "contract/mis": 0.5,
+        "contract/mis/made": 0.5,
+        "numbers/made": 0.5,
+        "misere": 0.5,
+        "misere/made": 0.5,
+        "solo": 0.5,
+        "solo/made": 0.5,
+        "partner/trick": 4.5,
+    }
+    never = {f"contract/{number}": 0.0 for number in (7, 9, 10, 11, 12, 13)}
+    assert probes == expected | never
+    second = np.zeros((4, MAX_SEATS), bool)
+    second[:, 2] = True
+    probes = deal_probes(tables, kind, second)
+    assert (probes["contract/mis"], probes["contract/mis/made"], probes["contract/8"], probes["solo"]) == (0.25, 0, 0, 0)
+    assert probes["partner/trick"] == 6
+    assert "solo/made" not in probes
+
+
+def test_passed_out_deals_count_among_the_contracts() -> None:
+    kind = rules("noms")
+    deals = np.concatenate(
+        [
+            table(kind, passed_out=1),
+            table(kind, contract=CALL_MIS_A_VIS, declarer=3, points=[0, 0, 0, 26]),
+            table(kind, contract=CALL_MIS, declarer=3, points=[13, 13, 13, 0]),
+            table(
+                kind, contract=CALL_ZERO + 10, declarer=1, nominated=KING, partner=2, played=[0, 0, 0, 0], points=[0, 10, 10, 0]
+            ),
+        ]
+    ).view(np.recarray)
+    probes = deal_probes(deals, kind)
+    assert probes["passed_out"] == 0.25
+    assert (probes["contract/mis_a_vis"], probes["contract/mis_a_vis/made"]) == (0.25, 1)
+    assert (probes["misere"], probes["misere/made"], probes["contract/10"]) == (0.5, 0.5, 0.25)
+    assert "partner/trick" not in probes  # the deal ended before the card was played
+    assert "stock" not in probes
+
+
+def test_a_card_in_the_stock_is_neither_own_nor_a_partners() -> None:
+    kind = rules("small_ships", 5)
+    deals = np.concatenate(
+        [
+            table(kind, contract=CALL_ZERO + 5, declarer=0, nominated=KING, points=[5, 1, 1, 1, 2]),
+            table(kind, contract=CALL_ZERO + 5, declarer=0, nominated=KING, hands=[1 << KING], points=[5, 1, 1, 1, 2]),
+        ]
+    ).view(np.recarray)
+    probes = deal_probes(deals, kind)
+    assert (probes["stock"], probes["solo"]) == (0.5, 0.5)
+
+
+def test_a_partner_who_showed_himself_did_not_come_out_with_the_card() -> None:
+    kind = rules("small_ships", indication=True)
+    holder = {"contract": CALL_ZERO + 7, "declarer": 0, "nominated": ACE, "partner": 1, "points": [7, -7, 3, 3]}
+    deals = [table(kind, **holder, indicated=1), table(kind, **holder)]
+    put_byte(deals[0].trick_of[0], ACE, 13)
+    put_byte(deals[1].trick_of[0], ACE, 2)
+    probes = deal_probes(np.concatenate(deals).view(np.recarray), kind)
+    assert (probes["partner/indicated"], probes["partner/trick"]) == (0.5, 2)
+
+
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [
+        (rules("small_ships"), [*range(7, 14), "mis"]),
+        (rules("noms"), [10, 11, 12, 13, "mis", "mis_a_vis"]),
+        (rules("noms", mis_value=10), [10, 11, 12, 13, "mis"]),
+    ],
+)
+def test_the_contracts_there_are(kind: Rules, words: list[Any]) -> None:
+    numbers = {"mis": CALL_MIS, "mis_a_vis": CALL_MIS_A_VIS}
+    assert list(possible_contracts(kind)) == [
+        numbers.get(word, word if isinstance(word, str) else CALL_ZERO + word) for word in words
+    ]
+
+
+# --------------------------------------------------------------------------------------------- nonesuch and sniped whist
+
+
+def test_nonesuch_by_hand() -> None:
+    kind = rules("nonesuch")
+    calls = [CALL_NONE, CALL_MOST, CALL_SOME, CALL_NONE]
+    deal = table(kind, hand_size=9, call=calls, tricks=[0, 4, 4, 1])
+    assert deal_probes(deal, kind) == {
+        "call/none": 0.5,
+        "call/some": 0.25,
+        "call/most": 0.25,
+        "none/made": 0.5,
+        "most/made": 0.0,
+    }
+    assert deal_probes(table(kind, hand_size=9, call=calls, tricks=[0, 5, 3, 1]), kind)["most/made"] == 1
+    three = rules("nonesuch", 3)
+    half = table(three, hand_size=12, call=[CALL_MOST, CALL_SOME, CALL_MOST], tricks=[6, 1, 5])
+    assert deal_probes(half, three)["most/made"] == 0.5
+
+
+def test_sniped_whist_by_hand() -> None:
+    kind = rules("sniped_whist")
+    deals = np.concatenate(
+        [
+            table(kind, sniped=0b0110, tricks=[0, 6, 6, 1]),
+            table(kind, sniped=0b1000, tricks=[2, 3, 3, 5]),
+        ]
+    ).view(np.recarray)
+    assert deal_probes(deals, kind) == {"sniped": 3 / 8, "sniped/shared": 0.5, "tricks/spread": 4.5}
+    last = np.zeros((2, MAX_SEATS), bool)
+    last[:, 3] = True
+    assert deal_probes(deals, kind, last)["sniped"] == 0.5
+
+
+# ---------------------------------------------------------------------------------------------------- deals as played
+
+
+def told_by_records(records: list[Record], name: str) -> Mapping[str, float]:
+    """Some of the probes from game records, which know nothing of tables."""
+    calls = [(one, step) for one in records for step in one["steps"] if step["phase"] == "call"]
+    words = [step["action"] for _, step in calls]
+    if name in ("small_ships", "noms"):
+        return told_of_contracts(records)
+    if name == "nonesuch":
+        return {f"call/{word}": words.count(word) / len(words) for word in ("none", "some", "most")}
+    if name == "sniped_whist":
+        return {"tricks/spread": float(np.mean([max(one["tricks"]) - min(one["tricks"]) for one in records]))}
+    excess = np.array([int(step["action"]) - one["tricks"][step["seat"]] for one, step in calls])
+    return {
+        "bid/hit": float((excess == 0).mean()),
+        "bid/over": float((excess < 0).mean()),
+        "bid/zero": words.count("0") / len(words),
+    }
+
+
+def told_of_contracts(records: list[Record]) -> Mapping[str, float]:
+    """The same for the games with an auction."""
+    declared = [one for one in records if one["declarer"] is not None]
+    contracts = [[step["action"] for step in one["steps"] if step["action"] in BIDS][-1] for one in declared]
+    made = [one["points"][one["declarer"]] > 0 for one in declared]
+    named = [one for one in declared if one["nominated"] is not None]
+    tricks = []
+    for one in named:
+        plays = [step["action"] for step in one["steps"] if step["phase"] == "play"]
+        if one["partner"] is not None:
+            tricks.append(1 + plays.index(one["nominated"]) // one["seats"])
+    return {
+        "numbers/made": float(np.mean([good for good, word in zip(made, contracts, strict=True) if word.isdigit()])),
+        "solo": float(np.mean([one["nominated"] in one["hands"][one["declarer"]] for one in named])),
+        "misere": sum(not word.isdigit() for word in contracts) / len(records),
+        "partner/trick": float(np.mean(tricks)),
+    }
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_probes_of_played_deals_are_those_of_their_records(name: str) -> None:
+    records = list(itertools.islice(record_matches(name, matches=200, seed=5), 200))
+    tally = Tally()
+    for record in records:
+        *_, end = replay(record)
+        tables = new_tables(1)
+        tables[0] = end.row
+        tally += count_deals(tables, rules(name))
+    told = told_by_records(records, name)
+    assert {probe: tally.means()[probe] for probe in told} == {probe: pytest.approx(value) for probe, value in told.items()}
+
+
+# ---------------------------------------------------------------------------------------------------------- tallies
+
+
+@settings(deadline=None, max_examples=50)
+@given(st.lists(st.lists(st.integers(-5, 5), max_size=5), max_size=5))
+def test_tallies_add_up(parts: list[list[int]]) -> None:
+    together = Tally()
+    for part in parts:
+        one = Tally()
+        one.add("x", np.array(part, float))
+        together += one
+    everything = [value for part in parts for value in part]
+    assert together.means() == ({"x": pytest.approx(sum(everything) / len(everything))} if everything else {})

@@ -1,0 +1,252 @@
+"""What a run looks like while it trains, on a terminal and elsewhere."""
+
+from __future__ import annotations
+
+import io
+import re
+import sys
+import time
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.console import Console
+
+from training import progress
+from training.progress import TREND, Figures, Lines, Points, Screen, Speed, duration, kind_text, short, watching
+from training.watcher import Several, Silent
+
+ITERATION = {
+    "kl": 0.0123,
+    "clip_fraction": 0.114,
+    "explained_variance": 0.532,
+    "learning_rate": 4.2e-4,
+    "entropy/call": 0.81,
+    "entropy/play": 0.64,
+}
+EVALUATION = {
+    "points/down_up_4/random": 2.5,
+    "points/down_up_4/random/low": 2.25,
+    "points/down_up_4/random/high": 2.75,
+    "greedy/points/down_up_4/random": 9.0,
+    "probe/down_up_4/bid/hit": 0.456,
+    "probe/down_up_4/bid/hit/7": 0.123,
+    "probe/small_ships_4/partner/trick": 3.44,
+}
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    now = [100.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    return now
+
+
+# ------------------------------------------------------------------------------------------------------------- figures
+
+
+def test_an_evaluation_is_taken_apart() -> None:
+    figures = Figures()
+    figures.evaluated(EVALUATION)
+    assert list(figures.points) == [("down_up_4", "random")]
+    assert figures.points["down_up_4", "random"].text() == "+2.50 ±0.25"
+    assert figures.probes() == [
+        ("down_up_4", "bids hit exactly", "45.6%"),
+        ("small_ships_4", "partner seen in trick", "3.4"),
+    ]
+
+
+def test_the_trend_is_that_of_the_evaluations() -> None:
+    assert Points([0.0, 1.0, 0.5]).trend() == TREND[0] + TREND[-1] + TREND[4]
+    assert Points([3.0, 3.0]).trend() == TREND[0] * 2
+    many = Points([float(value) for value in range(100)])
+    assert many.trend()[0] == TREND[0]
+    assert many.trend()[-1] == TREND[-1]
+    assert len(many.trend()) == progress.TREND_LENGTH
+
+
+def test_the_speed_is_that_of_the_last_minute(clock: list[float]) -> None:
+    speed = Speed(1000)
+    assert speed.rate() == 0
+    clock[0] += 10
+    speed.note(3000)
+    assert speed.rate() == 200
+    for _ in range(20):
+        clock[0] += 10
+        speed.note(3000)
+    assert speed.rate() == 0
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(0, "0:00"), (59.6, "1:00"), (125, "2:05"), (3600, "1:00:00"), (90061, "25:01:01")]
+)
+def test_durations(seconds: float, text: str) -> None:
+    assert duration(seconds) == text
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [(0, "0"), (999, "999"), (1000, "1k"), (21_345, "21.3k"), (999_900, "1000k"), (6e6, "6M"), (1.25e9, "1.25G")],
+)
+def test_short_numbers(number: float, text: str) -> None:
+    assert short(number) == text
+
+
+@given(st.floats(0, 9e11))
+def test_short_numbers_are_short_and_right(number: float) -> None:
+    text = short(number)
+    unit = {"k": 1e3, "M": 1e6, "G": 1e9}.get(text[-1], 1)
+    assert len(text) <= 5
+    assert float(text.rstrip("kMG")) * unit == pytest.approx(number, rel=0.006, abs=0.5)
+
+
+def test_kinds_in_words() -> None:
+    assert kind_text("small_ships_4") == "small_ships, 4 seats"
+
+
+# --------------------------------------------------------------------------------------------------------------- lines
+
+
+def test_a_line_now_and_then(clock: list[float]) -> None:
+    stream = io.StringIO()
+    lines = Lines(stream, every=10)
+    lines.started(0, 1_000_000)
+    for decisions in range(10_000, 260_000, 10_000):
+        clock[0] += 1
+        lines.iteration(decisions, ITERATION)
+    written = stream.getvalue().splitlines()
+    assert [line.split(" · ")[1] for line in written] == [
+        "10,000 of 1,000,000 decisions",
+        "110,000 of 1,000,000 decisions",
+        "210,000 of 1,000,000 decisions",
+    ]
+    assert written[-1] == (
+        " 21% · 210,000 of 1,000,000 decisions · 10,000/s · 1:19 left · entropy call 0.81 play 0.64 · "
+        "approximate KL 0.0123 · clip fraction 0.114 · explained variance 0.532"
+    )
+    lines.iteration(1_000_100, ITERATION)
+    assert stream.getvalue().splitlines()[-1].startswith("100% · ")
+
+
+def test_a_resumed_run_goes_at_its_own_speed(clock: list[float]) -> None:
+    stream = io.StringIO()
+    lines = Lines(stream)
+    lines.started(900_000, 1_000_000)
+    clock[0] += 10
+    lines.iteration(950_000, {})
+    assert stream.getvalue() == " 95% · 950,000 of 1,000,000 decisions · 5,000/s · 0:10 left\n"
+
+
+def test_evaluations_and_notes_are_lines_of_their_own() -> None:
+    stream = io.StringIO()
+    lines = Lines(stream)
+    lines.started(0, 100)
+    lines.evaluation(50, EVALUATION)
+    lines.note("a checkpoint [is] written")
+    assert stream.getvalue().splitlines() == [
+        "evaluation after 50 decisions, down_up, 4 seats: points per deal v random +2.50 ±0.25 · bids hit exactly 45.6%",
+        "a checkpoint [is] written",
+    ]
+
+
+def test_lines_are_written_at_once_where_there_is_no_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    with watching("noms") as watcher:
+        watcher.started(0, 10)
+        watcher.iteration(5, {})
+        out, err = capsys.readouterr()
+    assert (out, err.startswith(" 50% · 5 of 10 decisions")) == ("", True)
+
+
+# -------------------------------------------------------------------------------------------------------------- screen
+
+
+def drawn(width: int = 110) -> tuple[Screen, io.StringIO]:
+    stream = io.StringIO()
+    console = Console(file=stream, force_terminal=True, width=width, height=40, color_system=None, legacy_windows=False)
+    return Screen(console, "down_up", refresh=False), stream
+
+
+def last_picture(stream: io.StringIO) -> str:
+    """What stands on the terminal in the end, as far as the picture begins with the bar."""
+    text = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", stream.getvalue())
+    return text[text.rindex("down_up ━") :]
+
+
+@pytest.mark.parametrize("width", [80, 110, 200])
+def test_the_screen_shows_the_newest_figures(width: int) -> None:
+    screen, stream = drawn(width)
+    with screen:
+        screen.started(0, 400_000)
+        screen.iteration(50_000, ITERATION)
+        screen.evaluation(50_000, {**EVALUATION, "points/down_up_4/random": 1.0})
+        screen.iteration(100_000, {**ITERATION, "kl": 0.0456})
+        screen.evaluation(100_000, EVALUATION)
+    picture = last_picture(stream)
+    for text in (" 25% ", "100k decisions", "+2.50 ±0.25", f"{TREND[0]}{TREND[-1]}", "0.0456", "0.114", "0.532", "45.6%"):
+        assert text in picture, text
+    assert re.search(r"entropy, call +0\.810", picture)
+    assert "0.0123" not in picture
+    assert max(map(len, picture.splitlines())) <= width
+
+
+def test_the_picture_changes_in_place_and_notes_stand_above() -> None:
+    screen, stream = drawn()
+    with screen:
+        screen.started(0, 100)
+        for decisions in range(1, 31):
+            screen.iteration(decisions, ITERATION)
+        screen.note("a note with [brackets]")
+    written = stream.getvalue()
+    assert written.count("\x1b[1A") > 30 * 5  # as many lines are taken back as were drawn
+    assert "a note with [brackets]" in written
+    assert "a note" not in last_picture(stream)
+
+
+def test_opponents_may_have_any_name() -> None:
+    screen, stream = drawn()
+    with screen:
+        screen.evaluation(1, {"points/down_up_4/[red]x": 1.0})
+    assert "v [red]x" in last_picture(stream)
+
+
+def test_a_terminal_gets_a_screen(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    with watching("noms") as watcher:
+        assert isinstance(watcher, Screen)
+        watcher.started(0, 10)
+        watcher.iteration(5, ITERATION)
+    assert "noms" in capsys.readouterr().err
+
+
+# ------------------------------------------------------------------------------------------------------------ watchers
+
+
+class Note:
+    """Remembers what it is told."""
+
+    def __init__(self) -> None:
+        self.told: list[tuple[Any, ...]] = []
+
+    def started(self, *told: Any) -> None:
+        self.told.append(("started", *told))
+
+    def iteration(self, *told: Any) -> None:
+        self.told.append(("iteration", *told))
+
+    def evaluation(self, *told: Any) -> None:
+        self.told.append(("evaluation", *told))
+
+    def note(self, *told: Any) -> None:
+        self.told.append(("note", *told))
+
+
+def test_several_watchers_are_told_everything() -> None:
+    first, second = Note(), Note()
+    several = Several([first, Silent(), second])
+    several.started(1, 2)
+    several.iteration(3, {"kl": 1})
+    several.evaluation(4, {"x": 2})
+    several.note("text")
+    expected = [("started", 1, 2), ("iteration", 3, {"kl": 1}), ("evaluation", 4, {"x": 2}), ("note", "text")]
+    assert first.told == second.told == expected

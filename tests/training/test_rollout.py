@@ -1,0 +1,354 @@
+"""Deals played for training: what is kept, what is paid, and who plays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from noms_env import BatchEnv, make_batch
+from noms_env.actions import MIS, NUMBER, PASS
+from noms_env.players import make_player
+from noms_env.players.encoding import make_encoding
+from noms_env.rules import Rules, RulesError
+from noms_env.state import MAX_SEATS
+from training.config import NetworkConfig
+from training.network import Actor, masked
+from training.returns import advantages, relative_points
+from training.rollout import (
+    PLAYING,
+    Decisions,
+    Guest,
+    Hall,
+    Learner,
+    RandomContract,
+    draw_choices,
+    draw_sizes,
+    has_auction,
+    make_kinds,
+    play,
+)
+
+SMALL = NetworkConfig(width=16, blocks=1, card_width=4)
+VARIANTS = ("sniped_whist", "big_ships", "small_ships", "noms", "nonesuch", "down_up", "up_down")
+
+
+def make_actor(kinds: Sequence[Rules], seed: int = 0) -> Actor:
+    """A small network with no inclination to uniform choices."""
+    torch.manual_seed(seed)
+    encoding = make_encoding(kinds)
+    choices = torch.from_numpy(encoding.choices.astype(np.int64))
+    actor = Actor(torch.from_numpy(encoding.scale), torch.from_numpy(encoding.shift), choices, SMALL)
+    for layer in (actor.head.play, actor.head.words, actor.head.nominate):
+        torch.nn.init.normal_(layer.weight, std=0.5)
+    return actor
+
+
+def make_hall(kinds: Sequence[Rules], tables: int = 24, **arguments: Any) -> Hall:
+    return Hall(kinds, range(len(kinds)), tables, seed=1, **{"state": True, **arguments})
+
+
+def played(
+    variants: Sequence[str], seats: Sequence[int] = (), tables: int = 24, **arguments: Any
+) -> tuple[Hall, Learner, Decisions]:
+    """A deal of self-play at each table of a hall."""
+    kinds = make_kinds(variants, seats)
+    hall = make_hall(kinds, tables, **arguments)
+    learner = Learner(make_actor(kinds), make_encoding(kinds), np.random.default_rng(0))
+    hall.deal(0)
+    play(hall, [learner], np.zeros((tables, MAX_SEATS), np.int64))
+    return hall, learner, learner.decisions(hall)
+
+
+# ---------------------------------------------------- what cost the project sheepsheadai months (its notebooks, 6.1, 6.2)
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_the_ratio_is_one_under_the_same_parameters_for_every_seats_rows(variant: str) -> None:
+    _, learner, decisions = played([variant])
+    with torch.no_grad():
+        logits = masked(learner.actor(torch.from_numpy(decisions.features)), torch.from_numpy(decisions.mask))
+        again = logits.log_softmax(-1).gather(1, torch.from_numpy(decisions.choice)[:, None]).squeeze(1).numpy()
+    assert set(decisions.seat) == set(range(int(decisions.seat.max()) + 1))
+    np.testing.assert_allclose(again, decisions.log_probability, atol=2e-5)
+    assert decisions.log_probability.std() > 0.1  # a uniform policy would prove nothing
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_the_reward_lands_on_every_seats_last_decision(variant: str) -> None:
+    hall, _, decisions = played([variant])
+    reward = relative_points(hall.batch.points, hall.seats)
+    zeros = np.zeros(len(decisions), np.float32)
+    advantage = advantages(decisions.table, decisions.seat, zeros, reward, 0.0)
+    last = {(table, seat): i for i, (table, seat) in enumerate(zip(decisions.table, decisions.seat, strict=True))}
+    for (table, seat), i in last.items():
+        assert advantage[i] == reward[table, seat]
+    others = np.setdiff1d(np.arange(len(decisions)), list(last.values()))
+    assert (advantage[others] == 0).all()  # and on no other decision
+    assert len(last) > len(hall) * 2
+    assert np.abs(reward).sum() > 0
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_the_return_of_each_decision_is_the_seats_own_score(variant: str) -> None:
+    hall, _, decisions = played([variant])
+    reward = relative_points(hall.batch.points, hall.seats)
+    value = np.random.default_rng(0).normal(size=len(decisions)).astype(np.float32)
+    advantage = advantages(decisions.table, decisions.seat, value, reward, 1.0)
+    np.testing.assert_allclose(advantage + value, reward[decisions.table, decisions.seat], atol=1e-4)
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_rewards_sum_to_zero_in_every_deal(variant: str) -> None:
+    hall, _, _ = played([variant])
+    np.testing.assert_allclose(relative_points(hall.batch.points, hall.seats).sum(1), 0, atol=1e-4)
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_decisions_are_of_whole_deals_only(variant: str) -> None:
+    hall, learner, decisions = played([variant])
+    assert hall.batch.scored.all()
+    assert set(decisions.table) <= set(range(len(hall)))
+    assert len(learner.decisions(hall)) == 0  # nothing is left over for the next time
+
+
+def test_greedy_and_sampled_play_differ() -> None:
+    kinds = make_kinds(["small_ships"])
+    hall = make_hall(kinds)
+    taken: list[Decisions] = []
+    for greedy in (True, True, False):
+        hall.deal(0)
+        learner = Learner(make_actor(kinds), make_encoding(kinds), np.random.default_rng(len(taken)), greedy=greedy)
+        play(hall, [learner], np.zeros((len(hall), MAX_SEATS), np.int64))
+        taken.append(learner.decisions(hall))
+    assert taken[0].choice.tolist() == taken[1].choice.tolist()  # the stream of chance is another, and is not used
+    assert taken[0].choice.tolist() != taken[2].choice.tolist()
+
+
+def test_decisions_without_alternative_are_not_kept() -> None:
+    for forced in (True, False):
+        _, _, decisions = played(["down_up"], skip_forced=forced)
+        assert decisions.mask.sum(1).min() == 2
+
+
+# -------------------------------------------------------------------------------------------------------- what is kept
+
+
+def test_kept_arrays_fit_together() -> None:
+    hall, learner, decisions = played(["small_ships", "down_up"], (3, 4), 30)
+    n = len(decisions)
+    assert decisions.features.shape == (n, learner.encoding.n_features)
+    assert decisions.hidden.shape == (n, learner.encoding.n_hidden)
+    assert decisions.mask.shape == (n, learner.encoding.n_choices)
+    assert (decisions.mask[np.arange(n), decisions.choice] == 1).all()
+    assert (decisions.kind == hall.kind[decisions.table]).all()
+    assert (decisions.seat < hall.seats[decisions.table]).all()
+    assert (decisions.tricks == hall.batch.tables.tricks[decisions.table, decisions.seat]).all()
+    assert set(decisions.kind) == {0, 1, 2, 3}
+
+
+def test_parts_are_joined_with_tables_of_their_own() -> None:
+    _, _, decisions = played(["down_up"])
+    both = Decisions.joined([decisions, decisions.moved(24)])
+    assert len(both) == 2 * len(decisions)
+    assert both.table.max() == 47
+    assert (both.table[: len(decisions)] == decisions.table).all()
+
+
+def test_opponents_decisions_are_not_kept() -> None:
+    kinds = make_kinds(["small_ships"])
+    hall, rng = make_hall(kinds), np.random.default_rng(0)
+    learner = Learner(make_actor(kinds), make_encoding(kinds), rng)
+    seating = np.zeros((len(hall), MAX_SEATS), np.int64)
+    seating[:, 1] = 1
+    seating[:4] = 1
+    hall.deal(0)
+    play(hall, [learner, Guest(make_player("random"), rng)], seating)
+    decisions = learner.decisions(hall)
+    assert set(decisions.seat) == {0, 2, 3}
+    assert decisions.table.min() == 4
+
+
+def test_without_oracle_nothing_hidden_is_kept() -> None:
+    kinds = make_kinds(["noms"])
+    hall = make_hall(kinds, state=False, in_matches=True)
+    learner = Learner(make_actor(kinds), make_encoding(kinds), np.random.default_rng(0), oracle=False)
+    hall.deal(0)
+    play(hall, [learner], np.zeros((len(hall), MAX_SEATS), np.int64))
+    assert learner.decisions(hall).hidden.shape[1] == 0
+
+
+# ------------------------------------------------------------------------------------------------------------ halls
+
+
+def test_the_same_number_gives_the_same_deals() -> None:
+    kinds = make_kinds(["big_ships"], (5,))
+    hall = make_hall(kinds)
+    hands = []
+    for number in (3, 4, 3):
+        hall.deal(number)
+        hands.append(hall.batch.tables.hands.copy())
+    assert (hands[0] == hands[2]).all()
+    assert (hands[0] != hands[1]).any()
+
+
+def test_tables_are_numbered_through() -> None:
+    kinds = make_kinds(["up_down"])
+    whole, parts = make_hall(kinds, 8), [make_hall(kinds, 4, first_table=first) for first in (0, 4)]
+    for hall in (whole, *parts):
+        hall.deal(2)
+    assert (whole.batch.tables.hands == np.concatenate([part.batch.tables.hands for part in parts])).all()
+
+
+def test_matches_go_on_from_deal_to_deal_and_from_a_copy() -> None:
+    kinds = make_kinds(["noms"])
+    hall = make_hall(kinds, in_matches=True)
+    learner = Learner(make_actor(kinds), make_encoding(kinds), np.random.default_rng(0))
+
+    def go_on(where: Hall, number: int) -> None:
+        where.deal(number)
+        play(where, [learner], np.zeros((len(where), MAX_SEATS), np.int64))
+
+    go_on(hall, 0)
+    assert (hall.batch.tables.deal == 0).all()
+    saved = hall.save()
+    twin = make_hall(kinds, in_matches=True)
+    twin.restore(saved)
+    for where in (hall, twin):
+        learner.rng = np.random.default_rng(9)
+        go_on(where, 1)
+    assert (hall.batch.tables.deal[hall.batch.tables.match == 0] == 1).all()
+    assert hall.batch.tables.tobytes() == twin.batch.tables.tobytes()
+
+
+def test_hand_sizes_get_the_same_number_of_decisions_each() -> None:
+    kinds = make_kinds(["down_up", "small_ships"])
+    hall = make_hall(kinds, 40_000)
+    sizes = draw_sizes(hall, kinds, np.random.default_rng(0), small=False)
+    assert (sizes[hall.kind == 1] == -1).all()
+    number, count = np.unique(sizes[hall.kind == 0], return_counts=True)
+    assert number.tolist() == list(range(1, 11))
+    np.testing.assert_allclose(count * (number + 1) / np.mean(count * (number + 1)), 1, atol=0.1)
+    small = draw_sizes(hall, kinds, np.random.default_rng(0), small=True)
+    assert set(small[hall.kind == 0]) == {1, 2, 3, 4, 5}
+    hall.deal(0, small)
+    assert (hall.batch.tables.hand_size[hall.kind == 0] == small[hall.kind == 0]).all()
+
+
+# ------------------------------------------------------------------------------------------------------------ players
+
+
+def test_choices_are_drawn_from_the_softmax_of_the_legal_logits() -> None:
+    logits = np.tile(np.log(np.array([[1.0, 2.0, 50.0, 5.0]], np.float32)), (80_000, 1))
+    mask = np.tile(np.array([[1, 1, 0, 1]], np.int8), (80_000, 1))
+    choice, log_probability = np.empty(80_000, np.int64), np.empty(80_000, np.float32)
+    draw_choices(logits, mask, np.random.default_rng(0).random(80_000), choice, log_probability)
+    np.testing.assert_allclose(np.bincount(choice, minlength=4) / 80_000, [1 / 8, 2 / 8, 0, 5 / 8], atol=0.006)
+    np.testing.assert_allclose(log_probability, np.log(np.array([1, 2, 0.01, 5]) / 8)[choice], atol=1e-5)
+    draw_choices(logits, mask, np.full(80_000, -1.0), choice, log_probability)
+    assert set(choice) == {3}
+
+
+@pytest.mark.parametrize("draw", [0.0, 1 - 2**-53])
+def test_no_draw_gives_an_illegal_choice(draw: float) -> None:
+    logits = np.array([[5.0, -80.0, 3.0, -90.0, 9.0]], np.float32)
+    mask = np.array([[0, 1, 1, 1, 0]], np.int8)
+    choice, log_probability = np.empty(1, np.int64), np.empty(1, np.float32)
+    draw_choices(logits, mask, np.array([draw]), choice, log_probability)
+    assert mask[0, choice[0]] == 1
+
+
+class Watching:
+    """A random player that notes in which phases it was asked."""
+
+    def __init__(self) -> None:
+        self.phases: set[int] = set()
+        self.guest = Guest(make_player("random"), np.random.default_rng(3))
+
+    def choose(self, batch: BatchEnv, rows: np.ndarray) -> np.ndarray:
+        """See `ArrayPlayer`."""
+        self.phases |= set(batch.tables.phase[rows].tolist())
+        return self.guest.choose(batch, rows)
+
+
+def test_random_contracts_are_made_by_the_opener_and_played_by_the_learner() -> None:
+    kinds = make_kinds(["small_ships", "noms"])
+    hall = make_hall(kinds, 600)
+    assert has_auction(hall, kinds).all()
+    watching = Watching()
+    hall.deal(0)
+    play(hall, [watching], np.zeros((600, MAX_SEATS), np.int64), np.ones(600, bool), RandomContract(np.random.default_rng(0)))
+    assert min(watching.phases) == PLAYING
+    contracts = hall.batch.tables.contract[hall.batch.tables.passed_out == 0] + PASS
+    shares = np.bincount(contracts, minlength=MIS + 1) / len(contracts)
+    lowest = np.flatnonzero(shares)[0]
+    assert lowest > NUMBER
+    assert shares[lowest : lowest + 3].min() > 0.05  # all heights come about, and not only the highest
+    assert len(np.flatnonzero(shares)) >= 6
+
+
+def test_only_the_opened_tables_are_opened() -> None:
+    kinds = make_kinds(["small_ships"])
+    hall = make_hall(kinds, 50)
+    watching = Watching()
+    hall.deal(0)
+    play(hall, [watching], np.zeros((50, MAX_SEATS), np.int64), np.zeros(50, bool), RandomContract(np.random.default_rng(0)))
+    assert min(watching.phases) < PLAYING
+
+
+# -------------------------------------------------------------------------------------------------------------- kinds
+
+
+def test_kinds_are_the_games_with_each_number_of_seats_that_suits_them() -> None:
+    kinds = make_kinds(["down_up", "up_down", "big_ships"], (3, 4, 7))
+    found = [(kind.variant.name, kind.seats) for kind in kinds]
+    assert found == [("down_up", 3), ("down_up", 4), ("up_down", 4), ("big_ships", 3), ("big_ships", 4), ("big_ships", 7)]
+
+
+def test_options_go_to_the_games_that_have_them() -> None:
+    kinds = make_kinds(["noms", "small_ships"], (), {"min_bid": 8, "tie": "play_on"})
+    assert [kind.options["min_bid"] for kind in kinds] == [8, 8]
+    assert kinds[0].options["tie"] == "play_on"
+
+
+@pytest.mark.parametrize(
+    ("variants", "seats", "options", "message"),
+    [
+        (["noms"], (5,), {}, "5 seats"),
+        (["noms", "down_up"], (3,), {}, "noms is played"),
+        (["whist"], (), {}, "whist"),
+        (["noms"], (), {"hooks": True}, "hooks"),
+        (["noms"], (), {"min_bid": "many"}, "min_bid"),
+    ],
+)
+def test_what_suits_no_game_is_refused(
+    variants: list[str], seats: tuple[int, ...], options: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(RulesError, match=message):
+        make_kinds(variants, seats, options)
+
+
+def test_a_batch_that_pauses_waits_at_the_end_of_each_deal() -> None:
+    batch = make_batch("small_ships", 8, seed=2, pause=True)
+    batch.deal()
+    streams, actions = np.arange(1, 9), np.zeros(8, np.int64)
+    steps = 0
+    while not batch.scored.all():
+        batch.observe()
+        assert (batch.mask.sum(1) > 0).tolist() == (~batch.scored).tolist()
+        batch.random_actions(streams, actions)
+        batch.step(actions)
+        steps += 1
+    assert steps > 50
+    before, points = batch.tables.tobytes(), batch.points.copy()
+    batch.step(actions)
+    assert batch.tables.tobytes() == before
+    assert (batch.points == points).all()
+    assert (points[:, :4] == batch.tables.points[:, :4]).all()
+    batch.next_deal()
+    assert not batch.scored.any()
+    assert (batch.points == 0).all()
+    assert (batch.tables.deal == 1).all()

@@ -1,0 +1,231 @@
+"""Iterations of self-play: that they learn, and that they can be stopped and gone on with."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from noms_env.actions import NUMBER
+from training.config import CurriculumConfig, LeagueConfig, NetworkConfig, PPOConfig, TrainConfig
+from training.hall import Hall, play
+from training.network import masked
+from training.rollout import Decisions, Learner
+from training.self_play import Crew, SelfPlay, entropies, explained_variance
+
+TINY = NetworkConfig(width=32, blocks=1, card_width=8)
+
+
+def tiny(*variants: str, **changes: Any) -> TrainConfig:
+    """A configuration whose iterations take a moment."""
+    usual: dict[str, Any] = {
+        "tables": 32,
+        "threads": 2,
+        "precision": "fp32",
+        "network": TINY,
+        "critic": TINY,
+        "decisions": 20_000,
+        "ppo": PPOConfig(minibatch=256, microbatch=128, magnet_from=0.0),
+    }
+    return TrainConfig(variants=variants, **usual | changes)
+
+
+def parameters(run: SelfPlay) -> list[np.ndarray]:
+    """All of them, of actor, slow average, and critic."""
+    modules = (run.actor, run.slow, run.critic)
+    return [parameter.detach().numpy().copy() for module in modules for parameter in module.parameters()]
+
+
+def after(config: TrainConfig, iterations: int) -> list[np.ndarray]:
+    """The parameters after some iterations from the start."""
+    run = SelfPlay(config)
+    for _ in range(iterations):
+        run.iterate()
+    run.close()
+    return parameters(run)
+
+
+def equal(one: list[np.ndarray], other: list[np.ndarray]) -> bool:
+    return all((a == b).all() for a, b in zip(one, other, strict=True))
+
+
+# ------------------------------------------------------------------------------------------------------------ learning
+
+
+def one_card_bids(run: SelfPlay) -> dict[int, set[int]]:
+    """What the first caller bids with each rank, when the policy is not sampled from."""
+    hall = Hall(run.kinds, [0], 512, seed=99)
+    hall.deal(0)
+    first = hall.batch.seat.astype(np.int64)
+    held = hall.batch.tables.hands[np.arange(512), first]
+    learner = Learner(run.actor, run.encoding, np.random.default_rng(0), keep=False, greedy=True)
+    play(hall, [learner], np.zeros((512, 7), np.int64))
+    calls = hall.batch.tables.call[np.arange(512), first] - 1
+    ranks = np.log2(held).astype(int)
+    return {int(rank): set(calls[ranks == rank].tolist()) for rank in np.unique(ranks)}
+
+
+def test_the_right_bid_of_a_game_of_one_card_is_learnt() -> None:
+    """Two seats, one suit of 13 cards, one card each; the last caller may not make the calls add up to one.
+
+    So the second caller must call what the first did. If the first wins with probability p, calling 1 brings 11 p - 11 (1 - p)
+    more than the other gets, and calling 0 brings 9 (1 - p) - 9 p: with p above 1/2, 1 is right, and below it 0. A card of
+    place k (of 0 to 12) wins with p = k / 12.
+    """
+    short = ("ranks=13", "suits=1", "start_cards=1", "hook=true")
+    settings = PPOConfig(minibatch=256, microbatch=256, learning_rate=3e-3, entropy_call=0.02)
+    run = SelfPlay(tiny("big_ships", seats=(2,), option=short, tables=256, ppo=settings))
+    assert len(one_card_bids(run)) == 13
+    for _ in range(40):
+        run.iterate()
+    bids = one_card_bids(run)
+    run.close()
+    assert NUMBER + 1 in run.encoding.choices
+    for rank in (0, 1, 2, 3, 4, 8, 9, 10, 11, 12):
+        assert bids[rank] == {int(rank > 6)}, f"place {rank} of 12"
+
+
+def test_figures_of_an_iteration_are_there() -> None:
+    run = SelfPlay(tiny("small_ships"))
+    figures = run.iterate()
+    run.close()
+    for name in ("decisions_per_second", "kl", "clip_fraction", "value_loss", "entropy/call", "entropy/play", "learning_rate"):
+        assert np.isfinite(figures[name]), name
+    assert figures["engine_seconds"] < figures["rollout_seconds"]
+    assert 0.9 < figures["entropy/play"] < 1.1  # the first policy is nearly uniform
+
+
+def test_explained_variance_and_entropy_by_hand() -> None:
+    reward = np.array([1.0, -1.0, 2.0, -2.0], np.float32)
+    assert explained_variance(reward, reward) == 1
+    assert explained_variance(np.zeros(4, np.float32), reward) == 0
+    assert explained_variance(reward / 2, reward) == pytest.approx(0.75)
+    run = SelfPlay(tiny("down_up"))
+    hall = run.places[0].hall
+    hall.deal(0)
+    learner = Learner(run.actor, run.encoding, np.random.default_rng(0))
+    play(hall, [learner], np.zeros((len(hall), 7), np.int64))
+    decisions = learner.decisions(hall)
+    decisions.log_probability = np.log(0.5) * np.ones(len(decisions), np.float32)
+    in_play = decisions.phase == 3
+    expected = np.mean(np.log(2) / np.log(decisions.mask[in_play].sum(1)))
+    assert entropies(decisions)["entropy/play"] == pytest.approx(expected)
+    run.close()
+
+
+# ---------------------------------------------------------------------------------------------- stopping and going on
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"variants": ("small_ships",)},
+        {"variants": ("noms",)},
+        {"variants": ("down_up", "noms"), "ppo": PPOConfig(minibatch=256, auxiliary=0.1, magnet_from=0.0)},
+        {"variants": ("big_ships",), "seats": (3, 5), "oracle": False},
+    ],
+)
+def test_a_resumed_run_equals_one_that_was_never_stopped(changes: dict[str, Any]) -> None:
+    variants = changes.pop("variants")
+    config = tiny(*variants, **changes)
+    first = SelfPlay(config)
+    for _ in range(2):
+        first.iterate()
+    state = first.state()
+    first.close()
+    again = SelfPlay(config)
+    assert not equal(parameters(again), parameters(first))
+    again.restore(state)
+    for _ in range(2):
+        again.iterate()
+    again.close()
+    assert equal(parameters(again), after(config, 4))
+    assert again.decisions > first.decisions
+    assert again.scale.state() != first.scale.state()
+
+
+def test_another_seed_is_another_run() -> None:
+    one, other = tiny("down_up", seed=1), tiny("down_up", seed=2)
+    assert equal(after(one, 1), after(one, 1))
+    assert not equal(after(one, 1), after(other, 1))
+
+
+def test_past_selves_sit_at_the_tables_once_the_league_begins() -> None:
+    config = tiny("down_up", league=LeagueConfig(share=0.5, start=0.0, opponents=("random",)))
+    run = SelfPlay(config)
+    run.past["000"] = run.actor
+    assert {name for name, _ in run._draw_opponents()} == {"random", "000"}
+    figures = run.iterate()
+    run.close()
+    assert np.isfinite(figures["kl"])
+    alone = SelfPlay(tiny("down_up", league=LeagueConfig(share=0.5, start=1.0, opponents=("random",))))
+    assert alone._draw_opponents() == []
+    fewer, more = (sum(len(part.decisions) for part in _played(which)) for which in (run, alone))
+    assert fewer < more
+    alone.close()
+
+
+def _played(run: SelfPlay) -> list[Any]:
+    """What an iteration plays."""
+    opponents = run._draw_opponents()
+    return [run._play(place, opponents) for place in run.places]
+
+
+def test_in_a_lesson_the_policy_comes_to_play_like_the_teacher_whose_decisions_are_kept() -> None:
+    def agreement(run: SelfPlay) -> tuple[float, float]:
+        """Probability that the policy gives to thumb's decisions, and to one drawn at random."""
+        decisions = Decisions.joined(part.decisions for part in _played(run))
+        with torch.no_grad():
+            logits = masked(run.actor(torch.from_numpy(decisions.features)), torch.from_numpy(decisions.mask))
+        policy = logits.softmax(-1).numpy()
+        assert (decisions.mask[np.arange(len(decisions)), decisions.choice] == 1).all()
+        return float(policy[np.arange(len(decisions)), decisions.choice].mean()), float((1 / decisions.mask.sum(1)).mean())
+
+    settings = PPOConfig(minibatch=256, microbatch=256, learning_rate=3e-3)
+    lessons = CurriculumConfig(teacher="thumb", lessons=1.0)
+    run = SelfPlay(tiny("down_up", curriculum=lessons, ppo=settings, decisions=10**6, league=LeagueConfig(start=0.0)))
+    before, chance = agreement(run)
+    assert before == pytest.approx(chance, abs=0.05)
+    for _ in range(25):
+        figures = run.iterate()
+    after_lessons, _ = agreement(run)
+    run.close()
+    assert after_lessons > before + 0.15
+    assert figures["kl"] == figures["clip_fraction"] == 0
+    assert figures["policy_loss"] > 0
+
+
+def test_curriculum_decides_which_deals_are_played() -> None:
+    run = SelfPlay(tiny("down_up", curriculum=CurriculumConfig(small_hands=0.5), tables=64))
+    _played(run)
+    assert max(int(place.hall.batch.tables.hand_size.max()) for place in run.places) == 5
+    run.decisions = 15_000
+    _played(run)
+    assert max(int(place.hall.batch.tables.hand_size.max()) for place in run.places) == 10
+    run.close()
+
+
+def test_too_few_tables_are_refused() -> None:
+    with pytest.raises(ValueError, match="tables must be at least 8"):
+        SelfPlay(tiny("down_up", seats=(3, 4, 5, 6), tables=5))
+
+
+def test_jobs_of_the_crew_keep_their_order_and_their_errors() -> None:
+    crew = Crew(2)
+    assert crew.all([partial(pow, k, 2) for k in range(5)]) == [0, 1, 4, 9, 16]
+    assert crew.all([torch.get_num_threads] * 3) == [1, 1, 1]
+    with pytest.raises(ZeroDivisionError):
+        crew.all([lambda: 1, lambda: 1 // 0])
+    crew.close()
+
+
+def test_probes_of_an_iteration_are_the_learners() -> None:
+    run = SelfPlay(tiny("down_up"))
+    figures = run.iterate()
+    run.close()
+    parts = [figures[f"played/down_up_4/bid/{what}"] for what in ("hit", "over", "under")]
+    assert sum(parts) == pytest.approx(1)
+    assert 0 < parts[0] < 1

@@ -1,0 +1,168 @@
+"""Intervals, power, control variates, panels of tests: figures worked out by hand, and small simulations."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from training.evaluate import MOST_RESAMPLED
+from training.statistics import (
+    FOLDS,
+    Controls,
+    Estimate,
+    Groups,
+    deals_needed,
+    estimate,
+    holm,
+    normal_estimate,
+    smallest_difference,
+    with_controls,
+)
+
+
+def test_an_estimate_by_hand() -> None:
+    one = estimate(np.array([2.0, 2.0, 5.0]))
+    assert one.mean == 3
+    assert one.standard_error == pytest.approx(1.0)  # deviation sqrt(3), over sqrt(3)
+    assert (one.deals, one.method) == (3, "bootstrap")
+    assert 2 <= one.low < 3 < one.high <= 5  # means of what was seen
+    normal = normal_estimate(3.0, 1.0, 3)
+    assert (normal.low, normal.high) == pytest.approx((1.040036, 4.959964))
+
+
+def test_many_deals_have_a_normal_interval() -> None:
+    values = np.random.default_rng(0).normal(0.5, 2, MOST_RESAMPLED + 1)
+    many, fewer = estimate(values), estimate(values[:-1])
+    assert (many.method, fewer.method) == ("normal", "bootstrap")
+    assert many.high - many.low == pytest.approx(2 * 1.959964 * many.standard_error)
+    assert fewer.high - fewer.low == pytest.approx(many.high - many.low, rel=0.1)
+
+
+def test_intervals_hold_the_mean_as_often_as_they_say() -> None:
+    rng = np.random.default_rng(5)
+    held = sum(one.low < 1 < one.high for one in (estimate(rng.exponential(1.0, 80), trial) for trial in range(200)))
+    assert 0.88 < held / 200 < 0.985
+
+
+@pytest.mark.parametrize(
+    ("mean", "error", "p_value"),
+    [(1.959964, 1.0, 0.05), (-2.575829, 1.0, 0.01), (0.0, 1.0, 1.0), (0.0, 0.0, 1.0), (1.0, 0.0, 0.0)],
+)
+def test_p_values_are_two_sided(mean: float, error: float, p_value: float) -> None:
+    assert Estimate(mean, error, 0, 0, 9, "normal").p_value == pytest.approx(p_value, abs=1e-6)
+
+
+def test_power_by_hand() -> None:
+    assert smallest_difference(0.05) == pytest.approx(0.14)
+    assert deals_needed(10.0, 0.28) == 10_000  # (2.8 * 10 / 0.28) ** 2
+    assert deals_needed(10.0, 0.14) == 40_000
+    assert deals_needed(0.0, 1.0) == 2
+
+
+def test_a_difference_of_that_size_is_found_in_four_of_five_cases() -> None:
+    deals = deals_needed(1.0, 0.2)
+    samples = np.random.default_rng(3).normal(0.2, 1.0, (4000, deals))
+    found = np.abs(samples.mean(axis=1)) > 1.959964 * samples.std(axis=1, ddof=1) / math.sqrt(deals)
+    assert 0.77 < found.mean() < 0.83
+
+
+def test_holm_by_hand() -> None:
+    assert holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])  # 3 * .01, 2 * .03, and no less for .04
+    assert holm([0.5, 0.9]) == [1.0, 1.0]
+    assert holm([]) == []
+
+
+# ----------------------------------------------------------------------------------------------------- control variate
+
+
+def drawn(rng: np.random.Generator, deals: int, slope: float) -> tuple[np.ndarray, Controls]:
+    """Values with mean 1 that a skewed feature with mean 3 explains in part, and a known one with mean 0 too."""
+    measured, known = 3 * rng.exponential(1.0, (deals, 1)), rng.integers(2, size=(deals, 1)) - 0.5
+    values = 1 + slope * (measured[:, 0] - 3) + 2 * slope * known[:, 0] + rng.normal(0, 1, deals)
+    return values, Controls(known, measured, 3 * rng.exponential(1.0, (4 * deals, 1)))
+
+
+def test_the_control_variate_is_without_bias_and_its_error_is_right() -> None:
+    rng = np.random.default_rng(2)
+    found, plain = [], []
+    for _ in range(300):
+        values, controls = drawn(rng, 100, 0.7)
+        one = with_controls(values, controls)
+        assert one is not None
+        found.append(one)
+        plain.append(values.mean())
+    means = np.array([one.mean for one in found])
+    claimed = float(np.mean([one.standard_error for one in found]))
+    assert means.mean() == pytest.approx(1.0, abs=3.5 * means.std() / math.sqrt(300))
+    assert means.std(ddof=1) == pytest.approx(claimed, rel=0.13)
+    assert means.std() < 0.7 * np.std(plain)
+
+
+def test_coefficients_come_from_other_deals() -> None:
+    rng = np.random.default_rng(0)
+    n = 10 * FOLDS
+    feature = rng.normal(size=(n, 1))
+    values = feature[:, 0] + rng.normal(0, 0.5, n)
+    one = with_controls(values, Controls(feature, np.empty((n, 0)), np.empty((0, 0))))
+    corrected = np.empty(n)
+    for fold in range(FOLDS):
+        here = np.arange(n) % FOLDS == fold
+        slope = np.polyfit(feature[~here, 0], values[~here], 1)[0]
+        corrected[here] = values[here] - slope * feature[here, 0]
+    assert one is not None
+    assert one.mean == pytest.approx(corrected.mean(), abs=1e-12)
+    assert one.standard_error == pytest.approx(corrected.std(ddof=1) / math.sqrt(n))
+
+
+def test_a_control_variate_that_is_no_help_is_not_reported() -> None:
+    values, controls = drawn(np.random.default_rng(1), 400, 0.0)
+    assert with_controls(values, controls) is None
+    nothing = Controls(np.empty((400, 0)), np.empty((0, 2)), np.empty((0, 2)))
+    assert with_controls(values, nothing) is None
+    few, controls = drawn(np.random.default_rng(1), 40, 5.0)
+    assert with_controls(few, controls) is None
+
+
+def test_the_error_of_measured_expectations_counts() -> None:
+    values, controls = drawn(np.random.default_rng(4), 400, 0.7)
+    many = with_controls(values, controls)
+    few = with_controls(values, Controls(controls.known, controls.measured, controls.others[:800]))
+    assert many is not None
+    assert few is not None
+    assert few.standard_error > 1.15 * many.standard_error
+
+
+# -------------------------------------------------------------------------------------------------------------- groups
+
+
+def test_means_of_groups_by_hand() -> None:
+    values = np.array([[1.0, 3.0], [5.0, 9.0], [2.0, 2.0]])
+    member = np.array([[True, True], [True, False], [False, False]])
+    groups = Groups()
+    groups.add("role", "declarer", values, member)
+    one = groups.estimate("role", "declarer")
+    assert one is not None
+    assert (one.mean, one.deals) == (3.0, 3)
+    # residuals of the deals: 4 - 2 * 3 = -2, 5 - 1 * 3 = 2, 0; sqrt(8) / 3
+    assert one.standard_error == pytest.approx(math.sqrt(8) / 3)
+    assert groups.estimate("role", "partner") is None
+    assert groups.games("role", "partner") == 0
+
+
+def test_groups_add_up_over_blocks() -> None:
+    rng = np.random.default_rng(0)
+    values, member = rng.normal(size=(10, 4)), rng.random((10, 4)) < 0.5
+    whole, first, second = Groups(), Groups(), Groups()
+    whole.add("cards", "7", values, member)
+    first.add("cards", "7", values[:3], member[:3])
+    second.add("cards", "7", values[3:], member[3:])
+    second.add("cards", "8", values[3:], member[3:])
+    together = first + second
+    assert together.games("cards", "7") == whole.games("cards", "7") == member.sum()
+    one, other = together.estimate("cards", "7"), whole.estimate("cards", "7")
+    assert one is not None
+    assert other is not None
+    assert (one.mean, one.standard_error) == pytest.approx((other.mean, other.standard_error))
+    assert together.names() == {"cards": ["7", "8"]}

@@ -1,0 +1,271 @@
+"""Tournaments: the payoff table, ratings, going on after a stop, and refusals."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from noms_env import BatchEnv
+from noms_env.rules import Rules, game, make_rules
+from training import evaluate, tournament
+from training.comparison import Lost, compare
+from training.evaluate import Contestant, contestant
+from training.tournament import (
+    Folder,
+    Plan,
+    Results,
+    TournamentError,
+    dump,
+    markdown,
+    play_tournament,
+    read_results,
+    write_whole,
+)
+
+NAMES = ("thumb", "random", "greedy")
+
+
+def rules(name: str, seats: int | None = None, **options: Any) -> Rules:
+    return make_rules(game(name), seats, options)
+
+
+def plan(deals: int = 40, names: tuple[str, ...] = NAMES, **changes: Any) -> Plan:
+    return Plan(names, **{"kind": rules("nonesuch"), "deals": deals, **changes})
+
+
+def small(name: str, block: int = 16) -> Contestant:
+    """A player that is asked for few deals at once, so that there are several blocks."""
+    return Contestant(name, contestant(name).make, None, block)
+
+
+def played(folder: Folder, of: Plan, **arguments: Any) -> Results:
+    players = [small(name) for name in of.players]
+    assert play_tournament(of, players, folder, **arguments) == "all"
+    results = read_results(of, players, folder)
+    assert results is not None
+    return results
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Folder:
+    made = Folder(tmp_path / "deep" / "tournament")
+    made.begin(plan())
+    return made
+
+
+# -------------------------------------------------------------------------------------------------------------- results
+
+
+def results_of(values: np.ndarray, names: tuple[str, ...] = ("a", "b", "c")) -> Results:
+    return Results(plan(values.shape[2], names), values, tuple(Lost() for _ in names))
+
+
+def test_ratings_by_hand() -> None:
+    values = np.zeros((3, 3, 2))
+    values[0, 1], values[1, 0] = [3.0, 5.0], [-1.0, -1.0]  # a is 2, 3 better than b
+    values[0, 2], values[2, 0] = [2.0, 2.0], [-2.0, -2.0]  # and 2, 2 better than c
+    values[1, 2], values[2, 1] = [0.0, 0.0], [0.0, 2.0]  # b is 0, -1 better than c
+    results = results_of(values)
+    assert results.differences[0, 1].tolist() == [2.0, 3.0]
+    assert results.differences[1, 0].tolist() == [-2.0, -3.0]
+    ratings = results.ratings()
+    assert [one.mean for one in ratings] == pytest.approx([(4 + 5) / 6, (-2 - 4) / 6, (-2 - 1) / 6])
+    assert ratings[1].standard_error == pytest.approx(abs(-2 / 3 + 4 / 3) / 2)  # of two values: half their difference
+    assert results.order() == [0, 2, 1]
+    assert results.alone(0, 1).mean == 4.0
+
+
+def test_ratings_are_the_least_squares_fit() -> None:
+    rng = np.random.default_rng(0)
+    results = results_of(rng.normal(size=(4, 4, 3)) * (1 - np.eye(4))[:, :, None], ("a", "b", "c", "d"))
+    pairs = results.plan.pairs
+    design = np.zeros((len(pairs) + 1, 4))
+    for row, (a, b) in enumerate(pairs):
+        design[row, [a, b]] = 1, -1
+    design[-1] = 1  # they sum to zero
+    wanted = [results.difference(a, b).mean for a, b in pairs] + [0.0]
+    fit = np.linalg.lstsq(design, np.array(wanted), rcond=None)[0]
+    assert [one.mean for one in results.ratings()] == pytest.approx(fit)
+
+
+def test_the_table_is_that_of_the_comparisons(folder: Folder) -> None:
+    results = played(folder, plan())
+    pair = compare(rules("nonesuch"), small("random"), small("greedy"), 40, mixed=False)
+    assert results.values[1, 2] == pytest.approx(pair.per_deal("alone"))
+    assert results.values[2, 1] == pytest.approx(-pair.per_deal("against"))
+    assert not results.values[1, 1].any()
+    assert [NAMES[player] for player in results.order()] == ["thumb", "greedy", "random"]
+
+
+def test_the_same_player_twice_is_no_better_than_itself(folder: Folder) -> None:
+    twins = Plan(("thumb", "again"), rules("noms"), 20)
+    players = [contestant("thumb"), Contestant("again", contestant("thumb").make)]
+    play_tournament(twins, players, folder)
+    results = read_results(twins, players, folder)
+    assert results is not None
+    assert np.abs(results.values).max() < 1e-12
+    assert results.as_json()["pairs"][0]["p_value_holm"] == 1.0
+    assert "Not told apart at the 5 % level, all pairs taken together (Holm): `thumb` and `again`." in markdown(results)
+
+
+def test_json_and_markdown_say_the_same(folder: Folder) -> None:
+    results = played(folder, plan())
+    document = json.loads(dump(results.as_json()))
+    cell = document["table"]["thumb"]["random"]
+    assert cell["mean"] == results.alone(0, 1).mean
+    assert (document["deals"], document["set"], len(document["set_sha256"])) == (40, "dev", 64)
+    by_hand = sorted(one["p_value"] for one in document["pairs"])
+    assert min(one["p_value_holm"] for one in document["pairs"]) == min(1.0, 3 * by_hand[0])
+    lines = markdown(results).splitlines()
+    assert lines[2] == "| alone \\ field | `thumb` | `greedy` | `random` | rating |"
+    assert lines[3] == "|---|---:|---:|---:|---:|"
+    assert lines[4].startswith("| `thumb` |  | ")
+    assert f"{cell['mean']:+.3f} ±{(cell['high'] - cell['low']) / 2:.3f}" in lines[4]
+    assert lines[4].endswith(
+        f"{document['ratings']['thumb']['mean']:+.3f} ({document['ratings']['thumb']['standard_error']:.3f}) |"
+    )
+    assert len({line.count("|") for line in lines[2:7]}) == 1
+
+
+# --------------------------------------------------------------------------------------------------------------- going on
+
+
+def test_a_tournament_that_goes_on_ends_as_if_it_had_never_been_stopped(folder: Folder, tmp_path: Path) -> None:
+    straight = Folder(tmp_path / "straight")
+    straight.begin(plan())
+    expected = dump(played(straight, plan()).as_json())
+    blocks = 0
+
+    def interrupt(_: int) -> None:
+        nonlocal blocks
+        blocks += 1
+        if blocks == 4:
+            raise KeyboardInterrupt
+
+    players = [small(name) for name in NAMES]
+    assert play_tournament(plan(), players, folder, tick=interrupt) == "ctrl-c"
+    files = sorted(folder.path.glob("blocks/*/*.json"))
+    assert len(files) == 4
+    half = read_results(plan(), players, folder)
+    assert half is not None
+    assert half.deals == 16  # the pairs keep pace
+    before = {file: file.stat().st_mtime_ns for file in files}
+    damaged = files[0]
+    damaged.write_text(damaged.read_text()[:50])
+    told: list[int] = []
+    folder.go_on(plan())
+    assert dump(played(folder, plan(), threads=2, tick=told.append).as_json()) == expected
+    assert sum(told) == 3 * 40
+    assert {file for file, at in before.items() if file.stat().st_mtime_ns != at} == {damaged}
+
+
+def test_results_do_not_depend_on_threads(folder: Folder, tmp_path: Path) -> None:
+    other = Folder(tmp_path / "other")
+    other.begin(plan())
+    assert played(folder, plan(), threads=1).as_json() == played(other, plan(), threads=3).as_json()
+
+
+def test_results_end_before_the_first_gap(folder: Folder) -> None:
+    played(folder, plan())
+    players = [small(name) for name in NAMES]
+    folder.file_of((0, 2), 16).unlink()
+    half = read_results(plan(), players, folder)
+    assert half is not None
+    assert half.deals == 16
+    last = json.loads(folder.file_of((1, 2), 0).read_text())
+    last["alone"].pop()
+    last["against"].pop()
+    folder.file_of((1, 2), 0).write_text(json.dumps(last))
+    assert read_results(plan(), players, folder) is None  # a block of another length is none
+
+
+def test_too_few_deals_have_no_results(folder: Folder) -> None:
+    assert read_results(plan(), [small(name) for name in NAMES], folder) is None
+
+
+def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "x.json"
+    write_whole(file, "old")
+
+    def full(*_: Any) -> None:
+        raise OSError("no space left")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "replace", full)
+        with pytest.raises(OSError, match="no space left"):
+            write_whole(file, "new")
+    assert file.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [file]
+
+
+# -------------------------------------------------------------------------------------------------------------- refusals
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"deals": 41}, "was begun with deals 40, not 41"),
+        ({"seed": 1}, "was begun with seed 0, not 1"),
+        ({"names": ("thumb", "greedy", "random")}, "was begun with players"),
+        ({"kind": rules("nonesuch", 3)}, "was begun with seats 4, not 3"),
+        ({"kind": rules("nonesuch", max_hands=9)}, "was begun with options"),
+        ({"deal_set": "test"}, "was begun with set 'dev', not 'test'"),
+    ],
+)
+def test_another_tournament_does_not_go_on(folder: Folder, change: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(TournamentError, match=sentence):
+        folder.go_on(plan(**change))
+
+
+def test_folders_that_cannot_be_used(folder: Folder, tmp_path: Path) -> None:
+    with pytest.raises(TournamentError, match="there is a tournament in"):
+        folder.begin(plan())
+    with pytest.raises(TournamentError, match="there is no tournament to go on with in"):
+        Folder(tmp_path / "nowhere").go_on(plan())
+
+
+def test_plans_that_cannot_be_played() -> None:
+    for names in ((), ("thumb",), ("thumb", "greedy", "thumb")):
+        with pytest.raises(ValueError, match="a tournament needs two or more different players, not"):
+            plan(names=names)
+    with pytest.raises(ValueError, match="the number of deals must be 2 or more, not 1"):
+        plan(1)
+
+
+class Fails:
+    """Raises at every table of one deal."""
+
+    def choose(self, batch: BatchEnv, rows: np.ndarray) -> np.ndarray:
+        if (batch.tables.table[rows] == 3).any():
+            raise RuntimeError("no idea")
+        actions: np.ndarray = batch.mask[rows].argmax(axis=1)
+        return actions
+
+
+def test_who_fails_loses_its_tables_and_the_others_play_on(folder: Folder) -> None:
+    names = ("greedy", "fails", "thumb")
+    players = [small("greedy"), Contestant("fails", lambda _: Fails(), None, 16), small("thumb")]
+    of = plan(20, names)
+    assert play_tournament(of, players, folder, threads=2) == "all"
+    results = read_results(of, players, folder)
+    assert results is not None
+    assert [lost.tables for lost in results.lost] == [0, 16, 0]  # one deal, eight seatings, two pairs
+    assert results.as_json()["lost"]["fails"] == {"tables": 16, "why": ["raised RuntimeError: no idea"]}
+    assert "`fails` lost 16 tables: it raised RuntimeError: no idea." in markdown(results)
+    assert results.values[1, 0, 3] <= 0
+    assert results.values[0, 2] == pytest.approx(compare(of.kind, players[0], players[2], 20, mixed=False).per_deal("alone"))
+
+
+def test_a_player_that_cannot_sit_there_is_refused_before_anything_is_played(folder: Folder) -> None:
+    trained = Contestant("mine", contestant("thumb").make, (rules("down_up"),))
+    with pytest.raises(ValueError, match="mine was trained for down_up with 4 seats, not for nonesuch with 4 seats"):
+        play_tournament(plan(20, ("thumb", "mine")), [contestant("thumb"), trained], folder)
+    assert not (folder.path / tournament.BLOCKS).exists()
+
+
+def test_players_that_search_play_few_deals_at_once() -> None:
+    assert contestant("pimc:2").block == evaluate.SEARCH_BLOCK < contestant("thumb").block

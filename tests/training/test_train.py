@@ -1,0 +1,167 @@
+"""Runs from beginning to end: interrupted, killed, and gone on with."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from noms_env import load_player
+from noms_env.players.policy_file import read_policy
+from tests.training import tiny_run
+from tests.training.test_self_play import tiny
+from training.checkpoint import RunFolder
+from training.config import LeagueConfig
+from training.steadiness import Watchdog
+from training.train import ALARM, CALM, train
+from training.watcher import Silent
+
+ROOT = Path(__file__).parents[2]
+
+
+def start(folder: Path) -> subprocess.Popen[str]:
+    """The tiny run in a process of its own."""
+    words = [sys.executable, tiny_run.__file__, str(folder)]
+    settings = {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
+    return subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ | settings)
+
+
+def after_lines(process: subprocess.Popen[str], lines: int, what: int) -> int:
+    """Send a signal after some iterations; the exit status."""
+    assert process.stdout is not None
+    for _ in range(lines):
+        process.stdout.readline()
+    process.send_signal(what)
+    process.communicate(timeout=120)
+    return process.returncode
+
+
+def last_state(folder: Path) -> dict[str, Any]:
+    state = RunFolder(folder).latest_state()
+    assert state is not None
+    return state
+
+
+def same(one: Any, other: Any) -> bool:
+    """Whether two states are equal, bit for bit."""
+    if isinstance(one, torch.Tensor):
+        return torch.equal(one, other)
+    if isinstance(one, dict):
+        return one.keys() == other.keys() and all(same(one[name], other[name]) for name in one)
+    if isinstance(one, list):
+        return len(one) == len(other) and all(map(same, one, other))
+    return bool(one == other)
+
+
+@pytest.fixture(scope="module")
+def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a run that was never stopped."""
+    folder = tmp_path_factory.mktemp("uninterrupted") / "run"
+    process = start(folder)
+    _, errors = process.communicate(timeout=300)
+    assert process.returncode == 0, errors
+    return folder
+
+
+@pytest.mark.parametrize(("what", "status"), [(signal.SIGINT, 130), (signal.SIGKILL, -signal.SIGKILL)])
+def test_a_run_that_is_stopped_again_and_again_ends_like_one_that_never_was(
+    what: int, status: int, uninterrupted: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "run"
+    done = 0
+    for lines in (2, 4, 3):
+        assert after_lines(start(folder), lines, what) == status
+        reached = last_state(folder)["decisions"]  # there is a loadable checkpoint, and the run gets on
+        assert reached > done
+        done = reached
+    process = start(folder)
+    _, errors = process.communicate(timeout=300)
+    assert process.returncode == 0, errors
+    assert same(last_state(folder), last_state(uninterrupted))
+    for name in ("policy.safetensors", *(f"past/{past}.safetensors" for past in last_state(folder)["standing"]["past"])):
+        one, other = (read_policy(where / name)[2] for where in (folder, uninterrupted))
+        assert all((one[key] == other[key]).all() for key in one)
+
+
+def test_the_folder_holds_what_it_should(uninterrupted: Path) -> None:
+    state = last_state(uninterrupted)
+    assert state["decisions"] >= 14_000
+    assert state["standing"]["evaluations"] == state["decisions"] // 4_000
+    folder = RunFolder(uninterrupted)
+    assert folder.past() == state["standing"]["past"]
+    assert len(folder.past()) == 2
+    assert len(list((uninterrupted / "state").glob("*.pt"))) == 2
+    player = load_player(uninterrupted / "policy.safetensors")
+    assert player.info.decisions <= state["decisions"]
+    assert [kind.variant.name for kind in player.info.kinds] == ["noms", "down_up"]
+
+
+class Noting(Silent):
+    """Keeps what it is told."""
+
+    def __init__(self) -> None:
+        self.evaluations: list[dict[str, float]] = []
+        self.notes: list[str] = []
+        self.beginnings: list[tuple[int, int]] = []
+
+    def started(self, done: int, total: int) -> None:
+        """See `Watcher`."""
+        self.beginnings.append((done, total))
+
+    def evaluation(self, decisions: int, metrics: Mapping[str, float]) -> None:
+        """See `Watcher`."""
+        self.evaluations.append(dict(metrics))
+
+    def note(self, text: str) -> None:
+        """See `Watcher`."""
+        self.notes.append(text)
+
+
+def test_evaluations_tell_of_sampled_greedy_and_averaged_policies_and_the_best_is_kept(tmp_path: Path) -> None:
+    config = tiny("down_up", decisions=6_000, evaluate_every=1_000, evaluation_deals=16, league=LeagueConfig(share=0))
+    noting = Noting()
+    with RunFolder.create(tmp_path / "run", config.as_dict()) as folder:
+        train(config, folder, noting)
+        assert folder.past() == []
+    assert noting.beginnings == [(0, 6_000)]
+    assert len(noting.evaluations) >= 3
+    for metrics in noting.evaluations:
+        for name in ("points/down_up_4/random", "average/points/down_up_4/random", "greedy/points/down_up_4/random"):
+            assert np.isfinite(metrics[name])
+    scores = [max(metrics["score/policy"], metrics["score/average"]) for metrics in noting.evaluations]
+    best = [score for place, score in enumerate(scores) if score > max(scores[:place], default=-np.inf)]
+    assert len([note for note in noting.notes if "policy.safetensors" in note]) == len(best)
+    assert load_player(folder.policy).info.score == pytest.approx(best[-1])
+
+
+def test_a_run_whose_budget_is_spent_does_nothing_more(tmp_path: Path) -> None:
+    config = tiny("down_up", decisions=500, evaluation_deals=2)
+    with RunFolder.create(tmp_path / "run", config.as_dict()) as folder:
+        train(config, folder)
+        before = last_state(folder.path)
+        noting = Noting()
+        train(config, folder, noting)
+        assert noting.beginnings[0][0] >= 500
+        assert same(last_state(folder.path), before)
+
+
+def test_the_user_is_told_when_the_watchdog_barks_and_when_it_stops(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def change(watchdog: Watchdog, passed_out: float, deals: float) -> bool:
+        watchdog.barks = not watchdog.barks
+        return True
+
+    monkeypatch.setattr(Watchdog, "update", change)
+    config = tiny("noms", decisions=3_000, evaluate_every=10**6, evaluation_deals=2)
+    noting = Noting()
+    with RunFolder.create(tmp_path / "run", config.as_dict()) as folder:
+        train(config, folder, noting)
+    told = [note for note in noting.notes if note in (ALARM, CALM)]
+    assert told[:2] == [ALARM, CALM]

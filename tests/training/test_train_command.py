@@ -1,0 +1,329 @@
+"""`noms train`: what the words of the command line make of a run; the loop itself is tested elsewhere."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from training import train as loop
+from training.checkpoint import CheckpointError, RunFolder
+from training.cli import main
+from training.commands import train as command
+from training.commands.common import CommandError
+from training.config import PRESETS, PPOConfig, TrainConfig
+from training.extras import MissingExtraError
+from training.log import read_log
+from training.watcher import Silent, Watcher
+
+Run = Callable[..., tuple[int, str, str]]
+Started = list[tuple[TrainConfig, RunFolder, Watcher]]
+SMOKE_BUDGET = PRESETS["smoke"][1]["decisions"]
+TINY = ["--network.width", "8", "--network.blocks", "0", "--critic.width", "8", "--critic.blocks", "0", "--tables", "8"]
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Run:
+    """Runs the command: exit status, standard output, standard error."""
+
+    def run_main(*words: str | Path) -> tuple[int, str, str]:
+        status = main(["train", *map(str, words)])
+        return status, *capsys.readouterr()
+
+    return run_main
+
+
+@pytest.fixture
+def started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Started:
+    """Notes what the loop is started with, in place of training; in an empty folder."""
+    calls: Started = []
+
+    def train(config: TrainConfig, folder: RunFolder, watcher: Watcher) -> None:
+        calls.append((config, folder, watcher))
+        watcher.started(0, config.decisions)
+        watcher.iteration(100, {"kl": 0.5})
+
+    monkeypatch.setattr(loop, "train", train)
+    monkeypatch.chdir(tmp_path)
+    return calls
+
+
+def is_one_sentence(text: str) -> bool:
+    return text.startswith("noms: ") and text.count("\n") == 1 and "Traceback" not in text
+
+
+# ------------------------------------------------------------------------------------------------------------ new runs
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_a_preset_gives_the_defaults(run: Run, started: Started, preset: str) -> None:
+    status, out, err = run("down_up", "--preset", preset)
+    assert (status, out) == (
+        0,
+        f"policy: runs/down_up-{preset}/policy.safetensors · learning curves: noms plot runs/down_up-{preset}\n",
+    )
+    ((config, folder, _),) = started
+    assert config == TrainConfig(variants=("down_up",), **PRESETS[preset][1])
+    assert folder.path == Path(f"runs/down_up-{preset}")
+    assert json.loads((folder.path / "config.json").read_text())["decisions"] == config.decisions
+    assert "100 of" in err
+    assert read_log(folder.path)["kl"][1].tolist() == [0.5]
+
+
+def test_every_field_can_be_given(run: Run, started: Started) -> None:
+    words = ["big_ships", "down_up", "--seats", "3", "4", "--ppo.clip", "0.1", "--no-oracle", "--seed", "7"]
+    words += ["--option", "hook=false", "--option", "hook_min_cards=2", "--out", "there", "--preset=smoke", *TINY]
+    words += ["--league.opponents", "random", "--evaluate-every", "500", "--precision", "fp32"]
+    status, _, err = run(*words)
+    assert status == 2  # hook_min_cards needs the hook
+    assert "hook_min_cards has an effect only with hook=True" in err
+    assert not Path("there").exists()
+    words[words.index("hook=false")] = "hook=true"
+    assert run(*words)[0] == 0
+    ((config, folder, _),) = started
+    assert folder.path == Path("there")
+    preset = TrainConfig(variants=("big_ships", "down_up"), **PRESETS["smoke"][1])
+    assert config.ppo == replace(preset.ppo, clip=0.1)
+    assert (config.variants, config.seats, config.seed, config.oracle) == (("big_ships", "down_up"), (3, 4), 7, False)
+    assert (config.option, config.evaluate_every) == (("hook=true", "hook_min_cards=2"), 500)
+    assert (config.league.opponents, config.precision, config.network.width) == (("random",), "fp32", 8)
+    assert config.decisions == preset.decisions
+
+
+def test_the_usual_preset_and_folder(run: Run, started: Started) -> None:
+    assert run("big_ships", "noms", *TINY)[0] == 0
+    ((config, folder, _),) = started
+    assert folder.path == Path("runs/big_ships+noms-fast")
+    assert config.ppo == PPOConfig(**vars(PRESETS["fast"][1]["ppo"]))
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        ([], "name at least one game to train on; `noms list` shows them"),
+        (["bridge"], "there is no variant 'bridge'; the variants are sniped_whist"),
+        (["down_up", "--seats", "9"], "no game of this run is played with 9 seats: down_up 3 to 6"),
+        (["down_up", "--panel", "chess"], "there is no player 'chess'"),
+        (["down_up", "--league.opponents", "chess"], "there is no player 'chess'"),
+        (["down_up", "--option", "tie=none"], "no game of this run has an option 'tie'"),
+        (["down_up", "--option", "hook"], "--option wants NAME=VALUE"),
+        (["down_up", "--tables", "1", "--threads", "2"], "tables must be at least 2"),
+        (["down_up", "--device", "tpu"], "device must be auto, cpu or cuda, not 'tpu'"),
+        (["--resume"], "--resume wants the folder of the run: --out RUN"),
+        (["--resume", "--out", "nowhere"], "there is no run to go on with in nowhere"),
+        (["down_up", "--resume"], "there is no run to go on with in runs/down_up-fast"),
+        (["down_up", "--preset", "smoke", "--resume"], "there is no run to go on with in runs/down_up-smoke"),
+    ],
+)
+def test_what_cannot_be_had_is_one_sentence_and_leaves_nothing(
+    run: Run, started: Started, words: list[str], sentence: str
+) -> None:
+    status, out, err = run(*words)
+    assert (status, out, started) == (2, "", [])
+    assert is_one_sentence(err)
+    assert err.startswith(f"noms: {sentence}")
+    assert list(Path.cwd().iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        (["down_up", "--ppo.clp", "0.1"], "--ppo.clip"),
+        (["down_up", "--ppo.clip", "3"], "clip must be from 0 to 1, not 3.0"),
+        (["down_up", "--decisions", "many"], "--decisions"),
+        (["down_up", "--preset", "quick"], "'smoke'"),
+        (["down_up", "down_up"], "a game is named twice"),
+    ],
+)
+def test_what_cannot_be_parsed_is_told(run: Run, started: Started, words: list[str], hint: str) -> None:
+    status, out, err = run(*words)
+    assert (status, out, started) == (2, "", [])
+    assert hint in err
+    assert "Traceback" not in err
+
+
+def test_a_folder_with_a_run_is_refused(run: Run, started: Started) -> None:
+    assert run("down_up", *TINY)[0] == 0
+    status, _, err = run("down_up", *TINY)
+    assert status == 2
+    assert is_one_sentence(err)
+    assert "--resume" in err
+    assert len(started) == 1
+
+
+def test_help_has_the_presets_and_every_field(run: Run) -> None:
+    status, out, _ = run("--help")
+    assert status == 0
+    assert all(f"{name}: {says}" in " ".join(out.split()) for name, (says, _) in PRESETS.items())
+    for option in ("--ppo.clip", "--curriculum.small-hands", "--network.width", "--league.share", "--seats", "--resume"):
+        assert option in out
+
+
+def test_without_torch_a_sentence_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(module: str) -> Any:
+        raise ModuleNotFoundError(f"No module named {module!r}", name=module)
+
+    monkeypatch.setattr(importlib, "import_module", missing)
+    with pytest.raises(MissingExtraError) as caught:
+        command.parse_and_run(["down_up"], "noms train")
+    assert str(caught.value) == "noms train needs torch, which is not installed: pip install 'noms-env[train]'"
+
+
+# -------------------------------------------------------------------------------------------------------------- resume
+
+
+@pytest.fixture
+def saved(run: Run, started: Started) -> TrainConfig:
+    """A run in `there`."""
+    assert run("down_up", "--preset", "smoke", "--seed", "3", "--out", "there", *TINY)[0] == 0
+    return started.pop()[0]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--resume", "--out", "there"],
+        ["--out=there", "--resume"],
+        ["down_up", "--preset", "smoke", "--seed", "3", "--out", "there", *TINY, "--resume"],
+        ["down_up", "--seed", "3", "--out", "there", "--resume"],
+    ],
+)
+def test_a_run_goes_on_as_it_was_started(run: Run, started: Started, saved: TrainConfig, words: list[str]) -> None:
+    assert run(*words)[0] == 0
+    ((config, folder, _),) = started
+    assert (config, folder.path) == (saved, Path("there"))
+
+
+def test_the_budget_can_be_extended(run: Run, started: Started, saved: TrainConfig) -> None:
+    assert run("--resume", "--out", "there", "--decisions", "900000")[0] == 0
+    assert started[-1][0] == replace(saved, decisions=900_000)
+    assert run("--resume", "--out", "there")[0] == 0
+    assert started[-1][0] == replace(saved, decisions=900_000)  # the extension is remembered
+    assert run("down_up", "--preset", "smoke", "--seed", "3", "--out", "there", *TINY, "--resume")[0] == 0
+    assert started[-1][0] == replace(saved, decisions=900_000)
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (
+            ["--ppo.clip", "0.1"],
+            "--resume goes on with the run as it was started, with ppo.clip 0.2, not 0.1; only --decisions may",
+        ),
+        (["--seed", "4"], "--resume goes on with the run as it was started, with seed 3, not 4"),
+        (
+            ["--decisions", "10"],
+            f"the budget of the run is {SMOKE_BUDGET} decisions; --decisions can extend it, not shorten it",
+        ),
+        (["--preset", "long"], "--resume goes on with the run as it was started, with seed 3, not 0"),
+    ],
+)
+def test_a_run_that_goes_on_cannot_be_changed(
+    run: Run, started: Started, saved: TrainConfig, words: list[str], sentence: str
+) -> None:
+    before = Path("there/config.json").read_bytes()
+    status, _, err = run("--resume", "--out", "there", *words)
+    assert (status, started) == (2, [])
+    assert is_one_sentence(err)
+    assert err.startswith(f"noms: {sentence}")
+    assert Path("there/config.json").read_bytes() == before
+
+
+@pytest.mark.parametrize("content", ["{", "[]", '{"variants": ["down_up"], "speed": 1}', '{"variants": []}', "{}"])
+def test_a_damaged_configuration_is_told(run: Run, started: Started, saved: TrainConfig, content: str) -> None:
+    Path("there/config.json").write_text(content)
+    status, _, err = run("--resume", "--out", "there")
+    assert status == 2
+    assert is_one_sentence(err)
+    assert err.startswith("noms: there is no run to go on with in there: ")
+
+
+# ------------------------------------------------------------------------------------------------------- how runs end
+
+
+def test_ctrl_c_says_how_to_go_on(run: Run, started: Started, monkeypatch: pytest.MonkeyPatch) -> None:
+    def stopped(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(loop, "train", stopped)
+    status, out, err = run("down_up", "--out", "there", *TINY)
+    assert (status, out) == (130, "")
+    assert err == "noms: stopped by Ctrl-C; to go on: noms train --resume --out there\n"
+
+
+@pytest.mark.parametrize(
+    ("error", "sentence"),
+    [
+        (CheckpointError("there/state/1.pt cannot be written: No space left on device"), "there/state/1.pt cannot be written"),
+        (OSError(28, "No space left on device"), "cannot write the log in there: No space left on device"),
+    ],
+)
+def test_a_full_disk_is_a_sentence(
+    run: Run, started: Started, monkeypatch: pytest.MonkeyPatch, error: Exception, sentence: str
+) -> None:
+    def full(*_: Any) -> None:
+        raise error
+
+    monkeypatch.setattr(loop, "train", full)
+    status, _, err = run("down_up", "--out", "there", *TINY)
+    assert status == 2
+    assert is_one_sentence(err)
+    assert err.startswith(f"noms: {sentence}")
+
+
+def test_a_bug_is_not_taken_for_a_wrong_argument(run: Run, started: Started, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: Any) -> None:
+        raise ValueError("operands could not be broadcast")
+
+    monkeypatch.setattr(loop, "train", broken)
+    with pytest.raises(ValueError, match="broadcast"):
+        run("down_up", *TINY)
+
+
+def test_of_several_processes_one_writes_and_talks(run: Run, started: Started, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RANK", "1")
+    assert run("down_up", "--out", "there", *TINY) == (0, "", "")
+    ((_, folder, watcher),) = started
+    assert isinstance(watcher, Silent)
+    assert folder.path == Path("there")
+    assert not folder.path.exists()
+
+
+def test_a_short_run_from_end_to_end(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    words = ["down_up", "--out", "there", "--decisions", "300", "--evaluation-deals", "4", "--threads", "1", *TINY]
+    status, _, err = run(*words)
+    assert status == 0, err
+    figures = read_log("there")
+    done = int(figures["kl"][0][-1])
+    assert done >= 300
+    assert figures["points/down_up_4/random"][0][-1] == done
+    assert {"seconds", "entropy/call", "explained_variance", "probe/down_up_4/bid/hit"} <= set(figures)
+    assert run("--resume", "--out", "there", "--decisions", str(done + 200))[0] == 0
+    again = read_log("there")["kl"][0]
+    assert again[: len(figures["kl"][0])].tolist() == figures["kl"][0].tolist()
+    assert again[-1] >= done + 200
+
+
+# ------------------------------------------------------------------------------------------------------------- helpers
+
+
+def test_differences_are_found_at_any_depth() -> None:
+    one = {"a": 1, "b": {"c": 2, "d": {"e": 3}}}
+    assert list(command.differences(one, {"a": 1, "b": {"c": 5, "d": {"e": 6}}})) == [("b.c", 2, 5), ("b.d.e", 3, 6)]
+    assert list(command.differences(one, one)) == []
+
+
+def test_the_module_of_the_loop_is_the_same_command() -> None:
+    import subprocess
+
+    done = subprocess.run([sys.executable, "-m", "training.train", "bridge"], capture_output=True, text=True, check=False)
+    assert (done.returncode, is_one_sentence(done.stderr)) == (2, True), done.stderr
+    with pytest.raises(CommandError, match="--out RUN"):
+        command.command(["--resume"])

@@ -1,0 +1,42 @@
+"""A tiny run in a folder, from its last checkpoint if there is one: what `test_train.py` starts, interrupts and kills."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+
+from tests.training.test_self_play import tiny
+from training.checkpoint import RunFolder
+from training.config import LeagueConfig, TrainConfig
+from training.train import train
+from training.watcher import Silent
+
+
+def config() -> TrainConfig:
+    """With evaluations, past selves, and a checkpoint after every iteration."""
+    return tiny(
+        "noms",
+        "down_up",
+        decisions=14_000,
+        evaluate_every=4_000,
+        evaluation_deals=8,
+        save_every=0.0,
+        league=LeagueConfig(share=0.3, start=0.2, past=2),
+    )
+
+
+class Telling(Silent):
+    """Prints a line after each iteration."""
+
+    def iteration(self, decisions: int, metrics: Mapping[str, float]) -> None:
+        """See `Watcher`."""
+        print(decisions, flush=True)
+
+
+if __name__ == "__main__":
+    given = RunFolder(sys.argv[1])
+    with RunFolder.open(given.path) if given.has_run() else RunFolder.create(given.path, config().as_dict()) as folder:
+        try:
+            train(config(), folder, Telling())
+        except KeyboardInterrupt:
+            sys.exit(130)
