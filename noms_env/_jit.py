@@ -78,16 +78,29 @@ def _remove_old(parent: Path, keep: Path) -> None:
 
 CACHE_FOLDER = _cache_folder() if COMPILED else ""
 
-_is_cold = COMPILED and not (CACHE_FOLDER and any(Path(CACHE_FOLDER).rglob("*.nbi")))
+
+class Announcement:
+    """Says on standard error, once and before a first compilation, why it takes a while, unless the cache is warm."""
+
+    def __init__(self, what: str, files: str = "*.nbi") -> None:
+        """Look whether the cache holds the result.
+
+        Args:
+            what: is compiled, in words.
+            files: pattern of those in the cache whose presence tells that all is there.
+        """
+        self.what = what
+        self.is_due = COMPILED and not (CACHE_FOLDER and any(Path(CACHE_FOLDER).rglob(files)))
+
+    def __call__(self) -> None:
+        """Say it, if it is due."""
+        if self.is_due:
+            self.is_due = False
+            kept = "the result is kept for the next time" if CACHE_FOLDER else "no folder can be written to keep the result in"
+            print(f"noms_env: compiling {self.what}, which takes about half a minute; {kept}", file=sys.stderr, flush=True)
 
 
-def announce_compilation() -> None:
-    """Say on standard error, once and before the first compilation, why it takes a while, unless the cache is warm."""
-    global _is_cold
-    if _is_cold:
-        _is_cold = False
-        kept = "the result is kept for the next time" if CACHE_FOLDER else "no folder can be written to keep the result in"
-        print(f"noms_env: compiling the engine, which takes about half a minute; {kept}", file=sys.stderr, flush=True)
+announce_compilation = Announcement("the engine")
 
 
 def jit(function: Function) -> Function:
@@ -112,7 +125,12 @@ def jit_allocating(function: Function) -> Function:
     return _compile(function, _nrt=True)
 
 
-def _compile(function: Function, **flags: bool) -> Function:
+def jit_sums(function: Function) -> Function:
+    """The same as `jit_inline` for sums that may run side by side in the lanes of a vector, in one order for every row."""
+    return _compile(function, _nrt=False, forceinline=True, fastmath={"reassoc", "contract"})
+
+
+def _compile(function: Function, **flags: Any) -> Function:
     before = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = CACHE_FOLDER or before
     try:

@@ -28,7 +28,7 @@ from typing import TypeVar
 import numpy as np
 
 from noms_env.actions import CALL_WORDS
-from noms_env.players.encoding import AUCTION, EXACT
+from noms_env.players.features import AUCTION, EXACT
 from noms_env.rules import Rules
 from noms_env.state import MAX_SEATS
 from training.evaluate import BLOCK, Contestant, DealSet, deal_seed, dealt, guest

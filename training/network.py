@@ -6,7 +6,7 @@ The actor sees the features of the seat to act. The critic sees the same, and wi
 (Baisero and Amato, arXiv 2105.11674: the privileged part must come on top of the observation, not instead of it). Since no
 parameter is shared, nothing that the critic knows can reach the actor but through the advantages.
 
-Features are bytes; `(byte - shift) * scale` is folded into the first layer, so a batch is converted once and never scaled.
+Features are bytes; their scale is folded into the first layer, so a batch is converted once and never scaled.
 Logits of cards to play and cards to nominate are products with one table of card embeddings.
 """
 
@@ -32,18 +32,15 @@ class Trunk(nn.Module):
     """From bytes to a vector.
 
     Args:
-        scale: float32, shape (n_features,).
-        shift: float32, shape (n_features,): a byte counts as `(byte - shift) * scale`.
+        scale: float32, shape (n_features,): a byte counts as `byte * scale`.
         config: the size.
     """
 
     scale: Tensor
-    shift: Tensor
 
-    def __init__(self, scale: Tensor, shift: Tensor, config: NetworkConfig) -> None:
+    def __init__(self, scale: Tensor, config: NetworkConfig) -> None:
         super().__init__()
         self.register_buffer("scale", scale, persistent=False)
-        self.register_buffer("shift", shift, persistent=False)
         self.first = nn.Linear(len(scale), config.width)
         nn.init.kaiming_uniform_(self.first.weight, nonlinearity="relu")
         with torch.no_grad():
@@ -56,10 +53,8 @@ class Trunk(nn.Module):
         return normalised(self.norms[-1], through(features, self.folded(dtype)))
 
     def folded(self, dtype: torch.dtype) -> Layers:
-        """The layers with all that can be folded into them: scale and shift into the first, norms into the others."""
-        weight = (self.first.weight * self.scale).to(dtype)
-        bias = self.first.bias - weight.float() @ self.shift
-        layers = [(weight, bias.to(dtype))]
+        """The layers with all that can be folded into them: the scale into the first, norms into the others."""
+        layers = [((self.first.weight * self.scale).to(dtype), self.first.bias.to(dtype, copy=True))]
         for norm, layer in zip(self.norms, self.layers, strict=False):
             assert isinstance(layer, nn.Linear)
             layers.append(folded_norm(norm, layer.weight, layer.bias, dtype))
@@ -137,9 +132,9 @@ class CardHead(nn.Module):
 class Actor(nn.Module):
     """The policy: logits of all actions that can be legal, from what the seat sees."""
 
-    def __init__(self, scale: Tensor, shift: Tensor, choices: Tensor, config: NetworkConfig) -> None:
+    def __init__(self, scale: Tensor, choices: Tensor, config: NetworkConfig) -> None:
         super().__init__()
-        self.trunk = Trunk(scale, shift, config)
+        self.trunk = Trunk(scale, config)
         self.head = CardHead(choices, config)
 
     def forward(self, features: Tensor, dtype: torch.dtype = torch.float32) -> Tensor:
@@ -163,9 +158,9 @@ class Actor(nn.Module):
 class Critic(nn.Module):
     """The value of the deal for the seat to act, in normalised points."""
 
-    def __init__(self, scale: Tensor, shift: Tensor, config: NetworkConfig) -> None:
+    def __init__(self, scale: Tensor, config: NetworkConfig) -> None:
         super().__init__()
-        self.trunk = Trunk(scale, shift, config)
+        self.trunk = Trunk(scale, config)
         self.value = nn.Linear(config.width, 1)
         with torch.no_grad():
             self.value.weight *= HEAD_GAIN

@@ -112,7 +112,7 @@ def _part_size(size: int, parts: int, place: int) -> int:
 # -------------------------------------------------------------------------------------------------------- the actor
 
 
-ACTOR_FIGURES = ("policy_loss", "entropy", "kl", "clip_fraction", "magnet_kl", "auxiliary")
+ACTOR_FIGURES = ("policy_loss", "kl", "clip_fraction", "magnet_kl", "auxiliary")
 
 
 def update_actor(
@@ -203,7 +203,7 @@ def actor_losses(
         ratio = log_ratio.exp()
         moved = ratio - 1 - log_ratio  # an estimate of the KL that is never negative (Schulman 2020, "Approximating KL", k3)
         clipped = ((ratio - 1).abs() > settings.clip).float()
-        figures = torch.stack([-surrogate, entropy, moved, clipped, to_slow, guess_loss]).double().sum(1)
+        figures = torch.stack([-surrogate, moved, clipped, to_slow, guess_loss]).double().sum(1)
     return losses, figures
 
 

@@ -36,7 +36,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from noms_env.actions import CALL_MIS, CALL_MIS_A_VIS, CALL_MOST, CALL_NONE, CALL_SOME, CALL_WORDS, CALL_ZERO
-from noms_env.players.encoding import AUCTION, EXACT
+from noms_env.players.features import AUCTION, EXACT
 from noms_env.rules import Rules
 from noms_env.state import MAX_SEATS
 

@@ -15,7 +15,8 @@ import torch
 from noms_env import BatchEnv
 from noms_env._jit import jit
 from noms_env.actions import PASS
-from noms_env.players.encoding import AUCTION, EXACT, Encoding
+from noms_env.players.encoding import Encoding
+from noms_env.players.features import AUCTION, EXACT
 from noms_env.rules import Rules
 from training.hall import CALLING as CALLING
 from training.hall import PHASE_NAMES as PHASE_NAMES

@@ -168,8 +168,7 @@ class SelfPlay:
         self.actor = self.new_actor()
         hidden = encoding.n_hidden if config.oracle else 0
         scale = torch.cat([torch.from_numpy(encoding.scale), torch.ones(hidden)])
-        shift = torch.cat([torch.from_numpy(encoding.shift), torch.zeros(hidden)])
-        self.critic = Critic(scale, shift, config.critic).to(self.device)
+        self.critic = Critic(scale, config.critic).to(self.device)
         self.slow = copy.deepcopy(self.actor)
         student = Student(self.actor, self._make_guesses()).to(self.device)
         self.student = self.processes.wrapped(student, 0)
@@ -181,9 +180,8 @@ class SelfPlay:
     def new_actor(self) -> Actor:
         """An actor of the run's shape."""
         encoding = self.encoding
-        scale, shift = torch.from_numpy(encoding.scale), torch.from_numpy(encoding.shift)
         choices = torch.from_numpy(encoding.choices.astype(np.int64))
-        return Actor(scale, shift, choices, self.config.network).to(self.device)
+        return Actor(torch.from_numpy(encoding.scale), choices, self.config.network).to(self.device)
 
     def _make_guesses(self) -> Guesses | None:
         """The auxiliary heads, where they are wanted."""
@@ -347,7 +345,6 @@ class SelfPlay:
             for group in optimiser.param_groups:
                 group["lr"] = rate
         of_actor, of_critic = self._update(sample)
-        of_actor.pop("entropy")
         explained = explained_variance(value, reward[decisions.table, decisions.seat])
         return of_actor | of_critic | {"explained_variance": explained, "learning_rate": rate} | entropies(decisions)
 

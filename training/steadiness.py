@@ -68,15 +68,13 @@ class Watchdog:
         self.rate = 0.0
         self.barks = False
 
-    def update(self, passed_out: float, deals: float) -> bool:
-        """Take in an iteration: deals that were passed out, of how many. True if it starts or stops barking."""
+    def update(self, passed_out: float, deals: float) -> None:
+        """Take in an iteration: deals that were passed out, of how many."""
         if deals == 0:
-            return False
+            return
         new = min(1.0, deals / WATCHDOG_DEALS)
         self.rate += new * (passed_out / deals - self.rate)
-        before = self.barks
         self.barks = self.rate > (PASSED_OUT_CALM if self.barks else PASSED_OUT_ALARM)
-        return self.barks != before
 
     @property
     def factor(self) -> float:

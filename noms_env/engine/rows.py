@@ -43,16 +43,16 @@ def legal_row(tables, row, actions):
     t = tables[row]
     count = 0
     if t.phase != NOMINATING:
-        count = _write_members(t.legal_cards, 0, actions, count)
-    count = _write_members(t.legal_words, INDICATE, actions, count)
+        count = write_members(t.legal_cards, 0, actions, count)
+    count = write_members(t.legal_words, INDICATE, actions, count)
     if t.phase == NOMINATING:
-        count = _write_members(t.legal_cards, NOMINATE, actions, count)
+        count = write_members(t.legal_cards, NOMINATE, actions, count)
     return count
 
 
 @jit_inline
-def _write_members(members, first, actions, count):
-    """Append the members of a set, each plus `first`; the new count."""
+def write_members(members, first, actions, count):
+    """Append the members of a set, each plus `first`, to the `count` actions that are there; the new count."""
     while members != 0:
         actions[count] = first + lowest(members)
         count += 1

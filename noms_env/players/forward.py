@@ -6,28 +6,24 @@
 where `normalised` brings a row to mean 0 and variance 1; its scale and shift are folded into the layer behind it.
 
 About a tenth of the features of an observation are not 0, so the first layer is a sum of few rows of its weights. The other
-products are done tile by tile: a few rows times two vectors of columns, summed in registers in one fixed order. A row's
-logits thus depend on nothing but the row, which a matrix library does not promise, and no library's threads are woken.
+products are those of `products`. A row's logits thus depend on nothing but the row.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
-from typing import Any
 
-import llvmlite.binding as llvm
 import numpy as np
-from llvmlite import ir
-from numba import types
-from numba.extending import intrinsic
 
-from noms_env._jit import COMPILED, Function, _compile, jit, jit_allocating, jit_inline
+from noms_env._jit import jit, jit_allocating, jit_inline, jit_sums
 from noms_env.actions import NOMINATE, NUM_ACTIONS
 from noms_env.chance import philox
 from noms_env.engine.layout import OBSERVATION
-from noms_env.players.encoding import COPY, Encoding, suit_orders
+from noms_env.players.encoding import Encoding, suit_orders
+from noms_env.players.features import COPY
+from noms_env.players.products import PANEL, as_panels, multiply, padded, padded_columns
 from noms_env.players.protocol import NOBODY
 from noms_env.rules import Rules
 from noms_env.rules.rulebook import choice_bytes
@@ -37,13 +33,6 @@ CARDS = 52
 EPSILON = 1e-5
 """Added to the variance, as torch's LayerNorm does."""
 
-WIDE = bool(COMPILED and llvm.get_host_cpu_features().get("avx512f"))
-LANES = 16 if WIDE else 8
-"""float32 numbers in a vector register (two or four registers where they are shorter)."""
-PANEL = 2 * LANES
-"""Columns of a tile."""
-TILE = 6
-"""Rows of a tile: with two vectors each, the sums fit the registers of every machine."""
 BLOCK = 96
 """Rows that go through all layers together: their activations stay in the second-level cache."""
 
@@ -130,23 +119,23 @@ class Forward:
         exact = {name: np.asarray(tensor, np.float64) for name, tensor in tensors.items()}
         blocks = sum(name.startswith("trunk.layers.") for name in exact) // 2
         first = exact["trunk.first.weight"] * encoding.scale
-        biases = [exact["trunk.first.bias"] - first @ encoding.shift.astype(np.float64)]
+        biases = [exact["trunk.first.bias"]]
         layers = []
         for block in range(blocks):
             name = f"trunk.layers.{block}"
             weight, bias = _behind_norm(exact, block, exact[f"{name}.weight"], exact[f"{name}.bias"])
-            layers.append(_panels(weight))
+            layers.append(as_panels(weight))
             biases.append(bias)
         head, head_bias = _behind_norm(exact, blocks, *_head(exact, encoding))
         width = len(first)
-        empty = np.zeros((0, _padded(width) // PANEL, width, PANEL), np.float32)
+        empty = np.zeros((0, padded(width) // PANEL, width, PANEL), np.float32)
         return cls(
             rules_rows(encoding.kinds),
-            _padded_columns(first.T[np.argsort(encoding.value[0] != COPY, kind="stable")]),
+            padded_columns(first.T[np.argsort(encoding.value[0] != COPY, kind="stable")]),
             np.stack(layers) if layers else empty,
-            _panels(head),
-            _padded_columns(np.stack(biases)),
-            _padded_columns(head_bias[np.newaxis])[0],
+            as_panels(head),
+            padded_columns(np.stack(biases)),
+            padded_columns(head_bias[np.newaxis])[0],
             np.ascontiguousarray(encoding.index[:, encoding.value[0] == COPY]),
             *_hot(encoding),
             np.ascontiguousarray(encoding.actions),
@@ -216,144 +205,7 @@ def _behind_norm(
     return scaled, shifted
 
 
-def _padded(columns: int) -> int:
-    """Columns, with those that fill the last tile."""
-    return -(-columns // PANEL) * PANEL
-
-
-def _padded_columns(matrix: np.ndarray) -> np.ndarray:
-    """As float32, with columns of zeros behind."""
-    out = np.zeros((len(matrix), _padded(matrix.shape[1])), np.float32)
-    out[:, : matrix.shape[1]] = matrix
-    return out
-
-
-def _panels(weight: np.ndarray) -> np.ndarray:
-    """A layer's weight, shape (outputs, inputs), in panels: float32, shape (padded outputs / PANEL, inputs, PANEL)."""
-    padded = _padded_columns(weight.T)
-    return np.ascontiguousarray(padded.reshape(len(padded), -1, PANEL).transpose(1, 0, 2))
-
-
-# ------------------------------------------------------------------------------------------------------ the tile
-
-
-def _tile_code(rows: int) -> Callable[..., Any]:
-    """The code that multiplies some rows with a panel; numba asks for it when it compiles a caller.
-
-    One loop over the terms of the sums (of which there is at least one). In it, `rows` times two vectors of sums grow, which
-    the compiler keeps in registers.
-    """
-
-    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        x, panels, y = (context.make_array(signature.args[place])(context, builder, arguments[place]) for place in (0, 2, 4))
-        row, panel = arguments[1], arguments[3]
-        terms = builder.extract_value(panels.shape, 1)
-        first_term = builder.mul(panel, builder.mul(terms, SIZE(PANEL)))
-        lines = [builder.add(row, SIZE(i)) for i in range(rows)]
-        sources = [_place(builder, x.data, line, builder.extract_value(x.shape, 1)) for line in lines]
-        before, loop, after = builder.block, builder.append_basic_block(), builder.append_basic_block()
-        builder.branch(loop)
-
-        builder.position_at_end(loop)
-        term = builder.phi(SIZE)
-        sums = [builder.phi(VECTOR) for _ in range(2 * rows)]
-        columns = _vectors(builder, _place(builder, panels.data, term, SIZE(PANEL), first_term))
-        weights = [builder.load(column, align=4) for column in columns]
-        grown = []
-        for source, place in zip(sources, range(0, 2 * rows, 2), strict=True):
-            number = _spread(builder, builder.load(builder.gep(source, [term]), align=4))
-            grown += [_grown(builder, sums[place + half], number, weights[half]) for half in range(2)]
-        following = builder.add(term, SIZE(1))
-        builder.cbranch(builder.icmp_signed("<", following, terms), loop, after)
-        for phi, start, later in zip([term, *sums], [SIZE(0), *[ZEROS] * len(sums)], [following, *grown], strict=True):
-            phi.add_incoming(start, before)
-            phi.add_incoming(later, loop)
-
-        builder.position_at_end(after)
-        offset = builder.mul(panel, SIZE(PANEL))
-        for i, line in enumerate(lines):
-            out = _vectors(builder, _place(builder, y.data, line, builder.extract_value(y.shape, 1), offset))
-            for half in range(2):
-                builder.store(grown[2 * i + half], out[half], align=4)
-        return context.get_dummy_value()
-
-    return codegen
-
-
-SIZE, VECTOR = ir.IntType(64), ir.VectorType(ir.FloatType(), LANES)
-ZEROS = ir.Constant(VECTOR, [0.0] * LANES)
-
-
-def _place(builder: Any, data: Any, line: Any, length: Any, offset: Any = SIZE(0)) -> Any:  # noqa: B008 - a constant
-    """Where a line of a matrix begins, or something `offset` further on."""
-    return builder.gep(data, [builder.add(builder.mul(line, length), offset)])
-
-
-def _vectors(builder: Any, start: Any) -> list[Any]:
-    """Pointers to the two vectors from a place on."""
-    return [builder.bitcast(builder.gep(start, [SIZE(LANES * half)]), VECTOR.as_pointer()) for half in range(2)]
-
-
-def _spread(builder: Any, number: Any) -> Any:
-    """A vector that holds one number throughout."""
-    places = ir.VectorType(ir.IntType(32), LANES)
-    lane = builder.insert_element(ir.Constant(VECTOR, ir.Undefined), number, ir.IntType(32)(0))
-    return builder.shuffle_vector(lane, lane, ir.Constant(places, [0] * LANES))
-
-
-def _grown(builder: Any, total: Any, left: Any, right: Any) -> Any:
-    """`total + left * right`; `contract`: rounded once where the machine has an instruction for it."""
-    return builder.fadd(total, builder.fmul(left, right, flags=("contract",)), flags=("contract",))
-
-
-if COMPILED:
-
-    @intrinsic  # type: ignore[untyped-decorator]
-    def multiply_tile(_context: Any, x: Any, row: Any, panels: Any, panel: Any, y: Any) -> Any:
-        """Write `TILE` rows from `row` on, in the columns of a panel: `y = x[:, :inputs] @ panels[panel]`."""
-        return types.void(x, types.int64, panels, types.int64, y), _tile_code(TILE)
-
-    @intrinsic  # type: ignore[untyped-decorator]
-    def multiply_row(_context: Any, x: Any, row: Any, panels: Any, panel: Any, y: Any) -> Any:
-        """The same for one row, with the same bits."""
-        return types.void(x, types.int64, panels, types.int64, y), _tile_code(1)
-
-else:
-
-    def multiply_tile(x: Any, row: Any, panels: Any, panel: Any, y: Any) -> None:
-        """Write `TILE` rows from `row` on, in the columns of a panel: `y = x[:, :inputs] @ panels[panel]`."""
-        for i in range(row, row + TILE):
-            multiply_row(x, i, panels, panel, y)
-
-    def multiply_row(x: Any, row: Any, panels: Any, panel: Any, y: Any) -> None:
-        """The same for one row, with the same bits."""
-        y[row, panel * PANEL : (panel + 1) * PANEL] = x[row, : panels.shape[1]] @ panels[panel]
-
-
-@jit
-def multiply(x, rows, panels, y):
-    """Write `y[:rows, :outputs] = x[:rows, :inputs] @ weight`.
-
-    Args:
-        x: float32, shape (at least rows, at least inputs).
-        rows: how many.
-        panels: float32, shape (outputs / PANEL, inputs, PANEL).
-        y: float32, shape (at least rows, at least outputs): is written.
-    """
-    whole = rows // TILE * TILE
-    for panel in range(len(panels)):
-        for row in range(0, whole, TILE):
-            multiply_tile(x, row, panels, panel, y)
-        for row in range(whole, rows):
-            multiply_row(x, row, panels, panel, y)
-
-
 # ----------------------------------------------------------------------------------------------------- the network
-
-
-def jit_sums(function: Function) -> Function:
-    """For sums that may run side by side in the lanes of a vector; their order is the same for every row."""
-    return _compile(function, _nrt=False, forceinline=True, fastmath={"reassoc", "contract"})  # type: ignore[arg-type]  # not a bool
 
 
 @jit_allocating

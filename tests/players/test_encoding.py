@@ -16,7 +16,8 @@ from noms_env._jit import COMPILED
 from noms_env.actions import NOMINATE, NUM_ACTIONS, SUIT
 from noms_env.cards import CARD_WORDS, DECKTET, FRENCH, SUIT_LETTERS
 from noms_env.engine.layout import HIDDEN, HIDDEN_SIZE, OBSERVATION, OBSERVATION_SIZE
-from noms_env.players.encoding import COPY, ORDERS, Encoding, make_encoding, moved_card, suit_orders
+from noms_env.players.encoding import Encoding, make_encoding, suit_orders
+from noms_env.players.features import COPY, ORDERS, moved_card
 from noms_env.rules import Rules, game, make_rules
 from noms_env.state import VARIANTS
 from tests.envs.play import EVERY_TABLE, KINDS, Kind, choose, make, walk
@@ -25,7 +26,7 @@ TABLES = {**KINDS, **{f"{kind.variant}, {kind.seats} seats, usual options": kind
 SECTIONS = {section.name: section for section in OBSERVATION}
 HAND, PLAYED, TRUMP = (SECTIONS[name].start for name in ("hand", "played", "trump"))
 LARGEST = 6.5
-"""Bound of `(feature - shift) * scale` in play; nearly all are within 1."""
+"""Bound of `feature * scale` in play; nearly all are within 1."""
 
 
 def rules_of(kind: Kind) -> Rules:
@@ -393,7 +394,7 @@ def test_hidden_features_begin_with_the_places_of_the_cards(name: str) -> None:
 def test_numbers_stay_small(name: str) -> None:
     encoding = make_encoding([rules_of(TABLES[name])])
     features, _, _ = encoding.encode(decisions(name).seen, decisions(name).legal)
-    size = np.abs((features - encoding.shift) * encoding.scale)
+    size = features * encoding.scale
     assert size.max() <= LARGEST
     assert np.quantile(size, 0.97) <= 1
 

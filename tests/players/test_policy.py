@@ -25,7 +25,7 @@ from noms_env.engine.layout import OBSERVATION_SIZE, layout_digest
 from noms_env.envs.batch import make_batch
 from noms_env.players import NOBODY, forward, policy, policy_file
 from noms_env.players.encoding import Encoding, make_encoding
-from noms_env.players.forward import LANES, PANEL, Forward, multiply, shapes_of
+from noms_env.players.forward import Forward, shapes_of
 from noms_env.players.policy import PolicyPlayer, load_player
 from noms_env.players.policy_file import (
     KEY,
@@ -36,6 +36,7 @@ from noms_env.players.policy_file import (
     save_policy,
     write_atomically,
 )
+from noms_env.players.products import LANES, PANEL, TILE, as_panels, multiply
 from noms_env.rules import Rules, game, make_rules
 from noms_env.state import VARIANTS
 from tests.envs.play import KINDS
@@ -57,7 +58,7 @@ def make_actor(kinds: tuple[Rules, ...], network: dict[str, int], seed: int = 0,
     encoding = encoding or make_encoding(kinds)
     torch.manual_seed(seed)
     choices = torch.tensor(encoding.choices.astype(np.int64))
-    actor = Actor(torch.tensor(encoding.scale), torch.tensor(encoding.shift), choices, NetworkConfig(**network))
+    actor = Actor(torch.tensor(encoding.scale), choices, NetworkConfig(**network))
     with torch.no_grad():
         for name, parameter in actor.named_parameters():
             if parameter.ndim == 1:
@@ -131,12 +132,11 @@ def test_any_size_and_several_games(network: dict[str, int]) -> None:
     assert np.abs(player.probabilities(seen, legal) - by_torch(actor, player, seen, legal)).max() < 1e-5
 
 
-def test_scales_and_shifts_are_folded_in() -> None:
+def test_scales_are_folded_in() -> None:
     kinds = rules_of("small_ships")
     rng = np.random.default_rng(1)
     plain = make_encoding(kinds)
-    scale, shift = (rng.uniform(0.2, 1, plain.n_features).astype(np.float32) for _ in range(2))
-    encoding = replace(plain, scale=scale, shift=shift)
+    encoding = replace(plain, scale=rng.uniform(0.2, 1, plain.n_features).astype(np.float32))
     actor = make_actor(kinds, NETWORK, encoding=encoding)
     player = PolicyPlayer(PolicyInfo(kinds, NETWORK), encoding, tensors_of(actor))
     seen, legal = decisions(kinds, 100)
@@ -151,7 +151,7 @@ def test_products_by_tiles() -> None:
     rng = np.random.default_rng(0)
     weight = rng.normal(size=(2 * PANEL + 3, 21)).astype(np.float32)
     x = rng.normal(size=(15, 24)).astype(np.float32)
-    panels = forward._panels(weight)
+    panels = as_panels(weight)
     assert panels.shape == (3, 21, PANEL)
     assert PANEL == 2 * LANES
     for rows in (1, 5, 6, 14):
@@ -164,11 +164,11 @@ def test_products_by_tiles() -> None:
 
 def test_rows_are_multiplied_alike_alone_and_in_a_tile() -> None:
     rng = np.random.default_rng(0)
-    panels = forward._panels(rng.normal(size=(PANEL, 200)).astype(np.float32))
-    x = rng.normal(size=(forward.TILE, 200)).astype(np.float32)
-    y, alone = np.zeros((forward.TILE, PANEL), np.float32), np.zeros((1, PANEL), np.float32)
-    multiply(x, forward.TILE, panels, y)
-    for row in range(forward.TILE):
+    panels = as_panels(rng.normal(size=(PANEL, 200)).astype(np.float32))
+    x = rng.normal(size=(TILE, 200)).astype(np.float32)
+    y, alone = np.zeros((TILE, PANEL), np.float32), np.zeros((1, PANEL), np.float32)
+    multiply(x, TILE, panels, y)
+    for row in range(TILE):
         multiply(x[row : row + 1], 1, panels, alone)
         assert (alone[0] == y[row]).all()
 

@@ -351,7 +351,7 @@ def trained(decisions: int = 50) -> tuple[Actor, Trained]:
     encoding = make_encoding(kinds)
     choices = torch.tensor(encoding.choices.astype(np.int64))
     torch.manual_seed(decisions)
-    actor = Actor(torch.tensor(encoding.scale), torch.tensor(encoding.shift), choices, config.network)
+    actor = Actor(torch.tensor(encoding.scale), choices, config.network)
     run: Any = SimpleNamespace(config=config, kinds=kinds, decisions=decisions)
     return actor, run
 

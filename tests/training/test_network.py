@@ -22,15 +22,14 @@ def random_parameters(network: nn.Module) -> None:
 
 def actor_and_bytes(blocks: int = 2) -> tuple[Actor, Tensor]:
     torch.manual_seed(1)
-    scale, shift = torch.rand(FEATURES), torch.randint(0, 5, (FEATURES,)).float()
-    actor = Actor(scale, shift, torch.randperm(150)[:CHOICES], NetworkConfig(16, blocks, 8))
+    actor = Actor(torch.rand(FEATURES), torch.randperm(150)[:CHOICES], NetworkConfig(16, blocks, 8))
     random_parameters(actor)
     return actor, torch.randint(0, 9, (50, FEATURES), dtype=torch.uint8)
 
 
 def plain(trunk: Trunk, features: Tensor) -> Tensor:
     """The trunk, layer by layer."""
-    x = trunk.first((features.float() - trunk.shift) * trunk.scale).relu()
+    x = trunk.first(features.float() * trunk.scale).relu()
     for norm, layer in zip(trunk.norms, trunk.layers, strict=False):
         x = x + layer(norm(x)).relu()
     result: Tensor = trunk.norms[-1](x)
@@ -67,7 +66,7 @@ def test_a_frozen_policy_says_the_same_and_stays_as_it_was() -> None:
 def test_in_half_precision_the_results_are_float32_and_about_the_same() -> None:
     actor, features = actor_and_bytes()
     torch.manual_seed(2)
-    critic = Critic(actor.trunk.scale, actor.trunk.shift, NetworkConfig(16, 2, 8))
+    critic = Critic(actor.trunk.scale, NetworkConfig(16, 2, 8))
     random_parameters(critic)
     passes: list[Callable[[torch.dtype], Tensor]] = [
         lambda dtype: actor(features, dtype),

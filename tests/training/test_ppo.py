@@ -31,12 +31,12 @@ SMALL = NetworkConfig(width=16, blocks=1, card_width=4)
 
 def make_actor(seed: int = 0) -> Actor:
     torch.manual_seed(seed)
-    return Actor(torch.ones(FEATURES), torch.zeros(FEATURES), torch.arange(CHOICES), SMALL)
+    return Actor(torch.ones(FEATURES), torch.arange(CHOICES), SMALL)
 
 
 def make_critic(seed: int = 0) -> Critic:
     torch.manual_seed(seed)
-    return Critic(torch.ones(FEATURES + HIDDEN), torch.zeros(FEATURES + HIDDEN), SMALL)
+    return Critic(torch.ones(FEATURES + HIDDEN), SMALL)
 
 
 def make_sample(size: int = 64, actor: Actor | None = None) -> Sample:

@@ -41,7 +41,7 @@ def make_actor(kinds: Sequence[Rules], seed: int = 0) -> Actor:
     torch.manual_seed(seed)
     encoding = make_encoding(kinds)
     choices = torch.from_numpy(encoding.choices.astype(np.int64))
-    actor = Actor(torch.from_numpy(encoding.scale), torch.from_numpy(encoding.shift), choices, SMALL)
+    actor = Actor(torch.from_numpy(encoding.scale), choices, SMALL)
     for layer in (actor.head.play, actor.head.words, actor.head.nominate):
         torch.nn.init.normal_(layer.weight, std=0.5)
     return actor

@@ -154,9 +154,8 @@ def test_a_run_whose_budget_is_spent_does_nothing_more(tmp_path: Path) -> None:
 
 
 def test_the_user_is_told_when_the_watchdog_barks_and_when_it_stops(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def change(watchdog: Watchdog, passed_out: float, deals: float) -> bool:
+    def change(watchdog: Watchdog, passed_out: float, deals: float) -> None:
         watchdog.barks = not watchdog.barks
-        return True
 
     monkeypatch.setattr(Watchdog, "update", change)
     config = tiny("noms", decisions=3_000, evaluate_every=10**6, evaluation_deals=2)

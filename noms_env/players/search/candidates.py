@@ -15,6 +15,7 @@ import numpy as np
 from noms_env._jit import highest, jit, lowest
 from noms_env.actions import INDICATE, NOMINATE, NOMINATING, PLAYING
 from noms_env.cards import CARD_SUITS, NO_TRUMP, SUIT_CARDS, bit
+from noms_env.engine.rows import write_members
 
 
 @jit
@@ -30,20 +31,10 @@ def write_candidates(t, actions):
     """
     count = 0
     if t.phase == PLAYING:
-        count = append(actions, count, 0, cards_to_play(t))
-    count = append(actions, count, INDICATE, t.legal_words)
+        count = write_members(cards_to_play(t), 0, actions, count)
+    count = write_members(t.legal_words, INDICATE, actions, count)
     if t.phase == NOMINATING:
-        count = append(actions, count, NOMINATE, cards_to_nominate(t))
-    return count
-
-
-@jit
-def append(actions, count, first, members):
-    """Append the members of a set, each plus `first`; the new count."""
-    while members != 0:
-        actions[count] = first + lowest(members)
-        count += 1
-        members &= members - 1
+        count = write_members(cards_to_nominate(t), NOMINATE, actions, count)
     return count
 
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
-from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 
-from noms_env._jit import CACHE_FOLDER, COMPILED
+from noms_env._jit import Announcement
 from noms_env.actions import is_integer
 from noms_env.engine.rows import kernel_view
 from noms_env.players.protocol import RowsPlayer, row_seeds
@@ -18,16 +16,7 @@ from noms_env.players.search.kernel import new_work, search_rows
 
 MOST_WORLDS = 10_000
 
-_is_cold = COMPILED and not (CACHE_FOLDER and any(Path(CACHE_FOLDER).rglob("*search_rows*.nbi")))
-
-
-def announce_search() -> None:
-    """Say on standard error, once and before the first compilation of the search, why it takes a while."""
-    global _is_cold
-    if _is_cold:
-        _is_cold = False
-        kept = "the result is kept for the next time" if CACHE_FOLDER else "no folder can be written to keep the result in"
-        print(f"noms_env: compiling the search, which takes about half a minute; {kept}", file=sys.stderr, flush=True)
+announce_search = Announcement("the search", "*search_rows*.nbi")
 
 
 class FlatMC(RowsPlayer):

@@ -1,0 +1,155 @@
+"""Products of matrices in float32, compiled, on one core: the same bits for a row among any others.
+
+They are done tile by tile: a few rows times two vectors of columns, summed in registers in one fixed order, which a matrix
+library does not promise. No library's threads are woken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import llvmlite.binding as llvm
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+
+from noms_env._jit import COMPILED, jit
+
+WIDE = bool(COMPILED and llvm.get_host_cpu_features().get("avx512f"))
+LANES = 16 if WIDE else 8
+"""float32 numbers in a vector register (two or four registers where they are shorter)."""
+PANEL = 2 * LANES
+"""Columns of a tile."""
+TILE = 6
+"""Rows of a tile: with two vectors each, the sums fit the registers of every machine."""
+
+
+def padded(columns: int) -> int:
+    """Columns, with those that fill the last tile."""
+    return -(-columns // PANEL) * PANEL
+
+
+def padded_columns(matrix: np.ndarray) -> np.ndarray:
+    """As float32, with columns of zeros behind."""
+    out = np.zeros((len(matrix), padded(matrix.shape[1])), np.float32)
+    out[:, : matrix.shape[1]] = matrix
+    return out
+
+
+def as_panels(weight: np.ndarray) -> np.ndarray:
+    """A layer's weight, shape (outputs, inputs), in panels: float32, shape (padded outputs / PANEL, inputs, PANEL)."""
+    padded = padded_columns(weight.T)
+    return np.ascontiguousarray(padded.reshape(len(padded), -1, PANEL).transpose(1, 0, 2))
+
+
+def _tile_code(rows: int) -> Callable[..., Any]:
+    """The code that multiplies some rows with a panel; numba asks for it when it compiles a caller.
+
+    One loop over the terms of the sums (of which there is at least one). In it, `rows` times two vectors of sums grow, which
+    the compiler keeps in registers.
+    """
+
+    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        x, panels, y = (context.make_array(signature.args[place])(context, builder, arguments[place]) for place in (0, 2, 4))
+        row, panel = arguments[1], arguments[3]
+        terms = builder.extract_value(panels.shape, 1)
+        first_term = builder.mul(panel, builder.mul(terms, SIZE(PANEL)))
+        lines = [builder.add(row, SIZE(i)) for i in range(rows)]
+        sources = [_place(builder, x.data, line, builder.extract_value(x.shape, 1)) for line in lines]
+        before, loop, after = builder.block, builder.append_basic_block(), builder.append_basic_block()
+        builder.branch(loop)
+
+        builder.position_at_end(loop)
+        term = builder.phi(SIZE)
+        sums = [builder.phi(VECTOR) for _ in range(2 * rows)]
+        columns = _vectors(builder, _place(builder, panels.data, term, SIZE(PANEL), first_term))
+        weights = [builder.load(column, align=4) for column in columns]
+        grown = []
+        for source, place in zip(sources, range(0, 2 * rows, 2), strict=True):
+            number = _spread(builder, builder.load(builder.gep(source, [term]), align=4))
+            grown += [_grown(builder, sums[place + half], number, weights[half]) for half in range(2)]
+        following = builder.add(term, SIZE(1))
+        builder.cbranch(builder.icmp_signed("<", following, terms), loop, after)
+        for phi, start, later in zip([term, *sums], [SIZE(0), *[ZEROS] * len(sums)], [following, *grown], strict=True):
+            phi.add_incoming(start, before)
+            phi.add_incoming(later, loop)
+
+        builder.position_at_end(after)
+        offset = builder.mul(panel, SIZE(PANEL))
+        for i, line in enumerate(lines):
+            out = _vectors(builder, _place(builder, y.data, line, builder.extract_value(y.shape, 1), offset))
+            for half in range(2):
+                builder.store(grown[2 * i + half], out[half], align=4)
+        return context.get_dummy_value()
+
+    return codegen
+
+
+SIZE, VECTOR = ir.IntType(64), ir.VectorType(ir.FloatType(), LANES)
+ZEROS = ir.Constant(VECTOR, [0.0] * LANES)
+
+
+def _place(builder: Any, data: Any, line: Any, length: Any, offset: Any = SIZE(0)) -> Any:  # noqa: B008 - a constant
+    """Where a line of a matrix begins, or something `offset` further on."""
+    return builder.gep(data, [builder.add(builder.mul(line, length), offset)])
+
+
+def _vectors(builder: Any, start: Any) -> list[Any]:
+    """Pointers to the two vectors from a place on."""
+    return [builder.bitcast(builder.gep(start, [SIZE(LANES * half)]), VECTOR.as_pointer()) for half in range(2)]
+
+
+def _spread(builder: Any, number: Any) -> Any:
+    """A vector that holds one number throughout."""
+    places = ir.VectorType(ir.IntType(32), LANES)
+    lane = builder.insert_element(ir.Constant(VECTOR, ir.Undefined), number, ir.IntType(32)(0))
+    return builder.shuffle_vector(lane, lane, ir.Constant(places, [0] * LANES))
+
+
+def _grown(builder: Any, total: Any, left: Any, right: Any) -> Any:
+    """`total + left * right`; `contract`: rounded once where the machine has an instruction for it."""
+    return builder.fadd(total, builder.fmul(left, right, flags=("contract",)), flags=("contract",))
+
+
+if COMPILED:
+
+    @intrinsic  # type: ignore[untyped-decorator]
+    def multiply_tile(_context: Any, x: Any, row: Any, panels: Any, panel: Any, y: Any) -> Any:
+        """Write `TILE` rows from `row` on, in the columns of a panel: `y = x[:, :inputs] @ panels[panel]`."""
+        return types.void(x, types.int64, panels, types.int64, y), _tile_code(TILE)
+
+    @intrinsic  # type: ignore[untyped-decorator]
+    def multiply_row(_context: Any, x: Any, row: Any, panels: Any, panel: Any, y: Any) -> Any:
+        """The same for one row, with the same bits."""
+        return types.void(x, types.int64, panels, types.int64, y), _tile_code(1)
+
+else:
+
+    def multiply_tile(x: Any, row: Any, panels: Any, panel: Any, y: Any) -> None:
+        """Write `TILE` rows from `row` on, in the columns of a panel: `y = x[:, :inputs] @ panels[panel]`."""
+        for i in range(row, row + TILE):
+            multiply_row(x, i, panels, panel, y)
+
+    def multiply_row(x: Any, row: Any, panels: Any, panel: Any, y: Any) -> None:
+        """The same for one row, with the same bits."""
+        y[row, panel * PANEL : (panel + 1) * PANEL] = x[row, : panels.shape[1]] @ panels[panel]
+
+
+@jit
+def multiply(x, rows, panels, y):
+    """Write `y[:rows, :outputs] = x[:rows, :inputs] @ weight`.
+
+    Args:
+        x: float32, shape (at least rows, at least inputs).
+        rows: how many.
+        panels: float32, shape (outputs / PANEL, inputs, PANEL).
+        y: float32, shape (at least rows, at least outputs): is written.
+    """
+    whole = rows // TILE * TILE
+    for panel in range(len(panels)):
+        for row in range(0, whole, TILE):
+            multiply_tile(x, row, panels, panel, y)
+        for row in range(whole, rows):
+            multiply_row(x, row, panels, panel, y)
