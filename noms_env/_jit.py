@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numba
+import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core.cgutils import raw_memcpy
@@ -172,6 +173,29 @@ if COMPILED:
         return types.int64(types.int64), codegen
 
     @intrinsic
+    def widened(_context: Any, bits: Any) -> Any:
+        """The float32 number that 16 bits are as bfloat16."""
+
+        def codegen(_target: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+            word = ir.IntType(32)
+            return builder.bitcast(builder.shl(builder.zext(arguments[0], word), word(16)), ir.FloatType())
+
+        return types.float32(types.uint16), codegen
+
+    @intrinsic
+    def narrowed(_context: Any, number: Any) -> Any:
+        """The bits of the bfloat16 number nearest to a float32 number, of two equally near the even one; no NaN."""
+
+        def codegen(_target: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+            word = ir.IntType(32)
+            bits = builder.bitcast(arguments[0], word)
+            odd = builder.and_(builder.lshr(bits, word(16)), word(1))
+            rounded = builder.add(builder.add(bits, word(0x7FFF)), odd)
+            return builder.trunc(builder.lshr(rounded, word(16)), ir.IntType(16))
+
+        return types.uint16(types.float32), codegen
+
+    @intrinsic
     def spread(_context: Any, out: Any, start: Any, bits: Any) -> Any:
         """Write the lower 56 bits of a set as 56 bytes of 0 or 1 into seven words of `out`, from word `start` on."""
 
@@ -215,6 +239,15 @@ else:
         """Smallest member of a 64-bit set, 64 for the empty set."""
         number = int(cards)
         return (number & -number).bit_length() - 1 if number else 64
+
+    def widened(bits: Any) -> np.float32:
+        """The float32 number that 16 bits are as bfloat16."""
+        return np.uint32(int(bits) << 16).view(np.float32)
+
+    def narrowed(number: Any) -> np.uint16:
+        """The bits of the bfloat16 number nearest to a float32 number, of two equally near the even one; no NaN."""
+        bits = int(np.float32(number).view(np.uint32))
+        return np.uint16((bits + 0x7FFF + (bits >> 16 & 1)) >> 16)
 
     def spread(out: Any, start: Any, bits: Any) -> None:
         """Write the lower 56 bits of a set as 56 bytes of 0 or 1 into seven words of `out`, from word `start` on."""

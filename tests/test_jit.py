@@ -11,6 +11,7 @@ from pathlib import Path
 import numba
 import numpy as np
 import pytest
+import torch
 
 from noms_env import _jit
 from noms_env.engine.rows import kernel_view
@@ -132,3 +133,24 @@ def test_only_functions_that_say_so_make_arrays() -> None:
     with pytest.raises(numba.core.errors.TypingError, match="NRT required"):
         _jit.jit(lambda: np.zeros(1)[0])()
     assert _jit.jit_allocating(lambda: np.zeros(1)[0])() == 0
+
+
+@_jit.jit
+def converted(numbers, halves, back):  # type: ignore[no-untyped-def]  # compiled functions have no annotations
+    """The two instructions that convert numbers."""
+    for i in range(len(numbers)):
+        halves[i] = _jit.narrowed(numbers[i])
+        back[i] = _jit.widened(halves[i])
+
+
+@pytest.mark.uncompiled
+def test_bfloat16_is_rounded_as_torch_rounds_it() -> None:
+    bits = np.random.default_rng(1).integers(0, 1 << 32, 2000, np.uint32)
+    bits[:6] = 0, 1 << 31, 0x3F808000, 0x3F818000, 0x3F808001, 0x7F800000  # zeros, ties to even, over a tie, infinity
+    numbers = bits.view(np.float32)
+    numbers = numbers[~np.isnan(numbers)]
+    halves, back = np.empty(len(numbers), np.uint16), np.empty(len(numbers), np.float32)
+    converted(numbers, halves, back)  # type: ignore[no-untyped-call]  # as said above
+    rounded = torch.from_numpy(numbers).bfloat16()
+    assert halves.tolist() == rounded.view(torch.int16).numpy().view(np.uint16).tolist()
+    assert back.tolist() == rounded.float().tolist()

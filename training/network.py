@@ -20,6 +20,7 @@ from torch.nn import functional
 
 from noms_env.actions import NOMINATE, NUM_ACTIONS
 from training.config import NetworkConfig
+from training.residual import add_and_normalise
 
 CARDS = 52
 WORDS = NOMINATE - CARDS
@@ -49,8 +50,8 @@ class Trunk(nn.Module):
         self.layers = nn.ModuleList(nn.Linear(config.width, config.width) for _ in range(config.blocks))
 
     def forward(self, features: Tensor, dtype: torch.dtype = torch.float32) -> Tensor:
-        """From uint8, shape (n, n_features), to `dtype`, shape (n, width)."""
-        return normalised(self.norms[-1], through(features, self.folded(dtype)))
+        """From uint8, shape (n, n_features), to `dtype`, shape (n, width); the last norm's own scale and shift are left out."""
+        return through(features, self.folded(dtype))
 
     def folded(self, dtype: torch.dtype) -> Layers:
         """The layers with all that can be folded into them: the scale into the first, norms into the others."""
@@ -66,12 +67,13 @@ Layers = list[tuple[Tensor, Tensor]]
 
 
 def through(features: Tensor, layers: Layers) -> Tensor:
-    """The first layer and the residual blocks, from uint8, shape (n, n_features), to shape (n, width)."""
+    """First layer, residual blocks, and a norm without scale and shift, from uint8 (n, n_features) to shape (n, width)."""
     (weight, bias), *blocks = layers
-    x = functional.relu(functional.linear(features.to(weight.dtype), weight, bias))
+    first = functional.linear(features.to(weight.dtype), weight, bias)
+    x, normal = add_and_normalise(torch.zeros_like(first), first)
     for weight, bias in blocks:
-        x = x + functional.relu(functional.linear(functional.layer_norm(x, x.shape[-1:]), weight, bias))
-    return x
+        x, normal = add_and_normalise(x, functional.linear(normal, weight, bias))
+    return normal
 
 
 def folded_norm(norm: nn.Module, weight: Tensor, bias: Tensor, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
@@ -88,12 +90,6 @@ def linear(layer: nn.Module, x: Tensor) -> Tensor:
     """A linear layer in the precision of its input; its own parameters stay float32."""
     assert isinstance(layer, nn.Linear)
     return functional.linear(x, layer.weight.to(x.dtype), layer.bias.to(x.dtype))
-
-
-def normalised(norm: nn.Module, x: Tensor) -> Tensor:
-    """A layer norm in the precision of its input."""
-    assert isinstance(norm, nn.LayerNorm)
-    return functional.layer_norm(x, norm.normalized_shape, norm.weight.to(x.dtype), norm.bias.to(x.dtype), norm.eps)
 
 
 class CardHead(nn.Module):
@@ -123,11 +119,6 @@ class CardHead(nn.Module):
         weight = torch.cat([self.cards @ self.play.weight, self.words.weight, self.cards @ self.nominate.weight])
         return weight[self.choices], self.bias[self.choices]
 
-    def forward(self, x: Tensor) -> Tensor:
-        """From shape (n, width) to logits float32, shape (n, n_choices)."""
-        weight, bias = self.folded()
-        return functional.linear(x, weight.to(x.dtype), bias.to(x.dtype)).float()
-
 
 class Actor(nn.Module):
     """The policy: logits of all actions that can be legal, from what the seat sees."""
@@ -139,18 +130,23 @@ class Actor(nn.Module):
 
     def forward(self, features: Tensor, dtype: torch.dtype = torch.float32) -> Tensor:
         """Logits float32, shape (n, n_choices), not masked."""
-        logits: Tensor = self.head(self.trunk(features, dtype))
-        return logits
+        return self.logits(self.trunk(features, dtype))
+
+    def logits(self, normal: Tensor) -> Tensor:
+        """From what the trunk gives to logits float32, shape (n, n_choices)."""
+        return functional.linear(normal, *self._head(normal.dtype)).float()
+
+    def _head(self, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
+        """Weight and bias of the last layer, the last norm's folded in."""
+        return folded_norm(self.trunk.norms[-1], *self.head.folded(), dtype)
 
     @torch.no_grad()
     def frozen(self, dtype: torch.dtype = torch.float32) -> Callable[[Tensor], Tensor]:
         """The policy as it is now: the same logits, with the weights prepared once for many small batches."""
-        layers, norm = self.trunk.folded(dtype), self.trunk.norms[-1]
-        weight, bias = folded_norm(norm, *self.head.folded(), dtype)
+        layers, head = self.trunk.folded(dtype), self._head(dtype)
 
         def logits(features: Tensor) -> Tensor:
-            x = through(features, layers)
-            return functional.linear(functional.layer_norm(x, x.shape[-1:]), weight, bias).float()
+            return functional.linear(through(features, layers), *head).float()
 
         return logits
 
@@ -167,8 +163,8 @@ class Critic(nn.Module):
 
     def forward(self, features: Tensor, dtype: torch.dtype = torch.float32) -> Tensor:
         """Values float32, shape (n,)."""
-        values: Tensor = linear(self.value, self.trunk(features, dtype)).float().squeeze(-1)
-        return values
+        head = folded_norm(self.trunk.norms[-1], self.value.weight, self.value.bias, dtype)
+        return functional.linear(self.trunk(features, dtype), *head).float().squeeze(-1)
 
 
 class Guesses(nn.Module):
@@ -200,9 +196,9 @@ def masked(logits: Tensor, mask: Tensor) -> Tensor:
 
     Args:
         logits: float32, shape (n, actions).
-        mask: 1 for each legal action, shape (n, actions); at least one in each row.
+        mask: int8, shape (n, actions): 1 for each legal action, 0 for the others; at least one in each row.
     """
-    return logits + (1 - mask) * ILLEGAL
+    return torch.where(mask.view(torch.bool), logits, ILLEGAL)
 
 
 ILLEGAL = -1e9

@@ -73,7 +73,7 @@ class Student(nn.Module):
     def forward(self, features: Tensor, dtype: torch.dtype) -> tuple[Tensor, tuple[Tensor, Tensor, Tensor] | None]:
         """Logits, and what the auxiliary heads say."""
         x = self.actor.trunk(features, dtype)
-        return self.actor.head(x), None if self.guesses is None else self.guesses(x)
+        return self.actor.logits(x), None if self.guesses is None else self.guesses(x)
 
 
 @dataclass(frozen=True)
