@@ -25,6 +25,8 @@ COMMANDS = {
     "plot": ("plot", "draw the learning curves of training runs"),
     "evaluate": ("evaluate", "tell how much better one player is than another"),
     "tournament": ("tournament", "let players play everybody against everybody"),
+    "play": ("play", "sit down at the table yourself"),
+    "watch": ("watch", "watch players play, decision by decision"),
     "demo": ("demo", "train a policy for three minutes, and show what it has learnt"),
     "bench": ("bench", "measure the speed, beside other packages"),
 }
@@ -34,8 +36,8 @@ the words of the command line parses them itself, in its function `parse_and_run
 HELP = """\
 usage: noms COMMAND ...
 
-Seven games of the nomination whist family: play, record, check and show deals, train policies to play them, and
-measure players against each other.
+Seven games of the nomination whist family: play them yourself, record, check and show deals, train policies to play
+them, and measure players against each other.
 
 {commands}
 
@@ -43,6 +45,7 @@ For example:
   noms record small_ships --matches 10 --out ten.jsonl
   noms replay ten.jsonl --match 0 --deal 0
   noms check ten.jsonl
+  noms play small_ships
   noms train small_ships
   noms evaluate thumb random
 

@@ -1,4 +1,4 @@
-"""One deal of a policy against itself, with its probabilities beside each decision; `noms demo` shows one.
+"""Deals told decision by decision, with the probabilities of policies beside them: for `noms demo`, `noms watch`, `noms play`.
 
 No subcommand, so it may import the engine at once.
 """
@@ -12,9 +12,9 @@ import numpy as np
 
 from noms_env.actions import NOMINATE, PASS, SUIT
 from noms_env.engine.table import Table
-from noms_env.record import Record, Recorder, replay
-from noms_env.show import call_text, card_text, suit_text
-from training.commands.replay import contract_parts, head_lines, result_lines
+from noms_env.show import call_text, card_text, hand_text, look, suit_text
+from training.commands.replay import contract_parts, head_lines, numbers, result_lines
+from training.sitting import Chances, Deal, ranked
 
 SHOWN = 4
 """The most probable actions that are shown."""
@@ -23,9 +23,7 @@ LEAST = 0.005
 BOLD, DIM, PLAIN = "\x1b[1m", "\x1b[2m", "\x1b[0m"
 WIDTH = 16
 """Of the column of the actions taken."""
-
-Chances = list[tuple[int, float]]
-"""Actions with their probabilities."""
+VERBS = {"call": "calls ", "trump": "names ", "nominate": "nominates ", "play": "", "suit": "names "}
 
 
 class Policy(Protocol):
@@ -37,53 +35,94 @@ class Policy(Protocol):
 
 
 def explained_deal(policy: Policy, table: Table, rng: np.random.Generator) -> Iterator[str]:
-    """Play a deal and show it, as lines with ANSI colours.
+    """Play a deal and tell it, as lines with ANSI colours.
 
     Args:
         policy: sits on all seats.
         table: where the deal has just begun.
         rng: of the draws.
     """
-    recorder = Recorder()
-    chances: list[Chances] = []
+    deal = Deal(table)
+    story = Story(deal, table)
+    yield from story.opening()
     while not table.is_scored:
         action, known = decide(policy, table, rng)
-        recorder.note(table, action)
-        chances.append(known)
-        table.step(action)
-    yield from lines_of(recorder.finish(table), chances)
+        yield from story.decision(action, known)
+        deal.take(table, action)
+    yield from story.ending()
 
 
 def decide(policy: Policy, table: Table, rng: np.random.Generator) -> tuple[int, Chances]:
     """An action drawn for the seat to act, and the probabilities of the legal ones, the most probable first."""
     observation, mask = table.view(int(table.row.seat))
+    probabilities = policy.probabilities(observation, mask)
     legal = np.flatnonzero(mask)
-    probability = policy.probabilities(observation, mask)[legal].astype(np.float64)
-    action = int(rng.choice(legal, p=probability / probability.sum()))
-    order = np.argsort(-probability, kind="stable")
-    return action, [(int(legal[place]), float(probability[place])) for place in order]
+    weights = probabilities[legal].astype(np.float64)
+    return int(rng.choice(legal, p=weights / weights.sum())), ranked(probabilities, mask)
 
 
-def lines_of(record: Record, chances: list[Chances]) -> Iterator[str]:
-    """A recorded deal, step by step, with the probabilities of each step."""
-    tables = replay(record)
-    trick = -1
-    for step, known, table in zip(record["steps"], chances, tables, strict=False):
-        if table.row.n_calls == 0 and step is record["steps"][0]:
-            yield from head_lines(record, table, None)
-        if step["phase"] == "play" and int(table.row.trick_number) != trick:
-            if trick < 0:
-                yield f"  contract {' · '.join(contract_parts(record, table, None))}"
-            trick = int(table.row.trick_number)
-            yield f"{DIM}  trick {trick + 1}{PLAIN}"
-        yield f"  seat {step['seat']} {taken_text(table, step)}{chances_text(table, known, step['action'])}".rstrip()
-    yield from result_lines(record)
+class Story:
+    """Tells a deal while it is played, as lines with ANSI colours."""
+
+    def __init__(self, deal: Deal, table: Table, seat: int | None = None, *, hands: bool = False) -> None:
+        """Begin to tell.
+
+        Args:
+            deal: what has been noted of the deal; whoever plays goes on noting.
+            table: where it is played.
+            seat: tell what this seat sees, and no probabilities but its own; everything when None.
+            hands: show the open hands again before each trick but the first.
+        """
+        self._deal, self._table, self._seat, self._hands = deal, table, seat, hands
+        self._trick = -1
+
+    def opening(self) -> Iterator[str]:
+        """The deal and the hands; before the first decision."""
+        yield from head_lines(self._deal.record(self._table), self._table, self._seat)
+
+    def decision(self, action: int, known: Chances | None) -> Iterator[str]:
+        """A decision; before it is taken.
+
+        Args:
+            action: of the seat to act.
+            known: the probabilities, if it has any.
+        """
+        table = self._table
+        seat = int(table.row.seat)
+        if table.phase == "play" and int(table.row.trick_number) != self._trick:
+            yield from self._new_trick()
+        beside = chances_text(table, known, table.word(action)) if known and self._seat in (None, seat) else ""
+        yield f"  seat {seat} {taken_text(table, action)}{beside}".rstrip()
+
+    def ending(self) -> Iterator[str]:
+        """The result; once the deal is scored."""
+        if self._trick < 0:
+            yield self._contract()
+        yield from result_lines(self._deal.record(self._table))
+
+    def _new_trick(self) -> Iterator[str]:
+        """The heading of a trick, with the tricks taken and the hands; before the first one the contract."""
+        row, seats = self._table.row, self._table.seats
+        is_first, self._trick = self._trick < 0, int(row.trick_number)
+        if is_first:
+            yield self._contract()
+            yield f"{DIM}  trick 1{PLAIN}"
+            return
+        yield f"{DIM}  trick {self._trick + 1} · tricks so far {numbers(list(row.tricks[:seats]))}{PLAIN}"
+        if self._hands:
+            for place in look(self._table, self._seat, full=self._seat is None).places:
+                if place.hand is not None:
+                    yield f"    {DIM}seat {place.seat}   {PLAIN}{hand_text(place.hand, self._table.deck_kind, True)}"
+
+    def _contract(self) -> str:
+        """Declarer, trump, nomination and partner."""
+        parts = contract_parts(self._deal.record(self._table), self._table, self._seat)
+        return f"  contract {' · '.join(parts)}"
 
 
-def taken_text(table: Table, step: Record) -> str:
-    """What was done, in a column of its own."""
-    action = table.number(step["action"])
-    verb = {"call": "calls ", "trump": "names ", "nominate": "nominates ", "play": "", "suit": "names "}[step["phase"]]
+def taken_text(table: Table, action: int) -> str:
+    """What is done, in a column of its own."""
+    verb = VERBS[table.phase or ""]
     padding = " " * max(1, WIDTH - len(verb + action_text(table, action, False)))
     return f"{verb}{BOLD}{action_text(table, action)}{PLAIN}{padding}"
 

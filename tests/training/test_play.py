@@ -1,0 +1,759 @@
+"""`noms play` and `noms watch`: scripted persons, what they are shown and what not, taking back, advice, records."""
+
+from __future__ import annotations
+
+import copy
+import io
+import itertools
+import random
+import re
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from noms_env import show
+from noms_env.cards import CARD_NUMBERS
+from noms_env.engine.table import Table
+from noms_env.players.policy_file import PolicyInfo, save_policy
+from noms_env.record import Record, check_records, read_records, record_matches
+from noms_env.rules import Rules, game, make_rules
+from noms_env.state import VARIANTS
+from tests.envs.play import KINDS
+from tests.envs.test_leaks import mix_hidden
+from tests.players.test_policy import SMALL, make_actor, tensors_of
+from training.cli import main
+from training.commands.explained import Story
+from training.commands.play import converse
+from training.commands.watch import told
+from training.screen import advice_lines, own_lines, prompt, screen_lines, tricks_lines
+from training.sitting import Companion, Deal, Sitting, companions, ranked
+from training.typed import UnclearError, typed_action
+
+ROOT = Path(__file__).parent.parent.parent
+
+Run = Callable[..., tuple[int, str, str]]
+Answer = Callable[[Table], str]
+"""What a scripted person types, given the table."""
+
+
+def plain(lines: Iterable[str]) -> list[str]:
+    return [re.sub(r"\x1b\[[0-9;]*m", "", line) for line in lines]
+
+
+def sitting_of(kind: Rules, seat: int | None = 0, names: tuple[str, ...] = ("random",), **arguments: Any) -> Sitting:
+    players: list[Companion | None] = list(companions(names, kind.seats, kind))
+    if seat is not None:
+        players[seat] = None
+    return Sitting(kind, players, **arguments)
+
+
+def usual(variant: str, seats: int | None = None, **options: Any) -> Rules:
+    return make_rules(game(variant), seats, options)
+
+
+class Person:
+    """Types what a function says, or the next of some texts; keeps all that is shown and saved."""
+
+    def __init__(self, sitting: Sitting, texts: Iterable[str] | None = None, answer: Answer | None = None) -> None:
+        self.sitting, self.answer = sitting, answer
+        self.texts = iter(texts or ())
+        self.shown: list[str] = []
+        self.saved: list[list[Record]] = []
+
+    def ask(self, question: str) -> str:
+        self.shown.append(question)
+        if self.answer is not None:
+            return "" if self.sitting.table.is_scored else self.answer(self.sitting.table)
+        text = next(self.texts, None)
+        if text is None:
+            raise EOFError
+        return text
+
+    def play(self) -> Person:
+        converse(self.sitting, self.ask, lambda lines: self.shown.extend(plain(lines)), self.saved.append)
+        return self
+
+
+def first_legal(table: Table) -> str:
+    return table.legal_words()[0]
+
+
+# ------------------------------------------------------------------------------------------------------ whole matches
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_a_match_is_played_to_its_end(variant: str) -> None:
+    kind = usual(variant)
+    person = Person(sitting_of(kind, kind.seats - 1, ("thumb",), seed=3), answer=first_legal).play()
+    records = person.sitting.records()
+    assert person.sitting.is_over
+    assert records[-1]["over"]
+    assert list(check_records(enumerate(records, 1))) == []
+    assert person.saved[-1] == records
+    assert [len(saved) for saved in person.saved] == list(range(1, len(records) + 1))
+    assert any(line.startswith("The match is over: seat") for line in person.shown)
+    assert all(step["seat"] in range(kind.seats) for record in records for step in record["steps"])
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_everything_that_may_be_said_can_be_typed(name: str) -> None:
+    variant, seats, options = KINDS[name]
+    rng = random.Random(name)
+    typed: list[str] = []
+
+    def any_legal(table: Table) -> str:
+        typed.append(rng.choice(table.legal_words()))
+        return typed[-1]
+
+    person = Person(sitting_of(usual(variant, seats, **options), seed=7, deals=3), answer=any_legal).play()
+    records = person.sitting.records()
+    assert len(records) == 3
+    assert [step["action"] for record in records for step in record["steps"] if step["seat"] == 0] == typed
+    assert list(check_records(enumerate(records, 1))) == []
+
+
+def test_deals_go_on_into_the_next_match() -> None:
+    person = Person(sitting_of(usual("sniped_whist"), seed=2, deals=3), answer=first_legal).play()
+    records = person.sitting.records()
+    assert [(record["match"], record["deal"], record["over"]) for record in records] == [(match, 0, True) for match in range(3)]
+    assert records[0]["deck"] == next(record_matches("sniped_whist", seed=2))["deck"]
+    with pytest.raises(ValueError, match="deals are left"):
+        person.sitting.go_on()
+
+
+def test_a_sitting_refuses_what_makes_no_table() -> None:
+    kind = usual("noms")
+    player = companions(["random"], 1, kind)[0]
+    with pytest.raises(ValueError, match=r"players must be 4, with one person at most; not 3 with 0"):
+        Sitting(kind, [player] * 3)
+    with pytest.raises(ValueError, match=r"not 4 with 2"):
+        Sitting(kind, [player, None, None, player])
+    with pytest.raises(ValueError, match="deals must be 1 or more, not 0"):
+        Sitting(kind, [player] * 4, deals=0)
+    sitting = sitting_of(kind, int(Sitting(kind, [player] * 4).table.row.seat))
+    with pytest.raises(ValueError, match="it is the person's turn"):
+        sitting.choose()
+    with pytest.raises(ValueError, match="deals are left"):
+        sitting.go_on()
+    alone = Sitting(kind, [player] * 4)
+    with pytest.raises(ValueError, match="when it is the person's turn"):
+        alone.advice()
+    assert not alone.take_back()
+    alone.let_others_act()
+    with pytest.raises(ValueError, match="the deal is over"):
+        alone.choose()
+
+
+# ---------------------------------------------------------------------------------------------- what is shown, what not
+
+
+def shown_at(sitting: Sitting, table: Table, deal: Deal) -> list[str]:
+    """All that the person can be shown before the next decision, were this the table."""
+    true_table, true_deal = sitting.table, sitting.deals[-1]
+    sitting.table, sitting.deals[-1] = table, deal
+    shown = Person(sitting, ["?", "t"]).play().shown
+    sitting.table, sitting.deals[-1] = true_table, true_deal
+    return shown
+
+
+def screens(name: str) -> Iterator[tuple[list[str], list[str], bool]]:
+    """At each decision of a person: what is shown, what is shown with other hidden cards, and whether cards have moved."""
+    variant, seats, options = KINDS[name]
+    rng = random.Random(name)
+    kind = usual(variant, seats, **options)
+    sitting = sitting_of(kind, kind.seats - 1, ("thumb",), seed=5, deals=2)
+    while not sitting.is_over:
+        if sitting.table.is_scored:
+            sitting.go_on()
+        sitting.let_others_act()
+        if not sitting.is_persons_turn:
+            continue
+        table, person = sitting.table, kind.seats - 1
+        twin = mix_hidden(table, person, rng)
+        twin.row.match = table.row.match  # the streams of the players' random numbers go by it
+        blind = copy.copy(sitting.deals[-1])
+        blind._head = blind._head | dict.fromkeys(("deck", "hands", "stock"))
+        moved = bool(np.any(table.row.hands != twin.row.hands))
+        yield shown_at(sitting, table, sitting.deals[-1]), shown_at(sitting, twin, blind), moved
+        sitting.take(rng.choice(table.legal_actions()))
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_nothing_that_is_shown_depends_on_hidden_cards(name: str) -> None:
+    moves = 0
+    for shown, other, moved in screens(name):
+        assert len(shown) > 10
+        assert shown == other
+        moves += moved
+    assert moves >= 2
+
+
+def test_a_screen_that_shows_hidden_cards_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    honest = show.look
+    monkeypatch.setattr(show, "look", lambda table, seat: honest(table, seat, True))
+    for name in ("sniped whist", "small ships", "noms", "nonesuch", "up down, turn-up"):
+        assert any(shown != other for shown, other, _ in screens(name))
+
+
+@pytest.mark.parametrize("name", ["small ships, six with indication", "noms", "nonesuch", "up down"])
+def test_a_watcher_on_a_seat_is_told_what_the_seat_sees(name: str) -> None:
+    variant, seats, options = KINDS[name]
+    kind = usual(variant, seats, **options)
+    rng = random.Random(name)
+    sitting = sitting_of(kind, None, ("random",), seed=4, deals=3)
+    differing = 0
+
+    def stories(seat: int | None, twin: Table) -> Iterator[list[str]]:
+        """The decision at hand from the view of a seat, told of both tables."""
+        action = sitting.choose()
+        for table in (sitting.table, twin):
+            own = ranked(np.ones(150), table.view(int(table.row.seat))[1])
+            story = Story(sitting.deals[-1], table, seat, hands=True)
+            opening = Story(Deal(table), table, seat).opening() if not sitting.deals[-1].actions else iter(())
+            yield [*opening, *story.decision(action, own)]
+
+    while not sitting.is_over:
+        if sitting.table.is_scored:
+            sitting.go_on()
+        for seat in range(kind.seats):
+            twin = mix_hidden(sitting.table, seat, rng)
+            twin.row.match = sitting.table.row.match
+            one, other = stories(seat, twin)
+            assert one == other
+            differing += len({str(lines) for lines in stories(None, twin)}) > 1
+        sitting.take(sitting.choose())
+    assert differing > 10, "who sees all hands is told something else"
+
+
+def test_legal_cards_are_marked_under_the_hand() -> None:
+    for variant in ("small_ships", "nonesuch"):
+        marked = 0
+        sitting = sitting_of(usual(variant), None, ("random",), seed=9)
+        while not sitting.is_over:
+            if sitting.table.is_scored:
+                sitting.go_on()
+            view = show.look(sitting.table, int(sitting.table.row.seat))
+            if view.phase == "play":
+                hand, marks = plain(own_lines(view))[:2]
+                words = {hand[place.start() : place.end()] for place in re.finditer(r"\^+", marks)}
+                letters = {word[0] if variant == "small_ships" else word for word in view.legal}
+                assert set("".join(words) if variant == "small_ships" else words) == letters
+                assert marks.count("^") == (len(view.legal) if variant == "small_ships" else sum(map(len, view.legal)))
+                marked += len(view.legal) < len(view.places[view.to_act or 0].hand or ())
+            sitting.take(sitting.choose())
+        assert marked > 10
+
+
+SCREEN = """
+
+Small Ships · deal 3 · 4 cards each · dealer seat 2 · to 100 points
+Seat 0 (you) to play
+
+Trump     ♥
+Bid       4 by seat 1 · nominated A♥ · partner not shown · you are an opponent
+Trick 2   seat 1 Q♦ · seat 2 A♦
+Last      seat 0 Q♣ · seat 1 K♣ · seat 2 K♠ · taken by seat 1
+
+  seat                   calls  cards  tricks  total
+> 0     you              3          3       0      0
+  1     thumb, declarer  4          2       1      0
+  2     greedy, dealer              2       0      0
+
+Hand      ♣ A  ♦ K  ♥ Q
+                 ^
+"""
+
+
+def test_the_screen_of_a_deal_made_by_hand() -> None:
+    table = Table("small_ships", 3, {"ranks": 3})
+    deck = ["QC", "QD", "KS", "AC", "KC", "AD", "KD", "QS", "AS", "QH", "KH", "AH"]
+    table.start(deck=deck, dealer=2, deal=2)
+    deal = Deal(table)
+    assert tricks_lines(deal.record(table), table) == ["  nothing has been said or played yet"]
+    for word in ("3", "4", "H", "AH", "QC", "KC", "KS", "QD", "AD"):
+        deal.take(table, table.number(word))
+    view = show.look(table, 0)
+    assert "\n".join(plain(screen_lines(view, [None, "thumb", "greedy"]))) == SCREEN.removeprefix("\n").rstrip("\n")
+    assert prompt(view, False) == "Your card, Enter for KD [? advice · t tricks · u take back · q quit]: "
+    assert plain(tricks_lines(deal.record(table), table)) == [
+        "  calls    seat 0 3 · seat 1 4",
+        "  trick 1  seat 0 leads Q♣ K♣ K♠ · seat 1 wins · tricks 0 1 0",
+        "  trick 2  seat 1 leads Q♦ A♦",
+    ]
+
+
+def test_what_is_legal_beside_cards_is_named() -> None:
+    table = Table("small_ships", options={"indication": True})
+    table.start()
+    for word in ("13", "C", "AC"):
+        table.act(word)
+    while "indicate" not in table.legal_words():
+        table.step(table.legal_actions()[0])
+    view = show.look(table, int(table.row.seat))
+    assert plain(own_lines(view))[-1] == "Legal     indicate"
+    assert typed_action(view, "Indicate") == table.number("indicate")
+
+
+# ------------------------------------------------------------------------------------------------------- what is typed
+
+
+def view_after(variant: str, words: str, **options: Any) -> show.view.View:
+    """What the seat to act sees after some actions of a deal; `-` is the first legal action."""
+    table = Table(variant, options=options, seed=1)
+    table.start(dealer=0)
+    for word in words.split():
+        table.act(table.legal_words()[0] if word == "-" else word)
+    return show.look(table, int(table.row.seat))
+
+
+@pytest.mark.parametrize(
+    ("variant", "words", "texts", "word"),
+    [
+        ("small_ships", "", ("pass", "PASS", " Pass ", "p"), "pass"),
+        ("small_ships", "", ("mis", "Misere", "misere", "m"), "mis"),
+        ("small_ships", "", ("10",), "10"),
+        ("noms", "", ("mis a vis", "Mis_a_Vis", "misavis", "mis-a-vis"), "mis_a_vis"),
+        ("noms", "", ("mis",), "mis"),
+        ("nonesuch", "", ("none", "n", "NONE"), "none"),
+        ("nonesuch", "", ("mo", "most", "m"), "most"),
+        ("small_ships", "13", ("h", "H", "♥", "hearts"), "H"),
+        ("small_ships", "13", ("nt", "NT", "no trump", "no trumps", "none"), "NT"),
+        ("small_ships", "13 H", ("10s", "TS", "ts", "♠10", "10 ♠", "st"), "TS"),
+        ("small_ships", "13 H", ("qh", "Q♥", "♥q"), "QH"),
+    ],
+)
+def test_words_can_be_written_in_many_ways(variant: str, words: str, texts: tuple[str, ...], word: str) -> None:
+    view = view_after(variant, words)
+    table = Table(variant)
+    assert view.phase is not None
+    for text in texts:
+        assert typed_action(view, text) == table.number(word, view.phase), text
+
+
+def test_decktet_cards_and_suits_can_be_written_in_many_ways() -> None:
+    table = Table("nonesuch", seed=1)
+    for match in itertools.count():
+        table.start(match)
+        while table.phase in ("call", "trump"):
+            table.step(table.legal_actions()[0])
+        two_suited = [word for word in table.legal_words() if len(word) == 3]
+        if two_suited:
+            break
+    rank, one, other = tuple(two_suited[0])
+    view = show.look(table, int(table.row.seat))
+    for text in (rank + one + other, f"{rank}{other}{one}".lower(), f"{rank} {one} {other}"):
+        assert typed_action(view, text) == CARD_NUMBERS[table.deck_kind][two_suited[0]]
+    table.act(two_suited[0])
+    names = {"M": "moons", "S": "suns", "W": "waves", "L": "leaves", "Y": "wyrms", "K": "knots"}
+    view = show.look(table, int(table.row.seat))
+    assert view.phase == "suit"
+    for text in (one, one.lower(), names[one]):
+        assert typed_action(view, text) == table.number(one)
+
+
+@pytest.mark.parametrize(
+    ("variant", "words", "text", "sentence"),
+    [
+        ("small_ships", "", "QH", "'QH' is no call. Legal: pass 7 8 9 10 11 12 13 mis"),
+        ("small_ships", "", "", "There is a choice. Legal: pass 7 8 9 10 11 12 13 mis"),
+        ("small_ships", "9", "8", "8 is not allowed now. Legal: pass 10 11 12 13 mis"),
+        ("small_ships", "9", "1", "1 is not allowed now. Legal: pass 10 11 12 13 mis"),
+        ("noms", "", "m", "'m' is no call. Legal: pass 10 11 12 13 mis mis_a_vis"),
+        ("small_ships", "13", "x", "'x' is no trump. Legal: C D H S NT"),
+        ("small_ships", "13 H", "1H", "'1H' is no card to nominate. Legal: any card"),
+        ("down_up", "- - - -", "pass", r"'pass' is no card. Legal: (\w\w ?){10}"),
+        ("down_up", "- - - -", "11H", r"'11H' is no card. Legal: (\w\w ?){10}"),
+    ],
+)
+def test_what_is_not_clear_or_not_legal_is_refused_with_what_is(variant: str, words: str, text: str, sentence: str) -> None:
+    with pytest.raises(UnclearError, match=f"^{sentence}$"):
+        typed_action(view_after(variant, words), text)
+
+
+def test_cards_are_refused_with_the_reason() -> None:
+    table = Table("small_ships", 3, {"ranks": 3})
+    deck = ["QC", "QD", "KS", "AC", "KC", "AD", "KD", "QS", "AS", "QH", "KH", "AH"]
+    table.start(deck=deck, dealer=0)
+    for word in ("4", "C", "QS"):
+        table.act(word)
+    eldest = show.look(table, 1)
+    with pytest.raises(UnclearError, match=r"^You do not hold A♠. Legal: QC AC KD QH$"):
+        typed_action(eldest, "as")
+    alone = Table("small_ships", 3, {"ranks": 3})
+    alone.start(deck=deck, dealer=2)
+    for word in ("4", "H", "AC"):
+        alone.act(word)
+    with pytest.raises(UnclearError, match=r"^A♣ may not be led now. Legal: KD QH$"):
+        typed_action(show.look(alone, 0), "ca")
+    for word in ("KD",):
+        alone.act(word)
+    with pytest.raises(UnclearError, match=r"^You must follow ♦. Legal: QD$"):
+        typed_action(show.look(alone, 1), "kc")
+
+
+def test_a_refusal_changes_nothing_and_is_followed_by_the_same_question() -> None:
+    sitting = sitting_of(usual("small_ships"), seed=5)
+    sitting.let_others_act()
+    before = sitting.table.get_state()
+    person = Person(sitting, ["zz", "2", "", "?!"]).play()
+    assert sitting.table.get_state() == before
+    questions = [line for line in person.shown if line.startswith("Your call")]
+    assert len(questions) == 5
+    assert len(set(questions)) == 1
+    assert [line for line in person.shown if "Legal: pass" in line][1].startswith("2 is not allowed now")
+
+
+def test_enter_takes_the_only_legal_action() -> None:
+    sitting = sitting_of(usual("up_down"), seed=5)
+    person = Person(sitting, ["0", "", "", "q"]).play()  # the first deal has one card
+    assert any(line.startswith("Your card, Enter for ") for line in person.shown)
+    assert (len(sitting.records()), len(sitting.deals)) == (1, 2)
+
+
+def test_ranks_in_capitals_come_before_commands_where_ranks_are_named() -> None:
+    kind = usual("noms", implicit_announcements=True)
+    for text, word in (("Q", "Q"), ("T", "T"), ("10", "T")):
+        sitting = sitting_of(kind, 1, seed=1)
+        while not sitting.is_persons_turn:
+            sitting.take(sitting.table.number("pass"))
+        sitting.take(sitting.table.number("13"))
+        while not sitting.is_persons_turn:
+            sitting.take(sitting.table.number("pass"))
+        Person(sitting, ["unsaid", text, "q"]).play()
+        assert sitting.deals[-1].record(sitting.table)["steps"][-1]["action"] != "unsaid"
+        said = [step["action"] for step in sitting.deals[-1].record(sitting.table)["steps"] if step["phase"] == "nominate"]
+        assert said == [word]
+
+
+# -------------------------------------------------------------------------------------------------------- taking back
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_what_is_taken_back_and_done_again_goes_on_the_same_way(variant: str) -> None:
+    sitting = sitting_of(usual(variant), 1, ("thumb",), seed=11, deals=2)
+    rng = random.Random(variant)
+    moments: list[tuple[bytes, str]] = []
+    while not sitting.is_over:
+        sitting.let_others_act()
+        if sitting.table.is_scored:
+            if not sitting.is_over:
+                sitting.go_on()
+            continue
+        word = rng.choice(sitting.table.legal_words())
+        moments.append((sitting.table.get_state(), word))
+        sitting.take(sitting.table.number(word))
+    whole = sitting.records()
+    for state, word in reversed(moments):
+        assert sitting.take_back()
+        assert sitting.table.get_state() == state
+        assert sitting.is_persons_turn
+        assert word in sitting.table.legal_words()
+    assert not sitting.take_back()
+    assert (sitting.records(), len(sitting.deals)) == ([], 1)
+    words = iter([word for _, word in moments])
+    Person(sitting, answer=lambda table: next(words)).play()
+    assert sitting.records() == whole
+
+
+def test_take_back_in_the_dialogue() -> None:
+    sitting = sitting_of(usual("small_ships"), seed=5)
+    sitting.let_others_act()
+    before = sitting.table.get_state()
+    person = Person(sitting, ["u", "pass", "undo", "7", "U"]).play()
+    assert sitting.table.get_state() == before
+    assert person.shown.count("You have decided nothing yet that could be taken back.") == 1
+    screens = [line for line in person.shown if line.startswith("> ")]
+    assert len(screens) == 5
+
+
+def test_a_finished_deal_that_is_taken_back_is_not_kept(run: Run, typing: Callable[..., None]) -> None:
+    words = ("play", "up_down", "--against", "random", "--seed", 1, "--record")
+    typing("0", "", "q")  # a deal of one card
+    assert run(*words, "kept.jsonl")[1].endswith("1 deal written to kept.jsonl\n")
+    typing("0", "", "u", "q")
+    assert run(*words, "none.jsonl")[1].endswith("no deal was finished, so nothing is written\n")
+    assert [path.name for path in Path().iterdir()] == ["kept.jsonl"]
+
+
+# ------------------------------------------------------------------------------------------------------------- advice
+
+
+@pytest.fixture(scope="module")
+def policy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A policy for small_ships."""
+    kinds = (usual("small_ships"),)
+    path = tmp_path_factory.mktemp("run") / "policy.safetensors"
+    save_policy(path, tensors_of(make_actor(kinds, SMALL)), PolicyInfo(kinds, SMALL))
+    return path
+
+
+def test_advice_has_the_probabilities_of_policies_and_the_choices_of_others(policy: Path) -> None:
+    names = ("thumb", str(policy), "thumb", f"{policy}@0")
+    sitting = sitting_of(usual("small_ships"), 0, names, seed=5)
+    sitting.let_others_act()
+    other, drawn, sure = sitting.advice()[0], *sitting.advice()[1:]
+    legal = sitting.table.legal_actions()
+    assert [one.name for one in (other, drawn, sure)] == [str(policy), "thumb", f"{policy}@0"]
+    assert drawn.chances is None
+    assert other.chances is not None
+    assert sure.chances is not None
+    assert sorted(action for action, _ in other.chances) == legal
+    assert sum(probability for _, probability in other.chances) == pytest.approx(1, abs=1e-5)
+    assert sure.chances[0] == (other.chances[0][0], 1.0)
+    assert sure.action == sure.chances[0][0]
+    lines = plain(advice_lines(sitting.table, [other, drawn, sure]))
+    shares = [int(share) for line in lines[1 : 1 + len(legal)] for share in re.findall(r" (\d+)%", line)]
+    assert shares == sorted(shares, reverse=True)
+    assert shares == [round(100 * probability) for _, probability in other.chances]
+    assert lines[1 + len(legal)].startswith("  thumb would call ")
+    assert lines[-len(legal)].endswith("100%  " + "█" * 24)
+
+
+def test_advice_for_a_nomination_lists_the_most_probable_cards(policy: Path) -> None:
+    sitting = sitting_of(usual("small_ships"), 0, (str(policy),), seed=5)
+    sitting.let_others_act()
+    for word in ("13", "NT"):
+        sitting.take(sitting.table.number(word))
+    lines = plain(advice_lines(sitting.table, sitting.advice()))
+    shown, left = lines[1:-1], lines[-1]
+    assert 13 <= len(shown) < 52
+    assert re.fullmatch(rf"    and {52 - len(shown)} more, together \d+%", left)
+
+
+def test_asking_for_advice_changes_nothing(policy: Path) -> None:
+    records = []
+    for asks in (False, True):
+        sitting = sitting_of(usual("small_ships"), 2, ("random", "thumb", "random", str(policy)), seed=6, deals=1)
+        asked: list[bool] = []
+
+        def answer(table: Table, sitting: Sitting = sitting, asks: bool = asks, asked: list[bool] = asked) -> str:
+            if asks and (not asked or not asked[-1]):
+                asked.append(True)
+                return "?"
+            asked.append(False)
+            return first_legal(table)
+
+        person = Person(sitting, answer=answer).play()
+        records.append(person.sitting.records())
+        assert any("would do with probability" in line for line in person.shown) == asks
+    assert records[0] == records[1]
+
+
+# --------------------------------------------------------------------------------------------------------- the command
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Runs the command in an empty folder: exit status, standard output, standard error."""
+    monkeypatch.chdir(tmp_path)
+
+    def run_main(*words: object) -> tuple[int, str, str]:
+        status = main([str(word) for word in words])
+        return status, *capsys.readouterr()
+
+    return run_main
+
+
+@pytest.fixture
+def typing(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Gives the lines of standard input."""
+
+    def type_lines(*lines: str) -> None:
+        monkeypatch.setattr(sys, "stdin", io.StringIO("".join(f"{line}\n" for line in lines)))
+
+    return type_lines
+
+
+def test_the_finished_deals_are_kept_when_the_person_ends_it(run: Run, typing: Callable[..., None]) -> None:
+    for last in (["q"], []):
+        typing("0", "", "", "1", *last)
+        status, out, err = run("play", "up_down", "--against", "random", "--seed", 1, "--seat", 2)
+        (file,) = Path("played").glob("up_down-*.jsonl")
+        assert (status, err) == (0, "")
+        assert out.startswith("Nomination whist, one to thirteen to one, --seed 1: you are seat 2\n")
+        assert out.endswith(f"1 deal written to {file}; the deal under way is not, as records are of whole deals\n")
+        assert run("check", file)[0] == 0
+        assert run("replay", file)[0] == 0
+        file.unlink()
+
+
+def test_the_finished_deals_are_kept_after_ctrl_c(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = iter(["0", "", ""])
+
+    def typed(prompt: str) -> str:
+        text = next(texts, None)
+        if text is None:
+            raise KeyboardInterrupt
+        return text
+
+    monkeypatch.setattr("builtins.input", typed)
+    status, _, err = run("play", "up_down", "--against", "random", "thumb", "greedy", "--record", "kept.jsonl", "--seed", 1)
+    assert status == 130
+    assert err.startswith("noms: stopped by Ctrl-C; 1 deal written to kept.jsonl; ")
+    assert err.count("\n") == 1
+    assert run("check", "kept.jsonl")[0] == 0
+
+
+def test_the_same_seed_and_the_same_answers_give_the_same_file(run: Run, typing: Callable[..., None]) -> None:
+    words = ("play", "up_down", "--against", "random", "--deals", 1, "--option", "trump_mode=random")
+    for number in (1, 2):
+        typing("0", "", "")
+        status, out, _ = run(*words, "--seed", 4)
+        assert (status, out.splitlines()[-1]) == (0, f"1 deal written to played/up_down-{number}.jsonl")
+    one, other = (Path(f"played/up_down-{number}.jsonl").read_bytes() for number in (1, 2))
+    assert one == other
+    (record,) = [record for _, record in read_records("played/up_down-1.jsonl") if isinstance(record, dict)]
+    assert record["options"]["trump_mode"] == "random"
+
+
+def test_a_seed_is_drawn_and_told_if_none_is_given(run: Run, typing: Callable[..., None]) -> None:
+    seeds = set()
+    for _ in range(3):
+        typing("q")
+        seeds |= set(re.findall(r"--seed (\d+)", run("play", "noms", "--against", "random")[1]))
+    assert len(seeds) == 3
+    assert not Path("played").exists()
+
+
+def test_players_sit_clockwise_from_the_left_of_the_person(run: Run, typing: Callable[..., None]) -> None:
+    typing("q")
+    _, out, _ = run("play", "small_ships", "--seat", 2, "--against", "thumb", "random", "greedy", "--seed", 1)
+    seats = re.findall(r"(?m)^[ >] (\d)     (?:dealer, )?(\w+)", out)
+    assert seats == [("0", "random"), ("1", "greedy"), ("2", "you"), ("3", "thumb")]
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["play", "bridge"], "there is no variant 'bridge'"),
+        (["play", "noms", "--seat", "4"], "--seat must be a seat from 0 to 3, not 4"),
+        (["play", "noms", "--against", "chess"], "there is no player 'chess'"),
+        (["play", "noms", "--against", "thumb", "thumb"], "name one player for all 3 seats, or 3 of them, not 2"),
+        (["play", "noms", "--against", "no.safetensors"], "there is no file no.safetensors"),
+        (["play", "noms", "--deals", "0"], "deals must be 1 or more, not 0"),
+        (["play", "noms", "--seed", "-1"], "seed must be an integer from 0 to 2**63 - 1, not -1"),
+        (["play", "noms", "--option", "hook=true"], "noms has no option 'hook'"),
+        (["play", "noms", "--record", "no/such.jsonl"], "cannot write no/such.jsonl: there is no folder no"),
+        (["play", "noms", "--record", "."], ". is there already; give --record a new name"),
+        (["watch", "bridge", "thumb"], "there is no variant 'bridge'"),
+        (["watch", "noms", "thumb", "random"], "name one player for all 4 seats, or 4 of them, not 2"),
+        (["watch", "noms", "thumb", "--from-seat", "-1"], "--from-seat must be a seat from 0 to 3, not -1"),
+        (["watch", "noms", "thumb", "--delay", "-1"], "--delay must be 0 or more, not -1"),
+        (["watch", "noms", "thumb", "--deals", "0"], "deals must be 1 or more, not 0"),
+    ],
+)
+def test_a_wrong_request_is_one_sentence(run: Run, words: list[str], sentence: str) -> None:
+    status, out, err = run(*words)
+    assert (status, out) == (2, "")
+    assert err.startswith(f"noms: {sentence}")
+    assert err.count("\n") == 1
+    assert list(Path().iterdir()) == []
+
+
+def test_a_policy_sits_only_where_it_was_trained_for(run: Run, policy: Path) -> None:
+    for command in (["play", "noms", "--against"], ["watch", "noms"]):
+        status, _, err = run(*command, policy)
+        assert status == 2
+        assert f"{policy} was trained for small_ships with 4 seats, not for noms with 4 seats" in err
+
+
+def test_a_file_that_cannot_be_written_is_an_error(run: Run, typing: Callable[..., None]) -> None:
+    Path("played").write_text("no folder")
+    typing("0", "", "")
+    status, _, err = run("play", "up_down", "--against", "random", "--seed", 1)
+    assert (status, err) == (2, "noms: cannot write played/up_down-1.jsonl: File exists\n")
+
+
+# --------------------------------------------------------------------------------------------------------------- watch
+
+
+def test_watch_tells_every_decision_with_the_probabilities_of_policies(run: Run, policy: Path) -> None:
+    words = ("watch", "small_ships", policy, "thumb", policy, "thumb", "--seed", 3, "--deals", 2)
+    status, out, err = run(*words)
+    assert (status, err) == (0, "")
+    lines = out.splitlines()
+    assert lines[0] == f"seat 0 {policy} · seat 1 thumb · seat 2 {policy} · seat 3 thumb · --seed 3"
+    assert out.count("Small Ships, match 0, deal ") == 2
+    assert out.count("  points  ") == 2
+    steps = [line for line in lines[1:] if re.match(r"  seat \d (?!  )", line)]
+    kind = usual("small_ships")
+    sitting = sitting_of(kind, None, (str(policy), "thumb", str(policy), "thumb"), seed=3, deals=2)
+    assert sum(map(len, told(sitting, None))) == len(lines) - 1
+    records = sitting.records()
+    assert len(steps) == sum(len(record["steps"]) for record in records)
+    for line in steps:
+        assert (re.search(r" \d+%|no choice$", line) is not None) == (line[7] in "02"), line
+    hands = [line for line in lines if line.startswith("    seat ")]
+    assert len(hands) == 2 * 12 * 4
+    assert run(*words)[1] == out
+
+
+def test_watch_from_a_seat_shows_its_hand_and_probabilities_only(run: Run, policy: Path) -> None:
+    _, out, _ = run("watch", "small_ships", policy, "--seed", 3, "--deals", 1, "--from-seat", 2)
+    lines = out.splitlines()[1:]
+    assert {line.split()[1] for line in lines if re.match(r" +seat \d   ", line)} == {"2"}
+    shares = {line.split()[1] for line in lines if re.search(r" \d+%|no choice$", line)}
+    assert shares == {"2"}
+    assert "partner seat" not in out
+    assert "stock" not in out
+
+
+def test_watch_shows_a_hand_that_lies_open() -> None:
+    kind = usual("noms")
+    sitting = sitting_of(kind, None, ("random",), seed=3)
+    while sitting.table.row.exposed < 0:
+        if sitting.table.is_scored:
+            sitting.go_on()
+        sitting.take(sitting.choose())
+    open_seat = int(sitting.table.row.exposed)
+    story = Story(sitting.deals[-1], sitting.table, (open_seat + 1) % 4, hands=True)
+    list(story.decision(sitting.choose(), None))  # which comes with the contract
+    while sitting.table.row.trick_number == 1:
+        sitting.take(sitting.choose())
+    hands = [line.split()[1] for line in plain(story.decision(sitting.choose(), None)) if line.startswith("    seat")]
+    assert hands == sorted([str(open_seat), str((open_seat + 1) % 4)])
+
+
+def test_watch_waits_for_enter_or_for_a_while(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    waits: list[float] = []
+    monkeypatch.setattr(time, "sleep", waits.append)
+    words = ("watch", "up_down", "random", "--deals", 1, "--seed", 1)
+    _, at_once, _ = run(*words)
+    _, delayed, _ = run(*words, "--delay", 0.5)
+    assert delayed == at_once
+    assert waits == [0.5] * (1 + 8 + 1)  # the deal, four calls, four cards, the end
+    enters = iter(["", "", ""])
+
+    def press_enter() -> str:
+        text = next(enters, None)
+        if text is None:
+            raise EOFError
+        print()  # as the terminal shows it
+        return text
+
+    monkeypatch.setattr(sys.stdin, "isatty", lambda: True, raising=False)
+    monkeypatch.setattr("builtins.input", press_enter)
+    status, out, _ = run(*words)
+    assert status == 0
+    assert at_once.startswith(out.rstrip("\n"))
+    assert out.count(" calls ") == 3
+
+
+# -------------------------------------------------------------------------------------------------------------- README
+
+
+def test_the_screen_in_the_readme_is_real(run: Run, typing: Callable[..., None]) -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    (excerpt,) = re.findall(
+        r"(?m)(?:^    .*\n|^\n(?=    ))+", text.partition("## Sit down yourself\n")[2].partition("\n## ")[0]
+    )
+    command, *screen = [line.removeprefix("    ") for line in excerpt.strip("\n").splitlines()]
+    words = command.removeprefix("$ noms ").split()
+    typing("pass", "pass", "?", "q")
+    _, out, _ = run(*words)
+    assert "\n".join(screen) in out

@@ -1,0 +1,239 @@
+"""`noms play`: a person at the table."""
+
+from __future__ import annotations
+
+import itertools
+import sys
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import tyro
+
+from training.commands.common import OK, STOPPED, CommandError, count, file_errors, print_lines, wrong_arguments
+from training.options import parse_options
+
+if TYPE_CHECKING:
+    from noms_env.record import Record
+    from noms_env.show.view import View
+    from training.sitting import Sitting
+
+PLAYED = Path("played")
+QUIT, UNDO, ADVICE, TRICKS = ("q", "quit"), ("u", "undo"), ("?",), ("t", "tricks")
+
+Ask = Callable[[str], str]
+"""Asks the person, and returns what was typed; raises EOFError where there is no more."""
+Tell = Callable[[Iterable[str]], None]
+"""Shows lines with ANSI colours."""
+
+
+def play(
+    variant: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="VARIANT")],
+    seat: Annotated[int, tyro.conf.arg(metavar="S")] = 0,
+    against: Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME ...")] = ("thumb",),
+    seats: Annotated[int | None, tyro.conf.arg(metavar="N")] = None,
+    option: Annotated[tuple[str, ...], tyro.conf.UseAppendAction, tyro.conf.arg(metavar="NAME=VALUE")] = (),
+    deals: Annotated[int | None, tyro.conf.arg(metavar="N")] = None,
+    seed: Annotated[int | None, tyro.conf.arg(metavar="SEED")] = None,
+    record: Annotated[str | None, tyro.conf.arg(metavar="FILE")] = None,
+) -> int:
+    """Sit down at the table yourself, against players or trained policies.
+
+    You see what your seat may see, and type what you do: a card (QH, 10s), a number, pass, misere, a suit (H, hearts, nt).
+    ? tells what the players would do in your place, with the probabilities of policies; t shows the tricks of the deal; u
+    takes your last decision back; q ends. Enter takes the only legal action. Finished deals are kept as records, also after
+    Ctrl-C, for noms replay and noms check.
+
+    For example:
+      noms play small_ships
+      noms play noms --seat 2 --against runs/noms-fast
+      noms play down_up --seats 3 --against thumb pimc:20 --deals 5 --record evening.jsonl
+
+    Args:
+        variant: The game; `noms list` shows all.
+        seat: Your seat; seats are numbered from 0.
+        against: The players, as for `noms evaluate`: one for all other seats, or one for each, clockwise from your left.
+        seats: Number of seats; the usual number of the game if not given.
+        option: An option of the game; may be given several times. The value is JSON, or else a word.
+        deals: Deals to play, of one match after another; one match if not given.
+        seed: 0 to 2**63 - 1; it decides the cards and what is random in the players. Drawn if not given.
+        record: The file for the records; a new one in the folder `played` if not given.
+    """
+    from noms_env.rules import game, make_rules
+    from training.sitting import Sitting, companions, drawn_seed
+
+    file = RecordFile(checked_file(record) if record else free_file(variant))
+    with wrong_arguments():
+        rules = make_rules(game(variant), seats, parse_options(option))
+        if not 0 <= seat < rules.seats:
+            raise ValueError(f"--seat must be a seat from 0 to {rules.seats - 1}, not {seat}")
+        others = companions(against, rules.seats - 1, rules)
+        seed = drawn_seed() if seed is None else seed
+        players = [None if place == seat else others[(place - seat - 1) % rules.seats] for place in range(rules.seats)]
+        sitting = Sitting(rules, players, seed=seed, deals=deals)
+    print(f"{rules.variant.title}, --seed {seed}: you are seat {seat}")
+    try:
+        converse(sitting, asked, print_lines, file.write)
+    except KeyboardInterrupt as stop:
+        print()
+        raise CommandError(f"stopped by Ctrl-C; {file.sentence(sitting)}", STOPPED) from stop
+    finally:
+        file.write(sitting.records())
+    print(file.sentence(sitting))
+    return OK
+
+
+# --------------------------------------------------------------------------------------------------------- the dialogue
+
+
+def converse(sitting: Sitting, ask: Ask, tell: Tell, save: Callable[[list[Record]], None]) -> None:
+    """Play until nothing is left to play, or the person ends it.
+
+    Args:
+        sitting: with a person.
+        ask: see `Ask`; where there is no more to be read, the person has ended it.
+        tell: see `Tell`.
+        save: is given the records after each deal.
+    """
+    from noms_env.show import look
+    from training.screen import screen_lines
+
+    names = [None if player is None else player.name for player in sitting.players]
+    with suppress(EOFError):
+        goes_on = True
+        while goes_on:
+            sitting.let_others_act()
+            if sitting.table.is_scored:
+                save(sitting.records())
+            view = look(sitting.table, sitting.person)
+            tell(screen_lines(view, names))
+            goes_on = answered(sitting, view, ask, tell)
+
+
+def answered(sitting: Sitting, view: View, ask: Ask, tell: Tell) -> bool:
+    """Ask the person until something is done.
+
+    Returns:
+        False if nothing comes after it.
+    """
+    from training.screen import advice_lines, prompt, tricks_lines
+    from training.typed import UnclearError, typed_action
+
+    while True:
+        text = ask(prompt(view, sitting.is_over)).strip()
+        command = "" if text in view.legal else text.lower()
+        if command in QUIT:
+            return False
+        if command in UNDO:
+            if sitting.take_back():
+                return True
+            tell(["You have decided nothing yet that could be taken back."])
+        elif command in TRICKS:
+            tell(tricks_lines(sitting.deals[-1].record(sitting.table), sitting.table))
+        elif view.phase is None:
+            if not text:
+                return go_on(sitting)
+            tell(["The deal is over: press Enter, or type one of t, u, q."])
+        elif command in ADVICE:
+            tell(advice_lines(sitting.table, sitting.advice()))
+        else:
+            try:
+                sitting.take(typed_action(view, text or only_legal(view)))
+                return True
+            except UnclearError as unclear:
+                tell([str(unclear)])
+
+
+def only_legal(view: View) -> str:
+    """What Enter stands for: the legal action if there is only one."""
+    return view.legal[0] if len(view.legal) == 1 else ""
+
+
+def go_on(sitting: Sitting) -> bool:
+    """Deal the next hand, if there is one."""
+    if sitting.is_over:
+        return False
+    sitting.go_on()
+    return True
+
+
+def asked(prompt: str) -> str:
+    """Ask at the terminal, where lines can be edited.
+
+    Raises:
+        EOFError: Ctrl-D, or the end of a file.
+    """
+    if sys.stdin.isatty():
+        with suppress(ImportError):
+            import readline  # noqa: F401  # to edit lines, where the system has it
+    try:
+        text = input(prompt)
+    except EOFError:
+        print()
+        raise
+    if not sys.stdin.isatty():
+        print(text)  # as the terminal would have shown it
+    return text
+
+
+# ------------------------------------------------------------------------------------------------------------ the file
+
+
+class RecordFile:
+    """The file of the finished deals; there is none before the first.
+
+    Attributes:
+        path: of the file.
+    """
+
+    def __init__(self, path: Path) -> None:
+        """Name the file; nothing is written yet."""
+        self.path = path
+        self._written: list[Record] = []
+
+    def write(self, records: list[Record]) -> None:
+        """Let the file hold these deals, and no others.
+
+        Raises:
+            CommandError: it cannot be written.
+        """
+        from noms_env.record import write_records
+
+        if records == self._written:
+            return
+        with file_errors(f"cannot write {self.path}"):
+            self.path.parent.mkdir(exist_ok=True)
+            if records:
+                write_records(self.path, records)
+            elif self.path.is_file():
+                self.path.unlink()  # all were taken back
+        self._written = records
+
+    def sentence(self, sitting: Sitting) -> str:
+        """What is kept."""
+        number = len(sitting.records())
+        if not number:
+            return "no deal was finished, so nothing is written"
+        under_way = "" if sitting.table.is_scored else "; the deal under way is not, as records are of whole deals"
+        return f"{count(number, 'deal')} written to {self.path}{under_way}"
+
+
+def checked_file(name: str) -> Path:
+    """A file to write that is not there yet, or is no regular file.
+
+    Raises:
+        CommandError: it is there, or its folder is not.
+    """
+    path = Path(name)
+    if path.is_file() or path.is_dir():
+        raise CommandError(f"{name} is there already; give --record a new name")
+    if not path.absolute().parent.is_dir():
+        raise CommandError(f"cannot write {name}: there is no folder {path.parent}")
+    return path
+
+
+def free_file(variant: str) -> Path:
+    """The first file in the usual folder that is not there yet."""
+    names = (PLAYED / f"{variant}-{number}.jsonl" for number in itertools.count(1))
+    return next(path for path in names if not path.exists())

@@ -1,0 +1,105 @@
+"""`noms watch`: players at the table, decision by decision."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Annotated
+
+import tyro
+
+from training.commands.common import OK, CommandError, terminal, wrong_arguments
+from training.options import parse_options
+
+if TYPE_CHECKING:
+    from training.sitting import Sitting
+
+
+def watch(
+    variant: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="VARIANT")],
+    player: Annotated[tyro.conf.Positional[tuple[str, ...]], tyro.conf.arg(metavar="PLAYER ...")],
+    seats: Annotated[int | None, tyro.conf.arg(metavar="N")] = None,
+    option: Annotated[tuple[str, ...], tyro.conf.UseAppendAction, tyro.conf.arg(metavar="NAME=VALUE")] = (),
+    deals: Annotated[int | None, tyro.conf.arg(metavar="N")] = None,
+    seed: Annotated[int | None, tyro.conf.arg(metavar="SEED")] = None,
+    delay: Annotated[float | None, tyro.conf.arg(metavar="SECONDS")] = None,
+    from_seat: Annotated[int | None, tyro.conf.arg(metavar="S")] = None,
+) -> int:
+    """Watch players or trained policies play, decision by decision, with the probabilities of policies beside each.
+
+    Enter goes on to the next decision, and Ctrl-D ends; with --delay, or where nobody types, it goes on by itself.
+
+    For example:
+      noms watch small_ships thumb
+      noms watch down_up runs/down_up-fast thumb thumb --seats 3 --delay 1
+      noms watch noms pimc:20 --from-seat 1 --deals 3
+
+    Args:
+        variant: The game; `noms list` shows all.
+        player: The players, as for `noms evaluate`: one for all seats, or one for each from seat 0.
+        seats: Number of seats; the usual number of the game if not given.
+        option: An option of the game; may be given several times. The value is JSON, or else a word.
+        deals: Deals to show, of one match after another; one match if not given.
+        seed: 0 to 2**63 - 1; it decides the cards and what is random in the players. Drawn if not given.
+        delay: Seconds between two decisions, instead of waiting for Enter.
+        from_seat: Show only what this seat sees, and its own probabilities; seats are numbered from 0.
+    """
+    if delay is not None and not 0 <= delay < float("inf"):
+        raise CommandError(f"--delay must be 0 or more, not {delay}")
+    from noms_env.rules import game, make_rules
+    from training.sitting import Sitting, companions, drawn_seed
+
+    with wrong_arguments():
+        rules = make_rules(game(variant), seats, parse_options(option))
+        if from_seat is not None and not 0 <= from_seat < rules.seats:
+            raise ValueError(f"--from-seat must be a seat from 0 to {rules.seats - 1}, not {from_seat}")
+        seed = drawn_seed() if seed is None else seed
+        sitting = Sitting(rules, companions(player, rules.seats, rules), seed=seed, deals=deals)
+    names = [f"seat {place} {one.name}" for place, one in enumerate(sitting.players) if one is not None]
+    print(f"{' · '.join(names)} · --seed {seed}")
+    show(told(sitting, from_seat), delay)
+    return OK
+
+
+def told(sitting: Sitting, seat: int | None) -> Iterator[list[str]]:
+    """Play on, and tell each decision, the beginning and the end of each deal, as lines with ANSI colours.
+
+    Args:
+        sitting: without a person, at the beginning of a deal.
+        seat: tell what this seat sees; everything when None.
+    """
+    from training.commands.explained import Story
+
+    while True:
+        story = Story(sitting.deals[-1], sitting.table, seat, hands=True)
+        yield list(story.opening())
+        while not sitting.table.is_scored:
+            action = sitting.choose()
+            yield list(story.decision(action, sitting.acting.chances(sitting.table)))
+            sitting.take(action)
+        yield list(story.ending())
+        if sitting.is_over:
+            return
+        sitting.go_on()
+
+
+def show(blocks: Iterable[list[str]], delay: float | None) -> None:
+    """Print blocks of lines, and wait after each."""
+    from rich.text import Text
+
+    console = terminal()
+    waits = delay is None and sys.stdin.isatty()
+    for block in blocks:
+        *lines, last = [Text.from_ansi(line) for line in block]
+        for line in lines:
+            console.print(line)
+        console.print(last, end="" if waits else "\n")  # the Enter that is waited for ends the line
+        if waits:
+            try:
+                input()
+            except EOFError:
+                print()
+                return
+        elif delay:
+            time.sleep(delay)
