@@ -128,16 +128,19 @@ class CurriculumConfig:
         teacher: A player by name whose play is imitated at the beginning, such as `thumb`; nobody's if empty. In place of
             small hands and random contracts, which it makes needless.
         lessons: Share of the budget in which that is done.
+        critic_first: In a run that begins with a policy, the share of the budget in which the policy stays as it is, while
+            the critic, which begins anew, learns what it is worth.
     """
 
     small_hands: float = 0.05
     random_contracts: float = 0.25
     teacher: str = ""
     lessons: float = 0.1
+    critic_first: float = 0.02
 
     def __post_init__(self) -> None:
         """Refuse what makes no sense."""
-        for name in ("small_hands", "random_contracts", "lessons"):
+        for name in ("small_hands", "random_contracts", "lessons", "critic_first"):
             _between(self, name, 0, 1)
 
 
@@ -149,6 +152,8 @@ class TrainConfig:
         variants: The games; several make one policy for all of them.
         seats: Numbers of seats, each for every game that it suits; the usual number of each game if none is given.
         option: Options of the games, NAME=VALUE, each for every game that has it.
+        initial: A policy that the run begins with, by file, folder or name, for the same tables and of the same size; an
+            untrained one if empty.
         seed: 0 to 2**63 - 1; decides the deals, the first weights, and all else that is random.
         decisions: The budget: decisions of learning seats; moves without alternative are not counted.
         batch: Decisions that an iteration is to have, about; it has whole deals only.
@@ -172,6 +177,7 @@ class TrainConfig:
     variants: Annotated[tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="VARIANT ...")]
     seats: tuple[int, ...] = ()
     option: Annotated[tuple[str, ...], tyro.conf.UseAppendAction, tyro.conf.arg(metavar="NAME=VALUE")] = ()
+    initial: str = ""
     seed: int = 0
     decisions: int = 6_000_000
     batch: int = 32_768

@@ -38,6 +38,11 @@ def has_lesson(progress: float, settings: CurriculumConfig) -> bool:
     return settings.teacher != "" and progress < settings.lessons
 
 
+def learns_critic_only(progress: float, settings: CurriculumConfig) -> bool:
+    """Whether the policy waits for the critic, in a run that begins with a policy."""
+    return progress < settings.critic_first
+
+
 def has_small_hands(progress: float, settings: CurriculumConfig) -> bool:
     """Whether hands are small."""
     return settings.teacher == "" and progress < settings.small_hands

@@ -22,6 +22,8 @@ import numpy as np
 import torch
 
 from noms_env.players.encoding import Encoding, make_encoding
+from noms_env.players.policy import policy_file_of
+from noms_env.players.policy_file import read_policy
 from noms_env.rules import Rules
 from noms_env.state import MAX_SEATS
 from training import schedule
@@ -166,6 +168,8 @@ class SelfPlay:
         config, encoding = self.config, self.encoding
         torch.manual_seed(config.seed % 2**63)
         self.actor = self.new_actor()
+        if config.initial:
+            self.actor.load_state_dict(initial_parameters(config.initial, encoding, self.actor))
         hidden = encoding.n_hidden if config.oracle else 0
         scale = torch.cat([torch.from_numpy(encoding.scale), torch.ones(hidden)])
         self.critic = Critic(scale, config.critic).to(self.device)
@@ -378,12 +382,11 @@ class SelfPlay:
         together: dict[str, Any] = {"seed": seed, "dtype": self.dtype}
         actor = (self.student, self.slow, self.optimiser, sample, shares[0], settings)
         critic = (self.student_critic, self.critic_optimiser, sample, shares[1], settings)
-        of_actor, of_critic = self.crew.all(
-            [
-                partial(update_actor, *actor, magnet=self._magnet, lesson=self._has_lesson, **together),
-                partial(update_critic, *critic, **together),
-            ]
-        )
+        improve_critic = partial(update_critic, *critic, **together)
+        if self.config.initial and schedule.learns_critic_only(self.progress, self.config.curriculum):
+            return {}, improve_critic()
+        improve_actor = partial(update_actor, *actor, magnet=self._magnet, lesson=self._has_lesson, **together)
+        of_actor, of_critic = self.crew.all([improve_actor, improve_critic])
         return of_actor, of_critic
 
     def _rewards(self, played: Sequence[Played]) -> np.ndarray:
@@ -485,6 +488,23 @@ class SelfPlay:
     def close(self) -> None:
         """End the threads."""
         self.crew.close()
+
+
+def initial_parameters(name: str, encoding: Encoding, actor: Actor) -> dict[str, torch.Tensor]:
+    """The parameters of the policy that a run begins with.
+
+    Raises:
+        PolicyFileError: there is no such policy, or it holds none that can be used here.
+        ValueError: it is for other tables, or of another size.
+    """
+    _, of_policy, tensors = read_policy(policy_file_of(name))
+    if of_policy.digest != encoding.digest:
+        trained = ", ".join(label(kind) for kind in of_policy.kinds)
+        raise ValueError(f"a run can begin with a policy for the same tables only; {name} is for {trained}")
+    state = actor.state_dict()
+    if any(tensor.shape != state[key].shape for key, tensor in tensors.items() if key in state) or len(state) != len(tensors):
+        raise ValueError(f"a run can begin with a policy of the same size only; {name} has layers of other sizes")
+    return {key: torch.from_numpy(tensor) for key, tensor in tensors.items()}
 
 
 # ------------------------------------------------------------------------------------------------------- figures

@@ -205,7 +205,7 @@ def load_player(path_or_name: Path | str) -> PolicyPlayer:
     Raises:
         PolicyFileError: there is no such file or name, or it holds no policy that can be used here.
     """
-    info, encoding, tensors = read_policy(_file_of(path_or_name))
+    info, encoding, tensors = read_policy(policy_file_of(path_or_name))
     return PolicyPlayer(info, encoding, tensors)
 
 
@@ -218,8 +218,12 @@ def shipped_policies() -> dict[str, Path]:
     return {file.parent.name: file for file in found}
 
 
-def _file_of(path_or_name: Path | str) -> Path:
-    """The file that is meant."""
+def policy_file_of(path_or_name: Path | str) -> Path:
+    """The file that is meant by what `load_player` is given.
+
+    Raises:
+        PolicyFileError: there is no policy of that name.
+    """
     shipped = shipped_policies()
     if isinstance(path_or_name, str) and path_or_name in shipped:
         return shipped[path_or_name]

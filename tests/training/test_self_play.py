@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,6 +12,8 @@ import pytest
 import torch
 
 from noms_env.actions import NUMBER
+from noms_env.players.policy_file import PolicyFileError, read_policy
+from training.checkpoint import write_policy
 from training.config import CurriculumConfig, LeagueConfig, NetworkConfig, PPOConfig, TrainConfig
 from training.hall import Hall, play
 from training.network import masked
@@ -229,3 +233,53 @@ def test_probes_of_an_iteration_are_the_learners() -> None:
     parts = [figures[f"played/down_up_4/bid/{what}"] for what in ("hit", "over", "under")]
     assert sum(parts) == pytest.approx(1)
     assert 0 < parts[0] < 1
+
+
+# ------------------------------------------------------------------------------------------- beginning with a policy
+
+
+@pytest.fixture
+def first_policy(tmp_path: Path) -> Path:
+    """The policy of a run of one iteration."""
+    run = SelfPlay(tiny("down_up"))
+    run.iterate()
+    run.close()
+    write_policy(tmp_path / "policy.safetensors", run.actor, run, None)
+    return tmp_path
+
+
+def test_a_run_can_begin_with_a_policy_which_waits_for_the_critic(first_policy: Path) -> None:
+    _, _, tensors = read_policy(first_policy / "policy.safetensors")
+    run = SelfPlay(tiny("down_up", seed=1, initial=str(first_policy), curriculum=CurriculumConfig(critic_first=0.15)))
+    begun = {name: tensor.numpy().copy() for name, tensor in run.actor.state_dict().items()}
+    assert begun.keys() == tensors.keys()
+    assert all((begun[name] == tensors[name]).all() for name in begun)
+    changes = []
+    while run.progress < 0.3:
+        waits, critic = run.progress < 0.15, [parameter.detach().clone() for parameter in run.critic.parameters()]
+        figures = run.iterate()
+        assert ("policy_loss" in figures) is not waits
+        assert any((one != other).any() for one, other in zip(critic, run.critic.parameters(), strict=True))
+        assert all((begun[name] == tensor.numpy()).all() for name, tensor in run.actor.state_dict().items()) is waits
+        changes.append(waits)
+    run.close()
+    assert set(changes) == {True, False}
+
+
+@pytest.mark.parametrize(
+    ("config", "what"),
+    [
+        (tiny("up_down"), r"a policy for the same tables only; .* is for down_up_4"),
+        (tiny("down_up", seats=(3,)), "for the same tables only"),
+        (tiny("down_up", network=NetworkConfig(width=16, blocks=1, card_width=8)), "a policy of the same size only"),
+        (tiny("down_up", network=NetworkConfig(width=32, blocks=2, card_width=8)), "a policy of the same size only"),
+    ],
+)
+def test_but_not_with_any_policy(first_policy: Path, config: TrainConfig, what: str) -> None:
+    with pytest.raises(ValueError, match=what):
+        SelfPlay(replace(config, initial=str(first_policy)))
+
+
+def test_nor_with_none(tmp_path: Path) -> None:
+    with pytest.raises(PolicyFileError, match="there is no policy 'nobody'"):
+        SelfPlay(tiny("down_up", initial="nobody"))
