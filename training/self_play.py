@@ -12,11 +12,10 @@ import copy
 import math
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import torch
@@ -28,6 +27,7 @@ from noms_env.rules import Rules
 from noms_env.state import MAX_SEATS
 from training import schedule
 from training.config import TrainConfig
+from training.crew import Crew
 from training.evaluate import MakePlayer, guest, label
 from training.league import draw_opponents, draw_seating
 from training.network import Actor, Critic, Guesses
@@ -53,8 +53,6 @@ from training.rollout import (
 )
 from training.steadiness import RewardScale, Watchdog
 
-Result = TypeVar("Result")
-
 DEALS, LEARNING, OPPONENTS, TRIAL = range(4)
 """Purposes of random streams; a stream follows from (seed, iteration, purpose, number)."""
 
@@ -68,35 +66,6 @@ TRIED = 64
 def stream(config: TrainConfig, iteration: int, purpose: int, number: int = 0) -> np.random.Generator:
     """A random stream that follows from its arguments."""
     return np.random.default_rng([config.seed, iteration, purpose, number])
-
-
-class Crew:
-    """Threads that each do one thing at a time with one thread of torch, so that none waits for another within a layer.
-
-    Two networks of 256 units side by side, each on its own core, take about half the time that they take one after the
-    other on two cores, since the parallel loops of torch meet after every operation.
-    """
-
-    def __init__(self, threads: int) -> None:
-        """Start them."""
-        self.threads = threads
-        self._pool = ThreadPoolExecutor(threads, "noms-train", initializer=_one_thread)
-
-    def all(self, jobs: Sequence[Callable[[], Result]]) -> list[Result]:
-        """The results of some jobs, in their order; the first error of theirs is raised once all have ended."""
-        handed_out = [self._pool.submit(job) for job in jobs]
-        for job in handed_out:
-            job.exception()
-        return [job.result() for job in handed_out]
-
-    def close(self) -> None:
-        """End the threads."""
-        self._pool.shutdown()
-
-
-def _one_thread() -> None:
-    """Keep torch in the present thread to that thread."""
-    torch.set_num_threads(1)
 
 
 @dataclass

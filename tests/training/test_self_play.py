@@ -15,10 +15,11 @@ from noms_env.actions import NUMBER
 from noms_env.players.policy_file import PolicyFileError, read_policy
 from training.checkpoint import write_policy
 from training.config import CurriculumConfig, LeagueConfig, NetworkConfig, PPOConfig, TrainConfig
+from training.crew import Crew
 from training.hall import Hall, play
 from training.network import masked
 from training.rollout import Decisions, Learner
-from training.self_play import Crew, SelfPlay, entropies, explained_variance
+from training.self_play import SelfPlay, entropies, explained_variance
 
 TINY = NetworkConfig(width=32, blocks=1, card_width=8)
 

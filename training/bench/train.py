@@ -18,9 +18,10 @@ from torch import Tensor, nn
 from training.bench.clock import GFLOPS, PERCENT, Case, Goal, Measured
 from training.bench.ours import GAME
 from training.config import PRESETS, CurriculumConfig, LeagueConfig, NetworkConfig, PPOConfig, TrainConfig
+from training.crew import Crew
 from training.network import Actor, Trunk
 from training.ppo import Sample
-from training.self_play import Crew, SelfPlay
+from training.self_play import SelfPlay
 
 FAST = TrainConfig((GAME,), **PRESETS["fast"][1])
 """The preset as it is: 256 x 3, a critic that sees everything, 3 epochs."""

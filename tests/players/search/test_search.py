@@ -15,11 +15,15 @@ from noms_env.engine.rows import kernel_view
 from noms_env.engine.table import Table
 from noms_env.envs.batch import make_batch
 from noms_env.players import NOBODY, Player, make_player
-from noms_env.players.search.candidates import write_candidates
+from noms_env.players.search.candidates import place_among, write_candidates
+from noms_env.players.search.kernel import add_up, best_of, new_work
 from noms_env.players.search.player import PIMC, FlatMC
 from noms_env.players.search.position import units
 from noms_env.players.search.solver import solve
+from noms_env.players.thumb.player import thumb_action
+from noms_env.players.thumb.vocabulary import new_minds
 from noms_env.state import VARIANTS
+from tests.players import positions
 from tests.rules.table_help import play, table_with
 
 OPTIONS: dict[str, list[tuple[int | None, dict[str, Any]]]] = {
@@ -210,6 +214,49 @@ def test_few_cards_are_nominated_but_the_highest_missing_ones_are_among_them() -
         assert len([word for word in words if word[1] == suit]) <= 4
         missing = [rank + suit for rank in "AKQJT98765432" if rank + suit not in held]
         assert {missing[0], missing[1], missing[-1]} <= words
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_what_thumb_would_do_is_tried_or_a_card_that_is_like_it(variant: str) -> None:
+    """It may be the highest of some cards that are alike, of which the lowest is tried."""
+    minds, actions = new_minds(), np.zeros(NUM_ACTIONS, np.int64)
+    alike = 0
+    for seed, (seats, options) in enumerate(positions.tables_of(variant, 4, seed=3)):
+        for table in positions.decisions(variant, seats, options, seed, make_player("thumb")):
+            t = kernel_view(table._rows)[0]
+            favourite = thumb_action(t, minds[0])
+            count = write_candidates(t, actions)
+            found = actions[place_among(actions, count, favourite)]
+            if found != favourite:
+                alike += 1
+                between = set(range(found + 1, favourite)) & set(cards_in(int(t.cards & ~t.gone)))
+                assert between <= set(cards_in(t.hands[t.seat])), (table.word(int(found)), table.word(int(favourite)))
+    assert alike > 0
+
+
+def test_another_action_is_taken_only_if_it_gains_a_standard_error() -> None:
+    """Gains of all sizes over the favourite, judged by numpy; the best of several clear ones is taken, not the clearest."""
+    rng = np.random.default_rng(4)
+    work = new_work(1)
+    kept = other_than_best = 0
+    for _ in range(300):
+        worlds, count = int(rng.integers(2, 30)), int(rng.integers(2, 8))
+        worths = rng.normal(rng.normal(0, 3000, count), rng.uniform(1000, 20_000, count), (worlds, count)).astype(np.int64)
+        favourite = int(rng.integers(count))
+        work.sums[:], work.squares[:] = 0, 0
+        for row in worths:
+            work.worths[:count] = row
+            add_up(work, count, favourite)
+        gains = worths - worths[:, [favourite]]
+        clear = gains.mean(axis=0) >= gains.std(axis=0, ddof=1) / np.sqrt(worlds)
+        means = np.where(clear, gains.mean(axis=0), 0.0)
+        means[favourite] = 0.0
+        expected = int(means.argmax()) if means.max() > 0 else favourite
+        assert best_of(work, count, favourite) == expected
+        kept += expected == favourite
+        other_than_best += expected != gains.mean(axis=0).argmax()
+    assert 30 < kept < 270
+    assert other_than_best > 30
 
 
 # ------------------------------------------------------------------------------------------------ strength
