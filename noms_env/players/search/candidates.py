@@ -39,6 +39,22 @@ def write_candidates(t, actions):
 
 
 @jit
+def place_among(actions, count, action):
+    """The place of an action among the candidates; that of the one that it is like, if it is not among them itself.
+
+    Args:
+        actions: int64, shape (NUM_ACTIONS,): what `write_candidates` wrote.
+        count: their number.
+        action: one of the candidates, or a card that is like a lower one of them.
+    """
+    place = -1
+    for k in range(count):
+        if actions[k] <= action and (place < 0 or actions[k] > actions[place]):
+            place = k
+    return place
+
+
+@jit
 def cards_to_play(t):
     """1. The legal cards without those that are like a lower one."""
     present = t.cards & ~t.gone

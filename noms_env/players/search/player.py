@@ -20,7 +20,7 @@ announce_search = Announcement("the search", "*search_rows*.nbi")
 
 
 class FlatMC(RowsPlayer):
-    """Tries every action in some worlds, played out by rule of thumb, and takes the one with the best mean."""
+    """Tries every action in some worlds, played out by rule of thumb; takes that of `thumb`, or one that is clearly better."""
 
     is_exact: ClassVar[bool] = False
 
@@ -28,7 +28,7 @@ class FlatMC(RowsPlayer):
         """Set up the player.
 
         Args:
-            worlds: layouts of the unseen cards that each action is tried in.
+            worlds: layouts of the unseen cards that each action is tried in; with only one, cards are played by `thumb`.
             threads: that share the rows of a batch; what is chosen does not depend on it.
 
         Raises:

@@ -140,8 +140,8 @@ def test_what_lies_hidden_has_no_influence(kind: str, name: str, seats: int | No
 
 
 def test_chance_has_an_influence() -> None:
-    table = in_the_middle("up_down", None, {}, 0, 300)
-    assert len({ask(make_player("flat_mc:1"), table, seed) for seed in range(20)}) > 1
+    table = in_the_middle("down_up", None, {}, 0, 20)
+    assert len({ask(make_player("flat_mc:2"), table, seed) for seed in range(20)}) > 1
 
 
 def test_the_tables_given_are_left_as_they_are() -> None:
@@ -231,7 +231,7 @@ def test_what_thumb_would_do_is_tried_or_a_card_that_is_like_it(variant: str) ->
                 alike += 1
                 between = set(range(found + 1, favourite)) & set(cards_in(int(t.cards & ~t.gone)))
                 assert between <= set(cards_in(t.hands[t.seat])), (table.word(int(found)), table.word(int(favourite)))
-    assert alike > 0
+    assert alike > 0 or variant == "nonesuch"
 
 
 def test_another_action_is_taken_only_if_it_gains_a_standard_error() -> None:
@@ -248,7 +248,7 @@ def test_another_action_is_taken_only_if_it_gains_a_standard_error() -> None:
             work.worths[:count] = row
             add_up(work, count, favourite)
         gains = worths - worths[:, [favourite]]
-        clear = gains.mean(axis=0) >= gains.std(axis=0, ddof=1) / np.sqrt(worlds)
+        clear = gains.mean(axis=0) > gains.std(axis=0, ddof=1) / np.sqrt(worlds)
         means = np.where(clear, gains.mean(axis=0), 0.0)
         means[favourite] = 0.0
         expected = int(means.argmax()) if means.max() > 0 else favourite
@@ -259,13 +259,37 @@ def test_another_action_is_taken_only_if_it_gains_a_standard_error() -> None:
     assert other_than_best > 30
 
 
+def test_a_gain_in_one_world_is_none() -> None:
+    """However large it is, and though it is the only difference; with another one it is."""
+    work = new_work(1)
+    answers = []
+    for gains in ((10_000, 0, 0), (10_000, 1, 0)):
+        work.sums[:], work.squares[:] = 0, 0
+        for gain in gains:
+            work.worths[:2] = gain, 0
+            add_up(work, 2, 1)
+        answers.append(best_of(work, 2, 1))
+    assert answers == [1, 0]
+
+
+def test_with_one_world_thumb_decides_what_is_played() -> None:
+    """A single round of calls is tried in more."""
+    several = 0
+    for name in VARIANTS:
+        table = in_the_middle(name, None, {}, 4, 30)
+        assert table.phase == "play"
+        assert ask(make_player("pimc:1"), table) == ask(make_player("thumb"), table)
+        several += len(tried(table)) > 1
+    assert several > len(VARIANTS) / 2
+
+
 # ------------------------------------------------------------------------------------------------ strength
 
 
 def test_with_open_cards_pimc_plays_best_and_rollouts_do_not_always() -> None:
-    """Two seats and no stock: each knows the other's cards, so that one world tells everything."""
+    """Two seats and no stock: each knows the other's cards, so that all worlds are the true one."""
     options = {"ranks": 5, "suits": 2, "direction": "down"}
-    exact, rollouts = make_player("pimc:1"), make_player("flat_mc:30")
+    exact, rollouts = make_player("pimc:2"), make_player("flat_mc:30")
     worse = 0
     for seed in range(12):
         table = Table("big_ships", 2, options, seed=seed)
