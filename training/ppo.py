@@ -23,8 +23,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from noms_env._jit import COMPILED
 from training.config import PPOConfig
 from training.network import Actor, Critic, Guesses, masked
+from training.policy_loss import compiled_losses
 
 
 @dataclass(frozen=True)
@@ -184,26 +186,70 @@ def actor_losses(
     """The loss of each decision, float32, shape (rows,), and the sums of `ACTOR_FIGURES`, float64."""
     features, mask = sample.features.index_select(0, rows), sample.mask.index_select(0, rows)
     logits, guesses = student(features, dtype)
-    logits = masked(logits, mask)
-    log_policy, policy = functional.log_softmax(logits, -1), functional.softmax(logits, -1)
-    taken = log_policy.gather(1, sample.choice[rows, None]).squeeze(1)
-    log_ratio = torch.zeros_like(taken) if lesson else taken - sample.log_probability[rows]
-    surrogate = taken if lesson else clipped_surrogate(log_ratio, sample.advantage[rows], settings.clip)
-    entropy = normalised_entropy(policy, log_policy, mask)
-    losses = -surrogate - sample.entropy_weight[rows] * entropy
-    to_slow = losses.new_zeros(len(rows))
-    if magnet > 0:
-        to_slow = (policy * (log_policy - sample.slow.index_select(0, rows))).sum(-1)
-        losses = losses + magnet * to_slow
+    compute = compiled_losses if COMPILED and logits.device.type == "cpu" else policy_losses
+    losses, figures = compute(
+        logits,
+        mask,
+        sample.choice[rows],
+        sample.log_probability[rows],
+        sample.advantage[rows],
+        sample.entropy_weight[rows],
+        sample.slow.index_select(0, rows) if magnet > 0 else sample.slow,
+        settings.clip,
+        magnet,
+        lesson,
+    )
     guess_loss = losses.new_zeros(len(rows))
     if guesses is not None:
         guess_loss = guess_losses(guesses, sample.hidden.index_select(0, rows), sample.tricks[rows])
         losses = losses + settings.auxiliary * guess_loss
+    return losses, torch.cat([figures, guess_loss.detach().double().sum()[None]])
+
+
+def policy_losses(
+    logits: Tensor,
+    mask: Tensor,
+    choice: Tensor,
+    log_probability: Tensor,
+    advantage: Tensor,
+    entropy_weight: Tensor,
+    slow: Tensor,
+    clip: float,
+    magnet: float,
+    lesson: bool,
+) -> tuple[Tensor, Tensor]:
+    """The loss of each decision but for the guesses, by operations of torch; `policy_loss` has the same compiled.
+
+    Args:
+        logits: float32, shape (n, n_choices), not masked.
+        mask: int8, shape (n, n_choices).
+        choice: int64, shape (n,).
+        log_probability: float32, shape (n,): of the choice, when it was taken.
+        advantage: float32, shape (n,).
+        entropy_weight: float32, shape (n,).
+        slow: float32, shape (n, n_choices): log probabilities of the slow average; not looked at where the magnet is off.
+        clip: of the ratio.
+        magnet: weight of the KL to the slow average.
+        lesson: the choice is a teacher's.
+
+    Returns:
+        float32, shape (n,), and the sums of `ACTOR_FIGURES` but the last, float64.
+    """
+    logits = masked(logits, mask)
+    log_policy, policy = functional.log_softmax(logits, -1), functional.softmax(logits, -1)
+    taken = log_policy.gather(1, choice[:, None]).squeeze(1)
+    log_ratio = torch.zeros_like(taken) if lesson else taken - log_probability
+    surrogate = taken if lesson else clipped_surrogate(log_ratio, advantage, clip)
+    losses = -surrogate - entropy_weight * normalised_entropy(policy, log_policy, mask)
+    to_slow = losses.new_zeros(len(losses))
+    if magnet > 0:
+        to_slow = (policy * (log_policy - slow)).sum(-1)
+        losses = losses + magnet * to_slow
     with torch.no_grad():
         ratio = log_ratio.exp()
         moved = ratio - 1 - log_ratio  # an estimate of the KL that is never negative (Schulman 2020, "Approximating KL", k3)
-        clipped = ((ratio - 1).abs() > settings.clip).float()
-        figures = torch.stack([-surrogate, moved, clipped, to_slow, guess_loss]).double().sum(1)
+        clipped = ((ratio - 1).abs() > clip).float()
+        figures = torch.stack([-surrogate, moved, clipped, to_slow]).double().sum(1)
     return losses, figures
 
 

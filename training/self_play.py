@@ -29,7 +29,7 @@ from training import schedule
 from training.config import TrainConfig
 from training.crew import Crew
 from training.evaluate import MakePlayer, guest, label
-from training.league import draw_opponents, draw_seating
+from training.league import draw_opponent, draw_seating
 from training.network import Actor, Critic, Guesses
 from training.options import parse_options
 from training.ppo import Sample, Shares, Student, bare_module, log_policy_of, update_actor, update_critic, values_of
@@ -226,8 +226,7 @@ class SelfPlay:
             Its figures (see `Watcher`).
         """
         started = time.perf_counter()
-        opponents = self._draw_opponents()
-        played = self.crew.all([partial(self._play, place, opponents) for place in self.places])
+        played = self.crew.all([partial(self._play, place) for place in self.places])
         rolled_out = time.perf_counter()
         figures = self._learn(played)
         ended = time.perf_counter()
@@ -242,15 +241,14 @@ class SelfPlay:
         }
         return figures | probe_figures(played)
 
-    def _draw_opponents(self) -> list[tuple[str, Actor | None]]:
-        """Who else may sit at the tables of this iteration: past selves, and players by name."""
+    def _draw_opponent(self, place: Place) -> str | None:
+        """Who else sits at some tables of a place in this iteration, a past self or a player by name; None if nobody does."""
         if self._has_lesson or schedule.league_share(self.progress, self.config.league) == 0:
-            return []
+            return None
         names = [*self.past, *self.config.league.opponents]
-        drawn = draw_opponents(names, stream(self.config, self.iteration, OPPONENTS))
-        return [(name, self.past.get(name)) for name in drawn]
+        return draw_opponent(names, stream(self.config, self.iteration, OPPONENTS, place.number))
 
-    def _play(self, place: Place, opponents: Sequence[tuple[str, Actor | None]]) -> Played:
+    def _play(self, place: Place) -> Played:
         """The deals of one place."""
         hall, config = place.hall, self.config
         rng = stream(config, self.iteration, DEALS, place.number)
@@ -259,10 +257,13 @@ class SelfPlay:
         hall.deal(self.iteration, None if hall.in_matches else draw_sizes(hall, self.kinds, rng, small))
         auction = has_auction(hall, self.kinds)
         opened = auction & (rng.random(len(hall)) < schedule.random_contract_share(self.progress, config.curriculum))
-        share = schedule.league_share(self.progress, config.league)
-        seating = draw_seating(hall.seats, len(opponents), share, rng)
         learner = self._learner(hall, rng)
-        players: list[ArrayPlayer] = [learner, *(self._opponent(name, past, rng) for name, past in opponents)]
+        players: list[ArrayPlayer] = [learner]
+        seating = np.zeros((len(hall), MAX_SEATS), np.int64)
+        opponent = self._draw_opponent(place)
+        if opponent is not None:
+            players.append(self._opponent(opponent, rng))
+            seating = draw_seating(hall.seats, schedule.league_share(self.progress, config.league), rng)
         play(hall, players, seating, opened, RandomContract(rng))
         passed_out = hall.batch.tables.passed_out[auction & ~opened]
         return Played(
@@ -297,11 +298,11 @@ class SelfPlay:
             for number, chosen in of_kind.items()
         }
 
-    def _opponent(self, name: str, past: Actor | None, rng: np.random.Generator) -> ArrayPlayer:
+    def _opponent(self, name: str, rng: np.random.Generator) -> ArrayPlayer:
         """An opponent at the tables."""
-        if past is None:
+        if name not in self.past:
             return self.guests[name](rng)
-        return Learner(past, self.encoding, rng, dtype=self.dtype, device=self.device, keep=False)
+        return Learner(self.past[name], self.encoding, rng, dtype=self.dtype, device=self.device, keep=False)
 
     def _learn(self, played: Sequence[Played]) -> dict[str, float]:
         """Values, advantages, and the updates of both networks."""

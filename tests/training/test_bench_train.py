@@ -19,7 +19,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from noms_env.actions import NUM_ACTIONS
 from noms_env.engine.layout import OBSERVATION_SIZE
-from training import league, ppo
+from training import ppo
 from training.bench import plot, train, train_peers
 from training.bench.clock import GFLOPS, PERCENT, RATE, Case, Goal, Measured
 from training.bench.peers import collected
@@ -155,18 +155,19 @@ def test_a_stage_is_measured_where_it_begins(
     trainer: Trainer, name: str, progress: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen = []
-    update, opponents = ppo.update_actor, league.draw_seating
+    update, draw_opponent = ppo.update_actor, SelfPlay._draw_opponent
 
     def see_update(*given: Any, **named: Any) -> dict[str, float]:
         seen.append(("magnet", named["magnet"] > 0, trainer.run.progress))
         return update(*given, **named)
 
-    def see_opponents(seats: np.ndarray, number: int, *rest: Any) -> np.ndarray:
-        seen.append(("league", number > 0, trainer.run.progress))
-        return opponents(seats, number, *rest)
+    def see_opponent(run: SelfPlay, place: Any) -> str | None:
+        drawn = draw_opponent(run, place)
+        seen.append(("league", drawn is not None, run.progress))
+        return drawn
 
     monkeypatch.setattr("training.self_play.update_actor", see_update)
-    monkeypatch.setattr("training.self_play.draw_seating", see_opponents)
+    monkeypatch.setattr(SelfPlay, "_draw_opponent", see_opponent)
     rate = trainer.measure(name, 0.0)
     spent = trainer.spent[name]
     assert rate == spent.decisions / spent.seconds

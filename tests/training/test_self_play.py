@@ -162,12 +162,15 @@ def test_past_selves_sit_at_the_tables_once_the_league_begins() -> None:
     config = tiny("down_up", league=LeagueConfig(share=0.5, start=0.0, opponents=("random",)))
     run = SelfPlay(config)
     run.past["000"] = run.actor
-    assert {name for name, _ in run._draw_opponents()} == {"random", "000"}
+    drawn = set()
+    for run.iteration in range(20):
+        drawn |= {run._draw_opponent(place) for place in run.places}
+    assert drawn == {"random", "000"}
     figures = run.iterate()
     run.close()
     assert np.isfinite(figures["kl"])
     alone = SelfPlay(tiny("down_up", league=LeagueConfig(share=0.5, start=1.0, opponents=("random",))))
-    assert alone._draw_opponents() == []
+    assert all(alone._draw_opponent(place) is None for place in alone.places)
     fewer, more = (sum(len(part.decisions) for part in _played(which)) for which in (run, alone))
     assert fewer < more
     alone.close()
@@ -175,8 +178,7 @@ def test_past_selves_sit_at_the_tables_once_the_league_begins() -> None:
 
 def _played(run: SelfPlay) -> list[Any]:
     """What an iteration plays."""
-    opponents = run._draw_opponents()
-    return [run._play(place, opponents) for place in run.places]
+    return [run._play(place) for place in run.places]
 
 
 def test_in_a_lesson_the_policy_comes_to_play_like_the_teacher_whose_decisions_are_kept() -> None:
