@@ -1,4 +1,4 @@
-"""Build the wheel, install it into an empty environment, and use it from a folder outside of the checkout.
+"""Build the sdist and from it the wheel, install that into an empty environment, and use it outside of the checkout.
 
 What only the checkout has (a data file that the wheel forgot, an undeclared dependency) fails here. Run by
 `make test`, from the environment that has the build tools; leaves nothing behind.
@@ -6,9 +6,11 @@ What only the checkout has (a data file that the wheel forgot, an undeclared dep
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
+import tarfile
 import tempfile
 import venv
 import zipfile
@@ -35,6 +37,21 @@ assert decisions > 0
 print(f"one deal: {decisions} decisions")
 """
 
+POLICIES = """
+import json
+import sys
+
+from noms_env import load_player
+from noms_env.players.policy import shipped_policies
+
+shipped = shipped_policies()
+assert all(file.is_relative_to(sys.prefix) for file in shipped.values()), shipped
+for name in shipped:
+    for variant in {kind.variant.name for kind in load_player(name).kinds}:
+        assert variant in {kind.variant.name for kind in load_player(variant).kinds}, variant
+print(json.dumps(sorted(shipped)))
+"""
+
 
 def run(*command: str | Path, cwd: Path) -> str:
     """Output of a command that must succeed; nothing of the checkout reaches it through the environment."""
@@ -47,21 +64,35 @@ def run(*command: str | Path, cwd: Path) -> str:
     return done.stdout.strip()
 
 
-def build_wheel(folder: Path) -> Path:
-    """Build with the tools of this environment, so that nothing is downloaded."""
-    run(sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", folder, cwd=ROOT)
-    (wheel,) = folder.glob("*.whl")
-    return wheel
+def build(folder: Path) -> tuple[Path, Path]:
+    """The sdist, and the wheel that is built from it; with the tools of this environment, so that nothing is downloaded."""
+    run(sys.executable, "-m", "build", "--no-isolation", "--outdir", folder, cwd=ROOT)
+    (sdist,), (wheel,) = folder.glob("*.tar.gz"), folder.glob("*.whl")
+    return sdist, wheel
+
+
+def shipped_files() -> list[str]:
+    """The policies that come with the package, with their cards, by their paths in the checkout."""
+    files = [ROOT / "checkpoints" / "README.md", *(ROOT / "checkpoints").glob("*/*")]
+    return sorted(file.relative_to(ROOT).as_posix() for file in files)
+
+
+def check_sdist(sdist: Path) -> None:
+    """The policies are in."""
+    with tarfile.open(sdist) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    assert names >= set(shipped_files()), set(shipped_files()) - names
 
 
 def check_contents(wheel: Path) -> None:
-    """The marker of typed packages and the licence are in; tests and caches are not."""
+    """The marker of typed packages, the licence and the policies are in; tests and caches are not."""
     names = zipfile.ZipFile(wheel).namelist()
     tops = {name.split("/")[0] for name in names}
     packages = {top for top in tops if not top.endswith(".dist-info")}
     assert packages == {"noms_env", "training"}, packages
     assert "noms_env/py.typed" in names, "py.typed is missing"
     assert any(name.endswith(".dist-info/licenses/LICENSE") for name in names), "LICENSE is missing"
+    assert {f"noms_env/{file}" for file in shipped_files()} == {name for name in names if "/checkpoints/" in name}
     assert not [name for name in names if "__pycache__" in name or name.endswith((".nbi", ".nbc"))]
 
 
@@ -77,13 +108,16 @@ def install(wheel: Path, folder: Path) -> Path:
 def main() -> None:
     with tempfile.TemporaryDirectory(prefix="noms-wheel-") as name:
         folder = Path(name).resolve()
-        wheel = build_wheel(folder)
+        sdist, wheel = build(folder)
+        check_sdist(sdist)
         check_contents(wheel)
         scripts = install(wheel, folder / "env")
         version = run(scripts / "noms", "--version", cwd=folder)
         assert version.split()[-1] == wheel.name.split("-")[1], f"noms --version says {version!r}"
         assert run(scripts / "noms", "list", cwd=folder), "noms list prints nothing"
-        print(f"{wheel.name}: {run(scripts / 'python', '-c', ONE_DEAL, cwd=folder)}")
+        shipped = json.loads(run(scripts / "python", "-c", POLICIES, cwd=folder))
+        assert shipped == sorted(file.parent.name for file in (ROOT / "checkpoints").glob("*/policy.safetensors")), shipped
+        print(f"{wheel.name}: {len(shipped)} policies, {run(scripts / 'python', '-c', ONE_DEAL, cwd=folder)}")
 
 
 if __name__ == "__main__":

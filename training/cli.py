@@ -25,6 +25,7 @@ COMMANDS = {
     "plot": ("plot", "draw the learning curves of training runs"),
     "evaluate": ("evaluate", "tell how much better one player is than another"),
     "tournament": ("tournament", "let players play everybody against everybody"),
+    "publish": ("publish", "make the folder of a policy that is handed on, with its card"),
     "play": ("play", "sit down at the table yourself"),
     "watch": ("watch", "watch players play, decision by decision"),
     "demo": ("demo", "train a policy for three minutes, and show what it has learnt"),

@@ -6,7 +6,7 @@ A configuration is a value: frozen, checked when it is made, written into the ru
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
@@ -276,3 +276,12 @@ PRESETS: dict[str, tuple[str, dict[str, Any]]] = {
     ),
 }
 """The presets: what each is for, and what it changes."""
+
+
+def differences(one: dict[str, Any], other: dict[str, Any], where: str = "") -> Iterator[tuple[str, Any, Any]]:
+    """Where two configurations differ: name, and both values."""
+    for name, value in one.items():
+        if isinstance(value, dict):
+            yield from differences(value, other[name], f"{where}{name}.")
+        elif value != other[name]:
+            yield f"{where}{name}", value, other[name]

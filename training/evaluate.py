@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 
 from noms_env.players import PLAYERS, load_player, make_player
-from noms_env.players.policy import shipped_policies
+from noms_env.players.policy import is_policy_name
 from noms_env.rules import Rules
 from noms_env.state import MAX_SEATS
 from training.hall import ArrayPlayer, Guest, Hall, play
@@ -155,7 +155,7 @@ def _split_temperature(name: str) -> tuple[str, float]:
 
 def _is_policy(name: str) -> bool:
     """Whether a name can only be meant as a policy's."""
-    return name in shipped_policies() or Path(name).exists() or name.endswith(".safetensors")
+    return is_policy_name(name) or Path(name).exists() or name.endswith(".safetensors")
 
 
 # ----------------------------------------------------------------------------------------------------------- results

@@ -9,6 +9,7 @@ chances = player.probabilities(batch.observation, batch.mask)    # float32, shap
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -19,7 +20,7 @@ from noms_env.actions import NUM_ACTIONS
 from noms_env.engine.layout import OBSERVATION, OBSERVATION_SIZE
 from noms_env.players.encoding import Encoding
 from noms_env.players.forward import FINE, OTHER_RULES, Forward, Out, hand_sizes
-from noms_env.players.policy_file import PolicyFileError, PolicyInfo, read_policy
+from noms_env.players.policy_file import PolicyFileError, PolicyInfo, read_info, read_policy
 from noms_env.players.protocol import row_seeds
 from noms_env.rules import Rules
 from noms_env.rules.rulebook import choice_bytes, choice_names
@@ -200,7 +201,7 @@ def load_player(path_or_name: Path | str) -> PolicyPlayer:
 
     Args:
         path_or_name: a policy file, a folder that holds a `policy.safetensors`, or the name of a policy that comes with the
-            package.
+            package, or of a game: `noms` is the policy that comes with the package for noms. Names go before folders.
 
     Raises:
         PolicyFileError: there is no such file or name, or it holds no policy that can be used here.
@@ -218,20 +219,63 @@ def shipped_policies() -> dict[str, Path]:
     return {file.parent.name: file for file in found}
 
 
+def policy_of_game(variant: str) -> Path | None:
+    """The file of the policy that comes with the package for a game; None if there is none.
+
+    Of several it is the one that is named after the game, then the one that was trained on the most decisions, the first by
+    name of equals. Files that cannot be used here are passed over.
+    """
+    found = {name: info for name, info in _shipped_infos().items() if info and variant in _variants(info)}
+    if not found:
+        return None
+    return shipped_policies()[min(found, key=lambda name: (name != variant, -found[name].decisions, name))]
+
+
+def is_policy_name(name: str) -> bool:
+    """Whether a word names a policy that comes with the package, or a game, and so perhaps the policy for it."""
+    return name in VARIANTS or name in shipped_policies()
+
+
 def policy_file_of(path_or_name: Path | str) -> Path:
     """The file that is meant by what `load_player` is given.
 
     Raises:
         PolicyFileError: there is no policy of that name.
     """
-    shipped = shipped_policies()
-    if isinstance(path_or_name, str) and path_or_name in shipped:
-        return shipped[path_or_name]
+    if isinstance(path_or_name, str):
+        shipped = shipped_policies().get(path_or_name)
+        if shipped is None and path_or_name in VARIANTS:
+            shipped = policy_of_game(path_or_name)
+        if shipped is not None:
+            return shipped
     path = Path(path_or_name)
     if path.is_dir():
         return path / POLICY_NAME
     is_name = isinstance(path_or_name, str) and path.name == path_or_name and not path.suffix
     if is_name and not path.exists():
-        there_are = ", ".join(shipped) if shipped else "none yet"
+        there_are = ", ".join(_name_and_games()) or "none yet"
         raise PolicyFileError(f"there is no policy {path_or_name!r}; the policies that come with the package: {there_are}")
     return path
+
+
+def _shipped_infos() -> dict[str, PolicyInfo | None]:
+    """What the files of the policies that come with the package say, by name; None for one that cannot be used here."""
+    found: dict[str, PolicyInfo | None] = {}
+    for name, file in shipped_policies().items():
+        try:
+            found[name] = read_info(file)
+        except PolicyFileError:
+            found[name] = None
+    return found
+
+
+def _variants(info: PolicyInfo) -> list[str]:
+    """The games of a policy."""
+    return list(dict.fromkeys(kind.variant.name for kind in info.kinds))
+
+
+def _name_and_games() -> Iterator[str]:
+    """The policies that come with the package: `auctions (small_ships, noms)`, or the name alone where the game has it too."""
+    for name, info in _shipped_infos().items():
+        games = _variants(info) if info else []
+        yield name if games in ([], [name]) else f"{name} ({', '.join(games)})"

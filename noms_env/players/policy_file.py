@@ -11,7 +11,8 @@ import json
 import math
 import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib import metadata
 from pathlib import Path
@@ -199,15 +200,9 @@ def read_policy(path: Path | str) -> tuple[PolicyInfo, Encoding, dict[str, np.nd
         PolicyFileError: there is no such file, or it holds no policy that can be used here.
     """
     file = Path(path)
-    _check_size(file)
-    try:
-        with safe_open(file, framework="numpy") as opened:
-            document = _document(file, opened.metadata())
-            tensors = _tensors(file, opened)
-    except (SafetensorError, OSError, ValueError, TypeError) as error:
-        if isinstance(error, PolicyFileError):
-            raise
-        raise PolicyFileError(f"{file} is no safetensors file, or it is damaged: {error}") from error
+    with _opened(file) as opened:
+        document = _document(file, opened.metadata())
+        tensors = _tensors(file, opened)
     if document["sha256"] != _digest(document, tensors):
         raise PolicyFileError(f"{file} is damaged: its content does not have the SHA-256 that it was written with")
     info = _info(file, document)
@@ -216,6 +211,35 @@ def read_policy(path: Path | str) -> tuple[PolicyInfo, Encoding, dict[str, np.nd
         raise PolicyFileError(f"{file} was made for another encoding of observations than this version of noms-env has")
     _check_tensors(tensors, shapes_of(encoding.n_features, info.network), str(file))
     return info, encoding, tensors
+
+
+def read_info(path: Path | str) -> PolicyInfo:
+    """What a policy file says of its policy. The tensors are not read, so it is not known whether they are whole.
+
+    Raises:
+        PolicyFileError: there is no such file, or what it says is of no policy that can be used here.
+    """
+    file = Path(path)
+    with _opened(file) as opened:
+        document = _document(file, opened.metadata())
+    return _info(file, document)
+
+
+@contextmanager
+def _opened(file: Path) -> Iterator[Any]:
+    """A policy file, opened: its header is read, its tensors when they are asked for.
+
+    Raises:
+        PolicyFileError: there is no such file, or it is no safetensors file.
+    """
+    _check_size(file)
+    try:
+        with safe_open(file, framework="numpy") as opened:
+            yield opened
+    except PolicyFileError:
+        raise
+    except (SafetensorError, OSError, ValueError, TypeError) as error:
+        raise PolicyFileError(f"{file} is no safetensors file, or it is damaged: {error}") from error
 
 
 def _check_size(file: Path) -> None:

@@ -41,6 +41,7 @@ from noms_env.rules import Rules, game, make_rules
 from noms_env.state import VARIANTS
 from tests.envs.play import KINDS
 from training.config import NetworkConfig
+from training.evaluate import contestant
 from training.network import Actor
 
 NETWORK = {"width": 40, "blocks": 2, "card_width": 6}
@@ -665,6 +666,88 @@ def test_policies_by_name(good: Path, tmp_path: Path, monkeypatch: pytest.Monkey
     (tmp_path / "pyproject.toml").touch()
     assert load_player("late").info == INFO
     assert list(policy.shipped_policies()) == ["up_down", "late"]
+
+
+# ---------------------------------------------------------------------------------------------- found by its game
+
+
+def ship(root: Path, name: str, *variants: str, decisions: int = 100) -> Path:
+    """A policy that comes with the package."""
+    kinds = rules_of(*variants)
+    file = root / "noms_env" / "checkpoints" / name / "policy.safetensors"
+    file.parent.mkdir(parents=True)
+    save_policy(file, tensors_of(make_actor(kinds, SMALL)), PolicyInfo(kinds, SMALL, decisions=decisions))
+    return file
+
+
+@pytest.fixture
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A package without policies."""
+    monkeypatch.setattr(policy, "PACKAGE", tmp_path / "noms_env")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_a_policy_is_found_by_each_of_its_games(package: Path) -> None:
+    files = {"auctions": ship(package, "auctions", "small_ships", "noms"), "nonesuch": ship(package, "nonesuch", "nonesuch")}
+    for name in ("auctions", "small_ships", "noms"):
+        assert policy.policy_file_of(name) == files["auctions"]
+        assert load_player(name).kinds == rules_of("small_ships", "noms")
+    assert policy.policy_file_of("nonesuch") == files["nonesuch"]
+    with pytest.raises(PolicyFileError) as refused:
+        load_player("down_up")
+    there_are = "the policies that come with the package: auctions (small_ships, noms), nonesuch"
+    assert str(refused.value) == f"there is no policy 'down_up'; {there_are}"
+
+
+def test_of_several_policies_for_a_game_its_namesake_comes_first_then_the_longest_trained(package: Path) -> None:
+    both, late = ship(package, "b", "noms", "up_down"), ship(package, "c", "noms", decisions=200)
+    assert policy.policy_file_of("noms") == late
+    assert policy.policy_file_of("up_down") == both
+    earlier = ship(package, "a", "noms", decisions=200)
+    assert policy.policy_file_of("noms") == earlier
+    namesake = ship(package, "noms", "noms", decisions=1)
+    assert policy.policy_file_of("noms") == namesake
+    namesake.write_bytes(b"damaged")
+    assert policy.policy_of_game("noms") == earlier
+    assert policy.policy_file_of("noms") == namesake, "a name is a name"
+    with pytest.raises(PolicyFileError, match="cut off"):
+        load_player("noms")
+    with pytest.raises(PolicyFileError, match=r"a \(noms\), b \(noms, up_down\), c \(noms\), noms$"):
+        load_player("down_up")
+
+
+def test_names_go_before_folders_and_folders_before_nothing(package: Path, good: Path) -> None:
+    (package / "noms").mkdir()
+    (package / "noms" / "policy.safetensors").write_bytes(good.read_bytes())
+    assert load_player("noms").info == INFO
+    file = ship(package, "auctions", "noms")
+    assert policy.policy_file_of("noms") == file
+    assert load_player(Path("noms")).info == load_player("./noms").info == INFO
+
+
+def test_no_weights_are_read_to_find_a_policy(package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = ship(package, "auctions", "noms")
+    content = bytearray(file.read_bytes())
+    content[-8:] = b"\xff" * 8
+    file.write_bytes(content)
+    monkeypatch.setattr(policy_file, "_tensors", lambda *arguments: pytest.fail("tensors were read"))
+    assert policy.policy_file_of("noms") == file
+    assert policy_file.read_info(file).kinds == rules_of("noms")
+    monkeypatch.undo()
+    with pytest.raises(PolicyFileError, match="is damaged: its content does not have the SHA-256"):
+        load_player(file)
+
+
+def test_a_contestant_may_be_named_after_a_game(package: Path) -> None:
+    ship(package, "auctions", "noms")
+    ship(package, "thumb", "noms", decisions=1)
+    assert contestant("noms").kinds == contestant("auctions@0").kinds == contestant("noms@0").kinds == rules_of("noms")
+    assert contestant("thumb").kinds is None, "players go before policies"
+    with pytest.raises(ValueError, match=r"there is no policy 'down_up'; .*: auctions \(noms\), thumb \(noms\)"):
+        contestant("down_up")
+    with pytest.raises(ValueError, match="there is no player 'chess'"):
+        contestant("chess")
 
 
 def test_a_policy_needs_no_torch(good: Path) -> None:

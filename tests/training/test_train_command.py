@@ -17,7 +17,7 @@ from training.checkpoint import CheckpointError, RunFolder
 from training.cli import main
 from training.commands import train as command
 from training.commands.common import CommandError
-from training.config import PRESETS, PPOConfig, TrainConfig
+from training.config import PRESETS, PPOConfig, TrainConfig, differences
 from training.extras import MissingExtraError
 from training.log import read_log
 from training.watcher import Silent, Watcher
@@ -316,8 +316,8 @@ def test_a_short_run_from_end_to_end(run: Run, tmp_path: Path, monkeypatch: pyte
 
 def test_differences_are_found_at_any_depth() -> None:
     one = {"a": 1, "b": {"c": 2, "d": {"e": 3}}}
-    assert list(command.differences(one, {"a": 1, "b": {"c": 5, "d": {"e": 6}}})) == [("b.c", 2, 5), ("b.d.e", 3, 6)]
-    assert list(command.differences(one, one)) == []
+    assert list(differences(one, {"a": 1, "b": {"c": 5, "d": {"e": 6}}})) == [("b.c", 2, 5), ("b.d.e", 3, 6)]
+    assert list(differences(one, one)) == []
 
 
 def test_the_module_of_the_loop_is_the_same_command() -> None:

@@ -87,8 +87,8 @@ def evaluate(
     """Tell how much better A is than B: points per deal with 95 % intervals, on duplicate deals.
 
     A player is random, greedy, thumb, flat_mc:WORLDS, pimc:WORLDS, a policy file, the folder of a run, or the name of a
-    policy that comes with the package. Behind a policy @ and a temperature may stand: FILE@0 always takes the most
-    probable action. A policy can be measured in the games that it was trained for.
+    policy that comes with the package, or of a game that one was trained for. Behind a policy @ and a temperature may stand:
+    FILE@0 always takes the most probable action. A policy can be measured in the games that it was trained for.
 
     Each deal is played with A alone on each seat against B, with B alone on each seat against A, and with 4 seats or more
     with half of the seats for each. Deals come from a frozen set, so figures of different days compare: dev to choose

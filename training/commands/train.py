@@ -8,12 +8,12 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
 
 from training.commands.common import OK, STOPPED, CommandError, file_errors, wrong_arguments
-from training.config import PRESETS, TrainConfig
+from training.config import PRESETS, TrainConfig, differences
 from training.extras import require
 
 if TYPE_CHECKING:
@@ -144,15 +144,6 @@ def resumed_config(wanted: TrainConfig, saved: TrainConfig, extended: bool) -> T
                 "only --decisions may change"
             )
     return wanted
-
-
-def differences(one: dict[str, Any], other: dict[str, Any], where: str = "") -> Iterator[tuple[str, Any, Any]]:
-    """Where two configurations differ: name, and both values."""
-    for name, value in one.items():
-        if isinstance(value, dict):
-            yield from differences(value, other[name], f"{where}{name}.")
-        elif value != other[name]:
-            yield f"{where}{name}", value, other[name]
 
 
 def default_folder(variants: Sequence[str], preset: str) -> Path:

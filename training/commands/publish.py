@@ -1,0 +1,193 @@
+"""`noms publish`: the folder of a policy that is handed on, with its card."""
+
+from __future__ import annotations
+
+import re
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import tyro
+
+from training.commands.common import OK, CommandError, file_errors, wrong_arguments
+from training.extras import require
+
+if TYPE_CHECKING:
+    from training.log import Series
+    from training.outcome import Outcome
+    from training.results import Names, Results
+
+OUT = "checkpoints"
+PICTURED = ("points/", "entropy/")
+"""Beginnings of the names of the figures in the picture of the card."""
+
+
+def publish(
+    run: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="RUN")],
+    name: Annotated[str, tyro.conf.arg(metavar="NAME")],
+    out: Annotated[str, tyro.conf.arg(metavar="FOLDER")] = OUT,
+    panel: Annotated[tuple[str, ...], tyro.conf.arg(metavar="FILE.json ...")] = (),
+) -> int:
+    """Make the folder of a policy that is handed on: FOLDER/NAME with its weights, a card, and its learning curve.
+
+    The card, README.md, says what the policy is, how it was trained and by which command it is made again, how it fares
+    against others, what it does at the table, and where it is weak. It follows from the run and from the result files; what
+    has been written by hand between the two comments below "Known weaknesses" is kept when the card is made again. So: make
+    it once, measure the policy by its name, make it again with the results.
+
+    A policy in the folder checkpoints of a checkout, or of the installed package, is found by its name, or by that of a game
+    it was trained for, wherever a policy is asked for: noms play, noms evaluate, noms_env.load_player.
+
+    For example:
+      noms publish runs/small_ships-long --name auctions
+      noms evaluate auctions pimc:100 --set test --json auctions-pimc.json
+      noms tournament auctions thumb random --variant noms --set test --out tournaments/noms
+      noms publish runs/small_ships-long --name auctions --panel auctions-pimc.json tournaments/noms/results.json
+
+    Args:
+        run: The folder of the run, as noms train makes it; its best policy so far is taken.
+        name: What the policy is called: lower-case letters, digits, _ and -.
+        out: Where its folder is made; what the folder has already is replaced file by file.
+        panel: Results for the card: files of noms evaluate --json, and results.json of noms tournament.
+    """
+    folder = Path(out) / name
+    require("matplotlib", "plot", "noms publish")
+    from noms_env.players.policy import POLICY_NAME
+    from training.card import CARD, CURVE, PICTURE, card
+    from training.log import HEADER, as_csv
+    from training.outcome import read_outcome
+
+    with wrong_arguments(), file_errors(f"cannot read the run in {run}"):
+        check_name(name)
+        outcome = read_outcome(run)
+        check_game(name, outcome)
+        results = results_of(panel, names_of(name, run, folder, outcome), outcome)
+        curve = outcome.curve()
+        content = {
+            POLICY_NAME: outcome.content,
+            CURVE: as_csv([HEADER, *rows_of(curve)]),
+            PICTURE: picture_of(name, curve),
+            CARD: card(name, outcome, results, notes_in(folder / CARD)).encode(errors="surrogateescape"),
+        }
+    for line in doubts(run, panel, outcome):
+        print(f"noms: {line}", file=sys.stderr)
+    write(folder, content)
+    print(f"{folder}: a policy of {outcome.info.decisions:,} decisions, {len(outcome.content) / 1e6:.2f} MB · {folder / CARD}")
+    return OK
+
+
+# ------------------------------------------------------------------------------------------------------------ the input
+
+
+def check_name(name: str) -> None:
+    """Refuse a name that is no name of a folder, or that means something else.
+
+    Raises:
+        CommandError: it is one.
+    """
+    from noms_env.players import PLAYERS
+
+    if not re.fullmatch(r"[a-z0-9][a-z0-9_-]*", name):
+        raise CommandError(f"--name must be of lower-case letters, digits, _ and -, such as small_ships, not {name!r}")
+    if name in PLAYERS:
+        raise CommandError(f"--name {name} is the name of a player; those are {', '.join(PLAYERS)}")
+
+
+def check_game(name: str, outcome: Outcome) -> None:
+    """Refuse a policy that is named after a game that it does not play.
+
+    Raises:
+        CommandError: it is one.
+    """
+    from noms_env.state import VARIANTS
+
+    games = list(dict.fromkeys(kind.variant.name for kind in outcome.info.kinds))
+    if name in VARIANTS and name not in games:
+        raise CommandError(f"--name {name} is the name of a game; the policy was trained for {', '.join(games)}")
+
+
+def names_of(name: str, run: str, folder: Path, outcome: Outcome) -> Names:
+    """Who the policy is in result files."""
+    from training.results import Names
+
+    return Names(name, [run, folder], outcome.content)
+
+
+def results_of(files: Sequence[str], names: Names, outcome: Outcome) -> Results:
+    """What the result files hold, all together.
+
+    Raises:
+        CommandError: a file cannot be read.
+        ValueError: a file holds no figures of the policy.
+    """
+    from training.results import Results, read_results
+
+    found = Results()
+    for file in files:
+        with file_errors(f"cannot read {file}"):
+            found += read_results(file, names, outcome.info.kinds)
+    return found
+
+
+def notes_in(file: Path) -> str:
+    """What people have written into the card that is there; nothing if there is none.
+
+    Raises:
+        CardError: it is not known which part that is.
+        OSError: the file cannot be read.
+    """
+    from training.card import NO_NOTES, notes_of
+
+    return notes_of(file.read_bytes().decode(errors="surrogateescape"), str(file)) if file.exists() else NO_NOTES
+
+
+def doubts(run: str, panel: Sequence[str], outcome: Outcome) -> Iterator[str]:
+    """What looks wrong, but need not be."""
+    from noms_env.players.policy import POLICY_NAME
+    from training.outcome import machine_paths
+
+    made = (Path(run) / POLICY_NAME).stat().st_mtime
+    for file in panel:
+        if Path(file).stat().st_mtime < made:
+            yield f"{file} is older than the policy of {run}: its figures may be those of an earlier one"
+    for path in machine_paths(outcome.config.as_dict()):
+        yield f"the run names {path}, a path of this machine: the card and the policy's file name it too"
+
+
+# ----------------------------------------------------------------------------------------------------------- the output
+
+
+def rows_of(series: Series) -> Iterator[tuple[int, str, float]]:
+    """Figures as lines of a log, by name and decisions."""
+    for name, (at, values) in series.items():
+        yield from ((int(decisions), name, float(value)) for decisions, value in zip(at, values, strict=True))
+
+
+def picture_of(name: str, curve: Series) -> bytes:
+    """The PNG of the card.
+
+    Raises:
+        ValueError: there is nothing to draw yet.
+    """
+    from training.plots import draw
+
+    with tempfile.TemporaryDirectory() as scratch:
+        file = Path(scratch) / "curve.png"
+        draw({name: {figure: values for figure, values in curve.items() if figure.startswith(PICTURED)}}, file)
+        return file.read_bytes()
+
+
+def write(folder: Path, content: dict[str, bytes]) -> None:
+    """Write the files, each whole or not at all, in this order.
+
+    Raises:
+        CommandError: one cannot be written.
+    """
+    from noms_env.players.policy_file import write_atomically
+
+    with file_errors(f"cannot write in {folder}"):
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, data in content.items():
+            write_atomically(folder / name, data)

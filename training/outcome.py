@@ -1,0 +1,200 @@
+"""What a training run came to, read from its folder without torch: its policy, its configuration, its figures."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import shlex
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from noms_env.players.policy import POLICY_NAME
+from noms_env.players.policy_file import PolicyInfo, read_policy
+from training.config import PRESETS, TrainConfig, differences
+from training.log import SECONDS, Series, read_log
+from training.plots import smoothed
+
+CONFIG_NAME = "config.json"
+MOST_BYTES = 20_000_000
+"""Of a policy that is published: it lies in the repository and in every wheel."""
+EVALUATED = ("points", "average", "greedy", "score", "probe")
+"""First parts of the names of figures that come from evaluations."""
+COURSE = ("kl", "clip_fraction", "magnet_kl", "explained_variance", SECONDS)
+"""Figures of the iterations that are kept, besides the entropies."""
+LINE = 100
+"""Columns of a command that is broken into lines."""
+
+
+class OutcomeError(ValueError):
+    """A folder with no run whose policy can be published; the message says why."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a run came to.
+
+    Attributes:
+        info: what the policy's file says.
+        config: of the run when it made the policy.
+        budget: decisions of the whole run, as it was extended last.
+        content: of the policy's file.
+        parameters: numbers in it.
+        series: the log.
+    """
+
+    info: PolicyInfo
+    config: TrainConfig
+    budget: int
+    content: bytes
+    parameters: int
+    series: Series
+
+    @property
+    def sha256(self) -> str:
+        """Of the policy's file."""
+        return hashlib.sha256(self.content).hexdigest()
+
+    @property
+    def iterations(self) -> int:
+        """Iterations until the policy was kept."""
+        at, _ = self.series.get(SECONDS, ((), ()))
+        return sum(1 for decisions in at if decisions <= self.info.decisions)
+
+    @property
+    def decisions(self) -> int:
+        """Of the run so far, of which the policy has seen those until it was kept."""
+        return max((int(at[-1]) for at, _ in self.series.values()), default=0)
+
+    def seconds(self, decisions: int) -> float | None:
+        """Time that the training took until then; None where the log does not say."""
+        at, values = self.series.get(SECONDS, ((), ()))
+        return max((float(value) for done, value in zip(at, values, strict=True) if done <= decisions), default=None)
+
+    def evaluation(self) -> dict[str, float]:
+        """The figures of the evaluation in which the policy was kept, by name; empty if it was kept before the first."""
+        return {
+            name: float(values[at == self.info.decisions][0])
+            for name, (at, values) in self.series.items()
+            if name.partition("/")[0] in EVALUATED and self.info.decisions in at
+        }
+
+    @property
+    def is_average(self) -> bool:
+        """Whether the policy is the slow average of the run's policy, which was the better of the two then."""
+        scores = self.evaluation()
+        return scores.get("score/average", 0.0) > scores.get("score/policy", 0.0)
+
+    def curve(self) -> Series:
+        """The course of the run in few figures: all evaluations, and of the iterations what matters, as means of neighbours."""
+        kept: Series = {}
+        for name in sorted(self.series):
+            first = name.partition("/")[0]
+            if first in EVALUATED:
+                kept[name] = self.series[name]
+            elif first == "entropy" or name in COURSE:
+                at, values = smoothed(*self.series[name])
+                kept[name] = at.round().astype(int), values
+        return kept
+
+
+# ------------------------------------------------------------------------------------------------------------- reading
+
+
+def read_outcome(folder: Path | str) -> Outcome:
+    """Read the folder of a run; the run may be under way.
+
+    Raises:
+        OSError: a file is missing or cannot be read.
+        OutcomeError: there is no run, or its policy is too large, or of another run.
+        PolicyFileError: the policy is damaged.
+        ValueError: the log is damaged.
+    """
+    path = Path(folder)
+    config = _config(path)
+    file = path / POLICY_NAME
+    size = file.stat().st_size if file.exists() else 0
+    if size > MOST_BYTES:
+        raise OutcomeError(f"{file} has {size / 1e6:.1f} MB; a policy that is published has {MOST_BYTES / 1e6:.0f} MB at most")
+    info, _, tensors = read_policy(file)
+    try:
+        own = TrainConfig.from_dict(info.training)
+    except ValueError as error:
+        raise OutcomeError(f"{file} does not say how its policy was trained: {error}") from error
+    if dataclasses.replace(own, decisions=config.decisions) != config:
+        raise OutcomeError(f"{file} is not of the run in {path}: it was trained with another configuration than {CONFIG_NAME}")
+    parameters = sum(tensor.size for tensor in tensors.values())
+    return Outcome(info, own, config.decisions, file.read_bytes(), parameters, read_log(path))
+
+
+def _config(path: Path) -> TrainConfig:
+    """The configuration of a run.
+
+    Raises:
+        OutcomeError: there is none, or it is damaged.
+    """
+    file = path / CONFIG_NAME
+    try:
+        return TrainConfig.from_dict(json.loads(file.read_bytes()))
+    except OSError as error:
+        raise OutcomeError(f"there is no run in {path}: {CONFIG_NAME} cannot be read: {error.strerror}") from error
+    except (ValueError, TypeError, AttributeError, RecursionError) as error:
+        raise OutcomeError(f"{file} is damaged: {error}") from error
+
+
+# ----------------------------------------------------------------------------------------------------- the command line
+
+
+def nearest_preset(config: TrainConfig) -> str:
+    """The preset from which the configuration differs in the fewest places."""
+    return min(PRESETS, key=lambda preset: len(preset_differences(config, preset)))
+
+
+def preset_differences(config: TrainConfig, preset: str) -> list[tuple[str, Any, Any]]:
+    """Where a configuration differs from a preset: name, value of the preset, own value."""
+    usual = TrainConfig(config.variants, **PRESETS[preset][1])
+    return list(differences(usual.as_dict(), config.as_dict()))
+
+
+def train_command(config: TrainConfig, out: str) -> str:
+    """The command that starts the same run, as lines for a shell."""
+    preset = nearest_preset(config)
+    flags = [["noms", "train", *config.variants], ["--preset", preset]]
+    for name, _, value in preset_differences(config, preset):
+        flags += _flags(name, value)
+    lines = [""]
+    for flag in [*flags, ["--out", out]]:
+        text = shlex.join(flag)
+        if lines[-1] and len(lines[-1]) + 1 + len(text) > LINE:
+            lines.append(f"  {text}")
+        else:
+            lines[-1] = f"{lines[-1]} {text}".lstrip()
+    return " \\\n".join(lines)
+
+
+def _flags(name: str, value: Any) -> Iterator[list[str]]:
+    """An option of `noms train` with its value, or several."""
+    part, dot, last = name.replace("_", "-").rpartition(".")
+    option = f"--{part}{dot}{last}"
+    if name == "option":
+        yield from ([option, text] for text in value)
+    elif isinstance(value, bool):
+        yield [option if value else f"--{part}{dot}no-{last}"]
+    elif isinstance(value, tuple | list):
+        yield [option, *map(str, value)]
+    else:
+        yield [option, str(value)]
+
+
+def machine_paths(config: Mapping[str, Any]) -> list[str]:
+    """Absolute paths in a configuration, which nobody else has."""
+    found: list[str] = []
+    for value in config.values():
+        if isinstance(value, Mapping):
+            found += machine_paths(value)
+        else:
+            texts = value if isinstance(value, list | tuple) else [value]
+            found += [text for text in texts if isinstance(text, str) and Path(text).is_absolute()]
+    return found
