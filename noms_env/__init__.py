@@ -3,7 +3,8 @@
     import noms_env
     env = noms_env.small_ships_v0.env(seats=4)
 
-`noms_env.VARIANTS` names the games. After the import, `pettingzoo.make("aec", "noms/small_ships-v0")` works too.
+`noms_env.VARIANTS` names the games. After the import, `pettingzoo.make("aec", "noms/small_ships-v0")` works too, and for
+one learner among players `gymnasium.make("noms/small_ships-v0")` and `gymnasium.make_vec`.
 """
 
 from __future__ import annotations
@@ -22,12 +23,15 @@ from noms_env.envs.games import (
     sniped_whist_v0,
     up_down_v0,
 )
+from noms_env.envs.seat import SeatEnv, register_seats
+from noms_env.envs.seat_vector import SeatVectorEnv
 from noms_env.players import load_player
 from noms_env.rules import RulesError
 from noms_env.state import VARIANTS
 from noms_env.version import ENV_VERSION, __version__
 
 register_environments()
+register_seats()
 
 __all__ = [
     "ENV_VERSION",
@@ -39,6 +43,8 @@ __all__ = [
     "IllegalActionError",
     "PositionError",
     "RulesError",
+    "SeatEnv",
+    "SeatVectorEnv",
     "Table",
     "__version__",
     "big_ships_v0",
@@ -48,6 +54,7 @@ __all__ = [
     "noms_v0",
     "nonesuch_v0",
     "register_environments",
+    "register_seats",
     "small_ships_v0",
     "sniped_whist_v0",
     "up_down_v0",

@@ -1,0 +1,529 @@
+"""One seat as a Gymnasium environment: the same game as the AEC environment, fair to the learner, and told by its seed."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import random
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, ClassVar
+from zlib import crc32
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.error import ResetNeeded
+from gymnasium.utils.env_checker import check_env, data_equivalence
+
+import noms_env
+from noms_env import IllegalActionError, SeatEnv, show
+from noms_env.actions import NUM_ACTIONS
+from noms_env.engine.layout import OBSERVATION
+from noms_env.envs.aec import REWARDS, TrickTakingEnv
+from noms_env.envs.seat_players import RowStreams, learner_seats
+from noms_env.players import Player, make_player, row_seeds
+from noms_env.players.policy_file import PolicyInfo, save_policy
+from noms_env.state import VARIANTS
+from tests.envs.play import KINDS, Kind, deck_in_words
+from tests.envs.test_leaks import exchanged, hidden_from, mix_hidden, single_deals
+from tests.players.test_policy import SMALL, make_actor, rules_of, tensors_of
+
+
+def choose(mask: np.ndarray, step: int) -> int:
+    """A legal action that depends on nothing but the mask and the number of the step."""
+    legal = np.flatnonzero(mask)
+    return int(legal[(step * 7919 + 13) % len(legal)])
+
+
+def seat_env(kind: Kind, **arguments: Any) -> SeatEnv:
+    """The environment of one seat at a table."""
+    return SeatEnv(kind.variant, seats=kind.seats, **{**kind.options, **arguments})
+
+
+def play_episode(env: SeatEnv, **reset: Any) -> list[Any]:
+    """An episode to its end: everything that the learner was given, from `reset` on."""
+    given: list[Any] = [env.reset(**reset)]
+    for step in range(20_000):
+        given.append(env.step(choose(env.action_masks(), step)))
+        if given[-1][2] or given[-1][3]:
+            return given
+    raise AssertionError("the episode does not end")
+
+
+class Picker:
+    """A player that draws as most people would write it, and notes where it sat."""
+
+    wants_tables: ClassVar[bool] = True
+
+    def __init__(self) -> None:
+        self.seats: list[int] = []
+
+    def act(
+        self, observation: np.ndarray, mask: np.ndarray, rng: np.random.Generator, *, tables: np.recarray | None = None
+    ) -> Any:
+        assert tables is not None
+        self.seats += tables.seat.tolist()
+        answers = [int(rng.choice(np.flatnonzero(legal))) for legal in np.atleast_2d(mask)]
+        return answers[0] if mask.ndim == 1 else np.array(answers)
+
+
+class Peeker(Picker):
+    """A player that lets all hands at the table that it is given decide what it does."""
+
+    def act(
+        self, observation: np.ndarray, mask: np.ndarray, rng: np.random.Generator, *, tables: np.recarray | None = None
+    ) -> Any:
+        assert tables is not None
+        self.seats += tables.seat.tolist()
+        words = [crc32(hands.tobytes()) for hands in tables.hands]
+        answers = [choose(legal, word) for legal, word in zip(np.atleast_2d(mask), words, strict=True)]
+        return answers[0] if mask.ndim == 1 else np.array(answers)
+
+
+class Noting(Picker):
+    """`random`, asked as any other player is."""
+
+    def act(
+        self, observation: np.ndarray, mask: np.ndarray, rng: np.random.Generator, *, tables: np.recarray | None = None
+    ) -> Any:
+        assert tables is not None
+        self.seats += tables.seat.tolist()
+        return make_player("random").act(observation, mask, rng)
+
+
+# ------------------------------------------------------------------------------------------------ Gymnasium's contract
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_gymnasium_finds_nothing_to_say(variant: str, capsys: pytest.CaptureFixture[str]) -> None:
+    check_env(gymnasium.make(f"noms_env:noms/{variant}-v0").unwrapped)
+    assert capsys.readouterr().out
+    for arguments in ({"mask_in": "info", "opponents": "thumb"}, {"mask_in": "both", "episode": "match", "seat": "rotate"}):
+        env = gymnasium.make(f"noms/{variant}-v0", **arguments)  # type: ignore[arg-type]  # of different types
+        check_env(env.unwrapped, skip_render_check=True)
+
+
+def test_the_ids_are_there_once_the_package_is_imported() -> None:
+    lines = (
+        "import gymnasium",
+        "assert not [name for name in gymnasium.registry if name.startswith('noms/')]",
+        "env = gymnasium.make('noms_env:noms/up_down-v0', opponents='thumb', seat=2, hand_size=3)",
+        "print(env.reset(seed=1)[1], env.spec.id, sorted(name for name in gymnasium.registry if name.startswith('noms/')))",
+    )
+    done = subprocess.run([sys.executable, "-W", "error", "-c", "\n".join(lines)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    names = sorted(f"noms/{variant}-v{noms_env.ENV_VERSION}" for variant in VARIANTS)
+    assert done.stdout == f"{{'seat': 2}} noms/up_down-v0 {names}\n"
+
+
+def test_registering_twice_is_harmless() -> None:
+    before = dict(gymnasium.registry)
+    noms_env.register_seats()
+    assert dict(gymnasium.registry) == before
+
+
+def test_the_mask_is_where_it_is_wanted() -> None:
+    for mask_in in ("observation", "info", "both"):
+        env = SeatEnv("nonesuch", mask_in=mask_in)
+        given = play_episode(env, seed=1)
+        for (seen, *_, info), is_last in zip(given, [False] * (len(given) - 1) + [True], strict=True):
+            masks = [seen["action_mask"]] if mask_in != "info" else []
+            masks += [info["action_mask"]] if mask_in != "observation" else []
+            assert isinstance(seen, dict) == (mask_in != "info")
+            assert ("action_mask" in info) == (mask_in != "observation")
+            assert all(mask.dtype == np.int8 and mask.any() != is_last for mask in masks)
+        assert not env.action_masks().any()
+        assert env.action_masks().dtype == np.bool_
+
+
+# ------------------------------------------------------------------------------------------- the same game as elsewhere
+
+
+def replay_in_aec(env: SeatEnv, aec: TrickTakingEnv, given: list[Any], others: Player, seed: int) -> None:
+    """Play the episode again at the AEC environment, with the same players; the learner must have been given the same."""
+    agent, rng = f"player_{env.seat}", np.random.default_rng(0)
+    aec.reset(seed=seed)
+    step = 0
+    for acting in aec.agent_iter(max_iter=20_000):
+        if acting != agent and not aec.terminations[agent] and not aec.truncations[agent]:
+            imagined = aec.table.imagine(rng) if others.wants_tables else None
+            aec.step(int(others.act(*aec.table.view(int(aec.table.row.seat)), rng, tables=imagined)))
+            continue
+        seen, reward, terminated, truncated, info = given[step] if step else (given[0][0], 0.0, False, False, given[0][1])
+        if terminated or truncated:
+            break
+        expected = aec.last()
+        assert data_equivalence(seen, expected[0], exact=True)
+        assert reward == expected[1]
+        aec.step(choose(seen["action_mask"], step))
+        step += 1
+    seen, reward, terminated, truncated, info = given[-1]
+    assert step == len(given) - 1
+    assert data_equivalence(seen, aec.observe(agent), exact=True)
+    assert (terminated, truncated) == (aec.terminations[agent], aec.truncations[agent])
+    assert reward == aec._cumulative_rewards[agent]
+    result = aec.infos[agent]
+    assert info["points"].tolist() == result["last_deal"]["points"]
+    assert info["totals"].tolist() == result["last_deal"]["totals"]
+    assert np.flatnonzero(info["winners"]).tolist() == result["winners"]
+
+
+@pytest.mark.parametrize("reward", REWARDS)
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_the_learner_is_given_what_its_seat_is_given_in_the_aec_environment(variant: str, reward: str) -> None:
+    for episode, opponents, seat in (("deal", "thumb", 1), ("deal", "greedy", 0), ("match", "thumb", 2)):
+        env = SeatEnv(variant, opponents=opponents, seat=seat, episode=episode, reward=reward)
+        aec = TrickTakingEnv(variant, episode=episode, reward=reward)
+        for seed in (3, 4) if episode == "deal" else (3,):
+            replay_in_aec(env, aec, play_episode(env, seed=seed), make_player(opponents), seed)
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_every_kind_of_table_and_nothing_is_told_before_a_deal_is_scored(name: str) -> None:
+    env = seat_env(KINDS[name], episode="match", seat="random")
+    for seed in range(2):
+        total = np.zeros(env.table.seats)
+        reset, *steps = play_episode(env, seed=seed)
+        assert reset[1] == {"seat": env.seat}
+        for _, reward, terminated, truncated, info in steps:
+            if "points" not in info:
+                assert (reward, terminated, truncated, info) == (0.0, False, False, {"seat": env.seat})
+                continue
+            assert reward == info["points"][env.seat]
+            total += info["points"]
+            assert info["totals"] == pytest.approx(total)
+            assert ("winners" in info) == (terminated or truncated)
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_what_the_learner_is_shown_does_not_depend_on_what_it_cannot_see(name: str) -> None:
+    env, rng = seat_env(single_deals(KINDS[name]), seat="rotate", render_mode="ansi"), random.Random(name)
+    for episode in range(3):
+        env.reset(seed=5 if episode == 0 else None)
+        for step in range(40):
+            twin = copy.deepcopy(env)
+            twin.table.row_from(mix_hidden(env.table, env.seat, rng).row)
+            assert data_equivalence(twin._seen({}), env._seen({}), exact=True)
+            assert np.array_equal(twin.action_masks(), env.action_masks())
+            assert twin.render() == env.render()
+            if env.step(choose(env.action_masks(), step))[2]:
+                break
+
+
+@pytest.mark.parametrize("name", ["small ships", "noms", "nonesuch", "down up", "sniped whist"])
+@pytest.mark.parametrize("player", [Noting, Peeker])
+def test_what_the_others_do_does_not_depend_on_what_they_cannot_see(name: str, player: type[Picker]) -> None:
+    """Cards are exchanged that neither the learner knows nor those who acted before it: it must find the same."""
+    rng, noting, worlds = random.Random(name), player(), 0
+    env = seat_env(KINDS[name], opponents=noting)
+    for seed in range(24):
+        noting.seats = []
+        first = env.reset(seed=seed)
+        row = env.table.row
+        hidden = hidden_from(env.table, env.seat)
+        for seat in set(noting.seats):
+            hidden &= ~int(row.hands[seat])
+        if hidden == 0:
+            continue
+        deck = exchanged(deck_in_words(env), env.table.card_words(hidden), rng)  # type: ignore[arg-type]  # it has a table
+        hands = row.hands.tolist()
+        second = env.reset(seed=seed, options={"dealer": int(row.dealer), "deal": int(row.deal), "deck": deck})
+        assert data_equivalence(first, second, exact=True)
+        worlds += row.hands.tolist() != hands
+    assert worlds >= 4
+
+
+# ------------------------------------------------------------------------------------------------------- seeds, seats
+
+
+@pytest.mark.parametrize("opponents", ["random", "pimc:2", ["random", "thumb", "flat_mc:2"], [Picker(), "random", Picker()]])
+def test_the_same_seed_gives_the_same_bytes(opponents: Any) -> None:
+    for episode in ("deal", "match"):
+        if episode == "match" and "2" in str(opponents):
+            continue  # a match of searchers takes long
+        env, twin = (SeatEnv("small_ships", opponents=opponents, episode=episode, seat="random") for _ in range(2))
+        first = [play_episode(env, seed=9), play_episode(env), play_episode(env)]
+        play_episode(twin, seed=8)
+        again = [play_episode(twin, seed=9), play_episode(twin), play_episode(twin)]
+        assert data_equivalence(first, again, exact=True)
+        assert not data_equivalence(first[0], play_episode(env, seed=8), exact=True)
+        assert not data_equivalence(first[0][1:], first[1][1:], exact=True)
+
+
+def test_another_seed_is_another_way_to_play() -> None:
+    """The same cards, dealt by hand: what `random` does still follows from the seed."""
+    aec = TrickTakingEnv("up_down", episode="deal", hand_size=5)
+    aec.reset(seed=0)
+    position = {"deck": deck_in_words(aec), "dealer": 0, "deal": int(aec.table.row.deal)}
+    env = SeatEnv("up_down", hand_size=5)
+    shown = {env.reset(seed=seed, options=position)[0]["observation"].tobytes() for seed in range(60)}
+    calls = 6**3
+    assert 30 < len(shown) <= calls, "three others have called, each one of six numbers"
+
+
+def test_without_a_seed_chance_decides_and_the_next_episode_is_another() -> None:
+    one, other = SeatEnv("up_down"), SeatEnv("up_down")
+    one.reset()
+    other.reset()
+    assert one.table.row.seed != other.table.row.seed
+    one.reset(seed=4)
+    one.reset()
+    assert (one.table.row.seed, one.table.row.match) == (4, 1)
+    for env in (one := SeatEnv("up_down"), other := SeatEnv("up_down")):
+        env.np_random = np.random.default_rng(3)
+        env.reset()
+    assert one.table.row.seed == other.table.row.seed
+
+
+def test_where_the_learner_sits() -> None:
+    env = SeatEnv("big_ships", seats=5, seat="rotate")
+    assert [env.reset(seed=7 if episode == 0 else None)[1]["seat"] for episode in range(6)] == [2, 3, 4, 0, 1, 2]
+    assert env.reset(options={"seat": 4})[1] == {"seat": 4}
+    assert env.reset()[1] == {"seat": 4}
+    env = SeatEnv("big_ships", seats=5, seat="random")
+    drawn = [env.reset(seed=seed)[1]["seat"] for seed in range(60)]
+    assert set(drawn) == set(range(5))
+    assert drawn == [env.reset(seed=seed)[1]["seat"] for seed in range(60)]
+    seats = learner_seats("random", 7, np.arange(70_000), np.zeros(70_000, np.int64))
+    assert np.bincount(seats) == pytest.approx([10_000] * 7, abs=5 * 10_000**0.5)
+    assert SeatEnv("big_ships", seats=5, seat=3).reset(seed=0)[1] == {"seat": 3}
+
+
+def test_the_same_deal_from_every_seat() -> None:
+    env = SeatEnv("small_ships", opponents="thumb")
+    hands = set()
+    for seat in range(4):
+        _, info = env.reset(seed=11, options={"seat": seat})
+        assert info == {"seat": seat}
+        hands.add(tuple(env.table.row.hands))
+    assert len(hands) == 1
+
+
+def test_opponents_sit_clockwise_from_the_learner() -> None:
+    players = [Picker() for _ in range(3)]
+    env = SeatEnv("up_down", opponents=players, seat=2)
+    play_episode(env, seed=1)
+    assert [set(player.seats) for player in players] == [{3}, {0}, {1}]
+    alone = Picker()
+    play_episode(SeatEnv("up_down", opponents=alone, seat=2), seed=1)
+    assert set(alone.seats) == {3, 0, 1}
+
+
+def test_a_position_is_set_up() -> None:
+    deck = [rank + suit for rank in "23456789TJQKA" for suit in "CDHS"]
+    env = SeatEnv("small_ships", episode="match")
+    env.reset(seed=3, options={"deck": deck, "dealer": 3, "totals": [91, 40, 77, 63], "unknown": 1})
+    assert env.table.row.dealer == 3
+    assert env.table.row.totals[:4].tolist() == [91, 40, 77, 63]
+    assert env.table.card_words(int(env.table.row.hands[0]))[0] == "2C"
+    before = env.table.get_state()
+    for wrong in ({"dealer": 9}, {"seat": 4}, [1]):
+        with pytest.raises(ValueError, match="must be"):
+            env.reset(seed=1, options=wrong)  # type: ignore[arg-type]  # one is of a wrong type
+    with pytest.raises(ValueError, match="seed must be an integer from 0"):
+        env.reset(seed=-1)
+    assert env.table.get_state() == before
+
+
+# ------------------------------------------------------------------------------------------------ who plays, and how
+
+
+def test_a_policy_plays_by_its_file_and_only_where_it_was_trained_for(tmp_path: Path) -> None:
+    kinds = rules_of("small_ships")
+    path = tmp_path / "policy.safetensors"
+    save_policy(path, tensors_of(make_actor(kinds, SMALL)), PolicyInfo(kinds, SMALL))
+    given = play_episode(SeatEnv("small_ships", opponents=path), seed=2)
+    player = noms_env.load_player(tmp_path)
+    ways: list[Any] = [tmp_path, str(path), player, [player, str(tmp_path), path]]
+    for opponents in ways:
+        assert data_equivalence(play_episode(SeatEnv("small_ships", opponents=opponents), seed=2), given, exact=True)
+    assert not data_equivalence(play_episode(SeatEnv("small_ships"), seed=2), given, exact=True)
+    with pytest.raises(ValueError, match="was trained for small_ships with 4 seats, not for small_ships with 5 seats"):
+        SeatEnv("small_ships", seats=5, opponents=path)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ({"opponents": "thumbs"}, "there is no player 'thumbs'; the players are random, greedy, thumb"),
+        ({"opponents": "pimc:x"}, "worlds of the player pimc cannot be 'x'"),
+        ({"opponents": ["thumb"]}, "one player for all 3 other seats, or 3 of them, clockwise from the learner's left, not 1"),
+        ({"opponents": 7}, "a player must be a name, a path, or have act and wants_tables"),
+        ({"opponents": "no/such.safetensors"}, "no/such.safetensors"),
+        ({"seat": 4}, "seat must be a seat from 0 to 3, 'rotate' or 'random', not 4"),
+        ({"seat": "left"}, "not 'left'"),
+        ({"seat": True}, "not True"),
+        ({"reward": "tricks"}, "reward must be 'points' or 'relative' or 'outcome'"),
+        ({"episode": "hand"}, "episode must be 'match' or 'deal', not 'hand'"),
+        ({"illegal_action": "ignore"}, "illegal_action must be 'raise' or 'terminate'"),
+        ({"mask_in": "nowhere"}, "mask_in must be 'observation' or 'info' or 'both'"),
+        ({"skip_forced": 1}, "skip_forced must be True or False, not 1"),
+        ({"render_mode": "svg"}, "'rgb_array', not 'svg'"),
+        ({"seats": 9}, "small_ships is played with 3 to 6 seats"),
+        ({"n_hands": 2}, "small_ships has no option 'n_hands'"),
+    ],
+)
+def test_arguments_that_are_not_allowed(arguments: dict[str, Any], says: str) -> None:
+    for make in (SeatEnv, lambda variant, **given: noms_env.SeatVectorEnv(2, variant, **given)):
+        with pytest.raises(ValueError, match=re.escape(says)) as refusal:
+            make("small_ships", **arguments)
+        assert "\n" not in str(refusal.value)
+
+
+def test_an_illegal_action_is_refused_and_harms_nothing() -> None:
+    env = SeatEnv("down_up")
+    env.reset(seed=1)
+    before = env.table.get_state()
+    for action in (0, 149, 150, -1, None, 1.5):
+        with pytest.raises(IllegalActionError, match=re.escape(f"seat 0 may not take action {action!r}")):
+            env.step(action)  # type: ignore[arg-type]  # some are of a wrong type
+    assert env.table.get_state() == before
+    assert env.action_masks().any()
+
+
+def test_an_illegal_action_ends_the_episode_where_that_is_wanted() -> None:
+    env = gymnasium.make("noms/down_up-v0").unwrapped
+    assert isinstance(env, SeatEnv)
+    first, _ = env.reset(seed=1)
+    seen, reward, terminated, truncated, info = env.step(0)
+    assert (reward, terminated, truncated) == (-1.0, True, False)
+    assert info["seat"] == 0
+    assert info["illegal_action"].startswith("seat 0 may not take action 0 (2C): the phase is call")
+    assert isinstance(first, dict)
+    assert isinstance(seen, dict)
+    assert np.array_equal(seen["observation"], first["observation"])
+    assert not seen["action_mask"].any()
+    with pytest.raises(ResetNeeded, match="call reset first"):
+        env.step(74)
+    assert env.reset()[0]["action_mask"].any()
+
+
+def test_nothing_goes_on_before_the_first_reset() -> None:
+    env = SeatEnv("down_up", render_mode="ansi")
+    for call in (lambda: env.step(74), env.render):
+        with pytest.raises(ResetNeeded, match="call reset first"):
+            call()
+
+
+def test_an_illegal_answer_of_a_player_is_named() -> None:
+    class Wrong(Picker):
+        def act(self, observation: Any, mask: Any, rng: Any, *, tables: Any = None) -> Any:
+            return 3
+
+    with pytest.raises(IllegalActionError, match=r"seat [123] may not take action 3"):
+        play_episode(SeatEnv("down_up", opponents=Wrong(), illegal_action="terminate"), seed=0)
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_forced_actions_are_skipped(variant: str) -> None:
+    env = SeatEnv(variant, opponents="thumb", skip_forced=True)
+    plain = SeatEnv(variant, opponents="thumb")
+    shorter = 0
+    for seed in range(6):
+        env.reset(seed=seed)
+        plain.reset(seed=seed)
+        if env.table.row.match != plain.table.row.match:
+            continue
+        step, over, reward = 0, False, 0.0
+        while not over:
+            mask = env.action_masks()
+            assert step == 0 or mask.sum() > 1
+            while step and plain.action_masks().sum() == 1:
+                shorter += 1
+                plain.step(int(plain.action_masks().argmax()))
+            assert np.array_equal(mask, plain.action_masks())
+            action = choose(mask, step)
+            _, reward, over, _, _ = env.step(action)
+            last = plain.step(action)
+            step += 1
+        while not last[2]:
+            shorter += 1
+            last = plain.step(int(plain.action_masks().argmax()))
+        assert last[1] == reward
+    assert shorter > 0
+
+
+def test_a_deal_without_a_choice_is_passed_over() -> None:
+    """With one card each and the hook, the dealer's call may be forced, and the only card is."""
+    env = SeatEnv("down_up", hand_size=1, skip_forced=True)
+    matches = set()
+    for seed in range(40):
+        _, info = env.reset(seed=seed)
+        assert info == {"seat": 0}
+        assert env.action_masks().sum() >= 1
+        matches.add(int(env.table.row.match))
+    assert matches >= {0, 1}
+    forced = next(seed for seed in range(40) if env.reset(seed=seed) and env.table.row.match == 1)
+    aec = TrickTakingEnv("down_up", episode="deal", hand_size=1)
+    aec.reset(seed=forced)
+    position = {"deck": deck_in_words(aec), "dealer": int(aec.table.row.dealer), "deal": int(aec.table.row.deal)}
+    with pytest.raises(ValueError, match="leaves the learner no choice"):
+        env.reset(seed=forced, options=position)
+    with pytest.raises(ResetNeeded):
+        env.step(0)
+
+
+# ------------------------------------------------------------------------------------------------ pictures and copies
+
+
+def test_render_shows_the_view_of_the_learner(capsys: pytest.CaptureFixture[str]) -> None:
+    env = SeatEnv("noms", seat="rotate", render_mode="ansi")
+    for episode in range(3):
+        env.reset(seed=2 if episode == 0 else None)
+        assert env.render() == show.text(env.table, env.seat)
+    assert SeatEnv("noms").render() is None
+    assert capsys.readouterr().out == ""
+    human = SeatEnv("noms", seat=1, render_mode="human")
+    human.reset(seed=2)
+    assert capsys.readouterr().out == show.text(human.table, 1, colour=True) + "\n"
+    assert human.render() is None
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env))])
+def test_a_copy_goes_on_in_the_same_way(copied: Callable[[SeatEnv], SeatEnv]) -> None:
+    env = SeatEnv("small_ships", opponents=["random", "pimc:2", Picker()], episode="match", seat="random")
+    env.reset(seed=6)
+    for step in range(9):
+        env.step(choose(env.action_masks(), step))
+    twin = copied(env)
+    for step in range(20):
+        action = choose(env.action_masks(), step)
+        assert data_equivalence(env.step(action), twin.step(action), exact=True)
+
+
+def test_the_streams_of_rows() -> None:
+    seeds, matches = np.array([5, 6, 5, 5]), np.array([0, 0, 1, 0])
+    streams = RowStreams(4)
+    streams.begin(np.arange(4), seeds, matches)
+    numbers = np.stack([row_seeds(streams, 4) for _ in range(3)])
+    assert np.array_equal(numbers[:, 0], numbers[:, 3])
+    assert len(np.unique(numbers[:, :3])) == 9
+    assert numbers.min() >= 0
+    one = RowStreams(1)
+    one.begin(np.zeros(1, np.int64), seeds[1:2], matches[1:2])
+    assert [int(row_seeds(one, 1)[0]) for _ in range(3)] == numbers[:, 1].tolist()
+    streams.rows = np.array([2])
+    twin = copy.deepcopy(streams)
+    assert row_seeds(streams, 1) == row_seeds(twin, 1)
+    assert 0 <= streams.integers(10) < 10
+    many = RowStreams(20_000)
+    many.begin(many.rows, np.arange(20_000), np.zeros(20_000, np.int64))
+    assert (row_seeds(many, 20_000) / 2**63).mean() == pytest.approx(0.5, abs=5 * 20_000**-0.5 / 12**0.5)
+    assert (many.words >= 1).all()
+    assert (many.words < 2**32).all()
+    assert len(np.unique(many.words)) > 19_900
+
+
+def test_the_place_of_the_learner_is_in_its_observation() -> None:
+    """The observation is relative to the learner: the number of its place among the callers follows from dealer and seat."""
+    place = {section.name: section.start for section in OBSERVATION}["numbers"] + 7
+    env = SeatEnv("up_down", seat="rotate")
+    for episode in range(6):
+        seen, info = env.reset(seed=0 if episode == 0 else None)
+        assert isinstance(seen, dict)
+        assert seen["observation"][place] == (info["seat"] - env.table.row.dealer - 1) % 4
+        assert seen["action_mask"].shape == (NUM_ACTIONS,)

@@ -1,0 +1,377 @@
+"""One seat at thousands of tables: each row plays as `SeatEnv` does, under Gymnasium's contract of vector environments."""
+
+from __future__ import annotations
+
+import random
+import re
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.error import ResetNeeded
+from gymnasium.utils.env_checker import data_equivalence
+from gymnasium.vector import AutoresetMode, SyncVectorEnv
+from gymnasium.wrappers.vector import RecordEpisodeStatistics
+
+import noms_env
+from noms_env import IllegalActionError, SeatEnv, SeatVectorEnv, show
+from noms_env.engine.table import Table
+from noms_env.players.policy_file import PolicyInfo
+from noms_env.state import VARIANTS
+from tests.envs.play import KINDS
+from tests.envs.test_leaks import mix_hidden, single_deals
+from tests.envs.test_seat import Picker
+from tests.players.test_policy import SMALL, made_player, rules_of
+
+ROWS = 4
+
+
+def choose(masks: np.ndarray, step: int) -> np.ndarray:
+    """A legal action for each row that depends on nothing but the row's mask and the number of the step."""
+    wanted = (step * 7919 + 13) % np.maximum(masks.sum(axis=1), 1)
+    return np.asarray(np.argmax(np.cumsum(masks, axis=1) > wanted[:, None], axis=1))
+
+
+def play(envs: SeatVectorEnv, steps: int, seed: int = 3, rows: slice = slice(None)) -> list[Any]:
+    """Everything that some rows were given in so many steps, in a form that compares."""
+    seen, infos = envs.reset(seed=seed)
+    given = [[part[rows] for part in flat(seen, infos)]]
+    for step in range(steps):
+        seen, rewards, terminated, truncated, infos = envs.step(choose(envs.action_masks(), step))
+        given.append([part[rows] for part in (rewards, terminated, truncated, *flat(seen, infos))])
+    return given
+
+
+def flat(seen: Any, infos: dict[str, Any]) -> list[np.ndarray]:
+    """Observations, masks, and the infos that are always there."""
+    return [seen["observation"], seen["action_mask"], infos["seat"]]
+
+
+def step_both(one: SyncVectorEnv[Any, Any], two: SeatVectorEnv, step: int) -> np.ndarray:
+    """A step of both, which must give the same; which rows ended an episode."""
+    actions = choose(two.action_masks(), step)
+    first, second = one.step(actions), two.step(actions)
+    assert data_equivalence(first, second, exact=True), step
+    return np.asarray(second[2] | second[3])
+
+
+# -------------------------------------------------------------------------------------- as many environments of one seat
+
+WAYS: dict[str, dict[str, Any]] = {
+    "a deal": {},
+    "by rule of thumb, mask in both places": {"opponents": "thumb", "mask_in": "both", "reward": "relative", "seat": "rotate"},
+    "mixed players, forced actions skipped": {
+        "opponents": ("greedy", "random", "thumb"),
+        "seat": "random",
+        "skip_forced": True,
+    },
+    "a match, mask in the infos": {"episode": "match", "reward": "outcome", "seat": 2, "mask_in": "info"},
+}
+
+
+@pytest.mark.parametrize("mode", list(AutoresetMode))
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_the_same_as_so_many_environments_of_one_seat(variant: str, way: str, mode: AutoresetMode) -> None:
+    one = SyncVectorEnv([lambda: SeatEnv(variant, **WAYS[way])] * ROWS, autoreset_mode=mode)
+    two = SeatVectorEnv(ROWS, variant, autoreset_mode=mode, **WAYS[way])
+    for name in ("observation_space", "action_space", "single_observation_space", "single_action_space", "num_envs"):
+        assert getattr(one, name) == getattr(two, name)
+    assert two.metadata["autoreset_mode"] is one.metadata["autoreset_mode"] is mode
+    first = one.reset(seed=3)
+    assert data_equivalence(first, two.reset(seed=3), exact=True)
+    ended = 0
+    for step in range(30 if way != "a match, mask in the infos" else 60):
+        over = step_both(one, two, step)
+        ended += over.sum()
+        if mode is AutoresetMode.DISABLED and over.any():
+            first = one.reset(options={"reset_mask": over.copy()})
+            assert data_equivalence(first, two.reset(options={"reset_mask": over}), exact=True)
+    assert ended > 0 or way == "a match, mask in the infos"
+
+
+def test_matches_end_as_they_do_in_environments_of_one_seat() -> None:
+    for variant in ("noms", "nonesuch", "big_ships"):
+        one = SyncVectorEnv([lambda v=variant: SeatEnv(v, episode="match")] * 2)  # type: ignore[misc]  # a default
+        two = SeatVectorEnv(2, variant, episode="match")
+        assert data_equivalence(one.reset(seed=5), two.reset(seed=5), exact=True)
+        ended = sum(step_both(one, two, step).sum() for step in range(400))
+        assert ended > 0
+
+
+def test_policies_and_searchers_answer_each_row_as_if_it_were_alone() -> None:
+    kinds = rules_of("small_ships")
+    policy = made_player(kinds, SMALL)[1]
+    assert isinstance(policy.info, PolicyInfo)
+    opponents = (policy, "pimc:2", policy)
+    one = SyncVectorEnv([lambda: SeatEnv("small_ships", opponents=opponents)] * ROWS)
+    two = SeatVectorEnv(ROWS, "small_ships", opponents=opponents)
+    assert data_equivalence(one.reset(seed=1), two.reset(seed=1), exact=True)
+    for step in range(25):
+        step_both(one, two, step)
+
+
+@pytest.mark.parametrize("mode", list(AutoresetMode))
+def test_illegal_actions_end_the_episodes_of_their_rows(mode: AutoresetMode) -> None:
+    arguments: dict[str, Any] = {"illegal_action": "terminate", "mask_in": "both"}
+    one = SyncVectorEnv([lambda: SeatEnv("nonesuch", **arguments)] * ROWS, autoreset_mode=mode)
+    two = SeatVectorEnv(ROWS, "nonesuch", autoreset_mode=mode, **arguments)
+    assert data_equivalence(one.reset(seed=3), two.reset(seed=3), exact=True)
+    for step in range(30):
+        actions = choose(two.action_masks(), step)
+        if step % 5 == 2:
+            actions[[0, 3]] = 149, -7
+        first, second = one.step(actions), two.step(actions)
+        assert data_equivalence(first, second, exact=True), step
+        over = second[2] | second[3]
+        if step in (2, 12):
+            assert (second[1] == [-1, 0, 0, -1]).all()
+        if mode is AutoresetMode.DISABLED and over.any():
+            first = one.reset(options={"reset_mask": over.copy()})  # type: ignore[assignment]  # of another length
+            assert data_equivalence(first, two.reset(options={"reset_mask": over}), exact=True)
+
+
+# ------------------------------------------------------------------------------------------------ reproducible, and fair
+
+
+@pytest.mark.parametrize("opponents", ["random", "thumb", ("random", "flat_mc:1", "random")])
+def test_rows_do_not_depend_on_their_number_nor_on_threads(opponents: Any) -> None:
+    arguments: dict[str, Any] = {"opponents": opponents, "seat": "rotate"}
+    many = 2100 if opponents != ("random", "flat_mc:1", "random") else 40
+    few = play(SeatVectorEnv(3, "up_down", **arguments), 30)
+    for threads in (1, 2):
+        rows = play(SeatVectorEnv(many, "up_down", threads=threads, **arguments), 30, rows=slice(3))
+        assert data_equivalence(few, rows, exact=True)
+
+
+def test_all_rows_are_the_same_with_two_threads() -> None:
+    one, two = (play(SeatVectorEnv(2500, "down_up", threads=threads, autoreset_mode="SameStep"), 25) for threads in (1, 2))
+    assert data_equivalence(one, two, exact=True)
+
+
+def test_the_same_seed_gives_the_same_bytes_even_where_a_player_draws_as_it_likes() -> None:
+    for opponents in ("random", Picker()):
+        envs = SeatVectorEnv(5, "small_ships", opponents=opponents)
+        first = play(envs, 40, seed=1)
+        assert not data_equivalence(first, play(envs, 40, seed=2), exact=True)
+        assert data_equivalence(first, play(envs, 40, seed=1), exact=True)
+
+
+def test_seeds_of_rows() -> None:
+    envs = SeatVectorEnv(3, "up_down")
+    envs.reset(seed=7)
+    assert envs._batch.tables.seed.tolist() == [7, 8, 9]
+    envs.reset(seed=[5, None, 5])
+    assert envs._batch.tables.seed.tolist() == [5, 8, 5]
+    assert envs._batch.tables.match.tolist() == [0, 1, 0]
+    seen, infos = envs.reset(seed=[5, 5, 5], options={"seat": [0, 1, 2]})
+    assert isinstance(seen, dict)
+    assert infos["seat"].tolist() == [0, 1, 2]
+    hands = envs._batch.tables.hands
+    assert (hands[0] == hands[1]).all()
+    envs.reset(options={"reset_mask": np.array([False, True, False]), "seat": 3})
+    assert envs._seat.tolist() == [0, 3, 2]
+    assert envs._batch.tables.match.tolist() == [0, 1, 0]
+    drawn = [SeatVectorEnv(3, "up_down") for _ in range(2)]
+    for fresh in drawn:
+        fresh.reset()
+    assert len({seed for fresh in drawn for seed in fresh._batch.tables.seed.tolist()}) == 6
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_what_a_learner_is_shown_does_not_depend_on_what_it_cannot_see(name: str) -> None:
+    kind, rng = single_deals(KINDS[name]), random.Random(name)
+    envs = SeatVectorEnv(2, kind.variant, seats=kind.seats, seat="rotate", mask_in="both", **kind.options)
+    table = Table(kind.variant, kind.seats, kind.options)
+    seen, infos = envs.reset(seed=1)
+    every = np.ones(2, np.bool_)
+    for step in range(30):
+        kept = envs._batch.save()
+        for row in range(2):
+            if not envs._is_over[row]:
+                table.row_from(envs._batch.tables[row])
+                envs._batch.tables[row] = mix_hidden(table, int(envs._seat[row]), rng).row
+        envs._observe()
+        assert data_equivalence(envs._seen(), seen, exact=True)
+        assert data_equivalence(envs._infos(every)["action_mask"], infos["action_mask"], exact=True)
+        envs._batch.restore(None, kept)
+        envs._observe()
+        seen, rewards, terminated, truncated, infos = envs.step(choose(envs.action_masks(), step))
+        over = terminated | truncated
+        assert not rewards[~over].any()
+        assert ("points" in infos) == over.any()
+
+
+# --------------------------------------------------------------------------------------------------- Gymnasium's contract
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_made_by_its_id(variant: str) -> None:
+    for mode in (None, "vector_entry_point"):
+        envs = gymnasium.make_vec(
+            f"noms_env:noms/{variant}-v0", num_envs=6, vectorization_mode=mode, opponents="thumb", autoreset_mode="SameStep"
+        )
+        assert isinstance(envs, SeatVectorEnv)
+        assert (envs.num_envs, envs.metadata["autoreset_mode"]) == (6, AutoresetMode.SAME_STEP)
+        recording = RecordEpisodeStatistics(envs)
+        seen, _ = recording.reset(seed=2)
+        assert seen in envs.observation_space
+        returns: list[float] = []
+        for step in range(60):
+            seen, rewards, terminated, truncated, infos = recording.step(choose(envs.action_masks(), step))
+            assert seen in envs.observation_space
+            assert [str(array.dtype) for array in (rewards, terminated, truncated)] == ["float64", "bool", "bool"]
+            if "episode" in infos:
+                assert np.array_equal(infos["_episode"], infos["_final_info"])
+                returns += infos["episode"]["r"][infos["_episode"]].tolist()
+        assert len(returns) >= 6
+        envs.close()
+        envs.close()
+    assert isinstance(gymnasium.make_vec(f"noms/{variant}-v0", 2, vectorization_mode="sync"), SyncVectorEnv)
+
+
+def test_what_is_given_is_new_unless_asked_otherwise() -> None:
+    envs, shared = SeatVectorEnv(3, "down_up", mask_in="both"), SeatVectorEnv(3, "down_up", copy=False)
+    kept: list[Any] = [envs.reset(seed=0), *(envs.step(choose(envs.action_masks(), step)) for step in range(6))]
+    arrays = [array for seen, *rest in kept for array in [*seen.values(), *rest[:-1], *rest[-1].values()]]
+    for place, array in enumerate(arrays):
+        assert not any(np.shares_memory(array, other) for other in arrays[place + 1 :] if array.dtype != object)
+    first = shared.reset(seed=0)[0]
+    assert isinstance(first, dict)
+    assert data_equivalence(first, kept[0][0], exact=True)
+    second = shared.step(choose(shared.action_masks(), 0))[0]
+    assert isinstance(second, dict)
+    assert np.shares_memory(first["observation"], second["observation"])
+
+
+def test_disabled_waits_for_a_reset_of_the_rows_that_are_over() -> None:
+    envs = SeatVectorEnv(4, "up_down", hand_size=2, autoreset_mode=AutoresetMode.DISABLED)
+    envs.reset(seed=0)
+    over = np.zeros(4, np.bool_)
+    for step in range(20):
+        seen, _, over, _, _ = envs.step(choose(envs.action_masks(), step))
+        if over.any():
+            break
+    assert isinstance(seen, dict)
+    assert np.array_equal(seen["action_mask"].any(axis=1), ~over)
+    assert np.array_equal(envs.action_masks(), seen["action_mask"] != 0)
+    with pytest.raises(ResetNeeded, match=r"episodes are over \(rows 0"):
+        envs.step(np.zeros(4, int))
+    again, infos = envs.reset(options={"reset_mask": over})
+    assert isinstance(again, dict)
+    assert np.array_equal(infos["_seat"], over)
+    assert np.array_equal(again["observation"][~over], seen["observation"][~over])
+    assert again["action_mask"].any(axis=1).all()
+
+
+@pytest.mark.parametrize(
+    ("error", "reset", "says"),
+    [
+        (TypeError, {"options": {"reset_mask": [True] * 3}}, "options['reset_mask'] must be an array of booleans"),
+        (TypeError, {"options": {"reset_mask": np.ones(3)}}, "options['reset_mask'] must be an array of booleans"),
+        (ValueError, {"options": {"reset_mask": np.ones(4, bool)}}, "must have shape (3,) and a True in it, not (4,) with 4"),
+        (ValueError, {"options": {"reset_mask": np.zeros(3, bool)}}, "must have shape (3,) and a True in it, not (3,) with 0"),
+        (ValueError, {"options": {"deck": []}}, "deck sets up a position, which SeatEnv can do, not SeatVectorEnv"),
+        (ValueError, {"options": {"seat": 4}}, "seat must be a seat from 0 to 3"),
+        (ValueError, {"options": {"seat": [0, 1]}}, "seat must be one seat or 3 of them, not [0, 1]"),
+        (ValueError, {"options": 3}, "options must be a dictionary or None, not 3"),
+        (ValueError, {"seed": [1, 2]}, "seed must be one seed or 3 of them, not 2"),
+        (ValueError, {"seed": -1}, "seed must be an integer from 0 to 2**63 - 1, not -1"),
+        (ValueError, {"seed": 2**63 - 2}, "seed must be an integer from 0 to 2**63 - 1"),
+        (ValueError, {"seed": [1, 2, 0.5]}, "seed must be an integer from 0 to 2**63 - 1, not 0.5"),
+    ],
+)
+def test_resets_that_are_not_possible_change_nothing(error: type[Exception], reset: dict[str, Any], says: str) -> None:
+    envs = SeatVectorEnv(3, "up_down")
+    envs.reset(seed=1)
+    before = envs._batch.tables.tobytes()
+    with pytest.raises(error, match=re.escape(says)):
+        envs.reset(**reset)
+    assert envs._batch.tables.tobytes() == before
+
+
+def test_nothing_goes_on_before_the_first_reset() -> None:
+    envs = SeatVectorEnv(2, "up_down", render_mode="ansi")
+    calls = (
+        lambda: envs.step(np.zeros(2, int)),
+        envs.render,
+        lambda: envs.reset(options={"reset_mask": np.array([True, False])}),
+    )
+    for call in calls:
+        with pytest.raises(ResetNeeded, match=r"no episodes yet|nothing has been dealt yet"):
+            call()
+    assert envs.reset(seed=0, options={"reset_mask": np.ones(2, bool)})[1]["_seat"].all()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ({"autoreset_mode": "never"}, "autoreset_mode must be 'NextStep' or 'SameStep' or 'Disabled', not 'never'"),
+        ({"render_mode": "human"}, "render_mode must be 'ansi' or 'rgb_array', not 'human'"),
+        ({"copy": 1}, "copy must be True or False, not 1"),
+        ({"threads": 0}, "threads must be from 1 to 1024"),
+    ],
+)
+def test_arguments_that_are_not_allowed(arguments: dict[str, Any], says: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(says)):
+        SeatVectorEnv(2, "up_down", **arguments)
+    with pytest.raises(ValueError, match="from 1 on, not 0"):
+        SeatVectorEnv(0, "up_down")
+
+
+@pytest.mark.parametrize(
+    ("actions", "says"),
+    [
+        ([74, 74], "actions must be 3 integers, not int64 of shape (2,)"),
+        ([74.0] * 3, "actions must be 3 integers, not float64 of shape (3,)"),
+        ([74, 74, 3], "table 2: seat 0 may not take action 3 (5C): the phase is call"),
+        ([74, -1, 74], "table 1: seat 0 may not take action -1: it is not the number of an action"),
+        ([150, 74, 74], "table 0: seat 0 may not take action 150: it is not the number of an action"),
+    ],
+)
+def test_actions_that_are_refused_change_nothing(actions: list[float], says: str) -> None:
+    envs = SeatVectorEnv(3, "big_ships")
+    envs.reset(seed=1)
+    before, masks = envs._batch.tables.tobytes(), envs.action_masks()
+    assert masks[:, 76].all()
+    with pytest.raises(ValueError, match=re.escape(says)) as refusal:
+        envs.step(np.where(np.array(actions) == 74, 76, np.array(actions)))
+    assert isinstance(refusal.value, IllegalActionError) == ("seat" in says)
+    assert envs._batch.tables.tobytes() == before
+    assert np.array_equal(envs.action_masks(), masks)
+
+
+@pytest.mark.parametrize(
+    ("answer", "error", "says"),
+    [
+        (lambda mask: np.full(len(mask), 3), IllegalActionError, "table [01]: seat [123] may not take action 3"),
+        (lambda mask: np.full(len(mask), 150), IllegalActionError, "table [01]: seat [123] may not take action 150"),
+        (lambda mask: np.zeros(7, int), TypeError, r"must answer with . integers, not int64 of shape \(7,\)"),
+        (lambda mask: np.zeros(len(mask)), TypeError, "must answer with . integers, not float64"),
+    ],
+)
+def test_answers_of_players_are_checked(answer: Any, error: type[Exception], says: str) -> None:
+    class Wrong(Picker):
+        def act(self, observation: Any, mask: Any, rng: Any, *, tables: Any = None) -> Any:
+            return answer(mask)
+
+    envs = SeatVectorEnv(2, "big_ships", opponents=Wrong(), seat=0)
+    with pytest.raises(error, match=says):
+        play(envs, 5)
+
+
+def test_frames_show_the_views_of_the_learners() -> None:
+    envs = SeatVectorEnv(2, "noms", render_mode="ansi", seat="rotate")
+    envs.reset(seed=0)
+    frames = envs.render()
+    assert frames is not None
+    for seed, frame in enumerate(frames):
+        env = SeatEnv("noms", seat="rotate")
+        env.reset(seed=seed)
+        assert frame == show.text(env.table, env.seat)
+    assert SeatVectorEnv(2, "noms").render() is None
+    picture = noms_env.SeatVectorEnv(1, "noms", render_mode="rgb_array")
+    picture.reset(seed=0)
+    (image,) = picture.render() or ()
+    assert (image.dtype, image.ndim, image.shape[2]) == (np.uint8, 3, 3)

@@ -1,0 +1,25 @@
+"""The scripts in `examples` that run by themselves do, and print what they say."""
+
+from __future__ import annotations
+
+import re
+import runpy
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).parent.parent / "examples"
+
+
+def test_one_seat(capsys: pytest.CaptureFixture[str]) -> None:
+    runpy.run_path(str(EXAMPLES / "gymnasium_seat.py"), run_name="__main__")
+    lines = capsys.readouterr().out.splitlines()
+    found = [re.fullmatch(r"(.{12})  against (\w+) +([-+][\d.]+) ± ([\d.]+) in +(\d+) deals, [\d.]+ s", line) for line in lines]
+    figures = {(match[1].strip(), match[2]): (float(match[3]), float(match[4]), int(match[5])) for match in found if match}
+    assert len(figures) == len(lines) == 4
+    for (where, opponents), (mean, error, deals) in figures.items():
+        assert deals >= (200 if where == "one table" else 5000)
+        if opponents == "random":
+            assert abs(mean) < 4 * error, "it plays as the others do"
+        else:
+            assert mean < -10 * error
