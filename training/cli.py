@@ -15,12 +15,14 @@ from pathlib import Path
 
 from training.commands.common import STOPPED, CommandError
 from training.extras import MissingExtraError
+from training.forfeit import ForfeitError
 
 COMMANDS = {
     "list": ("listing", "the games and their options"),
     "record": ("record", "play matches and write them to a file"),
     "replay": ("replay", "show the deals of a file, trick by trick"),
     "check": ("check", "hold the deals of a file against the rules"),
+    "export": ("export", "make a data set of decisions, to learn from"),
     "train": ("train", "train a policy by self-play"),
     "plot": ("plot", "draw the learning curves of training runs"),
     "evaluate": ("evaluate", "tell how much better one player is than another"),
@@ -46,6 +48,7 @@ For example:
   noms record small_ships --matches 10 --out ten.jsonl
   noms replay ten.jsonl --match 0 --deal 0
   noms check ten.jsonl
+  noms export ten.jsonl --out ten
   noms play small_ships
   noms train small_ships
   noms evaluate thumb random
@@ -71,7 +74,7 @@ def main(args: Sequence[str] | None = None) -> int:
         return end.code if isinstance(end.code, int) else int(end.code is not None)
     except CommandError as error:
         return _complain(str(error), error.status)
-    except MissingExtraError as error:
+    except (MissingExtraError, ForfeitError) as error:
         return _complain(str(error), 2)
     except KeyboardInterrupt:
         return _complain("stopped by Ctrl-C", STOPPED)

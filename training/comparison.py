@@ -32,7 +32,7 @@ from noms_env.players.features import AUCTION, EXACT
 from noms_env.rules import Rules
 from noms_env.state import MAX_SEATS
 from training.evaluate import BLOCK, Contestant, DealSet, deal_seed, dealt, guest
-from training.guarded import Guarded
+from training.guarded import Guarded, guarded
 from training.hall import Hall, play
 from training.probes import SEATS, Tally, count_deals
 from training.statistics import Controls, Estimate, Groups, deals_needed, estimate, smallest_difference, with_controls
@@ -330,13 +330,10 @@ class Task:
         games = len(seatings)
         is_a = np.tile(seatings, (count, 1))
         hall = dealt(kind, first + np.arange(count * games) // games, deal_seed(self.deal_set))
-        guards = [
-            Guarded(player.make(np.random.default_rng([self.seed, first, place])), stop, self.limit)
-            for place, player in enumerate(self.players)
-        ]
         seating = np.ones((len(hall), MAX_SEATS), np.int64)
         seating[:, : kind.seats] = ~is_a
-        play(hall, guards, seating)
+        with guarded(self.players, (self.seed, first), stop, self.limit) as guards:
+            play(hall, guards, seating)
         values = game_values(hall, is_a, guards).reshape(count, games)
         groups, probes = self._sides(hall, is_a, values, guards)
         features, others = self._features(first, count, stop)

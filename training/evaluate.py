@@ -26,6 +26,8 @@ from noms_env.players.policy import is_policy_name
 from noms_env.rules import Rules
 from noms_env.state import MAX_SEATS
 from training.hall import ArrayPlayer, Guest, Hall, play
+from training.own_players import BLOCK as OWN_BLOCK
+from training.own_players import entry_names, own_player
 from training.probes import SEATS, Tally, count_deals
 from training.returns import relative_points
 
@@ -86,27 +88,35 @@ class Contestant:
             )
 
 
-def contestant(name: str) -> Contestant:
-    """A player of the registry by name, or a policy by its file or name.
+def contestant(name: str, limit: float | None = None) -> Contestant:
+    """A player by its name: of the registry, a policy, or somebody else's (`own_players`).
 
     Args:
-        name: such as `thumb`, `pimc:100`, `runs/first/policy.safetensors`; behind a policy `@` and a temperature may stand:
-            `runs/first@0` takes the most probable action everywhere, and without it actions are drawn as in training.
+        name: such as `thumb`, `pimc:100`, `runs/first/policy.safetensors`, `my_agent:make`, `cmd:./my_bot`; behind a policy
+            `@` and a temperature may stand: `runs/first@0` takes the most probable action everywhere, and without it actions
+            are drawn as in training.
+        limit: seconds that a program has for a decision (`bot.LIMIT` when None); of no effect on other players.
 
     Raises:
-        ValueError: there is none of that name, or the file holds no policy that can be used here.
+        ValueError: there is none of that name, the file holds no policy that can be used here, or somebody else's player
+            cannot be loaded or started.
     """
-    if name.partition(":")[0] not in PLAYERS:
-        file, temperature = _split_temperature(name)
-        if not _is_policy(file):
-            raise ValueError(
-                f"there is no player {name!r}; the players are {', '.join(PLAYERS)}, and policies by file, folder or name"
-            )
+    if name.partition(":")[0] in PLAYERS:
+        player = make_player(name)
+        block = SEARCH_BLOCK if hasattr(player, "worlds") else BLOCK
+        return Contestant(name, lambda rng: Guest(make_player(name), rng), None, block)
+    file, temperature = _split_temperature(name)
+    if _is_policy(file):
         policy = load_player(file)
         return Contestant(name, lambda rng: Guest(Tempered(policy, temperature), rng), policy.kinds)
-    player = make_player(name)
-    block = SEARCH_BLOCK if hasattr(player, "worlds") else BLOCK
-    return Contestant(name, lambda rng: Guest(make_player(name), rng), None, block)
+    own = own_player(name, limit)
+    if own is None:
+        names = ", ".join([*PLAYERS, *entry_names()])
+        raise ValueError(
+            f"there is no player {name!r}; the players are {names}, policies by file, folder or name, "
+            "and your own as MODULE:FUNCTION or cmd:PROGRAM"
+        )
+    return Contestant(name, own.guest, None, OWN_BLOCK)
 
 
 def guest(name: str) -> MakePlayer:

@@ -17,7 +17,7 @@ from noms_env.rules import Rules
 from noms_env.state import MAX_SEATS
 from training.comparison import AGAINST, ALONE, NothingPlayedError, line_ups
 from training.evaluate import Contestant, DealSet, deal_seed
-from training.guarded import Guarded
+from training.guarded import Guarded, guarded
 from training.hall import Hall, play
 from training.probes import SEATS
 from training.statistics import Estimate, estimate
@@ -70,6 +70,7 @@ def compare_matches(
     deal_set: DealSet = "dev",
     threads: int = 1,
     until: float | None = None,
+    limit: float | None = None,
     tick: Callable[[int], None] = lambda matches: None,
 ) -> Matches:
     """Play matches between two players; the arguments are those of `comparison.compare`.
@@ -87,7 +88,7 @@ def compare_matches(
 
     def job(first: int) -> Callable[[Event], tuple[np.ndarray, int]]:
         count = min(block, matches - first)
-        return lambda stop: play_matches(kind, (a, b), seatings, range(first, first + count), seed, deal_set, stop)
+        return lambda stop: play_matches(kind, (a, b), seatings, range(first, first + count), seed, deal_set, stop, limit)
 
     jobs = [job(first) for first in range(0, matches, block)]
     done = run_jobs(jobs, threads, until=until, tick=lambda _, result: tick(len(result[0])))
@@ -105,6 +106,7 @@ def play_matches(
     seed: int,
     deal_set: DealSet,
     stop: Event,
+    limit: float | None = None,
 ) -> tuple[np.ndarray, int]:
     """Play some matches to their ends.
 
@@ -116,6 +118,7 @@ def play_matches(
         seed: of the players.
         deal_set: whose cards are dealt.
         stop: once it is set, all is given up.
+        limit: seconds for a decision (`Guarded`).
 
     Returns:
         The part of the win that the player who sits alone had, float64, shape (matches, games), and the number of deals.
@@ -127,12 +130,10 @@ def play_matches(
     is_a = np.tile(seatings, (len(numbers), 1))
     hall = Hall([kind], [0], len(is_a), seed=deal_seed(deal_set), in_matches=True)
     hall.table_numbers = numbers.start + np.arange(len(is_a)) // games
-    guards = [
-        Guarded(player.make(np.random.default_rng([seed, numbers.start, place])), stop) for place, player in enumerate(players)
-    ]
     seating = np.ones((len(hall), MAX_SEATS), np.int64)
     seating[:, : kind.seats] = ~is_a
-    deals = play_to_end(hall, guards, seating)
+    with guarded(players, (seed, numbers.start), stop, limit) as guards:
+        deals = play_to_end(hall, guards, seating)
     winners = hall.batch.tables.winners[:, None] >> SEATS[: kind.seats] & 1
     alone_is_a = is_a.sum(axis=1) == 1
     hero = np.where(alone_is_a, is_a.argmax(axis=1), (~is_a).argmax(axis=1))

@@ -76,17 +76,18 @@ class Companion:
         return ranked(policy.probabilities(observation, mask, temperature=temperature), mask)
 
 
-def companion(name: str, kind: Rules) -> Companion:
+def companion(name: str, kind: Rules, limit: float | None = None) -> Companion:
     """The player of that name, for a table.
 
     Args:
         name: as for `training.evaluate.contestant`: `thumb`, `pimc:20`, a policy by file, folder or name, `FILE@0`.
         kind: the rules of the table.
+        limit: seconds that a program has for a decision; see `contestant`.
 
     Raises:
         ValueError: there is no such player, or it cannot sit there.
     """
-    one = contestant(name)
+    one = contestant(name, limit)
     one.check(kind)
     guest = one.make(np.random.default_rng(0))
     if not isinstance(guest, Guest):
@@ -94,20 +95,21 @@ def companion(name: str, kind: Rules) -> Companion:
     return Companion(name, guest.player)
 
 
-def companions(names: Sequence[str], places: int, kind: Rules) -> list[Companion]:
+def companions(names: Sequence[str], places: int, kind: Rules, limit: float | None = None) -> list[Companion]:
     """The players of some seats.
 
     Args:
         names: one for all, or one for each.
         places: number of seats.
         kind: the rules of the table.
+        limit: seconds that a program has for a decision; see `contestant`.
 
     Raises:
         ValueError: not as many names, or see `companion`.
     """
     if len(names) not in (1, places):
         raise ValueError(f"name one player for all {places} seats, or {places} of them, not {len(names)}")
-    known = {name: companion(name, kind) for name in dict.fromkeys(names)}
+    known = {name: companion(name, kind, limit) for name in dict.fromkeys(names)}
     return [known[name] for name in (names if len(names) == places else [names[0]] * places)]
 
 

@@ -118,7 +118,7 @@ def record_matches(
     matches: int = 1,
     seed: int = 0,
     options: Mapping[str, Any] | None = None,
-    players: str | Sequence[str] = "random",
+    players: str | Player | Sequence[str | Player] = "random",
     legal: bool = False,
 ) -> Iterator[Record]:
     """Play matches: an iterator over the records of their deals, which are played as it goes on.
@@ -133,7 +133,7 @@ def record_matches(
         matches: how many.
         seed: 0 to 2**63 - 1.
         options: options of the variant that differ from their defaults.
-        players: names of the players, one for all seats or one for each.
+        players: names of players of the registry, or players, one for all seats or one for each.
         legal: store the legal actions with each decision.
 
     Raises:
@@ -142,10 +142,10 @@ def record_matches(
     if matches < 1:
         raise ValueError(f"matches must be 1 or more, not {matches}")
     table = Table(variant, seats, dict(options or {}), seed=seed)
-    names = [players] * table.seats if isinstance(players, str) else list(players)
-    if len(names) != table.seats:
-        raise ValueError(f"players must be one name, or one for each of the {table.seats} seats, not {len(names)}")
-    seated = [make_player(name) for name in names]
+    given = list(players) if isinstance(players, Sequence) and not isinstance(players, str) else [players] * table.seats
+    if len(given) != table.seats:
+        raise ValueError(f"players must be one name, or one for each of the {table.seats} seats, not {len(given)}")
+    seated = [make_player(player) if isinstance(player, str) else player for player in given]
     return _played(table, seated, seed, matches, Recorder(legal=legal))
 
 

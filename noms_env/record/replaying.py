@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 
 from noms_env.cards import FRENCH, SUIT_LETTERS, cards_in
+from noms_env.engine.deal import note_standings
 from noms_env.engine.legal import find_legal
 from noms_env.engine.table import Table
 from noms_env.record.form import SAME, Record, RecordError, brief, find_damage
@@ -15,11 +16,16 @@ from noms_env.rules.sniped_whist import counted_tricks
 from noms_env.tricks import name_trump
 
 
-def replay(record: Record) -> Iterator[Table]:
+def replay(record: Record, before: Table | None = None) -> Iterator[Table]:
     """Play a record again: the table before each of its steps, and once more when the deal is scored.
 
     It is the same table each time, and it goes on with the next value that is asked for. What came by lot after the last
     trick (`tie="cut"`) is as recorded.
+
+    Args:
+        record: of the deal.
+        before: the table with the deal before in the same match, scored. Only what the seats remember of it is taken over:
+            without it `observe_previous_hand` shows nothing, and `accumulate` has nothing to add to.
 
     Raises:
         RecordError: the record cannot be played (any further).
@@ -33,6 +39,12 @@ def replay(record: Record) -> Iterator[Table]:
     except ValueError as error:
         raise RecordError(str(error)) from error
     table.row.totals[: table.seats] = record["before"]
+    if before is not None:
+        after = before.copy()
+        after.go_on()
+        table.row.previous[:] = after.row.previous
+        table.row.piled[:] = after.row.piled
+    note_standings(table.row)
     if not draw_trump(table, record["trump"]):
         raise RecordError(f"the trump {brief(record['trump'])} cannot have been drawn")
     for place, step in enumerate(record["steps"]):

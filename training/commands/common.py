@@ -28,6 +28,16 @@ class CommandError(Exception):
         self.status = status
 
 
+def check_limit(limit: float | None) -> None:
+    """Refuse a limit of time for a decision that is none.
+
+    Raises:
+        CommandError: it is not above 0.
+    """
+    if limit is not None and not 0 < limit < float("inf"):
+        raise CommandError(f"--limit must be above 0, not {limit}")
+
+
 @contextmanager
 def file_errors(doing: str) -> Iterator[None]:
     """Turn errors of the file system into sentences that begin with what was being done.

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
 
-from training.commands.common import OK, STOPPED, CommandError, file_errors, terminal, wrong_arguments
+from training.commands.common import OK, STOPPED, CommandError, check_limit, file_errors, terminal, wrong_arguments
 from training.options import parse_options
 
 if TYPE_CHECKING:
@@ -42,6 +42,7 @@ class Wanted:
         deal_set: `dev` or `test`.
         seed: of the players.
         threads: that share the work.
+        limit: seconds for a decision; None for no limit.
     """
 
     deals: int
@@ -50,6 +51,7 @@ class Wanted:
     deal_set: Set
     seed: int
     threads: int
+    limit: float | None = None
 
 
 @dataclass(frozen=True)
@@ -82,6 +84,7 @@ def evaluate(
     tell: Annotated[float, tyro.conf.arg(metavar="POINTS")] = 0.1,
     seed: Annotated[int, tyro.conf.arg(metavar="S")] = 0,
     threads: Annotated[int | None, tyro.conf.arg(metavar="T")] = None,
+    limit: Annotated[float | None, tyro.conf.arg(metavar="SECONDS")] = None,
     json: File = None,
 ) -> int:
     """Tell how much better A is than B: points per deal with 95 % intervals, on duplicate deals.
@@ -89,6 +92,12 @@ def evaluate(
     A player is random, greedy, thumb, flat_mc:WORLDS, pimc:WORLDS, a policy file, the folder of a run, or the name of a
     policy that comes with the package, or of a game that one was trained for. Behind a policy @ and a temperature may stand:
     FILE@0 always takes the most probable action. A policy can be measured in the games that it was trained for.
+
+    Or it is one of your own: MODULE:FUNCTION or FILE.py:FUNCTION, where the function is act(observation, mask, rng), which
+    returns the number of a legal action, or has no arguments and returns a player (noms_env.players.Player); a name that an
+    installed package registers in the entry points noms_env.players; or 'cmd:PROGRAM ...', a program in any language that is
+    told of each decision in a line of JSON (examples/README.md). A player that fails, is late, or answers what is not legal
+    loses that table.
 
     Each deal is played with A alone on each seat against B, with B alone on each seat against A, and with 4 seats or more
     with half of the seats for each. Deals come from a frozen set, so figures of different days compare: dev to choose
@@ -98,6 +107,8 @@ def evaluate(
       noms evaluate thumb random
       noms evaluate runs/small_ships-fast thumb --deals 10000
       noms evaluate pimc:20 thumb --variant down_up up_down --minutes 10 --json result.json
+      noms evaluate my_agent:act thumb --variant noms
+      noms evaluate 'cmd:./my_bot --level 3' random --variant up_down --deals 200 --limit 2
 
     Args:
         a: The player in question.
@@ -112,13 +123,16 @@ def evaluate(
         tell: The difference, in points per deal, for which the number of deals is told that it takes to find it.
         seed: 0 to 2**63 - 1; it decides what is random in the players.
         threads: Threads; one for each core if not given. They change no result.
+        limit: Seconds that a player has for a decision, on the mean of those that it is asked for at once; it loses the
+            tables at which it takes longer. Results depend on the machine then. A program (cmd:...) always has a limit, for
+            each decision by itself: 10 if not given.
         json: Write all figures to this file.
     """
-    wanted = checked(deals, matches, minutes, tell, deal_set, seed, threads, json)
+    wanted = checked(deals, matches, minutes, tell, deal_set, seed, threads, limit, json)
     from training.evaluate import contestant
 
     with wrong_arguments():
-        first, second = contestant(a), contestant(b)
+        first, second = contestant(a, limit), contestant(b, limit)
         kinds = kinds_for(first, second, variant, seats, option)
     found = play_all(first, second, kinds, wanted, tell)
     if json:
@@ -140,6 +154,7 @@ def checked(
     deal_set: Set,
     seed: int,
     threads: int | None,
+    limit: float | None,
     json: str | None,
 ) -> Wanted:
     """The numbers on the command line, once it is known that they are allowed.
@@ -160,9 +175,10 @@ def checked(
     for sentence, is_met in needs.items():
         if not is_met:
             raise CommandError(sentence)
+    check_limit(limit)
     if deals is None:
         deals = USUAL_DEALS if minutes is None else MOST_DEALS
-    return Wanted(deals, matches, minutes, deal_set, seed, threads or cores)
+    return Wanted(deals, matches, minutes, deal_set, seed, threads or cores, limit)
 
 
 def kinds_for(
@@ -239,6 +255,7 @@ def play_one(a: Contestant, b: Contestant, kind: Rules, wanted: Wanted, until: f
             deal_set=wanted.deal_set,
             threads=wanted.threads,
             until=for_deals,
+            limit=wanted.limit,
             tick=tick,
         )
     seconds = time.monotonic() - began
@@ -248,7 +265,16 @@ def play_one(a: Contestant, b: Contestant, kind: Rules, wanted: Wanted, until: f
     try:
         with counting(title, "matches", number) as tick:
             matches = compare_matches(
-                kind, a, b, number, seed=wanted.seed, deal_set=wanted.deal_set, threads=wanted.threads, until=until, tick=tick
+                kind,
+                a,
+                b,
+                number,
+                seed=wanted.seed,
+                deal_set=wanted.deal_set,
+                threads=wanted.threads,
+                until=until,
+                limit=wanted.limit,
+                tick=tick,
             )
     except NothingPlayedError as nothing:
         return Found(comparison, None, seconds, nothing.ending == "ctrl-c")

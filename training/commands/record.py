@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 
-from training.commands.common import OK, STOPPED, CommandError, count, file_errors, terminal, wrong_arguments
+from training.commands.common import (
+    OK,
+    STOPPED,
+    CommandError,
+    check_limit,
+    count,
+    file_errors,
+    terminal,
+    wrong_arguments,
+)
 from training.options import parse_options
 
 if TYPE_CHECKING:
@@ -25,6 +34,7 @@ def record(
     player: Annotated[tuple[str, ...], tyro.conf.UseAppendAction, tyro.conf.arg(metavar="NAME")] = (),
     option: Annotated[tuple[str, ...], tyro.conf.UseAppendAction, tyro.conf.arg(metavar="NAME=VALUE")] = (),
     legal: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False,
+    limit: Annotated[float | None, tyro.conf.arg(metavar="SECONDS")] = None,
 ) -> int:
     """Play matches and write their records (noms-record/1), one deal a line.
 
@@ -33,6 +43,8 @@ def record(
     For example:
       noms record small_ships --matches 100 --seed 7 --out games.jsonl
       noms record noms --option min_bid=7 --option target=null --out games.jsonl
+      noms record small_ships --player runs/small_ships-fast --out games.jsonl
+      noms record up_down --player thumb --player thumb --player my_agent:act --player 'cmd:./my_bot' --out games.jsonl
       noms record big_ships --seats 5 --option 'trump_rotation=["S","NT"]' --legal --out games.jsonl
 
     Args:
@@ -41,15 +53,21 @@ def record(
         seats: Number of seats; the usual number of the game if not given.
         matches: Number of matches.
         seed: 0 to 2**63 - 1; it decides the cards and the random players.
-        player: Who plays: given once for all seats, or once for each seat. `random` if not given.
+        player: Who plays, any player that `noms evaluate` knows: given once for all seats, or once for each seat. `random`
+            if not given.
         option: An option of the game; may be given several times. The value is JSON, or else a word.
         legal: Store the legal actions with every decision.
+        limit: Seconds that a program (cmd:...) has for a decision; 10 if not given.
     """
+    check_limit(limit)
     from noms_env.record import record_matches, write_records
+    from noms_env.rules import game, make_rules
+    from training.sitting import companions
 
-    players = player[0] if len(player) == 1 else player or "random"
     with wrong_arguments():
         options = parse_options(option)
+        rules = make_rules(game(variant), seats, options)
+        players = [one.player for one in companions(player or ("random",), rules.seats, rules, limit)]
         records = record_matches(variant, seats, matches, seed, options, players, legal)
     counted = _Counted(records)
     try:

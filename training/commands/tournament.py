@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
 
-from training.commands.common import OK, STOPPED, CommandError, file_errors, terminal, wrong_arguments
+from training.commands.common import OK, STOPPED, CommandError, check_limit, file_errors, terminal, wrong_arguments
 from training.options import parse_options
 
 if TYPE_CHECKING:
@@ -39,7 +39,8 @@ def tournament(
     In each pair both sit alone on each seat against the other on all others. Ratings are in points per deal, and fit the
     differences of the pairs best. The folder gets results.json, table.md (Markdown), heat.png (if Matplotlib is installed)
     and the blocks of deals; Ctrl-C stops the tournament, and --resume with the same words goes on with it. A player that
-    fails, or answers what is not legal, loses that table only.
+    fails, or answers what is not legal, loses that table only: a player of your own, as MODULE:FUNCTION or 'cmd:PROGRAM'
+    (noms evaluate --help), can do no more harm.
 
     For example:
       noms tournament random greedy thumb --variant down_up
@@ -54,7 +55,8 @@ def tournament(
         deals: Deals of each pair.
         deal_set: The set of deals: dev, or test for what is published.
         limit: Seconds that a player has for a decision, on the mean of those that it is asked for at once; it loses the
-            tables at which it takes longer. Results depend on the machine then.
+            tables at which it takes longer. Results depend on the machine then. A program (cmd:...) always has a limit, for
+            each decision by itself: 10 if not given.
         seed: 0 to 2**63 - 1; it decides what is random in the players.
         threads: Threads; one for each core if not given. They change no result.
         out: The folder; tournaments/VARIANT_SEATS if not given.
@@ -68,7 +70,7 @@ def tournament(
     with wrong_arguments():
         kind = make_rules(game(variant), seats, parse_options(option))
         plan = Plan(player, kind, deals, seed, deal_set, limit)
-        players = [contestant(name) for name in player]
+        players = [contestant(name, limit) for name in player]
         for one in players:
             one.check(kind)
     folder = Folder(Path(out) if out else TOURNAMENTS / f"{variant}_{kind.seats}")
@@ -87,8 +89,7 @@ def check_numbers(seed: int, threads: int | None, limit: float | None) -> None:
         raise CommandError(f"--seed must be from 0 to 2**63 - 1, not {seed}")
     if threads is not None and not 1 <= threads <= 1024:
         raise CommandError(f"--threads must be from 1 to 1024, not {threads}")
-    if limit is not None and not 0 < limit < float("inf"):
-        raise CommandError(f"--limit must be above 0, not {limit}")
+    check_limit(limit)
 
 
 def run(plan: Plan, players: Sequence[Contestant], folder: Folder, threads: int) -> int:

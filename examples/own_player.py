@@ -1,0 +1,46 @@
+"""Two players written in Python: `noms evaluate examples/own_player.py:lowest examples/own_player.py:make`.
+
+`lowest` is the shortest form, a function that makes one decision. `make` returns a player that is asked for many tables at
+once, which is what to write when decisions cost time. Both see what `noms_env/docs` says of an observation, and no more.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from noms_env.actions import MIS, NUMBER
+from noms_env.players import as_batch, row_seeds
+
+
+def lowest(observation: np.ndarray, mask: np.ndarray, rng: np.random.Generator) -> int:
+    """The lowest legal action.
+
+    Args:
+        observation: what the seat sees, uint8, shape (1024,).
+        mask: 1 for each legal action, int8, shape (150,).
+        rng: for what is left to chance.
+    """
+    return int(mask.argmax())
+
+
+class Modest:
+    """Calls as low as it may, and plays any legal card with the same probability."""
+
+    wants_tables: ClassVar[bool] = False
+
+    @as_batch
+    def act(
+        self, observation: np.ndarray, mask: np.ndarray, rng: np.random.Generator, *, tables: np.recarray | None = None
+    ) -> Any:
+        """One action for each row; see `noms_env.players.Player.act` for the arguments."""
+        legal, numbers = mask != 0, mask[:, NUMBER:MIS] != 0
+        drawn = row_seeds(rng, len(mask)) % legal.sum(axis=1)  # one random number for each row
+        any_legal = (legal.cumsum(axis=1) > drawn[:, np.newaxis]).argmax(axis=1)
+        return np.where(numbers.any(axis=1), NUMBER + numbers.argmax(axis=1), any_legal)
+
+
+def make() -> Modest:
+    """The player for a block of deals; nothing of it outlives the block."""
+    return Modest()

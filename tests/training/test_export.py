@@ -1,0 +1,384 @@
+"""Data sets of decisions: they hold what was seen, done and earned; the same bytes every time; what is wrong is refused."""
+
+from __future__ import annotations
+
+import json
+import random
+import sys
+import tracemalloc
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as parquet
+import pytest
+
+from noms_env import Table
+from noms_env.actions import NUM_ACTIONS
+from noms_env.engine.layout import OBSERVATION_SIZE
+from noms_env.record import Record, Recorder, record_matches, write_records
+from noms_env.rules import game, make_rules
+from tests.envs.play import KINDS
+from training import cli, export
+from training.evaluate import Contestant, contestant
+from training.export import COLUMNS, GROUP, Decisions, ExportError, empty_rows, from_play, from_records, write_shards
+from training.forfeit import ForfeitError
+
+Run = Callable[..., tuple[int, str, str]]
+NAMES = [column.name for column in COLUMNS]
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Run:
+    """Runs the command: exit status, standard output, standard error."""
+
+    def run_main(*words: str | Path | int) -> tuple[int, str, str]:
+        status = cli.main([str(word) for word in words])
+        return status, *capsys.readouterr()
+
+    return run_main
+
+
+def joined(parts: Iterator[Decisions] | list[Decisions]) -> Decisions:
+    """All decisions together."""
+    kept = [{name: values.copy() for name, values in part.items()} for part in parts]
+    return {name: np.concatenate([part[name] for part in kept]) for name in NAMES}
+
+
+def played(variant: str, seats: int, options: dict[str, Any], matches: int, seed: int) -> tuple[list[Record], Decisions]:
+    """Random matches: their records, and what was seen when they were played."""
+    table, rng = Table(variant, seats, {**options}, seed=seed), random.Random(seed)
+    recorder, records, parts = Recorder(), list[Record](), list[Decisions]()
+    for match in range(matches):
+        table.start(match)
+        while not table.is_over:
+            table.go_on()
+            start = len(parts)
+            while not table.is_scored:
+                row, seat = empty_rows(1), int(table.row.seat)
+                row["observation"][0], row["action_mask"][0] = table.view(seat)
+                action = rng.choice(table.legal_actions())
+                row["action"][0], row["seat"][0], row["phase"][0] = action, seat, table.phase
+                row["record"][0], row["match"][0], row["deal"][0] = len(records), match, table.row.deal
+                row["step"][0] = len(parts) - start
+                row["variant"][0], row["seats"][0] = variant, table.seats
+                parts.append(row)
+                recorder.note(table, action)
+                table.step(action)
+            records.append(recorder.finish(table))
+            points = records[-1]["points"]
+            for row in parts[start:]:
+                own = points[row["seat"][0]]
+                row["points"][0], row["relative_points"][0] = own, own - (sum(points) - own) / (len(points) - 1)
+    return records, joined(parts)
+
+
+def assert_same(one: Decisions, other: Decisions) -> None:
+    assert list(one) == list(other) == NAMES
+    for name in NAMES:
+        assert one[name].dtype == other[name].dtype, name
+        assert np.array_equal(one[name], other[name]), name
+
+
+@pytest.fixture(scope="module")
+def few() -> list[Record]:
+    """Two short matches."""
+    return list(record_matches("up_down", 3, 2, 4, {"ranks": 3}))
+
+
+@pytest.fixture
+def games(tmp_path: Path, few: list[Record]) -> Path:
+    path = tmp_path / "games.jsonl"
+    write_records(path, few)
+    return path
+
+
+# ------------------------------------------------------------------------------------------------------- what it holds
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_records_give_what_was_seen_in_play(name: str) -> None:
+    records, seen = played(*KINDS[name], matches=1, seed=3)
+    records = records[:6]
+    found = joined(list(from_records(enumerate(records, 1))))
+    rows = len(found["action"])
+    assert rows == sum(len(record["steps"]) for record in records)
+    expected = {values: seen[values][:rows] for values in NAMES}
+    np.testing.assert_allclose(found["relative_points"], expected["relative_points"], rtol=1e-6, atol=1e-6)
+    assert_same({**found, "relative_points": expected["relative_points"]}, expected)
+
+
+def test_returns_by_hand() -> None:
+    for record in record_matches("noms", matches=1, seed=2, players="thumb"):
+        if len(set(record["points"])) > 2:
+            break
+    (found,) = from_records([(1, record)])
+    for row, seat in enumerate(found["seat"]):
+        others = [points for other, points in enumerate(record["points"]) if other != seat]
+        assert found["points"][row] == record["points"][seat]
+        assert found["relative_points"][row] == pytest.approx(record["points"][seat] - sum(others) / 3)
+    assert [step["seat"] for step in record["steps"]] == found["seat"].tolist()
+    assert [step["phase"] for step in record["steps"]] == found["phase"].tolist()
+    assert (found["action_mask"][np.arange(len(found["action"])), found["action"]] == 1).all()
+    assert found["step"].tolist() == list(range(len(record["steps"])))
+
+
+@pytest.mark.parametrize("name", ["small ships", "nonesuch", "noms, previous deal shown", "sniped whist, lots"])
+def test_play_gives_what_its_actions_lead_to(name: str) -> None:
+    variant, seats, options = KINDS[name]
+    kind = make_rules(game(variant), seats, options)
+    parts = list(from_play(kind, [contestant("thumb"), *[contestant("random")] * (seats - 1)], 3, seed=6))
+    assert sum(ended for _, ended in parts) == 3
+    found = joined([part for part, _ in parts])
+    assert len(np.unique(found["record"])) == found["record"][-1] + 1
+    assert (np.diff(found["record"]) >= 0).all(), "the decisions of a deal lie together"
+    for match in range(3):
+        table = Table(variant, seats, {**options}, seed=6)
+        table.start(match)  # the cards of `record_matches`
+        for row in np.flatnonzero(found["match"] == match):
+            table.go_on()
+            seat = int(table.row.seat)
+            observation, mask = table.view(seat)
+            assert np.array_equal(found["observation"][row], observation)
+            assert np.array_equal(found["action_mask"][row], mask)
+            assert (found["seat"][row], found["phase"][row], found["deal"][row]) == (seat, table.phase, table.row.deal)
+            table.step(int(found["action"][row]))
+            if table.is_scored:
+                deal = (found["match"] == match) & (found["deal"] == table.row.deal)
+                assert found["step"][deal].tolist() == list(range(deal.sum()))
+                np.testing.assert_allclose(found["points"][deal], table.row.points[found["seat"][deal]], rtol=1e-6)
+                for seat in range(seats):
+                    others = np.delete(table.row.points[:seats], seat).mean()
+                    own = found["relative_points"][deal & (found["seat"] == seat)]
+                    np.testing.assert_allclose(own, table.row.points[seat] - others, rtol=1e-5, atol=1e-6)
+        assert table.is_over
+
+
+def test_players_sit_where_they_are_named() -> None:
+    class Extreme:
+        """Always the last legal action."""
+
+        def choose(self, batch: Any, rows: np.ndarray) -> np.ndarray:
+            highest: np.ndarray = NUM_ACTIONS - 1 - batch.mask[rows][:, ::-1].argmax(axis=1)
+            return highest
+
+    kind = make_rules(game("up_down"), 3, {"ranks": 3})
+    extreme = Contestant("extreme", lambda _: Extreme())
+    seated = [contestant("random"), extreme, contestant("random")]
+    found = joined([part for part, _ in from_play(kind, seated, 4)])
+    highest = NUM_ACTIONS - 1 - found["action_mask"][:, ::-1].argmax(axis=1)
+    is_highest = found["action"] == highest
+    assert is_highest[found["seat"] == 1].all()
+    assert not is_highest[found["seat"] != 1].all()
+
+
+# ----------------------------------------------------------------------------------------------------------- the files
+
+
+def test_parquet_holds_the_decisions(tmp_path: Path, few: list[Record]) -> None:
+    expected = joined(list(from_records(enumerate(few, 1))))
+    written = write_shards(from_records(enumerate(few, 1)), tmp_path / "set", {"files": ["few"]}, shard=50)
+    rows = len(expected["action"])
+    assert (written.decisions, written.deals, written.shards) == (rows, len(few), -(-rows // 50))
+    files = sorted((tmp_path / "set").glob("*.parquet"))
+    assert [file.name for file in files] == [f"decisions-{number:05}.parquet" for number in range(written.shards)]
+    tables = [parquet.read_table(file) for file in files]
+    assert [len(table) for table in tables[:-1]] == [50] * (len(files) - 1)
+    for name, column in zip(NAMES, COLUMNS, strict=True):
+        values = np.concatenate([_values(table.column(name), column.width) for table in tables])
+        assert np.array_equal(values, expected[name]), name
+        if not column.dtype.startswith("U"):
+            assert values.dtype == expected[name].dtype
+    kept = json.loads(tables[0].schema.metadata[b"noms-export"])
+    assert (kept["format"], kept["source"]) == ("noms-export/1", {"files": ["few"]})
+    card = (tmp_path / "set" / "README.md").read_text(encoding="utf-8")
+    assert f"{rows:,} decisions of {len(few)} deals" in card
+    assert all(f"| `{name}` |" in card for name in NAMES)
+
+
+def _values(column: Any, width: int) -> np.ndarray:
+    """A column of Parquet as NumPy has it."""
+    chunk = column.combine_chunks()
+    if width:
+        flat: np.ndarray = chunk.flatten().to_numpy()
+        return flat.reshape(-1, width)
+    return np.array(chunk.to_pylist()) if str(column.type) == "string" else np.asarray(chunk.to_numpy())
+
+
+def test_npz_holds_the_decisions(tmp_path: Path, few: list[Record]) -> None:
+    expected = joined(list(from_records(enumerate(few, 1))))
+    write_shards(from_records(enumerate(few, 1)), tmp_path / "set", {}, "npz", shard=64)
+    files = sorted((tmp_path / "set").glob("*.npz"))
+    with np.load(files[0]) as first:
+        assert json.loads(str(first["about"]))["format"] == "noms-export/1"
+    loaded = [{name: np.load(file)[name] for name in NAMES} for file in files]
+    assert [len(one["action"]) for one in loaded[:-1]] == [64] * (len(files) - 1)
+    assert_same(joined(loaded), expected)
+    assert loaded[0]["observation"].shape == (64, OBSERVATION_SIZE)
+
+
+@pytest.mark.parametrize("file_format", ["parquet", "npz"])
+def test_the_same_arguments_give_the_same_bytes(file_format: Any, tmp_path: Path, run: Run) -> None:
+    words = ("export", "--variant", "up_down", "--seats", 3, "--option", "ranks=3", "--matches", 70, "--player", "greedy")
+    for folder in ("one", "two"):
+        status, out, err = run(*words, "--format", file_format, "--shard", 4000, "--out", tmp_path / folder)
+        assert status == 0, err
+        assert "decisions of" in out
+    files = sorted(path.name for path in (tmp_path / "one").iterdir())
+    assert len(files) > 2
+    for name in files:
+        assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes(), name
+    assert sorted(tmp_path.iterdir()) == [tmp_path / "one", tmp_path / "two"]
+
+
+def test_row_groups_are_small_and_do_not_depend_on_the_portions(tmp_path: Path) -> None:
+    rows = empty_rows(GROUP + GROUP // 2)
+    rows["step"][:] = np.arange(len(rows["step"]))
+    write_shards([rows], tmp_path / "one", {})
+    pieces = np.array_split(np.arange(len(rows["step"])), 97)
+    write_shards(({name: values[piece] for name, values in rows.items()} for piece in pieces), tmp_path / "many", {})
+    for folder in ("one", "many"):
+        file = parquet.ParquetFile(tmp_path / folder / "decisions-00000.parquet")
+        sizes = [file.metadata.row_group(group).num_rows for group in range(file.metadata.num_row_groups)]
+        assert sizes == [GROUP, GROUP // 2]
+        assert file.read(["step"]).column(0).to_pylist() == list(range(len(rows["step"])))
+    files = [(tmp_path / folder / "decisions-00000.parquet").read_bytes() for folder in ("one", "many")]
+    assert files[0] == files[1]
+
+
+def test_memory_does_not_grow_with_the_decisions(tmp_path: Path) -> None:
+    part = empty_rows(512)
+
+    def peak(parts: int) -> int:
+        tracemalloc.start()
+        write_shards((part for _ in range(parts)), tmp_path / str(parts), {}, "npz", shard=1024)
+        most = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return most
+
+    peak(2)
+    assert peak(60) < 1.2 * peak(6)
+
+
+# ------------------------------------------------------------------------------------------------------------ refusals
+
+
+def changed(record: Record, **changes: Any) -> Record:
+    return {**json.loads(json.dumps(record)), **changes}
+
+
+def test_bad_records_are_refused_with_a_sentence(few: list[Record]) -> None:
+    first = few[0]
+    steps = first["steps"]
+    cases: dict[str, Record | str] = {
+        "line 1: the line is empty": "the line is empty",
+        "the points are [999, 0, 0], but by the rules": changed(first, points=[999, 0, 0]),
+        "step 0 is by seat": changed(first, steps=[{**steps[0], "seat": (steps[0]["seat"] + 1) % 3}, *steps[1:]]),
+        "step 0 is by seat 1 (play), but seat 1 is to act (call)": changed(first, steps=[{**steps[0], "phase": "play"}]),
+        "step 0: 'QH' means nothing in the phase call": changed(first, steps=[{**steps[0], "action": "QH"}]),
+        "step 0: seat 1 may not take action 92 (17)": changed(first, steps=[{**steps[0], "action": "17"}]),
+        "the steps end while seat": changed(first, steps=steps[:-1]),
+        f"step {len(steps)}: ": changed(first, steps=[*steps, steps[-1]]),
+        "deck lacks": changed(first, deck=first["deck"][1:]),
+    }
+    for sentence, record in cases.items():
+        with pytest.raises(ExportError) as refusal:
+            list(from_records([(1, record)]))
+        assert sentence in str(refusal.value), sentence
+        assert "\n" not in str(refusal.value)
+
+
+def test_deals_that_show_the_deal_before_need_it() -> None:
+    variant, seats, options = KINDS["noms, previous deal shown"]
+    records = list(record_matches(variant, seats, 1, 1, {**options}))
+    with pytest.raises(
+        ExportError, match="line 1: observe_previous_hand shows the deals before, but deal 0 is not on the line"
+    ):
+        list(from_records([(1, records[1])]))
+    assert len(list(from_records(enumerate(records[:3], 1)))) == 3
+    with pytest.raises(ExportError, match="line 2: observe_previous_hand"):
+        list(from_records(enumerate([records[0], records[2]], 1)))
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        ([], "give files of records, or a game to be played (--variant), and not both"),
+        (["games.jsonl", "--variant", "noms"], "give files of records, or a game to be played (--variant), and not both"),
+        (["games.jsonl", "--seed", 3], "--seed goes with --variant"),
+        (["games.jsonl", "--player", "thumb"], "--player goes with --variant"),
+        (["absent.jsonl"], "cannot read absent.jsonl: No such file or directory"),
+        (["damaged.jsonl"], "damaged.jsonl, line 2: the line is not JSON"),
+        (["empty.jsonl"], "empty.jsonl is empty"),
+        (["--variant", "bridge"], "there is no variant 'bridge'"),
+        (["--variant", "noms", "--matches", -1], "matches must be from 1 to 4294967296, not -1"),
+        (["--variant", "noms", "--seed", -1], "seed must be an integer from 0"),
+        (["--variant", "noms", "--player", "chess"], "there is no player 'chess'"),
+        (
+            ["--variant", "noms", "--player", "thumb", "--player", "random"],
+            "name one player for all 4 seats, or 4 of them, not 2",
+        ),
+        (["--variant", "noms", "--limit", 0], "--limit must be above 0, not 0"),
+        (["games.jsonl", "--shard", 0], "the rows of a shard must be 1 or more, not 0"),
+        (["games.jsonl", "--out", "games.jsonl"], "games.jsonl is a file: a folder is wanted"),
+        (["games.jsonl", "--out", "."], ". is not empty: take a new folder"),
+        (["games.jsonl", "--out", "no/such/set"], "cannot write no/such/set: No such file or directory"),
+    ],
+)
+def test_wrong_requests_are_one_sentence(
+    words: list[Any], sentence: str, run: Run, games: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    lines = games.read_text().splitlines()
+    (tmp_path / "damaged.jsonl").write_text("\n".join([lines[0], lines[1][:-9]]))
+    (tmp_path / "empty.jsonl").write_text("")
+    before = sorted(tmp_path.iterdir())
+    out = () if "--out" in words else ("--out", "set")
+    status, printed, err = run("export", *words, *out)
+    assert (status, printed) == (2, "")
+    assert err.startswith(f"noms: {sentence}"), err
+    assert err.count("\n") == 1
+    assert sorted(tmp_path.iterdir()) == before, "nothing is left behind"
+
+
+def test_what_is_stopped_leaves_nothing(run: Run, games: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: Any) -> Iterator[Decisions]:
+        yield empty_rows(100)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(export, "from_records", interrupted)
+    status, _, err = run("export", games, "--shard", 10, "--out", tmp_path / "set")
+    assert (status, err) == (130, f"noms: stopped by Ctrl-C; {tmp_path / 'set'} is not written\n")
+    assert list(tmp_path.iterdir()) == [games]
+
+
+def test_a_player_that_fails_ends_the_export(tmp_path: Path, run: Run) -> None:
+    (tmp_path / "agent.py").write_text(
+        "def act(observation, mask, rng):\n    return int(mask[:52].any()) or int(mask.argmax())\n"
+    )
+    name = f"{tmp_path / 'agent.py'}:act"
+    status, _, err = run("export", "--variant", "up_down", "--player", name, "--out", tmp_path / "set")
+    assert status == 2
+    assert err.startswith(f"noms: {name} chose action 1, which was not legal (match 0, deal ")
+    assert not (tmp_path / "set").exists()
+    with pytest.raises(ForfeitError):
+        list(from_play(make_rules(game("up_down")), [contestant(name)], 1))
+
+
+def test_arrow_is_needed_for_parquet_only(games: Path, tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    monkeypatch.delitem(sys.modules, "pyarrow.parquet", raising=False)
+    status, _, err = run("export", games, "--out", tmp_path / "set")
+    assert status == 2
+    assert err == "noms: an export as Parquet needs pyarrow, which is not installed: pip install 'noms-env[export]'\n"
+    assert run("export", games, "--format", "npz", "--out", tmp_path / "set")[0] == 0
+
+
+def test_several_files_are_numbered_on(games: Path, tmp_path: Path, run: Run, few: list[Record]) -> None:
+    status, out, _ = run("export", games, games, "--out", tmp_path / "set")
+    assert status == 0
+    assert out.endswith("in 1 file\n")
+    table = parquet.read_table(tmp_path / "set" / "decisions-00000.parquet", columns=["record", "match"])
+    assert table.column("record").to_numpy().max() == 2 * len(few) - 1
+    assert json.loads(table.schema.metadata[b"noms-export"])["source"] == {"files": ["games.jsonl", "games.jsonl"]}

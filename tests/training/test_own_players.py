@@ -1,0 +1,603 @@
+"""Players of other people: what they are told, how they are found, and that whatever they do harms nobody else."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import re
+import sys
+import time
+from base64 import b64decode
+from collections.abc import Callable
+from pathlib import Path
+from threading import Event, Timer
+from typing import Any
+
+import numpy as np
+import pytest
+
+from noms_env import Table, make_batch
+from noms_env.engine.imagine import imagined
+from noms_env.partners import ROLES
+from noms_env.record import record_matches, replay
+from noms_env.rules import Rules, game, make_rules
+from noms_env.show import look
+from tests.envs.play import KINDS, make, walk
+from tests.envs.test_leaks import mix_hidden
+from training import bot_lines, cli
+from training.bot import BotPlayer
+from training.bot_lines import AnswerError, chosen_action, decision, hello, rules_of, wants_observation
+from training.comparison import Comparison, compare
+from training.evaluate import Contestant, contestant
+from training.forfeit import ForfeitError
+from training.guarded import guarded
+from training.hall import Hall, play
+from training.matches import compare_matches
+from training.own_players import BLOCK, OwnGuest
+from training.sitting import companion
+from training.workers import Stopped
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+PYTHON = f"{sys.executable} -IS"
+BOT = f"cmd:{PYTHON} {EXAMPLES / 'jsonl_bot.py'}"
+SMALL = make_rules(game("up_down"), 3, {"ranks": 3})
+SMALL_WORDS = ("--seats", "3", "--option", "ranks=3")
+"""Four cards each at most."""
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+def told(table: Table, seed: int = 0, **changes: Any) -> dict[str, Any]:
+    """What a program is told of a decision."""
+    _, mask = table.view(int(table.row.seat))
+    document: dict[str, Any] = json.loads(decision(table.row, mask, seed, **changes))
+    return document
+
+
+def script(folder: Path, body: str, name: str = "bot.py") -> str:
+    """The name of a player that is a program of these lines, in a loop over `line`, with `number` from 0."""
+    indented = "\n".join(f"    {line}" for line in body.splitlines())
+    start = "import json, os, sys, time\nfor number, line in enumerate(iter(sys.stdin.readline, '')):\n"
+    greeting = "    if number == 0:\n        print(line, flush=True, end='')\n        continue\n"
+    tail = "\n    print(json.dumps(json.loads(line)['actions'][0]), flush=True)\n"
+    (folder / name).write_text(start + greeting + indented + tail)
+    return f"cmd:{PYTHON} {folder / name}"
+
+
+def compared(a: str, deals: int = 4, b: str = "random", **arguments: Any) -> Comparison:
+    limit = arguments.get("limit")
+    return compare(SMALL, contestant(a, limit), contestant(b, limit), deals, mixed=False, **arguments)
+
+
+def is_gone(process: int) -> bool:
+    """Whether a process is no more; a zombie still is."""
+    for _ in range(100):
+        try:
+            os.kill(process, 0)
+        except ProcessLookupError:
+            return True
+        time.sleep(0.02)
+    return False
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Run:
+    """Runs the command: exit status, standard output, standard error."""
+
+    def run_main(*words: str | Path) -> tuple[int, str, str]:
+        status = cli.main([str(word) for word in words])
+        return status, *capsys.readouterr()
+
+    return run_main
+
+
+# -------------------------------------------------------------------------------------------------- what a program is told
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_a_line_does_not_depend_on_what_the_seat_cannot_see(name: str) -> None:
+    env, rng, chance = make(KINDS[name]), random.Random(name), np.random.default_rng(0)
+    env.reset(seed=3)
+    for number in walk(env, rng, 75):
+        if number % 4:
+            continue
+        table, seat = env.table, int(env.table.row.seat)
+        expected = told(table)
+        assert told(mix_hidden(table, seat, rng)) == expected
+        row = imagined(table._rows, None, chance)[0]  # what `Guest` and `Companion` give a player
+        assert json.loads(decision(row, table.view(seat)[1], 0)) == expected
+
+
+def test_that_test_can_fail(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = bot_lines._seen
+    monkeypatch.setattr(bot_lines, "_seen", lambda t, role: {**seen(t, role), "leak": t.hands[(t.seat + 1) % t.n_seats]})
+    with pytest.raises(AssertionError):
+        test_a_line_does_not_depend_on_what_the_seat_cannot_see("big ships")
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_a_line_says_what_the_record_says(name: str) -> None:
+    variant, seats, options = KINDS[name]
+    for record in record_matches(variant, seats, 1, 8, {**options}, legal=True):
+        steps = record["steps"]
+        calls = [{"seat": step["seat"], "call": step["action"]} for step in steps if step["phase"] == "call"]
+        for place, table in enumerate(replay(record)):
+            if table.is_scored:
+                break
+            line, step = told(table, seed=place), steps[place]
+            for key in ("variant", "seats", "options", "deal", "dealer", "hand_size", "multiplier", "turn_up", "before"):
+                assert line[key] == record[key], key
+            assert (line["seat"], line["phase"], line["legal"]) == (step["seat"], step["phase"], step["legal"])
+            assert [table.word(action) for action in line["actions"]] == line["legal"]
+            assert sorted(line["cards"]) == sorted(record["deck"])
+            assert line["seed"] == place
+            assert line["calls"] == calls[: len(line["calls"])]
+            assert len(line["calls"]) == sum(one["phase"] == "call" for one in steps[:place])
+            _check_play(line, record, place)
+            _check_view(line, table)
+        if record["deal"] == 1:
+            return
+
+
+def _check_play(line: dict[str, Any], record: dict[str, Any], place: int) -> None:
+    """The cards played so far, and what is left of the hand."""
+    played = [(one["seat"], one["action"]) for one in record["steps"][:place] if one["phase"] == "play"]
+    played = [(seat, card) for seat, card in played if card != "indicate"]
+    tricks = [*line["played"], line["trick"] or {"leader": 0, "cards": []}]
+    cards = [((trick["leader"] + turn) % line["seats"], card) for trick in tricks for turn, card in enumerate(trick["cards"])]
+    assert cards == played
+    assert [sum(trick["winner"] == seat for trick in line["played"]) for seat in range(line["seats"])] == line["tricks"]
+    if line["variant"] != "nonesuch":  # where the Excuse and the up card change places
+        own = [card for seat, card in played if seat == line["seat"]]
+        assert sorted(line["hand"] + own) == sorted(record["hands"][line["seat"]])
+
+
+def _check_view(line: dict[str, Any], table: Table) -> None:
+    """What `look` shows the same seat."""
+    view, words = look(table, int(table.row.seat)), table.card_words
+    assert line["hand"] == words(int(table.row.hands[table.row.seat]))
+    assert line["declarer"] == view.declarer
+    assert line["revealed"] == view.revealed
+    assert line["indicated"] == view.indicated
+    assert line["role"] == (view.role or "none")
+    assert line["role"] in ROLES
+    assert line["trump"] == ("unsaid" if view.trump_unsaid else table.trump_word())
+    assert line["excuse"] == view.excuse_shown_by
+    exposed = [one for one in view.places if one.seat == table.row.exposed]
+    hands = [{"seat": one.seat, "hand": words(sum(1 << card for card in one.hand or ()))} for one in exposed]
+    assert line["open"] == (hands[0] if hands else None)
+    assert line["nominated"] == (words(1 << view.nominated)[0] if view.nominated is not None else line["nominated"])
+    if line["trick"] is not None and view.led_suit is not None:
+        assert line["trick"]["suit"] == "CDHSMSWLYK"[view.led_suit + 4 * table.deck_kind]
+
+
+def test_the_deal_before_is_told_where_the_seat_may_remember_it() -> None:
+    env, rng = make(KINDS["noms, previous deal shown"]), random.Random(0)
+    env.reset(seed=1)
+    cards: dict[str, tuple[int, int]] = {}
+    while env.table.row.deal == 0:
+        assert told(env.table)["previous"] == {"played": [], "held": []}
+        env.step(rng.choice([action for action in env.legal_actions() if action != 74] or env.legal_actions()))
+        if env.table.row.deal == 0:
+            line = told(env.table)
+            for number, trick in enumerate([*line["played"], line["trick"] or {"leader": 0, "cards": []}]):
+                cards |= {card: (number, (trick["leader"] + turn) % 4) for turn, card in enumerate(trick["cards"])}
+    previous = told(env.table)["previous"]
+    assert previous["held"] == []
+    found = {one["card"]: (one["trick"], one["seat"]) for one in previous["played"]}
+    assert len(found) == 52
+    assert cards.items() <= found.items()
+    assert len(cards) >= 48
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_the_rules_of_a_record_are_those_that_it_was_written_with(name: str) -> None:
+    variant, seats, options = KINDS[name]
+    table = Table(variant, seats, {**options})
+    assert rules_of(table.row) == table.rules
+
+
+def test_the_observation_is_told_to_those_who_ask() -> None:
+    table = Table("down_up", seed=1)
+    table.start()
+    seen, _ = table.view(int(table.row.seat))
+    assert b64decode(told(table, observation=seen)["observation"]) == seen.tobytes()
+    assert "observation" not in told(table)
+    assert json.loads(hello(2.5)) == {"type": "hello", "protocol": "noms-bot/1", "environment": 0, "limit": 2.5}
+    assert wants_observation(b'{"protocol": "noms-bot/1", "observation": true}')
+    assert not wants_observation(b'{"protocol": "noms-bot/1"}')
+    for answer in (b"hello", b"[]", b'{"protocol": "noms-bot/2"}', b'{"protocol": "noms-bot/1", "observation": 1}'):
+        with pytest.raises(AnswerError, match="answered"):
+            wants_observation(answer)
+
+
+def test_answers_are_words_or_numbers() -> None:
+    table = Table("up_down", seed=1)
+    table.start(deal=9)
+    row, (_, mask) = table.row, table.view(int(table.row.seat))
+    assert mask[75 + 3] == 1
+    for answer in (b'{"action": "3"}', b'{"action": 78, "why": "a guess"}', b'"3"', b"78"):
+        assert chosen_action(answer, row, mask) == 78
+    for answer, why in {
+        b"3C": "answered '3C', which is no JSON",
+        b'{"action": "17"}': "which was not legal: legal were 0 1 2 3 4 5 6 7 ...",
+        b'{"action": 5}': "chose action 5, which was not legal",
+        b'{"action": -1}': "chose action -1, which was not legal",
+        b'{"action": true}': "which names no action",
+        b'{"move": "3"}': "which names no action",
+        b"\xff\xfe": "which is no JSON",
+        b"[" * 100_000: "which is no JSON",
+    }.items():
+        with pytest.raises(AnswerError, match=re.escape(why)) as refusal:
+            chosen_action(answer, row, mask)
+        assert len(str(refusal.value)) < 200
+
+
+def test_the_page_lists_every_key() -> None:
+    page = (EXAMPLES / "README.md").read_text(encoding="utf-8")
+    (shown,) = (json.loads(block) for block in re.findall(r"(?s)```json\n(.*?)```", page) if '"decision"' in block)
+    table = Table("small_ships", seed=1)
+    table.start()
+    keys = told(table, observation=table.view(0)[0]).keys()
+    assert shown.keys() == keys - {"observation"}
+    listed = re.findall(r"(?m)^\| (`\w+`(?:, `\w+`)*) \|", page.partition("| key | value |")[2])
+    assert {key for cell in listed for key in re.findall(r"\w+", cell)} == keys - {"type"}
+
+
+# ------------------------------------------------------------------------------------------------------- the examples play
+
+
+def test_the_examples_measure_themselves(run: Run, tmp_path: Path) -> None:
+    few = ("--deals", "2", "--matches", "0", "--threads", "1")
+    status, out, err = run("evaluate", BOT, f"{EXAMPLES / 'own_player.py'}:lowest", "--variant", "up_down", "small_ships", *few)
+    assert (status, " lost " in out) == (0, False), out + err
+    folder = tmp_path / "all"
+    players = (BOT, f"{EXAMPLES / 'own_player.py'}:make", f"{EXAMPLES / 'own_player.py'}:lowest")
+    words = (*SMALL_WORDS, "--deals", "34", "--threads", "2")
+    status, out, err = run("tournament", *players, "--variant", "up_down", *words, "--out", folder)
+    assert (status, " lost " in out) == (0, False), out + err
+    assert json.loads((folder / "results.json").read_text())["lost"][BOT] == {"tables": 0, "why": []}
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_the_programs_choice_is_legal_in_every_game(name: str) -> None:
+    spec = {"__name__": "jsonl_bot"}
+    exec(compile((EXAMPLES / "jsonl_bot.py").read_text(), "jsonl_bot.py", "exec"), spec)
+    choose: Any = spec["choose"]
+    env = make(KINDS[name])
+    env.reset(seed=5)
+    for number in range(100):
+        if env.phase is None:
+            break
+        line = told(env.table)
+        word = choose(line)
+        assert word in line["legal"]
+        # Some other actions in between, so that there are auctions and not only passes.
+        env.step(line["actions"][-1] if env.phase == "call" and number % 3 else line["actions"][line["legal"].index(word)])
+
+
+def test_a_person_can_sit_down_with_a_program(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    answers = iter(["0"] * 50)
+
+    def typed(_prompt: str) -> str:
+        try:
+            return next(answers)
+        except StopIteration:
+            raise EOFError from None
+
+    monkeypatch.setattr("builtins.input", typed)
+    status, out, err = run("play", "up_down", "--against", BOT, "--seed", "1", *SMALL_WORDS)
+    assert status == 0, out + err
+    status, out, err = run("watch", "up_down", BOT, f"{EXAMPLES / 'own_player.py'}:make", BOT, *SMALL_WORDS, "--deals", "1")
+    assert status == 0, out + err
+    status, out, err = run("record", "up_down", *SMALL_WORDS, "--player", BOT, "--out", tmp_path / "g.jsonl")
+    assert status == 0, out + err
+    assert run("check", tmp_path / "g.jsonl")[0] == 0
+
+
+# ---------------------------------------------------------------------------------------------------------- what goes wrong
+
+FAILURES = {
+    "dies": ("sys.stderr.write('no idea\\n'); sys.exit(3)", "ended with exit status 3 (no idea)"),
+    "is killed": ("os.kill(os.getpid(), 9)", "was ended by signal 9"),
+    "hangs": ("time.sleep(60)", "took more than 1 seconds for a decision"),
+    "talks nonsense": ("print('let me think', flush=True); continue", "answered 'let me think', which is no JSON"),
+    "cheats": ("print('\"EX\"', flush=True); continue", "answered '\"EX\"', which was not legal"),
+    "closes its output": ("os.close(1); time.sleep(60)", "closed its output"),
+    "never ends a line": ("\nwhile True: sys.stdout.write('x' * 65536)", "answered with a line of more than 1,048,576 bytes"),
+    "never listens": ("\nwhile True: print('{}', flush=True)", "answered '{}', which names no action"),
+}
+
+
+@pytest.mark.parametrize("how", FAILURES)
+def test_a_program_that_fails_once_loses_that_table_only(how: str, tmp_path: Path) -> None:
+    body, why = FAILURES[how]
+    mark = tmp_path / "failed"
+    pids = f"open({str(tmp_path / 'pids')!r}, 'a').write(f'{{os.getpid()}}\\n')"
+    guard = f"if number == 2 and not os.path.exists({str(mark)!r}):\n    open({str(mark)!r}, 'w').close()\n"
+    lines = "\n".join(f"    {line}" for line in body.splitlines())
+    name = script(tmp_path, f"if number == 1:\n    {pids}\n{guard}{lines}")
+    fine = compared(script(tmp_path, "", "fine.py"))
+    found = compared(name, limit=1.0 if how == "hangs" else 20.0)
+    lost, other = found.played.lost
+    assert (lost.tables, other.tables) == (1, 0)
+    assert why in lost.why[0]
+    assert (found.played.values != fine.played.values).sum() <= 1, "all other games are as if nothing had happened"
+    processes = [int(line) for line in (tmp_path / "pids").read_text().split()]
+    assert len(processes) == 2, "it is started again"
+    assert all(map(is_gone, processes))
+
+
+def test_a_program_that_always_fails_is_given_up(tmp_path: Path) -> None:
+    name = script(tmp_path, "open('" + str(tmp_path / "count") + "', 'a').write('x')\nif number: time.sleep(60)")
+    began = time.monotonic()
+    found = compared(name, deals=2, limit=0.1)
+    assert time.monotonic() - began < 20
+    assert (tmp_path / "count").read_text() == "xxx"
+    lost = found.played.lost[0]
+    assert lost.tables == found.games * 2
+    late = "took more than 0.1 seconds for a decision"
+    assert lost.why == [late, "failed 3 times in a row and was not asked again"]
+    assert found.estimate().mean < 0
+
+
+def test_what_a_program_has_started_ends_with_it(tmp_path: Path) -> None:
+    note = tmp_path / "child"
+    child = f"if number == 1:\n    open({str(note)!r}, 'w').write(str(os.spawnvp(os.P_NOWAIT, 'sleep', ['sleep', '60'])))"
+    compared(script(tmp_path, child), deals=2)
+    process = int(note.read_text())
+    for _ in range(100):
+        if not Path(f"/proc/{process}").exists() or "\nState:\tZ" in Path(f"/proc/{process}/status").read_text():
+            return  # whoever takes over orphans may take its time
+        time.sleep(0.02)
+    pytest.fail("the child of the program still runs")
+
+
+def test_figures_do_not_depend_on_threads(tmp_path: Path) -> None:
+    name = script(tmp_path, "seen = json.loads(line)\nprint(seen['actions'][seen['seed'] % len(seen['actions'])])\ncontinue")
+    name = name.replace(f"{PYTHON} ", f"{PYTHON}u ")  # unbuffered: it does not flush
+    one, two = (compared(name, BLOCK + 4, b="greedy", threads=threads, seed=5) for threads in (1, 2))
+    assert np.array_equal(one.played.values, two.played.values)
+    other = compared(name, BLOCK + 4, b="greedy", seed=6)
+    assert not np.array_equal(one.played.values, other.played.values)
+
+
+def test_a_block_that_is_stopped_ends_its_program(tmp_path: Path) -> None:
+    slow = contestant(script(tmp_path, f"open({str(tmp_path / 'pid')!r}, 'w').write(str(os.getpid())); time.sleep(0.05)"))
+    hall, stop = Hall([SMALL], [0], 200, seed=1), Event()
+    hall.deal(0)
+    Timer(0.5, stop.set).start()
+    began = time.monotonic()
+    with guarded([slow], (0,), stop) as guards, pytest.raises(Stopped):
+        play(hall, guards, np.zeros((200, 7), np.int64))
+    assert time.monotonic() - began < 20
+    assert is_gone(int((tmp_path / "pid").read_text()))
+
+
+def test_a_program_ends_with_its_player(tmp_path: Path) -> None:
+    note = tmp_path / "pid"
+    seat = companion(script(tmp_path, f"open({str(note)!r}, 'w').write(str(os.getpid()))"), SMALL)
+    table = Table("up_down", 3, {"ranks": 3})
+    table.start()
+    assert seat.act(table, np.random.default_rng(0)) in table.legal_actions()
+    process = int(note.read_text())
+    os.kill(process, 0)
+    assert isinstance(seat.player, BotPlayer)
+    del seat
+    assert is_gone(process)
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("cmd:", "a program follows cmd:"),
+        ("cmd:no-such-program --fast", "there is no program 'no-such-program'"),
+        ("cmd:'unclosed", "the words of the command cannot be told apart"),
+        (f"cmd:{PYTHON} -c 1/0", "ended with exit status 1 (ZeroDivisionError: division by zero)"),
+        ("cmd:sh -c 'read line; echo hello'", "answered 'hello', which is no JSON"),
+        ("cmd:sh -c 'read line; echo 7'", "answered the first line with '7', not with"),
+    ],
+)
+def test_a_program_that_does_not_start_is_refused(name: str, why: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(why)):
+        contestant(name)
+
+
+# ------------------------------------------------------------------------------------------------------ functions in Python
+
+MODULE = """
+import numpy as np
+from noms_env.players import make_player
+
+
+def act(observation, mask, rng, temperature=1.0):
+    assert observation.shape == (1024,) and mask.shape == (150,)
+    return rng.choice(np.flatnonzero(mask))
+
+
+def thumb():
+    return make_player("thumb")
+
+
+class Lowest:
+    wants_tables = False
+
+    def act(self, observation, mask, rng, *, tables=None):
+        return mask.argmax(axis=-1)
+
+
+def raises(observation, mask, rng):
+    if mask[:52].any():
+        return {}["the answer"]
+    return int(mask.argmax())
+
+
+def text(observation, mask, rng):
+    return "3C"
+
+
+def illegal(observation, mask, rng):
+    return int(mask.argmin())
+
+
+made = []
+
+
+def twice():
+    made.append(1)
+    if len(made) > 1:
+        raise RuntimeError("no more")
+    return Lowest()
+
+
+def two(observation, mask):
+    return 0
+
+
+def nothing():
+    return None
+
+
+def broken():
+    raise OSError("no model")
+
+
+number = 5
+"""
+
+
+@pytest.fixture
+def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A module of the present folder, new for each test."""
+    name = f"agents_{tmp_path.name.replace('-', '_')}"
+    (tmp_path / f"{name}.py").write_text(MODULE)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    return name
+
+
+def test_functions_and_classes_play(module: str, tmp_path: Path) -> None:
+    kind = make_rules(game("down_up"), 3)
+    for name in (f"{module}:thumb", f"{tmp_path / module}.py:thumb"):
+        found = compare(kind, contestant(name), contestant("thumb"), 4, seed=2)
+        assert np.abs(found.estimate().mean) < 20
+        assert found.played.lost[0].tables == 0
+    own = Contestant("own", contestant(f"{module}:Lowest").make)
+    found = compare(SMALL, own, contestant(f"{EXAMPLES / 'own_player.py'}:lowest"), 20)
+    assert np.abs(found.played.values.mean(axis=1)).max() < 1e-12, "both take the lowest action"
+    found = compare(SMALL, contestant(f"{module}:act"), contestant("random"), 10)
+    assert found.played.lost[0].tables == 0
+    again = compare(SMALL, contestant(f"{module}:act"), contestant("random"), 10)
+    assert np.array_equal(found.played.values, again.played.values)
+    assert compare_matches(SMALL, contestant(f"{module}:act"), contestant("random"), 2).deals > 0
+
+
+def test_the_players_own_chance_does_not_depend_on_the_rows_beside(module: str) -> None:
+    batch = make_batch("down_up", tables=20, seed=1)
+    batch.deal()
+    batch.observe()
+    rows = np.arange(20)
+    player = contestant(f"{module}:act")
+    at_once = player.make(np.random.default_rng(7)).choose(batch, rows)
+    with guarded([player], (7,), Event()) as (guard,):
+        guard.player = player.make(np.random.default_rng(7))
+        assert np.array_equal(guard.choose(batch, rows), at_once)
+
+
+@pytest.mark.parametrize(
+    ("function", "why"),
+    [
+        ("raises", "raised KeyError: 'the answer' (agents_"),
+        ("text", "raised TypeError: the answer must be the number of an action, not '3C'"),
+        ("illegal", "chose action 0, which was not legal"),
+    ],
+)
+def test_a_function_that_fails_loses_the_table(module: str, function: str, why: str, run: Run) -> None:
+    found = compare(SMALL, contestant(f"{module}:{function}"), contestant("random"), 6)
+    assert found.played.lost[0].tables > 0
+    assert found.played.lost[1].tables == 0
+    assert why in found.played.lost[0].why[0]
+    status, _, err = run("watch", "up_down", f"{module}:{function}", "--delay", "0", "--seed", "1")
+    assert status == 2
+    assert err.startswith(f"noms: {module}:{function} {why.partition(' (')[0].split('action 0')[0]}")
+    assert err.count("\n") == 1
+
+
+def test_where_it_was_raised_is_told(module: str) -> None:
+    line = MODULE.split("\n").index('        return {}["the answer"]') + 1
+    found = compare(SMALL, contestant(f"{module}:raises"), contestant("random"), 6)
+    assert found.played.lost[0].why == [f"raised KeyError: 'the answer' ({module}.py, line {line})"]
+
+
+def test_a_player_that_cannot_be_made_again_loses_all(module: str) -> None:
+    found = compare(SMALL, contestant(f"{module}:twice"), contestant("random"), 2)
+    assert found.played.lost[0].tables == 2 * found.games
+    assert "raised RuntimeError: no more" in found.played.lost[0].why[0]
+
+
+@pytest.mark.parametrize(
+    ("function", "why"),
+    [
+        ("two", "takes the arguments (observation, mask): a player is a function without arguments"),
+        ("nothing", "returned NoneType, which is no player: it lacks act(observation, mask, rng, *, tables) and wants_tables"),
+        ("broken", "raised OSError: no model (agents_"),
+        ("number", "is int: a player is"),
+        ("absent", "cannot be loaded: there is no absent in "),
+        ("Lowest.act", "takes the arguments (self, observation, mask, rng"),
+    ],
+)
+def test_what_is_no_player_is_refused(module: str, function: str, why: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(f"{module}:{function} {why}")):
+        contestant(f"{module}:{function}")
+
+
+def test_modules_that_are_not_there_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="no_such_module:make raised ModuleNotFoundError: No module named 'no_such_module'"):
+        contestant("no_such_module:make")
+    with pytest.raises(ValueError, match="cannot be loaded: there is no file"):
+        contestant(f"{tmp_path}/absent.py:make")
+    (tmp_path / "wrong.py").write_text("def make(:\n")
+    with pytest.raises(ValueError, match="raised SyntaxError"):
+        contestant(f"{tmp_path}/wrong.py:make")
+    with pytest.raises(ValueError, match=r"there is no player 'chess'; .* your own as MODULE:FUNCTION or cmd:PROGRAM"):
+        contestant("chess")
+
+
+def test_packages_register_players_by_name(tmp_path: Path, module: str, monkeypatch: pytest.MonkeyPatch, run: Run) -> None:
+    info = tmp_path / "alice_plays-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: alice-plays\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(f"[noms_env.players]\nalice = {module}:Lowest\nbob = {module}:absent\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    guest = contestant("alice").make(np.random.default_rng(0))
+    assert isinstance(guest, OwnGuest)
+    assert compare(SMALL, contestant("alice"), contestant("random"), 4).played.lost[0].tables == 0
+    with pytest.raises(ValueError, match="bob raised AttributeError"):
+        contestant("bob")
+    with pytest.raises(ValueError, match=r"the players are random, .*, alice, bob, policies"):
+        contestant("chess")
+
+
+def test_registered_names_and_policies_go_before_modules(module: str) -> None:
+    assert contestant("pimc:2").block < contestant("thumb").block
+    with pytest.raises(ValueError, match="pimc"):
+        contestant("pimc:many")
+
+
+def test_failures_of_one_row_are_sentences(module: str) -> None:
+    table = Table("up_down", 3, {"ranks": 3})
+    table.start()
+    seat = companion(f"{module}:illegal", SMALL)
+    with pytest.raises(ForfeitError, match=f"{module}:illegal chose action 0, which was not legal") as failure:
+        seat.act(table, np.random.default_rng(0))
+    assert failure.value.why.startswith("chose")
+    assert companion(f"{module}:thumb", SMALL).act(table, np.random.default_rng(0)) in table.legal_actions()
+
+
+def test_limits_are_kept_in_matches_too(tmp_path: Path) -> None:
+    kind: Rules = make_rules(game("up_down"), 3, {"ranks": 3, "schedule": "up"})
+    slow = contestant(script(tmp_path, "time.sleep(60)"), 0.05)
+    found = compare_matches(kind, slow, contestant("random"), 2)
+    assert found.estimate("alone").mean == 0.0

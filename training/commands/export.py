@@ -1,0 +1,161 @@
+"""`noms export`: a data set of decisions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import tyro
+
+from training.commands.common import OK, STOPPED, CommandError, check_limit, count, file_errors, lines_of, wrong_arguments
+from training.options import parse_options
+
+if TYPE_CHECKING:
+    from training.export import Decisions
+
+Tick = Callable[[int], None]
+
+
+def export(
+    file: Annotated[tyro.conf.Positional[tuple[str, ...]], tyro.conf.arg(metavar="FILE ...")] = (),
+    *,
+    out: Annotated[str, tyro.conf.arg(metavar="FOLDER")],
+    variant: Annotated[str | None, tyro.conf.arg(metavar="VARIANT")] = None,
+    seats: Annotated[int | None, tyro.conf.arg(metavar="N")] = None,
+    option: Annotated[tuple[str, ...], tyro.conf.UseAppendAction, tyro.conf.arg(metavar="NAME=VALUE")] = (),
+    matches: Annotated[int | None, tyro.conf.arg(metavar="K")] = None,
+    player: Annotated[tuple[str, ...], tyro.conf.UseAppendAction, tyro.conf.arg(metavar="NAME")] = (),
+    seed: Annotated[int | None, tyro.conf.arg(metavar="S")] = None,
+    limit: Annotated[float | None, tyro.conf.arg(metavar="SECONDS")] = None,
+    file_format: Annotated[Literal["parquet", "npz"], tyro.conf.arg(name="format")] = "parquet",
+    shard: Annotated[int, tyro.conf.arg(metavar="ROWS")] = 65536,
+) -> int:
+    """Make a data set of decisions, for imitation, offline learning and statistics: from records, or by playing.
+
+    A row is one decision: the observation and the action mask of the seat to act, its action, and what the deal brought the
+    seat in the end, in points and relative to the others. The columns are listed in the README.md of the new folder.
+
+    Parquet needs the extra export (pyarrow) and is read by pandas, Polars and Hugging Face's datasets:
+    load_dataset("parquet", data_files="decisions/*.parquet"). The npz files are read by numpy.load. The same arguments give the
+    same files. The folder is there whole or not at all, and memory does not grow with it.
+
+    For example:
+      noms export games.jsonl --out decisions
+      noms export --variant small_ships --matches 1000 --player thumb --out decisions
+      noms export --variant noms --player runs/noms-fast@0 --matches 200 --format npz --shard 10000 --out decisions
+
+    Args:
+        file: Files of records (noms-record/1), as noms record and noms play write them. Each deal is played again, and must
+            come to the points that its record says.
+        out: The folder to make.
+        variant: Play this game instead.
+        seats: Number of seats; the usual number of the game if not given.
+        option: An option of the game; may be given several times. The value is JSON, or else a word.
+        matches: Number of matches; 1 if not given.
+        player: Who plays, as for `noms evaluate`: given once for all seats, or once for each seat. `random` if not given.
+        seed: 0 to 2**63 - 1; it decides the cards, as for `noms record`, and the players. 0 if not given.
+        limit: Seconds that a player has for a decision; a program (cmd:...) has 10 if not given. Whoever fails ends it all.
+        file_format: The kind of files.
+        shard: Decisions in each file.
+    """
+    check_limit(limit)
+    play_only = {"--seats": seats, "--matches": matches, "--seed": seed, "--limit": limit}
+    given = [name for name, value in play_only.items() if value is not None]
+    given += [name for name, value in (("--option", option), ("--player", player)) if value]
+    if bool(file) == (variant is not None):
+        raise CommandError("give files of records, or a game to be played (--variant), and not both")
+    if file and given:
+        raise CommandError(f"{given[0]} goes with --variant; records say for themselves how they were played")
+    from training.export import check_folder, write_shards
+
+    folder = Path(out)
+    with wrong_arguments(), file_errors(f"cannot write {out}"):
+        check_folder(folder)
+    if variant is None:
+        total, source, decisions = records_of(file)
+        what = "deals"
+    else:
+        total, source, decisions = matches_of(variant, seats, option, matches or 1, player, seed or 0, limit)
+        what = "matches"
+    from training.counting import counting
+
+    try:
+        with wrong_arguments(), file_errors(f"cannot write {out}"), counting("export", what, total) as tick:
+            written = write_shards(decisions(tick), folder, source, file_format, shard)
+    except KeyboardInterrupt as error:
+        raise CommandError(f"stopped by Ctrl-C; {out} is not written", STOPPED) from error
+    files = count(written.shards, "file")
+    print(f"{written.decisions:,} decisions of {count(written.deals, 'deal')} written to {out}, in {files}")
+    return OK
+
+
+Source = tuple[int, dict[str, Any], Callable[[Tick], Iterator["Decisions"]]]
+"""How much there is, what it is, and the decisions, given who is told how many more are done."""
+
+
+def records_of(files: Sequence[str]) -> Source:
+    """The decisions of records in files.
+
+    Raises:
+        CommandError: a file cannot be read.
+    """
+    total = 0
+    for name in files:
+        with file_errors(f"cannot read {name}"), Path(name).open("rb") as opened:
+            total += sum(1 for _ in opened)
+
+    def decisions(tick: Tick) -> Iterator[Decisions]:
+        from training.export import ExportError, from_records
+
+        number = 0
+        for name in files:
+            try:
+                for part in from_records(lines_of(name), number):
+                    number += 1
+                    yield part
+                    tick(1)
+            except ExportError as error:
+                raise CommandError(f"{name}, {error}") from error
+
+    return total, {"files": [Path(name).name for name in files]}, decisions
+
+
+def matches_of(
+    variant: str,
+    seats: int | None,
+    option: Sequence[str],
+    matches: int,
+    player: Sequence[str],
+    seed: int,
+    limit: float | None,
+) -> Source:
+    """The decisions of matches that are played.
+
+    Raises:
+        CommandError: they cannot be.
+    """
+    from noms_env.players.policy_file import given_options
+    from noms_env.rules import game, make_rules
+    from training.evaluate import contestant
+    from training.export import from_play
+
+    with wrong_arguments():
+        kind = make_rules(game(variant), seats, parse_options(option))
+        players = [contestant(name, limit) for name in player or ("random",)]
+        played = from_play(kind, players, matches, seed, limit)
+    source = {
+        "variant": variant,
+        "seats": kind.seats,
+        "options": given_options(kind),
+        "players": [one.name for one in players],
+        "matches": matches,
+        "seed": seed,
+    }
+
+    def decisions(tick: Tick) -> Iterator[Decisions]:
+        for part, ended in played:
+            yield part
+            tick(ended)
+
+    return matches, source, decisions

@@ -1,0 +1,17 @@
+"""A player that cannot go on: what it did, as half a sentence. Imports nothing, so that the command `noms` can know of it."""
+
+from __future__ import annotations
+
+
+class ForfeitError(Exception):
+    """A player failed at a decision and loses that table.
+
+    Attributes:
+        name: of the player, as the user wrote it.
+        why: what it did: `took more than 10 seconds for a decision`.
+    """
+
+    def __init__(self, name: str, why: str) -> None:
+        """Say who failed, and how."""
+        super().__init__(f"{name} {why}")
+        self.name, self.why = name, why
