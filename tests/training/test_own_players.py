@@ -331,11 +331,11 @@ def test_a_program_that_fails_once_loses_that_table_only(how: str, tmp_path: Pat
 
 
 def test_a_program_that_always_fails_is_given_up(tmp_path: Path) -> None:
-    name = script(tmp_path, "open('" + str(tmp_path / "count") + "', 'a').write('x')\nif number: time.sleep(60)")
+    name = script(tmp_path, "open('" + str(tmp_path / "count") + "', 'a').write('s')\nif number: time.sleep(60)")
     began = time.monotonic()
     found = compared(name, deals=2, limit=0.1)
     assert time.monotonic() - began < 20
-    assert (tmp_path / "count").read_text() == "xxx"
+    assert (tmp_path / "count").read_text() == "sss", "three starts"
     lost = found.played.lost[0]
     assert lost.tables == found.games * 2
     late = "took more than 0.1 seconds for a decision"
