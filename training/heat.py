@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from training.extras import require
+from training.names import short_names
 
 if TYPE_CHECKING:
     from training.tournament import Results
@@ -36,7 +37,8 @@ def draw_heat(results: Results, path: Path) -> None:
     """
     figures = require("matplotlib.figure", "plot", "the heat map of a tournament")
     order = results.order()
-    names = [results.plan.players[player] for player in order]
+    short = short_names(results.plan.players)
+    names = [short[player] for player in order]
     means = results.values.mean(axis=2)[np.ix_(order, order)]
     most = float(np.abs(means).max()) or 1.0
     size = CELL * len(order) + MARGIN

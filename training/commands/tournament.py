@@ -149,20 +149,21 @@ def show(results: Results) -> None:
 
 
 def payoff_table(results: Results) -> Table:
-    """Rows: alone; columns: the field."""
+    """Rows: alone; columns: the field, by the number of its row, so that it stays narrow."""
     from rich.text import Text
 
+    from training.names import short_names
     from training.progress import new_table
     from training.tournament import cell
 
-    names, order, ratings = results.plan.players, results.order(), results.ratings()
-    table = new_table("alone \\ field", *(names[player] for player in order), "rating")
-    for player in order:
+    names, order, ratings = short_names(results.plan.players), results.order(), results.ratings()
+    table = new_table("alone \\ field", *(str(place) for place in range(1, len(order) + 1)), "rating")
+    for number, player in enumerate(order, 1):
         cells = [Text("")] * len(order)
         for place, other in enumerate(order):
             if other != player:
                 one = results.alone(player, other)
                 cells[place] = Text(cell(one), "green" if one.low > 0 else "red" if one.high < 0 else "")
         rating = f"{ratings[player].mean:+.3f} ({ratings[player].standard_error:.3f})"
-        table.add_row(Text(names[player]), *cells, Text(rating, "bold"))
+        table.add_row(Text(f"{number} {names[player]}"), *cells, Text(rating, "bold"))
     return table
