@@ -14,6 +14,7 @@ from noms_env.players.policy_file import given_options
 from noms_env.rules import Rules
 from training.commands.common import count
 from training.evaluate import NORMAL_95, label
+from training.markdown import Cell, bullets, code, table
 from training.outcome import Outcome, nearest_preset, preset_differences, train_command
 from training.probes import MAIN, NUMBERS
 from training.progress import duration, kind_text
@@ -26,8 +27,6 @@ NOTES_BEGIN = "<!-- Written by hand from here on; kept when the card is made aga
 NOTES_END = "<!-- Written by hand to here. -->"
 NO_NOTES = "\n"
 HEAD = "<!-- Written by `noms publish`. Made again, all of it changes but what stands between the two comments below. -->"
-Cell = str | None
-"""Of a table; empty if None."""
 
 
 class CardError(ValueError):
@@ -205,7 +204,7 @@ def training(outcome: Outcome) -> Iterator[str]:
         )
     if outcome.budget != outcome.config.decisions:
         yield (
-            f"The run was begun with {outcome.config.decisions:,} decisions and extended to {outcome.budget:,}, with the "
+            f"The run was begun with {outcome.config.decisions:,} decisions, which became {outcome.budget:,}, with the "
             "schedules of the new budget from then on; the policy is from before."
         )
 
@@ -396,24 +395,3 @@ def again(name: str, outcome: Outcome) -> Iterator[str]:
         "many threads and the versions above, the parameters are the same to the bit; elsewhere sums are rounded otherwise, "
         f"and the run takes another course. `noms publish {out} --name {name}` writes this folder."
     )
-
-
-# ------------------------------------------------------------------------------------------------------------ Markdown
-
-
-def table(head: Sequence[str], rows: Iterable[Sequence[Cell]]) -> str:
-    """A table: words to the left, and what begins with a digit or a sign to the right."""
-    lines = [[cell or "" for cell in row] for row in rows]
-    numbers = [all(not line[place] or line[place][0] in "+-0123456789" for line in lines) for place in range(len(head))]
-    rules = ["---:" if number and place else "---" for place, number in enumerate(numbers)]
-    return "\n".join(f"| {' | '.join(line)} |" for line in [list(head), rules, *lines])
-
-
-def bullets(items: Iterable[str]) -> str:
-    """A list."""
-    return "\n".join(f"- {item}" for item in items)
-
-
-def code(text: str) -> str:
-    """A name or a value, in a table too."""
-    return f"`{text}`".replace("|", "\\|")

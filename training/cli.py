@@ -28,6 +28,7 @@ COMMANDS = {
     "evaluate": ("evaluate", "tell how much better one player is than another"),
     "tournament": ("tournament", "let players play everybody against everybody"),
     "publish": ("publish", "make the folder of a policy that is handed on, with its card"),
+    "ladder": ("ladder", "write the tables of the page on how strong the policies are"),
     "play": ("play", "sit down at the table yourself"),
     "watch": ("watch", "watch players play, decision by decision"),
     "demo": ("demo", "train a policy for three minutes, and show what it has learnt"),

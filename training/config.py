@@ -52,7 +52,7 @@ class PPOConfig:
 
     Attributes:
         epochs: Passes over the decisions of an iteration.
-        minibatch: Decisions for each step of the optimiser.
+        minibatch: Decisions for each step of the optimiser, at most.
         microbatch: Decisions that go through a network at once, so that all that a layer touches stays in the cache.
         learning_rate: Of Adam at the start; it falls to a tenth, as a cosine.
         clip: Of the probability ratio (Schulman et al., arXiv 1707.06347, equation 7).

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 
 from noms_env.players import PLAYERS, load_player, make_player
-from noms_env.players.policy import is_policy_name
+from noms_env.players.policy import is_policy_name, policy_file_of
 from noms_env.rules import Rules
 from noms_env.state import MAX_SEATS
 from training.hall import ArrayPlayer, Guest, Hall, play
@@ -66,12 +66,14 @@ class Contestant:
         make: the player for a block of deals.
         kinds: the rules of the tables that it can sit at; None for all.
         block: deals that it should be asked to play side by side.
+        sha256: of a policy's file; None for other players.
     """
 
     name: str
     make: MakePlayer
     kinds: tuple[Rules, ...] | None = None
     block: int = BLOCK
+    sha256: str | None = None
 
     def check(self, kind: Rules) -> None:
         """Make sure that it can sit at a table.
@@ -108,7 +110,8 @@ def contestant(name: str, limit: float | None = None) -> Contestant:
     file, temperature = _split_temperature(name)
     if _is_policy(file):
         policy = load_player(file)
-        return Contestant(name, lambda rng: Guest(Tempered(policy, temperature), rng), policy.kinds)
+        sha256 = hashlib.sha256(policy_file_of(file).read_bytes()).hexdigest()
+        return Contestant(name, lambda rng: Guest(Tempered(policy, temperature), rng), policy.kinds, sha256=sha256)
     own = own_player(name, limit)
     if own is None:
         names = ", ".join([*PLAYERS, *entry_names()])
@@ -117,6 +120,11 @@ def contestant(name: str, limit: float | None = None) -> Contestant:
             "and your own as MODULE:FUNCTION or cmd:PROGRAM"
         )
     return Contestant(name, own.guest, None, OWN_BLOCK)
+
+
+def hashes(contestants: Iterable[Contestant]) -> dict[str, str]:
+    """SHA-256 of the files of those that are policies, by name, so that figures can be told from those of other weights."""
+    return {one.name: one.sha256 for one in contestants if one.sha256 is not None}
 
 
 def guest(name: str) -> MakePlayer:

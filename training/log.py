@@ -112,16 +112,26 @@ class Log:
 
 
 def read_log(folder: str | Path) -> Series:
-    """The figures of a run by name: decisions (int64, ascending) and values (float64), each of shape (n,).
-
-    Of several values for the same decisions the last one counts; values that are no numbers are left out.
+    """The figures of a run: those of the log in its folder, as `read_series` gives them.
 
     Raises:
         OSError: there is no log, or it cannot be read.
         ValueError: the file of that name is no log.
     """
+    return read_series(Path(folder) / CSV_NAME)
+
+
+def read_series(path: Path) -> Series:
+    """Figures by name: decisions (int64, ascending) and values (float64), each of shape (n,).
+
+    Of several values for the same decisions the last one counts; values that are no numbers are left out.
+
+    Raises:
+        OSError: the file cannot be read.
+        ValueError: it is no log.
+    """
     found: dict[str, dict[int, float]] = {}
-    for decisions, name, value in _rows(Path(folder) / CSV_NAME):
+    for decisions, name, value in _rows(path):
         if math.isfinite(value):
             found.setdefault(name, {})[decisions] = value
     return {

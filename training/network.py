@@ -82,6 +82,16 @@ def folded_norm(norm: nn.Module, weight: Tensor, bias: Tensor, dtype: torch.dtyp
     return (weight * norm.weight).to(dtype), (bias + weight @ norm.bias).to(dtype)
 
 
+GRAIN = 64
+"""Rows of a batch come to a multiple of this: oneDNN compiles the products of each new shape, and keeps about a thousand."""
+
+
+def padded(rows: Tensor) -> Tensor:
+    """Rows, shape (n, width), with rows of zeros behind them up to a multiple of `GRAIN`."""
+    missing = -len(rows) % GRAIN
+    return functional.pad(rows, (0, 0, 0, missing)) if missing else rows
+
+
 ACTIVE = 64.0
 """Features that are not 0 in an observation, about: the first layer is scaled as if it had so many inputs."""
 
@@ -146,7 +156,7 @@ class Actor(nn.Module):
         layers, head = self.trunk.folded(dtype), self._head(dtype)
 
         def logits(features: Tensor) -> Tensor:
-            return functional.linear(through(features, layers), *head).float()
+            return functional.linear(through(padded(features), layers), *head)[: len(features)].float()
 
         return logits
 

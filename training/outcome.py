@@ -39,7 +39,7 @@ class Outcome:
     Attributes:
         info: what the policy's file says.
         config: of the run when it made the policy.
-        budget: decisions of the whole run, as it was extended last.
+        budget: decisions of the whole run, as it was given last.
         content: of the policy's file.
         parameters: numbers in it.
         series: the log.

@@ -25,7 +25,7 @@ from torch.nn import functional
 
 from noms_env._jit import COMPILED
 from training.config import PPOConfig
-from training.network import Actor, Critic, Guesses, masked
+from training.network import GRAIN, Actor, Critic, Guesses, masked, padded
 from training.policy_loss import compiled_losses
 
 
@@ -93,22 +93,31 @@ class Shares:
     group: Any = None
 
     def minibatches(self, settings: PPOConfig, seed: int) -> Iterator[tuple[Tensor, float]]:
-        """One pass over this process's decisions in random order.
+        """One pass over this process's decisions in random order; a few that would make the parts uneven are left out.
 
         Yields:
             rows, int64, and the weight of a row in the loss, such that the average over the processes is the mean over all
             rows of the minibatch.
         """
-        count = max(1, round(sum(self.sizes) / settings.minibatch))
         order = torch.randperm(self.sizes[self.rank], generator=torch.Generator().manual_seed(seed))
-        for place, rows in enumerate(torch.tensor_split(order, count)):
-            together = sum(_part_size(size, count, place) for size in self.sizes)
-            yield rows, len(self.sizes) / max(1, together)
+        lengths = [_part_sizes(size, self._steps(settings)) for size in self.sizes]
+        for rows, *together in zip(order[: sum(lengths[self.rank])].split(lengths[self.rank]), *lengths, strict=True):
+            yield rows, len(self.sizes) / max(1, sum(together))
+
+    def learnt(self, settings: PPOConfig) -> int:
+        """Decisions of all processes that a pass learns from."""
+        return sum(sum(_part_sizes(size, self._steps(settings))) for size in self.sizes)
+
+    def _steps(self, settings: PPOConfig) -> int:
+        """Minibatches of a pass."""
+        return max(1, math.ceil(sum(self.sizes) / settings.minibatch))
 
 
-def _part_size(size: int, parts: int, place: int) -> int:
-    """Length of a part as `torch.tensor_split` makes it."""
-    return size // parts + (place < size % parts)
+def _part_sizes(size: int, parts: int) -> list[int]:
+    """Rows of each of so many parts: equal and a multiple of `GRAIN`, or where they are small as equal as they can be."""
+    if size >= 8 * GRAIN * parts:
+        return [size // parts // GRAIN * GRAIN] * parts
+    return [size // parts + (place < size % parts) for place in range(parts)]
 
 
 # -------------------------------------------------------------------------------------------------------- the actor
@@ -150,7 +159,7 @@ def update_actor(
     bare = bare_module(student)
     assert isinstance(bare, Student)
     total = torch.zeros(len(ACTOR_FIGURES), dtype=torch.float64, device=sample.features.device)
-    epochs = 0
+    epochs, learnt = 0, shares.learnt(settings)
     for epoch in range(settings.epochs):
         of_epoch = torch.zeros_like(total)
         for rows, weight in shares.minibatches(settings, seed + epoch):
@@ -168,9 +177,9 @@ def update_actor(
         together = all_summed(of_epoch, shares)
         total += together
         epochs += 1
-        if float(together[ACTOR_FIGURES.index("kl")]) / sum(shares.sizes) > settings.target_kl > 0:
+        if float(together[ACTOR_FIGURES.index("kl")]) / learnt > settings.target_kl > 0:
             break
-    means = total / (sum(shares.sizes) * epochs)
+    means = total / (learnt * epochs)
     return dict(zip(ACTOR_FIGURES, means.tolist(), strict=True)) | {"epochs": float(epochs)}
 
 
@@ -326,7 +335,7 @@ def update_critic(
                 total += losses.detach().double().sum()
             nn.utils.clip_grad_norm_(critic.parameters(), settings.gradient_norm)
             optimiser.step()
-        mean = float(all_summed(total, shares)) / sum(shares.sizes)
+        mean = float(all_summed(total, shares)) / shares.learnt(settings)
     return {"value_loss": mean}
 
 
@@ -344,7 +353,7 @@ def values_of(critic: Critic, everything: Tensor, dtype: torch.dtype, microbatch
     """What the critic says, float32, shape (n,)."""
     if len(everything) == 0:
         return torch.zeros(0)
-    return torch.cat([critic(part, dtype) for part in everything.split(microbatch)])
+    return torch.cat([critic(padded(part), dtype)[: len(part)] for part in everything.split(microbatch)])
 
 
 # -------------------------------------------------------------------------------------------------- several processes

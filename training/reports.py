@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -181,14 +181,24 @@ def lost_sentence(name: str, lost: Lost) -> Iterator[str]:
 # ---------------------------------------------------------------------------------------------------------------- JSON
 
 
-def as_json(names: tuple[str, str], found: list[tuple[Comparison, Matches | None]], tell: float) -> dict[str, Any]:
-    """All figures, as plain values; nothing in them depends on the clock or the machine."""
+def as_json(
+    names: tuple[str, str], found: list[tuple[Comparison, Matches | None]], tell: float, policies: Mapping[str, str]
+) -> dict[str, Any]:
+    """All figures, as plain values; nothing in them depends on the clock or the machine.
+
+    Args:
+        names: of A and B.
+        found: of each game.
+        tell: the difference for which the number of deals is told.
+        policies: SHA-256 of the files of those of the two that are policies.
+    """
     return {
         "format": FORMAT,
         "noms_env": __version__,
         "environment": ENV_VERSION,
         "a": names[0],
         "b": names[1],
+        "policies": dict(policies),
         "games": [game_json(comparison, matches, tell) for comparison, matches in found],
     }
 

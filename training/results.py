@@ -7,6 +7,7 @@ found = read_results("result.json", Names("auctions", ["runs/auctions"]), kinds)
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +19,7 @@ from noms_env.players.policy import POLICY_NAME, policy_file_of
 from noms_env.players.policy_file import PolicyFileError
 from noms_env.rules import Rules, game, make_rules
 from noms_env.version import ENV_VERSION
-from training.comparison import Lost
+from training.comparison import AGAINST, ALONE, Lost
 from training.reports import FORMAT as EVALUATION
 from training.reports import negative
 from training.statistics import Estimate
@@ -42,6 +43,7 @@ class Duel:
         wins: its part of the matches won, alone against the opponent on all other seats; None where no matches were played.
         fair: the part among equals.
         lost: tables that the policy lost because it failed.
+        alone: points per deal of the policy alone above the others, all of them the opponent; None where it is not known.
     """
 
     kind: Rules
@@ -52,6 +54,7 @@ class Duel:
     wins: Estimate | None = None
     fair: float = 0.0
     lost: Lost = dataclasses.field(default_factory=Lost)
+    alone: Estimate | None = None
 
     @property
     def is_against_itself(self) -> bool:
@@ -121,6 +124,10 @@ class Names:
         """Whether a player, as the user wrote it, is the policy."""
         written, _ = _split_temperature(player)
         return self._is_meant(written) or (not _is_player(written) and self._is_copy(_file_of(written)))
+
+    def has(self, sha256: str) -> bool:
+        """Whether the policy's file has this SHA-256, as far as its content is known."""
+        return self._content is None or hashlib.sha256(self._content).hexdigest() == sha256
 
     def is_outdated(self, player: str) -> bool:
         """Whether a player goes by the name or the place of the policy, but another policy is there now."""
@@ -203,6 +210,11 @@ def read_results(path: Path | str, names: Names, kinds: Sequence[Rules]) -> Resu
         players = [document["a"], document["b"]] if format_ == EVALUATION else document["players"]
         if not any(names.is_own(player) for player in players):
             raise ResultsError(f"{path} has no figures of {names.name}: its players are {', '.join(players)}")
+        for player, sha256 in document.get("policies", {}).items():
+            if names.is_own(player) and not names.has(sha256):
+                raise ResultsError(
+                    f"{path} has figures of {player}, but of another policy than this one: its file had SHA-256 {sha256}"
+                )
         for player in filter(names.is_outdated, players):
             raise ResultsError(f"{path} has figures of {player}, but the policy there is another one than that of the run")
         found = _evaluation(document, names) if format_ == EVALUATION else _tournament(document, names)
@@ -227,6 +239,7 @@ def _evaluation(document: Mapping[str, Any], names: Names) -> Results:
     duels = []
     for entry in document["games"]:
         points = _estimate(entry["points"]["all"])
+        alone = _estimate(entry["points"][AGAINST if side else ALONE])
         matches = entry["matches"]
         wins = None if matches is None else _estimate(matches[("a_alone", "b_alone")[side]])
         duels.append(
@@ -239,6 +252,7 @@ def _evaluation(document: Mapping[str, Any], names: Names) -> Results:
                 wins,
                 0.0 if matches is None else float(matches["fair"]),
                 Lost(**entry["lost"]["ab"[side]]),
+                negative(alone) if side else alone,
             )
         )
     return Results(duels=tuple(duels))
@@ -269,8 +283,9 @@ def _tournament_duels(document: Mapping[str, Any], names: Names) -> Iterator[Due
             (pair["b"], pair["a"], negative(_estimate(pair))),
         ):
             if names.is_own(policy):
-                lost = Lost(**document["lost"][policy])
-                yield Duel(kind, document["set"], names.shown(policy), names.shown(opponent), points, lost=lost)
+                lost, alone = Lost(**document["lost"][policy]), _estimate(document["table"][policy][opponent])
+                shown = names.shown(policy), names.shown(opponent)
+                yield Duel(kind, document["set"], *shown, points, lost=lost, alone=alone)
 
 
 def _kind(entry: Mapping[str, Any]) -> Rules:

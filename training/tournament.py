@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from itertools import combinations
 from pathlib import Path
 from threading import Event
@@ -52,6 +52,7 @@ class Plan:
         seed: of what is random in the players.
         deal_set: whose first deals are played.
         limit: seconds for a decision; None for no limit.
+        policies: SHA-256 of the files of those players that are policies, by name.
     """
 
     players: tuple[str, ...]
@@ -60,6 +61,7 @@ class Plan:
     seed: int = 0
     deal_set: DealSet = "dev"
     limit: float | None = None
+    policies: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Check it.
@@ -91,6 +93,7 @@ class Plan:
             "set": self.deal_set,
             "set_sha256": digest(self.kind, self.deal_set),
             "limit": self.limit,
+            "policies": dict(self.policies),
         }
 
 
@@ -117,18 +120,23 @@ class Folder:
         write_whole(self.path / PLAN, dump(plan.as_json()))
 
     def go_on(self, plan: Plan) -> None:
-        """Make sure that the tournament in the folder is this one.
+        """Make sure that the tournament in the folder is this one, or one that this one has grown from.
+
+        It may have got more deals, and more players behind the others; what has been played stays.
 
         Raises:
             TournamentError: there is none, or another.
+            OSError: the folder cannot be written.
         """
         try:
             saved = json.loads((self.path / PLAN).read_text())
         except (OSError, ValueError) as error:
             raise TournamentError(f"there is no tournament to go on with in {self.path}") from error
         for name, value in plan.as_json().items():
-            if saved.get(name) != value:
-                raise TournamentError(f"the tournament in {self.path} was begun with {name} {saved.get(name)!r}, not {value!r}")
+            before = saved.get(name, {} if name == "policies" else None)
+            if not has_grown_from(name, before, value):
+                raise TournamentError(f"the tournament in {self.path} was begun with {name} {before!r}, not {value!r}")
+        write_whole(self.path / PLAN, dump(plan.as_json()))
 
     def file_of(self, pair: tuple[int, int], first: int) -> Path:
         """The file of a block."""
@@ -152,6 +160,17 @@ class Folder:
         except (OSError, ValueError, KeyError, TypeError):
             return None
         return saved if lengths == {count} else None
+
+
+def has_grown_from(name: str, before: Any, now: Any) -> bool:
+    """Whether an entry of a plan is as it was, or has more deals or players."""
+    if before is None or before == now:
+        return bool(before == now)
+    if name == "players":
+        return bool(now[: len(before)] == before)
+    if name == "deals":
+        return bool(now > before)
+    return name == "policies" and all(now.get(player) == sha256 for player, sha256 in before.items())
 
 
 def saved_block(block: Block, seats: int) -> Saved:
@@ -328,38 +347,50 @@ def read_results(plan: Plan, players: Sequence[Contestant], folder: Folder) -> R
 # -------------------------------------------------------------------------------------------------------------- Markdown
 
 
-def markdown(results: Results) -> str:
-    """The payoff table as Markdown, the best player first."""
-    names, order, ratings = results.plan.players, results.order(), results.ratings()
-    kind = results.plan.kind
+def markdown(document: Mapping[str, Any]) -> str:
+    """The payoff table as Markdown, the best player first.
+
+    Args:
+        document: `Results.as_json`, or a file of it.
+    """
+    return (
+        f"{document['variant']}, {document['seats']} seats, {document['deals']:,} deals of the set `{document['set']}` for "
+        "each pair. Points per deal of the player of the row, alone, above the mean of the others, all of them the player of "
+        "the column, with the 95 % interval; rating with standard error.\n\n"
+    ) + crosstable(document)
+
+
+def crosstable(document: Mapping[str, Any]) -> str:
+    """The table alone, and what is to be said of it.
+
+    Args:
+        document: `Results.as_json`, or a file of it.
+    """
+    ratings = {name: Estimate(**one) for name, one in document["ratings"].items()}
+    order = sorted(ratings, key=lambda name: -ratings[name].mean)
     lines = [
-        f"{kind.variant.name}, {kind.seats} seats, {results.deals:,} deals of the set `{results.plan.deal_set}` for each pair. "
-        "Points per deal of the player of the row, alone, above the mean of the others, all of them the player of the "
-        "column, with the 95 % interval; rating with standard error.",
-        "",
-        " | ".join(["| alone \\ field", *(f"`{names[player]}`" for player in order), "rating |"]),
+        " | ".join(["| alone \\ field", *(f"`{name}`" for name in order), "rating |"]),
         "|---|" + "---:|" * (len(order) + 1),
     ]
-    for player in order:
-        cells = [cell(results.alone(player, other)) if other != player else "" for other in order]
-        rating = f"{ratings[player].mean:+.3f} ({ratings[player].standard_error:.3f})"
-        lines.append(" | ".join([f"| `{names[player]}`", *cells, f"{rating} |"]))
-    lines += ["", *sentences(results)]
+    for name in order:
+        alone = document["table"][name]
+        cells = [cell(Estimate(**alone[other])) if other != name else "" for other in order]
+        rating = f"{ratings[name].mean:+.3f} ({ratings[name].standard_error:.3f})"
+        lines.append(" | ".join([f"| `{name}`", *cells, f"{rating} |"]))
+    lines += ["", *sentences(document)]
     return "\n".join(lines).rstrip() + "\n"
 
 
-def sentences(results: Results) -> Iterator[str]:
+def sentences(document: Mapping[str, Any]) -> Iterator[str]:
     """What is to be said besides: pairs that cannot be told apart, and lost tables."""
-    names, pairs = results.plan.players, results.plan.pairs
-    adjusted = holm([results.difference(a, b).p_value for a, b in pairs])
-    equal = [f"`{names[a]}` and `{names[b]}`" for (a, b), p in zip(pairs, adjusted, strict=True) if p >= 0.05]
+    equal = [f"`{pair['a']}` and `{pair['b']}`" for pair in document["pairs"] if pair["p_value_holm"] >= 0.05]
     if equal:
         yield f"Not told apart at the 5 % level, all pairs taken together (Holm): {', '.join(equal)}."
     else:
         yield "All pairs are told apart at the 5 % level, all taken together (Holm)."
-    for name, lost in zip(names, results.lost, strict=True):
-        if lost.tables:
-            yield f"`{name}` lost {lost.tables:,} tables: it {'; '.join(lost.why)}."
+    for name, lost in document["lost"].items():
+        if lost["tables"]:
+            yield f"`{name}` lost {lost['tables']:,} tables: it {'; '.join(lost['why'])}."
 
 
 def cell(one: Estimate) -> str:

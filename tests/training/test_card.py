@@ -21,9 +21,10 @@ from tests.training.test_outcome import CONFIG, DONE, KEPT, make_run
 from tests.training.test_outcome import parsed as parsed_command
 from tests.training.test_results import entry, evaluation, saved, tournament
 from training import extras
-from training.card import NOTES_BEGIN, NOTES_END, CardError, card, notes_of, seats_text, table
+from training.card import NOTES_BEGIN, NOTES_END, CardError, card, notes_of, seats_text
 from training.cli import main
 from training.config import CurriculumConfig, TrainConfig
+from training.markdown import table
 from training.outcome import Outcome, read_outcome
 from training.results import Names, Results, read_results
 
@@ -230,7 +231,7 @@ def test_the_configuration_is_that_of_a_preset_but_for_differences(outcome: Outc
     beginning = card("mine", dataclasses.replace(outcome, config=taught), Results())
     assert "trained by self-play from nothing, with lessons of `thumb` at the beginning. It draws" in beginning
     extended = part(card("mine", dataclasses.replace(outcome, budget=9000), Results()), "How it was trained")
-    assert "begun with 4,000 decisions and extended to 9,000" in extended
+    assert "begun with 4,000 decisions, which became 9,000" in extended
 
 
 def test_the_evaluation_of_the_policy_is_shown(outcome: Outcome) -> None:

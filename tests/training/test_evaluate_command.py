@@ -216,7 +216,7 @@ def test_a_tournament_and_its_files(run: Run, tmp_path: Path) -> None:
     assert (folder / "heat.png").read_bytes().startswith(b"\x89PNG")
     assert "| `thumb` |" in (folder / "table.md").read_text()
     assert f"{document['table']['thumb']['random']['mean']:+.3f} ±" in out
-    assert out.index("\nthumb") < out.index("\nrandom")
+    assert out.index("\n1 thumb") < out.index("\n2 random")
     first = {name: (folder / name).read_bytes() for name in ("results.json", "table.md")}
     status, _, err = run(*words)
     assert status == 2

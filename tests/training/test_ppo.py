@@ -251,8 +251,21 @@ def rows_of(shares: Shares, settings: PPOConfig) -> list[tuple[Tensor, float]]:
 def test_each_decision_is_seen_once_in_a_pass() -> None:
     parts = rows_of(Shares((100,)), PPOConfig(minibatch=30))
     assert sorted(torch.cat([rows for rows, _ in parts]).tolist()) == list(range(100))
-    assert len(parts) == 3
+    assert [len(rows) for rows, _ in parts] == [25] * 4
     assert all(weight == 1 / len(rows) for rows, weight in parts)
+
+
+def test_large_minibatches_are_of_few_lengths() -> None:
+    lengths = set()
+    for size in range(15_500, 17_500, 7):
+        shares, settings = Shares((size, 900), 0), PPOConfig(minibatch=2048)
+        parts = rows_of(shares, settings)
+        lengths |= {len(rows) for rows, _ in parts}
+        other = rows_of(Shares((size, 900), 1), settings)
+        assert sum(len(rows) for rows, _ in parts + other) == shares.learnt(settings) > 0.95 * (size + 900)
+        assert len(set(torch.cat([rows for rows, _ in parts]).tolist())) == sum(len(rows) for rows, _ in parts)
+    assert max(lengths) <= 2048
+    assert len(lengths) <= 8
 
 
 def test_processes_take_the_same_number_of_steps_and_weigh_all_rows_alike() -> None:

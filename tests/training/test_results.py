@@ -33,7 +33,7 @@ def entry(mean: float, kind: Rules = KINDS[0], margin: float = 0.25, **changes: 
         "seats": kind.seats,
         "options": {},
         "set": "test",
-        "points": {"all": estimate(mean, margin), "alone": estimate(9)},
+        "points": {"all": estimate(mean, margin), "alone": estimate(9), "against": estimate(-8)},
         "matches": None,
         "lost": {"a": NOTHING_LOST, "b": NOTHING_LOST},
     } | changes
@@ -53,6 +53,9 @@ def tournament(ratings: dict[str, float], pairs: dict[tuple[str, str], float], k
         "options": {},
         "deals": 400,
         "set": "test",
+        "table": {
+            one: {other: estimate(ratings[one] - ratings[other]) for other in ratings if other != one} for one in ratings
+        },
         "pairs": [{"a": a, "b": b, **estimate(mean), "p_value": 0.5, "p_value_holm": 1.0} for (a, b), mean in pairs.items()],
         "ratings": {name: estimate(mean) for name, mean in ratings.items()},
         "lost": dict.fromkeys(ratings, NOTHING_LOST),
@@ -79,12 +82,16 @@ def test_an_evaluation_is_read_from_the_side_of_the_policy(tmp_path: Path) -> No
     assert (first.points.mean, first.points.low, first.points.high, first.points.deals) == (1.0, 0.75, 1.25, 400)
     assert first.wins is not None
     assert (first.wins.mean, first.fair, first.lost.tables) == (0.3, 0.25, 0)
+    assert first.alone is not None
+    assert first.alone.mean == 9
     assert (second.kind, second.points.mean, second.wins, second.lost.why) == (KINDS[1], -2.0, None, ["was slow"])
     first, second = read_results(saved(tmp_path, evaluation("thumb", "runs/first", *games)), NAMES, KINDS).duels
     assert (first.policy, first.opponent) == ("mine", "thumb")
     assert (first.points.mean, first.points.low, first.points.high) == (-1.0, -1.25, -0.75)
     assert first.wins is not None
     assert (first.wins.mean, second.points.mean, second.lost.tables) == (0.2, 2.0, 0)
+    assert first.alone is not None
+    assert (first.alone.mean, first.alone.low, first.alone.high) == (8, 7.75, 8.25)
 
 
 def test_a_tournament_is_read_from_the_side_of_the_policy(tmp_path: Path) -> None:
@@ -101,6 +108,7 @@ def test_a_tournament_is_read_from_the_side_of_the_policy(tmp_path: Path) -> Non
         ("mine@0", "mine", -0.5, 1),
         ("mine@0", "thumb", 0.25, 1),
     ]
+    assert [duel.alone and duel.alone.mean for duel in standings.duels] == [5.0, 2.0, -2.0, 3.0]
     assert [duel.is_against_itself for duel in found.all_duels] == [False, True, True, False]
     assert (found + found).all_duels == found.all_duels * 2
 
@@ -123,6 +131,7 @@ def without(key: str) -> Callable[[dict[str, Any]], object]:
         (lambda document: document["games"][0].update(seats=9), "is damaged: .*noms is played with 4 seats"),
         (lambda document: document["games"][0]["points"].pop("all"), "is damaged: KeyError"),
         (without("games"), "is damaged: KeyError"),
+        (lambda document: document.update(policies=[1]), "is damaged: AttributeError"),
         (without("environment"), "is damaged: KeyError"),
     ],
 )

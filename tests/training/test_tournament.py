@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -109,7 +110,9 @@ def test_the_same_player_twice_is_no_better_than_itself(folder: Folder) -> None:
     assert results is not None
     assert np.abs(results.values).max() < 1e-12
     assert results.as_json()["pairs"][0]["p_value_holm"] == 1.0
-    assert "Not told apart at the 5 % level, all pairs taken together (Holm): `thumb` and `again`." in markdown(results)
+    assert "Not told apart at the 5 % level, all pairs taken together (Holm): `thumb` and `again`." in markdown(
+        results.as_json()
+    )
 
 
 def test_json_and_markdown_say_the_same(folder: Folder) -> None:
@@ -120,7 +123,7 @@ def test_json_and_markdown_say_the_same(folder: Folder) -> None:
     assert (document["deals"], document["set"], len(document["set_sha256"])) == (40, "dev", 64)
     by_hand = sorted(one["p_value"] for one in document["pairs"])
     assert min(one["p_value_holm"] for one in document["pairs"]) == min(1.0, 3 * by_hand[0])
-    lines = markdown(results).splitlines()
+    lines = markdown(results.as_json()).splitlines()
     assert lines[2] == "| alone \\ field | `thumb` | `greedy` | `random` | rating |"
     assert lines[3] == "|---|---:|---:|---:|---:|"
     assert lines[4].startswith("| `thumb` |  | ")
@@ -161,6 +164,22 @@ def test_a_tournament_that_goes_on_ends_as_if_it_had_never_been_stopped(folder: 
     assert dump(played(folder, plan(), threads=2, tick=told.append).as_json()) == expected
     assert sum(told) == 3 * 40
     assert {file for file, at in before.items() if file.stat().st_mtime_ns != at} == {damaged}
+
+
+def test_a_tournament_can_grow_by_deals_and_by_players(folder: Folder, tmp_path: Path) -> None:
+    played(folder, plan())
+    before = {file: file.stat().st_mtime_ns for file in folder.path.glob("blocks/*/*.json")}
+    larger = plan(48, (*NAMES, "flat_mc:2"), policies={"thumb@0": "a"})
+    folder.go_on(larger)
+    straight = Folder(tmp_path / "straight")
+    straight.begin(larger)
+    assert played(folder, larger).as_json() == played(straight, larger).as_json()
+    again = [file for file, at in before.items() if file.stat().st_mtime_ns != at]
+    assert {int(file.stem) for file in again} == {32}, "only the last blocks, which had fewer deals, are played again"
+    changes: list[dict[str, Any]] = [{"players": NAMES}, {"deals": 40}, {"policies": {}}, {"policies": {"thumb@0": "b"}}]
+    for change in changes:
+        with pytest.raises(TournamentError, match="was begun with"):
+            folder.go_on(replace(larger, **change))
 
 
 def test_results_do_not_depend_on_threads(folder: Folder, tmp_path: Path) -> None:
@@ -208,9 +227,11 @@ def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pyte
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        ({"deals": 41}, "was begun with deals 40, not 41"),
+        ({"deals": 39}, "was begun with deals 40, not 39"),
         ({"seed": 1}, "was begun with seed 0, not 1"),
         ({"names": ("thumb", "greedy", "random")}, "was begun with players"),
+        ({"names": NAMES[:2]}, "was begun with players"),
+        ({"limit": 1.0}, "was begun with limit None, not 1.0"),
         ({"kind": rules("nonesuch", 3)}, "was begun with seats 4, not 3"),
         ({"kind": rules("nonesuch", max_hands=9)}, "was begun with options"),
         ({"deal_set": "test"}, "was begun with set 'dev', not 'test'"),
@@ -255,7 +276,7 @@ def test_who_fails_loses_its_tables_and_the_others_play_on(folder: Folder) -> No
     assert results is not None
     assert [lost.tables for lost in results.lost] == [0, 16, 0]  # one deal, eight seatings, two pairs
     assert results.as_json()["lost"]["fails"] == {"tables": 16, "why": ["raised RuntimeError: no idea"]}
-    assert "`fails` lost 16 tables: it raised RuntimeError: no idea." in markdown(results)
+    assert "`fails` lost 16 tables: it raised RuntimeError: no idea." in markdown(results.as_json())
     assert results.values[1, 0, 3] <= 0
     assert results.values[0, 2] == pytest.approx(compare(of.kind, players[0], players[2], 20, mixed=False).per_deal("alone"))
 

@@ -136,9 +136,10 @@ def evaluate(
         kinds = kinds_for(first, second, variant, seats, option)
     found = play_all(first, second, kinds, wanted, tell)
     if json:
+        from training.evaluate import hashes
         from training.reports import as_json
 
-        document = as_json((a, b), [(one.comparison, one.matches) for one in found], tell)
+        document = as_json((a, b), [(one.comparison, one.matches) for one in found], tell, hashes((first, second)))
         with file_errors(f"cannot write {json}"):
             Path(json).write_text(json_format.dumps(document, indent=1) + "\n")
     if found[-1].is_stopped:

@@ -38,9 +38,10 @@ def tournament(
 
     In each pair both sit alone on each seat against the other on all others. Ratings are in points per deal, and fit the
     differences of the pairs best. The folder gets results.json, table.md (Markdown), heat.png (if Matplotlib is installed)
-    and the blocks of deals; Ctrl-C stops the tournament, and --resume with the same words goes on with it. A player that
-    fails, or answers what is not legal, loses that table only: a player of your own, as MODULE:FUNCTION or 'cmd:PROGRAM'
-    (noms evaluate --help), can do no more harm.
+    and the blocks of deals; Ctrl-C stops the tournament, and --resume with the same words goes on with it, or lets it
+    grow: by more deals, and by more players behind those that it was begun with. A player that fails, or answers what is
+    not legal, loses that table only: a player of your own, as MODULE:FUNCTION or 'cmd:PROGRAM' (noms evaluate --help), can
+    do no more harm.
 
     For example:
       noms tournament random greedy thumb --variant down_up
@@ -64,13 +65,13 @@ def tournament(
     """
     check_numbers(seed, threads, limit)
     from noms_env.rules import game, make_rules
-    from training.evaluate import contestant
+    from training.evaluate import contestant, hashes
     from training.tournament import Folder, Plan
 
     with wrong_arguments():
         kind = make_rules(game(variant), seats, parse_options(option))
-        plan = Plan(player, kind, deals, seed, deal_set, limit)
         players = [contestant(name, limit) for name in player]
+        plan = Plan(player, kind, deals, seed, deal_set, limit, hashes(players))
         for one in players:
             one.check(kind)
     folder = Folder(Path(out) if out else TOURNAMENTS / f"{variant}_{kind.seats}")
@@ -125,8 +126,9 @@ def write(results: Results, folder: Folder) -> None:
     from training.heat import draw_heat
     from training.tournament import PICTURE, RESULTS, TABLE, dump, markdown, write_whole
 
-    write_whole(folder.path / RESULTS, dump(results.as_json()))
-    write_whole(folder.path / TABLE, markdown(results))
+    document = results.as_json()
+    write_whole(folder.path / RESULTS, dump(document))
+    write_whole(folder.path / TABLE, markdown(document))
     try:
         draw_heat(results, folder.path / PICTURE)
     except MissingExtraError as missing:
@@ -144,7 +146,7 @@ def show(results: Results) -> None:
     head = f"{kind.variant.name}, {kind.seats} seats: points per deal, {results.deals:,} deals for each pair"
     console.print(Text(head, style="bold"))
     console.print(payoff_table(results))
-    for sentence in sentences(results):
+    for sentence in sentences(results.as_json()):
         console.print(Text(sentence.replace("`", "")))
 
 

@@ -31,8 +31,8 @@ HELP = """\
 Train a policy by self-play, from nothing.
 
 The folder of the run gets policy.safetensors (the best policy so far), log.csv, checkpoints, and the configuration. Ctrl-C
-stops the run with a checkpoint, and --resume goes on: with everything as it was started, but for --decisions. A larger
-budget extends the run; the learning rate and the other schedules are those of the new budget from then on.
+stops the run with a checkpoint, and --resume goes on: with everything as it was started, but for --decisions. Another
+budget makes the run longer or shorter; the learning rate and the other schedules are those of the new budget from then on.
 
 The presets give the defaults of all options:
 {presets}
@@ -122,21 +122,19 @@ def saved_config(folder: Path) -> TrainConfig:
         raise CommandError(f"there is no run to go on with in {folder}: {error}") from error
 
 
-def resumed_config(wanted: TrainConfig, saved: TrainConfig, extended: bool) -> TrainConfig:
+def resumed_config(wanted: TrainConfig, saved: TrainConfig, rebudgeted: bool) -> TrainConfig:
     """The configuration that a run goes on with.
 
     Args:
         wanted: as the command line has it.
         saved: as the run was started.
-        extended: the command line gives a budget.
+        rebudgeted: the command line gives a budget.
 
     Raises:
-        CommandError: they differ in more than a larger budget.
+        CommandError: they differ in more than the budget.
     """
-    if not extended:
+    if not rebudgeted:
         wanted = dataclasses.replace(wanted, decisions=saved.decisions)
-    if wanted.decisions < saved.decisions:
-        raise CommandError(f"the budget of the run is {saved.decisions} decisions; --decisions can extend it, not shorten it")
     for name, before, now in differences(saved.as_dict(), wanted.as_dict()):
         if name != "decisions":
             raise CommandError(
