@@ -1,0 +1,1 @@
+"""Tests with each library of other people, in an environment that has it (`make interop`)."""

@@ -1,0 +1,460 @@
+"""The games in OpenSpiel: by the rulebook, without a leak, and solved; players as its bots, and its bots as players."""
+
+from __future__ import annotations
+
+import pickle
+import random
+import runpy
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, ClassVar, cast
+
+import numpy as np
+import pytest
+
+from noms_env.actions import NUMBER
+from noms_env.cards import CARD_WORDS, SUIT_LETTERS
+from noms_env.engine.table import Table
+from noms_env.rules import GAMES, RulesError, make_rules
+from noms_env.state import VARIANTS
+from tests import referee
+from tests.agreement import random_table, same_numbers
+
+pyspiel = pytest.importorskip("pyspiel", reason="OpenSpiel is not installed")
+
+from open_spiel.python.algorithms.exploitability import exploitability  # noqa: E402
+from open_spiel.python.bots.uniform_random import UniformRandomBot  # noqa: E402
+
+from noms_env.envs.chosen_deal import CHANCE, OVER, PLAYING, ChosenDeal, deal_of  # noqa: E402
+from noms_env.envs.open_spiel import (  # noqa: E402
+    DealGame,
+    DealState,
+    InformationStateObserver,
+    PlayerBot,
+    PlayerPolicy,
+    game_name,
+    options_of,
+    parameters_of,
+    state_of,
+)
+from noms_env.players import Player, make_player  # noqa: E402
+from noms_env.record import record_matches  # noqa: E402
+from training.open_spiel_players import OpenSpielPlayer, game_of, ismcts_bot, uniform_random  # noqa: E402
+
+pytestmark = pytest.mark.interop
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "open_spiel_cfr.py"
+PERFECT_RECALL = pyspiel.IIGObservationType(perfect_recall=True)
+TINY = "noms_down_up(seats=2,ranks=2,suits=2,reward=relative)"
+
+SMALL_TREES = [
+    "noms_down_up(seats=3,ranks=4,suits=1,hand_size=1)",
+    "noms_up_down(seats=2,ranks=2,suits=2,hand_size=1,trump_mode=turnup)",
+    "noms_big_ships(seats=2,ranks=2,suits=2)",
+    "noms_sniped_whist(seats=3,ranks=2,suits=2,tie=cut,scoring=tricks)",
+    "noms_sniped_whist(seats=2,ranks=2,suits=2,trump_mode=random)",
+    "noms_small_ships(seats=3,ranks=3,suits=1,min_bid=1)",
+    "noms_small_ships(seats=2,ranks=3,suits=1,hand_size=1,min_bid=1,stock_nomination=illegal,misere_nominates=False)",
+    "noms_small_ships(seats=2,ranks=3,suits=1,hand_size=1,min_bid=1,misere_trump=none,stock_nomination=redraw,indication=True)",
+    "noms_noms(seats=2,ranks=3,suits=1,hand_size=1,min_bid=1)",
+    "noms_noms(seats=3,ranks=3,suits=1,min_bid=1,early_stop=True)",
+    "noms_noms(seats=2,ranks=3,suits=1,hand_size=1,min_bid=1,early_stop=True,implicit_announcements=True)",
+]
+
+
+def loaded(name: str, parameters: dict[str, Any] | None = None) -> DealGame:
+    game: DealGame = pyspiel.load_game(name, parameters) if parameters else pyspiel.load_game(name)
+    return game
+
+
+def random_game(variant: str, rng: random.Random) -> DealGame:
+    """A game of some seats and options, with some dealer."""
+    seats, given = random_table(variant, rng)
+    rules = make_rules(GAMES[variant], seats, given)
+    others: dict[str, int] = {"dealer": rng.randrange(seats)}
+    if rules.schedule:
+        others["deal"] = rng.randrange(len(rules.schedule))
+    return loaded(game_name(variant), parameters_of(rules, **others))
+
+
+def dealt(game: DealGame, rng: random.Random) -> DealState:
+    """A state with the cards dealt."""
+    state = game.new_initial_state()
+    while state.is_chance_node():
+        outcomes, weights = zip(*state.chance_outcomes(), strict=True)
+        state.apply_action(rng.choices(outcomes, weights)[0])
+    return state
+
+
+def choose(state: DealState, rng: random.Random) -> int:
+    """A random action; now and then a rare one."""
+    legal = state.legal_actions()
+    rare = [action for action in legal if action in (52, 60, 93, 94) or 61 <= action <= 73]
+    return int(rng.choice(rare if rare and rng.random() < 0.3 else legal))
+
+
+def moments(game: DealGame, rng: random.Random) -> Iterator[DealState]:
+    """Every decision of a random deal."""
+    state = dealt(game, rng)
+    while state.deal.stage == PLAYING:
+        yield state
+        state.apply_action(choose(state, rng))
+
+
+# ----------------------------------------------------------------------------------------------------- OpenSpiel's own test
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_random_simulation(variant: str) -> None:
+    pyspiel.random_sim_test(loaded(game_name(variant)), num_sims=1, serialize=True, verbose=False)
+
+
+@pytest.mark.parametrize("name", SMALL_TREES, ids=lambda name: name)
+def test_random_simulation_of_small_decks(name: str) -> None:
+    pyspiel.random_sim_test(loaded(name), num_sims=1, serialize=True, verbose=False)
+
+
+# ----------------------------------------------------------------------------------------------------------- by the rulebook
+
+
+def play_with_referee(game: DealGame, rng: random.Random) -> None:
+    """Play a deal here and at the referee's.
+
+    Raises:
+        AssertionError: the two disagree.
+    """
+    kind, state = game.kind, dealt(game, rng)
+    table = state.deal.begun
+    row, words = table.row, CARD_WORDS[table.deck_kind]
+    options, where = kind.rules.options, (str(game), str(state))
+    match = referee.Match(
+        kind.rules.variant.name, table.seats, options, dealer=kind.dealer, deal=int(row.deal), single_deal=True
+    )
+    drawn = SUIT_LETTERS[0][row.trump] if options.get("trump_mode") == "random" else None
+    deal = match.start([words[card] for card in row.deck[: len(kind.deck)]], random_trump=drawn)
+    while not deal.over:
+        assert (state.current_player(), table.phase) == (deal.seat, deal.phase), where
+        assert sorted(map(table.word, state.legal_actions())) == sorted(deal.legal()), where
+        action = choose(state, rng)
+        state.apply_action(action)
+        deal.act(table.word(action))
+    tied = deal.seats_to_cut()
+    assert state.is_chance_node() == (len(tied) > 1), where
+    if tied:
+        assert state.legal_actions() == tied, where
+        deal.sniped = rng.choice(tied)
+        state.apply_action(deal.sniped)
+    assert state.is_terminal(), where
+    same_numbers(state.returns(), deal.points, where)
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_deals_with_random_options_go_by_the_rulebook(variant: str) -> None:
+    rng = random.Random(f"{variant}: OpenSpiel")
+    for _ in range(8):
+        play_with_referee(random_game(variant, rng), rng)
+
+
+def test_the_lot_decides_who_is_sniped() -> None:
+    rng = random.Random("lot")
+    game = loaded("noms_sniped_whist(seats=5,ranks=5,tie=cut,scoring=tricks,snip_penalty=3)")
+    for _ in range(6):
+        play_with_referee(game, rng)
+
+
+def test_relative_points_add_up_to_nothing() -> None:
+    rng = random.Random(2)
+    for variant in VARIANTS:
+        plain, relative = (loaded(f"{game_name(variant)}(reward={reward})") for reward in ("points", "relative"))
+        state = dealt(plain, rng)
+        other = relative.new_initial_state()
+        while not state.is_terminal():
+            state.apply_action(choose(state, rng))
+        for action in state.history():
+            other.apply_action(action)
+        points, seats = state.returns(), plain.num_players()
+        expected = [points[seat] - (sum(points) - points[seat]) / (seats - 1) for seat in range(seats)]
+        assert np.allclose(other.returns(), expected)
+        assert abs(sum(other.returns())) < 1e-9
+        assert relative.utility_sum() == 0
+        assert plain.utility_sum() is None
+
+
+# --------------------------------------------------------------------------------------------------- what a seat may know
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_hidden_cards_change_nothing_of_what_a_seat_is_shown(variant: str) -> None:
+    rng, others = random.Random(f"{variant}: leak"), 0
+    sampler = pyspiel.UniformProbabilitySampler(1, 0.0, 1.0)
+    for number in range(3):
+        game = loaded(game_name(variant)) if number == 0 else random_game(variant, rng)
+        for decision, state in enumerate(moments(game, rng)):
+            if decision % 9 != number:
+                continue
+            for seat in range(game.num_players()):
+                twin = state.resample_from_infostate(seat, sampler)
+                others += twin.deal.dealt != state.deal.dealt
+                assert twin.information_state_string(seat) == state.information_state_string(seat)
+                assert twin.information_state_tensor(seat) == state.information_state_tensor(seat)
+                assert twin.observation_string(seat) == state.observation_string(seat)
+                assert twin.observation_tensor(seat) == state.observation_tensor(seat)
+                assert (twin.current_player(), twin.move_number()) == (state.current_player(), state.move_number())
+    assert others > 20
+
+
+class Nodes:
+    """All decisions in the tree of a game, by what the seat to act knows."""
+
+    def __init__(self, game: DealGame) -> None:
+        self.observer, self.state = InformationStateObserver(game.kind), game.new_initial_state()
+        self.by_knowledge: dict[str, list[ChosenDeal]] = defaultdict(list)
+        self.memories: dict[str, set[tuple[str, ...]]] = defaultdict(set)
+        self.chances: list[float] = []
+        self._visit(ChosenDeal(game.kind), 1.0, [()] * game.num_players())
+
+    def _visit(self, deal: ChosenDeal, chance: float, memory: list[tuple[str, ...]]) -> None:
+        if deal.actor == CHANCE:
+            for outcome, probability in deal.outcomes():
+                twin = deal.copy()
+                twin.happen(outcome)
+                if twin.table is not None and deal.table is None:
+                    self.chances.append(chance * probability)
+                self._visit(twin, chance * probability, memory)
+            return
+        if deal.stage == OVER:
+            return
+        self.state.deal = deal
+        text = self.observer.string_from(self.state, deal.actor)
+        self.by_knowledge[text].append(deal)
+        self.memories[text].add(memory[deal.actor])
+        for action in deal.begun.legal_actions():
+            twin = deal.copy()
+            twin.decide(action)
+            own = (*memory[deal.actor], text, str(action))
+            self._visit(twin, chance, [own if seat == deal.actor else other for seat, other in enumerate(memory)])
+
+
+@pytest.mark.parametrize("name", SMALL_TREES, ids=lambda name: name)
+def test_information_states_of_a_whole_tree(name: str) -> None:
+    game = loaded(name)
+    nodes, rng = Nodes(game), np.random.default_rng(1)
+    assert np.isclose(sum(nodes.chances), 1), "every deal once"
+    assert np.allclose(nodes.chances, nodes.chances[0]), "all equally likely"
+    assert len(nodes.by_knowledge) > 10
+    tensors = set()
+    for number, (text, deals) in enumerate(nodes.by_knowledge.items()):
+        seat = deals[0].actor
+        assert len(nodes.memories[text]) == 1, "perfect recall"
+        seen = {b"".join(part.tobytes() for part in deal.begun.view(seat)) for deal in deals}
+        assert len(seen) == 1, "what it sees now, and what it may do, follows from what it knows"
+        for deal in deals:
+            nodes.state.deal = deal
+            nodes.observer.set_from(nodes.state, seat)
+            tensors.add(nodes.observer.tensor.tobytes())
+        assert len(tensors) == number + 1, "as many tensors as texts"
+        if number % 9 == 0:
+            layouts = {deal.dealt for deal in deals}
+            drawn = {deal_of(game.kind, deals[0].begun.redeal(seat, rng).row).dealt for _ in range(12 * len(layouts))}
+            assert drawn == layouts, "no layout is left out, and none is too many"
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_a_state_is_found_again_from_the_table_alone(variant: str) -> None:
+    rng = random.Random(f"{variant}: found again")
+    for number in range(4):
+        game = loaded(game_name(variant)) if number == 0 else random_game(variant, rng)
+        # A table does not keep named suits, when the partner indicated, the order of refusals, or that trump was unsaid.
+        options = game.kind.rules.options
+        exact = not (
+            variant == "nonesuch"
+            or options.get("indication")
+            or options.get("implicit_announcements")
+            or options.get("stock_nomination") == "redraw"
+        )
+        for decision, state in enumerate(moments(game, rng)):
+            if decision % 5 == number:
+                found = state_of(game, state.deal.begun.row)
+                assert found.observation_tensor(state.current_player()) == state.observation_tensor(state.current_player())
+                assert found.legal_actions() == state.legal_actions()
+                assert not exact or (str(found), found.history()) == (str(state), state.history())
+
+
+def test_undealt_states_show_nothing() -> None:
+    game = loaded(TINY)
+    state = game.new_initial_state()
+    before = [(state.information_state_string(seat), state.observation_string(seat)) for seat in range(2)]
+    state.apply_action(0)
+    assert state.is_chance_node()
+    assert [(state.information_state_string(seat), state.observation_string(seat)) for seat in range(2)] == before
+    assert not np.any(state.observation_tensor(0))
+    with pytest.raises(ValueError, match="is dealt and goes on"):
+        state.resample_from_infostate(0, lambda: 0.5)
+
+
+# ----------------------------------------------------------------------------------------------- copies, pickles, parameters
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_copies_and_pickles(variant: str) -> None:
+    rng = random.Random(variant)
+    game = random_game(variant, rng)
+    assert str(pickle.loads(pickle.dumps(game))) == str(game)
+    for decision, state in enumerate(moments(game, rng)):
+        if decision % 6 == 0:
+            back, twin = pickle.loads(pickle.dumps(state)), state.clone()
+            action = choose(state, rng)
+            before = str(state)
+            for other in (back, twin):
+                assert (str(other), other.history()) == (before, state.history())
+                other.apply_action(action)
+                assert str(state) == before, "the copy is independent"
+            assert str(back) == str(twin) != before
+
+
+def test_parameters() -> None:
+    game = loaded("noms_down_up(trump_rotation=H/NT,hand_size=4,dealer=1)")
+    row = game.kind.table.row
+    assert (row.deal, row.hand_size, row.dealer, game.kind.rules.options["trump_rotation"]) == (6, 4, 1, ["H", "NT"])
+    assert loaded("noms_noms(dealer_forced=1)").kind.rules.options["dealer_forced"] is True
+    assert str(loaded("noms_small_ships(seats=4,ranks=5)")) == "noms_small_ships(ranks=5,seats=4)"
+    for variant in GAMES.values():
+        assert {"ranks", "suits"} <= {option.name for option in options_of(variant)} or variant.name == "nonesuch"
+    with pytest.raises(RulesError, match="reward must be 'points' or 'relative', not 'chips'"):
+        loaded("noms_noms(reward=chips)")
+    with pytest.raises(RulesError, match="hand_size must be one of the schedule's, 1 to 10, not 11"):
+        loaded("noms_down_up(hand_size=11)")
+    with pytest.raises(RulesError, match="ranks must be an integer from 2 to 13"):
+        loaded("noms_down_up(ranks=1)")
+    with pytest.raises(pyspiel.SpielError, match="target"):
+        loaded("noms_noms(target=50)")
+    with pytest.raises(ValueError, match="the observers give what one seat may know as a whole"):
+        game.make_py_observer(pyspiel.IIGObservationType(public_info=False, perfect_recall=True))
+    with pytest.raises(ValueError, match="has the outcomes"):
+        ChosenDeal(game.kind).happen(9)
+
+
+# ------------------------------------------------------------------------------------------------------------ algorithms
+
+
+def test_regrets_lead_to_an_equilibrium() -> None:
+    tree = pyspiel.convert_to_cached_tree(loaded(TINY))
+    solver = pyspiel.CFRPlusSolver(tree)
+    uniform = pyspiel.exploitability(tree, pyspiel.UniformRandomPolicy(tree))
+    for _ in range(30):
+        solver.evaluate_and_update_policy()
+    assert pyspiel.exploitability(tree, solver.average_policy()) < 0.01 * uniform
+
+
+def test_nash_conv_with_three_seats() -> None:
+    tree = pyspiel.convert_to_cached_tree(loaded("noms_down_up(seats=3,ranks=4,suits=1,hand_size=1)"))
+    solver = pyspiel.CFRPlusSolver(tree)
+    uniform = pyspiel.nash_conv(tree, pyspiel.UniformRandomPolicy(tree))
+    for _ in range(20):
+        solver.evaluate_and_update_policy()
+    assert pyspiel.nash_conv(tree, solver.average_policy()) < 0.1 * uniform
+
+
+def test_players_as_policies() -> None:
+    game = loaded("noms_down_up(seats=2,ranks=2,suits=2,hand_size=1,reward=relative)")
+    uniform = pyspiel.exploitability(game, pyspiel.UniformRandomPolicy(game))
+    assert np.isclose(exploitability(game, PlayerPolicy(game, "random")), uniform)
+    thumb, greedy = (PlayerPolicy(game, name).to_tabular() for name in ("thumb", "greedy"))
+    assert set(np.unique(thumb.action_probability_array)) == {0, 1}
+    assert exploitability(game, thumb) < 0.6 * uniform
+    assert (PlayerPolicy(game, "greedy").to_tabular().action_probability_array == greedy.action_probability_array).all()
+
+
+# ------------------------------------------------------------------------------------------------------------------- bots
+
+
+def test_players_as_bots() -> None:
+    game = loaded("noms_down_up(ranks=4)")
+    rng = np.random.RandomState(1)
+    bots = [PlayerBot(game, 0, "thumb"), PlayerBot(game, 1, make_player("pimc:3")), PlayerBot(game, 2, "random", seed=3)]
+    bots.append(UniformRandomBot(3, rng))
+    returns = np.array([pyspiel.evaluate_bots(game.new_initial_state(), bots, seed) for seed in range(6)])
+    assert returns[:, :2].mean() > returns[:, 2:].mean()
+    state = dealt(game, random.Random(1))
+    assert [bot.provides_policy() for bot in bots[:3]] == [False, False, True]
+    policy, action = bots[2].step_with_policy(state)
+    assert dict(policy) == dict.fromkeys(state.legal_actions(), 1 / len(state.legal_actions()))
+    assert action in state.legal_actions()
+    with pytest.raises(ValueError, match="does not say with which probability"):
+        bots[0].get_policy(state)
+    with pytest.raises(ValueError, match="there is no player 'nobody'"):
+        PlayerBot(game, 0, "nobody")
+
+
+class Weighing:
+    """A player that knows its probabilities, as policies do."""
+
+    wants_tables: ClassVar[bool] = False
+
+    def act(self, observation: np.ndarray, mask: np.ndarray, rng: np.random.Generator, *, tables: Any = None) -> int:
+        return int(rng.choice(150, p=self.probabilities(observation, mask)))
+
+    def probabilities(self, observation: np.ndarray, mask: np.ndarray) -> np.ndarray:
+        weights = mask * np.arange(1.0, 151.0)
+        return np.asarray(weights / weights.sum())
+
+
+def test_a_bot_that_knows_its_probabilities() -> None:
+    game = loaded("noms_down_up")
+    state, bot = dealt(game, random.Random(1)), PlayerBot(game, 0, Weighing())
+    policy, legal = dict(bot.get_policy(state)), state.legal_actions()
+    assert policy == pytest.approx({action: (action + 1) / sum(other + 1 for other in legal) for action in legal})
+    assert PlayerPolicy(game, Weighing()).action_probabilities(state) == policy
+    assert bot.step(state) in legal
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_bots_of_openspiel_at_our_tables(variant: str) -> None:
+    short = {"ranks": 4, "suits": 4} if variant != "nonesuch" else {}
+    search = OpenSpielPlayer(lambda game, seat, seed: ismcts_bot(game, seat, seed, simulations=2))
+    seats = make_rules(GAMES[variant], None, short).seats
+    players = [cast(Player, search if seat == 0 else uniform_random()) for seat in range(seats)]
+    records = [next(record_matches(variant, None, 1, 5, short, players)) for _ in range(2)]
+    assert records[0] == records[1], "the same seed gives the same deal"
+    seats_that_acted = {step["seat"] for step in records[0]["steps"]}
+    assert seats_that_acted == set(range(seats))
+
+
+def test_the_search_finds_what_is_sure() -> None:
+    game = loaded("noms_down_up(seats=2,ranks=4,suits=1,hand_size=1,trump_rotation=C)")
+    for places, hand, call in (((2, 2, 1), "AC", 1), ((0, 2, 2), "JC", 0)):  # of the knave, the queen and the king
+        state = game.new_initial_state()
+        for place in places:
+            state.apply_action(place)
+        assert state.information_state_string(0) == f"seat 0 hand {hand} call 0"
+        assert ismcts_bot(game, 0, 1, simulations=40).step(state) == NUMBER + call
+
+
+def test_the_game_of_a_table_has_its_trump_and_hand() -> None:
+    for variant, options in (("sniped_whist", {"trump_mode": "rotation", "n_hands": 4}), ("up_down", {"ranks": 4})):
+        rules = make_rules(GAMES[variant], 4, options)
+        table = Table(variant, 4, rules.options)
+        table.start(0, deal=3, dealer=2)
+        game = game_of(table.row)
+        state = state_of(game, table.row)
+        assert state.deal.begun.trump_word() == table.trump_word()
+        assert state.deal.begun.row.hand_size == table.row.hand_size
+        assert game is game_of(table.row), "loaded once"
+
+
+# ---------------------------------------------------------------------------------------------------------------- example
+
+
+def test_example(capsys: pytest.CaptureFixture[str]) -> None:
+    example = runpy.run_path(str(EXAMPLE))
+    example["two_seats"](TINY, (2, 8))
+    example["hidden_partner"]("noms_sniped_whist(seats=3,ranks=2,suits=2,reward=relative)", (2, 8))
+    lines = capsys.readouterr().out.splitlines()
+    by_policy = {line[:12].strip(): [float(word) for word in line[12:].split()] for line in lines[2:6]}
+    assert list(by_policy) == ["random", "thumb", "CFR+ 2", "CFR+ 8"]
+    exploitable, against_random, against_thumb = by_policy["CFR+ 8"]
+    assert exploitable < 0.2 * by_policy["random"][0]
+    assert against_random > 0
+    assert against_thumb > -exploitable
+    assert len(lines) == 12
