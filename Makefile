@@ -21,9 +21,13 @@ PIP_INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check --co
 INSTALL := $(PIP_INSTALL) --no-build-isolation --editable
 INSTALLED_FROM := pyproject.toml constraints.txt noms_env/version.py
 
+# Libraries for which there are adapters. The versions that they ask for collide, so each has an extra, constraints and an
+# environment of its own.
+LIBRARIES := $(patsubst tests/interop/%.txt,%,$(wildcard tests/interop/*.txt))
+
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint suite uncompiled wheel soak clean
+.PHONY: help demo test lint suite uncompiled wheel soak docs interop clean
 
 help: ## print this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | while IFS='|' read -r target text; do \
@@ -52,9 +56,17 @@ wheel: $(VENV)/.installed-dev ## build the wheel and try it in an empty environm
 soak: $(VENV)/.installed-dev ## the long tests, marked `soak`
 	$(PYTEST) -m soak
 
+docs: $(VENV)/.installed-docs ## make the documentation site, build/docs/index.html
+	$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going -d build/doctrees docs build/docs
+
+interop: $(LIBRARIES:%=interop-%) ## the tests with each library in an environment of its own; one: make interop-sb3
+
+interop-%: .interop/%/.installed
+	OMP_NUM_THREADS=1 .interop/$*/bin/python -m pytest -q tests/interop/test_$*.py
+
 clean: ## remove the environment and everything that was built or cached
-	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
-	find noms_env training tests -name __pycache__ -prune -exec rm -rf {} +
+	rm -rf $(VENV) .interop build dist docs/policies .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	find docs noms_env training tests -name __pycache__ -prune -exec rm -rf {} +
 
 # The stamps: nothing is installed again until one of its sources changes.
 
@@ -73,3 +85,18 @@ $(VENV)/.installed-dev: $(VENV)/.created $(INSTALLED_FROM)
 	$(PIP_INSTALL) $(PINNED_FIRST)
 	$(INSTALL) '.[dev]'
 	@touch $(VENV)/.installed-demo $@
+
+$(VENV)/.installed-docs: $(VENV)/.created $(INSTALLED_FROM)
+	$(PIP_INSTALL) hatchling
+	$(INSTALL) '.[docs]'
+	@touch $@
+
+.PRECIOUS: .interop/%/.installed
+.interop/%/.installed: tests/interop/%.txt pyproject.toml noms_env/version.py
+	@test -n "$(PYTHON)" || { echo "Python 3.11 was not found; name it: make interop PYTHON=/path/to/python3.11" >&2; exit 1; }
+	$(PYTHON) -m venv .interop/$*
+	.interop/$*/bin/python -m pip install -qq --disable-pip-version-check --constraint $< hatchling \
+		$(shell sed -n '/^torch==/p' constraints.txt)
+	.interop/$*/bin/python -m pip install -qq --disable-pip-version-check --constraint $< --no-build-isolation \
+		--editable '.[test,train,$*]'
+	@touch $@

@@ -1,0 +1,267 @@
+"""Masked PPO by self-play in one file, in the manner of CleanRL, on the batch engine: `python examples/cleanrl_ppo.py`.
+
+It needs torch (`pip install '.[train]'`). What is particular to such a game:
+
+* One network decides for all seats. An iteration plays whole deals, so no trajectory is cut off, and gamma is 1.
+* A deal is several trajectories, one for each seat. It pays once, at its end; to each seat that is the reward of its own last
+  decision, however long ago that was (`advantages`).
+* The mask is part of the distribution, when actions are drawn, when they are learnt from, and in the entropy.
+* The mean reward of self-play is 0 however well the policy plays, so it is measured among random players (`evaluate`).
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+import tyro
+from torch import Tensor, nn
+from torch.distributions import Categorical
+
+import noms_env
+from noms_env.players.encoding import Encoding, make_encoding
+
+
+@dataclass
+class Args:
+    """The settings; `--help` prints them."""
+
+    variant: str = "down_up"
+    """the game: a name of `noms_env.VARIANTS`"""
+    seats: int | None = None
+    """players at the table, the game's usual number if nothing is said"""
+    seed: int = 1
+    """of the deals, the network and all that is drawn"""
+    tensorboard: Path | None = None
+    """folder for TensorBoard's curves; none are written if nothing is said"""
+    total_decisions: int = 200_000
+    """to learn from; forced moves are not among them"""
+    num_tables: int = 512
+    """tables side by side: the deals of an iteration"""
+    width: int = 128
+    """units of each of the two hidden layers"""
+    learning_rate: float = 1e-3
+    """of Adam; falls linearly to 0"""
+    gae_lambda: float = 0.95
+    """of the generalised advantage estimates"""
+    minibatch_size: int = 1024
+    """decisions in a step of the optimiser"""
+    update_epochs: int = 3
+    """times that the decisions of an iteration are gone through"""
+    clip_coef: float = 0.2
+    """how far the ratio of new to old probability counts"""
+    ent_coef: float = 0.01
+    """weight of the entropy"""
+    vf_coef: float = 0.5
+    """weight of the value's error"""
+    max_grad_norm: float = 0.5
+    """longer gradients are cut to this length"""
+    reward_scale: float = 0.1
+    """points are multiplied by this for learning"""
+    eval_deals: int = 1000
+    """deals to measure on, each played from all seats"""
+    eval_seed: int = 1_000_000
+    """of these deals; another one than `seed`"""
+
+
+def mlp(inputs: int, width: int, outputs: int, gain: float) -> nn.Sequential:
+    """Two hidden layers; weights are orthogonal, those of the last layer by `gain`, and biases 0."""
+    layers = [nn.Linear(inputs, width), nn.Linear(width, width), nn.Linear(width, outputs)]
+    for layer, size in zip(layers, (math.sqrt(2), math.sqrt(2), gain), strict=True):
+        nn.init.orthogonal_(layer.weight, size)
+        nn.init.zeros_(layer.bias)
+    return nn.Sequential(layers[0], nn.ReLU(), layers[1], nn.ReLU(), layers[2])
+
+
+class Agent(nn.Module):
+    """Actor and critic, which share nothing.
+
+    They read what `Encoding` makes of an observation: features of one game, with the suits of each deal put in one order, since
+    no rule tells one side suit from another.
+    """
+
+    scale: Tensor
+
+    def __init__(self, encoding: Encoding, width: int) -> None:
+        """Make networks of two hidden layers."""
+        super().__init__()
+        self.encoding = encoding
+        self.register_buffer("scale", torch.from_numpy(encoding.scale))
+        self.actor = mlp(encoding.n_features, width, encoding.n_choices, gain=0.01)
+        self.critic = mlp(encoding.n_features, width, 1, gain=1.0)
+
+    def look(self, batch: noms_env.BatchEnv, rows: np.ndarray) -> tuple[Tensor, Tensor, np.ndarray]:
+        """What the seats to act in some rows see.
+
+        Returns:
+            Features, uint8, shape (rows, n_features); which choices are legal, bool, shape (rows, n_choices); the actions that
+            the choices stand for, int16, shape (rows, n_choices).
+        """
+        features, legal, order = self.encoding.encode_rows(batch.observation, batch.mask, rows)
+        return torch.from_numpy(features), torch.from_numpy(legal) != 0, self.encoding.actions[order]
+
+    def policy(self, features: Tensor, legal: Tensor) -> Categorical:
+        """The distribution over choices; those that are not legal have probability 0."""
+        logits = self.actor(features * self.scale)
+        return Categorical(logits=logits.masked_fill(~legal, torch.finfo(logits.dtype).min), validate_args=False)
+
+    def value(self, features: Tensor) -> Tensor:
+        """What the seat can expect of the deal, float32, shape (rows,)."""
+        values: Tensor = self.critic(features * self.scale)[:, 0]
+        return values
+
+
+@dataclass
+class Step:
+    """A decision at each table that is not over: arrays of one length, with a row for each of these tables."""
+
+    table: Tensor
+    seat: Tensor
+    features: Tensor
+    legal: Tensor
+    choice: Tensor
+    logprob: Tensor
+    value: Tensor
+
+
+def relative_points(batch: noms_env.BatchEnv) -> np.ndarray:
+    """Own points less the mean of the others', for each seat: float64, shape (tables, seats)."""
+    points = batch.tables.points[:, : batch.groups[0].rules.seats].astype(np.float64)
+    seats = points.shape[1]
+    return np.asarray((seats * points - points.sum(axis=1, keepdims=True)) / (seats - 1))
+
+
+@torch.no_grad()
+def play_deals(agent: Agent, batch: noms_env.BatchEnv) -> list[Step]:
+    """Play the next deal at each table to its end; the agent sits on all seats."""
+    steps, actions = [], np.zeros(len(batch), np.int64)
+    batch.deal()
+    batch.observe()
+    while not batch.over.all():
+        rows = np.flatnonzero(~batch.over)
+        features, legal, meant = agent.look(batch, rows)
+        policy = agent.policy(features, legal)
+        choice = policy.sample()
+        table, seat = torch.from_numpy(rows), torch.from_numpy(batch.seat[rows].astype(np.int64))
+        steps.append(Step(table, seat, features, legal, choice, policy.log_prob(choice), agent.value(features)))
+        actions[rows] = meant[np.arange(len(rows)), choice.numpy()]
+        batch.step(actions, observe=True)
+    return steps
+
+
+def advantages(steps: list[Step], reward: Tensor, gae_lambda: float) -> Tensor:
+    """Generalised advantage estimates (Schulman et al., arXiv 1506.02438) of all decisions, float32, in the order of play.
+
+    A seat's next decision comes after those of others, so what follows is kept for each table and seat. At first that is
+    `reward`, what the deal paid, float32, shape (tables, seats): it follows each seat's last decision.
+    """
+    next_value, next_advantage, found = reward.clone(), torch.zeros_like(reward), []
+    for step in reversed(steps):
+        place = (step.table, step.seat)
+        advantage = next_value[place] - step.value + gae_lambda * next_advantage[place]
+        next_value[place], next_advantage[place] = step.value, advantage
+        found.append(advantage)
+    return torch.cat(found[::-1])
+
+
+def update(agent: Agent, optimizer: torch.optim.Optimizer, steps: list[Step], reward: Tensor, args: Args) -> dict[str, float]:
+    """Learn from an iteration; what TensorBoard shows of it."""
+    features, legal, choice, logprob, value = (
+        torch.cat([getattr(step, name) for step in steps]) for name in ("features", "legal", "choice", "logprob", "value")
+    )
+    advantage = advantages(steps, reward, args.gae_lambda)
+    returns = advantage + value
+    for _ in range(args.update_epochs):
+        for rows in torch.randperm(len(value)).split(args.minibatch_size):
+            policy = agent.policy(features[rows], legal[rows])
+            logratio = policy.log_prob(choice[rows]) - logprob[rows]
+            ratio, gain = logratio.exp(), advantage[rows]
+            gain = (gain - gain.mean()) / (gain.std(correction=0) + 1e-8)
+            pg_loss = -torch.min(ratio * gain, ratio.clamp(1 - args.clip_coef, 1 + args.clip_coef) * gain).mean()
+            v_loss = 0.5 * (agent.value(features[rows]) - returns[rows]).square().mean()
+            entropy = policy.entropy().mean()
+            loss = pg_loss - args.ent_coef * entropy + args.vf_coef * v_loss
+            optimizer.zero_grad()
+            loss.backward()
+            nn.utils.clip_grad_norm_(agent.parameters(), args.max_grad_norm)
+            optimizer.step()
+    return {
+        "losses/policy_loss": pg_loss.item(),
+        "losses/value_loss": v_loss.item(),
+        "losses/entropy": entropy.item(),
+        "losses/approx_kl": (ratio - 1 - logratio).mean().item(),
+        "losses/clipfrac": ((ratio - 1).abs() > args.clip_coef).float().mean().item(),
+        "losses/explained_variance": 1 - ((returns - value).var() / returns.var()).item(),
+    }
+
+
+@torch.no_grad()
+def evaluate(agent: Agent, args: Args) -> tuple[float, float]:
+    """Points per deal of the agent alone among random players, less the mean of theirs, and the margin of the 95 % interval.
+
+    A random player gets 0. Each deal is played once from every seat, with the same cards (duplicate). These games depend on
+    each other, so the interval is one over deals, which do not.
+    """
+    rules = agent.encoding.kinds[0]
+    deal, own = np.divmod(np.arange(args.eval_deals * rules.seats), rules.seats)
+    batch = noms_env.make_batch(rules.variant.name, len(deal), seed=args.eval_seed, seats=rules.seats, episode="deal")
+    streams, actions = np.random.default_rng(args.eval_seed).integers(1, 2**32, len(batch)), np.zeros(len(batch), np.int64)
+    batch.deal(table=deal)
+    batch.observe()
+    while not batch.over.all():
+        batch.random_actions(streams, actions)
+        rows = np.flatnonzero(~batch.over & (batch.seat == own))
+        features, legal, meant = agent.look(batch, rows)
+        actions[rows] = meant[np.arange(len(rows)), agent.policy(features, legal).sample().numpy()]
+        batch.step(actions, observe=True)
+    scores = relative_points(batch)[np.arange(len(batch)), own].reshape(args.eval_deals, rules.seats).mean(axis=1)
+    return float(scores.mean()), float(1.96 * scores.std(ddof=1) / math.sqrt(args.eval_deals))
+
+
+def main(args: Args) -> None:
+    """Train, and print how the policy fares before and after."""
+    torch.set_num_threads(1)  # such small networks gain nothing from more
+    torch.manual_seed(args.seed)
+    batch = noms_env.make_batch(
+        args.variant, args.num_tables, seed=args.seed, seats=args.seats, episode="deal", skip_forced=True, check=False
+    )
+    agent = Agent(make_encoding([batch.groups[0].rules]), args.width)
+    optimizer = torch.optim.Adam(agent.parameters(), lr=args.learning_rate, eps=1e-5)
+    writer = None
+    if args.tensorboard is not None:
+        from torch.utils.tensorboard import SummaryWriter
+
+        writer = SummaryWriter(args.tensorboard)
+        writer.add_text("args", f"```\n{args}\n```")
+
+    print(f"{args.variant}, points per deal against random players, 95 % interval over {args.eval_deals} deals from all seats")
+    print("before  {:+.2f} ± {:.2f}".format(*evaluate(agent, args)), flush=True)
+    started, decisions, iteration = time.perf_counter(), 0, 0
+    while decisions < args.total_decisions:
+        optimizer.param_groups[0]["lr"] = args.learning_rate * (1 - decisions / args.total_decisions)
+        steps = play_deals(agent, batch)
+        reward = torch.from_numpy(relative_points(batch) * args.reward_scale).float()
+        shown = update(agent, optimizer, steps, reward, args)
+        iteration, decisions = iteration + 1, decisions + sum(len(step.table) for step in steps)
+        shown["charts/SPS"] = decisions / (time.perf_counter() - started)
+        for name, figure in shown.items() if writer is not None else ():
+            writer.add_scalar(name, figure, decisions)
+        if iteration % 20 == 0:
+            figures = "  ".join(f"{name.partition('/')[2]} {figure:.3g}" for name, figure in shown.items())
+            print(f"{decisions:>9,} decisions  {figures}", flush=True)
+    seconds = time.perf_counter() - started
+    if writer is not None:
+        writer.close()
+
+    mean, margin = evaluate(agent, args)
+    pace = decisions / seconds
+    print(f"after   {mean:+.2f} ± {margin:.2f}, {decisions:,} decisions in {seconds:.0f} s: {pace:,.0f} a second")
+    print("It beats random players." if mean > margin else "It does not beat random players: train for longer.")
+
+
+if __name__ == "__main__":
+    main(tyro.cli(Args))

@@ -1,0 +1,115 @@
+"""MaskablePPO of sb3-contrib on one seat, random players on the others: `python examples/sb3_maskable_ppo.py`.
+
+It needs `pip install '.[sb3]'`. MaskablePPO finds the method `action_masks`, so
+`MaskablePPO("MlpPolicy", SeatEnv("down_up", mask_in="info"))` is enough; `SeatVecEnv` is the same at many tables at once.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+
+import numpy as np
+import torch
+from gymnasium import spaces
+from sb3_contrib import MaskablePPO
+from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
+from stable_baselines3.common.vec_env import VecEnv, VecMonitor, VecNormalize
+
+from noms_env import SeatVectorEnv, Table
+from noms_env.envs.sb3 import SeatVecEnv
+from noms_env.players.encoding import make_encoding
+
+GAME = "down_up"
+TABLES, DECISIONS, DEALS = 256, 200_000, 500
+EVALUATION_SEED = 1_000_000
+WAY = {"opponents": "random", "reward": "relative", "skip_forced": True}
+"""The reward is own points of the deal less the mean of the others', so that 0 is as good as they are; moves without
+alternative are taken for the learner."""
+
+
+class Features(BaseFeaturesExtractor):
+    """What the package's own policies read: bytes that can differ in this game, about 0 to 1, and some numbers as one-hot."""
+
+    index: torch.Tensor
+    value: torch.Tensor
+    scale: torch.Tensor
+
+    def __init__(self, observation_space: spaces.Box, variant: str) -> None:
+        """Look up the bytes; the suits keep their names (order 0)."""
+        encoding = make_encoding([Table(variant).rules])
+        super().__init__(observation_space, encoding.n_features)
+        self.register_buffer("index", torch.from_numpy(encoding.index[0].astype(np.int64)))
+        self.register_buffer("value", torch.from_numpy(encoding.value[0].astype(np.float32)))
+        self.register_buffer("scale", torch.from_numpy(encoding.scale))
+
+    def forward(self, observations: torch.Tensor) -> torch.Tensor:
+        """From float32, shape (n, OBSERVATION_SIZE), to float32, shape (n, n_features)."""
+        seen = observations[:, self.index]
+        return torch.where(self.value < 0, seen, (seen == self.value).float()) * self.scale
+
+
+def make_tables(tables: int, seed: int) -> VecEnv:
+    """Tables to learn at; the learner moves one seat on with each deal.
+
+    The monitor logs the mean reward of a deal, in points. Rewards are then scaled for learning. gamma is 1, since a deal ends
+    soon and pays only then.
+    """
+    envs = SeatVecEnv(tables, GAME, seat="rotate", **WAY)
+    envs.seed(seed)
+    return VecNormalize(VecMonitor(envs), norm_obs=False, gamma=1.0)
+
+
+def make_learner(envs: VecEnv, seed: int) -> MaskablePPO:
+    """A learner of two times 64 units."""
+    return MaskablePPO(
+        "MlpPolicy",
+        envs,
+        n_steps=16,
+        batch_size=512,
+        n_epochs=4,
+        gamma=1.0,
+        ent_coef=0.01,
+        learning_rate=1e-3,
+        policy_kwargs={"features_extractor_class": Features, "features_extractor_kwargs": {"variant": GAME}},
+        seed=seed,
+        device="cpu",
+    )
+
+
+def measure(model: MaskablePPO, deals: int) -> tuple[float, float]:
+    """The mean reward of the learner on deals that it has not seen, and the margin of its 95 % interval.
+
+    Each deal is played once from every seat, with the same cards (duplicate). These games depend on each other, so the interval
+    is one over deals, which do not.
+    """
+    seats = Table(GAME).seats
+    envs = SeatVectorEnv(deals * seats, GAME, autoreset_mode="SameStep", **WAY)
+    seeds, places = np.divmod(np.arange(envs.num_envs), seats)
+    seen, _ = envs.reset(seed=(EVALUATION_SEED + seeds).tolist(), options={"seat": places})
+    scores = np.full(envs.num_envs, np.nan)
+    while np.isnan(scores).any():
+        actions, _ = model.predict(seen["observation"], action_masks=seen["action_mask"] != 0)
+        seen, rewards, terminated, _, _ = envs.step(actions)
+        first = terminated & np.isnan(scores)  # of the deals after the first in each row nothing is kept
+        scores[first] = rewards[first]
+    means = scores.reshape(deals, seats).mean(axis=1)
+    return float(means.mean()), float(1.96 * means.std(ddof=1) / math.sqrt(deals))
+
+
+def main(tables: int = TABLES, decisions: int = DECISIONS, deals: int = DEALS, seed: int = 1) -> None:
+    """Learn, and print how the learner fares before and after."""
+    torch.set_num_threads(1)
+    model = make_learner(make_tables(tables, seed), seed)
+    print(f"{GAME}, points per deal against random players, 95 % interval over {deals} deals from all seats")
+    print("before  {:+.2f} ± {:.2f}".format(*measure(model, deals)), flush=True)
+    started = time.perf_counter()
+    model.learn(decisions)
+    seconds, learnt = time.perf_counter() - started, model.num_timesteps
+    mean, margin = measure(model, deals)
+    print(f"after   {mean:+.2f} ± {margin:.2f}, {learnt:,} decisions in {seconds:.0f} s: {learnt / seconds:,.0f} a second")
+    print("It beats random players." if mean > margin else "It does not beat random players: learn for longer.")
+
+
+if __name__ == "__main__":
+    main()

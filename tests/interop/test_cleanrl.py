@@ -1,0 +1,97 @@
+"""PPO in one file, `examples/cleanrl_ppo.py`: its parts are right, and it learns. It needs nothing but torch."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import noms_env
+from noms_env.players.encoding import make_encoding
+from training import returns
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "cleanrl_ppo.py"
+LINE = re.compile(r"(before|after) +([-+]\d+\.\d\d) ± (\d+\.\d\d)(?:, ([\d,]+) decisions in .*)?")
+
+
+@pytest.fixture(scope="module")
+def ppo() -> Any:
+    """The script as a module."""
+    spec = importlib.util.spec_from_file_location("cleanrl_ppo", EXAMPLE)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # where dataclasses look for it
+    spec.loader.exec_module(module)
+    return module
+
+
+def played(ppo: Any, variant: str, seats: int) -> tuple[Any, noms_env.BatchEnv, list[Any]]:
+    """An agent, tables that refuse what is illegal, and the decisions of a deal at each of them."""
+    torch.manual_seed(0)
+    batch = noms_env.make_batch(variant, 24, seats=seats, episode="deal", skip_forced=True)
+    agent = ppo.Agent(make_encoding([batch.groups[0].rules]), 16)
+    return agent, batch, ppo.play_deals(agent, batch)
+
+
+@pytest.mark.parametrize(("variant", "seats"), [("down_up", 4), ("small_ships", 6), ("nonesuch", 3)])
+def test_advantages_are_those_of_the_trainer(ppo: Any, variant: str, seats: int) -> None:
+    _, batch, steps = played(ppo, variant, seats)
+    table, seat, value = (torch.cat([getattr(step, name) for step in steps]) for name in ("table", "seat", "value"))
+    reward = torch.from_numpy(ppo.relative_points(batch)).float()
+    assert reward.shape == (24, seats)
+    np.testing.assert_allclose(reward.sum(dim=1), 0, atol=1e-4)
+    points = batch.tables.points
+    np.testing.assert_allclose(reward, returns.relative_points(points, np.full(24, seats))[:, :seats], atol=1e-5)
+    for weight in (0.0, 0.9, 1.0):
+        expected = returns.advantages(table.numpy(), seat.numpy(), value.numpy(), reward.numpy(), weight)
+        np.testing.assert_allclose(ppo.advantages(steps, reward, weight), expected, atol=1e-4)
+    np.testing.assert_allclose(ppo.advantages(steps, reward, 1.0), reward[table, seat] - value, atol=1e-4)
+
+
+def test_only_legal_choices_count(ppo: Any) -> None:
+    agent, _, steps = played(ppo, "small_ships", 4)
+    for step in steps:
+        policy = agent.policy(step.features, step.legal)
+        assert (policy.probs[~step.legal] == 0).all()
+        assert step.legal.gather(1, step.choice[:, None]).all()
+        assert (policy.entropy() <= step.legal.sum(axis=1).log() + 1e-5).all()
+        np.testing.assert_allclose(policy.log_prob(step.choice).detach(), step.logprob, atol=1e-6)
+
+
+def test_it_measures_against_random_players(ppo: Any) -> None:
+    batch = noms_env.make_batch("down_up", 1)
+    agent = ppo.Agent(make_encoding([batch.groups[0].rules]), 16)
+    with torch.no_grad():
+        for parameter in agent.actor.parameters():
+            parameter.zero_()
+    args = ppo.Args(eval_deals=400)
+    torch.manual_seed(0)
+    mean, margin = ppo.evaluate(agent, args)
+    assert abs(mean) < 2 * margin, "it plays at random too"
+    assert 0.05 < margin < 0.5
+    assert ppo.evaluate(agent, ppo.Args(eval_deals=400, eval_seed=5)) != (mean, margin)
+
+
+def test_it_learns(ppo: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = "--total-decisions 20000 --num-tables 128 --width 32 --eval-deals 200 --minibatch-size 256"
+    args = ppo.tyro.cli(ppo.Args, args=[*arguments.split(), "--tensorboard", str(tmp_path)])
+    threads = torch.get_num_threads()
+    try:
+        ppo.main(args)
+    finally:
+        torch.set_num_threads(threads)
+    lines = capsys.readouterr().out.splitlines()
+    figures = {match[1]: match for match in map(LINE.fullmatch, lines) if match}
+    assert int(figures["after"][4].replace(",", "")) >= 20_000
+    mean, margin = float(figures["after"][2]), float(figures["after"][3])
+    assert mean - margin > float(figures["before"][2]) + float(figures["before"][3])
+    assert lines[-1] == "It beats random players."
+    (curves,) = tmp_path.glob("events.out.tfevents.*")
+    assert curves.stat().st_size > 1000

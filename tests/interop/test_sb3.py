@@ -1,0 +1,267 @@
+"""Stable-Baselines3 and MaskablePPO of sb3-contrib: `SeatVecEnv` keeps their contract, and the example learns."""
+
+from __future__ import annotations
+
+import re
+import runpy
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from gymnasium.utils.env_checker import data_equivalence
+from sb3_contrib import MaskablePPO
+from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_supported
+from stable_baselines3.common.vec_env import DummyVecEnv, VecMonitor
+
+from noms_env import NUM_ACTIONS, OBSERVATION_SIZE, IllegalActionError, SeatEnv, Table
+from noms_env.envs.sb3 import SeatVecEnv
+from noms_env.players.encoding import make_encoding, write_features
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "sb3_maskable_ppo.py"
+LINE = re.compile(r"(before|after) +([-+]\d+\.\d\d) ± (\d+\.\d\d)(?:, ([\d,]+) decisions in .*)?")
+ROWS = 4
+SMALL: dict[str, Any] = {"n_steps": 8, "batch_size": 32, "n_epochs": 1, "seed": 1, "device": "cpu", "gamma": 1.0}
+WAYS: dict[str, dict[str, Any]] = {
+    "a deal": {},
+    "the mask in the observation": {"mask_in": "observation", "opponents": "thumb", "reward": "relative", "seat": "rotate"},
+    "mixed players, forced actions skipped": {
+        "opponents": ("greedy", "random", "thumb"),
+        "seat": "random",
+        "skip_forced": True,
+    },
+    "a match": {"episode": "match", "reward": "outcome", "seat": 2},
+}
+
+
+def choose(masks: np.ndarray, step: int) -> np.ndarray:
+    """A legal action for each row that depends on nothing but the row's mask and the number of the step."""
+    wanted = (step * 7919 + 13) % masks.sum(axis=1)
+    return np.asarray(np.argmax(np.cumsum(masks, axis=1) > wanted[:, None], axis=1))
+
+
+def without_mask(infos: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """What `SeatEnv` tells, but for the mask."""
+    return [{key: value for key, value in info.items() if key != "action_mask"} for info in infos]
+
+
+def assert_same(one: Any, two: Any) -> None:
+    """That two results are equal, types and all."""
+    assert data_equivalence(plain(one), plain(two), exact=True), (one, two)
+
+
+def plain(result: Any) -> Any:
+    """A result with plain dictionaries for ordered ones, which `DummyVecEnv` gives."""
+    if isinstance(result, tuple):
+        return tuple(map(plain, result))
+    return dict(result) if isinstance(result, dict) else result
+
+
+# ------------------------------------------------------------------------------------------------------- the tables
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("variant", ["down_up", "noms"])
+def test_the_same_as_so_many_environments_of_one_seat(variant: str, way: str) -> None:
+    arguments = {"mask_in": "info"} | WAYS[way]
+    one = DummyVecEnv([lambda: SeatEnv(variant, **arguments)] * ROWS)
+    two = SeatVecEnv(ROWS, variant, **WAYS[way])
+    assert (two.num_envs, two.observation_space, two.action_space) == (ROWS, one.observation_space, one.action_space)
+    ended = 0
+    for seed, steps in ((3, 80), (None, 20)):
+        if seed is not None:
+            assert one.seed(seed) == two.seed(seed)
+        assert_same(one.reset(), two.reset())
+        for step in range(steps):
+            masks = get_action_masks(two)
+            np.testing.assert_array_equal(get_action_masks(one), masks)
+            actions = choose(masks, step)
+            seen, rewards, dones, infos = one.step(actions)
+            assert_same((seen, rewards, dones, without_mask(infos)), two.step(actions))
+            assert_same(without_mask(one.reset_infos), two.reset_infos)
+            ended += dones.sum()
+    assert ended > 0 or way == "a match"
+
+
+def test_a_match_that_is_over_is_followed_by_the_next() -> None:
+    one = DummyVecEnv([lambda: SeatEnv("nonesuch", episode="match", mask_in="info")] * 2)
+    two = SeatVecEnv(2, "nonesuch", episode="match")
+    one.seed(5)
+    two.seed(5)
+    one.reset()
+    two.reset()
+    for step in range(1000):
+        actions = choose(get_action_masks(two), step)
+        _, _, dones, infos = one.step(actions)
+        seen, _, _, given = two.step(actions)
+        if dones.any():
+            assert_same(without_mask(infos), given)
+            (row, *_) = np.flatnonzero(dones)
+            assert given[row]["winners"].any()
+            assert (given[row]["terminal_observation"] != seen[row]).any()
+            return
+    pytest.fail("no match ended")
+
+
+def test_what_a_deal_brought_is_told_in_full() -> None:
+    envs = SeatVecEnv(32, "small_ships", seat="rotate", reward="relative")
+    envs.seed(1)
+    envs.reset()
+    deals = 0
+    for step in range(60):
+        seen, rewards, dones, infos = envs.step(choose(get_action_masks(envs), step))
+        assert seen.dtype == np.uint8
+        assert rewards.dtype == np.float32
+        for reward, is_done, info in zip(rewards, dones, infos, strict=True):
+            if not is_done:
+                assert reward == 0
+                assert info.keys() == {"seat", "TimeLimit.truncated"}
+                continue
+            deals += 1
+            own, others = info["points"][info["seat"]], np.delete(info["points"], info["seat"])
+            assert reward == pytest.approx(own - others.mean())
+            assert info["terminal_observation"].shape == (OBSERVATION_SIZE,)
+    assert deals > 32
+
+
+def test_episode_statistics() -> None:
+    envs = VecMonitor(SeatVecEnv(8, "down_up", reward="relative"))
+    envs.seed(2)
+    envs.reset()
+    lengths, deals = np.zeros(8, int), 0
+    for step in range(30):
+        _, rewards, dones, infos = envs.step(choose(get_action_masks(envs), step))
+        lengths += 1
+        for row in np.flatnonzero(dones):
+            assert infos[row]["episode"]["r"] == pytest.approx(rewards[row], abs=1e-5)
+            assert infos[row]["episode"]["l"] == lengths[row]
+            lengths[row], deals = 0, deals + 1
+    assert deals > 8
+
+
+def test_seats_are_options_of_a_reset() -> None:
+    envs = SeatVecEnv(3, "down_up")
+    envs.set_options([{"seat": 2}, {"seat": 0}, {"seat": 1}])
+    envs.reset()
+    assert [info["seat"] for info in envs.reset_infos] == [2, 0, 1]
+    envs.set_options({"seat": 3})
+    envs.reset()
+    assert [info["seat"] for info in envs.reset_infos] == [3, 3, 3]
+    envs.reset()
+    assert [info["seat"] for info in envs.reset_infos] == [0, 0, 0], "they hold once"
+    envs.set_options([{"seat": 2}, {}, {}])
+    with pytest.raises(ValueError, match="in every row or in none, not in 1 of 3"):
+        envs.reset()
+    envs.set_options({"dealer": 2})
+    with pytest.raises(ValueError, match="not 'dealer'; SeatEnv takes more"):
+        envs.reset()
+
+
+def test_an_illegal_action_is_refused_or_ends_the_episode() -> None:
+    envs = SeatVecEnv(2, "down_up")
+    envs.reset()
+    before = get_action_masks(envs)
+    with pytest.raises(IllegalActionError):
+        envs.step(np.full(2, NUM_ACTIONS))
+    np.testing.assert_array_equal(get_action_masks(envs), before)
+    envs = SeatVecEnv(2, "down_up", illegal_action="terminate")
+    envs.reset()
+    actions = choose(get_action_masks(envs), 0)
+    actions[1] = NUM_ACTIONS - 1
+    _, rewards, dones, infos = envs.step(actions)
+    assert (rewards[1], dones[1]) == (-1, True)
+    assert infos[1]["illegal_action"]
+    assert "illegal_action" not in infos[0]
+    assert get_action_masks(envs).any(axis=1).all(), "the next episode has begun"
+
+
+def test_what_rows_that_share_one_environment_cannot_do() -> None:
+    envs = SeatVecEnv(2, "down_up")
+    assert envs.get_attr("num_envs", indices=[1]) == [2]
+    assert envs.env_is_wrapped(object) == [False, False]
+    assert envs.has_attr("action_masks")
+    assert not envs.has_attr("no_such_thing")
+    for call in (lambda: envs.env_method("reset"), lambda: envs.set_attr("render_mode", "ansi")):
+        with pytest.raises(AttributeError, match=r"attribute envs|make another"):
+            call()
+    wrongs: tuple[dict[str, Any], ...] = ({"mask_in": "both"}, {"autoreset_mode": "Disabled"}, {"copy": False})
+    for wrong in wrongs:
+        with pytest.raises(ValueError, match=r"mask_in must be|cannot be chosen"):
+            SeatVecEnv(2, "down_up", **wrong)
+
+
+def test_pictures_of_all_tables() -> None:
+    envs = SeatVecEnv(2, "down_up", render_mode="rgb_array")
+    envs.reset()
+    one, two = envs.get_images()
+    assert one is not None
+    assert two is not None
+    assert one.dtype == two.dtype == np.uint8
+    image = envs.render()
+    assert image is not None
+    assert image.shape[0] * image.shape[1] >= one.shape[0] * one.shape[1] + two.shape[0] * two.shape[1]
+
+
+# -------------------------------------------------------------------------------------------------------- the learner
+
+
+def parameters_after(steps: int, seed: int, **arguments: Any) -> torch.Tensor:
+    """The parameters of a learner after some decisions."""
+    envs = SeatVecEnv(16, "down_up", seat="rotate", reward="relative", **arguments)
+    model = MaskablePPO("MlpPolicy", envs, **SMALL | {"seed": seed}).learn(steps)
+    return torch.cat([parameter.detach().flatten() for parameter in model.policy.parameters()])
+
+
+def test_the_same_seed_learns_the_same() -> None:
+    first = parameters_after(256, 1)
+    assert torch.isfinite(first).all()
+    assert torch.equal(first, parameters_after(256, 1, threads=2))
+    assert not torch.equal(first, parameters_after(256, 2))
+
+
+@pytest.mark.parametrize(("policy", "mask_in"), [("MlpPolicy", "info"), ("MultiInputPolicy", "observation")])
+def test_one_table_is_enough_and_masks_are_obeyed(policy: str, mask_in: str, tmp_path: Path) -> None:
+    env = SeatEnv("small_ships", mask_in=mask_in)  # raises where an action is not legal
+    assert is_masking_supported(env)
+    model = MaskablePPO(policy, env, **SMALL | {"n_steps": 64}).learn(128)
+    assert model.num_timesteps == 128
+    model.save(tmp_path / "model")
+    loaded = MaskablePPO.load(tmp_path / "model", device="cpu")
+    envs = SeatVecEnv(8, "small_ships", mask_in=mask_in)
+    seen = envs.reset()
+    for _ in range(20):
+        masks = get_action_masks(envs)
+        actions, _ = loaded.predict(seen, action_masks=masks)
+        assert masks[np.arange(8), actions].all()
+        seen, _, _, _ = envs.step(actions)
+
+
+def test_the_parts_of_the_example() -> None:
+    example = runpy.run_path(str(EXAMPLE))
+    space = SeatVecEnv(1, "down_up").observation_space
+    features = example["Features"](space, "down_up")
+    table = Table("down_up", seed=1)
+    table.start()
+    observation, _ = table.view(int(table.row.seat))
+    encoding = make_encoding([table.rules])
+    expected = np.zeros((1, encoding.n_features), np.uint8)
+    write_features(observation[None], np.arange(1), np.zeros(1, np.int64), encoding.index, encoding.value, expected)
+    seen = features(torch.from_numpy(observation[None].astype(np.float32)))
+    np.testing.assert_allclose(seen, expected * encoding.scale)
+    assert expected.any()
+
+
+def test_the_example_learns(capsys: pytest.CaptureFixture[str]) -> None:
+    example = runpy.run_path(str(EXAMPLE))
+    threads = torch.get_num_threads()
+    try:
+        example["main"](tables=128, decisions=20_000, deals=100)
+    finally:
+        torch.set_num_threads(threads)
+    lines = capsys.readouterr().out.splitlines()
+    figures = {match[1]: match for match in map(LINE.fullmatch, lines) if match}
+    assert int(figures["after"][4].replace(",", "")) >= 20_000
+    mean, margin = float(figures["after"][2]), float(figures["after"][3])
+    assert mean - margin > float(figures["before"][2]) + float(figures["before"][3])
+    assert lines[-1] == "It beats random players."
