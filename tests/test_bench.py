@@ -125,6 +125,18 @@ def test_compiled_play_counts_what_it_plays(play: str, monkeypatch: pytest.Monke
     assert getattr(ground, play)(ours.VIEW)() == played > 0
 
 
+def test_decisions_of_learners_count_and_not_the_beginnings_of_episodes(monkeypatch: pytest.MonkeyPatch) -> None:
+    envs = noms_env.SeatVectorEnv(5, ours.SEAT_GAME)
+    monkeypatch.setattr(ours, "SeatVectorEnv", lambda *_, **__: envs)
+    work = ours.learner_steps(5)
+    beginnings = 0
+    for _ in range(60):
+        over = ~envs.action_masks().any(axis=1)
+        beginnings += over.sum()
+        assert work() == 5 - over.sum()
+    assert beginnings > 5
+
+
 @pytest.mark.interop
 @pytest.mark.parametrize(("name", "decisions"), [("spades", 4 + 52), ("oh_hell(players=4,num_tricks_fixed=10)", 44)])
 def test_deals_of_openspiel_are_not_counted(name: str, decisions: int) -> None:
@@ -237,6 +249,7 @@ def test_a_quick_run_measures_every_kind_of_thing(run: tuple[dict[str, Any], Pat
     expected = {f"engine/{name}{cores}" for name in ("alone", "mask", "observation", "state") for cores in ("", "/two")}
     expected |= {f"{group}/{variant}" for variant in VARIANTS for group in ("games", "copies/redeal")}
     expected |= {"batch/check", "batch/trusted", "batch/calls", "threads/1", "threads/2", "single/raw_env", "single/env"}
+    expected |= {"seats/random", "seats/random/two", "seats/thumb"}
     expected |= {"copies/clone", "start/import", "start/first_step", "growth/compiled/16", "growth/batch/16"}
     assert expected <= set(found["cases"])
     assert found["bytes_per_table"]["record"] == 1024

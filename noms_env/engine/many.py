@@ -12,9 +12,14 @@ from noms_env.engine.deal import begin_match, hand_out, shuffle_deck, start_matc
 from noms_env.engine.legal import is_legal
 from noms_env.engine.observe import write_hidden, write_mask, write_observation
 from noms_env.engine.step import go_on, step
+from noms_env.state import steps_to
 
 WRITE_MASK, WRITE_OBSERVATION, WRITE_HIDDEN = 1, 2, 4
 """What is written for the seat to act; the sum for several."""
+
+HOLD, ACT, NEXT_DEAL, NEW_MATCH, ASK, SCORE = range(6)
+"""What is next in a row of `play_on_rows`: nothing, since the learner is to decide or the episode is over; the action of a
+seat; the next deal of the match; the first deal of a match; the answer of a player; the result of a deal is to be noted."""
 
 
 @jit
@@ -228,6 +233,53 @@ def play_random(tables, first, last, steps, streams, observation, mask, hidden, 
                 if t.over != 0:
                     t.match += 1
                     start_match(t)
+
+
+@jit
+def play_on_rows(tables, first, last, next_in, actions, learners, is_random, streams, skip_forced, observation, mask):
+    """Play on with random players, in each row up to where somebody else is to decide or the deal is scored.
+
+    What a learner sees is written when it is to decide, and when the match is over.
+
+    Args:
+        tables: structured array, shape (tables,).
+        first: first row.
+        last: the row behind the last one.
+        next_in: int8, shape (tables,). Rows of `ACT`, `NEXT_DEAL` and `NEW_MATCH` (that of the row's seed, table and match)
+            are played on, and `HOLD`, `ASK` or `SCORE` is written.
+        actions: int64, shape (tables,): legal ones for the rows where one is next.
+        learners: int64, shape (tables,): the learner's seat.
+        is_random: bool, shape (seats,): whether a seat's player is random, by places clockwise from the learner.
+        streams: as for `random_rows`.
+        skip_forced: as for `step_rows`.
+        observation: as for `observe_rows`.
+        mask: likewise.
+    """
+    for row in range(first, last):
+        t = tables[row]
+        if next_in[row] == ACT:
+            act(t, actions[row], skip_forced)
+        elif next_in[row] == NEXT_DEAL:
+            go_on(t)
+        elif next_in[row] == NEW_MATCH:
+            start_match(t)
+        else:
+            continue
+        next_in[row] = play_to_decision(t, row, learners[row], is_random, streams, skip_forced)
+        if next_in[row] == HOLD or t.over != 0:
+            t.seat = learners[row]  # where a match is over, nobody is to act
+            write(t, row, observation, mask, mask, WRITE_OBSERVATION + WRITE_MASK)
+
+
+@jit_inline
+def play_to_decision(t, row, learner, is_random, streams, skip_forced):
+    """Let random players play until somebody else is to decide or the deal is scored; what is next then."""
+    while t.phase != SCORED:
+        place = steps_to(t, learner, t.seat)
+        if not is_random[place]:
+            return HOLD if place == 0 else ASK
+        act(t, random_legal(t, streams, row), skip_forced)
+    return SCORE
 
 
 @jit

@@ -19,18 +19,12 @@ from gymnasium.vector.utils import batch_space
 
 from noms_env.actions import NUM_ACTIONS
 from noms_env.chance import MAX_SEED, checked_seed
-from noms_env.engine.imagine import imagined
-from noms_env.engine.table import IllegalActionError
-from noms_env.envs.aec import ILLEGAL_REWARD, POSITION_KEYS, Observation, _flag, _one_of
-from noms_env.envs.batch import make_batch
-from noms_env.envs.seat import RENDER_FPS, SeatChoices, checked_options, frame, members
-from noms_env.envs.seat_players import Opponents, RowStreams, checked_seat, is_random, learner_seats
-from noms_env.players import Player
+from noms_env.envs.aec import POSITION_KEYS, Observation, _flag, _one_of
+from noms_env.envs.seat import RENDER_FPS, SeatChoices, checked_options, frame
+from noms_env.envs.seat_players import Opponents, checked_seat
+from noms_env.envs.seat_tables import Seats, SeatTables
 
 RENDER_MODES = ("ansi", "rgb_array")
-RANDOM, NOBODY = -1, -2
-"""In place of the number of a player: the engine chooses; the row is on hold."""
-Seats = int | str | np.ndarray
 Step = tuple[Observation, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]
 
 
@@ -104,43 +98,17 @@ class SeatVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
             skip_forced=skip_forced,
             **options,
         )
-        self._mode = _checked_mode(autoreset_mode)
+        self.autoreset_mode = _checked_mode(autoreset_mode)
         self._copies = _flag("copy", copy)
         self.render_mode = None if render_mode is None else _one_of("render_mode", render_mode, RENDER_MODES)
-        self.metadata = {"render_modes": list(RENDER_MODES), "render_fps": RENDER_FPS, "autoreset_mode": self._mode}
-        self._make_tables(num_envs, threads)
-        self.num_envs = len(self._batch)
+        self.metadata = {"render_modes": list(RENDER_MODES), "render_fps": RENDER_FPS, "autoreset_mode": self.autoreset_mode}
+        self._tables = SeatTables(self._choices, num_envs, threads, new_arrays=self._copies)
+        self.num_envs = len(self._tables.is_over)
+        self._is_seeded = False
         self.single_observation_space = self._choices.observation_space()
         self.single_action_space = spaces.Discrete(NUM_ACTIONS)
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
         self.action_space = batch_space(self.single_action_space, self.num_envs)
-        self._new_results()
-
-    def _make_tables(self, num_envs: int, threads: int | None) -> None:
-        """The tables, who plays at them, and what is known of each row."""
-        choices, rules = self._choices, self._choices.table.rules
-        self._batch = make_batch(
-            [(rules.variant.name, rules.seats, rules.options, 1.0)],
-            num_envs,
-            episode=choices.episode,
-            skip_forced=choices.skip_forced,
-            pause=True,
-            threads=threads,
-            check=False,
-        )
-        rows = len(self._batch)
-        self._batch.tables.place_size = choices.table.row.place_size
-        self._seats = rules.seats
-        self._streams = RowStreams(rows)
-        self._rows = np.arange(rows)
-        self._actions = np.zeros(rows, np.int64)
-        self._seat = np.zeros(rows, np.int16)
-        self._is_over = np.ones(rows, np.bool_)
-        self._is_seeded = False
-        self._distinct: list[Player] = [*{id(player): player for player in choices.players if not is_random(player)}.values()]
-        number_of = {id(player): number for number, player in enumerate(self._distinct)}
-        numbers = [number_of.get(id(player), RANDOM) for player in choices.players]
-        self._player_at = np.array([NOBODY, *numbers])  # by seats clockwise from the learner
 
     # ------------------------------------------------------------------------------------------------ the interface
 
@@ -174,14 +142,14 @@ class SeatVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
             drawn = self.np_random.integers(MAX_SEED, endpoint=True, size=len(rows))
             seeds = np.where(seeds < 0, drawn, seeds)
             self._is_seeded = True
-        self._new_results()
-        self._begin(rows, seeds, seats)
-        if len(rows) == self.num_envs:
-            self._streams.reseed()
-        self._play_on(rows, seats)
-        self._observe()
         started = np.zeros(self.num_envs, np.bool_)
         started[rows] = True
+        tables = self._tables
+        tables.new_results(kept=np.flatnonzero(~started))
+        tables.begin(rows, seeds, seats)
+        if started.all():
+            tables.reseed()
+        tables.play_on(rows, seats)
         return self._seen(), self._infos(started)
 
     def step(self, actions: np.ndarray) -> Step:
@@ -201,21 +169,19 @@ class SeatVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
         """
         if not self._is_seeded:
             raise ResetNeeded("there are no episodes yet: call reset first")
-        if self._mode is AutoresetMode.DISABLED and self._is_over.any():
-            over = ", ".join(map(str, np.flatnonzero(self._is_over)[:8]))
+        tables = self._tables
+        if self.autoreset_mode is AutoresetMode.DISABLED and tables.is_over.any():
+            over = ", ".join(map(str, np.flatnonzero(tables.is_over)[:8]))
             raise ResetNeeded(f"episodes are over (rows {over}): with autoreset disabled, reset them by options['reset_mask']")
         numbers = self._checked_actions(actions)
-        resting = self._is_over.copy()
-        refused = ~resting & self._illegal(numbers)
-        if refused.any() and not self._choices.ends_if_illegal:
-            raise self._refusal(int(refused.argmax()), int(numbers[refused.argmax()]))
-        self._new_results()
-        self._forfeit(numbers, np.flatnonzero(refused))
-        np.copyto(self._actions, numbers)
-        self._take(hold=resting | refused)
-        starting = np.flatnonzero(resting)
-        self._begin(starting)
-        self._play_on(starting)
+        refused, starting = tables.illegal(numbers), np.flatnonzero(tables.is_over)
+        if len(refused) > 0 and not self._choices.ends_if_illegal:
+            raise tables.refusal(int(refused[0]), int(numbers[refused[0]]))
+        tables.new_results(kept=refused)
+        tables.forfeit(refused, numbers)
+        tables.act(numbers)
+        tables.begin(starting)
+        tables.play_on(starting)
         return self._results()
 
     def action_masks(self) -> np.ndarray:
@@ -223,7 +189,7 @@ class SeatVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
 
         All False in rows whose episode is over.
         """
-        return np.asarray(self._batch.mask != 0)
+        return np.asarray(self._tables.mask != 0)
 
     def render(self) -> tuple[Any, ...] | None:
         """A frame for each row, from the view of its learner: text, or an image of uint8 (height, width, 3)."""
@@ -257,10 +223,10 @@ class SeatVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
         """The learner's seats where a reset gives them: a rule for all rows, or int64, shape (num_envs,)."""
         given = options.get("seat", self._choices.seat)
         if np.ndim(given) == 0:
-            return checked_seat(given, self._seats)
+            return checked_seat(given, self._choices.table.seats)
         if np.shape(given) != (self.num_envs,):
             raise ValueError(f"seat must be one seat or {self.num_envs} of them, not {given!r}")
-        return np.array([checked_seat(seat, self._seats) for seat in np.asarray(given)], np.int64)
+        return np.array([checked_seat(seat, self._choices.table.seats) for seat in np.asarray(given)], np.int64)
 
     def _asked_seeds(self, seed: Any) -> np.ndarray:
         """A seed for each row, int64, shape (num_envs,); -1 for none."""
@@ -268,7 +234,7 @@ class SeatVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
             return np.full(self.num_envs, -1, np.int64)
         if np.ndim(seed) == 0:
             checked_seed(checked_seed(seed) + self.num_envs - 1)
-            return np.asarray(seed + self._rows)
+            return np.asarray(seed + np.arange(self.num_envs))
         if len(seed) != self.num_envs:
             raise ValueError(f"seed must be one seed or {self.num_envs} of them, not {len(seed)}")
         return np.array([-1 if one is None else checked_seed(one) for one in seed], np.int64)
@@ -280,237 +246,65 @@ class SeatVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
             raise ValueError(f"actions must be {self.num_envs} integers, not {numbers.dtype} of shape {numbers.shape}")
         return numbers.astype(np.int64, copy=False)
 
-    def _illegal(self, numbers: np.ndarray) -> np.ndarray:
-        """Whether each learner's action is not legal, bool, shape (num_envs,)."""
-        within = np.minimum(numbers.view(np.uint64), NUM_ACTIONS - 1).view(np.int64)
-        return np.asarray((self._batch.mask[self._rows, within] == 0) | (within != numbers))
-
-    # --------------------------------------------------------------------------------------------- what happens inside
-
-    def _new_results(self) -> None:
-        """Make the results of a step anew: empty."""
-        rows, n = self.num_envs, self._seats
-        self._reward = np.zeros(rows)
-        self._terminated = np.zeros(rows, np.bool_)
-        self._truncated = np.zeros(rows, np.bool_)
-        self._is_scored = np.zeros(rows, np.bool_)
-        self._points, self._totals = np.zeros((rows, n)), np.zeros((rows, n))
-        self._winners = np.zeros((rows, n), np.bool_)
-        self._sentences: dict[int, str] = {}
-
-    def _clear_results(self, rows: np.ndarray) -> None:
-        """Empty the results of some rows."""
-        for results in (self._reward, self._terminated, self._truncated, self._is_scored):
-            results[rows] = 0
-        for row in rows if self._sentences else ():
-            self._sentences.pop(int(row), None)
-
-    def _begin(self, rows: np.ndarray, seeds: np.ndarray | None = None, seats: Seats | None = None) -> None:
-        """Deal the next match in some rows, or the first one of a seed, seat everybody, and begin the random numbers.
-
-        Args:
-            rows: int64, shape (m,).
-            seeds: int64, shape (m,); -1 to go on with the seed in force, as when None.
-            seats: the learner's seats: a rule, or int64, shape (num_envs,); by the rule of the environment when None.
-        """
-        if len(rows) == 0:
-            return
-        batch = self._batch
-        old, next_match = batch.tables.seed[rows], batch.tables.match[rows] + 1
-        seeds = np.full(len(rows), -1) if seeds is None else seeds
-        wanted, matches = np.where(seeds < 0, old, seeds), np.where(seeds < 0, next_match, 0)
-        batch.deal(rows, seed=wanted, match=matches, table=0)
-        rule = self._choices.seat if seats is None else seats
-        given = rule[rows] if isinstance(rule, np.ndarray) else learner_seats(rule, self._seats, wanted, matches)
-        self._seat[rows] = given
-        self._streams.begin(rows, wanted, matches)
-        self._is_over[rows] = False
-
-    def _play_on(self, starting: np.ndarray, seats: Seats | None = None) -> None:
-        """Let the others play until it is the learner's turn, or its episode is over, in every row.
-
-        Args:
-            starting: rows in which an episode has just begun, int64, shape (m,). Where it leaves the learner no choice at
-                all (`skip_forced`), the next one begins.
-            seats: the learner's seats in these episodes; see `_begin`.
-        """
-        batch = self._batch
-        while True:
-            hold = self._is_over | (batch.seat == self._seat)
-            if not hold.all():
-                self._choose(hold)
-                self._take(hold)
-                continue
-            starting = starting[self._is_over[starting]]
-            if len(starting) == 0:
-                return
-            self._clear_results(starting)
-            self._begin(starting, seats=seats)
-
-    def _take(self, hold: np.ndarray) -> None:
-        """Take the actions in all rows but those on hold; score the deals that end, and deal the next hands of matches.
-
-        While the batch pauses at the end of deals, a row whose `scored` is set is left alone by `step`.
-        """
-        batch = self._batch
-        np.copyto(batch.scored, hold)
-        batch.step(self._actions)
-        ended = np.flatnonzero(batch.scored & ~hold)
-        if len(ended) == 0:
-            return
-        self._score(ended)
-        going_on = ended[~self._is_over[ended]]
-        if len(going_on) > 0:
-            batch.scored[:] = False
-            batch.scored[going_on] = True
-            batch.next_deal()
-
-    def _score(self, rows: np.ndarray) -> None:
-        """Note the results of deals just scored, and which episodes are over."""
-        tables, n = self._batch.tables, self._seats
-        points, winners = tables.points[rows, :n], members(tables.winners[rows], n)
-        over, truncated = tables.over[rows] != 0, tables.truncated[rows] != 0
-        self._reward[rows] += self._choices.rewards(points, self._seat[rows], over, winners)
-        self._is_scored[rows] = True
-        self._points[rows], self._totals[rows] = points, tables.totals[rows, :n]
-        self._is_over[rows] = over
-        self._terminated[rows], self._truncated[rows] = over & ~truncated, over & truncated
-        self._winners[rows] = winners & over[:, np.newaxis]
-
-    def _choose(self, hold: np.ndarray) -> None:
-        """Write what the players of all seats to act do, in all rows but those on hold."""
-        if not self._distinct:
-            self._choose_at_random(hold)
-            return
-        who = np.where(hold, NOBODY, self._player_at[self._places()])
-        if (self._player_at == RANDOM).any():
-            self._choose_at_random(who != RANDOM)
-        for number, player in enumerate(self._distinct):
-            rows = np.flatnonzero(who == number)
-            if len(rows) > 0:
-                self._actions[rows] = self._asked(player, rows)
-
-    def _choose_at_random(self, others: np.ndarray) -> None:
-        """Write what the engine chooses, in all rows but some others, whose streams stay where they are."""
-        words = self._streams.words
-        before = words.copy()
-        self._batch.random_actions(words, self._actions)
-        np.copyto(words, before, where=others)
-
-    def _places(self) -> np.ndarray:
-        """The seat to act in each row, counted clockwise from the learner."""
-        places: np.ndarray = (self._batch.seat - self._seat) % self._seats
-        return places
-
-    def _asked(self, player: Player, rows: np.ndarray) -> np.ndarray:
-        """The answers of a player for some rows, int64, shape (m,)."""
-        batch = self._batch
-        batch.observe(rows)
-        self._streams.rows = rows
-        tables = imagined(batch.tables, rows, self._streams) if player.wants_tables else None
-        mask = batch.mask[rows]
-        answers = np.asarray(player.act(batch.observation[rows], mask, self._streams, tables=tables))
-        if answers.shape != rows.shape or answers.dtype.kind not in "iu":
-            raise TypeError(f"{player!r} must answer with {len(rows)} integers, not {answers.dtype} of shape {answers.shape}")
-        legal = mask[np.arange(len(rows)), np.clip(answers, 0, NUM_ACTIONS - 1)] != 0
-        wrong = np.flatnonzero(~legal | (answers < 0) | (answers >= NUM_ACTIONS))
-        if len(wrong) > 0:
-            raise self._refusal(int(rows[wrong[0]]), int(answers[wrong[0]]))
-        return answers
-
-    # ------------------------------------------------------------------------------------------------- illegal actions
-
-    def _refusal(self, row: int, action: int) -> IllegalActionError:
-        """The error that refuses an action in a row."""
-        return IllegalActionError(f"table {row}: {self._why_illegal(row, action)}")
-
-    def _forfeit(self, numbers: np.ndarray, rows: np.ndarray) -> None:
-        """End the episodes of some rows because of illegal actions."""
-        self._is_over[rows] = self._terminated[rows] = True
-        self._reward[rows] = ILLEGAL_REWARD
-        self._sentences = {int(row): self._why_illegal(int(row), int(numbers[row])) for row in rows}
-
-    def _why_illegal(self, row: int, action: int) -> str:
-        """The sentence that refuses an action in a row."""
-        table = self._choices.table
-        table.row_from(self._batch.tables[row])
-        try:
-            table.step(action)
-        except IllegalActionError as refusal:
-            return str(refusal)
-        raise AssertionError(f"action {action} is legal at table {row}")
-
     # -------------------------------------------------------------------------------------------------- what is shown
 
     def _results(self) -> Step:
         """What a step gives, after the next episodes have begun where they do so in the same step."""
-        over = np.flatnonzero(self._is_over)
-        results = (self._reward, self._terminated, self._truncated)
+        tables, results = self._tables, self._tables.results
+        given = (results.reward, results.terminated, results.truncated)
+        over = np.flatnonzero(tables.is_over)
         final = {}
-        if self._mode is AutoresetMode.SAME_STEP and len(over) > 0:
-            results = (self._reward.copy(), self._terminated.copy(), self._truncated.copy())
+        if self.autoreset_mode is AutoresetMode.SAME_STEP and len(over) > 0:
+            given = (results.reward.copy(), results.terminated.copy(), results.truncated.copy())
             final = self._final(over)
-            self._clear_results(over)
-            self._begin(over)
-            self._play_on(over)
-        self._observe()
-        return (self._seen(), *results, {**self._infos(np.ones(self.num_envs, np.bool_)), **final})
+            results.clear(over)
+            tables.begin(over)
+            tables.play_on(over)
+        return (self._seen(), *given, {**self._infos(np.ones(self.num_envs, np.bool_)), **final})
 
     def _final(self, rows: np.ndarray) -> dict[str, Any]:
         """The last observations and infos of episodes that are over, as `SyncVectorEnv` gives them."""
-        self._observe(rows)
-        is_over = np.zeros(self.num_envs, np.bool_)
-        is_over[rows] = True
+        is_over = self._tables.is_over.copy()
         final_obs = np.full(self.num_envs, None, object)
-        for row, vector, mask in zip(rows, self._batch.observation[rows], self._batch.mask[rows], strict=True):
+        for row, vector, mask in zip(rows, self._tables.observation[rows], self._tables.mask[rows], strict=True):
             final_obs[row] = self._choices.observation(vector, mask)
         infos = {"final_obs": final_obs, "final_info": self._infos(is_over)}
         return {**infos, **{f"_{key}": is_over.copy() for key in infos}}
 
-    def _observe(self, rows: np.ndarray | None = None) -> None:
-        """Write what the learners see, in some rows or all; the masks of rows that are over are zeros."""
-        batch = self._batch
-        over = np.flatnonzero(self._is_over)
-        # Nobody is to act where a match is over, and what is seen is seen from the seat to act.
-        batch.tables.seat[over] = self._seat[over]
-        batch.observe(rows)
-        batch.mask[over] = 0
-
     def _seen(self) -> Observation:
         """What the learners see, in new arrays where they are wanted."""
-        vector, mask = self._batch.observation, self._batch.mask
-        if self._copies:
-            vector, mask = vector.copy(), mask.copy()
-        return self._choices.observation(vector, mask)
+        mask = self._tables.mask
+        return self._choices.observation(self._tables.observation, mask.copy() if self._copies else mask)
 
     def _infos(self, rows: np.ndarray) -> dict[str, Any]:
         """The infos of some rows (bool, shape (num_envs,)), as `SyncVectorEnv` gives them."""
-        scored, ended = self._is_scored & rows, self._is_scored & rows & self._is_over
-        infos: dict[str, tuple[np.ndarray, np.ndarray]] = {"seat": (self._seat.astype(np.int64), rows)}
+        tables, results = self._tables, self._tables.results
+        scored, ended = results.scored & rows, results.scored & rows & tables.is_over
+        infos: dict[str, tuple[np.ndarray, np.ndarray]] = {"seat": (tables.learner, rows)}
         if scored.any():
-            infos |= {"points": (self._points, scored), "totals": (self._totals, scored)}
+            infos |= {"points": (results.points, scored), "totals": (results.totals, scored)}
         if ended.any():
-            infos["winners"] = (self._winners, ended)
-        if self._sentences:
+            infos["winners"] = (results.winners, ended)
+        if results.refusals:
             infos["illegal_action"] = self._refusals()
         if self._choices.mask_in != "observation":
-            infos["action_mask"] = (self._batch.mask, rows)
+            infos["action_mask"] = (tables.mask, rows)
         shown = {key: _only(values, where) for key, (values, where) in infos.items()}
         return {**shown, **{f"_{key}": where.copy() for key, (_, where) in infos.items()}}
 
     def _refusals(self) -> tuple[np.ndarray, np.ndarray]:
         """The sentences of illegal actions, and the rows that have one."""
         sentences, where = np.full(self.num_envs, None, object), np.zeros(self.num_envs, np.bool_)
-        for row, sentence in self._sentences.items():
+        for row, sentence in self._tables.results.refusals.items():
             sentences[row], where[row] = sentence, True
         return sentences, where
 
     def _frame(self, row: int) -> Any:
         """The table of one row, from the view of its learner."""
         table = self._choices.table
-        table.row_from(self._batch.tables[row])
+        table.row_from(self._tables.batch.tables[row])
         assert self.render_mode is not None
-        return frame(table, int(self._seat[row]), self.render_mode)
+        return frame(table, int(self._tables.learner[row]), self.render_mode)
 
 
 def _checked_mode(mode: str | AutoresetMode) -> AutoresetMode:

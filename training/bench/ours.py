@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 import noms_env
-from noms_env import BatchEnv, Table, make_batch
+from noms_env import BatchEnv, SeatVectorEnv, Table, make_batch
 from noms_env.engine import many
 from noms_env.engine.layout import PADDED_MASK_SIZE
 from noms_env.engine.rows import IS_SCORED, kernel_view
@@ -22,6 +22,9 @@ GAME = "small_ships"
 LIKE_OH_HELL: dict[str, Any] = {"variant": "down_up", "seats": 4, "episode": "deal"}
 OH_HELL_CARDS = 10
 """Four seats, a round of calls, ten tricks: as OpenSpiel's `oh_hell(players=4,num_tricks_fixed=10)`."""
+
+SEAT_GAME = "down_up"
+"""The game of `SeatVectorEnv`."""
 
 ALONE, MASK = 0, many.WRITE_MASK
 VIEW = many.WRITE_MASK | many.WRITE_OBSERVATION
@@ -227,7 +230,7 @@ def our_cases(tables: int, many_tables: int) -> list[Case]:
     """
     main = Playground(tables, state=True)
     cases = [*engine_cases(main), *game_cases(tables), *batch_cases(tables), *thread_cases(many_tables)]
-    return [*cases, *single_cases(), *oh_hell_cases(tables), *copy_cases(max(tables, CLONES + 1))]
+    return [*cases, *seat_cases(2 * tables), *single_cases(), *oh_hell_cases(tables), *copy_cases(max(tables, CLONES + 1))]
 
 
 def engine_cases(ground: Playground) -> Iterator[Case]:
@@ -265,6 +268,39 @@ def thread_cases(tables: int) -> Iterator[Case]:
         ground = Playground(tables, threads=threads)
         text = f"{tables:,} tables, check=False, threads={threads}"
         yield Case(f"threads/{threads}", text, rate(ground.public(check=False)), compared_with=compared)
+
+
+def seat_cases(tables: int) -> Iterator[Case]:
+    """Steps of `SeatVectorEnv`, in the autoreset mode that is the default."""
+    for key, opponents, threads, compared in (
+        ("random", "random", 1, ("seats/random/two",)),
+        ("random/two", "random", 2, ()),
+        ("thumb", "thumb", 1, ("seats/random",)),
+    ):
+        text = f"first legal action, step; {tables:,} tables, opponents={opponents!r}, threads={threads}"
+        steps = learner_steps(tables, opponents=opponents, threads=threads)
+        yield Case(f"seats/{key}", text, rate(steps), compared_with=compared)
+
+
+def learner_steps(tables: int, **arguments: Any) -> Callable[[], int]:
+    """Steps of `SeatVectorEnv`. The decisions of the learners count, not those of the others.
+
+    Args:
+        tables: how many.
+        **arguments: those of `SeatVectorEnv`.
+    """
+    envs = SeatVectorEnv(tables, SEAT_GAME, **arguments)
+    envs.reset(seed=1)
+    masks = envs.action_masks()
+
+    def work() -> int:
+        nonlocal masks
+        deciding = masks.any(axis=1)  # in the other rows the next episode begins
+        envs.step(masks.argmax(axis=1))
+        masks = envs.action_masks()
+        return int(deciding.sum())
+
+    return work
 
 
 def single_cases() -> Iterator[Case]:

@@ -84,7 +84,7 @@ def _label(one: Measured) -> str:
     group, _, rest = one.case.key.partition("/")
     if one.case.of_a_peer:
         return f"{group}: {one.case.text}"
-    game = {"oh_hell": "down_up with ten cards", "games": rest, "train": rest}.get(group, "small_ships")
+    game = {"oh_hell": "down_up with ten cards", "games": rest, "seats": "down_up", "train": rest}.get(group, "small_ships")
     return f"noms_env, {game}: {one.case.text}"
 
 

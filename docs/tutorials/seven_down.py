@@ -1,0 +1,54 @@
+"""Seven down and up, all or nothing (an example, of no source text).
+
+1. Three to seven seats. Hands of 7, 6, ..., 1, ..., 6, 7 cards.
+2. Trumps in turn: hearts, clubs, diamonds, spades, none.
+3. One round of calls, from eldest; the last caller may not make the calls add up to the tricks.
+4. Ten points and one for each trick for an exact call, nothing for any other.
+
+Deviations and decisions: none; the lead passes clockwise, the first one is drawn.
+"""
+
+from __future__ import annotations
+
+from noms_env._jit import jit
+from noms_env.actions import CALL_ZERO
+from noms_env.cards import FRENCH
+from noms_env.rules.exact import BONUS_POINTS, HOOK_NEED, down, hook_options, largest_hand, up
+from noms_env.rules.rulebook import SHORT_DECK, TRUMP_ROTATION, Values, Variant, complete_rotation
+
+
+def complete(values: Values, seats: int) -> None:
+    """Work out the defaults that depend on the table."""
+    largest_hand(values, seats, 7)
+    complete_rotation(values, ("H", "C", "D", "S", "NT"))
+
+
+def schedule(values: Values, seats: int) -> list[int]:
+    """1. The hand sizes of a match."""
+    top = largest_hand(values, seats, 7)
+    return down(top) + up(top)[1:]
+
+
+SEVEN_DOWN_GAME = Variant(
+    name="seven_down",
+    title="Seven down and up",
+    seats=(3, 7),
+    default_seats=4,
+    deck_kind=FRENCH,
+    complete=complete,
+    schedule=schedule,
+    needs=(HOOK_NEED,),
+    options=(
+        *hook_options(True, min_cards=1),
+        TRUMP_ROTATION,
+        *SHORT_DECK,
+    ),
+)
+
+
+@jit
+def settle(t):
+    """4."""
+    for seat in range(t.n_seats):
+        called = t.call[seat] - CALL_ZERO
+        t.points[seat] = BONUS_POINTS + called if t.tricks[seat] == called else 0

@@ -1,0 +1,129 @@
+"""Masked PPO with TorchRL on one seat, random players on the others: `python examples/torchrl_ppo.py`.
+
+It needs `pip install '.[torchrl]'` and takes about a minute on one core. `SeatVectorEnv` is a Gymnasium vector environment, so
+TorchRL's `GymWrapper` takes it as it is, and all tables take a step in one call. What there is to know:
+
+* `autoreset_mode="Disabled"`: TorchRL begins the next deals itself, and keeps the last observation of those that are over.
+* The mask comes with the observation. `ActionMask` makes random rollouts obey it, `MaskedCategorical` the policy.
+* A deal pays once, at its end, so gamma is 1. The reward is own points less the mean of the others', so that 0 is as good as
+  they are.
+"""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import torch
+from tensordict import TensorDict
+from tensordict.nn import TensorDictModule
+from torch import nn
+from torchrl.collectors import Collector
+from torchrl.data import LazyTensorStorage, SamplerWithoutReplacement, TensorDictReplayBuffer
+from torchrl.envs import ActionMask, Compose, DTypeCastTransform, EnvBase, GymWrapper, RewardScaling, TransformedEnv
+from torchrl.envs.utils import ExplorationType, set_exploration_type
+from torchrl.modules import MaskedCategorical, ProbabilisticActor, ValueOperator
+from torchrl.objectives import ClipPPOLoss
+from torchrl.objectives.value import GAE
+
+from noms_env import NUM_ACTIONS, SeatVectorEnv, Table
+from training.one_seat import Choose, Features, duplicate_points
+
+GAME = "down_up"
+TABLES, STEPS = 256, 16
+"""A batch: decisions at each of so many tables."""
+DECISIONS, DEALS = 60_000, 500
+"""To learn from, and to measure on."""
+
+
+def make_env(tables: int, seed: int) -> EnvBase:
+    """Tables to learn at; the learner moves one seat on with each deal, and moves without alternative are taken for it."""
+    envs = SeatVectorEnv(tables, GAME, seat="rotate", reward="relative", skip_forced=True, autoreset_mode="Disabled")
+    env = TransformedEnv(
+        GymWrapper(envs, categorical_action_encoding=True),
+        Compose(
+            DTypeCastTransform(torch.int8, torch.bool, in_keys=["action_mask"]),
+            ActionMask(),
+            RewardScaling(loc=0.0, scale=0.1),
+        ),
+    )
+    env.set_seed(seed)
+    return env
+
+
+def network(outputs: int) -> nn.Sequential:
+    """Two hidden layers."""
+    features = Features(Table(GAME).rules)
+    return nn.Sequential(
+        features, nn.Linear(features.n_features, 128), nn.ReLU(), nn.Linear(128, 128), nn.ReLU(), nn.Linear(128, outputs)
+    )
+
+
+def make_policy() -> tuple[ProbabilisticActor, ValueOperator]:
+    """Actor and critic, which share nothing."""
+    actor = ProbabilisticActor(
+        TensorDictModule(network(NUM_ACTIONS), in_keys=["observation"], out_keys=["logits"]),
+        in_keys={"logits": "logits", "mask": "action_mask"},
+        distribution_class=MaskedCategorical,
+        return_log_prob=True,
+    )
+    return actor, ValueOperator(network(1), in_keys=["observation"])
+
+
+def train(env: EnvBase, actor: ProbabilisticActor, critic: ValueOperator, decisions: int) -> None:
+    """Learn from at least so many decisions."""
+    frames = env.numel() * STEPS
+    batches = -(-decisions // frames)
+    advantages = GAE(gamma=1.0, lmbda=0.95, value_network=critic)
+    ppo = ClipPPOLoss(actor, critic, entropy_coeff=0.01, critic_coeff=0.5, loss_critic_type="l2", normalize_advantage=True)
+    optimizer = torch.optim.Adam(ppo.parameters(), 1e-3)
+    scheduler = torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 0.0, batches)
+    memory = TensorDictReplayBuffer(storage=LazyTensorStorage(frames), sampler=SamplerWithoutReplacement(), batch_size=512)
+    for batch in Collector(
+        env, actor, frames_per_batch=frames, total_frames=batches * frames, auto_register_policy_transforms=True
+    ):
+        with torch.no_grad():
+            advantages(batch)
+        memory.extend(batch.exclude("next").flatten())
+        for _ in range(4):
+            for minibatch in memory:
+                losses = ppo(minibatch)
+                optimizer.zero_grad()
+                sum(losses[part] for part in ("loss_objective", "loss_critic", "loss_entropy")).backward()
+                nn.utils.clip_grad_norm_(ppo.parameters(), 0.5)
+                optimizer.step()
+        scheduler.step()
+
+
+def choose_by(actor: ProbabilisticActor) -> Choose:
+    """The policy outside of TorchRL: from observations and masks to actions."""
+
+    @torch.no_grad()
+    def choose(observation: np.ndarray, mask: np.ndarray) -> np.ndarray:
+        seen = {"observation": torch.from_numpy(observation), "action_mask": torch.from_numpy(mask) != 0}
+        with set_exploration_type(ExplorationType.RANDOM):  # by the probabilities; the default is the likeliest action
+            return actor(TensorDict(seen, len(mask)))["action"].numpy()
+
+    return choose
+
+
+def main(tables: int = TABLES, decisions: int = DECISIONS, deals: int = DEALS, seed: int = 1) -> None:
+    """Learn, and print how the learner fares before and after."""
+    torch.set_num_threads(1)
+    torch.manual_seed(seed)
+    actor, critic = make_policy()
+    choose = choose_by(actor)
+    print(f"{GAME}, points per deal against random players, 95 % interval over {deals} deals from all seats")
+    print("before  {:+.2f} ± {:.2f}".format(*duplicate_points(choose, GAME, deals=deals)), flush=True)
+    started = time.perf_counter()
+    train(make_env(tables, seed), actor, critic, decisions)
+    seconds = time.perf_counter() - started
+    mean, margin = duplicate_points(choose, GAME, deals=deals)
+    print(
+        f"after   {mean:+.2f} ± {margin:.2f}, {decisions:,} decisions in {seconds:.0f} s: {decisions / seconds:,.0f} a second"
+    )
+    print("It beats random players." if mean > margin else "It does not beat random players: learn for longer.")
+
+
+if __name__ == "__main__":
+    main()

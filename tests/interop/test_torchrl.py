@@ -1,0 +1,147 @@
+"""TorchRL: it is given what our environments show, one seat or all, and obeys the masks; the example learns."""
+
+from __future__ import annotations
+
+import re
+import runpy
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from tensordict import TensorDict
+from torchrl.envs import ActionMask, EnvBase, GymWrapper, MarlGroupMapType, PettingZooWrapper, TransformedEnv
+from torchrl.envs.utils import check_env_specs
+
+from noms_env import SeatVectorEnv, down_up_v0
+
+pytestmark = [
+    pytest.mark.interop,
+    pytest.mark.filterwarnings("ignore:Creating .* which inherits from WeightUpdaterBase:DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore:PettingZoo in TorchRL is tested using version:UserWarning"),
+]
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "torchrl_ppo.py"
+LINE = re.compile(r"(before|after) +([-+]\d+\.\d\d) ± (\d+\.\d\d)")
+ROWS, STEPS, SEED = 8, 30, 5
+WAYS: dict[str, dict[str, Any]] = {
+    "a deal": {},
+    "against mixed players, forced actions skipped": {
+        "opponents": ("greedy", "random", "thumb"),
+        "reward": "relative",
+        "seat": "rotate",
+        "skip_forced": True,
+    },
+    "a match": {"episode": "match", "reward": "outcome", "seat": 2},
+}
+
+
+def tables(way: str) -> SeatVectorEnv:
+    """The tables themselves."""
+    return SeatVectorEnv(ROWS, "down_up", autoreset_mode="Disabled", **WAYS[way])
+
+
+def wrapped(way: str) -> EnvBase:
+    """The tables as TorchRL has them."""
+    env = TransformedEnv(GymWrapper(tables(way), categorical_action_encoding=True), ActionMask())
+    env.set_seed(SEED)
+    return env
+
+
+def rollout(way: str) -> TensorDict:
+    """Steps of random players at all tables; finished deals are followed by the next."""
+    torch.manual_seed(1)
+    played: TensorDict = wrapped(way).rollout(STEPS, break_when_any_done=False)
+    return played
+
+
+# -------------------------------------------------------------------------------------------------- one seat, many tables
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_it_is_given_what_the_tables_show(way: str) -> None:
+    played, envs = rollout(way), tables(way)
+    envs.reset(seed=SEED)
+    seen, _ = envs.reset()  # `set_seed` resets, and so does `rollout`
+    ends = 0
+    for step in played.unbind(1):
+        assert_seen(step, seen)
+        seen, rewards, terminated, truncated, _ = envs.step(step["action"].numpy())
+        assert_seen(step["next"], seen)
+        assert np.array_equal(step["next", "reward"][:, 0].numpy(), rewards.astype(np.float32))
+        assert np.array_equal(step["next", "terminated"][:, 0].numpy(), terminated)
+        assert np.array_equal(step["next", "truncated"][:, 0].numpy(), truncated)
+        over = terminated | truncated
+        ends += int(over.sum())
+        if over.any():
+            seen, _ = envs.reset(options={"reset_mask": over})
+    assert ends > 0 or way == "a match"
+
+
+def assert_seen(step: TensorDict, seen: Any) -> None:
+    """That a step has the observations and masks of the tables, byte for byte."""
+    for name in ("observation", "action_mask"):
+        assert step[name].numpy().dtype == seen[name].dtype
+        assert np.array_equal(step[name].numpy(), seen[name]), name
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_random_rollouts_obey_the_mask(way: str) -> None:
+    played = rollout(way)
+    assert played["action_mask"].gather(-1, played["action"].unsqueeze(-1)).all()
+    assert len(played["action"].unique()) > 10
+
+
+def test_a_seed_gives_the_same_again() -> None:
+    one, two = rollout("a deal"), rollout("a deal")
+    assert (one == two).all()
+    torch.manual_seed(1)
+    other = wrapped("a deal")
+    other.set_seed(SEED + 1)
+    assert not (other.rollout(STEPS, break_when_any_done=False)["observation"] == one["observation"]).all()
+
+
+def test_the_specs_hold() -> None:
+    # The check goes on after the end of a deal, where nothing is legal: no `ActionMask`, and illegal actions end the deal.
+    envs = SeatVectorEnv(ROWS, "down_up", autoreset_mode="Disabled", illegal_action="terminate")
+    check_env_specs(GymWrapper(envs, categorical_action_encoding=True))
+
+
+# ------------------------------------------------------------------------------------------------------------- all seats
+
+
+def test_all_seats_through_pettingzoo() -> None:
+    aec = down_up_v0.env(episode="deal")
+    env = PettingZooWrapper(aec, use_mask=True, group_map=MarlGroupMapType.ALL_IN_ONE_GROUP, categorical_actions=True, seed=3)
+    torch.manual_seed(1)
+    for _ in range(5):
+        played = env.rollout(200)
+        seats = played["agents"]
+        chosen = seats["action_mask"].gather(-1, seats["action"].unsqueeze(-1)).squeeze(-1)
+        assert chosen[seats["mask"]].all()
+        assert (seats["mask"].sum(dim=1) == 1).all(), "one seat acts"
+        assert played["next", "done"][-1].all()
+        table = aec.unwrapped.table
+        got = played["next", "agents", "reward"].sum(dim=0).squeeze(-1)
+        assert got.tolist() == table.row.points[: table.seats].tolist()
+
+
+# ----------------------------------------------------------------------------------------------------------- the example
+
+
+def test_the_policy_of_the_example_obeys_the_mask() -> None:
+    example = runpy.run_path(str(EXAMPLE))
+    torch.manual_seed(1)
+    actor, _ = example["make_policy"]()
+    with torch.no_grad():  # at these tables an illegal action raises
+        played = example["make_env"](ROWS, SEED).rollout(STEPS, actor, break_when_any_done=False)
+    assert played["next", "done"].any()
+    assert played["action_mask"].gather(-1, played["action"].unsqueeze(-1)).all()
+
+
+def test_the_example_learns(capsys: pytest.CaptureFixture[str]) -> None:
+    runpy.run_path(str(EXAMPLE))["main"](tables=256, decisions=60_000, deals=200)
+    figures = {name: (float(mean), float(margin)) for name, mean, margin in LINE.findall(capsys.readouterr().out)}
+    (before, before_margin), (after, after_margin) = figures["before"], figures["after"]
+    assert after - after_margin > before + before_margin

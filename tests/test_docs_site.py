@@ -1,0 +1,254 @@
+"""The documentation site: its code runs, its commands are understood, and it names all that there is.
+
+`make docs` builds the site and checks its links; here its sources are looked at, without Sphinx.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+import runpy
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+import noms_env
+import noms_env.players
+import noms_env.record
+import training
+from noms_env.docs.pages import FOLDER, all_pages
+from noms_env.players.policy_file import PolicyInfo, save_policy
+from noms_env.rules import game, make_rules
+from tests.players.test_policy import SMALL, make_actor, tensors_of
+from tests.test_docs import python_blocks
+from tests.test_readme import commands
+from training import cli
+
+ROOT = Path(__file__).parent.parent
+DOCS = ROOT / "docs"
+SOURCES = SimpleNamespace(**runpy.run_path(str(DOCS / "sources.py")))
+PAGES = sorted(page for page in DOCS.rglob("*.md") if page.parent.name != SOURCES.POLICIES)
+"""All pages but those that are written when the site is built."""
+VARIANT_PAGE = DOCS / "tutorials" / "variant.md"
+VARIANT_FILE = DOCS / "tutorials" / "seven_down.py"
+
+
+def name_of(page: Path) -> str:
+    return str(page.relative_to(DOCS))
+
+
+def text_of(page: Path) -> str:
+    return page.read_text(encoding="utf-8")
+
+
+def blocks_of(page: Path) -> list[tuple[str, str]]:
+    """Language and text of the blocks of code that a reader follows, in their order."""
+    return re.findall(r"(?ms)^```(python|console|sh)\n(.*?)^```", text_of(page))
+
+
+def pages_with(*languages: str) -> list[Path]:
+    return [page for page in PAGES if any(language in languages for language, _ in blocks_of(page))]
+
+
+# ----------------------------------------------------------------------------------------------------------- code runs
+
+
+@pytest.fixture(scope="module")
+def run_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What the tutorials call `runs/first`: the folder of a run with a policy for down_up."""
+    folder = tmp_path_factory.mktemp("docs") / "first"
+    folder.mkdir()
+    kinds = (make_rules(game("down_up")),)
+    save_policy(folder / "policy.safetensors", tensors_of(make_actor(kinds, SMALL)), PolicyInfo(kinds, SMALL))
+    return folder
+
+
+@pytest.mark.parametrize("page", pages_with("python", "console"), ids=name_of)
+def test_the_code_of_a_page_runs(
+    page: Path, run_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each block of Python by itself, in a folder in which the commands above it were given."""
+    (tmp_path / "runs").mkdir()
+    shutil.copytree(run_folder, tmp_path / "runs" / "first")
+    monkeypatch.chdir(tmp_path)
+    for language, block in blocks_of(page):
+        if language == "python":
+            exec(compile(block, name_of(page), "exec"), {"__name__": "__docs__"})
+        elif language == "console":
+            capsys.readouterr()
+            for (name, *arguments), said in commands(block):
+                assert name == "noms"
+                assert cli.main(arguments) == 0, capsys.readouterr().err
+                printed = capsys.readouterr().out.strip()
+                assert printed == said.strip() or (not said and printed), arguments
+
+
+def test_blocks_of_code_are_found() -> None:
+    """None hides behind indentation or options; the README's are run by its own test."""
+    for page in PAGES:
+        assert len(blocks_of(page)) == len(re.findall(r"```\s*(?:python|console|sh)\b", text_of(page))), page
+        assert [block for language, block in blocks_of(page) if language == "python"] == python_blocks(text_of(page))
+    assert {name_of(page) for page in pages_with("python")} >= {
+        "index.md",
+        *(f"tutorials/{name}.md" for name in ("evaluate", "opponents", "own_algorithm", "own_players")),
+        *(f"tutorials/{name}.md" for name in ("records", "reproducibility", "train")),
+    }
+
+
+# -------------------------------------------------------------------------------------------------- commands are known
+
+
+def noms_lines() -> list[str]:
+    """The lines of shell that give the command `noms`."""
+    lines = [line for page in PAGES for language, block in blocks_of(page) if language == "sh" for line in block.splitlines()]
+    return sorted({line for line in lines if line.startswith("noms ")})
+
+
+def only_parsed(function: Callable[..., Any]) -> Callable[..., int]:
+    """In place of a command: takes the same words, and does nothing."""
+
+    @functools.wraps(function)
+    def nothing(*_arguments: Any, **_options: Any) -> int:
+        return 0
+
+    return nothing
+
+
+@pytest.mark.parametrize("line", noms_lines())
+def test_a_command_is_understood(
+    line: str, run_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    _, name, *words = shlex.split(line, comments=True)
+    module = import_module(f"training.commands.{cli.COMMANDS[name][0]}")
+    if hasattr(module, "parse_and_run"):  # its defaults depend on the words
+        monkeypatch.setattr(module, "saved_config", lambda _folder: module.preset_config("smoke", ("down_up",)))
+        monkeypatch.setattr(module, "run", lambda config, _path, _resume: 0 if config.variants else 1)
+    else:
+        function = cli.COMMANDS[name][0]
+        monkeypatch.setattr(module, function, only_parsed(getattr(module, function)))
+    assert cli.main([name, *words]) == 0, capsys.readouterr().err
+
+
+def test_a_command_that_is_wrong_is_not_understood(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The check above can fail."""
+    module = import_module("training.commands.record")
+    monkeypatch.setattr(module, "record", only_parsed(module.record))
+    assert cli.main(["record", "down_up", "--out", "games.jsonl"]) == 0
+    assert cli.main(["record", "down_up", "--out", "games.jsonl", "--players", "thumb"]) == 2
+
+
+# ------------------------------------------------------------------------------------------------- what is to be named
+
+
+def test_every_page_is_in_a_table_of_contents() -> None:
+    listed = {DOCS / "index"}
+    for page in PAGES:
+        for toctree in re.findall(r"(?s)```\{toctree\}\n(.*?)```", text_of(page)):
+            listed |= {page.parent / line for line in toctree.splitlines() if line and not line.startswith(":")}
+    assert {page.with_suffix("") for page in PAGES} == {path for path in listed if path.parent.name != SOURCES.POLICIES}
+
+
+def test_every_game_has_its_page() -> None:
+    shown = SOURCES.pages_of_files()
+    for name in all_pages():
+        assert shown[FOLDER / name] == Path("environments", name)
+    for file in ("README.md", "CHANGELOG.md", "examples/README.md", "checkpoints/README.md"):
+        assert ROOT / file in shown
+
+
+def test_parts_of_other_files_are_there() -> None:
+    parts = [(page, file, options) for page in PAGES for file, options in SOURCES.includes(page)]
+    assert len(parts) == sum(text_of(page).count("{include}") for page in PAGES)
+    for page, file, options in parts:
+        text = file.read_text(encoding="utf-8")
+        start, end = options.get("start-after", ""), options.get("end-before", "")
+        assert text.count(f"\n{start}\n" if start.startswith("#") else start) >= 1 or text.startswith(start), (page, start)
+        assert end in (text.partition(start)[2] if start else text), (page, end)
+        assert set(options) <= {"start-after", "end-before"}
+
+
+def test_every_public_name_is_in_the_reference() -> None:
+    reference = "\n".join(text_of(page) for page in PAGES if page.parent.name == "api")
+    named = set(re.findall(r"(?m)^(?:\.\. (?:\w+:)?\w+::| {12}) (\S+)$", reference))
+    for module in (noms_env, noms_env.players, noms_env.record, training):
+        for name in module.__all__:
+            assert {f"{module.__name__}.{name}", name, f"noms_env.{name}"} & named, f"{module.__name__}.{name}"
+    for name in named - {"noms_env"}:
+        path, _, last = name.rpartition(".")
+        assert hasattr(import_module(path or "noms_env"), last), name
+
+
+def test_links_of_included_text_lead_to_pages_or_files() -> None:
+    pages = {ROOT / "noms_env" / "docs" / "noms.md": Path("environments/noms.md")}
+    text = "[a](docs/noms.md#rewards) ![b](docs/bench.png) [c](https://x.org/y) [d](#e) [f](nowhere.md)"
+    assert SOURCES.with_links_of_the_site(text, ROOT / "noms_env" / "x.md", pages) == (
+        "[a](/environments/noms.md#rewards) ![b](/../noms_env/docs/bench.png) [c](https://x.org/y) [d](#e) [f](nowhere.md)"
+    )
+
+
+# ------------------------------------------------------------------------------------------- the tutorial on a variant
+
+
+def apply(diff: str, root: Path) -> list[str]:
+    """Make the changes of a diff to files in a folder; their names.
+
+    Raises:
+        AssertionError: what is to be changed is not there, or more than once.
+    """
+    names = []
+    for name, hunks in re.findall(r"(?ms)^--- a/(\S+)\n\+\+\+ b/\S+\n(.*?)(?=^--- |\Z)", diff):
+        text = (root / name).read_text(encoding="utf-8")
+        for hunk in filter(None, re.split(r"(?m)^@@\n", hunks)):
+            lines = hunk.splitlines(keepends=True)
+            old, new = ("".join(line[1:] for line in lines if line[0] in f" {sign}") for sign in "-+")
+            assert text.count(old) == 1, (name, old)
+            text = text.replace(old, new)
+        (root / name).write_text(text, encoding="utf-8")
+        names.append(name)
+    return names
+
+
+def test_the_steps_to_a_variant_lead_to_a_game_that_plays(tmp_path: Path) -> None:
+    """In a copy, with the compiler off."""
+    shutil.copytree(ROOT / "noms_env", tmp_path / "noms_env", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(VARIANT_FILE, tmp_path / "noms_env" / "rules")
+    page = text_of(VARIANT_PAGE)
+    changed = [name for diff in re.findall(r"(?s)```diff\n(.*?)```", page) for name in apply(diff, tmp_path)]
+    assert len(changed) == len(set(changed)) == page.count("+++ b/") > 5
+    (play,) = re.findall(r"(?s)```\{code-block\} python\n(.*?)```", page)
+    more = """
+from noms_env.docs.pages import all_pages
+from noms_env.players.encoding import make_encoding
+from noms_env.rules import game, make_rules
+
+assert noms_env.__file__.startswith(FOLDER), noms_env.__file__
+parts = {part.name: part for part in env.observation_layout()}
+seen = env.observe("player_0")["observation"]
+assert seen[parts["variant"].slice].tolist() == [0] * 7 + [1]
+assert seen[parts["numbers"].slice][-2:].tolist() == [1, 0]
+assert "Ten points and one for each trick" in all_pages()["seven_down.md"]
+assert make_encoding([make_rules(game("seven_down"))]).n_choices == 52 + 8
+"""
+    program = play + f"\nFOLDER = {str(tmp_path)!r}" + more
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path), "NUMBA_DISABLE_JIT": "1"}
+    done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert re.fullmatch(r"\['\d', '\d', '\d', '\d'\] \[\d, \d, \d, \d\] \[[\d., ]+\]\n", done.stdout), done.stdout
+
+
+def test_places_that_the_tutorial_names_are_there() -> None:
+    page = text_of(VARIANT_PAGE)
+    for name in re.findall(r"`((?:noms_env|training|tests)/[\w/]+\.py)`", page):
+        assert (ROOT / name).is_file() or Path(name).stem.endswith("seven_down"), name
+    for name, file in re.findall(r"`(\w+)` in\s`((?:noms_env|training)/[\w/]+\.py)`", page):
+        assert re.search(rf"(?m)^(?:def )?{name}\b", (ROOT / file).read_text(encoding="utf-8")), name
