@@ -1,0 +1,170 @@
+"""Masked PPO self-play with RLlib, in a small league: `python examples/rllib_self_play.py`.
+
+One network, the module `main`, plays all seats in half of the deals. In the others it sits on one seat, and a past self on the
+others: every so often a frozen copy of it joins the league. At the end it is measured on one seat against random players: each
+deal is also played with a random player on that seat, and the difference in points is what it is better by.
+
+On many machines, `ray start --head` on one of them and `ray start --address=HEAD:6379` on the others make a cluster; then
+
+    python examples/rllib_self_play.py --address auto --runners 64 --decisions 100000000
+
+trains there. The modules are in the checkpoint, and play wherever a player is named:
+
+    NOMS_RLLIB_CHECKPOINT=runs/rllib noms evaluate training.rllib:player random --variant down_up --seats 3
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import time
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import ray
+from ray.rllib.algorithms.ppo import PPO, PPOConfig
+from ray.rllib.core.rl_module.multi_rl_module import MultiRLModuleSpec
+from ray.rllib.core.rl_module.rl_module import RLModuleSpec
+
+from noms_env import SeatVectorEnv
+from noms_env.envs.rllib import RLlibEnv
+from noms_env.players import Player, make_player
+from training.rllib import LEARNER, MaskedModule, ModulePlayer, add_past_self
+from training.rllib import player as checkpoint_player
+
+VARIANT, SEATS = "down_up", 3
+GAME = {"variant": VARIANT, "seats": SEATS, "episode": "deal", "reward": "relative", "skip_forced": True}
+LEAGUE = 4
+"""Past selves that join, at equal distances."""
+
+
+def module_for(agent: str, episode: Any, *, past: int, **_: Any) -> str:
+    """The module that plays for an agent in an episode; the number of the episode decides.
+
+    Args:
+        agent: `player_0`, ...
+        episode: RLlib's `MultiAgentEpisode`.
+        past: how many past selves there are.
+    """
+    number, seat = int(episode.id_, 16), int(agent.removeprefix("player_"))
+    if past == 0 or number % 2 == 0 or number // 2 % SEATS == seat:
+        return LEARNER
+    return f"past_{number // (2 * SEATS) % past}"
+
+
+def module_spec(hidden: tuple[int, ...] = (256, 256)) -> RLModuleSpec:
+    """The network of the learner and of its past selves."""
+    env = RLlibEnv(GAME)
+    agent = env.possible_agents[0]
+    return RLModuleSpec(
+        module_class=MaskedModule,
+        observation_space=env.observation_spaces[agent],
+        action_space=env.action_spaces[agent],
+        model_config={"hidden": hidden},
+    )
+
+
+def configured(runners: int, envs: int = 32, batch: int = 4096, seed: int = 0) -> PPOConfig:
+    """PPO with this game, these seats for everybody, and no past self yet.
+
+    Args:
+        runners: processes that play, besides the one that learns; 0 lets that one play too.
+        envs: tables of each.
+        batch: decisions from which an update is made.
+        seed: of cards, networks and what the players draw.
+    """
+    return (
+        PPOConfig()
+        .environment(RLlibEnv, env_config=GAME)
+        .env_runners(num_env_runners=runners, num_envs_per_env_runner=envs)
+        .multi_agent(policies={LEARNER}, policy_mapping_fn=partial(module_for, past=0), policies_to_train=[LEARNER])
+        .rl_module(rl_module_spec=MultiRLModuleSpec(rl_module_specs={LEARNER: module_spec()}))
+        .training(
+            train_batch_size_per_learner=batch,
+            minibatch_size=batch // 4,
+            num_epochs=4,
+            lr=1e-3,
+            gamma=1.0,  # the reward comes at the end of the deal, and is worth the same from its first decision on
+            lambda_=0.95,
+            entropy_coeff=0.01,
+            use_kl_loss=False,
+            vf_clip_param=math.inf,  # points are not small numbers
+        )
+        .debugging(seed=seed, log_level="ERROR")
+    )
+
+
+def train(algorithm: PPO, decisions: int, league: int = LEAGUE) -> None:
+    """Train, and let past selves join.
+
+    Args:
+        algorithm: of `configured`.
+        decisions: how many to play, of all modules together.
+        league: past selves that join.
+    """
+    started, made, past = time.perf_counter(), 0, 0
+    while made < decisions:
+        result = algorithm.train()
+        made = int(result["env_runners"]["num_env_steps_sampled_lifetime"])
+        seconds = time.perf_counter() - started
+        returns = result["env_runners"].get("module_episode_returns_mean", {})
+        shown = ", ".join(f"{name} {points:+.2f}" for name, points in sorted(returns.items()))
+        print(f"{made:8} decisions, {made / seconds:5.0f} a second; points relative to the others: {shown}")
+        if past < league and made >= decisions * (past + 1) / (league + 1):
+            past += 1
+            add_past_self(algorithm, f"past_{past - 1}", module_spec(), partial(module_for, past=past))
+
+
+def points(player: Player, deals: int, seed: int = 10**9) -> np.ndarray:
+    """Points of a player on one seat, the seats taking turns, less the mean of the random players on the others.
+
+    Args:
+        player: who is measured.
+        deals: how many; deal i has the seed `seed` + i, so that two players are dealt the same cards.
+        seed: of the first deal.
+
+    Returns:
+        float64, shape (deals,).
+    """
+    envs = SeatVectorEnv(deals, VARIANT, seats=SEATS, opponents="random", seat="rotate", reward="relative")
+    rng, won, playing = np.random.default_rng(0), np.zeros(deals), np.ones(deals, bool)
+    seen, _ = envs.reset(seed=seed)
+    while playing.any():
+        actions = player.act(seen["observation"], seen["action_mask"], rng)
+        seen, rewards, terminated, truncated, _ = envs.step(actions)
+        won += rewards * playing
+        playing &= ~(terminated | truncated)
+    return won
+
+
+def report(player: Player, deals: int) -> str:
+    """By how much a player is better than a random one, in points for a deal, with a 95 % interval."""
+    better = points(player, deals) - points(make_player("random"), deals)
+    margin = 1.96 * better.std(ddof=1) / math.sqrt(deals)
+    return f"{better.mean():+.2f} ± {margin:.2f} points for a deal against random players ({deals} deals, twice each)"
+
+
+def main() -> None:
+    """Train, measure, and write a checkpoint."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--address", help="of a Ray cluster, `auto` for the one of this machine; none if not given")
+    parser.add_argument("--runners", type=int, default=0, help="processes that play, anywhere in the cluster")
+    parser.add_argument("--decisions", type=int, default=60_000, help="to train for")
+    parser.add_argument("--deals", type=int, default=2000, help="to measure with")
+    parser.add_argument("--out", type=Path, default=Path("runs", "rllib"), help="folder of the checkpoint")
+    arguments = parser.parse_args()
+    ray.init(address=arguments.address, include_dashboard=None if arguments.address else False, log_to_driver=False)
+    algorithm = configured(arguments.runners).build_algo()
+    print("before:", report(ModulePlayer(algorithm.get_module(LEARNER)), arguments.deals))
+    train(algorithm, arguments.decisions)
+    checkpoint = algorithm.save_to_path(arguments.out.resolve())
+    print("after: ", report(checkpoint_player(checkpoint), arguments.deals))
+    print(f"NOMS_RLLIB_CHECKPOINT={checkpoint} noms evaluate training.rllib:player random --variant {VARIANT} --seats {SEATS}")
+    algorithm.stop()
+    ray.shutdown()
+
+
+if __name__ == "__main__":
+    main()
