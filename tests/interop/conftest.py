@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib.util import find_spec
 from pathlib import Path
 
-LIBRARIES = {"rllib": "ray", "sb3": "sb3_contrib", "torchrl": "torchrl"}
+LIBRARIES = {"pufferlib": "pufferlib", "rllib": "ray", "sb3": "sb3_contrib", "tianshou": "tianshou", "torchrl": "torchrl"}
 """The name of each library here, and of what it is imported as."""
 
 HERE = Path(__file__).parent

@@ -1,0 +1,185 @@
+"""Masked PPO at PufferLib's tables, on one seat with random players on the others: `python examples/pufferlib_ppo.py`.
+
+It needs `pip install '.[pufferlib]'` and takes about a minute on one core. `SeatEnv` is a Gymnasium environment, so PufferLib's
+emulation takes it as it is. What there is to know:
+
+* The extra is `pufferlib-core`, PufferLib's emulation and vectorisation without its trainer: that one wants an old NumPy or a
+  GPU. The learner here is a few lines of PPO.
+* `backend=pufferlib.vector.Multiprocessing, num_workers=2` uses two processes, of which each begins only one seed after the one
+  before: some tables then have the same deals.
+* Emulation packs observation and mask into one row of bytes; the fields of `emulated_observation_dtype` say where each lies.
+* The step after the end of a deal begins the next one, whatever the action. Nothing is learnt from that step.
+* A deal pays once, at its end, so gamma is 1. The reward is own points less the mean of the others', so that 0 is as good as
+  they are.
+"""
+
+from __future__ import annotations
+
+import time
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pufferlib.emulation
+import pufferlib.vector
+import torch
+from torch import Tensor, nn
+from torch.distributions import Categorical
+
+from noms_env import NUM_ACTIONS, SeatEnv, Table
+from training.one_seat import Choose, Features, duplicate_points
+
+GAME = "down_up"
+WAY: dict[str, Any] = {"seat": "rotate", "reward": "relative", "skip_forced": True}
+"""The learner moves one seat on with each deal, and moves without alternative are taken for it."""
+TABLES, STEPS = 128, 32
+"""A batch: steps of so many tables."""
+DECISIONS, DEALS = 150_000, 500
+"""To learn from, and to measure on."""
+REWARD_SCALE = 0.1
+
+
+def make_seat(buf: Any = None, seed: int = 0) -> pufferlib.emulation.GymnasiumPufferEnv:
+    """A seat in PufferLib's wrapping, which is given a place in the vector's arrays."""
+    return pufferlib.emulation.GymnasiumPufferEnv(env_creator=partial(SeatEnv, GAME, **WAY), buf=buf, seed=seed)
+
+
+def make_tables(tables: int) -> pufferlib.vector.Serial:
+    """Tables to learn at; `reset(seed)` gives the first the seed, the second the one after it, and so on."""
+    return pufferlib.vector.make(make_seat, num_envs=tables, backend=pufferlib.vector.Serial)
+
+
+def unpacked(rows: np.ndarray, form: np.dtype[Any]) -> tuple[np.ndarray, np.ndarray]:
+    """Observations and masks, views of PufferLib's rows.
+
+    Args:
+        rows: shape (n, bytes of a row).
+        form: `emulated["emulated_observation_dtype"]` of the tables.
+    """
+    fields = rows.view(np.uint8).view(form)[:, 0]
+    return fields["observation"], fields["action_mask"]
+
+
+class Agent(nn.Module):
+    """Actor and critic, which share nothing."""
+
+    def __init__(self) -> None:
+        """Make networks of two hidden layers."""
+        super().__init__()
+        self.actor, self.critic = network(NUM_ACTIONS), network(1)
+
+    def policy(self, observation: Tensor, mask: Tensor) -> Categorical:
+        """The distribution over actions; those that are not legal have probability 0."""
+        logits = self.actor(observation)
+        return Categorical(logits=logits.masked_fill(mask == 0, torch.finfo(logits.dtype).min))
+
+
+def network(outputs: int) -> nn.Sequential:
+    """Two hidden layers."""
+    features = Features(Table(GAME).rules)
+    return nn.Sequential(
+        features, nn.Linear(features.n_features, 128), nn.ReLU(), nn.Linear(128, 128), nn.ReLU(), nn.Linear(128, outputs)
+    )
+
+
+class Rollout:
+    """What is played between two updates: arrays of steps by tables, float32 but for what is said."""
+
+    def __init__(self, tables: int, row: np.ndarray) -> None:
+        """Make room.
+
+        Args:
+            tables: how many there are.
+            row: one of the rows that they show.
+        """
+        self.rows = np.zeros((STEPS, tables, *row.shape), row.dtype)
+        self.actions = torch.zeros((STEPS, tables), dtype=torch.int64)
+        self.logprobs, self.values, self.rewards, self.ends = torch.zeros((4, STEPS, tables))
+        self.counts = torch.zeros((STEPS, tables), dtype=torch.bool)
+        """Bool: which steps were decisions, and not the beginnings of deals."""
+
+    def advantages(self, last: Tensor) -> Tensor:
+        """Generalised advantage estimates (Schulman et al., arXiv 1506.02438); `last` has the values after the last step."""
+        found, advantage, following = torch.zeros_like(self.values), torch.zeros_like(last), last
+        for step in reversed(range(STEPS)):
+            goes_on = 1 - self.ends[step]
+            advantage = self.rewards[step] + goes_on * (following + 0.95 * advantage) - self.values[step]
+            found[step], following = advantage, self.values[step]
+        return found
+
+
+def train(agent: Agent, envs: pufferlib.vector.Serial, decisions: int, seed: int) -> None:
+    """Learn from about so many decisions."""
+    form = envs.emulated["emulated_observation_dtype"]
+    optimizer = torch.optim.Adam(agent.parameters(), 1e-3, eps=1e-5)
+    rows, _ = envs.reset(seed)
+    rollout = Rollout(len(rows), rows[0])
+    is_over = torch.zeros(len(rows), dtype=torch.bool)
+    iterations = -(-decisions // (STEPS * len(rows)))
+    for iteration in range(iterations):
+        optimizer.param_groups[0]["lr"] = 1e-3 * (1 - iteration / iterations)
+        with torch.no_grad():
+            for step in range(STEPS):
+                observation, mask = map(torch.from_numpy, unpacked(rows, form))
+                policy = agent.policy(observation, mask)
+                action = policy.sample()
+                rollout.rows[step], rollout.actions[step], rollout.counts[step] = rows, action, ~is_over
+                rollout.logprobs[step], rollout.values[step] = policy.log_prob(action), agent.critic(observation)[:, 0]
+                rows, rewards, terminals, truncations, _ = envs.step(action.numpy().astype(np.int32))
+                rollout.rewards[step] = torch.from_numpy(rewards) * REWARD_SCALE
+                is_over = torch.from_numpy(terminals | truncations)
+                rollout.ends[step] = is_over.float()
+            last = agent.critic(torch.from_numpy(unpacked(rows, form)[0]))[:, 0]
+        update(agent, optimizer, rollout, rollout.advantages(last), form)
+
+
+def update(agent: Agent, optimizer: torch.optim.Optimizer, rollout: Rollout, advantages: Tensor, form: np.dtype[Any]) -> None:
+    """Learn from a rollout: four times from each decision."""
+    chosen = rollout.counts.flatten()
+    observation, mask = (torch.from_numpy(part)[chosen] for part in unpacked(rollout.rows.reshape(len(chosen), -1), form))
+    action, logprob, value, advantage = (
+        part.flatten()[chosen] for part in (rollout.actions, rollout.logprobs, rollout.values, advantages)
+    )
+    returns = advantage + value
+    for _ in range(4):
+        for part in torch.randperm(len(action)).split(512):
+            policy = agent.policy(observation[part], mask[part])
+            ratio, gain = (policy.log_prob(action[part]) - logprob[part]).exp(), advantage[part]
+            gain = (gain - gain.mean()) / (gain.std(correction=0) + 1e-8)
+            loss = -torch.min(ratio * gain, ratio.clamp(0.8, 1.2) * gain).mean()
+            loss += 0.5 * (agent.critic(observation[part])[:, 0] - returns[part]).square().mean()
+            loss -= 0.01 * policy.entropy().mean()
+            optimizer.zero_grad()
+            loss.backward()
+            nn.utils.clip_grad_norm_(agent.parameters(), 0.5)
+            optimizer.step()
+
+
+def choose_by(agent: Agent) -> Choose:
+    """The policy outside of PufferLib: from observations and masks to actions."""
+
+    @torch.no_grad()
+    def choose(observation: np.ndarray, mask: np.ndarray) -> np.ndarray:
+        return agent.policy(torch.from_numpy(observation), torch.from_numpy(mask)).sample().numpy()
+
+    return choose
+
+
+def main(tables: int = TABLES, decisions: int = DECISIONS, deals: int = DEALS, seed: int = 1) -> None:
+    """Learn, and print how the learner fares before and after."""
+    torch.set_num_threads(1)
+    torch.manual_seed(seed)
+    agent = Agent()
+    choose = choose_by(agent)
+    print(f"{GAME}, points per deal against random players, 95 % interval over {deals} deals from all seats")
+    print("before  {:+.2f} ± {:.2f}".format(*duplicate_points(choose, GAME, deals=deals)), flush=True)
+    started = time.perf_counter()
+    train(agent, make_tables(tables), decisions, seed)
+    seconds = time.perf_counter() - started
+    mean, margin = duplicate_points(choose, GAME, deals=deals)
+    print(f"after   {mean:+.2f} ± {margin:.2f}, {decisions:,} steps in {seconds:.0f} s: {decisions / seconds:,.0f} a second")
+    print("It beats random players." if mean > margin else "It does not beat random players: learn for longer.")
+
+
+if __name__ == "__main__":
+    main()

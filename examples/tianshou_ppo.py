@@ -1,0 +1,158 @@
+"""Masked PPO with Tianshou on one seat, random players on the others: `python examples/tianshou_ppo.py`.
+
+It needs `pip install '.[tianshou]'` and takes about a minute on one core. `SeatEnv` is a Gymnasium environment, so Tianshou's
+`DummyVectorEnv` and `Collector` take it as it is. What there is to know:
+
+* Tianshou's own networks know masks in the DQN family only. But the actor is given the whole observation, which has the mask:
+  it lowers the logits of what is not legal so far that their probabilities are 0.
+* A deal pays once, at its end, so gamma is 1. The reward is own points less the mean of the others', so that 0 is as good as
+  they are.
+"""
+
+from __future__ import annotations
+
+import time
+from functools import partial
+from typing import Any
+
+import numpy as np
+import torch
+from tianshou.algorithm import PPO
+from tianshou.algorithm.modelfree.reinforce import DiscreteActorPolicy
+from tianshou.algorithm.optim import AdamOptimizerFactory
+from tianshou.data import Batch, Collector, VectorReplayBuffer
+from tianshou.env import DummyVectorEnv
+from tianshou.trainer import OnPolicyTrainerParams
+from tianshou.utils.net.common import ActionReprNetWithVectorOutput, ModuleWithVectorOutput
+from torch import Tensor, nn
+
+from noms_env import NUM_ACTIONS, SeatEnv, Table
+from training.one_seat import Choose, Features, duplicate_points
+
+GAME = "down_up"
+TABLES, STEPS = 64, 32
+"""A batch: decisions at each of so many tables."""
+DECISIONS, DEALS = 60_000, 500
+"""To learn from, and to measure on."""
+REWARD_SCALE = 0.1
+ILLEGAL = torch.finfo(torch.float32).min
+"""A logit. Minus infinity would make the entropy 0 times infinity."""
+
+
+class Points(SeatEnv):
+    """A seat whose rewards are near 1, as the critic likes them."""
+
+    def step(self, action: int) -> Any:
+        seen, reward, terminated, truncated, info = super().step(action)
+        return seen, reward * REWARD_SCALE, terminated, truncated, info
+
+
+def make_tables(tables: int, seed: int) -> DummyVectorEnv:
+    """Tables to learn at; the learner moves one seat on with each deal, and moves without alternative are taken for it."""
+    envs = DummyVectorEnv([partial(Points, GAME, seat="rotate", reward="relative", skip_forced=True)] * tables)
+    envs.seed(seed)
+    return envs
+
+
+def network(outputs: int) -> nn.Sequential:
+    """Two hidden layers."""
+    features = Features(Table(GAME).rules)
+    return nn.Sequential(
+        features, nn.Linear(features.n_features, 128), nn.ReLU(), nn.Linear(128, 128), nn.ReLU(), nn.Linear(128, outputs)
+    )
+
+
+class Actor(ActionReprNetWithVectorOutput[Any]):
+    """From observations with masks to logits."""
+
+    def __init__(self) -> None:
+        """Make the layers."""
+        super().__init__(NUM_ACTIONS)
+        self.layers = network(NUM_ACTIONS)
+
+    def forward(self, obs: Batch, state: Any = None, info: Any = None) -> tuple[Tensor, Any]:
+        """Logits, shape (n, NUM_ACTIONS), and the state as it was: this network has none."""
+        legal = torch.as_tensor(obs.action_mask) != 0
+        return self.layers(torch.as_tensor(obs.observation)).masked_fill(~legal, ILLEGAL), state
+
+
+class Critic(ModuleWithVectorOutput):
+    """From observations to the expected reward."""
+
+    def __init__(self) -> None:
+        """Make the layers."""
+        super().__init__(1)
+        self.layers = network(1)
+
+    def forward(self, obs: Batch, **_: Any) -> Tensor:
+        """Values, shape (n, 1)."""
+        return self.layers(torch.as_tensor(obs.observation))
+
+
+def make_learner() -> PPO:
+    """Actor and critic, which share nothing."""
+    space = SeatEnv(GAME)
+    policy = DiscreteActorPolicy(
+        actor=Actor(), action_space=space.action_space, observation_space=space.observation_space, deterministic_eval=False
+    )
+    return PPO(
+        policy=policy,
+        critic=Critic(),
+        optim=AdamOptimizerFactory(lr=1e-3),
+        gamma=1.0,
+        gae_lambda=0.95,
+        ent_coef=0.01,
+        max_grad_norm=0.5,
+        max_batchsize=TABLES * STEPS,
+    )
+
+
+def train(ppo: PPO, tables: DummyVectorEnv, decisions: int) -> None:
+    """Learn from at least so many decisions."""
+    frames = len(tables) * STEPS
+    collector = Collector(ppo, tables, VectorReplayBuffer(frames, len(tables)))
+    collector.reset()
+    ppo.run_training(
+        OnPolicyTrainerParams(
+            training_collector=collector,
+            max_epochs=1,
+            epoch_num_steps=-(-decisions // frames) * frames,
+            collection_step_num_env_steps=frames,
+            batch_size=512,
+            update_step_num_repetitions=4,
+        )
+    )
+
+
+def choose_by(ppo: PPO) -> Choose:
+    """The policy outside of Tianshou: from observations and masks to actions."""
+
+    @torch.no_grad()
+    def choose(observation: np.ndarray, mask: np.ndarray) -> np.ndarray:
+        seen = Batch(obs=Batch(observation=observation, action_mask=mask), info=Batch())
+        return ppo.policy(seen).act.numpy()
+
+    return choose
+
+
+def main(tables: int = TABLES, decisions: int = DECISIONS, deals: int = DEALS, seed: int = 1) -> None:
+    """Learn, and print how the learner fares before and after."""
+    torch.set_num_threads(1)
+    torch.manual_seed(seed)
+    np.random.seed(seed)  # Tianshou shuffles by it
+    ppo = make_learner()
+    choose = choose_by(ppo)
+    print(f"{GAME}, points per deal against random players, 95 % interval over {deals} deals from all seats")
+    print("before  {:+.2f} ± {:.2f}".format(*duplicate_points(choose, GAME, deals=deals)), flush=True)
+    started = time.perf_counter()
+    train(ppo, make_tables(tables, seed), decisions)
+    seconds = time.perf_counter() - started
+    mean, margin = duplicate_points(choose, GAME, deals=deals)
+    print(
+        f"after   {mean:+.2f} ± {margin:.2f}, {decisions:,} decisions in {seconds:.0f} s: {decisions / seconds:,.0f} a second"
+    )
+    print("It beats random players." if mean > margin else "It does not beat random players: learn for longer.")
+
+
+if __name__ == "__main__":
+    main()

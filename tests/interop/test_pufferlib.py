@@ -1,0 +1,134 @@
+"""PufferLib's emulation: it shows what our environments show, and the example learns."""
+
+from __future__ import annotations
+
+import re
+import runpy
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pufferlib.emulation
+import pufferlib.vector
+import pytest
+import torch
+
+from noms_env import NUM_ACTIONS, OBSERVATION_SIZE, SeatEnv
+
+pytestmark = pytest.mark.interop
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "pufferlib_ppo.py"
+LINE = re.compile(r"(before|after) +([-+]\d+\.\d\d) ± (\d+\.\d\d)")
+ROWS, STEPS, SEED = 4, 60, 5
+
+
+@pytest.fixture
+def example() -> dict[str, Any]:
+    """The names of the example."""
+    return runpy.run_path(str(EXAMPLE))
+
+
+def played(example: dict[str, Any], **arguments: Any) -> tuple[list[np.ndarray], np.ndarray, np.ndarray, np.ndarray]:
+    """Steps of players that are random by the masks: all rows, the actions, the rewards, and which deals are over."""
+    envs = pufferlib.vector.make(example["make_seat"], num_envs=ROWS, **arguments)
+    form, rng = envs.emulated["emulated_observation_dtype"], np.random.default_rng(1)
+    try:
+        rows, _ = envs.reset(SEED)
+        shown, actions, rewards, over = [rows.copy()], [], [], []
+        for _ in range(STEPS):
+            _, masks = example["unpacked"](rows, form)
+            legal = [np.flatnonzero(mask) if mask.any() else np.zeros(1, int) for mask in masks]
+            actions.append(np.array([rng.choice(one) for one in legal], np.int32))
+            rows, reward, terminals, truncations, _ = envs.step(actions[-1])
+            shown.append(rows.copy())
+            rewards.append(reward.copy())
+            over.append(terminals | truncations)
+    finally:
+        envs.close()
+    return shown, np.array(actions), np.array(rewards), np.array(over)
+
+
+WAYS = {
+    "one process": ({"backend": pufferlib.vector.Serial}, (0, 1, 2, 3)),
+    # Each process begins one seed after the other, however many tables it has: PufferLib's own way.
+    "two processes": ({"backend": pufferlib.vector.Multiprocessing, "num_workers": 2}, (0, 1, 1, 2)),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_it_shows_what_the_tables_show(example: dict[str, Any], way: str) -> None:
+    arguments, seeds = WAYS[way]
+    shown, actions, rewards, over = played(example, **arguments)
+    form = example["make_seat"]().obs_dtype
+    deals = 0
+    for row in range(ROWS):
+        env = SeatEnv("down_up", **example["WAY"])
+        seen, _ = env.reset(seed=SEED + seeds[row])
+        was_over = False
+        for step in range(STEPS):
+            assert_seen(example["unpacked"](shown[step], form), row, seen)
+            if was_over:  # the step after the end begins the next deal
+                seen, reward, terminated = env.reset()[0], 0.0, False
+            else:
+                seen, reward, terminated, _, _ = env.step(int(actions[step, row]))
+            assert rewards[step, row] == pytest.approx(reward)
+            assert over[step, row] == terminated
+            was_over, deals = terminated, deals + terminated
+        assert_seen(example["unpacked"](shown[STEPS], form), row, seen)
+    assert deals > ROWS
+
+
+def assert_seen(parts: tuple[np.ndarray, np.ndarray], row: int, seen: Any) -> None:
+    """That a row has the observation and mask of its table, byte for byte."""
+    observation, mask = parts
+    assert observation.shape == (ROWS, OBSERVATION_SIZE)
+    assert mask.shape == (ROWS, NUM_ACTIONS)
+    assert np.array_equal(observation[row], seen["observation"])
+    assert np.array_equal(mask[row], seen["action_mask"])
+
+
+def test_the_learner_obeys_the_mask(example: dict[str, Any]) -> None:
+    torch.manual_seed(1)
+    agent, envs = example["Agent"](), example["make_tables"](ROWS)  # an illegal action raises
+    example["train"](agent, envs, ROWS * 32 * 3, SEED)
+    env = SeatEnv(example["GAME"])
+    seen, _ = env.reset(seed=1)
+    mask = torch.from_numpy(seen["action_mask"])
+    with torch.no_grad():
+        chances = agent.policy(torch.from_numpy(seen["observation"]), mask).probs
+    assert (chances[mask == 0] == 0).all()
+    assert (chances[mask != 0] > 0).all()
+
+
+def test_the_same_seed_learns_the_same(example: dict[str, Any]) -> None:
+    def weights(seed: int) -> torch.Tensor:
+        torch.manual_seed(seed)
+        agent = example["Agent"]()
+        example["train"](agent, example["make_tables"](2), 128, seed)
+        return torch.cat([one.detach().flatten() for one in agent.parameters()])
+
+    one = weights(1)
+    assert torch.isfinite(one).all()
+    assert torch.equal(one, weights(1))
+    assert not torch.equal(one, weights(2))
+
+
+def test_advantages_stop_at_the_end_of_a_deal(example: dict[str, Any]) -> None:
+    rollout = example["Rollout"](1, np.zeros(3, np.uint8))
+    rollout.rewards[1], rollout.ends[1] = 2.0, 1.0
+    rollout.values[:] = 0.5
+    found = rollout.advantages(torch.tensor([7.0]))[:, 0]
+    assert found[1] == pytest.approx(2.0 - 0.5)
+    assert found[0] == pytest.approx(0.5 + 0.95 * 1.5 - 0.5)
+    assert found[-1] == pytest.approx(7.0 - 0.5)
+
+
+def test_the_example_learns(example: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
+    threads = torch.get_num_threads()
+    try:
+        example["main"](tables=64, decisions=40_000, deals=200)
+    finally:
+        torch.set_num_threads(threads)
+    figures = {name: (float(mean), float(margin)) for name, mean, margin in LINE.findall(capsys.readouterr().out)}
+    (before, before_margin), (after, after_margin) = figures["before"], figures["after"]
+    assert after - after_margin > before + before_margin

@@ -1,0 +1,125 @@
+"""Tianshou: it is given what our environments show, one seat or all; networks can obey the masks, and the example learns."""
+
+from __future__ import annotations
+
+import re
+import runpy
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from tianshou.data import Batch, Collector, VectorReplayBuffer
+from tianshou.env import DummyVectorEnv
+from tianshou.env.pettingzoo_env import PettingZooEnv
+
+from noms_env import SeatEnv, down_up_v0, noms_v0
+
+pytestmark = pytest.mark.interop
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "tianshou_ppo.py"
+LINE = re.compile(r"(before|after) +([-+]\d+\.\d\d) ± (\d+\.\d\d)")
+ROWS, STEPS, SEED = 4, 40, 5
+
+
+@pytest.fixture
+def example() -> dict[str, Any]:
+    """The names of the example."""
+    torch.manual_seed(1)
+    return runpy.run_path(str(EXAMPLE))
+
+
+# ------------------------------------------------------------------------------------------------------------- one seat
+
+
+def test_what_it_collects_is_what_the_tables_show(example: dict[str, Any]) -> None:
+    tables = example["make_tables"](ROWS, SEED)
+    buffer = VectorReplayBuffer(ROWS * STEPS, ROWS)
+    collector = Collector(example["make_learner"](), tables, buffer)
+    collector.reset()
+    collector.collect(n_step=ROWS * STEPS)
+    deals = 0
+    for row in range(ROWS):
+        env = SeatEnv("down_up", seat="rotate", reward="relative", skip_forced=True)
+        env.reset(seed=SEED + row)
+        seen, _ = env.reset()  # `seed` begins an episode, and so does the collector
+        for step in buffer.buffers[row][:STEPS].split(1, shuffle=False):
+            assert_seen(step.obs, seen)
+            seen, reward, terminated, _, _ = env.step(int(step.act[0]))
+            assert_seen(step.obs_next, seen)
+            assert step.rew[0] == pytest.approx(reward * example["REWARD_SCALE"])
+            assert step.terminated[0] == terminated
+            if terminated:
+                deals += 1
+                seen, _ = env.reset()
+    assert deals > ROWS
+
+
+def assert_seen(step: Batch, seen: Any) -> None:
+    """That a step has the observation and mask of the table, byte for byte."""
+    for name in ("observation", "action_mask"):
+        assert np.array_equal(step[name][0], seen[name]), name
+
+
+def test_the_network_obeys_the_mask(example: dict[str, Any]) -> None:
+    ppo = example["make_learner"]()
+    envs = DummyVectorEnv([lambda: SeatEnv("down_up")] * ROWS)  # an illegal action raises
+    collector = Collector(ppo, envs, VectorReplayBuffer(ROWS * STEPS, ROWS))
+    collector.reset()
+    stats = collector.collect(n_step=ROWS * STEPS)
+    assert stats.n_collected_episodes > 0
+    with torch.no_grad():
+        batch, _ = collector.buffer.sample(64)
+        chances = ppo.policy(batch).dist.probs.numpy()
+    assert (chances[batch.obs.action_mask == 0] == 0).all()
+    assert (chances[batch.obs.action_mask != 0] > 0).all()
+
+
+def test_the_same_seed_learns_the_same(example: dict[str, Any]) -> None:
+    def weights(seed: int) -> torch.Tensor:
+        torch.manual_seed(seed)
+        np.random.seed(seed)
+        ppo = example["make_learner"]()
+        example["train"](ppo, example["make_tables"](2, seed), 64)
+        return torch.cat([one.detach().flatten() for one in ppo.policy.parameters()])
+
+    one = weights(1)
+    assert torch.isfinite(one).all()
+    assert torch.equal(one, weights(1))
+    assert not torch.equal(one, weights(2))
+
+
+# ------------------------------------------------------------------------------------------------------------- all seats
+
+
+@pytest.mark.parametrize("game", [down_up_v0, noms_v0])
+def test_all_seats_through_pettingzoo(game: Any) -> None:
+    aec = game.env(episode="deal")
+    env = PettingZooEnv(aec)
+    rng = np.random.default_rng(1)
+    for deal in range(3):
+        seen, _ = env.reset(seed=deal)
+        got, is_over = np.zeros(aec.num_agents), False
+        while not is_over:
+            assert seen["agent_id"] == aec.agent_selection
+            assert np.array_equal(seen["mask"], aec.unwrapped.observe(aec.agent_selection)["action_mask"] != 0)
+            seen, rewards, terminated, truncated, _ = env.step(int(rng.choice(np.flatnonzero(seen["mask"]))))
+            got += rewards
+            is_over = terminated or truncated
+        table = aec.unwrapped.table
+        assert got.tolist() == table.row.points[: table.seats].tolist()
+
+
+# ----------------------------------------------------------------------------------------------------------- the example
+
+
+def test_the_example_learns(example: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
+    threads = torch.get_num_threads()
+    try:
+        example["main"](decisions=30_000, deals=200)
+    finally:
+        torch.set_num_threads(threads)
+    figures = {name: (float(mean), float(margin)) for name, mean, margin in LINE.findall(capsys.readouterr().out)}
+    (before, before_margin), (after, after_margin) = figures["before"], figures["after"]
+    assert after - after_margin > before + before_margin
