@@ -128,6 +128,10 @@ class CurriculumConfig:
         teacher: A player by name whose play is imitated at the beginning, such as `thumb`; nobody's if empty. In place of
             small hands and random contracts, which it makes needless.
         lessons: Share of the budget in which that is done.
+        advice: After the lessons, the weight of the cross entropy to what the teacher would do before the play (calls, trumps,
+            nominations), so that bidding is not unlearnt while play is still poor; it falls to nothing in a straight line
+            (kickstarting: Schmitt et al., arXiv 1803.03835).
+        advice_until: Share of the budget at which the advice ends.
         critic_first: In a run that begins with a policy, the share of the budget in which the policy stays as it is, while
             the critic, which begins anew, learns what it is worth.
     """
@@ -136,12 +140,15 @@ class CurriculumConfig:
     random_contracts: float = 0.25
     teacher: str = ""
     lessons: float = 0.1
+    advice: float = 0.0
+    advice_until: float = 0.5
     critic_first: float = 0.02
 
     def __post_init__(self) -> None:
         """Refuse what makes no sense."""
-        for name in ("small_hands", "random_contracts", "lessons", "critic_first"):
+        for name in ("small_hands", "random_contracts", "lessons", "advice_until", "critic_first"):
             _between(self, name, 0, 1)
+        _between(self, "advice", 0, 1000)
 
 
 @dataclass(frozen=True)

@@ -3,13 +3,15 @@
 Of some hundred actions about ten are legal, and torch's operations go through all of them two dozen times.
 
 With p the policy, l = log p, c the choice, A its advantage, r = exp(l_c - l_c before), H = - sum p l, n the number of legal
-actions, s the log probabilities of the slow average, and w, m the weights of entropy and magnet,
+actions, s the log probabilities of the slow average, a the choice of an adviser, and w, m, v the weights of entropy, magnet and
+advice,
 
-    loss = - min(r A, clip(r) A) - w H / log n + m sum p (l - s)
+    loss = - min(r A, clip(r) A) - w H / log n + m sum p (l - s) - v l_a
 
 and by the logit of action k
 
     d loss = - u ([k = c] - p_k) + (w / log n) p_k (l_k + H) + m p_k (l_k - s_k - sum p (l - s))
+                       - v ([k = a] - p_k)
 
 where u is r A, or 0 where the clipped term is the smaller one. In a lesson the first term of the loss is - l_c, and u is 1.
 """
@@ -36,13 +38,15 @@ def compiled_losses(
     advantage: Tensor,
     entropy_weight: Tensor,
     slow: Tensor,
+    advice: Tensor,
+    advice_weight: Tensor,
     clip: float,
     magnet: float,
     lesson: bool,
 ) -> tuple[Tensor, Tensor]:
     """See `ppo.policy_losses`; all tensors on the processor, `logits` float32."""
     losses, figures = _PolicyLoss.apply(
-        logits, mask, choice, log_probability, advantage, entropy_weight, slow, clip, magnet, lesson
+        logits, mask, choice, log_probability, advantage, entropy_weight, slow, advice, advice_weight, clip, magnet, lesson
     )
     return losses, figures
 
@@ -68,12 +72,26 @@ class _PolicyLoss(torch.autograd.Function):
     def backward(ctx: Any, *of_results: Tensor) -> tuple[Tensor | None, ...]:
         """The gradient of the logits."""
         (gradient,) = ctx.saved_tensors
-        return gradient * of_results[0][:, None], *[None] * 9
+        return gradient * of_results[0][:, None], *[None] * 11
 
 
 @jit
 def write_losses(
-    logits, mask, choice, before, advantage, entropy_weight, slow, clip, magnet, lesson, losses, gradient, figures
+    logits,
+    mask,
+    choice,
+    before,
+    advantage,
+    entropy_weight,
+    slow,
+    advice,
+    advice_weight,
+    clip,
+    magnet,
+    lesson,
+    losses,
+    gradient,
+    figures,
 ):
     """Write the loss of each decision, its gradient, and the sums of the figures.
 
@@ -85,6 +103,8 @@ def write_losses(
         advantage: float32, shape (n,).
         entropy_weight: float32, shape (n,).
         slow: float32, shape (n, actions); any number of columns where `magnet` is 0.
+        advice: int64, shape (n,): any number where there is no weight.
+        advice_weight: float32, shape (n,).
         clip: of the ratio.
         magnet: weight.
         lesson: see `ppo.update_actor`.
@@ -126,14 +146,19 @@ def write_losses(
             pull = unclipped if unclipped <= clipped else 0.0
         weight = entropy_weight[i] / np.log(max(legal, 2))
         losses[i] = -gain - weight * entropy + magnet * to_slow
+        push = np.float64(advice_weight[i])
+        if push > 0:
+            losses[i] -= push * (logits[i, advice[i]] - base)
         for k in range(logits.shape[1]):
             if mask[i, k] != 0:
                 probability = gradient[i, k] / total
-                of_logit = pull * probability + weight * probability * (logits[i, k] - base + entropy)
+                of_logit = (pull + push) * probability + weight * probability * (logits[i, k] - base + entropy)
                 if magnet > 0:
                     of_logit += magnet * probability * (logits[i, k] - base - slow[i, k] - to_slow)
                 gradient[i, k] = of_logit
         gradient[i, choice[i]] -= pull
+        if push > 0:
+            gradient[i, advice[i]] -= push
         figures[0] -= gain
         figures[1] += ratio - 1 - log_ratio
         figures[2] += 1.0 if abs(ratio - 1) > clip else 0.0

@@ -4,7 +4,7 @@ The actor and the critic share nothing, so the two updates are independent of ea
 `epochs` times through the decisions, in minibatches; a minibatch is taken in microbatches whose gradients add up.
 
     loss of the actor = - surrogate - entropy weight * entropy / log(legal actions) + magnet weight * KL(policy || slow average)
-                        + auxiliary weight * (cross entropies of the guesses)
+                        - advice weight * log policy(advice) + auxiliary weight * (cross entropies of the guesses)
     loss of the critic = Huber(value - target)
 
 Over several processes the gradients are averaged by DistributedDataParallel; losses are weighted so that the result is the
@@ -45,6 +45,8 @@ class Sample:
         hidden: uint8, shape (n, n_hidden): what the guesses are about.
         tricks: int64, shape (n,): taken by the seat at the end of the deal, for the guesses.
         slow: float32, shape (n, n_choices): log probabilities of the slow average, for the magnet; no columns without it.
+        advice: int64, shape (n,): what an adviser would have chosen; any number where there is no weight.
+        advice_weight: float32, shape (n,).
     """
 
     features: Tensor
@@ -58,6 +60,8 @@ class Sample:
     hidden: Tensor
     tricks: Tensor
     slow: Tensor
+    advice: Tensor
+    advice_weight: Tensor
 
     def __len__(self) -> int:
         """Number of decisions."""
@@ -204,6 +208,8 @@ def actor_losses(
         sample.advantage[rows],
         sample.entropy_weight[rows],
         sample.slow.index_select(0, rows) if magnet > 0 else sample.slow,
+        sample.advice[rows],
+        sample.advice_weight[rows],
         settings.clip,
         magnet,
         lesson,
@@ -223,6 +229,8 @@ def policy_losses(
     advantage: Tensor,
     entropy_weight: Tensor,
     slow: Tensor,
+    advice: Tensor,
+    advice_weight: Tensor,
     clip: float,
     magnet: float,
     lesson: bool,
@@ -237,6 +245,8 @@ def policy_losses(
         advantage: float32, shape (n,).
         entropy_weight: float32, shape (n,).
         slow: float32, shape (n, n_choices): log probabilities of the slow average; not looked at where the magnet is off.
+        advice: int64, shape (n,): what an adviser would have chosen; not looked at where there is no weight.
+        advice_weight: float32, shape (n,).
         clip: of the ratio.
         magnet: weight of the KL to the slow average.
         lesson: the choice is a teacher's.
@@ -249,7 +259,9 @@ def policy_losses(
     taken = log_policy.gather(1, choice[:, None]).squeeze(1)
     log_ratio = torch.zeros_like(taken) if lesson else taken - log_probability
     surrogate = taken if lesson else clipped_surrogate(log_ratio, advantage, clip)
+    advised = log_policy.gather(1, advice.clamp(min=0)[:, None]).squeeze(1)
     losses = -surrogate - entropy_weight * normalised_entropy(policy, log_policy, mask)
+    losses = losses - torch.where(advice_weight > 0, advice_weight * advised, 0.0)
     to_slow = losses.new_zeros(len(losses))
     if magnet > 0:
         to_slow = (policy * (log_policy - slow)).sum(-1)

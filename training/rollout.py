@@ -31,6 +31,7 @@ from training.network import Actor
 IN_MATCHES = ("noms",)
 """Games whose deals depend on the deal before, so that whole matches have to be played."""
 SMALL_HAND = 5
+NO_ADVICE = -1
 
 
 # ---------------------------------------------------------------------------------------------------------- players
@@ -51,6 +52,7 @@ class Decisions:
         kind: int64, shape (n,): number of the rules.
         phase: int64, shape (n,).
         tricks: int64, shape (n,): that the seat has taken at the end of the deal.
+        advice: int64, shape (n,): what an adviser would have chosen; `NO_ADVICE` where he was not asked.
     """
 
     features: np.ndarray
@@ -63,6 +65,7 @@ class Decisions:
     kind: np.ndarray
     phase: np.ndarray
     tricks: np.ndarray
+    advice: np.ndarray
 
     def __len__(self) -> int:
         """Number of decisions."""
@@ -97,6 +100,7 @@ class Learner:
         keep: bool = True,
         oracle: bool = True,
         greedy: bool = False,
+        adviser: ArrayPlayer | None = None,
     ) -> None:
         """Take a place.
 
@@ -109,10 +113,11 @@ class Learner:
             keep: keep the decisions.
             oracle: keep the hidden state too.
             greedy: the most probable action instead of a draw.
+            adviser: is asked before the play what he would do; that is kept beside what is done.
         """
         self.actor, self.policy = actor, actor.frozen(dtype)
         self.encoding, self.rng, self.device = encoding, rng, device
-        self.keep, self.oracle, self.greedy = keep, oracle, greedy
+        self.keep, self.oracle, self.greedy, self.adviser = keep, oracle, greedy, adviser
         self._kept: list[Decisions] = []
 
     def choose(self, batch: BatchEnv, rows: np.ndarray) -> np.ndarray:
@@ -146,11 +151,25 @@ class Learner:
             hidden = np.empty((len(rows), 0), np.uint8)
         zeros = np.zeros(len(rows), np.int64)
         seat, phase = batch.seat[rows].astype(np.int64), batch.tables.phase[rows].astype(np.int64)
-        taken = Decisions(features, hidden, mask, choice, log_probability, rows, seat, zeros, phase, zeros)
+        advice = self._advice(batch, rows, phase, order)
+        taken = Decisions(features, hidden, mask, choice, log_probability, rows, seat, zeros, phase, zeros, advice)
         free = mask.sum(axis=1, dtype=np.int64) > 1
         if not free.all():
             taken = Decisions(**{part.name: getattr(taken, part.name)[free] for part in fields(taken)})
         self._kept.append(taken)
+
+    def _advice(self, batch: BatchEnv, rows: np.ndarray, phase: np.ndarray, order: np.ndarray) -> np.ndarray:
+        """What the adviser would choose, int64, shape (n,)."""
+        advice = np.full(len(rows), NO_ADVICE, np.int64)
+        asked = np.flatnonzero(phase < PLAYING)
+        if self.adviser is not None and len(asked) > 0:
+            advice[asked] = self._choices(self.adviser.choose(batch, rows[asked]), order[asked])
+        return advice
+
+    def _choices(self, actions: np.ndarray, order: np.ndarray) -> np.ndarray:
+        """The outputs of the network that stand for actions, int64, shape (n,)."""
+        choices: np.ndarray = np.argmax(self.encoding.actions[order] == np.asarray(actions)[:, None], axis=1)
+        return choices
 
     def decisions(self, hall: Hall) -> Decisions:
         """All decisions since the last call, once their deals are over."""
@@ -166,7 +185,7 @@ class Learner:
         features = np.empty((0, self.encoding.n_features), np.uint8)
         hidden = np.empty((0, self.encoding.n_hidden if self.oracle else 0), np.uint8)
         mask = np.empty((0, self.encoding.n_choices), np.int8)
-        return Decisions(features, hidden, mask, none, np.empty(0, np.float32), none, none, none, none, none)
+        return Decisions(features, hidden, mask, none, np.empty(0, np.float32), none, none, none, none, none, none)
 
 
 class Pupil(Learner):
@@ -183,7 +202,7 @@ class Pupil(Learner):
         """See `ArrayPlayer`."""
         features, mask, order = self.encoding.encode_rows(batch.observation, batch.mask, rows)
         actions = np.asarray(self.teacher.choose(batch, rows))
-        choice = np.argmax(self.encoding.actions[order] == actions[:, None], axis=1)
+        choice = self._choices(actions, order)
         self._note(batch, rows, features, mask, order, choice, np.zeros(len(rows), np.float32))
         return actions
 

@@ -38,6 +38,13 @@ def has_lesson(progress: float, settings: CurriculumConfig) -> bool:
     return settings.teacher != "" and progress < settings.lessons
 
 
+def advice_weight(progress: float, settings: CurriculumConfig) -> float:
+    """Nothing in the lessons, then from the whole weight to nothing in a straight line."""
+    if settings.teacher == "" or has_lesson(progress, settings) or progress >= settings.advice_until:
+        return 0.0
+    return settings.advice * (settings.advice_until - progress) / max(settings.advice_until - settings.lessons, 1e-9)
+
+
 def learns_critic_only(progress: float, settings: CurriculumConfig) -> bool:
     """Whether the policy waits for the critic, in a run that begins with a policy."""
     return progress < settings.critic_first

@@ -38,6 +38,7 @@ from training.processes import Processes
 from training.returns import advantages, relative_points
 from training.rollout import (
     IN_MATCHES,
+    NO_ADVICE,
     PHASE_NAMES,
     PLAYING,
     ArrayPlayer,
@@ -53,7 +54,7 @@ from training.rollout import (
 )
 from training.steadiness import RewardScale, Watchdog
 
-DEALS, LEARNING, OPPONENTS, TRIAL = range(4)
+DEALS, LEARNING, OPPONENTS, TRIAL, ADVICE = range(5)
 """Purposes of random streams; a stream follows from (seed, iteration, purpose, number)."""
 
 
@@ -257,7 +258,7 @@ class SelfPlay:
         hall.deal(self.iteration, None if hall.in_matches else draw_sizes(hall, self.kinds, rng, small))
         auction = has_auction(hall, self.kinds)
         opened = auction & (rng.random(len(hall)) < schedule.random_contract_share(self.progress, config.curriculum))
-        learner = self._learner(hall, rng)
+        learner = self._learner(place, rng)
         players: list[ArrayPlayer] = [learner]
         seating = np.zeros((len(hall), MAX_SEATS), np.int64)
         opponent = self._draw_opponent(place)
@@ -281,13 +282,23 @@ class SelfPlay:
         """Whether the teacher plays in this iteration."""
         return schedule.has_lesson(self.progress, self.config.curriculum)
 
-    def _learner(self, hall: Hall, rng: np.random.Generator) -> Learner:
-        """Who learns at the tables: the policy, from its own play or from the teacher's."""
-        oracle = hall.batch.state is not None
+    @property
+    def _advice_weight(self) -> float:
+        """Weight of the teacher's advice in this iteration."""
+        return schedule.advice_weight(self.progress, self.config.curriculum)
+
+    def _learner(self, place: Place, rng: np.random.Generator) -> Learner:
+        """Who learns at the tables: the policy, from its own play, with or without advice, or from the teacher's."""
+        oracle = place.hall.batch.state is not None
         if self._has_lesson:
             teacher = self.guests[self.config.curriculum.teacher](rng)
             return Pupil(teacher, self.actor, self.encoding, rng, oracle=oracle)
-        return Learner(self.actor, self.encoding, rng, dtype=self.dtype, device=self.device, oracle=oracle)
+        adviser = None
+        if self._advice_weight > 0:
+            of_adviser = stream(self.config, self.iteration, ADVICE, place.number)
+            adviser = self.guests[self.config.curriculum.teacher](of_adviser)
+        how: dict[str, Any] = {"dtype": self.dtype, "device": self.device, "oracle": oracle, "adviser": adviser}
+        return Learner(self.actor, self.encoding, rng, **how)
 
     def _probes(self, hall: Hall, learners: np.ndarray, rows: np.ndarray) -> dict[str, Tally]:
         """What the learner did at some of the tables, for each kind."""
@@ -402,6 +413,8 @@ class SelfPlay:
             tensor(decisions.hidden),
             tensor(decisions.tricks),
             self._slow_log_policy(tensor(decisions.features), tensor(decisions.mask)),
+            tensor(decisions.advice),
+            tensor(np.where(decisions.advice == NO_ADVICE, 0, self._advice_weight).astype(np.float32)),
         )
 
     def _normalised(self, advantage: np.ndarray, kind: np.ndarray) -> np.ndarray:

@@ -98,6 +98,7 @@ def actor_step(run: SelfPlay, rows: int, magnet: float) -> None:
         torch.zeros((rows, encoding.n_hidden), dtype=torch.uint8),
         torch.zeros(rows, dtype=torch.int64),
         torch.zeros((rows, encoding.n_choices)),
+        *(torch.zeros(rows, dtype=torch.int64), none),
     )
     usual: dict[str, Any] = {"settings": run.config.ppo, "lesson": False, "dtype": torch.float32}
     losses, _ = ppo.actor_losses(run.student, sample, torch.arange(rows), magnet=magnet, **usual)

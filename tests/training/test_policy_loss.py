@@ -32,6 +32,8 @@ def some(slow_columns: int = ACTIONS) -> dict[str, Tensor]:
         "advantage": torch.randn(ROWS),
         "entropy_weight": 0.1 * torch.rand(ROWS),
         "slow": torch.randn(ROWS, ACTIONS).log_softmax(-1)[:, :slow_columns],
+        "advice": torch.where(torch.arange(ROWS) % 3 > 0, legal.float().multinomial(1)[:, 0], -1),
+        "advice_weight": 0.5 * (torch.arange(ROWS) % 3 > 0),
     }
 
 

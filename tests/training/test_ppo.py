@@ -61,6 +61,8 @@ def make_sample(size: int = 64, actor: Actor | None = None) -> Sample:
         everything[:, FEATURES:],
         torch.randint(0, 4, (size,), generator=generator),
         torch.zeros(size, CHOICES),
+        torch.full((size,), -1),
+        torch.zeros(size),
     )
 
 
@@ -119,6 +121,23 @@ def test_magnet_is_the_kl_from_the_policy_to_the_slow_average() -> None:
         slows = torch.distributions.Categorical(logits=masked(slow(sample.features), sample.mask))
     assert figures["magnet_kl"] == pytest.approx(float(torch.distributions.kl_divergence(mine, slows).mean()), rel=1e-3)
     assert figures["magnet_kl"] > 0.01
+
+
+def test_advice_is_taken_where_it_has_weight_and_nowhere_else() -> None:
+    sample = make_sample(128)
+    plain = replace(sample, advantage=torch.zeros(128), entropy_weight=torch.zeros(128))
+    asked = torch.arange(128) % 2 == 0
+    advised = replace(plain, advice=torch.where(asked, 2 + torch.arange(128) // 2 % 2, -1), advice_weight=0.5 * asked)
+    settings = PPOConfig(epochs=8, minibatch=32, microbatch=32, target_kl=0)
+
+    def chances(sample: Sample) -> Tensor:
+        student, _ = updated(settings, sample)
+        with torch.no_grad():
+            policy = masked(student.actor(sample.features), sample.mask).softmax(-1)
+        return policy.gather(1, advised.advice.clamp(min=0)[:, None])[asked, 0]
+
+    assert chances(advised).mean() > chances(plain).mean() + 0.1
+    torch.testing.assert_close(chances(replace(advised, advice_weight=torch.zeros(128))), chances(plain))
 
 
 def test_kl_and_clip_fraction_are_those_of_the_decisions() -> None:

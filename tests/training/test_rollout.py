@@ -19,6 +19,7 @@ from training.config import NetworkConfig
 from training.network import Actor, masked
 from training.returns import advantages, relative_points
 from training.rollout import (
+    NO_ADVICE,
     PLAYING,
     Decisions,
     Guest,
@@ -170,6 +171,34 @@ def test_opponents_decisions_are_not_kept() -> None:
     decisions = learner.decisions(hall)
     assert set(decisions.seat) == {0, 2, 3}
     assert decisions.table.min() == 4
+
+
+class Lowest:
+    """The lowest legal action."""
+
+    def choose(self, batch: BatchEnv, rows: np.ndarray) -> np.ndarray:
+        return np.asarray(np.argmax(batch.mask[rows] != 0, axis=1))
+
+
+def test_an_adviser_is_asked_before_the_play_and_not_followed() -> None:
+    kinds = make_kinds(["small_ships"])
+    encoding, kept = make_encoding(kinds), []
+    for adviser in (Lowest(), None):
+        hall = make_hall(kinds)
+        learner = Learner(make_actor(kinds), encoding, np.random.default_rng(0), adviser=adviser)
+        hall.deal(0)
+        play(hall, [learner], np.zeros((len(hall), MAX_SEATS), np.int64))
+        kept.append(learner.decisions(hall))
+    advised, alone = kept
+    assert (advised.choice == alone.choice).all()
+    assert (alone.advice == NO_ADVICE).all()
+    before = advised.phase < PLAYING
+    assert (advised.advice[~before] == NO_ADVICE).all()
+    calls = advised.phase == 0  # the words of calls keep their order in the network
+    assert (advised.advice[calls] == np.argmax(advised.mask[calls] != 0, axis=1)).all()
+    assert (advised.mask[before, advised.advice[before]] == 1).all()
+    assert set(advised.phase[before]) == {0, 1, 2}
+    assert (advised.advice[before] != advised.choice[before]).any()
 
 
 def test_without_oracle_nothing_hidden_is_kept() -> None:

@@ -48,6 +48,15 @@ def test_lessons_come_first_and_take_the_place_of_easy_deals() -> None:
     assert not schedule.has_lesson(0, CurriculumConfig(lessons=0.2))
 
 
+def test_advice_follows_the_lessons_and_falls_to_nothing() -> None:
+    advised = CurriculumConfig(teacher="thumb", lessons=0.1, advice=0.4, advice_until=0.5)
+    assert schedule.advice_weight(0.09, advised) == 0
+    weights = [schedule.advice_weight(progress, advised) for progress in (0.1, 0.2, 0.4, 0.5, 0.9)]
+    assert weights == pytest.approx([0.4, 0.3, 0.1, 0, 0])
+    assert schedule.advice_weight(0.2, CurriculumConfig(advice=0.4)) == 0, "nobody teaches"
+    assert schedule.advice_weight(0.2, CurriculumConfig(teacher="thumb", advice=0.4, lessons=0.3, advice_until=0.1)) == 0
+
+
 # ----------------------------------------------------------------------------------------------------- the reward scale
 
 

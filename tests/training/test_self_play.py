@@ -128,7 +128,7 @@ def test_explained_variance_and_entropy_by_hand() -> None:
     "changes",
     [
         {"variants": ("small_ships",)},
-        {"variants": ("noms",)},
+        {"variants": ("noms",), "curriculum": CurriculumConfig(teacher="thumb", lessons=0.001, advice=0.2)},
         {"variants": ("down_up", "noms"), "ppo": PPOConfig(minibatch=256, auxiliary=0.1, magnet_from=0.0)},
         {"variants": ("big_ships",), "seats": (3, 5), "oracle": False},
     ],
@@ -203,6 +203,28 @@ def test_in_a_lesson_the_policy_comes_to_play_like_the_teacher_whose_decisions_a
     assert after_lessons > before + 0.15
     assert figures["kl"] == figures["clip_fraction"] == 0
     assert figures["policy_loss"] > 0
+
+
+def test_advice_brings_the_calls_near_the_teachers() -> None:
+    teaching = CurriculumConfig(teacher="thumb", lessons=0.0, advice=5.0, advice_until=1.0)
+    settings = PPOConfig(minibatch=256, microbatch=256, learning_rate=3e-3)
+    run = SelfPlay(tiny("noms", curriculum=teaching, ppo=settings, decisions=10**7, tables=128))
+
+    def agreement() -> float:
+        """How probable the teacher's calls are."""
+        decisions = Decisions.joined(part.decisions for part in _played(run))
+        calls = np.flatnonzero(decisions.phase == 0)
+        with torch.no_grad():
+            logits = masked(run.actor(torch.from_numpy(decisions.features)), torch.from_numpy(decisions.mask))
+        return float(logits.softmax(-1).numpy()[calls, decisions.advice[calls]].mean())
+
+    before = agreement()
+    for _ in range(12):
+        run.iterate()
+    assert run._advice_weight == pytest.approx(5.0, rel=0.01)
+    assert before < 0.5
+    assert agreement() > 0.8
+    run.close()
 
 
 def test_curriculum_decides_which_deals_are_played() -> None:
