@@ -132,6 +132,8 @@ class CurriculumConfig:
             nominations), so that bidding is not unlearnt while play is still poor; it falls to nothing in a straight line
             (kickstarting: Schmitt et al., arXiv 1803.03835).
         advice_until: Share of the budget at which the advice ends.
+        matches: In noms, where a deal's cards come from the deal before, the share of the tables at which whole matches are
+            played; at the others each deal is the first of its match.
         critic_first: In a run that begins with a policy, the share of the budget in which the policy stays as it is, while
             the critic, which begins anew, learns what it is worth.
     """
@@ -142,11 +144,12 @@ class CurriculumConfig:
     lessons: float = 0.1
     advice: float = 0.0
     advice_until: float = 0.5
+    matches: float = 0.5
     critic_first: float = 0.02
 
     def __post_init__(self) -> None:
         """Refuse what makes no sense."""
-        for name in ("small_hands", "random_contracts", "lessons", "advice_until", "critic_first"):
+        for name in ("small_hands", "random_contracts", "lessons", "advice_until", "matches", "critic_first"):
             _between(self, name, 0, 1)
         _between(self, "advice", 0, 1000)
 

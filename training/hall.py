@@ -92,8 +92,9 @@ class Hall:
         in_matches: bool = False,
         state: bool = False,
         skip_forced: bool = True,
+        shares: Sequence[float] | None = None,
     ) -> None:
-        """Set up tables, shared out evenly among the kinds.
+        """Set up tables.
 
         Args:
             kinds: rules.
@@ -104,9 +105,13 @@ class Hall:
             in_matches: see the class.
             state: keep the hidden state, for the critic.
             skip_forced: moves without alternative are not asked for.
+            shares: of the tables, above 0, for each kind; all alike if not given.
         """
         self.batch = make_batch(
-            [(kind.variant.name, kind.seats, kind.options, 1.0) for kind in kinds],
+            [
+                (kind.variant.name, kind.seats, kind.options, share)
+                for kind, share in zip(kinds, shares or [1.0] * len(kinds), strict=True)
+            ],
             tables,
             seed=seed,
             episode="match" if in_matches else "deal",

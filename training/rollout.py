@@ -29,7 +29,7 @@ from training.hall import play as play
 from training.network import Actor
 
 IN_MATCHES = ("noms",)
-"""Games whose deals depend on the deal before, so that whole matches have to be played."""
+"""Games whose deals depend on the deal before, so that whole matches have to be played too."""
 SMALL_HAND = 5
 NO_ADVICE = -1
 

@@ -181,18 +181,22 @@ class SelfPlay:
 
     def _places_of(self, worker: int, tables: int, first: int) -> Iterator[Place]:
         """The halls of one thread."""
+        share = [self.config.curriculum.matches if kind.variant.name in IN_MATCHES else 0.0 for kind in self.kinds]
         for in_matches in (False, True):
-            numbers = [number for number, kind in enumerate(self.kinds) if (kind.variant.name in IN_MATCHES) == in_matches]
+            wanted = share if in_matches else [1 - part for part in share]
+            numbers = [number for number, part in enumerate(wanted) if part > 0]
             if not numbers:
                 continue
+            shares = [wanted[number] for number in numbers]
             hall = Hall(
                 [self.kinds[number] for number in numbers],
                 numbers,
-                max(round(tables * len(numbers) / len(self.kinds)), len(numbers)),
+                max(round(tables * sum(shares) / len(self.kinds)), len(numbers)),
                 seed=self.config.seed,
                 first_table=first + in_matches * FIRST_IN_MATCHES,
                 in_matches=in_matches,
                 state=self.config.oracle or self.config.ppo.auxiliary > 0,
+                shares=shares,
             )
             yield Place(hall, (self.processes.rank * self.crew.threads + worker) * 2 + in_matches)
 

@@ -227,6 +227,28 @@ def test_advice_brings_the_calls_near_the_teachers() -> None:
     run.close()
 
 
+@pytest.mark.parametrize(
+    ("matches", "expected"),
+    [
+        (0.5, [(False, {"down_up": 16, "noms": 8}), (True, {"noms": 8})]),
+        (0.25, [(False, {"down_up": 16, "noms": 12}), (True, {"noms": 4})]),
+        (1.0, [(False, {"down_up": 16}), (True, {"noms": 16})]),
+        (0.0, [(False, {"down_up": 16, "noms": 16})]),
+    ],
+)
+def test_matches_and_single_deals_of_noms(matches: float, expected: list[tuple[bool, dict[str, int]]]) -> None:
+    run = SelfPlay(tiny("down_up", "noms", threads=1, curriculum=CurriculumConfig(matches=matches)))
+    found = []
+    for place in run.places:
+        counts = np.bincount(place.hall.kind, minlength=2)
+        games = {kind.variant.name: int(count) for kind, count in zip(run.kinds, counts, strict=True) if count > 0}
+        found.append((place.hall.in_matches, games))
+    assert found == expected
+    figures = run.iterate()
+    run.close()
+    assert np.isfinite(figures["kl"])
+
+
 def test_curriculum_decides_which_deals_are_played() -> None:
     run = SelfPlay(tiny("down_up", curriculum=CurriculumConfig(small_hands=0.5), tables=64))
     _played(run)
