@@ -17,6 +17,7 @@
 | | `solo/made` | these | 1 if made |
 | | `stock` | nominations | 1 for an undealt card (where there are such) |
 | | `partner/trick` | deals with a partner | trick, from 1, in which the nominated card was played |
+| | `partner/overtakes` `defender/overtakes` | chances (`overtaking`) | 1 if he took a trick that the declarer was winning |
 | | `partner/indicated` | deals with a partner | 1 if the partner showed himself (with that option) |
 | nonesuch | `call/none` `call/some` `call/most` | calls | 1 for that call |
 | | `none/made` `most/made` | such calls | 1 if made |
@@ -39,6 +40,7 @@ from noms_env.actions import CALL_MIS, CALL_MIS_A_VIS, CALL_MOST, CALL_NONE, CAL
 from noms_env.players.features import AUCTION, EXACT
 from noms_env.rules import Rules
 from noms_env.state import MAX_SEATS
+from training.overtaking import overtakes
 
 SEATS = np.arange(MAX_SEATS)
 
@@ -53,6 +55,8 @@ MAIN = {
     "misere/made": "misere made",
     "solo": "own card nominated",
     "partner/trick": "partner seen in trick",
+    "partner/overtakes": "partner overtakes",
+    "defender/overtakes": "defender overtakes",
     "call/none": "bid None",
     "none/made": "None made",
     "call/most": "bid Most",
@@ -81,6 +85,11 @@ class Tally:
         """Count values of a probe: numbers or truth values, any shape."""
         self.sums[name] += float(values.sum())
         self.counts[name] += values.size
+
+    def add_counts(self, name: str, done: int, possible: int) -> None:
+        """Count what was done so many times of those in which it was possible."""
+        self.sums[name] += done
+        self.counts[name] += possible
 
     def __add__(self, other: Tally) -> Tally:
         """Both together."""
@@ -156,6 +165,8 @@ def _count_auction(tally: Tally, tables: np.recarray, watched: np.ndarray, kind:
     tally.add("misere", declared & misere)
     tally.add("misere/made", made[declared & misere])
     _count_nominations(tally, tables, declared & (tables.nominated >= 0), made, kind)
+    for who, (possible, done) in zip(("partner", "defender"), overtakes(tables, watched), strict=True):
+        tally.add_counts(f"{who}/overtakes", int(done), int(possible))
 
 
 def possible_contracts(kind: Rules) -> Iterable[int]:

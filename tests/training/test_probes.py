@@ -11,12 +11,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from noms_env.actions import CALL_MIS, CALL_MIS_A_VIS, CALL_MOST, CALL_NONE, CALL_SOME, CALL_ZERO, MAX_NUMBER
-from noms_env.cards import CARD_NUMBERS, FRENCH
+from noms_env import BatchEnv
+from noms_env.actions import CALL_MIS, CALL_MIS_A_VIS, CALL_MOST, CALL_NONE, CALL_SOME, CALL_ZERO, MAX_NUMBER, PLAYING
+from noms_env.cards import CARD_NUMBERS, FRENCH, cards_in
+from noms_env.players import Player, make_player
 from noms_env.record import Record, record_matches, replay
 from noms_env.rules import Rules, game, make_rules, write_rules
 from noms_env.state import MAX_SEATS, new_tables, put_byte
 from noms_env.state import VARIANTS as NAMES
+from noms_env.tricks import beats
+from training.hall import Guest, Hall, play
+from training.overtaking import COULD, DEFENDER, DID, PARTNER, overtakes
 from training.probes import Tally, count_deals, deal_probes, possible_contracts
 
 BIDS = ("mis", "mis_a_vis", *map(str, range(7, MAX_NUMBER + 1)))
@@ -42,6 +47,51 @@ def table(kind: Rules, **fields: Any) -> np.recarray:
 
 def bids(*numbers: int) -> list[int]:
     return [CALL_ZERO + number for number in numbers]
+
+
+# ----------------------------------------------------------------------------------- hidden partners and defenders
+
+
+class Watching(Guest):
+    """A player whose chances to overtake the declarer are counted where they arise, from the table as it is then."""
+
+    def __init__(self, player: Player, rng: np.random.Generator, seats: np.ndarray) -> None:
+        super().__init__(player, rng)
+        self.seats, self.counts = seats, np.zeros((2, 2), int)
+
+    def choose(self, batch: BatchEnv, rows: np.ndarray) -> np.ndarray:
+        actions = super().choose(batch, rows)
+        for row, action in zip(rows, actions, strict=True):
+            t = batch.tables[row]
+            is_number = t.contract not in (CALL_MIS, CALL_MIS_A_VIS)
+            is_hidden = t.partner >= 0 and t.phase == PLAYING and not t.gone >> int(t.nominated) & 1
+            if not (is_number and is_hidden and t.n_table > 0 and t.best_seat == t.declarer and self.seats[row, t.seat]):
+                continue
+            higher = {card for card in cards_in(t.legal_cards) if beats(card, t.best_card, t.led_cards, t.trump_cards)}
+            if 0 < len(higher) < len(cards_in(t.legal_cards)):
+                role = PARTNER if t.seat == t.partner else DEFENDER
+                self.counts[role] += (1, action in higher)
+        return actions
+
+
+@pytest.mark.parametrize(("variant", "seats"), [("small_ships", 4), ("small_ships", 5), ("noms", 4)])
+@pytest.mark.parametrize("name", ["thumb", "random"])
+def test_overtaking_is_counted_as_it_happens(variant: str, seats: int, name: str) -> None:
+    kind = rules(variant, seats)
+    hall = Hall([kind], [0], 300, seed=4)
+    rng = np.random.default_rng(0)
+    watched = rng.random((300, MAX_SEATS)) < 0.7
+    watching = Watching(make_player(name), rng, watched)
+    hall.deal(0)
+    play(hall, [watching], np.zeros((300, MAX_SEATS), np.int64))
+    found = overtakes(hall.batch.tables, watched)
+    assert (found == watching.counts).all()
+    assert (found[:, COULD] > 0).all()
+    rates = count_deals(hall.batch.tables, kind, watched).means()
+    assert rates["partner/overtakes"] == found[PARTNER, DID] / found[PARTNER, COULD]
+    assert rates["defender/overtakes"] == found[DEFENDER, DID] / found[DEFENDER, COULD]
+    if name == "thumb":
+        assert rates["partner/overtakes"] < rates["defender/overtakes"] / 2
 
 
 # -------------------------------------------------------------------------------------------------- the exact-bid games
