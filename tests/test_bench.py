@@ -249,7 +249,7 @@ def test_a_quick_run_measures_every_kind_of_thing(run: tuple[dict[str, Any], Pat
     expected = {f"engine/{name}{cores}" for name in ("alone", "mask", "observation", "state") for cores in ("", "/two")}
     expected |= {f"{group}/{variant}" for variant in VARIANTS for group in ("games", "copies/redeal")}
     expected |= {"batch/check", "batch/trusted", "batch/calls", "threads/1", "threads/2", "single/raw_env", "single/env"}
-    expected |= {"seats/random", "seats/random/two", "seats/thumb"}
+    expected |= {"seats/random", "seats/random/two", "seats/thumb", "policies/one", "policies/batch"}
     expected |= {"copies/clone", "start/import", "start/first_step", "growth/compiled/16", "growth/batch/16"}
     assert expected <= set(found["cases"])
     assert found["bytes_per_table"]["record"] == 1024

@@ -43,7 +43,7 @@ def test_commands_print_what_is_shown(
 
 
 def test_the_blocks_of_each_kind_are_found() -> None:
-    assert (len(blocks("python")), len(blocks("console"))) == (8, 1)
+    assert (len(blocks("python")), len(blocks("console"))) == (9, 1)
     assert TEXT.count("```") == 2 * sum(len(blocks(language)) for language in ("python", "console", "sh", "text"))
 
 

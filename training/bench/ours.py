@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 import noms_env
-from noms_env import BatchEnv, SeatVectorEnv, Table, make_batch
+from noms_env import BatchEnv, SeatVectorEnv, Table, load_player, make_batch
 from noms_env.engine import many
 from noms_env.engine.layout import PADDED_MASK_SIZE
 from noms_env.engine.rows import IS_SCORED, kernel_view
@@ -230,7 +230,8 @@ def our_cases(tables: int, many_tables: int) -> list[Case]:
     """
     main = Playground(tables, state=True)
     cases = [*engine_cases(main), *game_cases(tables), *batch_cases(tables), *thread_cases(many_tables)]
-    return [*cases, *seat_cases(2 * tables), *single_cases(), *oh_hell_cases(tables), *copy_cases(max(tables, CLONES + 1))]
+    cases += [*seat_cases(2 * tables), *policy_cases(tables), *single_cases(), *oh_hell_cases(tables)]
+    return [*cases, *copy_cases(max(tables, CLONES + 1))]
 
 
 def engine_cases(ground: Playground) -> Iterator[Case]:
@@ -301,6 +302,28 @@ def learner_steps(tables: int, **arguments: Any) -> Callable[[], int]:
         return int(deciding.sum())
 
     return work
+
+
+def policy_cases(tables: int) -> Iterator[Case]:
+    """Decisions with an alternative of the policy that comes with the package for the game, on one thread."""
+    policy, batch, random = load_player(GAME), Playground(tables).batch, np.random.default_rng(0)
+    batch.observe()
+    free = np.flatnonzero(batch.mask.sum(axis=1, dtype=np.int64) > 1)
+    seen, legal = batch.observation[free], batch.mask[free]
+    number = 0
+
+    def one() -> int:
+        nonlocal number
+        number = (number + 1) % len(free)
+        policy.act(seen[number], legal[number], random)
+        return 1
+
+    def all_at_once() -> int:
+        policy.act(seen, legal, random)
+        return len(free)
+
+    yield Case("policies/one", "load_player: act, one observation", time_of_each(one, 1e-6), MICROSECONDS)
+    yield Case("policies/batch", f"load_player: act, {len(free):,} observations at once", rate(all_at_once))
 
 
 def single_cases() -> Iterator[Case]:

@@ -28,6 +28,7 @@ TITLES = {
     "batch": "small_ships: BatchEnv, from Python",
     "threads": "small_ships: BatchEnv with threads",
     "seats": "down_up: SeatVectorEnv, decisions of the learners",
+    "policies": "small_ships: the policy of the package, without torch",
     "single": "small_ships: one table, from Python",
     "oh_hell": "down_up, deals of ten cards, four seats: as OpenSpiel's oh_hell",
     "copies": "Copies of tables",
