@@ -36,7 +36,8 @@ class Modest:
     ) -> Any:
         """One action for each row; see `noms_env.players.Player.act` for the arguments."""
         legal, numbers = mask != 0, mask[:, NUMBER:MIS] != 0
-        drawn = row_seeds(rng, len(mask)) % legal.sum(axis=1)  # one random number for each row
+        choices = np.maximum(legal.sum(axis=1), 1)  # a row in which nobody is to act has none
+        drawn = row_seeds(rng, len(mask)) % choices  # one random number for each row
         any_legal = (legal.cumsum(axis=1) > drawn[:, np.newaxis]).argmax(axis=1)
         return np.where(numbers.any(axis=1), NUMBER + numbers.argmax(axis=1), any_legal)
 

@@ -18,7 +18,7 @@ from ray.rllib.env.env_context import EnvContext
 from ray.rllib.env.multi_agent_env_runner import MultiAgentEnvRunner
 from ray.rllib.utils.pre_checks.env import check_multiagent_environments
 
-from noms_env import NUM_ACTIONS, VARIANTS, IllegalActionError
+from noms_env import NUM_ACTIONS, VARIANTS, IllegalActionError, load_player
 from noms_env.envs.aec import TrickTakingEnv
 from noms_env.envs.rllib import RLlibEnv
 from noms_env.players import NOBODY, make_player
@@ -304,8 +304,7 @@ def test_who_plays_in_an_episode() -> None:
 
 def test_the_measure_tells_players_apart() -> None:
     deals = 300
-    modest = runpy.run_path(str(EXAMPLES / "own_player.py"))["make"]()
-    random, better = EXAMPLE.points(make_player("random"), deals), EXAMPLE.points(modest, deals)
+    random, better = (EXAMPLE.points(player, deals) for player in (make_player("random"), load_player("down_up")))
     assert abs(random.mean()) < 4 * random.std() / deals**0.5
     assert (better - random).mean() > 1
 
