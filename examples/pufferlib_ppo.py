@@ -15,7 +15,6 @@ emulation takes it as it is. What there is to know:
 
 from __future__ import annotations
 
-import time
 from functools import partial
 from typing import Any
 
@@ -27,7 +26,7 @@ from torch import Tensor, nn
 from torch.distributions import Categorical
 
 from noms_env import NUM_ACTIONS, SeatEnv, Table
-from training.one_seat import Choose, Features, duplicate_points
+from training.one_seat import Choose, before_and_after, two_layers
 
 GAME = "down_up"
 WAY: dict[str, Any] = {"seat": "rotate", "reward": "relative", "skip_forced": True}
@@ -66,20 +65,12 @@ class Agent(nn.Module):
     def __init__(self) -> None:
         """Make networks of two hidden layers."""
         super().__init__()
-        self.actor, self.critic = network(NUM_ACTIONS), network(1)
+        self.actor, self.critic = two_layers(Table(GAME).rules, NUM_ACTIONS), two_layers(Table(GAME).rules, 1)
 
     def policy(self, observation: Tensor, mask: Tensor) -> Categorical:
         """The distribution over actions; those that are not legal have probability 0."""
         logits = self.actor(observation)
         return Categorical(logits=logits.masked_fill(mask == 0, torch.finfo(logits.dtype).min))
-
-
-def network(outputs: int) -> nn.Sequential:
-    """Two hidden layers."""
-    features = Features(Table(GAME).rules)
-    return nn.Sequential(
-        features, nn.Linear(features.n_features, 128), nn.ReLU(), nn.Linear(128, 128), nn.ReLU(), nn.Linear(128, outputs)
-    )
 
 
 class Rollout:
@@ -170,15 +161,9 @@ def main(tables: int = TABLES, decisions: int = DECISIONS, deals: int = DEALS, s
     torch.set_num_threads(1)
     torch.manual_seed(seed)
     agent = Agent()
-    choose = choose_by(agent)
-    print(f"{GAME}, points per deal against random players, 95 % interval over {deals} deals from all seats")
-    print("before  {:+.2f} ± {:.2f}".format(*duplicate_points(choose, GAME, deals=deals)), flush=True)
-    started = time.perf_counter()
-    train(agent, make_tables(tables), decisions, seed)
-    seconds = time.perf_counter() - started
-    mean, margin = duplicate_points(choose, GAME, deals=deals)
-    print(f"after   {mean:+.2f} ± {margin:.2f}, {decisions:,} steps in {seconds:.0f} s: {decisions / seconds:,.0f} a second")
-    print("It beats random players." if mean > margin else "It does not beat random players: learn for longer.")
+    before_and_after(
+        choose_by(agent), lambda: train(agent, make_tables(tables), decisions, seed), GAME, decisions=decisions, deals=deals
+    )
 
 
 if __name__ == "__main__":

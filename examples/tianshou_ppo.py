@@ -11,7 +11,6 @@ It needs `pip install '.[tianshou]'` and takes about a minute on one core. `Seat
 
 from __future__ import annotations
 
-import time
 from functools import partial
 from typing import Any
 
@@ -24,10 +23,10 @@ from tianshou.data import Batch, Collector, VectorReplayBuffer
 from tianshou.env import DummyVectorEnv
 from tianshou.trainer import OnPolicyTrainerParams
 from tianshou.utils.net.common import ActionReprNetWithVectorOutput, ModuleWithVectorOutput
-from torch import Tensor, nn
+from torch import Tensor
 
 from noms_env import NUM_ACTIONS, SeatEnv, Table
-from training.one_seat import Choose, Features, duplicate_points
+from training.one_seat import Choose, before_and_after, two_layers
 
 GAME = "down_up"
 TABLES, STEPS = 64, 32
@@ -54,21 +53,13 @@ def make_tables(tables: int, seed: int) -> DummyVectorEnv:
     return envs
 
 
-def network(outputs: int) -> nn.Sequential:
-    """Two hidden layers."""
-    features = Features(Table(GAME).rules)
-    return nn.Sequential(
-        features, nn.Linear(features.n_features, 128), nn.ReLU(), nn.Linear(128, 128), nn.ReLU(), nn.Linear(128, outputs)
-    )
-
-
 class Actor(ActionReprNetWithVectorOutput[Any]):
     """From observations with masks to logits."""
 
     def __init__(self) -> None:
         """Make the layers."""
         super().__init__(NUM_ACTIONS)
-        self.layers = network(NUM_ACTIONS)
+        self.layers = two_layers(Table(GAME).rules, NUM_ACTIONS)
 
     def forward(self, obs: Batch, state: Any = None, info: Any = None) -> tuple[Tensor, Any]:
         """Logits, shape (n, NUM_ACTIONS), and the state as it was: this network has none."""
@@ -82,7 +73,7 @@ class Critic(ModuleWithVectorOutput):
     def __init__(self) -> None:
         """Make the layers."""
         super().__init__(1)
-        self.layers = network(1)
+        self.layers = two_layers(Table(GAME).rules, 1)
 
     def forward(self, obs: Batch, **_: Any) -> Tensor:
         """Values, shape (n, 1)."""
@@ -141,17 +132,9 @@ def main(tables: int = TABLES, decisions: int = DECISIONS, deals: int = DEALS, s
     torch.manual_seed(seed)
     np.random.seed(seed)  # Tianshou shuffles by it
     ppo = make_learner()
-    choose = choose_by(ppo)
-    print(f"{GAME}, points per deal against random players, 95 % interval over {deals} deals from all seats")
-    print("before  {:+.2f} ± {:.2f}".format(*duplicate_points(choose, GAME, deals=deals)), flush=True)
-    started = time.perf_counter()
-    train(ppo, make_tables(tables, seed), decisions)
-    seconds = time.perf_counter() - started
-    mean, margin = duplicate_points(choose, GAME, deals=deals)
-    print(
-        f"after   {mean:+.2f} ± {margin:.2f}, {decisions:,} decisions in {seconds:.0f} s: {decisions / seconds:,.0f} a second"
+    before_and_after(
+        choose_by(ppo), lambda: train(ppo, make_tables(tables, seed), decisions), GAME, decisions=decisions, deals=deals
     )
-    print("It beats random players." if mean > margin else "It does not beat random players: learn for longer.")
 
 
 if __name__ == "__main__":

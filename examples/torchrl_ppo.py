@@ -11,8 +11,6 @@ TorchRL's `GymWrapper` takes it as it is, and all tables take a step in one call
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 import torch
 from tensordict import TensorDict
@@ -27,7 +25,7 @@ from torchrl.objectives import ClipPPOLoss
 from torchrl.objectives.value import GAE
 
 from noms_env import NUM_ACTIONS, SeatVectorEnv, Table
-from training.one_seat import Choose, Features, duplicate_points
+from training.one_seat import Choose, before_and_after, two_layers
 
 GAME = "down_up"
 TABLES, STEPS = 256, 16
@@ -51,23 +49,15 @@ def make_env(tables: int, seed: int) -> EnvBase:
     return env
 
 
-def network(outputs: int) -> nn.Sequential:
-    """Two hidden layers."""
-    features = Features(Table(GAME).rules)
-    return nn.Sequential(
-        features, nn.Linear(features.n_features, 128), nn.ReLU(), nn.Linear(128, 128), nn.ReLU(), nn.Linear(128, outputs)
-    )
-
-
 def make_policy() -> tuple[ProbabilisticActor, ValueOperator]:
     """Actor and critic, which share nothing."""
     actor = ProbabilisticActor(
-        TensorDictModule(network(NUM_ACTIONS), in_keys=["observation"], out_keys=["logits"]),
+        TensorDictModule(two_layers(Table(GAME).rules, NUM_ACTIONS), in_keys=["observation"], out_keys=["logits"]),
         in_keys={"logits": "logits", "mask": "action_mask"},
         distribution_class=MaskedCategorical,
         return_log_prob=True,
     )
-    return actor, ValueOperator(network(1), in_keys=["observation"])
+    return actor, ValueOperator(two_layers(Table(GAME).rules, 1), in_keys=["observation"])
 
 
 def train(env: EnvBase, actor: ProbabilisticActor, critic: ValueOperator, decisions: int) -> None:
@@ -112,17 +102,13 @@ def main(tables: int = TABLES, decisions: int = DECISIONS, deals: int = DEALS, s
     torch.set_num_threads(1)
     torch.manual_seed(seed)
     actor, critic = make_policy()
-    choose = choose_by(actor)
-    print(f"{GAME}, points per deal against random players, 95 % interval over {deals} deals from all seats")
-    print("before  {:+.2f} ± {:.2f}".format(*duplicate_points(choose, GAME, deals=deals)), flush=True)
-    started = time.perf_counter()
-    train(make_env(tables, seed), actor, critic, decisions)
-    seconds = time.perf_counter() - started
-    mean, margin = duplicate_points(choose, GAME, deals=deals)
-    print(
-        f"after   {mean:+.2f} ± {margin:.2f}, {decisions:,} decisions in {seconds:.0f} s: {decisions / seconds:,.0f} a second"
+    before_and_after(
+        choose_by(actor),
+        lambda: train(make_env(tables, seed), actor, critic, decisions),
+        GAME,
+        decisions=decisions,
+        deals=deals,
     )
-    print("It beats random players." if mean > margin else "It does not beat random players: learn for longer.")
 
 
 if __name__ == "__main__":

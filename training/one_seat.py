@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -48,6 +49,13 @@ class Features(nn.Module):
         return torch.where(self.value == COPY, seen, (seen == self.value).float()) * self.scale
 
 
+def two_layers(rules: Rules, outputs: int, width: int = 128) -> nn.Sequential:
+    """A network of two hidden layers behind `Features`."""
+    features = Features(rules)
+    hidden = (nn.Linear(features.n_features, width), nn.ReLU(), nn.Linear(width, width), nn.ReLU())
+    return nn.Sequential(features, *hidden, nn.Linear(width, outputs))
+
+
 def duplicate_points(
     choose: Choose, variant: str, *, deals: int = 500, seed: int = 1_000_000, **arguments: Any
 ) -> tuple[float, float]:
@@ -83,3 +91,25 @@ def duplicate_points(
         scores[first] = rewards[first]
     means = scores.reshape(deals, seats).mean(axis=1)
     return float(means.mean()), float(1.96 * means.std(ddof=1) / math.sqrt(deals))
+
+
+def before_and_after(choose: Choose, learn: Callable[[], None], variant: str, *, decisions: int, deals: int) -> None:
+    """Measure against random players, learn, measure again, and print both.
+
+    Args:
+        choose: what is measured; it changes as `learn` goes on.
+        learn: learns from so many decisions.
+        variant: name of the game.
+        decisions: how many.
+        deals: to measure on.
+    """
+    print(f"{variant}, points per deal against random players, 95 % interval over {deals} deals from all seats")
+    print("before  {:+.2f} ± {:.2f}".format(*duplicate_points(choose, variant, deals=deals)), flush=True)
+    started = time.perf_counter()
+    learn()
+    seconds = time.perf_counter() - started
+    mean, margin = duplicate_points(choose, variant, deals=deals)
+    print(
+        f"after   {mean:+.2f} ± {margin:.2f}, {decisions:,} decisions in {seconds:.0f} s: {decisions / seconds:,.0f} a second"
+    )
+    print("It beats random players." if mean > margin else "It does not beat random players: learn for longer.")
