@@ -369,7 +369,8 @@ class SelfPlay:
         critic = (self.student_critic, self.critic_optimiser, sample, shares[1], settings)
         improve_critic = partial(update_critic, *critic, **together)
         if self.config.initial and schedule.learns_critic_only(self.progress, self.config.curriculum):
-            return {}, improve_critic()
+            (of_critic,) = self.crew.all([improve_critic])
+            return {}, of_critic
         improve_actor = partial(update_actor, *actor, magnet=self._magnet, lesson=self._has_lesson, **together)
         of_actor, of_critic = self.crew.all([improve_actor, improve_critic])
         return of_actor, of_critic

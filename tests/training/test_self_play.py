@@ -18,6 +18,7 @@ from training.config import CurriculumConfig, LeagueConfig, NetworkConfig, PPOCo
 from training.crew import Crew
 from training.hall import Hall, play
 from training.network import masked
+from training.ppo import update_critic
 from training.rollout import Decisions, Learner
 from training.self_play import SelfPlay, entropies, explained_variance
 
@@ -311,6 +312,25 @@ def test_a_run_can_begin_with_a_policy_which_waits_for_the_critic(first_policy: 
         changes.append(waits)
     run.close()
     assert set(changes) == {True, False}
+
+
+def test_the_critic_learns_in_one_thread_alone_too(first_policy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    threads = []
+
+    def counted(*arguments: Any, **settings: Any) -> dict[str, float]:
+        threads.append(torch.get_num_threads())
+        return update_critic(*arguments, **settings)
+
+    monkeypatch.setattr("training.self_play.update_critic", counted)
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        run = SelfPlay(tiny("down_up", threads=1, initial=str(first_policy), curriculum=CurriculumConfig(critic_first=0.15)))
+        run.iterate()
+        run.close()
+    finally:
+        torch.set_num_threads(before)
+    assert threads == [1]
 
 
 @pytest.mark.parametrize(
