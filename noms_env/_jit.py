@@ -213,6 +213,25 @@ if COMPILED:
         return types.void(out, types.intp, types.int64), codegen
 
     @intrinsic
+    def nonzero(_context: Any, data: Any, start: Any) -> Any:
+        """The set of those of 56 bytes from byte `start` on that are not 0."""
+
+        def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            array, start = arguments
+            bytes_ = context.make_array(signature.args[0])(context, builder, array).data
+            piece, word = ir.VectorType(ir.IntType(8), 32), ir.IntType(64)
+            halves = []
+            for first in (0, 24):  # the eight bytes in the middle are looked at twice
+                place = builder.gep(bytes_, [builder.add(start, ir.Constant(start.type, first))])
+                found = builder.load(builder.bitcast(place, piece.as_pointer()), align=1)
+                flags = builder.icmp_unsigned("!=", found, ir.Constant(piece, None))
+                bits = builder.zext(builder.bitcast(flags, ir.IntType(32)), word)
+                halves.append(builder.shl(bits, word(first)))
+            return builder.or_(*halves)
+
+        return types.int64(data, types.intp), codegen
+
+    @intrinsic
     def copy(_context: Any, out: Any, start: Any, words: Any) -> Any:
         """Copy a field of words into `out`, from word `start` on."""
         length = 8 * words.nitems
@@ -254,6 +273,10 @@ else:
         for word in range(7):
             byte = (int(bits) >> (8 * word)) & 255
             out[start + word] = sum(1 << (8 * place) for place in range(8) if byte >> place & 1)
+
+    def nonzero(data: Any, start: Any) -> int:
+        """The set of those of 56 bytes from byte `start` on that are not 0."""
+        return sum(1 << place for place in range(56) if data[start + place])
 
     def copy(out: Any, start: Any, words: Any) -> None:
         """Copy a field of words into `out`, from word `start` on."""

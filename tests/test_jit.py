@@ -129,6 +129,23 @@ def test_the_instructions_that_write_words(members: int) -> None:
     assert out[0] == -1
 
 
+@_jit.jit
+def found_nonzero(data, out):  # type: ignore[no-untyped-def]  # compiled functions have no annotations
+    """The instruction that reads bytes."""
+    for start in range(len(out)):
+        out[start] = _jit.nonzero(data, start)
+
+
+@pytest.mark.uncompiled
+def test_the_instruction_that_finds_bytes() -> None:
+    data = np.random.default_rng(0).integers(0, 3, 60, np.uint8)
+    data[10] = 255
+    out = np.full(5, -1, np.int64)
+    found_nonzero(data, out)  # type: ignore[no-untyped-call]  # as said above
+    for start, members in enumerate(out.tolist()):
+        assert members == sum(1 << place for place in range(56) if data[start + place] != 0)
+
+
 def test_only_functions_that_say_so_make_arrays() -> None:
     with pytest.raises(numba.core.errors.TypingError, match="NRT required"):
         _jit.jit(lambda: np.zeros(1)[0])()

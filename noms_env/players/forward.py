@@ -11,19 +11,29 @@ products are those of `products`. A row's logits thus depend on nothing but the 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 
 import numpy as np
 
-from noms_env._jit import jit, jit_allocating, jit_inline, jit_sums
+from noms_env._jit import jit, jit_allocating, jit_inline, jit_sums, lowest, nonzero
 from noms_env.actions import NOMINATE, NUM_ACTIONS
 from noms_env.chance import philox
-from noms_env.engine.layout import OBSERVATION
+from noms_env.engine.layout import OBSERVATION, OBSERVATION_SIZE
 from noms_env.players.encoding import Encoding, suit_orders
 from noms_env.players.features import COPY
-from noms_env.players.products import PANEL, as_panels, multiply, padded, padded_columns
+from noms_env.players.products import (
+    PANEL,
+    SIDE_BY_SIDE,
+    as_panels,
+    multiply,
+    multiply_needed,
+    multiply_sparse,
+    padded,
+    padded_columns,
+)
 from noms_env.players.protocol import NOBODY
 from noms_env.rules import Rules
 from noms_env.rules.rulebook import choice_bytes
@@ -33,12 +43,16 @@ CARDS = 52
 EPSILON = 1e-5
 """Added to the variance, as torch's LayerNorm does."""
 
-BLOCK = 96
+CHUNK = 56
+"""Bytes that are looked at together; see `nonzero`."""
+
+BLOCK = 192
 """Rows that go through all layers together: their activations stay in the second-level cache."""
 
 _VARIANT, _NUMBERS, _CHOICES = (
     next(section.start for section in OBSERVATION if section.name == name) for name in ("variant", "numbers", "choices")
 )
+VARIANT_BYTES = next(math.prod(section.shape) for section in OBSERVATION if section.name == "variant")
 _SEATS = _NUMBERS + 6
 _DEALT = _NUMBERS
 SIZES = NUM_CHOICES + 2
@@ -90,25 +104,27 @@ class Forward:
     Attributes:
         rules: uint8, shape (kinds, RULES_BYTES): options as an observation shows them, seats, number of the variant, and 1
             for each number of cards that a hand may have.
-        first: float32, shape (n_features, padded width): weights by feature, scales folded in; first those of bytes that
-            are copied, then those of values that bytes may have.
+        first: float32, shape (padded width / PANEL, n, PANEL): weights by feature in panels, scales folded in; first those of
+            bytes that are copied, then those of values that bytes may have, without those that follow from the rules.
+        first_bias: float32, shape (kinds, padded width): with the features that follow from the rules.
         layers: float32, shape (blocks, padded width / PANEL, width, PANEL): weights of the blocks in panels.
         head: float32, shape (padded choices / PANEL, width, PANEL).
-        biases: float32, shape (blocks + 1, padded width): of the first layer and the blocks.
+        biases: float32, shape (blocks, padded width): of the blocks.
         head_bias: float32, shape (padded choices,).
-        copied: int16, shape (24, n_copied): per order of the suits, the bytes that are copied (`Encoding.index`).
+        copies: int16, shape (24, OBSERVATION_SIZE): per order of the suits and byte, the feature that it is copied to, or -1.
         hot_columns: int16, shape (n_hot,): the bytes of which the value counts.
-        hot_rows: int16, shape (24, n_hot, 256): per order, byte and value, the row of `first`, or -1.
+        hot_rows: int16, shape (24, n_hot, 256): per order, byte and value, the feature, or -1.
         actions: see `Encoding`.
     """
 
     rules: np.ndarray = field(repr=False)
     first: np.ndarray = field(repr=False)
+    first_bias: np.ndarray = field(repr=False)
     layers: np.ndarray = field(repr=False)
     head: np.ndarray = field(repr=False)
     biases: np.ndarray = field(repr=False)
     head_bias: np.ndarray = field(repr=False)
-    copied: np.ndarray = field(repr=False)
+    copies: np.ndarray = field(repr=False)
     hot_columns: np.ndarray = field(repr=False)
     hot_rows: np.ndarray = field(repr=False)
     actions: np.ndarray = field(repr=False)
@@ -119,8 +135,7 @@ class Forward:
         exact = {name: np.asarray(tensor, np.float64) for name, tensor in tensors.items()}
         blocks = sum(name.startswith("trunk.layers.") for name in exact) // 2
         first = exact["trunk.first.weight"] * encoding.scale
-        biases = [exact["trunk.first.bias"]]
-        layers = []
+        layers, biases = [], []
         for block in range(blocks):
             name = f"trunk.layers.{block}"
             weight, bias = _behind_norm(exact, block, exact[f"{name}.weight"], exact[f"{name}.bias"])
@@ -128,22 +143,28 @@ class Forward:
             biases.append(bias)
         head, head_bias = _behind_norm(exact, blocks, *_head(exact, encoding))
         width = len(first)
-        empty = np.zeros((0, padded(width) // PANEL, width, PANEL), np.float32)
+        rules = rules_rows(encoding.kinds)
+        known, of_rules = _follow_from_rules(encoding, rules)
+        copied, hot = (np.flatnonzero(~known & chosen) for chosen in (encoding.value[0] == COPY, encoding.value[0] != COPY))
         return cls(
-            rules_rows(encoding.kinds),
-            padded_columns(first.T[np.argsort(encoding.value[0] != COPY, kind="stable")]),
-            np.stack(layers) if layers else empty,
+            rules,
+            as_panels(first[:, np.concatenate([copied, hot])]),
+            padded_columns(of_rules @ first[:, known].T + exact["trunk.first.bias"]),
+            np.stack(layers) if layers else np.zeros((0, padded(width) // PANEL, width, PANEL), np.float32),
             as_panels(head),
-            padded_columns(np.stack(biases)),
+            padded_columns(np.stack(biases) if biases else np.zeros((0, width))),
             padded_columns(head_bias[np.newaxis])[0],
-            np.ascontiguousarray(encoding.index[:, encoding.value[0] == COPY]),
-            *_hot(encoding),
+            _copies(encoding.index[:, copied]),
+            *_hot(encoding.index[:, hot], encoding.value[:, hot], len(copied)),
             np.ascontiguousarray(encoding.actions),
         )
 
     def is_finite(self) -> bool:
         """Whether the folding kept all numbers finite."""
-        return all(np.isfinite(part).all() for part in (self.first, self.layers, self.head, self.biases, self.head_bias))
+        return all(
+            np.isfinite(part).all()
+            for part in (self.first, self.first_bias, self.layers, self.head, self.biases, self.head_bias)
+        )
 
     @cached_property
     def parameters(self) -> tuple[np.ndarray, ...]:
@@ -176,14 +197,39 @@ class Out:
         return cls(np.empty(rows, np.int64), np.empty(asked[0], np.int64), np.zeros((asked[1], NUM_ACTIONS), np.float32))
 
 
-def _hot(encoding: Encoding) -> tuple[np.ndarray, np.ndarray]:
-    """`hot_columns` and `hot_rows` of a `Forward`."""
-    hot = np.flatnonzero(encoding.value[0] != COPY)
-    columns = np.unique(encoding.index[0, hot])
-    rows = np.full((len(encoding.index), len(columns), 256), -1, np.int16)
-    for order, (index, value) in enumerate(zip(encoding.index[:, hot], encoding.value[:, hot], strict=True)):
-        rows[order, np.searchsorted(columns, index), value] = np.arange(len(hot)) + encoding.n_features - len(hot)
-    assert (rows >= 0).sum() == rows.shape[0] * len(hot), "a value of a byte stands twice"
+def _copies(index: np.ndarray) -> np.ndarray:
+    """`copies` of a `Forward`, from the bytes, int16, shape (24, n_copied)."""
+    copies = np.full((len(index), OBSERVATION_SIZE), -1, np.int16)
+    np.put_along_axis(copies, index.astype(np.int64), np.arange(index.shape[1], dtype=np.int16)[np.newaxis], axis=1)
+    assert (copies >= 0).sum() == index.size, "a byte is copied twice"
+    return copies
+
+
+def _follow_from_rules(encoding: Encoding, rules: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Which features follow from the rules, bool, shape (n_features,), and what they are, shape (kinds, so many).
+
+    Args:
+        encoding: of the policy.
+        rules: from `rules_rows`.
+    """
+    seen = np.zeros((len(rules), OBSERVATION_SIZE), np.uint8)
+    seen[:, _CHOICES : _CHOICES + NUM_CHOICES] = rules[:, :NUM_CHOICES]
+    seen[:, _SEATS] = rules[:, NUM_CHOICES]
+    seen[np.arange(len(rules)), _VARIANT + rules[:, NUM_CHOICES + 1].astype(np.int64)] = 1
+    index, value = encoding.index[0], encoding.value[0]
+    known = (index >= _CHOICES) & (index < _CHOICES + NUM_CHOICES) | (index == _SEATS)
+    known |= (index >= _VARIANT) & (index < _VARIANT + VARIANT_BYTES)
+    found = seen[:, index[known]]
+    return known, np.where(value[known] == COPY, found, found == value[known])
+
+
+def _hot(index: np.ndarray, value: np.ndarray, before: int) -> tuple[np.ndarray, np.ndarray]:
+    """`hot_columns` and `hot_rows` of a `Forward`, whose features have numbers from `before` on."""
+    columns = np.unique(index[0])
+    rows = np.full((len(index), len(columns), 256), -1, np.int16)
+    for of_order, places, values in zip(rows, index, value, strict=True):
+        of_order[np.searchsorted(columns, places), values] = before + np.arange(len(places))
+    assert (rows >= 0).sum() == index.size, "a value of a byte stands twice"
     return columns, rows
 
 
@@ -220,45 +266,60 @@ def decide_rows(observation, mask, seeds, temperature, parameters, out):
         parameters: see `Forward.parameters`.
         out: the arrays of an `Out`; are written.
     """
-    rules, first, layers, head, biases, head_bias, copied, hot_columns, hot_rows, actions = parameters
+    rules, first, first_bias, layers, head, biases, head_bias, copies, hot_columns, hot_rows, actions = parameters
     _, taken, probabilities = out
-    room = min(len(observation), BLOCK)
-    x = np.zeros((room, first.shape[1]), np.float32)
-    level = np.zeros((room, first.shape[1]), np.float32)
-    y = np.zeros((room, max(first.shape[1], len(head_bias))), np.float32)
+    room, width = min(len(observation), BLOCK), head.shape[1]
+    x = np.zeros((room, first_bias.shape[1]), np.float32)
+    level = np.zeros((room, first_bias.shape[1]), np.float32)
+    y = np.zeros((room, max(first_bias.shape[1], len(head_bias))), np.float32)
     rows = np.empty(room, np.int64)
+    kinds = np.empty(room, np.int64)
     order = np.empty(room, np.int64)
-    active = np.empty(len(first) + 1, np.int64)
-    amount = np.empty(len(first) + 1, np.float32)
+    active = np.empty(room * (first.shape[1] + SIDE_BY_SIDE), np.uint16)
+    amount = np.empty(len(active), np.float32)
+    starts = np.zeros(room + 1, np.int64)
+    options = np.empty(room * actions.shape[1] + 1, np.int16)
+    ends = np.zeros(room + 1, np.int64)
+    needed = np.empty(room, np.int64)
     weights = np.empty(actions.shape[1], np.float64)
     next_row = 0
     while next_row < len(observation):
-        next_row, count = next_block(observation, mask, rules, actions, next_row, rows, out)
+        next_row, count = next_block(observation, mask, rules, actions, next_row, rows, kinds, out)
         suit_orders(observation, rows[:count], order[:count])
         for i in range(count):
-            found = find_active(observation[rows[i]], copied[order[i]], hot_columns, hot_rows[order[i]], active, amount)
-            first_layer(first, biases[0], active, amount, found, x[i])
-        run_layers(x, count, layers, head, biases, level, y)
+            seen, names, legal = observation[rows[i]], actions[order[i]], mask[rows[i]]
+            found = find_active(seen, copies[order[i]], active, amount, starts[i])
+            starts[i + 1] = find_hot(seen, hot_columns, hot_rows[order[i]], active, amount, starts[i], found)
+            ends[i + 1], needed[i] = find_options(legal, names, options, ends[i])
+        multiply_sparse(active, amount, starts, count, first, y)
         for i in range(count):
-            names, legal = actions[order[i]], mask[rows[i]]
-            best = find_best(y[i], head_bias, legal, names, weights)
+            x[i] = 0
+            add_layer(y[i], first_bias[kinds[i]], width, x[i], level[i])
+        run_layers(x, count, layers, head, biases, needed, level, y)
+        for i in range(count):
+            names, places = actions[order[i]], options[ends[i] : ends[i + 1]]
+            best = find_best(y[i], head_bias, places, names, weights)
             if len(probabilities) > 0:
-                write_probabilities(weights, legal, names, best, temperature, probabilities[rows[i]])
+                write_probabilities(weights, places, names, best, temperature, probabilities[rows[i]])
             else:
-                taken[rows[i]] = draw(weights, legal, names, best, temperature, seeds[rows[i]])
+                taken[rows[i]] = draw(weights, places, names, best, temperature, seeds[rows[i]])
 
 
 @jit
-def next_block(observation, mask, rules, actions, start, rows, out):
-    """Note up to `BLOCK` rows that the network has to look at: the row after them, and their number.
+def next_block(observation, mask, rules, actions, start, rows, kinds, out):
+    """Note up to `BLOCK` rows that the network has to look at, and their rules: the row after them, and their number.
 
     Rows without a choice are answered, and rows that the network was not made for are left out.
     """
     verdict, taken, _ = out
     row, count = start, 0
     while row < len(observation) and count < len(rows):
-        verdict[row] = judge(observation[row], mask[row], rules, actions)
-        is_answered = len(taken) > 0 and take_forced(mask[row], row, taken)
+        legal = mask[row]
+        legal_count = number_of_legal(legal)
+        kinds[count], verdict[row] = judge(observation[row], legal, legal_count, rules, actions)
+        is_answered = len(taken) > 0 and legal_count < 2
+        if is_answered:
+            taken[row] = the_only(legal) if legal_count == 1 else NOBODY
         if verdict[row] == FINE and not is_answered:
             rows[count] = row
             count += 1
@@ -267,102 +328,117 @@ def next_block(observation, mask, rules, actions, start, rows, out):
 
 
 @jit
-def run_layers(x, rows, layers, head, biases, level, y):
-    """The blocks and the head: from the first layer's output in `x` to logits without their bias in `y`."""
-    width = layers.shape[2]
+def run_layers(x, rows, layers, head, biases, needed, level, y):
+    """The blocks and the head: from the first layer's output in `x`, and normalised in `level`, to logits in `y`.
+
+    The logits are without their bias, and only those in panels that are needed.
+    """
     for block in range(len(layers)):
-        for i in range(rows):
-            normalise(x[i], width, level[i])
         multiply(level, rows, layers[block], y)
         for i in range(rows):
-            add_block(y[i], biases[block + 1], x[i])
-    for i in range(rows):
-        normalise(x[i], width, level[i])
-    multiply(level, rows, head, y)
+            add_layer(y[i], biases[block], head.shape[1], x[i], level[i])
+    multiply_needed(level, rows, head, needed, y)
 
 
 @jit_inline
-def judge(seen, legal, rules, actions):
-    """Whether the network was made for this row: the rules are known to it, and so are the legal actions.
-
-    A row in which nobody is to act is fine.
-    """
-    legal_count = 0
-    for action in range(len(legal)):
-        legal_count += legal[action] != 0
-    if legal_count == 0:
-        return FINE
-    known = False
-    for kind in range(len(rules)):
-        different = 0
-        for place in range(NUM_CHOICES):
-            different |= seen[_CHOICES + place] ^ rules[kind, place]
-        different |= seen[_SEATS] ^ rules[kind, NUM_CHOICES]
-        size, variant = np.int64(seen[_DEALT]), np.int64(rules[kind, NUM_CHOICES + 1])
-        is_dealt = size <= MAX_TRICKS and rules[kind, SIZES + size] != 0
-        if different == 0 and is_dealt and seen[_VARIANT + variant] != 0:
-            known = True
-            break
-    if not known:
-        return OTHER_RULES
-    for k in range(actions.shape[1]):
-        legal_count -= legal[actions[0, k]] != 0
-    return FINE if legal_count == 0 else STRANGE_ACTION
-
-
-@jit_inline
-def take_forced(legal, row, taken):
-    """Take the only legal action, or `NOBODY` where there is none; False where there are several."""
+def number_of_legal(legal):
+    """How many actions are legal."""
     count = 0
-    only = NOBODY
     for action in range(len(legal)):
-        if legal[action] != 0:
-            count += 1
-            only = action
-    taken[row] = only
-    return count < 2
-
-
-@jit_inline
-def find_active(seen, copied, hot_columns, hot_rows, active, amount):
-    """Write rows of `first` and what they are multiplied with, for the features that are not 0; their number."""
-    count = 0
-    for k in range(len(copied)):
-        active[count] = k
-        count += seen[copied[k]] != 0
-    for k in range(count):
-        amount[k] = seen[copied[active[k]]]
-    for place in range(len(hot_columns)):
-        active[count] = hot_rows[place, seen[hot_columns[place]]]
-        amount[count] = 1
-        count += active[count] >= 0
+        count += legal[action] != 0
     return count
 
 
 @jit_inline
-def first_layer(first, bias, active, amount, count, x):
-    """Write the first layer's ReLU."""
-    for j in range(len(x)):
-        x[j] = bias[j]
-    whole = count // 4 * 4
-    for k in range(0, whole, 4):
-        w0, w1, w2, w3 = first[active[k]], first[active[k + 1]], first[active[k + 2]], first[active[k + 3]]
-        a0, a1, a2, a3 = amount[k], amount[k + 1], amount[k + 2], amount[k + 3]
-        for j in range(len(x)):
-            x[j] = x[j] + a0 * w0[j] + a1 * w1[j] + a2 * w2[j] + a3 * w3[j]
-    for k in range(whole, count):
-        weight, times = first[active[k]], amount[k]
-        for j in range(len(x)):
-            x[j] += times * weight[j]
-    for j in range(len(x)):
-        x[j] = max(x[j], np.float32(0))
+def judge(seen, legal, legal_count, rules, actions):
+    """The number of a row's rules, and whether the network was made for it: its rules are known, and its legal actions.
+
+    A row in which nobody is to act is fine.
+    """
+    if legal_count == 0:
+        return 0, FINE
+    kind = number_of_rules(seen, rules)
+    if kind == len(rules):
+        return 0, OTHER_RULES
+    known_count = 0
+    for k in range(actions.shape[1]):
+        known_count += legal[actions[0, k]] != 0
+    return kind, FINE if known_count == legal_count else STRANGE_ACTION
 
 
 @jit_inline
-def add_block(y, bias, x):
-    """`x += ReLU(y + bias)`."""
+def number_of_rules(seen, rules):
+    """The number of the rules that an observation shows, or how many there are where it is none of them."""
+    size = np.int64(seen[_DEALT])
+    for kind in range(len(rules)):
+        different = seen[_SEATS] ^ rules[kind, NUM_CHOICES]
+        for place in range(NUM_CHOICES):
+            different |= seen[_CHOICES + place] ^ rules[kind, place]
+        is_dealt = size <= MAX_TRICKS and rules[kind, SIZES + size] != 0
+        if different == 0 and is_dealt and seen[_VARIANT + np.int64(rules[kind, NUM_CHOICES + 1])] != 0:
+            return kind
+    return len(rules)
+
+
+@jit_inline
+def the_only(legal):
+    """The legal action, where there is one."""
+    only = NOBODY
+    for action in range(len(legal)):
+        if legal[action] != 0:
+            only = action
+    return only
+
+
+@jit_inline
+def find_active(seen, copies, active, amount, start):
+    """Write the features copied from bytes that are not 0, and these bytes, from `start` on; the end."""
+    end = start
+    for first in range(0, len(seen), CHUNK):
+        inside = min(first, len(seen) - CHUNK)
+        left = nonzero(seen, inside) >> (first - inside)
+        while left != 0:
+            byte = first + lowest(left)
+            active[end] = copies[byte]
+            amount[end] = seen[byte]
+            end += copies[byte] >= 0
+            left &= left - 1
+    return end
+
+
+@jit_inline
+def find_hot(seen, hot_columns, hot_rows, active, amount, start, end):
+    """Add the features of values that bytes have, and nothings that make their number since `start` a multiple; the end."""
+    for place in range(len(hot_columns)):
+        feature = hot_rows[place, seen[hot_columns[place]]]
+        active[end] = feature
+        amount[end] = 1
+        end += feature >= 0
+    while end == start or (end - start) % SIDE_BY_SIDE != 0:
+        active[end] = 0
+        amount[end] = 0
+        end += 1
+    return end
+
+
+@jit_inline
+def find_options(legal, names, options, start):
+    """Write the places of the legal actions from `start` on; the end, and the set of the panels they are in."""
+    end, panels = start, np.int64(0)
+    for k in range(len(names)):
+        options[end] = k
+        end += legal[names[k]] != 0
+    for place in range(start, end):
+        panels |= 1 << (np.int64(options[place]) // PANEL)
+    return end, panels
+
+
+@jit_inline
+def add_layer(y, bias, width, x, level):
+    """`x += ReLU(y + bias)`, and `level = normalised(x)`."""
     for j in range(len(x)):
         x[j] += max(y[j] + bias[j], np.float32(0))
+    normalise(x, width, level)
 
 
 @jit_inline
@@ -394,60 +470,57 @@ def squares(x, width, mean):
 
 
 @jit_inline
-def find_best(y, bias, legal, names, weights):
-    """Write the logits to `weights`; the place of the highest legal one, the lowest action of equals; -1 for none."""
+def find_best(y, bias, options, names, weights):
+    """Write the legal actions' logits to `weights`; the place of the highest, of equals the lowest action; -1 for none."""
     best = -1
-    for k in range(len(names)):
-        weights[k] = np.float64(y[k]) + np.float64(bias[k])
-        if legal[names[k]] != 0 and (best < 0 or is_better(weights, names, k, best)):
+    for k in range(len(options)):
+        weights[k] = np.float64(y[options[k]]) + np.float64(bias[options[k]])
+        if best < 0 or is_better(weights, options, names, k, best):
             best = k
     return best
 
 
 @jit_inline
-def is_better(weights, names, k, best):
-    """Whether a place has the higher logit, or of equal ones the lower action."""
-    return weights[k] > weights[best] or (weights[k] == weights[best] and names[k] < names[best])
+def is_better(weights, options, names, k, best):
+    """Whether an action has the higher logit, or of equal ones the lower number."""
+    return weights[k] > weights[best] or (weights[k] == weights[best] and names[options[k]] < names[options[best]])
 
 
 @jit_inline
-def weigh(weights, legal, names, best, temperature):
-    """Turn logits into weights of the legal actions, and return their sum."""
+def weigh(weights, count, best, temperature):
+    """Turn logits into weights, and return their sum."""
     highest = weights[best]
     total = 0.0
-    for k in range(len(names)):
-        if legal[names[k]] != 0:
-            weights[k] = np.exp((weights[k] - highest) / temperature)
-            total += weights[k]
+    for k in range(count):
+        weights[k] = np.exp((weights[k] - highest) / temperature)
+        total += weights[k]
     return total
 
 
 @jit_inline
-def write_probabilities(weights, legal, names, best, temperature, out):
+def write_probabilities(weights, options, names, best, temperature, out):
     """Write the probabilities of a row; nothing where nothing is legal."""
     if best >= 0 and temperature == 0:
-        out[names[best]] = 1
+        out[names[options[best]]] = 1
     elif best >= 0:
-        total = weigh(weights, legal, names, best, temperature)
-        for k in range(len(names)):
-            if legal[names[k]] != 0:
-                out[names[k]] = weights[k] / total
+        total = weigh(weights, len(options), best, temperature)
+        for k in range(len(options)):
+            out[names[options[k]]] = weights[k] / total
 
 
 @jit_inline
-def draw(weights, legal, names, best, temperature, seed):
+def draw(weights, options, names, best, temperature, seed):
     """An action by the inverse of the distribution function, at a number that follows from a seed."""
     if temperature == 0:
-        return np.int64(names[best])
-    left = uniform(seed) * weigh(weights, legal, names, best, temperature)
+        return np.int64(names[options[best]])
+    left = uniform(seed) * weigh(weights, len(options), best, temperature)
     chosen = best
-    for k in range(len(names)):
-        if legal[names[k]] != 0:
-            chosen = k
-            left -= weights[k]
-            if left < 0:
-                break
-    return np.int64(names[chosen])
+    for k in range(len(options)):
+        chosen = k
+        left -= weights[k]
+        if left < 0:
+            break
+    return np.int64(names[options[chosen]])
 
 
 @jit_inline

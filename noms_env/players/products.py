@@ -24,6 +24,8 @@ PANEL = 2 * LANES
 """Columns of a tile."""
 TILE = 6
 """Rows of a tile: with two vectors each, the sums fit the registers of every machine."""
+SIDE_BY_SIDE = 4
+"""Terms of a sparse sum that are added at once."""
 
 
 def padded(columns: int) -> int:
@@ -87,6 +89,48 @@ def _tile_code(rows: int) -> Callable[..., Any]:
     return codegen
 
 
+def _sum_code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    """The code that adds up some rows of a panel, each times a number.
+
+    One loop over `SIDE_BY_SIDE` terms at a time (of which there is at least one), each with two vectors of sums of its own,
+    so that no sum waits for the one before; at the end these are added up.
+    """
+    places, amounts, panels, y = (
+        context.make_array(signature.args[at])(context, builder, arguments[at]) for at in (0, 1, 4, 6)
+    )
+    begin, end, panel, row = (arguments[at] for at in (2, 3, 5, 7))
+    length = builder.mul(builder.extract_value(panels.shape, 1), SIZE(PANEL))
+    here = _place(builder, panels.data, panel, length)
+    before, loop, after = builder.block, builder.append_basic_block(), builder.append_basic_block()
+    builder.branch(loop)
+
+    builder.position_at_end(loop)
+    term = builder.phi(SIZE)
+    sums = [builder.phi(VECTOR) for _ in range(2 * SIDE_BY_SIDE)]
+    grown = []
+    for side in range(SIDE_BY_SIDE):
+        at = builder.add(term, SIZE(side))
+        line = builder.zext(builder.load(builder.gep(places.data, [at]), align=2), SIZE)
+        number = _spread(builder, builder.load(builder.gep(amounts.data, [at]), align=4))
+        columns = _vectors(builder, _place(builder, here, line, SIZE(PANEL)))
+        weights = [builder.load(column, align=4) for column in columns]
+        grown += [_grown(builder, sums[2 * side + half], number, weights[half]) for half in range(2)]
+    following = builder.add(term, SIZE(SIDE_BY_SIDE))
+    builder.cbranch(builder.icmp_signed("<", following, end), loop, after)
+    for phi, start, later in zip([term, *sums], [begin, *[ZEROS] * len(sums)], [following, *grown], strict=True):
+        phi.add_incoming(start, before)
+        phi.add_incoming(later, loop)
+
+    builder.position_at_end(after)
+    line = _place(builder, y.data, row, builder.extract_value(y.shape, 1), builder.mul(panel, SIZE(PANEL)))
+    for half, out in enumerate(_vectors(builder, line)):
+        total = grown[half]
+        for side in range(1, SIDE_BY_SIDE):
+            total = builder.fadd(total, grown[2 * side + half])
+        builder.store(total, out, align=4)
+    return context.get_dummy_value()
+
+
 SIZE, VECTOR = ir.IntType(64), ir.VectorType(ir.FloatType(), LANES)
 ZEROS = ir.Constant(VECTOR, [0.0] * LANES)
 
@@ -125,6 +169,14 @@ if COMPILED:
         """The same for one row, with the same bits."""
         return types.void(x, types.int64, panels, types.int64, y), _tile_code(1)
 
+    @intrinsic  # type: ignore[untyped-decorator]
+    def sum_lines(
+        _context: Any, places: Any, amounts: Any, begin: Any, end: Any, panels: Any, panel: Any, y: Any, row: Any
+    ) -> Any:
+        """Write one row in a panel's columns: the sum of `amounts[k] * panels[panel, places[k]]` over begin <= k < end."""
+        number = types.int64
+        return types.void(places, amounts, number, number, panels, number, y, number), _sum_code
+
 else:
 
     def multiply_tile(x: Any, row: Any, panels: Any, panel: Any, y: Any) -> None:
@@ -135,6 +187,10 @@ else:
     def multiply_row(x: Any, row: Any, panels: Any, panel: Any, y: Any) -> None:
         """The same for one row, with the same bits."""
         y[row, panel * PANEL : (panel + 1) * PANEL] = x[row, : panels.shape[1]] @ panels[panel]
+
+    def sum_lines(places: Any, amounts: Any, begin: Any, end: Any, panels: Any, panel: Any, y: Any, row: Any) -> None:
+        """Write one row in a panel's columns: the sum of `amounts[k] * panels[panel, places[k]]` over begin <= k < end."""
+        y[row, panel * PANEL : (panel + 1) * PANEL] = amounts[begin:end] @ panels[panel, places[begin:end]]
 
 
 @jit
@@ -153,3 +209,46 @@ def multiply(x, rows, panels, y):
             multiply_tile(x, row, panels, panel, y)
         for row in range(whole, rows):
             multiply_row(x, row, panels, panel, y)
+
+
+@jit
+def multiply_needed(x, rows, panels, needed, y):
+    """The same, but for panels that no row of a tile needs.
+
+    Args:
+        x: see `multiply`.
+        rows: see `multiply`.
+        panels: see `multiply`; at most 63.
+        needed: int64, shape (at least rows,): the set of the panels of which the columns in a row are needed.
+        y: see `multiply`; columns that are not needed may keep what they have.
+    """
+    whole = rows // TILE * TILE
+    for row in range(0, whole, TILE):
+        together = np.int64(0)
+        for i in range(row, row + TILE):
+            together |= needed[i]
+        for panel in range(len(panels)):
+            if together >> panel & 1:
+                multiply_tile(x, row, panels, panel, y)
+    for row in range(whole, rows):
+        for panel in range(len(panels)):
+            if needed[row] >> panel & 1:
+                multiply_row(x, row, panels, panel, y)
+
+
+@jit
+def multiply_sparse(places, amounts, starts, rows, panels, y):
+    """Write `y[:rows, :outputs] = x[:rows] @ weight`, where few numbers of x are not 0.
+
+    Args:
+        places: uint16, shape (n,): row by row, the columns of x that are not 0; in each row as many as to fill
+            `SIDE_BY_SIDE`, with any columns behind, and at least one.
+        amounts: float32, shape (n,): what is there; 0 in those that fill up.
+        starts: int64, shape (at least rows + 1,): where each row begins in these, and behind the last one its end.
+        rows: how many.
+        panels: float32, shape (outputs / PANEL, inputs, PANEL).
+        y: float32, shape (at least rows, at least outputs): is written.
+    """
+    for panel in range(len(panels)):
+        for row in range(rows):
+            sum_lines(places, amounts, starts[row], starts[row + 1], panels, panel, y, row)

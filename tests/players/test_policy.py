@@ -36,7 +36,16 @@ from noms_env.players.policy_file import (
     save_policy,
     write_atomically,
 )
-from noms_env.players.products import LANES, PANEL, TILE, as_panels, multiply
+from noms_env.players.products import (
+    LANES,
+    PANEL,
+    SIDE_BY_SIDE,
+    TILE,
+    as_panels,
+    multiply,
+    multiply_needed,
+    multiply_sparse,
+)
 from noms_env.rules import Rules, game, make_rules
 from noms_env.state import VARIANTS
 from tests.envs.play import KINDS
@@ -172,6 +181,43 @@ def test_rows_are_multiplied_alike_alone_and_in_a_tile() -> None:
     for row in range(TILE):
         multiply(x[row : row + 1], 1, panels, alone)
         assert (alone[0] == y[row]).all()
+
+
+@pytest.mark.uncompiled
+def test_only_the_columns_that_are_needed_are_reckoned() -> None:
+    rng = np.random.default_rng(0)
+    panels = as_panels(rng.normal(size=(3 * PANEL, 21)).astype(np.float32))
+    x = rng.normal(size=(2 * TILE + 2, 21)).astype(np.float32)
+    whole = np.zeros((len(x), 3 * PANEL), np.float32)
+    multiply(x, len(x), panels, whole)
+    needed = np.zeros(len(x), np.int64)
+    needed[[0, TILE - 1, 2 * TILE]] = 0b100, 0b001, 0b010
+    y = np.full_like(whole, 7)
+    multiply_needed(x, len(x), panels, needed, y)
+    reckoned = np.zeros((len(x), 3), bool)
+    reckoned[:TILE, [0, 2]] = reckoned[2 * TILE, 1] = True
+    assert (y == np.where(np.repeat(reckoned, PANEL, axis=1), whole, 7)).all()
+
+
+@pytest.mark.uncompiled
+def test_sparse_products() -> None:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(9, 300)).astype(np.float32) * (rng.random((9, 300)) < 0.1)
+    x[4] = 0
+    weight = rng.normal(size=(PANEL + 3, 300)).astype(np.float32)
+    places, amounts, starts = [], [], [0]
+    for row in x:
+        there = np.flatnonzero(row)
+        filled = max(SIDE_BY_SIDE, -(-len(there) // SIDE_BY_SIDE) * SIDE_BY_SIDE)
+        places.append(np.resize(there, filled) if len(there) else np.full(filled, 299))
+        amounts.append(np.r_[row[there], np.zeros(filled - len(there))])
+        starts.append(starts[-1] + filled)
+    y = np.full((len(x) + 1, 2 * PANEL + 1), 7, np.float32)
+    sparse = np.concatenate(places).astype(np.uint16), np.concatenate(amounts).astype(np.float32), np.array(starts)
+    multiply_sparse(*sparse, len(x), as_panels(weight), y)
+    assert np.abs(y[:9, : len(weight)] - x @ weight.T).max() < 1e-5
+    assert (y[9:] == 7).all()
+    assert (y[:, 2 * PANEL :] == 7).all()
 
 
 def test_hand_sizes_follow_the_deals() -> None:
