@@ -101,7 +101,9 @@ def test_policies_are_measured_in_the_games_that_they_know(run: Run, policy: Pat
     assert status == 0
     games = json.loads(file.read_text())["games"]
     assert [(one["variant"], one["seats"], one["matches"]) for one in games] == [("noms", 4, None), ("nonesuch", 3, None)]
-    for words in (["--variant", "down_up"], ["--seats", "4"], ["--variant", "noms", "--option", "target=20"]):
+    assert run("evaluate", "thumb", policy, "--seats", 3, "--deals", 4, "--matches", 0, "--json", file)[0] == 0
+    assert [(one["variant"], one["seats"]) for one in json.loads(file.read_text())["games"]] == [("nonesuch", 3)]
+    for words in (["--variant", "down_up"], ["--option", "target=20"], ["--variant", "noms", "--option", "target=20"]):
         status, out, err = run("evaluate", "thumb", policy, *words)
         assert (status, out) == (2, "")
         assert is_one_sentence(err)

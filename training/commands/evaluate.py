@@ -114,7 +114,7 @@ def evaluate(
         a: The player in question.
         b: Whom it is measured against.
         variant: The games; if not given those that both players can play.
-        seats: Numbers of seats; the usual number of each game if not given.
+        seats: Numbers of seats; the usual number of each game if not given, or without games those of the policies.
         option: An option of the games; may be given several times. The value is JSON, or else a word.
         deals: Deals of each game; 2000, or with --minutes as many as there is time for.
         matches: Whole matches of each game, with A and with B alone on each seat; one for 20 deals if not given, 0 for none.
@@ -194,11 +194,13 @@ def kinds_for(
     from training.hall import make_kinds
 
     limited = [player for player in (a, b) if player.kinds is not None]
-    if not (variants or seats or option) and limited:
-        kinds = [kind for kind in limited[0].kinds or () if all(kind in (player.kinds or ()) for player in limited)]
-        if not kinds:
+    if not variants and limited:
+        shared = [kind for kind in limited[0].kinds or () if all(kind in (player.kinds or ()) for player in limited)]
+        if not shared:
             raise ValueError(f"{a.name} and {b.name} were trained for different games: there is none that both can play")
-        return kinds
+        if not option and set(seats) <= {kind.seats for kind in shared}:
+            return [kind for kind in shared if not seats or kind.seats in seats]
+        variants = list(dict.fromkeys(kind.variant.name for kind in shared))
     kinds = make_kinds(variants or VARIANTS, seats, parse_options(option))
     for player in limited:
         for kind in kinds:
