@@ -6,6 +6,7 @@ it. What people have written between `NOTES_BEGIN` and `NOTES_END` is kept.
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
@@ -90,10 +91,12 @@ def section(title: str, blocks: Iterable[str]) -> Iterator[str]:
 
 def opening(name: str, outcome: Outcome) -> str:
     """The first sentences."""
-    config = outcome.config
+    config = outcome.runs[0].config
     start = f"the policy `{config.initial}`" if config.initial else "nothing"
     if config.curriculum.teacher:
         start += f", with lessons of `{config.curriculum.teacher}` at the beginning"
+    if outcome.earlier:
+        start += f", in {len(outcome.runs)} runs, each of which began with the policy of the one before"
     return (
         f"A policy for {', '.join(game_texts(outcome.info.kinds))}, trained by self-play from {start}. It draws its actions "
         f"with the probabilities that it has learnt; `{name}@0` always takes the most probable one."
@@ -144,7 +147,9 @@ def decisions_text(outcome: Outcome) -> str:
     at, epochs = outcome.series.get("epochs", ((), ()))
     before = [float(one) for done, one in zip(at, epochs, strict=True) if done <= outcome.info.decisions]
     passes = f", each learnt from {sum(before) / len(before):.2f} times" if before else ""
-    return f"{seen}{passes} (the run made {outcome.decisions:,} of {outcome.budget:,}; moves without alternative not counted)"
+    whole = f"{outcome.seen:,} in {len(outcome.runs)} runs, the last of which saw " if outcome.earlier else ""
+    made = f"the run made {outcome.decisions:,} of {outcome.budget:,}; moves without alternative not counted"
+    return f"{whole}{seen}{passes} ({made})"
 
 
 def time_text(outcome: Outcome) -> str | None:
@@ -153,7 +158,9 @@ def time_text(outcome: Outcome) -> str | None:
     if not until or whole is None:
         return None
     speed = f"{outcome.info.decisions / until:,.0f} decisions/s, evaluations included"
-    return f"{duration(until)} until then, {duration(whole)} in all, which depends on the machine: {speed}"
+    before = sum(run.seconds(run.info.decisions) or 0.0 for run in outcome.earlier)
+    start = f"{duration(before)} of the runs before, and in the last " if outcome.earlier else ""
+    return f"{start}{duration(until)} until then, {duration(whole)} in all, which depends on the machine: {speed}"
 
 
 # ------------------------------------------------------------------------------------------------------- how to use it
@@ -194,6 +201,8 @@ def training(outcome: Outcome) -> Iterator[str]:
     """The configuration, as far as it differs from a preset, and what the evaluations of the run say."""
     preset = nearest_preset(outcome.config)
     found = preset_differences(outcome.config, preset)
+    if outcome.earlier:
+        yield f"The last of its {len(outcome.runs)} runs; the commands of all of them stand at the end of this page."
     if not found:
         yield f"Preset `{preset}` of `noms train`, without a change."
     else:
@@ -224,7 +233,7 @@ def learning_curve(name: str, outcome: Outcome) -> Iterator[str]:
         return
     kept = "the slow average" if outcome.is_average else "the policy"
     yield (
-        f"The evaluation after {outcome.info.decisions:,} decisions, of which {kept} was kept: points per deal above the "
+        f"The evaluation after {outcome.seen:,} decisions, of which {kept} was kept: points per deal above the "
         f"others on {outcome.config.evaluation_deals:,} duplicate deals of the set `dev`, of the policy with the 95 % "
         "interval, of its slow average, and of the most probable actions. The evaluations of a run choose its policy, which "
         "makes them somewhat too good."
@@ -385,13 +394,21 @@ def gaps(name: str, outcome: Outcome, measured: Sequence[Duel]) -> Iterator[str]
 
 
 def again(name: str, outcome: Outcome) -> Iterator[str]:
-    """The command, and what it takes."""
+    """The commands, and what they take."""
+    places = [f"runs/{name}-{number}" for number in range(1, len(outcome.runs))]
     out = f"runs/{name}"
-    yield f"```sh\n{train_command(outcome.config, out)}\n```"
-    if outcome.config.initial:
-        yield f"The policy `{outcome.config.initial}`, with which it begins, has to be there."
+    commands = []
+    for run, place, initial in zip(outcome.runs, [*places, out], [outcome.runs[0].config.initial, *places], strict=True):
+        commands.append(train_command(dataclasses.replace(run.config, initial=initial), place))
+    yield "```sh\n" + "\n".join(commands) + "\n```"
+    if outcome.runs[0].config.initial:
+        yield f"The policy `{outcome.runs[0].config.initial}`, with which it begins, has to be there."
+    for run, place in zip(outcome.runs, [*places, out], strict=True):
+        if run is not outcome and run.decisions < run.budget:
+            yield f"`{place}` was stopped after {run.decisions:,} decisions."
+    before = f" --before {' '.join(places)}" if places else ""
     yield (
         f"`{out}/policy.safetensors` is the best policy of the run by its evaluations. On the same kind of machine, with as "
         "many threads and the versions above, the parameters are the same to the bit; elsewhere sums are rounded otherwise, "
-        f"and the run takes another course. `noms publish {out} --name {name}` writes this folder."
+        f"and the run takes another course. `noms publish {out} --name {name}{before}` writes this folder."
     )

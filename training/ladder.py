@@ -29,6 +29,7 @@ from training.card import CURVE
 from training.evaluate import label
 from training.log import SECONDS, Series, read_series
 from training.markdown import Cell, table
+from training.outcome import BEGUN
 from training.reports import FORMAT as EVALUATION
 from training.results import Duel, Names, ResultsError, read_results
 from training.statistics import Estimate
@@ -155,10 +156,11 @@ def published(folder: Path, panel: Mapping[Path, dict[str, Any]]) -> Published:
             if any(map(names.is_own, players_of(one)))
             for duel in read_results(path, names, info.kinds).all_duels
         ]
+        begun = max((int(at) for at in curve.get(BEGUN, ((), ()))[0]), default=0)
         milestones = [
-            milestone
+            (begun + at, duel)
             for path in sorted((folder.parent / MILESTONES).glob(f"{folder.name}-*.json"))
-            for milestone in milestones_of(path, info.kinds)
+            for at, duel in milestones_of(path, info.kinds)
         ]
     except (PolicyFileError, ResultsError, ValueError) as error:
         raise LadderError(str(error)) from error
@@ -171,7 +173,7 @@ def players_of(one: Mapping[str, Any]) -> Sequence[str]:
 
 
 def milestones_of(path: Path, kinds: Sequence[Rules]) -> Iterator[tuple[int, Duel]]:
-    """What a policy that a run had on its way was worth: decisions that it had seen, and the comparison.
+    """What a policy that a run had on its way was worth: decisions of that run that it had seen, and the comparison.
 
     Raises:
         LadderError: the name of its file does not end with the decisions, as those in `RUN/past` do.

@@ -6,10 +6,12 @@ import dataclasses
 import hashlib
 import json
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from noms_env.players.policy import POLICY_NAME
 from noms_env.players.policy_file import PolicyInfo, read_policy
@@ -24,6 +26,8 @@ EVALUATED = ("points", "average", "greedy", "score", "probe")
 """First parts of the names of figures that come from evaluations."""
 COURSE = ("kl", "clip_fraction", "magnet_kl", "explained_variance", SECONDS)
 """Figures of the iterations that are kept, besides the entropies."""
+BEGUN = "run/begun"
+"""In the curve of several runs: the decisions at which each began, and its number from 1."""
 LINE = 100
 """Columns of a command that is broken into lines."""
 
@@ -43,6 +47,7 @@ class Outcome:
         content: of the policy's file.
         parameters: numbers in it.
         series: the log.
+        earlier: the runs before it, in their order, where it began with the policy of another run.
     """
 
     info: PolicyInfo
@@ -51,6 +56,17 @@ class Outcome:
     content: bytes
     parameters: int
     series: Series
+    earlier: tuple[Outcome, ...] = ()
+
+    @property
+    def runs(self) -> tuple[Outcome, ...]:
+        """The runs before it, and itself."""
+        return *self.earlier, self
+
+    @property
+    def seen(self) -> int:
+        """Decisions that the policy has seen in all runs."""
+        return sum(run.info.decisions for run in self.runs)
 
     @property
     def sha256(self) -> str:
@@ -88,7 +104,28 @@ class Outcome:
         return scores.get("score/average", 0.0) > scores.get("score/policy", 0.0)
 
     def curve(self) -> Series:
-        """The course of the run in few figures: all evaluations, and of the iterations what matters, as means of neighbours."""
+        """The course in few figures: all evaluations, and of the iterations what matters, as means of neighbours.
+
+        Of the runs before it has what led to the policy that the next began with; decisions and seconds are counted on.
+        """
+        if not self.earlier:
+            return self._own_curve()
+        parts: dict[str, list[tuple[np.ndarray, np.ndarray]]] = {}
+        done, seconds = 0, 0.0
+        for number, run in enumerate(self.runs, 1):
+            last = run.decisions if run is self else run.info.decisions
+            for name, (at, values) in run._own_curve().items():
+                led = at <= last
+                parts.setdefault(name, []).append((at[led] + done, values[led] + (seconds if name == SECONDS else 0)))
+            parts.setdefault(BEGUN, []).append((np.array([done]), np.array([float(number)])))
+            done, seconds = done + last, seconds + (run.seconds(last) or 0.0)
+        return {
+            name: (np.concatenate([at for at, _ in parts[name]]), np.concatenate([values for _, values in parts[name]]))
+            for name in sorted(parts)
+        }
+
+    def _own_curve(self) -> Series:
+        """The curve of this run alone."""
         kept: Series = {}
         for name in sorted(self.series):
             first = name.partition("/")[0]
@@ -103,12 +140,17 @@ class Outcome:
 # ------------------------------------------------------------------------------------------------------------- reading
 
 
-def read_outcome(folder: Path | str) -> Outcome:
+def read_outcome(folder: Path | str, before: Sequence[Path | str] = ()) -> Outcome:
     """Read the folder of a run; the run may be under way.
+
+    Args:
+        folder: of the run.
+        before: folders of the runs before it, in their order, each of which began with the policy of the one before.
 
     Raises:
         OSError: a file is missing or cannot be read.
-        OutcomeError: there is no run, or its policy is too large, or of another run.
+        OutcomeError: there is no run, or its policy is too large, or of another run; or the runs cannot have come one after
+            the other.
         PolicyFileError: the policy is damaged.
         ValueError: the log is damaged.
     """
@@ -126,7 +168,16 @@ def read_outcome(folder: Path | str) -> Outcome:
     if dataclasses.replace(own, decisions=config.decisions) != config:
         raise OutcomeError(f"{file} is not of the run in {path}: it was trained with another configuration than {CONFIG_NAME}")
     parameters = sum(tensor.size for tensor in tensors.values())
-    return Outcome(info, own, config.decisions, file.read_bytes(), parameters, read_log(path))
+    earlier = tuple(map(read_outcome, before))
+    outcome = Outcome(info, own, config.decisions, file.read_bytes(), parameters, read_log(path), earlier)
+    for one, following, place in zip(earlier, outcome.runs[1:], [*before, folder][1:], strict=True):
+        if not following.config.initial:
+            raise OutcomeError(f"the run in {place} began with an untrained policy, so there is none before it")
+        if (one.info.kinds, one.info.network) != (following.info.kinds, following.info.network):
+            raise OutcomeError(
+                f"the run in {place} cannot have begun with the one before it, which is for other tables or of another size"
+            )
+    return outcome
 
 
 def _config(path: Path) -> TrainConfig:
@@ -170,7 +221,7 @@ def train_command(config: TrainConfig, out: str) -> str:
         if lines[-1] and len(lines[-1]) + 1 + len(text) > LINE:
             lines.append(f"  {text}")
         else:
-            lines[-1] = f"{lines[-1]} {text}".lstrip()
+            lines[-1] = f"{lines[-1]} {text}" if lines[-1] else text
     return " \\\n".join(lines)
 
 

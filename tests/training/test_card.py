@@ -253,6 +253,34 @@ def test_the_evaluation_of_the_policy_is_shown(outcome: Outcome) -> None:
     assert "kept before the first evaluation" in card("mine", before, Results())
 
 
+def test_runs_one_after_the_other_are_all_told(publish: Run, folder: Path, tmp_path: Path, no_picture: None) -> None:
+    taught = dataclasses.replace(CONFIG, curriculum=CurriculumConfig(teacher="thumb"))
+    first = make_run(tmp_path / "first", taught)
+    second = make_run(tmp_path / "second", dataclasses.replace(CONFIG, initial="checkpoints/mine", seed=4))
+    status, out, err = publish(second, "--name", "mine", "--out", tmp_path, "--before", first)
+    assert (status, err) == (0, "")
+    assert "a policy of 4,000 decisions" in out
+    text = (tmp_path / "mine" / "README.md").read_text()
+    assert "from nothing, with lessons of `thumb` at the beginning, in 2 runs, each of which began with the policy of" in text
+    assert "| decisions seen | 4,000 in 2 runs, the last of which saw 2,000 in 200 iterations, each" in text
+    assert re.search(r"\| training time \| \S+ of the runs before, and in the last \S+ until then", text)
+    assert part(text, "How it was trained").startswith("The last of its 2 runs;")
+    assert "The evaluation after 4,000 decisions" in part(text, "Learning curve")
+    last = part(text, "How to make it again")
+    commands = re.findall(r"noms train(?:.*\\\n)*.*", last.partition("```\n")[0])
+    assert [parsed_command(one) for one in commands] == [
+        taught,
+        dataclasses.replace(CONFIG, initial="runs/mine-1", seed=4),
+    ]
+    assert ["--out runs/mine-1" in one for one in commands] == [True, False]
+    assert "`runs/mine-1` was stopped after 3,000 decisions." in last
+    assert "`noms publish runs/mine --name mine --before runs/mine-1` writes this folder" in last
+    status, _, err = publish(second, "--name", "mine", "--out", tmp_path)
+    assert status == 0
+    assert "second began with the policy checkpoints/mine; --before tells of the runs before it" in err
+    assert publish(folder, "--name", "mine", "--out", tmp_path, "--before", first)[0] == 2
+
+
 def test_weaknesses_follow_from_the_figures(outcome: Outcome, tmp_path: Path) -> None:
     games = [entry(mean, kind, lost=lost) for mean, kind, lost in (
         (-1.0, DOWN_UP[0], {"a": {"tables": 3, "why": ["failed"]}, "b": {"tables": 0, "why": []}}),

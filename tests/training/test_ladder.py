@@ -14,11 +14,12 @@ from noms_env.rules import Rules, game, make_rules
 from tests.training.test_outcome import POINTS, make_run
 from tests.training.test_results import entry, estimate, evaluation, tournament
 from training import cli
+from training.card import CURVE
 from training.deal_sets import digest
 from training.ladder import ABLATIONS, MILESTONES, OWNER, PAGE, PANEL, LadderError, blocks, read_standing
 from training.log import HEADER, as_csv
 from training.markdown import BlockError, with_blocks
-from training.outcome import read_outcome
+from training.outcome import BEGUN, read_outcome
 
 CHECKPOINTS = Path(__file__).parents[2] / "checkpoints"
 NONESUCH, THREE = make_rules(game("nonesuch")), make_rules(game("nonesuch"), 3)
@@ -84,6 +85,14 @@ def test_strength_is_reached_when_the_interval_is_clear_of_zero(made: Path) -> N
         ["`nonesuch`", "`mine`", "3,000 decisions, 5 min", "2,000 decisions, 3 min"],
         ["`down_up`", "`mine`", "3,000 decisions, 5 min", "not shown"],
     ]
+
+
+def test_milestones_of_the_last_of_several_runs_count_from_its_beginning(made: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "copy"
+    shutil.copytree(made, folder)
+    with (folder / "mine" / CURVE).open("a") as curve:
+        curve.write(f"0,{BEGUN},1\n500,{BEGUN},2\n")
+    assert rows(blocks(read_standing(folder))["time"])[0][-1].startswith("2,500 decisions, ")
 
 
 def test_everybody_against_everybody(made: Path) -> None:

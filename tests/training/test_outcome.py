@@ -20,7 +20,7 @@ from training.config import PRESETS, NetworkConfig, TrainConfig
 from training.hall import make_kinds
 from training.log import Log
 from training.options import parse_options
-from training.outcome import OutcomeError, machine_paths, nearest_preset, read_outcome, train_command
+from training.outcome import BEGUN, OutcomeError, machine_paths, nearest_preset, read_outcome, train_command
 from training.plots import SMOOTHED
 
 NETWORK = {"width": 5, "blocks": 1, "card_width": 2}
@@ -120,6 +120,29 @@ def test_a_run_that_was_extended(tmp_path: Path) -> None:
     (folder / "config.json").write_text(json.dumps(longer.as_dict()))
     found = read_outcome(folder)
     assert (found.config.decisions, found.budget) == (4000, 9000)
+
+
+def test_runs_one_after_the_other(tmp_path: Path) -> None:
+    first, other = make_run(tmp_path / "first"), make_run(tmp_path / "other", dataclasses.replace(CONFIG, seats=(3,)))
+    second = make_run(tmp_path / "second", dataclasses.replace(CONFIG, initial="runs/first"))
+    found = read_outcome(second, [first])
+    assert [run.info.decisions for run in found.runs] == [KEPT, KEPT]
+    assert (found.seen, read_outcome(second).seen) == (2 * KEPT, KEPT)
+    curve = found.curve()
+    assert list(curve) == sorted(curve)
+    assert set(curve) == {*read_outcome(first).curve(), BEGUN}
+    assert [part.tolist() for part in curve[BEGUN]] == [[0, KEPT], [1, 2]]
+    at, points = curve["points/down_up_4/thumb"]
+    assert at.tolist() == [1000, KEPT, KEPT + 1000, KEPT + KEPT, KEPT + DONE]
+    assert points.tolist() == [-1, 0, -1, 0, 1]
+    assert all((np.diff(part) > 0).all() for part in curve["seconds"])
+    for place, before, sentence in (
+        (first, [second], "the run in .*first began with an untrained policy, so there is none before it"),
+        (second, [first, first], "the run in .*first began with an untrained policy"),
+        (second, [other], "the run in .*second cannot have begun with the one before it"),
+    ):
+        with pytest.raises(OutcomeError, match=sentence):
+            read_outcome(place, before)
 
 
 def test_what_is_no_run_is_refused_with_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

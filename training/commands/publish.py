@@ -29,6 +29,7 @@ def publish(
     name: Annotated[str, tyro.conf.arg(metavar="NAME")],
     out: Annotated[str, tyro.conf.arg(metavar="FOLDER")] = OUT,
     panel: Annotated[tuple[str, ...], tyro.conf.arg(metavar="FILE.json ...")] = (),
+    before: Annotated[tuple[str, ...], tyro.conf.arg(metavar="RUN ...")] = (),
 ) -> int:
     """Make the folder of a policy that is handed on: FOLDER/NAME with its weights, a card, and its learning curve.
 
@@ -45,12 +46,15 @@ def publish(
       noms evaluate auctions pimc:100 --set test --json auctions-pimc.json
       noms tournament auctions thumb random --variant noms --set test --out tournaments/noms
       noms publish runs/small_ships-long --name auctions --panel auctions-pimc.json tournaments/noms/results.json
+      noms publish runs/finished --name mine --before runs/begun
 
     Args:
         run: The folder of the run, as noms train makes it; its best policy so far is taken.
         name: What the policy is called: lower-case letters, digits, _ and -.
         out: Where its folder is made; what the folder has already is replaced file by file.
         panel: Results for the card: files of noms evaluate --json, and results.json of noms tournament.
+        before: If the run began with the policy of another (noms train --initial): the folders of the runs before it, the
+            first one first. The card and the curve then have the whole course.
     """
     folder = Path(out) / name
     require("matplotlib", "plot", "noms publish")
@@ -61,7 +65,7 @@ def publish(
 
     with wrong_arguments(), file_errors(f"cannot read the run in {run}"):
         check_name(name)
-        outcome = read_outcome(run)
+        outcome = read_outcome(run, before)
         check_game(name, outcome)
         results = results_of(panel, names_of(name, run, folder, outcome), outcome)
         curve = outcome.curve()
@@ -71,10 +75,10 @@ def publish(
             PICTURE: picture_of(name, curve),
             CARD: card(name, outcome, results, notes_in(folder / CARD)).encode(errors="surrogateescape"),
         }
-    for line in doubts(run, panel, outcome):
+    for line in doubts(run, before, panel, outcome):
         print(f"noms: {line}", file=sys.stderr)
     write(folder, content)
-    print(f"{folder}: a policy of {outcome.info.decisions:,} decisions, {len(outcome.content) / 1e6:.2f} MB · {folder / CARD}")
+    print(f"{folder}: a policy of {outcome.seen:,} decisions, {len(outcome.content) / 1e6:.2f} MB · {folder / CARD}")
     return OK
 
 
@@ -143,7 +147,7 @@ def notes_in(file: Path) -> str:
     return notes_of(file.read_bytes().decode(errors="surrogateescape"), str(file)) if file.exists() else NO_NOTES
 
 
-def doubts(run: str, panel: Sequence[str], outcome: Outcome) -> Iterator[str]:
+def doubts(run: str, before: Sequence[str], panel: Sequence[str], outcome: Outcome) -> Iterator[str]:
     """What looks wrong, but need not be."""
     from noms_env.players.policy import POLICY_NAME
     from training.outcome import machine_paths
@@ -154,6 +158,9 @@ def doubts(run: str, panel: Sequence[str], outcome: Outcome) -> Iterator[str]:
             yield f"{file} is older than the policy of {run}: its figures may be those of an earlier one"
     for path in machine_paths(outcome.config.as_dict()):
         yield f"the run names {path}, a path of this machine: the card and the policy's file name it too"
+    if outcome.runs[0].config.initial:
+        first = [*before, run][0]
+        yield f"{first} began with the policy {outcome.runs[0].config.initial}; --before tells of the runs before it"
 
 
 # ----------------------------------------------------------------------------------------------------------- the output
