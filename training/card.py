@@ -325,7 +325,7 @@ def behaviour(outcome: Outcome) -> Iterator[str]:
         return
     average = ", of which the file holds the slow average" if outcome.is_average else ""
     yield (
-        f"At tables with nobody else, {outcome.config.evaluation_deals:,} deals of each game after {outcome.info.decisions:,} "
+        f"At tables with nobody else, {outcome.config.evaluation_deals:,} deals of each game after {outcome.seen:,} "
         f"decisions of training: the policy{average}."
     )
     yield table(
