@@ -18,8 +18,9 @@ import numpy as np
 from noms_env._jit import PACKAGE, announce_compilation
 from noms_env.actions import NUM_ACTIONS
 from noms_env.engine.layout import OBSERVATION, OBSERVATION_SIZE
+from noms_env.players.decide import FINE, OTHER_RULES
 from noms_env.players.encoding import Encoding
-from noms_env.players.forward import FINE, OTHER_RULES, Forward, Out, hand_sizes
+from noms_env.players.forward import Forward, Out, hand_sizes
 from noms_env.players.policy_file import PolicyFileError, PolicyInfo, read_info, read_policy
 from noms_env.players.protocol import row_seeds
 from noms_env.rules import Rules
