@@ -128,13 +128,10 @@ class CurriculumConfig:
         teacher: A player by name whose play is imitated at the beginning, such as `thumb`; nobody's if empty. In place of
             small hands and random contracts, which it makes needless.
         lessons: Share of the budget in which that is done.
-        advice: After the lessons, the weight of the cross entropy to what the teacher would do, in the policy's own deals; it
-            falls to nothing in a straight line (kickstarting: Schmitt et al., arXiv 1803.03835).
+        advice: After the lessons, the weight of the cross entropy to what the teacher would do before the play (calls, trumps,
+            nominations), so that bidding is not unlearnt while play is still poor; it falls to nothing in a straight line
+            (kickstarting: Schmitt et al., arXiv 1803.03835).
         advice_until: Share of the budget at which the advice ends.
-        advised_calls: Share of the decisions before the play (calls, trumps, nominations) for which the teacher is asked: all,
-            so that bidding is not unlearnt while play is still poor. Each answer counts for those that are not asked for.
-        advised_plays: Share of the cards played for which the teacher is asked; a part will do with one who searches, such as
-            `pimc:20`, and takes a hundred times as long as the policy.
         matches: In noms, where a deal's cards come from the deal before, the share of the tables at which whole matches are
             played; at the others each deal is the first of its match.
         critic_first: In a run that begins with a policy, the share of the budget in which the policy stays as it is, while
@@ -147,23 +144,12 @@ class CurriculumConfig:
     lessons: float = 0.1
     advice: float = 0.0
     advice_until: float = 0.5
-    advised_calls: float = 1.0
-    advised_plays: float = 0.0
     matches: float = 0.5
     critic_first: float = 0.02
 
     def __post_init__(self) -> None:
         """Refuse what makes no sense."""
-        for name in (
-            "small_hands",
-            "random_contracts",
-            "lessons",
-            "advice_until",
-            "advised_calls",
-            "advised_plays",
-            "matches",
-            "critic_first",
-        ):
+        for name in ("small_hands", "random_contracts", "lessons", "advice_until", "matches", "critic_first"):
             _between(self, name, 0, 1)
         _between(self, "advice", 0, 1000)
 

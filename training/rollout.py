@@ -18,7 +18,6 @@ from noms_env.actions import PASS
 from noms_env.players.encoding import Encoding
 from noms_env.players.features import AUCTION, EXACT
 from noms_env.rules import Rules
-from training.config import CurriculumConfig
 from training.hall import CALLING as CALLING
 from training.hall import PHASE_NAMES as PHASE_NAMES
 from training.hall import PLAYING as PLAYING
@@ -28,7 +27,6 @@ from training.hall import Hall as Hall
 from training.hall import make_kinds as make_kinds
 from training.hall import play as play
 from training.network import Actor
-from training.schedule import advised_shares
 
 IN_MATCHES = ("noms",)
 """Games whose deals depend on the deal before, so that whole matches have to be played too."""
@@ -85,36 +83,6 @@ class Decisions:
         return Decisions(**values | {"table": self.table + tables})
 
 
-@dataclass(frozen=True)
-class Adviser:
-    """Who is asked what he would do, for some of the decisions.
-
-    Attributes:
-        player: he.
-        settings: say for how many (`schedule.advised_shares`).
-        rng: draws for which.
-    """
-
-    player: ArrayPlayer
-    settings: CurriculumConfig
-    rng: np.random.Generator
-
-    def advise(self, batch: BatchEnv, rows: np.ndarray, phase: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Ask him.
-
-        Args:
-            batch: the tables.
-            rows: int64, shape (n,): where somebody is to act.
-            phase: int64, shape (n,): of these.
-
-        Returns:
-            Places in `rows` for which he was asked, int64, shape (k,), ascending; and his actions there, int64, shape (k,).
-        """
-        asked = np.flatnonzero(self.rng.random(len(rows)) < advised_shares(phase, self.settings))
-        actions = self.player.choose(batch, rows[asked]) if len(asked) > 0 else np.empty(0, np.int64)
-        return asked, actions
-
-
 class Learner:
     """The policy, sampled from; it keeps its decisions.
 
@@ -132,7 +100,7 @@ class Learner:
         keep: bool = True,
         oracle: bool = True,
         greedy: bool = False,
-        adviser: Adviser | None = None,
+        adviser: ArrayPlayer | None = None,
     ) -> None:
         """Take a place.
 
@@ -145,7 +113,7 @@ class Learner:
             keep: keep the decisions.
             oracle: keep the hidden state too.
             greedy: the most probable action instead of a draw.
-            adviser: is asked what he would do; that is kept beside what is done.
+            adviser: is asked before the play what he would do; that is kept beside what is done.
         """
         self.actor, self.policy = actor, actor.frozen(dtype)
         self.encoding, self.rng, self.device = encoding, rng, device
@@ -193,9 +161,9 @@ class Learner:
     def _advice(self, batch: BatchEnv, rows: np.ndarray, phase: np.ndarray, order: np.ndarray) -> np.ndarray:
         """What the adviser would choose, int64, shape (n,)."""
         advice = np.full(len(rows), NO_ADVICE, np.int64)
-        if self.adviser is not None:
-            asked, actions = self.adviser.advise(batch, rows, phase)
-            advice[asked] = self._choices(actions, order[asked])
+        asked = np.flatnonzero(phase < PLAYING)
+        if self.adviser is not None and len(asked) > 0:
+            advice[asked] = self._choices(self.adviser.choose(batch, rows[asked]), order[asked])
         return advice
 
     def _choices(self, actions: np.ndarray, order: np.ndarray) -> np.ndarray:

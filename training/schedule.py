@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
-from noms_env.actions import PLAYING
 from training.config import CurriculumConfig, LeagueConfig, PPOConfig
 
 LEARNING_RATE_LEFT = 0.1
@@ -46,11 +43,6 @@ def advice_weight(progress: float, settings: CurriculumConfig) -> float:
     if settings.teacher == "" or has_lesson(progress, settings) or progress >= settings.advice_until:
         return 0.0
     return settings.advice * (settings.advice_until - progress) / max(settings.advice_until - settings.lessons, 1e-9)
-
-
-def advised_shares(phase: np.ndarray, settings: CurriculumConfig) -> np.ndarray:
-    """For what share of the decisions in given phases, int64, shape (n,), the teacher is asked: float64, shape (n,)."""
-    return np.where(phase < PLAYING, settings.advised_calls, settings.advised_plays)
 
 
 def learns_critic_only(progress: float, settings: CurriculumConfig) -> bool:

@@ -41,7 +41,6 @@ from training.rollout import (
     NO_ADVICE,
     PHASE_NAMES,
     PLAYING,
-    Adviser,
     ArrayPlayer,
     Decisions,
     Hall,
@@ -55,7 +54,7 @@ from training.rollout import (
 )
 from training.steadiness import RewardScale, Watchdog
 
-DEALS, LEARNING, OPPONENTS, TRIAL, ADVICE, ADVISED = range(6)
+DEALS, LEARNING, OPPONENTS, TRIAL, ADVICE = range(5)
 """Purposes of random streams; a stream follows from (seed, iteration, purpose, number)."""
 
 
@@ -300,9 +299,8 @@ class SelfPlay:
             return Pupil(teacher, self.actor, self.encoding, rng, oracle=oracle)
         adviser = None
         if self._advice_weight > 0:
-            curriculum = self.config.curriculum
-            teacher = self.guests[curriculum.teacher](stream(self.config, self.iteration, ADVICE, place.number))
-            adviser = Adviser(teacher, curriculum, stream(self.config, self.iteration, ADVISED, place.number))
+            of_adviser = stream(self.config, self.iteration, ADVICE, place.number)
+            adviser = self.guests[self.config.curriculum.teacher](of_adviser)
         how: dict[str, Any] = {"dtype": self.dtype, "device": self.device, "oracle": oracle, "adviser": adviser}
         return Learner(self.actor, self.encoding, rng, **how)
 
@@ -421,14 +419,8 @@ class SelfPlay:
             tensor(decisions.tricks),
             self._slow_log_policy(tensor(decisions.features), tensor(decisions.mask)),
             tensor(decisions.advice),
-            tensor(self._advice_weights(decisions)),
+            tensor(np.where(decisions.advice == NO_ADVICE, 0, self._advice_weight).astype(np.float32)),
         )
-
-    def _advice_weights(self, decisions: Decisions) -> np.ndarray:
-        """Weights of the advice, float32, shape (n,): each answer counts for the decisions for which nobody was asked."""
-        shares = schedule.advised_shares(decisions.phase, self.config.curriculum)
-        weights = np.where(decisions.advice == NO_ADVICE, 0, self._advice_weight / np.maximum(shares, 1e-9))
-        return weights.astype(np.float32)
 
     def _normalised(self, advantage: np.ndarray, kind: np.ndarray) -> np.ndarray:
         """Advantages with mean 0 and variance 1 within each kind of table, over all processes; float32, shape (n,)."""

@@ -15,13 +15,12 @@ from noms_env.players import make_player
 from noms_env.players.encoding import make_encoding
 from noms_env.rules import Rules, RulesError
 from noms_env.state import MAX_SEATS
-from training.config import CurriculumConfig, NetworkConfig
+from training.config import NetworkConfig
 from training.network import Actor, masked
 from training.returns import advantages, relative_points
 from training.rollout import (
     NO_ADVICE,
     PLAYING,
-    Adviser,
     Decisions,
     Guest,
     Hall,
@@ -181,19 +180,16 @@ class Lowest:
         return np.asarray(np.argmax(batch.mask[rows] != 0, axis=1))
 
 
-def _kept(kinds: Sequence[Rules], advice: CurriculumConfig | None) -> Decisions:
-    """Decisions of one deal at each table, with somebody's advice who would take the lowest action."""
-    hall, encoding = make_hall(kinds), make_encoding(kinds)
-    adviser = Adviser(Lowest(), advice, np.random.default_rng(1)) if advice else None
-    learner = Learner(make_actor(kinds), encoding, np.random.default_rng(0), adviser=adviser)
-    hall.deal(0)
-    play(hall, [learner], np.zeros((len(hall), MAX_SEATS), np.int64))
-    return learner.decisions(hall)
-
-
 def test_an_adviser_is_asked_before_the_play_and_not_followed() -> None:
     kinds = make_kinds(["small_ships"])
-    advised, alone = _kept(kinds, CurriculumConfig()), _kept(kinds, None)
+    encoding, kept = make_encoding(kinds), []
+    for adviser in (Lowest(), None):
+        hall = make_hall(kinds)
+        learner = Learner(make_actor(kinds), encoding, np.random.default_rng(0), adviser=adviser)
+        hall.deal(0)
+        play(hall, [learner], np.zeros((len(hall), MAX_SEATS), np.int64))
+        kept.append(learner.decisions(hall))
+    advised, alone = kept
     assert (advised.choice == alone.choice).all()
     assert (alone.advice == NO_ADVICE).all()
     before = advised.phase < PLAYING
@@ -203,17 +199,6 @@ def test_an_adviser_is_asked_before_the_play_and_not_followed() -> None:
     assert (advised.mask[before, advised.advice[before]] == 1).all()
     assert set(advised.phase[before]) == {0, 1, 2}
     assert (advised.advice[before] != advised.choice[before]).any()
-
-
-@pytest.mark.parametrize(("calls", "plays"), [(0.0, 1.0), (0.5, 0.25), (0.0, 0.0)])
-def test_an_adviser_is_asked_for_the_shares_that_were_set(calls: float, plays: float) -> None:
-    advised = _kept(make_kinds(["small_ships"]), CurriculumConfig(advised_calls=calls, advised_plays=plays))
-    was_asked = advised.advice != NO_ADVICE
-    assert (advised.mask[was_asked, advised.advice[was_asked]] == 1).all()
-    for share, rows in ((calls, advised.phase < PLAYING), (plays, advised.phase >= PLAYING)):
-        deviation = np.sqrt(share * (1 - share) / rows.sum())
-        assert rows.sum() > 20
-        assert abs(was_asked[rows].mean() - share) <= 4 * deviation
 
 
 def test_without_oracle_nothing_hidden_is_kept() -> None:

@@ -19,7 +19,7 @@ from training.crew import Crew
 from training.hall import Hall, play
 from training.network import masked
 from training.ppo import update_critic
-from training.rollout import NO_ADVICE, PLAYING, Decisions, Learner
+from training.rollout import Decisions, Learner
 from training.self_play import SelfPlay, entropies, explained_variance
 
 TINY = NetworkConfig(width=32, blocks=1, card_width=8)
@@ -225,21 +225,6 @@ def test_advice_brings_the_calls_near_the_teachers() -> None:
     assert run._advice_weight == pytest.approx(5.0, rel=0.01)
     assert before < 0.5
     assert agreement() > 0.8
-    run.close()
-
-
-def test_an_answer_counts_for_the_decisions_for_which_nobody_was_asked() -> None:
-    teaching = CurriculumConfig(
-        teacher="thumb", lessons=0.0, advice=0.4, advice_until=1.0, advised_calls=0.5, advised_plays=0.1
-    )
-    run = SelfPlay(tiny("down_up", curriculum=teaching, tables=64))
-    decisions = Decisions.joined(part.decisions for part in _played(run))
-    weights, asked, calls = run._advice_weights(decisions), decisions.advice != NO_ADVICE, decisions.phase < PLAYING
-    assert (weights[~asked] == 0).all()
-    assert weights[asked & calls] == pytest.approx(0.8)
-    assert weights[asked & ~calls] == pytest.approx(4.0)
-    assert (asked & calls).any()
-    assert (asked & ~calls).any()
     run.close()
 
 
