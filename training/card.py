@@ -93,7 +93,7 @@ def opening(name: str, outcome: Outcome) -> str:
     """The first sentences."""
     config = outcome.runs[0].config
     start = f"the policy `{config.initial}`" if config.initial else "nothing"
-    if config.curriculum.teacher:
+    if config.curriculum.teacher and not config.initial:
         start += f", with lessons of `{config.curriculum.teacher}` at the beginning"
     if outcome.earlier:
         start += f", in {len(outcome.runs)} runs, each of which began with the policy of the one before"

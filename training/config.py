@@ -127,7 +127,7 @@ class CurriculumConfig:
             learnt before bidding pays: of the first third of the budget; then it falls to a fifth of that.
         teacher: A player by name whose play is imitated at the beginning, such as `thumb`; nobody's if empty. In place of
             small hands and random contracts, which it makes needless.
-        lessons: Share of the budget in which that is done.
+        lessons: Share of the budget in which that is done; none of it in a run that begins with a policy.
         advice: After the lessons, the weight of the cross entropy to what the teacher would do before the play (calls, trumps,
             nominations), so that bidding is not unlearnt while play is still poor; it falls to nothing in a straight line
             (kickstarting: Schmitt et al., arXiv 1803.03835).
@@ -270,7 +270,8 @@ def _from_dict(kind: type[Any], values: Mapping[str, Any], where: str) -> Any:
 
 def _preset(decisions: int, batch: int, minibatch: int, **changes: Any) -> dict[str, Any]:
     """What a preset changes."""
-    return {"decisions": decisions, "batch": batch, "ppo": PPOConfig(minibatch=minibatch, **changes)}
+    ppo, curriculum = PPOConfig(minibatch=minibatch, **changes), CurriculumConfig(teacher="thumb")
+    return {"decisions": decisions, "batch": batch, "ppo": ppo, "curriculum": curriculum}
 
 
 PRESETS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -281,7 +282,7 @@ PRESETS: dict[str, tuple[str, dict[str, Any]]] = {
     "fast": ("minutes: beats random players", _preset(4_000_000, 16_384, 2048, learning_rate=5e-4)),
     "standard": ("an hour on two cores: a fair player", _preset(60_000_000, 32_768, 2048)),
     "long": (
-        "overnight: the policies that come with the package are trained like this",
+        "overnight or longer: the strongest player",
         _preset(600_000_000, 65_536, 4096) | {"evaluation_deals": 2048, "save_every": 600.0},
     ),
 }

@@ -13,7 +13,7 @@ import math
 import os
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -115,6 +115,7 @@ class SelfPlay:
             ValueError: the configuration asks for what cannot be had.
         """
         self.config = config
+        self.curriculum = replace(config.curriculum, lessons=0.0) if config.initial else config.curriculum
         self.processes = processes or Processes()
         self.kinds: list[Rules] = make_kinds(config.variants, config.seats, parse_options(config.option))
         self.encoding: Encoding = make_encoding(self.kinds)
@@ -128,7 +129,7 @@ class SelfPlay:
         self.scale = RewardScale(len(self.kinds))
         self.watchdog = Watchdog()
         self.past: dict[str, Actor] = {}
-        teacher = [config.curriculum.teacher] if config.curriculum.teacher else []
+        teacher = [self.curriculum.teacher] if self.curriculum.teacher else []
         self.guests: dict[str, MakePlayer] = {name: guest(name) for name in (*config.league.opponents, *teacher)}
 
     # ------------------------------------------------------------------------------------------------- setting up
@@ -181,7 +182,7 @@ class SelfPlay:
 
     def _places_of(self, worker: int, tables: int, first: int) -> Iterator[Place]:
         """The halls of one thread."""
-        share = [self.config.curriculum.matches if kind.variant.name in IN_MATCHES else 0.0 for kind in self.kinds]
+        share = [self.curriculum.matches if kind.variant.name in IN_MATCHES else 0.0 for kind in self.kinds]
         for in_matches in (False, True):
             wanted = share if in_matches else [1 - part for part in share]
             numbers = [number for number, part in enumerate(wanted) if part > 0]
@@ -258,10 +259,10 @@ class SelfPlay:
         hall, config = place.hall, self.config
         rng = stream(config, self.iteration, DEALS, place.number)
         before = hall.engine_seconds
-        small = schedule.has_small_hands(self.progress, config.curriculum)
+        small = schedule.has_small_hands(self.progress, self.curriculum)
         hall.deal(self.iteration, None if hall.in_matches else draw_sizes(hall, self.kinds, rng, small))
         auction = has_auction(hall, self.kinds)
-        opened = auction & (rng.random(len(hall)) < schedule.random_contract_share(self.progress, config.curriculum))
+        opened = auction & (rng.random(len(hall)) < schedule.random_contract_share(self.progress, self.curriculum))
         learner = self._learner(place, rng)
         players: list[ArrayPlayer] = [learner]
         seating = np.zeros((len(hall), MAX_SEATS), np.int64)
@@ -284,23 +285,23 @@ class SelfPlay:
     @property
     def _has_lesson(self) -> bool:
         """Whether the teacher plays in this iteration."""
-        return schedule.has_lesson(self.progress, self.config.curriculum)
+        return schedule.has_lesson(self.progress, self.curriculum)
 
     @property
     def _advice_weight(self) -> float:
         """Weight of the teacher's advice in this iteration."""
-        return schedule.advice_weight(self.progress, self.config.curriculum)
+        return schedule.advice_weight(self.progress, self.curriculum)
 
     def _learner(self, place: Place, rng: np.random.Generator) -> Learner:
         """Who learns at the tables: the policy, from its own play, with or without advice, or from the teacher's."""
         oracle = place.hall.batch.state is not None
         if self._has_lesson:
-            teacher = self.guests[self.config.curriculum.teacher](rng)
+            teacher = self.guests[self.curriculum.teacher](rng)
             return Pupil(teacher, self.actor, self.encoding, rng, oracle=oracle)
         adviser = None
         if self._advice_weight > 0:
             of_adviser = stream(self.config, self.iteration, ADVICE, place.number)
-            adviser = self.guests[self.config.curriculum.teacher](of_adviser)
+            adviser = self.guests[self.curriculum.teacher](of_adviser)
         how: dict[str, Any] = {"dtype": self.dtype, "device": self.device, "oracle": oracle, "adviser": adviser}
         return Learner(self.actor, self.encoding, rng, **how)
 
@@ -368,7 +369,7 @@ class SelfPlay:
         actor = (self.student, self.slow, self.optimiser, sample, shares[0], settings)
         critic = (self.student_critic, self.critic_optimiser, sample, shares[1], settings)
         improve_critic = partial(update_critic, *critic, **together)
-        if self.config.initial and schedule.learns_critic_only(self.progress, self.config.curriculum):
+        if self.config.initial and schedule.learns_critic_only(self.progress, self.curriculum):
             (of_critic,) = self.crew.all([improve_critic])
             return {}, of_critic
         improve_actor = partial(update_actor, *actor, magnet=self._magnet, lesson=self._has_lesson, **together)

@@ -188,7 +188,7 @@ OTHER: dict[str, Any] = {
     "initial": "a policy",
     "device": "cpu",
     "precision": "fp32",
-    "teacher": "thumb",
+    "teacher": "greedy",
     "opponents": ("random", "pimc:20"),
     "panel": (),
 }

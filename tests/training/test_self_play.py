@@ -296,6 +296,15 @@ def first_policy(tmp_path: Path) -> Path:
     return tmp_path
 
 
+def test_a_run_that_begins_with_a_policy_has_no_lessons_and_keeps_the_advice(first_policy: Path) -> None:
+    lessons = CurriculumConfig(teacher="thumb", lessons=1.0, advice=0.5, advice_until=1.0)
+    for initial in ("", str(first_policy)):
+        run = SelfPlay(tiny("down_up", curriculum=lessons, initial=initial))
+        assert run._has_lesson == (initial == "")
+        assert run._advice_weight == (0.5 if initial else 0.0)
+        run.close()
+
+
 def test_a_run_can_begin_with_a_policy_which_waits_for_the_critic(first_policy: Path) -> None:
     _, _, tensors = read_policy(first_policy / "policy.safetensors")
     run = SelfPlay(tiny("down_up", seed=1, initial=str(first_policy), curriculum=CurriculumConfig(critic_first=0.15)))
