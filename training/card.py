@@ -273,11 +273,14 @@ def against_others(outcome: Outcome, results: Results) -> Iterator[str]:
         return
     if results.duels:
         yield (
-            "Points per deal above the opponent on duplicate deals, all line-ups of `noms evaluate` together, and the part of "
-            "the matches won on one seat with the opponent on all others, with 95 % intervals."
+            "Points per deal above the opponent on duplicate deals, on one seat with the opponent on all others and in all "
+            "line-ups that were played together (`noms evaluate`), and the part of the matches won on one seat, with 95 % "
+            "intervals."
         )
         duels = in_order(results.duels, outcome.info.kinds)
-        yield table(("game", "policy", "against", "deals", "points per deal", "matches won"), [duel_row(one) for one in duels])
+        yield table(
+            ("game", "policy", "against", "deals", "alone", "all line-ups", "matches won"), [duel_row(one) for one in duels]
+        )
     for one in sorted(results.standings, key=lambda one: outcome.info.kinds.index(one.kind)):
         yield from standings_text(one)
 
@@ -291,7 +294,8 @@ def duel_row(duel: Duel) -> tuple[Cell, ...]:
     """A row of the table of duels."""
     wins = None if duel.wins is None else f"{percent(duel.wins)} (equals: {100 * duel.fair:.1f} %)"
     deals = f"{duel.points.deals:,} of `{duel.deal_set}`"
-    return kind_text(label(duel.kind)), code(duel.policy), code(duel.opponent), deals, plus_minus(duel.points), wins
+    alone = None if duel.alone is None else plus_minus(duel.alone)
+    return kind_text(label(duel.kind)), code(duel.policy), code(duel.opponent), deals, alone, plus_minus(duel.points), wins
 
 
 def standings_text(standings: Standings) -> Iterator[str]:

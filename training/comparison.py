@@ -19,7 +19,7 @@ up to nothing.)
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from threading import Event
@@ -38,7 +38,7 @@ from training.probes import SEATS, Tally, count_deals
 from training.statistics import Controls, Estimate, Groups, deals_needed, estimate, smallest_difference, with_controls
 from training.workers import Ending, run_jobs
 
-ALONE, AGAINST, MIXED = "alone", "against", "mixed"
+ALONE, AGAINST, MIXED = LINE_UPS = ("alone", "against", "mixed")
 LEAST_MIXED = 4
 """Seats from which on mixed tables are played."""
 OTHER_DEALS = 4
@@ -64,15 +64,24 @@ class LineUp:
     seatings: np.ndarray
 
 
-def line_ups(seats: int, mixed: bool = True) -> list[LineUp]:
-    """All line-ups for a number of seats; each player has each seat equally often."""
+def line_ups(seats: int, names: Collection[str] = LINE_UPS) -> list[LineUp]:
+    """The line-ups of these names for a number of seats, in the order of the table; each player has each seat equally often.
+
+    Raises:
+        ValueError: a name is unknown, or there is no such line-up at so few seats.
+    """
+    unknown = [name for name in names if name not in LINE_UPS]
+    if unknown:
+        raise ValueError(f"there is no line-up {unknown[0]!r}; they are {', '.join(LINE_UPS)}")
     one = np.eye(seats, dtype=np.bool_)
-    found = [LineUp(ALONE, one), LineUp(AGAINST, ~one)]
-    if mixed and seats >= LEAST_MIXED:
+    found = [LineUp(name, seatings) for name, seatings in ((ALONE, one), (AGAINST, ~one)) if name in names]
+    if MIXED in names and seats >= LEAST_MIXED:
         half = np.arange(seats) < seats // 2
         together = np.array([np.roll(half, turn) for turn in range(seats)])
         other = ~together if seats % 2 else np.array([np.arange(seats) % 2 == parity for parity in (0, 1)])
         found.append(LineUp(MIXED, np.concatenate([together, other])))
+    if not found:
+        raise ValueError(f"with {seats} seats there are only the line-ups {ALONE} and {AGAINST}")
     return found
 
 
@@ -240,7 +249,7 @@ def compare(
     *,
     seed: int = 0,
     deal_set: DealSet = "dev",
-    mixed: bool = True,
+    names: Collection[str] = LINE_UPS,
     threads: int = 1,
     until: float | None = None,
     limit: float | None = None,
@@ -255,7 +264,7 @@ def compare(
         deals: how many; at least 2.
         seed: of what is random in the players, 0 to 2**63 - 1.
         deal_set: the first deals of this set are played.
-        mixed: play mixed tables too.
+        names: the line-ups that are played; those that need more seats than there are are left out.
         threads: that share the blocks; the result is the same.
         until: when to stop, on the clock of `time.monotonic`.
         limit: seconds for a decision (`Guarded`); results depend on the machine then.
@@ -265,7 +274,7 @@ def compare(
         The comparison; `ending` says whether all deals were played.
 
     Raises:
-        ValueError: a number is out of range, or one of the players cannot sit at such a table.
+        ValueError: a number is out of range, no line-up is left, or one of the players cannot sit at such a table.
         NothingPlayedError: it was stopped before two deals were done.
     """
     if not 2 <= deals <= MOST_DEALS:
@@ -273,7 +282,7 @@ def compare(
     for player in (a, b):
         player.check(kind)
     controlled = deals <= MOST_CONTROLLED or min(a.block, b.block) < BLOCK
-    task = Task(kind, (a, b), line_ups(kind.seats, mixed), seed, deal_set, controlled, limit)
+    task = Task(kind, (a, b), line_ups(kind.seats, names), seed, deal_set, controlled, limit)
     done = run_jobs(task.jobs(deals), threads, until=until, tick=lambda _, block: tick(len(block.values)))
     if sum(len(block.values) for block in done.results) < 2:
         raise NothingPlayedError(done.ending)
@@ -344,20 +353,24 @@ class Task:
     def _sides(
         self, hall: Hall, is_a: np.ndarray, values: np.ndarray, guards: Sequence[Guarded]
     ) -> tuple[tuple[Groups, Groups], tuple[Tally, Tally]]:
-        """Roles and probes of each player where it is alone."""
+        """Roles and probes of each player where it is alone; nothing where that is not played."""
         count, games = values.shape
         seats = self.kind.seats
+        names = [line_up.name for line_up in self.line_ups]
         fine = np.ones(len(hall), np.bool_)
         fine[[*guards[0].lost, *guards[1].lost]] = False
         groups, probes = (Groups(), Groups()), (Tally(), Tally())
-        sides = []
-        for side, sign in ((0, 1.0), (1, -1.0)):
-            rows = (np.arange(count)[:, None] * games + side * seats + np.arange(seats)).reshape(-1)
+        sides = list(probes)
+        for side, (name, sign) in enumerate(((ALONE, 1.0), (AGAINST, -1.0))):
+            if name not in names:
+                continue
+            first = seats * names.index(name)  # both have one game for each seat, and only mixed tables come behind them
+            rows = (np.arange(count)[:, None] * games + first + np.arange(seats)).reshape(-1)
             tables, hero = hall.batch.tables[rows], np.tile(np.arange(seats), count)
-            own = sign * values[:, side * seats : (side + 1) * seats]
+            own = sign * values[:, first : first + seats]
             add_roles(groups[side], self.kind, tables, hero, own, fine[rows].reshape(count, seats))
             kept = fine[rows]
-            sides.append(probes[side] + count_deals(tables[kept], self.kind, hero[kept, None] == SEATS))
+            sides[side] = count_deals(tables[kept], self.kind, hero[kept, None] == SEATS)
         return groups, (sides[0], sides[1])
 
     def _features(self, first: int, count: int, stop: Event) -> tuple[np.ndarray, np.ndarray]:

@@ -239,7 +239,8 @@ def _evaluation(document: Mapping[str, Any], names: Names) -> Results:
     duels = []
     for entry in document["games"]:
         points = _estimate(entry["points"]["all"])
-        alone = _estimate(entry["points"][AGAINST if side else ALONE])
+        of_alone = entry["points"].get(AGAINST if side else ALONE)
+        alone = None if of_alone is None else _estimate(of_alone)
         matches = entry["matches"]
         wins = None if matches is None else _estimate(matches[("a_alone", "b_alone")[side]])
         duels.append(
@@ -252,7 +253,7 @@ def _evaluation(document: Mapping[str, Any], names: Names) -> Results:
                 wins,
                 0.0 if matches is None else float(matches["fair"]),
                 Lost(**entry["lost"]["ab"[side]]),
-                negative(alone) if side else alone,
+                negative(alone) if side and alone is not None else alone,
             )
         )
     return Results(duels=tuple(duels))

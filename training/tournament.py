@@ -25,7 +25,7 @@ import numpy as np
 from noms_env.players.policy_file import given_options
 from noms_env.rules import Rules
 from noms_env.version import ENV_VERSION
-from training.comparison import Block, Lost, Task, line_ups
+from training.comparison import AGAINST, ALONE, Block, Lost, Task, line_ups
 from training.deal_sets import digest
 from training.evaluate import Contestant, DealSet
 from training.statistics import Estimate, estimate, holm
@@ -245,7 +245,7 @@ def play_tournament(
 
 def blocks_of(plan: Plan, players: Sequence[Contestant]) -> Iterator[tuple[tuple[int, int], Task, int, int]]:
     """All blocks: pair, what plays them, first deal, number of deals; the pairs keep pace with one another."""
-    seatings = line_ups(plan.kind.seats, mixed=False)
+    seatings = line_ups(plan.kind.seats, (ALONE, AGAINST))
     tasks = {
         pair: Task(plan.kind, (players[pair[0]], players[pair[1]]), seatings, plan.seed, plan.deal_set, False, plan.limit)
         for pair in plan.pairs

@@ -129,7 +129,7 @@ def test_results_stand_in_the_card_and_old_ones_give_a_warning(
     assert (status, is_one_sentence(err)) == (0, True)
     assert f"{two} is older than the policy of runs/mine: its figures may be those of an earlier one" in err
     text = part((tmp_path / "out" / "mine" / "README.md").read_text(), "Against others")
-    assert "| down_up, 4 seats | `mine@0` | `thumb` | 400 of `test` | +0.750 ±0.250 |  |" in text
+    assert "| down_up, 4 seats | `mine@0` | `thumb` | 400 of `test` | +8.000 ±0.250 | +0.750 ±0.250 |  |" in text
     assert "| `thumb` | -1.000 ±0.250 | +0.500 ±0.250 |" in text
 
 
@@ -402,6 +402,7 @@ def test_a_trained_policy_is_published_measured_and_found_by_name(
     capsys.readouterr()
     assert publish("run", "--name", "mine", "--panel", "one.json", "two/results.json")[::2] == (0, "")
     text = part((tmp_path / "checkpoints" / "mine" / "README.md").read_text(), "Against others")
-    points = json.loads(Path("one.json").read_text())["games"][0]["points"]["all"]
-    assert f"| noms, 4 seats | `mine` | `thumb` | 4 of `dev` | {points['mean']:+.3f} ±" in text
+    points = json.loads(Path("one.json").read_text())["games"][0]["points"]
+    assert f"| noms, 4 seats | `mine` | `thumb` | 4 of `dev` | {points['alone']['mean']:+.3f} ±" in text
+    assert f" | {points['all']['mean']:+.3f} ±" in text
     assert "| player | rating | `mine@0` better by |" in text

@@ -13,7 +13,17 @@ from noms_env import BatchEnv
 from noms_env.rules import Rules, game, make_rules
 from noms_env.state import VARIANTS
 from training import comparison as module
-from training.comparison import FIRST_OTHER, Comparison, NothingPlayedError, Task, compare, line_ups, roles, size_features
+from training.comparison import (
+    FIRST_OTHER,
+    LINE_UPS,
+    Comparison,
+    NothingPlayedError,
+    Task,
+    compare,
+    line_ups,
+    roles,
+    size_features,
+)
 from training.evaluate import BLOCK, Contestant, contestant, deal_seed, dealt, guest
 from training.hall import Hall, play
 
@@ -68,7 +78,31 @@ def test_each_player_has_each_seat_equally_often(seats: int) -> None:
         mixed = found["mixed"]
         assert set(mixed.sum(axis=1)) == {seats // 2, seats - seats // 2}
         assert {row.tobytes() for row in ~mixed} == {row.tobytes() for row in mixed}  # what A has once, B has once
-    assert "mixed" not in {line_up.name for line_up in line_ups(seats, mixed=False)}
+    assert "mixed" not in {line_up.name for line_up in line_ups(seats, names=("alone", "against"))}
+
+
+def test_line_ups_that_are_not_there_are_refused() -> None:
+    with pytest.raises(ValueError, match="there is no line-up 'both'; they are alone, against, mixed"):
+        line_ups(4, ["both"])
+    with pytest.raises(ValueError, match="with 3 seats there are only the line-ups alone and against"):
+        line_ups(3, ["mixed"])
+
+
+@pytest.mark.parametrize("names", [("alone",), ("against",), ("against", "mixed"), ("mixed", "alone")])
+def test_line_ups_by_themselves_are_what_they_are_among_all(names: tuple[str, ...]) -> None:
+    kind = rules("noms")
+    found, everything = (compare(kind, contestant("thumb"), contestant("greedy"), 12, names=of) for of in (names, LINE_UPS))
+    assert [line_up.name for line_up in found.line_ups] == [name for name in LINE_UPS if name in names]
+    for name in names:
+        assert (found.per_deal(name) == everything.per_deal(name)).all()
+    for side, name in enumerate(("alone", "against")):
+        parts = (found.played.groups[side], everything.played.groups[side])
+        if name in names:
+            assert [part.names() for part in parts] == [parts[1].names()] * 2
+            assert found.played.probes[side].means() == everything.played.probes[side].means()
+        else:
+            assert parts[0].names() == {}
+            assert found.played.probes[side].means() == {}
 
 
 @pytest.mark.parametrize(("name", "seats"), [("down_up", 3), ("noms", 4), ("sniped_whist", 5)])

@@ -87,6 +87,21 @@ def test_what_is_printed_and_written(run: Run, tmp_path: Path) -> None:
     assert "noms, 4 seats: thumb v random · 60 deals of the set test in 14 seatings · 840 games" in out
 
 
+def test_one_line_up_by_itself(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "result.json"
+    words = ["evaluate", "thumb", "greedy", "--variant", "down_up", "--deals", 20, "--matches", 0, "--json", file]
+    assert run(*words)[0] == 0
+    alone = json.loads(file.read_text())["games"][0]["points"]["alone"]
+    status, out, _ = run(*words, "--line-ups", "alone")
+    assert status == 0
+    (one,) = json.loads(file.read_text())["games"]
+    assert one["seatings"] == 4
+    assert one["points"]["alone"] == one["points"]["all"] == alone
+    assert "against" not in one["points"]
+    assert one["groups"]["b"] == one["probes"]["b"] == {}
+    assert "greedy alone" not in out
+
+
 def test_the_same_words_give_the_same_file_whatever_the_threads(run: Run, tmp_path: Path) -> None:
     words = ["evaluate", "random", "greedy", "--variant", "up_down", "--deals", 150, "--matches", 2, "--seed", 5]
     files = [tmp_path / name for name in ("one.json", "two.json")]
@@ -139,6 +154,7 @@ def test_a_temperature_behind_a_policy(policy: Path) -> None:
         (["thumb", "random", "--seed", "-1"], "--seed must be from 0 to 2**63 - 1, not -1"),
         (["thumb", "random", "--threads", "0"], "--threads must be from 1 to 1024, not 0"),
         (["thumb", "random", "--json", "/nowhere/x.json"], "cannot write /nowhere/x.json"),
+        (["thumb", "random", "--variant", "nonesuch", "--seats", "3", "--line-ups", "mixed"], "with 3 seats there are only"),
     ],
 )
 def test_wrong_words_are_refused_with_a_sentence(run: Run, words: list[str], sentence: str) -> None:

@@ -35,7 +35,7 @@ class Illegal:
 
 FIRST = Contestant("first", lambda _: First())
 BAD = Contestant("bad", lambda _: Illegal())
-SEATINGS = np.concatenate([line_up.seatings for line_up in line_ups(4, mixed=False)])
+SEATINGS = np.concatenate([line_up.seatings for line_up in line_ups(4, names=("alone", "against"))])
 
 
 @pytest.mark.parametrize(

@@ -67,7 +67,7 @@ def script(folder: Path, body: str, name: str = "bot.py") -> str:
 
 def compared(a: str, deals: int = 4, b: str = "random", **arguments: Any) -> Comparison:
     limit = arguments.get("limit")
-    return compare(SMALL, contestant(a, limit), contestant(b, limit), deals, mixed=False, **arguments)
+    return compare(SMALL, contestant(a, limit), contestant(b, limit), deals, names=("alone", "against"), **arguments)
 
 
 def is_gone(process: int) -> bool:

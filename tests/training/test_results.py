@@ -94,6 +94,13 @@ def test_an_evaluation_is_read_from_the_side_of_the_policy(tmp_path: Path) -> No
     assert (first.alone.mean, first.alone.low, first.alone.high) == (8, 7.75, 8.25)
 
 
+def test_an_evaluation_without_a_line_up_says_nothing_of_it(tmp_path: Path) -> None:
+    of_alone = entry(1.0, points={"all": estimate(1), "alone": estimate(1)})
+    for a, b, known in (("mine", "thumb", True), ("thumb", "mine", False)):
+        (duel,) = read_results(saved(tmp_path, evaluation(a, b, of_alone)), NAMES, KINDS).duels
+        assert (duel.alone is not None) == known
+
+
 def test_a_tournament_is_read_from_the_side_of_the_policy(tmp_path: Path) -> None:
     pairs = {("thumb", "runs/first"): -1.0, ("runs/first", "mine@0"): 0.5, ("thumb", "mine@0"): -0.25}
     document = tournament({"thumb": -2.0, "runs/first": 3.0, "mine@0": 1.0}, pairs)

@@ -95,7 +95,7 @@ def test_ratings_are_the_least_squares_fit() -> None:
 
 def test_the_table_is_that_of_the_comparisons(folder: Folder) -> None:
     results = played(folder, plan())
-    pair = compare(rules("nonesuch"), small("random"), small("greedy"), 40, mixed=False)
+    pair = compare(rules("nonesuch"), small("random"), small("greedy"), 40, names=("alone", "against"))
     assert results.values[1, 2] == pytest.approx(pair.per_deal("alone"))
     assert results.values[2, 1] == pytest.approx(-pair.per_deal("against"))
     assert not results.values[1, 1].any()
@@ -278,7 +278,9 @@ def test_who_fails_loses_its_tables_and_the_others_play_on(folder: Folder) -> No
     assert results.as_json()["lost"]["fails"] == {"tables": 16, "why": ["raised RuntimeError: no idea"]}
     assert "`fails` lost 16 tables: it raised RuntimeError: no idea." in markdown(results.as_json())
     assert results.values[1, 0, 3] <= 0
-    assert results.values[0, 2] == pytest.approx(compare(of.kind, players[0], players[2], 20, mixed=False).per_deal("alone"))
+    assert results.values[0, 2] == pytest.approx(
+        compare(of.kind, players[0], players[2], 20, names=("alone", "against")).per_deal("alone")
+    )
 
 
 def test_a_player_that_cannot_sit_there_is_refused_before_anything_is_played(folder: Folder) -> None:

@@ -6,7 +6,7 @@ import json as json_format
 import os
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -29,6 +29,7 @@ DEALS_SHARE = 0.8
 File = Annotated[str | None, tyro.conf.arg(metavar="FILE")]
 Number = Annotated[int | None, tyro.conf.arg(metavar="N")]
 Set = Literal["dev", "test"]
+LineUpName = Literal["alone", "against", "mixed"]
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,7 @@ class Wanted:
         seed: of the players.
         threads: that share the work.
         limit: seconds for a decision; None for no limit.
+        line_ups: that are played; those of `checked` are none yet.
     """
 
     deals: int
@@ -52,6 +54,7 @@ class Wanted:
     seed: int
     threads: int
     limit: float | None = None
+    line_ups: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -80,6 +83,7 @@ def evaluate(
     deals: Number = None,
     matches: Number = None,
     deal_set: Annotated[Set, tyro.conf.arg(name="set")] = "dev",
+    line_ups: Annotated[tuple[LineUpName, ...], tyro.conf.arg(metavar="NAME ...")] = (),
     minutes: Annotated[float | None, tyro.conf.arg(metavar="M")] = None,
     tell: Annotated[float, tyro.conf.arg(metavar="POINTS")] = 0.1,
     seed: Annotated[int, tyro.conf.arg(metavar="S")] = 0,
@@ -119,6 +123,7 @@ def evaluate(
         deals: Deals of each game; 2000, or with --minutes as many as there is time for.
         matches: Whole matches of each game, with A and with B alone on each seat; one for 20 deals if not given, 0 for none.
         deal_set: The set of deals.
+        line_ups: Which of alone, against and mixed are played; all if not given. With a slow B, A alone costs less than half.
         minutes: Time for all games together. How far it gets depends on the machine, but not what a deal ends with.
         tell: The difference, in points per deal, for which the number of deals is told that it takes to find it.
         seed: 0 to 2**63 - 1; it decides what is random in the players.
@@ -128,12 +133,18 @@ def evaluate(
             each decision by itself: 10 if not given.
         json: Write all figures to this file.
     """
-    wanted = checked(deals, matches, minutes, tell, deal_set, seed, threads, limit, json)
+    from training.comparison import LINE_UPS
+    from training.comparison import line_ups as line_ups_of
     from training.evaluate import contestant
+
+    wanted = checked(deals, matches, minutes, tell, deal_set, seed, threads, limit, json)
+    wanted = replace(wanted, line_ups=line_ups or LINE_UPS)
 
     with wrong_arguments():
         first, second = contestant(a, limit), contestant(b, limit)
         kinds = kinds_for(first, second, variant, seats, option)
+        for kind in kinds:
+            line_ups_of(kind.seats, wanted.line_ups)
     found = play_all(first, second, kinds, wanted, tell)
     if json:
         from training.evaluate import hashes
@@ -258,6 +269,7 @@ def play_one(a: Contestant, b: Contestant, kind: Rules, wanted: Wanted, until: f
             deal_set=wanted.deal_set,
             threads=wanted.threads,
             until=for_deals,
+            names=wanted.line_ups,
             limit=wanted.limit,
             tick=tick,
         )
