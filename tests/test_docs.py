@@ -14,7 +14,8 @@ from noms_env.docs import pages, source, texts
 from noms_env.docs.pages import FOLDER, action_groups, all_pages
 from noms_env.engine.layout import OBSERVATION, state_layout
 from noms_env.engine.table import Table
-from noms_env.envs.aec import POSITION_KEYS, REWARDS, TrickTakingEnv
+from noms_env.envs.aec import POSITION_KEYS, TrickTakingEnv
+from noms_env.envs.arguments import REWARDS
 from noms_env.rules import GAMES, make_rules
 from noms_env.rules.rulebook import choice_bytes, choice_names
 from noms_env.state import VARIANTS

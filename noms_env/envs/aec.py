@@ -21,13 +21,10 @@ from noms_env.chance import checked_seed
 from noms_env.engine.layout import OBSERVATION, OBSERVATION_SIZE, STATE_SIZE, Section, state_layout
 from noms_env.engine.rows import IS_SCORED
 from noms_env.engine.table import Table
+from noms_env.envs.arguments import ILLEGAL_ACTIONS, MASK_PLACES, RENDER_MODES, REWARDS, checked_choice, checked_flag
 from noms_env.rules import RulesError, game
 from noms_env.version import ENV_VERSION
 
-REWARDS = ("points", "relative", "outcome")
-ILLEGAL_ACTIONS = ("raise", "terminate")
-MASK_PLACES = ("observation", "info", "both")
-RENDER_MODES = ("ansi", "human", "rgb_array")
 POSITION_KEYS = ("deck", "dealer", "totals", "deal", "multiplier")
 ILLEGAL_REWARD = -1.0
 
@@ -85,10 +82,10 @@ class TrickTakingEnv(AECEnv):
             ValueError: an argument is not allowed; the message says what is.
         """
         super().__init__()
-        self._reward = _one_of("reward", reward, REWARDS)
-        self._illegal_action = _one_of("illegal_action", illegal_action, ILLEGAL_ACTIONS)
-        self._mask_in = _one_of("mask_in", mask_in, MASK_PLACES)
-        self.render_mode = None if render_mode is None else _one_of("render_mode", render_mode, RENDER_MODES)
+        self._reward = checked_choice("reward", reward, REWARDS)
+        self._illegal_action = checked_choice("illegal_action", illegal_action, ILLEGAL_ACTIONS)
+        self._mask_in = checked_choice("mask_in", mask_in, MASK_PLACES)
+        self.render_mode = None if render_mode is None else checked_choice("render_mode", render_mode, RENDER_MODES)
         deal_size = None
         if "hand_size" in options and "hand_size" not in [option.name for option in game(variant).options]:
             deal_size = options.pop("hand_size")
@@ -103,7 +100,7 @@ class TrickTakingEnv(AECEnv):
         if render_seat is not None and (not is_integer(render_seat) or render_seat not in seat_numbers):
             raise RulesError(f"render_seat must be a seat from 0 to {self.table.seats - 1}, or None, not {render_seat!r}")
         self.render_seat = render_seat
-        self.render_full = _flag("render_full", render_full)
+        self.render_full = checked_flag("render_full", render_full)
         self.possible_agents = [f"player_{seat}" for seat in seat_numbers]
         self._seat_of = {agent: seat for seat, agent in enumerate(self.possible_agents)}
         self.agents: list[str] = []
@@ -114,7 +111,7 @@ class TrickTakingEnv(AECEnv):
         self._is_seeded = False
         self.terminations: dict[str, bool] = {}
         self.truncations: dict[str, bool] = {}
-        self._keeps_records = _flag("record", record)
+        self._keeps_records = checked_flag("record", record)
         self._recorder = self._new_recorder()
         self.records: list[dict[str, Any]] = []
 
@@ -513,20 +510,6 @@ class RewindingWrapper(wrappers.OrderEnforcingWrapper):
 def _no_episode() -> ValueError:
     """The refusal of what needs an episode."""
     return ValueError("there is no episode yet: call reset first")
-
-
-def _flag(name: str, value: bool) -> bool:
-    """The value, if it is True or False."""
-    if not isinstance(value, bool | np.bool_):
-        raise RulesError(f"{name} must be True or False, not {value!r}")
-    return bool(value)
-
-
-def _one_of(name: str, value: str, allowed: tuple[str, ...]) -> str:
-    """The value, if it is allowed."""
-    if not isinstance(value, str) or value not in allowed:
-        raise RulesError(f"{name} must be {' or '.join(map(repr, allowed))}, not {value!r}")
-    return value
 
 
 def _members(seats: int) -> list[int]:

@@ -19,7 +19,8 @@ from ray.rllib.env.multi_agent_env import MultiAgentEnv
 from noms_env.actions import NUM_ACTIONS
 from noms_env.chance import MAX_TABLE
 from noms_env.engine.layout import OBSERVATION_SIZE
-from noms_env.envs.aec import TrickTakingEnv, _flag
+from noms_env.envs.aec import TrickTakingEnv
+from noms_env.envs.arguments import checked_flag
 from noms_env.rules import RulesError
 
 Seen = dict[str, np.ndarray]
@@ -61,7 +62,7 @@ class RLlibEnv(MultiAgentEnv):
             raise RulesError('env_config must name a game, such as {"variant": "down_up"}')
         if "mask_in" in arguments:
             raise RulesError("mask_in is not an argument here: the mask is a part of the observation")
-        self._skips_forced = _flag("skip_forced", arguments.pop("skip_forced", False))
+        self._skips_forced = checked_flag("skip_forced", arguments.pop("skip_forced", False))
         self.env = TrickTakingEnv(**{"illegal_action": "terminate", **arguments})
         self.env.table.row.table = min(getattr(config, "worker_index", None) or 0, MAX_TABLE)
         self.possible_agents = self.env.possible_agents

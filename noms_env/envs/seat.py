@@ -21,17 +21,8 @@ from noms_env.engine import many
 from noms_env.engine.layout import OBSERVATION_SIZE
 from noms_env.engine.rows import IS_SCORED
 from noms_env.engine.table import IllegalActionError, Table
-from noms_env.envs.aec import (
-    ILLEGAL_ACTIONS,
-    ILLEGAL_REWARD,
-    MASK_PLACES,
-    POSITION_KEYS,
-    RENDER_MODES,
-    REWARDS,
-    Observation,
-    _flag,
-    _one_of,
-)
+from noms_env.envs.aec import ILLEGAL_REWARD, POSITION_KEYS, Observation
+from noms_env.envs.arguments import ILLEGAL_ACTIONS, MASK_PLACES, RENDER_MODES, REWARDS, checked_choice, checked_flag
 from noms_env.envs.games import environment_id
 from noms_env.envs.seat_players import Opponents, RowStreams, checked_seat, is_random, learner_seats, seated_players
 from noms_env.players import Player
@@ -73,11 +64,11 @@ class SeatChoices:
         Raises:
             ValueError: an argument is not allowed; the message says what is.
         """
-        self.reward = _one_of("reward", reward, REWARDS)
+        self.reward = checked_choice("reward", reward, REWARDS)
         self.episode = episode
-        self.ends_if_illegal = _one_of("illegal_action", illegal_action, ILLEGAL_ACTIONS) == "terminate"
-        self.mask_in = _one_of("mask_in", mask_in, MASK_PLACES)
-        self.skip_forced = _flag("skip_forced", skip_forced)
+        self.ends_if_illegal = checked_choice("illegal_action", illegal_action, ILLEGAL_ACTIONS) == "terminate"
+        self.mask_in = checked_choice("mask_in", mask_in, MASK_PLACES)
+        self.skip_forced = checked_flag("skip_forced", skip_forced)
         deal_size = None
         if "hand_size" in options and "hand_size" not in [option.name for option in game(variant).options]:
             deal_size = options.pop("hand_size")
@@ -221,7 +212,7 @@ class SeatEnv(gymnasium.Env[Observation, int | np.integer]):
             skip_forced=skip_forced,
             **options,
         )
-        self.render_mode = None if render_mode is None else _one_of("render_mode", render_mode, RENDER_MODES)
+        self.render_mode = None if render_mode is None else checked_choice("render_mode", render_mode, RENDER_MODES)
         self.observation_space = self._choices.observation_space()
         self.action_space: spaces.Space[Any] = spaces.Discrete(NUM_ACTIONS)
         self.table = self._choices.table

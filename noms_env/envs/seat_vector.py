@@ -19,7 +19,8 @@ from gymnasium.vector.utils import batch_space
 
 from noms_env.actions import NUM_ACTIONS
 from noms_env.chance import MAX_SEED, checked_seed
-from noms_env.envs.aec import POSITION_KEYS, Observation, _flag, _one_of
+from noms_env.envs.aec import POSITION_KEYS, Observation
+from noms_env.envs.arguments import checked_choice, checked_flag
 from noms_env.envs.seat import RENDER_FPS, SeatChoices, checked_options, frame
 from noms_env.envs.seat_players import Opponents, checked_seat
 from noms_env.envs.seat_tables import Seats, SeatTables
@@ -99,8 +100,8 @@ class SeatVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
             **options,
         )
         self.autoreset_mode = _checked_mode(autoreset_mode)
-        self._copies = _flag("copy", copy)
-        self.render_mode = None if render_mode is None else _one_of("render_mode", render_mode, RENDER_MODES)
+        self._copies = checked_flag("copy", copy)
+        self.render_mode = None if render_mode is None else checked_choice("render_mode", render_mode, RENDER_MODES)
         self.metadata = {"render_modes": list(RENDER_MODES), "render_fps": RENDER_FPS, "autoreset_mode": self.autoreset_mode}
         self._tables = SeatTables(self._choices, num_envs, threads, new_arrays=self._copies)
         self.num_envs = len(self._tables.is_over)

@@ -23,7 +23,8 @@ import noms_env
 from noms_env import IllegalActionError, SeatEnv, show
 from noms_env.actions import NUM_ACTIONS
 from noms_env.engine.layout import OBSERVATION
-from noms_env.envs.aec import REWARDS, TrickTakingEnv
+from noms_env.envs.aec import TrickTakingEnv
+from noms_env.envs.arguments import REWARDS
 from noms_env.envs.seat_players import RowStreams, learner_seats
 from noms_env.players import Player, make_player, row_seeds
 from noms_env.players.policy_file import PolicyInfo, save_policy
