@@ -59,7 +59,7 @@ class Published:
         info: what its file says.
         curve: the course of its training.
         duels: what it was found to be worth.
-        milestones: what its run had on its way: decisions, and what it was worth.
+        milestones: what its run had on its way, and in the end: decisions, and what it was worth.
     """
 
     name: str
@@ -161,7 +161,7 @@ def published(folder: Path, panel: Mapping[Path, dict[str, Any]]) -> Published:
             (begun + at, duel)
             for path in sorted((folder.parent / MILESTONES).glob(f"{folder.name}-*.json"))
             for at, duel in milestones_of(path, info.kinds)
-        ]
+        ] + [(begun + info.decisions, duel) for duel in duels]
     except (PolicyFileError, ResultsError, ValueError) as error:
         raise LadderError(str(error)) from error
     return Published(folder.name, info, curve, tuple(duels), tuple(sorted(milestones, key=lambda one: one[0])))

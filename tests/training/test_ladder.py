@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from noms_env.players.policy_file import read_info
 from noms_env.rules import Rules, game, make_rules
 from tests.training.test_outcome import POINTS, make_run
 from tests.training.test_results import entry, estimate, evaluation, tournament
@@ -93,6 +94,18 @@ def test_milestones_of_the_last_of_several_runs_count_from_its_beginning(made: P
     with (folder / "mine" / CURVE).open("a") as curve:
         curve.write(f"0,{BEGUN},1\n500,{BEGUN},2\n")
     assert rows(blocks(read_standing(folder))["time"])[0][-1].startswith("2,500 decisions, ")
+
+
+def test_the_policy_itself_is_the_last_milestone(made: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "copy"
+    shutil.copytree(made, folder)
+    for file in (folder / MILESTONES).iterdir():
+        file.unlink()
+    assert rows(blocks(read_standing(folder))["time"])[0][-1] == "not shown"
+    points: dict[str, Any] = {"points": {"alone": estimate(0.5), "all": estimate(-1)}}
+    seen = read_info(folder / "mine" / "policy.safetensors").decisions
+    put(folder, PANEL, "alone", evaluation("mine@0", "pimc:100", entry(1, NONESUCH, **points)))
+    assert rows(blocks(read_standing(folder))["time"])[0][-1].startswith(f"{seen:,} decisions, ")
 
 
 def test_everybody_against_everybody(made: Path) -> None:
