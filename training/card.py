@@ -16,14 +16,14 @@ from noms_env.rules import Rules
 from training.commands.common import count
 from training.evaluate import NORMAL_95, label
 from training.markdown import Cell, bullets, code, table
-from training.outcome import Outcome, nearest_preset, preset_differences, train_command
+from training.outcome import CURVE, Outcome, nearest_preset, preset_differences, train_command
 from training.probes import MAIN, NUMBERS
 from training.progress import duration, kind_text
 from training.reports import percent, plus_minus
 from training.results import Duel, Results, Standings
 from training.statistics import Estimate
 
-CARD, PICTURE, CURVE = "README.md", "curve.png", "curve.csv"
+CARD, PICTURE = "README.md", "curve.png"
 NOTES_BEGIN = "<!-- Written by hand from here on; kept when the card is made again. -->"
 NOTES_END = "<!-- Written by hand to here. -->"
 NO_NOTES = "\n"

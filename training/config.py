@@ -172,6 +172,8 @@ class TrainConfig:
         device: `auto` is a GPU if there is one.
         precision: `auto` is bf16 where the processor computes in it, else fp32.
         oracle: The critic also sees what is hidden.
+        counts: The networks also see what a player counts at each of its cards: whether it takes the trick, and how many
+            cards that are out are above and below it.
         network: Size of the actor.
         critic: Size of the critic.
         ppo: How it learns.
@@ -196,6 +198,7 @@ class TrainConfig:
     device: str = "auto"
     precision: Literal["auto", "bf16", "fp32"] = "auto"
     oracle: bool = True
+    counts: bool = True
     network: NetworkConfig = field(default_factory=NetworkConfig)
     critic: NetworkConfig = field(default_factory=NetworkConfig)
     ppo: PPOConfig = field(default_factory=PPOConfig)

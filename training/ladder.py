@@ -25,11 +25,10 @@ from noms_env.players.policy_file import PolicyFileError, PolicyInfo, given_opti
 from noms_env.rules import Rules, game, make_rules
 from noms_env.state import VARIANTS
 from noms_env.version import ENV_VERSION
-from training.card import CURVE
 from training.evaluate import label
 from training.log import SECONDS, Series, read_series
 from training.markdown import Cell, table
-from training.outcome import BEGUN
+from training.outcome import BEGUN, CURVE
 from training.reports import FORMAT as EVALUATION
 from training.results import Duel, Names, ResultsError, read_results
 from training.statistics import Estimate

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import itertools
 import json
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,10 +17,14 @@ import numpy as np
 from noms_env.players.policy import POLICY_NAME
 from noms_env.players.policy_file import PolicyInfo, read_policy
 from training.config import PRESETS, TrainConfig, differences
-from training.log import SECONDS, Series, read_log
+from training.log import SECONDS, Series, read_log, read_series
 from training.plots import smoothed
 
 CONFIG_NAME = "config.json"
+RUNS = "runs.json"
+"""In the folder of a published policy: the runs that made it, in their order."""
+CURVE = "curve.csv"
+"""In the same folder: `Outcome.curve` of them."""
 MOST_BYTES = 20_000_000
 """Of a policy that is published: it lies in the repository and in every wheel."""
 EVALUATED = ("points", "average", "greedy", "score", "probe")
@@ -44,6 +49,7 @@ class Outcome:
         info: what the policy's file says.
         config: of the run when it made the policy.
         budget: decisions of the whole run, as it was given last.
+        decisions: of the run so far, of which the policy has seen those until it was kept.
         content: of the policy's file.
         parameters: numbers in it.
         series: the log.
@@ -53,6 +59,7 @@ class Outcome:
     info: PolicyInfo
     config: TrainConfig
     budget: int
+    decisions: int
     content: bytes
     parameters: int
     series: Series
@@ -78,11 +85,6 @@ class Outcome:
         """Iterations until the policy was kept."""
         at, _ = self.series.get(SECONDS, ((), ()))
         return sum(1 for decisions in at if decisions <= self.info.decisions)
-
-    @property
-    def decisions(self) -> int:
-        """Of the run so far, of which the policy has seen those until it was kept."""
-        return max((int(at[-1]) for at, _ in self.series.values()), default=0)
 
     def seconds(self, decisions: int) -> float | None:
         """Time that the training took until then; None where the log does not say."""
@@ -145,7 +147,8 @@ def read_outcome(folder: Path | str, before: Sequence[Path | str] = ()) -> Outco
 
     Args:
         folder: of the run.
-        before: folders of the runs before it, in their order, each of which began with the policy of the one before.
+        before: folders of the runs before it, in their order, each of which began with the policy of the one before; one of a
+            published policy stands for all the runs that made it.
 
     Raises:
         OSError: a file is missing or cannot be read.
@@ -168,9 +171,12 @@ def read_outcome(folder: Path | str, before: Sequence[Path | str] = ()) -> Outco
     if dataclasses.replace(own, decisions=config.decisions) != config:
         raise OutcomeError(f"{file} is not of the run in {path}: it was trained with another configuration than {CONFIG_NAME}")
     parameters = sum(tensor.size for tensor in tensors.values())
-    earlier = tuple(map(read_outcome, before))
-    outcome = Outcome(info, own, config.decisions, file.read_bytes(), parameters, read_log(path), earlier)
-    for one, following, place in zip(earlier, outcome.runs[1:], [*before, folder][1:], strict=True):
+    told = [(one, place) for place in before for one in _runs_of(place)]
+    series = read_log(path)
+    made = max((int(at[-1]) for at, _ in series.values()), default=0)
+    earlier = tuple(one for one, _ in told)
+    outcome = Outcome(info, own, config.decisions, made, file.read_bytes(), parameters, series, earlier)
+    for one, following, place in zip(earlier, outcome.runs[1:], [*(place for _, place in told), folder][1:], strict=True):
         if not following.config.initial:
             raise OutcomeError(f"the run in {place} began with an untrained policy, so there is none before it")
         if (one.info.kinds, one.info.network) != (following.info.kinds, following.info.network):
@@ -178,6 +184,75 @@ def read_outcome(folder: Path | str, before: Sequence[Path | str] = ()) -> Outco
                 f"the run in {place} cannot have begun with the one before it, which is for other tables or of another size"
             )
     return outcome
+
+
+def _runs_of(folder: Path | str) -> tuple[Outcome, ...]:
+    """The run in a folder, or the runs that made the published policy in it."""
+    return _published(Path(folder)) if (Path(folder) / RUNS).exists() else (read_outcome(folder),)
+
+
+def _published(path: Path) -> tuple[Outcome, ...]:
+    """The runs that made a published policy, from `RUNS` and `CURVE` in its folder.
+
+    Raises:
+        OSError: a file is missing or cannot be read.
+        OutcomeError: the two do not belong together, or are damaged.
+        PolicyFileError: the policy is damaged.
+    """
+    file = path / POLICY_NAME
+    info, _, tensors = read_policy(file)
+    try:
+        told = [_told(run) for run in _json(path / RUNS)]
+        curve = read_series(path / CURVE)
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        raise OutcomeError(f"what {path} tells of the runs of its policy is damaged: {error}") from error
+    begins = [0, *itertools.accumulate(kept for _, kept, _, _ in told)]
+    if not told or told[-1][1] != info.decisions or list(curve.pop(BEGUN, ([0], []))[0]) != begins[:-1]:
+        raise OutcomeError(f"{RUNS}, {CURVE} and {POLICY_NAME} in {path} are not of the same runs")
+    parameters, content = sum(tensor.size for tensor in tensors.values()), file.read_bytes()
+    runs: list[Outcome] = []
+    for (config, kept, made, budget), begun in zip(told, begins, strict=False):
+        of_run = dataclasses.replace(info, training=config.as_dict(), seed=config.seed, decisions=kept)
+        is_last = len(runs) == len(told) - 1
+        series = _part(curve, begun, made if is_last else kept, sum(run.seconds(run.info.decisions) or 0.0 for run in runs))
+        runs.append(Outcome(of_run, config, budget, made, content, parameters, series))
+    return tuple(runs)
+
+
+def _told(run: Mapping[str, Any]) -> tuple[TrainConfig, int, int, int]:
+    """What `RUNS` says of a run: configuration, and decisions until the policy was kept, all, and those wanted."""
+    return TrainConfig.from_dict(run["training"]), int(run["decisions"]), int(run["made"]), int(run["budget"])
+
+
+def as_runs(outcome: Outcome) -> bytes:
+    """The content of `RUNS`."""
+    runs = [
+        {"training": run.config.as_dict(), "decisions": run.info.decisions, "made": run.decisions, "budget": run.budget}
+        for run in outcome.runs
+    ]
+    return (json.dumps(runs, indent=1) + "\n").encode()
+
+
+def _json(file: Path) -> Any:
+    """The content of a JSON file."""
+    return json.loads(file.read_bytes())
+
+
+def _part(curve: Series, begun: int, decisions: int, seconds: float) -> Series:
+    """What a curve of several runs says of one of them.
+
+    Args:
+        curve: of all.
+        begun: decisions of the runs before it.
+        decisions: that it has in the curve.
+        seconds: of the runs before it.
+    """
+    found: Series = {}
+    for name, (at, values) in curve.items():
+        own = (at > begun) & (at <= begun + decisions)
+        if own.any():
+            found[name] = at[own] - begun, values[own] - (seconds if name == SECONDS else 0)
+    return found
 
 
 def _config(path: Path) -> TrainConfig:
@@ -188,7 +263,7 @@ def _config(path: Path) -> TrainConfig:
     """
     file = path / CONFIG_NAME
     try:
-        return TrainConfig.from_dict(json.loads(file.read_bytes()))
+        return TrainConfig.from_dict(_json(file))
     except OSError as error:
         raise OutcomeError(f"there is no run in {path}: {CONFIG_NAME} cannot be read: {error.strerror}") from error
     except (ValueError, TypeError, AttributeError, RecursionError) as error:

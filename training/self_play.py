@@ -118,7 +118,7 @@ class SelfPlay:
         self.curriculum = replace(config.curriculum, lessons=0.0) if config.initial else config.curriculum
         self.processes = processes or Processes()
         self.kinds: list[Rules] = make_kinds(config.variants, config.seats, parse_options(config.option))
-        self.encoding: Encoding = make_encoding(self.kinds)
+        self.encoding: Encoding = make_encoding(self.kinds, config.counts)
         self.device = chosen_device(config.device)
         self.dtype = chosen_precision(config.precision, self.device)
         self.crew = Crew(config.threads or os.cpu_count() or 1)
@@ -480,16 +480,20 @@ class SelfPlay:
 
 
 def initial_parameters(name: str, encoding: Encoding, actor: Actor) -> dict[str, torch.Tensor]:
-    """The parameters of the policy that a run begins with.
+    """The parameters of the policy that a run begins with; what it did not see before has no weight at first.
 
     Raises:
         PolicyFileError: there is no such policy, or it holds none that can be used here.
         ValueError: it is for other tables, or of another size.
     """
     _, of_policy, tensors = read_policy(policy_file_of(name))
-    if of_policy.digest != encoding.digest:
+    if make_encoding(of_policy.kinds, encoding.counts).digest != encoding.digest:
         trained = ", ".join(label(kind) for kind in of_policy.kinds)
         raise ValueError(f"a run can begin with a policy for the same tables only; {name} is for {trained}")
+    if of_policy.counts and not encoding.counts:
+        raise ValueError(f"{name} sees what a player counts; a run that begins with it must do so too (--counts)")
+    new = encoding.n_features - of_policy.n_features
+    tensors["trunk.first.weight"] = np.pad(tensors["trunk.first.weight"], ((0, 0), (0, new)))
     state = actor.state_dict()
     if any(tensor.shape != state[key].shape for key, tensor in tensors.items() if key in state) or len(state) != len(tensors):
         raise ValueError(f"a run can begin with a policy of the same size only; {name} has layers of other sizes")

@@ -9,7 +9,8 @@ import numpy as np
 
 from noms_env._jit import jit, jit_allocating, jit_inline, jit_sums, lowest, nonzero
 from noms_env.chance import philox
-from noms_env.engine.layout import OBSERVATION
+from noms_env.engine.layout import OBSERVATION, OBSERVATION_SIZE
+from noms_env.players.counts import COUNTS_SIZE, write_with_counts
 from noms_env.players.encoding import suit_orders
 from noms_env.players.products import PANEL, SIDE_BY_SIDE, multiply, multiply_needed, multiply_sparse
 from noms_env.players.protocol import NOBODY
@@ -46,7 +47,7 @@ def decide_rows(observation, mask, seeds, temperature, parameters, out):
         parameters: see `Forward.parameters`.
         out: the arrays of an `Out`; are written.
     """
-    rules, first, first_bias, layers, head, biases, head_bias, copies, hot_columns, hot_rows, actions = parameters
+    rules, first, first_bias, layers, head, biases, head_bias, copies, hot_columns, hot_rows, actions, counts = parameters
     _, taken, probabilities = out
     room, width = min(len(observation), BLOCK), head.shape[1]
     x = np.zeros((room, first_bias.shape[1]), np.float32)
@@ -62,12 +63,16 @@ def decide_rows(observation, mask, seeds, temperature, parameters, out):
     ends = np.zeros(room + 1, np.int64)
     needed = np.empty(room, np.int64)
     weights = np.empty(actions.shape[1], np.float64)
+    counted = np.zeros(OBSERVATION_SIZE + COUNTS_SIZE, np.uint8)
     next_row = 0
     while next_row < len(observation):
         next_row, count = next_block(observation, mask, rules, actions, next_row, rows, kinds, out)
         suit_orders(observation, rows[:count], order[:count])
         for i in range(count):
             seen, names, legal = observation[rows[i]], actions[order[i]], mask[rows[i]]
+            if counts:
+                write_with_counts(seen, counted)
+                seen = counted
             found = find_active(seen, copies[order[i]], active, amount, starts[i])
             starts[i + 1] = find_hot(seen, hot_columns, hot_rows[order[i]], active, amount, starts[i], found)
             ends[i + 1], needed[i] = find_options(legal, names, options, ends[i])

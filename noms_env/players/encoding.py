@@ -20,6 +20,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from noms_env._jit import jit, jit_allocating
+from noms_env.engine.layout import OBSERVATION_SIZE
+from noms_env.players.counts import COUNTS_SIZE, write_with_counts
 from noms_env.players.features import (
     AUCTION,
     IDENTITY,
@@ -63,6 +65,7 @@ class Encoding:
         holders: places where a hidden card may be: the other seats, and undealt where that can be.
         cards: cards of the deck; the hidden features begin with `holders` times so many.
         partners: seats, 0 where nobody has a partner: so many hidden features follow.
+        counts: whether some features are those of `players.counts`, and `index` so reaches behind the observation.
         digest: SHA-256 of all of this: networks with equal digests read the same features.
     """
 
@@ -76,6 +79,7 @@ class Encoding:
     holders: int
     cards: int
     partners: int
+    counts: bool
     digest: str
 
     @property
@@ -115,7 +119,7 @@ class Encoding:
         features = np.empty((len(rows), self.n_features), np.uint8)
         moved_mask = np.empty((len(rows), self.n_choices), np.int8)
         suit_orders(observation, rows, order)
-        write_features(observation, rows, order, self.index, self.value, features)
+        write_features(observation, rows, order, self.index, self.value, self.counts, features)
         gather_rows(mask, rows, order, self.actions, moved_mask)
         return features, moved_mask, order
 
@@ -181,8 +185,8 @@ def packed_order(weight):
     return packed
 
 
-@jit
-def write_features(observation, rows, order, index, value, features):
+@jit_allocating
+def write_features(observation, rows, order, index, value, counts, features):
     """Write features: bytes, or whether bytes have certain values.
 
     Args:
@@ -191,10 +195,15 @@ def write_features(observation, rows, order, index, value, features):
         order: int64, shape (n,): from `suit_orders`.
         index: int16, shape (24, n_features).
         value: int16, shape (24, n_features).
+        counts: whether `index` reaches behind the observation.
         features: uint8, shape (n, n_features): is written.
     """
+    counted = np.zeros(OBSERVATION_SIZE + COUNTS_SIZE, np.uint8)
     for i in range(len(rows)):
         row = observation[rows[i]]
+        if counts:
+            write_with_counts(row, counted)
+            row = counted
         columns, values = index[order[i]], value[order[i]]
         for k in range(len(columns)):
             byte = row[columns[k]]
@@ -213,15 +222,19 @@ def gather_rows(source, rows, order, index, out):
 # -------------------------------------------------------------------------------------------------- which features
 
 
-def make_encoding(kinds: Sequence[Rules]) -> Encoding:
+def make_encoding(kinds: Sequence[Rules], counts: bool = False) -> Encoding:
     """The features for tables of some rules.
+
+    Args:
+        kinds: the rules.
+        counts: whether what a player counts at each of its cards is among them (`players.counts`).
 
     Raises:
         ValueError: there are none.
     """
     if not kinds:
         raise ValueError("an encoding needs the rules of at least one table")
-    parts = list(features_of(kinds))
+    parts = list(features_of(kinds, counts))
     index, value = _by_order(parts)
     hidden = list(hidden_features_of(kinds))
     hidden_index, _ = _by_order(hidden)
@@ -245,6 +258,7 @@ def make_encoding(kinds: Sequence[Rules]) -> Encoding:
         holders=tables.seats - 1 + has_stock(kinds),
         cards=len(tables.cards),
         partners=tables.seats if tables.plays(*AUCTION) else 0,
+        counts=counts,
         digest=digest.hexdigest(),
     )
 

@@ -29,6 +29,7 @@ from noms_env.actions import (
 )
 from noms_env.cards import DECKTET, FRENCH, MAX_SUITS
 from noms_env.engine.layout import CARD_BYTES, HIDDEN, OBSERVATION
+from noms_env.players.counts import BEATEN_BY, BEATS, BOTTOM, OF_SUIT, TAKES, TOP, counts_start
 from noms_env.rules import Rules, write_rules
 from noms_env.state import new_tables
 
@@ -113,8 +114,8 @@ EXACT = ("big_ships", "down_up", "up_down")
 AUCTION = ("small_ships", "noms")
 
 
-def features_of(kinds: Sequence[Rules]) -> Iterator[Placed]:
-    """All features, section by section."""
+def features_of(kinds: Sequence[Rules], counts: bool = False) -> Iterator[Placed]:
+    """All features, section by section; behind them, where asked for, those of `counts`."""
     tables = Tables(kinds)
     yield from _card_features(tables)
     for seat in range(tables.seats):
@@ -122,6 +123,8 @@ def features_of(kinds: Sequence[Rules]) -> Iterator[Placed]:
     yield from _call_features(tables)
     yield from _deal_features(tables)
     yield from _rule_features(kinds)
+    if counts:
+        yield from _count_features(tables)
 
 
 def _row(name: str, row: int = 0) -> int:
@@ -247,6 +250,16 @@ def _rule_features(kinds: Sequence[Rules]) -> Iterator[Placed]:
     choices = np.stack([_choices(kind) for kind in kinds])
     for place in np.flatnonzero((choices != choices[0]).any(axis=0)):
         yield from _copies(_row("choices"), int(place), scale=1 / max(1, int(choices[:, place].max())))
+
+
+def _count_features(tables: Tables) -> Iterator[Placed]:
+    """What is counted at the own cards, in one suit, or with the Decktet in two."""
+    yield from _cards(tables, counts_start(TAKES))
+    for behind in (0, OF_SUIT) if DECKTET in tables.decks else (0,):
+        for section in (BEATEN_BY, BEATS):
+            yield from _cards(tables, counts_start(section + behind), scale=1 / 4)
+        for section in (TOP, BOTTOM):
+            yield from _cards(tables, counts_start(section + behind))
 
 
 def _choices(kind: Rules) -> np.ndarray:

@@ -20,6 +20,7 @@ import numpy as np
 
 from noms_env.actions import NOMINATE, NUM_ACTIONS
 from noms_env.engine.layout import OBSERVATION, OBSERVATION_SIZE
+from noms_env.players.counts import COUNTS_SIZE
 from noms_env.players.decide import CHOICES, SEATS, SIZES, VARIANT, decide_rows
 from noms_env.players.encoding import Encoding
 from noms_env.players.features import COPY
@@ -83,10 +84,12 @@ class Forward:
         head: float32, shape (padded choices / PANEL, width, PANEL).
         biases: float32, shape (blocks, padded width): of the blocks.
         head_bias: float32, shape (padded choices,).
-        copies: int16, shape (24, OBSERVATION_SIZE): per order of the suits and byte, the feature that it is copied to, or -1.
+        copies: int16, shape (24, OBSERVATION_SIZE), or longer by COUNTS_SIZE with counts: per order of the suits and byte, the
+            feature that it is copied to, or -1.
         hot_columns: int16, shape (n_hot,): the bytes of which the value counts.
         hot_rows: int16, shape (24, n_hot, 256): per order, byte and value, the feature, or -1.
         actions: see `Encoding`.
+        counts: see `Encoding`.
     """
 
     rules: np.ndarray = field(repr=False)
@@ -100,6 +103,7 @@ class Forward:
     hot_columns: np.ndarray = field(repr=False)
     hot_rows: np.ndarray = field(repr=False)
     actions: np.ndarray = field(repr=False)
+    counts: bool
 
     @classmethod
     def folded(cls, encoding: Encoding, tensors: Mapping[str, np.ndarray]) -> Forward:
@@ -126,9 +130,10 @@ class Forward:
             as_panels(head),
             padded_columns(np.stack(biases) if biases else np.zeros((0, width))),
             padded_columns(head_bias[np.newaxis])[0],
-            _copies(encoding.index[:, copied]),
+            _copies(encoding.index[:, copied], OBSERVATION_SIZE + COUNTS_SIZE if encoding.counts else OBSERVATION_SIZE),
             *_hot(encoding.index[:, hot], encoding.value[:, hot], len(copied)),
             np.ascontiguousarray(encoding.actions),
+            encoding.counts,
         )
 
     def is_finite(self) -> bool:
@@ -169,9 +174,9 @@ class Out:
         return cls(np.empty(rows, np.int64), np.empty(asked[0], np.int64), np.zeros((asked[1], NUM_ACTIONS), np.float32))
 
 
-def _copies(index: np.ndarray) -> np.ndarray:
-    """`copies` of a `Forward`, from the bytes, int16, shape (24, n_copied)."""
-    copies = np.full((len(index), OBSERVATION_SIZE), -1, np.int16)
+def _copies(index: np.ndarray, size: int) -> np.ndarray:
+    """`copies` of a `Forward`, of so many bytes, from those that are copied, int16, shape (24, n_copied)."""
+    copies = np.full((len(index), size), -1, np.int16)
     np.put_along_axis(copies, index.astype(np.int64), np.arange(index.shape[1], dtype=np.int16)[np.newaxis], axis=1)
     assert (copies >= 0).sum() == index.size, "a byte is copied twice"
     return copies

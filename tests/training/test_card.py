@@ -24,12 +24,13 @@ from training import extras
 from training.card import NOTES_BEGIN, NOTES_END, CardError, card, notes_of, seats_text
 from training.cli import main
 from training.config import CurriculumConfig, TrainConfig
+from training.log import read_series
 from training.markdown import table
 from training.outcome import Outcome, read_outcome
 from training.results import Names, Results, read_results
 
 Run = Callable[..., tuple[int, str, str]]
-FILES = ["README.md", "curve.csv", "curve.png", "policy.safetensors"]
+FILES = ["README.md", "curve.csv", "curve.png", "policy.safetensors", "runs.json"]
 DOWN_UP = [make_rules(game("down_up"), seats) for seats in (3, 4)]
 
 
@@ -279,6 +280,50 @@ def test_runs_one_after_the_other_are_all_told(publish: Run, folder: Path, tmp_p
     assert status == 0
     assert "second began with the policy checkpoints/mine; --before tells of the runs before it" in err
     assert publish(folder, "--name", "mine", "--out", tmp_path, "--before", first)[0] == 2
+
+
+def test_a_published_policy_stands_for_the_runs_that_made_it(publish: Run, tmp_path: Path, no_picture: None) -> None:
+    first = make_run(tmp_path / "first")
+    runs = [make_run(tmp_path / name, dataclasses.replace(CONFIG, initial="checkpoints/mine")) for name in ("second", "third")]
+    assert publish(first, "--name", "mine", "--out", tmp_path / "stepwise")[0] == 0
+    for number, run in enumerate(runs, 1):
+        before = [first, *runs[: number - 1]]
+        assert publish(run, "--name", "mine", "--out", tmp_path / str(number), "--before", *before)[0] == 0
+        stepwise = tmp_path / "stepwise"
+        assert publish(run, "--name", "mine", "--out", stepwise, "--before", stepwise / "mine")[::2] == (0, "")
+        assert read_outcome(run, [stepwise / "mine"]).seen == (number + 2) * KEPT
+        for file in ("README.md", "runs.json", "policy.safetensors"):
+            assert (stepwise / "mine" / file).read_bytes() == (tmp_path / str(number) / "mine" / file).read_bytes(), file
+        found, expected = (read_series(place / "mine" / "curve.csv") for place in (stepwise, tmp_path / str(number)))
+        assert list(found) == list(expected)
+        for name, (at, values) in found.items():
+            assert at.tolist() == expected[name][0].tolist()
+            assert values == pytest.approx(
+                expected[name][1], rel=0.1 if name == "seconds" else 1e-12
+            )  # from means of neighbours
+
+
+@pytest.mark.parametrize(
+    ("file", "damage", "sentence"),
+    [
+        ("runs.json", lambda text: text[:-20], "what .*mine tells of the runs of its policy is damaged"),
+        ("runs.json", lambda text: "[]", "runs.json, curve.csv and policy.safetensors in .*mine are not of the same runs"),
+        ("runs.json", lambda text: text.replace(f'"decisions": {KEPT}', '"decisions": 7'), "are not of the same runs"),
+        ("runs.json", lambda text: text.replace('"seed"', '"seeds"'), "is damaged: unknown key seeds"),
+        ("curve.csv", lambda text: text.replace("decisions", "deals"), "is damaged: .*is not the log of a run"),
+    ],
+)
+def test_a_damaged_folder_before_is_refused(
+    publish: Run, tmp_path: Path, no_picture: None, file: str, damage: Callable[[str], str], sentence: str
+) -> None:
+    first = make_run(tmp_path / "first")
+    second = make_run(tmp_path / "second", dataclasses.replace(CONFIG, initial="checkpoints/mine"))
+    assert publish(first, "--name", "mine", "--out", tmp_path)[0] == 0
+    place = tmp_path / "mine" / file
+    place.write_text(damage(place.read_text()))
+    status, _, err = publish(second, "--name", "mine", "--out", tmp_path, "--before", tmp_path / "mine")
+    assert status == 2
+    assert re.search(sentence, err.replace("\n", " "))
 
 
 def test_weaknesses_follow_from_the_figures(outcome: Outcome, tmp_path: Path) -> None:

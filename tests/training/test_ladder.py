@@ -15,12 +15,11 @@ from noms_env.rules import Rules, game, make_rules
 from tests.training.test_outcome import POINTS, make_run
 from tests.training.test_results import entry, estimate, evaluation, tournament
 from training import cli
-from training.card import CURVE
 from training.deal_sets import digest
 from training.ladder import ABLATIONS, MILESTONES, OWNER, PAGE, PANEL, LadderError, blocks, read_standing
 from training.log import HEADER, as_csv
 from training.markdown import BlockError, with_blocks
-from training.outcome import BEGUN, read_outcome
+from training.outcome import BEGUN, CURVE, read_outcome
 
 CHECKPOINTS = Path(__file__).parents[2] / "checkpoints"
 NONESUCH, THREE = make_rules(game("nonesuch")), make_rules(game("nonesuch"), 3)

@@ -47,6 +47,7 @@ def publish(
       noms tournament auctions thumb random --variant noms --set test --out tournaments/noms
       noms publish runs/small_ships-long --name auctions --panel auctions-pimc.json tournaments/noms/results.json
       noms publish runs/finished --name mine --before runs/begun
+      noms publish runs/better --name mine --before checkpoints/mine
 
     Args:
         run: The folder of the run, as noms train makes it; its best policy so far is taken.
@@ -54,14 +55,15 @@ def publish(
         out: Where its folder is made; what the folder has already is replaced file by file.
         panel: Results for the card: files of noms evaluate --json, and results.json of noms tournament.
         before: If the run began with the policy of another (noms train --initial): the folders of the runs before it, the
-            first one first. The card and the curve then have the whole course.
+            first one first. The card and the curve then have the whole course. The folder of a published policy stands for
+            all runs that made it.
     """
     folder = Path(out) / name
     require("matplotlib", "plot", "noms publish")
     from noms_env.players.policy import POLICY_NAME
-    from training.card import CARD, CURVE, PICTURE, card
+    from training.card import CARD, PICTURE, card
     from training.log import HEADER, as_csv
-    from training.outcome import read_outcome
+    from training.outcome import CURVE, RUNS, as_runs, read_outcome
 
     with wrong_arguments(), file_errors(f"cannot read the run in {run}"):
         check_name(name)
@@ -72,6 +74,7 @@ def publish(
         content = {
             POLICY_NAME: outcome.content,
             CURVE: as_csv([HEADER, *rows_of(curve)]),
+            RUNS: as_runs(outcome),
             PICTURE: picture_of(name, curve),
             CARD: card(name, outcome, results, notes_in(folder / CARD)).encode(errors="surrogateescape"),
         }

@@ -1,0 +1,145 @@
+"""What is counted at the own cards, against the same counted in words from the table itself; and what becomes of it."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from noms_env._jit import COMPILED
+from noms_env.cards import CARD_WORDS, DECKTET, NO_TRUMP, RANK_LETTERS, SUIT_LETTERS
+from noms_env.engine.layout import CARD_BYTES, OBSERVATION_SIZE
+from noms_env.players.counts import BEATEN_BY, BEATS, BOTTOM, COUNTS_SIZE, OF_SUIT, TAKES, TOP, write_counts
+from noms_env.players.encoding import make_encoding
+from noms_env.players.policy import PolicyPlayer
+from noms_env.players.policy_file import PolicyInfo, read_policy, save_policy
+from noms_env.rules import game, make_rules
+from tests.envs.play import make, walk
+from tests.players.test_encoding import TABLES, decisions, rules_of
+from tests.players.test_policy import NETWORK, SMALL, by_torch, make_actor, tensors_of
+from tests.players.test_policy import decisions as policy_decisions
+from training.self_play import initial_parameters
+
+
+def cards_in(words: list[str], cards: int) -> list[str]:
+    """The words of a set of cards."""
+    return [words[card] for card in range(len(words)) if int(cards) >> card & 1]
+
+
+def expected(t: Any, seat: int) -> dict[tuple[int, str], int]:
+    """The counts by section and card, without zeros: from the words of the cards, and from where the cards lie in truth."""
+    kind = int(t.deck_kind)
+    words, ranks, letters = list(CARD_WORDS[kind]), RANK_LETTERS[kind], SUIT_LETTERS[kind]
+    trump = letters[t.trump] if 0 <= t.trump < NO_TRUMP else "-"
+    hand = cards_in(words, t.hands[seat])
+    known = t.gone | t.hands[seat] | t.refused
+    out = [word for word in cards_in(words, t.cards & ~known) if word != "EX"]
+
+    def beats(one: str, other: str, suit: str) -> bool:
+        """Whether a card beats another that bears the suit, where that suit is to be followed."""
+        if (trump in one[1:]) != (trump in other[1:]):
+            return trump in one[1:]
+        bears = trump if trump in one[1:] else suit
+        return bears in one[1:] and ranks.index(one[0]) > ranks.index(other[0])
+
+    found: dict[tuple[int, str], int] = {}
+    table = [words[card] for card in t.on_table[: t.n_seats] if card >= 0]
+    if table and t.best_seat >= 0:
+        best, led = words[t.best_card], letters[t.led_suit] if t.led_suit >= 0 else "-"
+        for card in hand:
+            if card != "EX" and beats(card, best, led):
+                found[TAKES, card] = 1
+    for card in hand:
+        suits = [trump] if trump in card[1:] else [suit for suit in letters if suit in card[1:] and card != "EX"]
+        for place, suit in enumerate(suits):
+            of_suit = [one for one in out if suit in one[1:]]
+            higher = sum(beats(one, card, suit) for one in of_suit)
+            counts = {
+                BEATEN_BY: higher,
+                BEATS: len(of_suit) - higher,
+                TOP: int(higher == 0),
+                BOTTOM: int(higher == len(of_suit)),
+            }
+            found |= {(section + place * OF_SUIT, card): number for section, number in counts.items() if number}
+    return found
+
+
+@pytest.mark.uncompiled
+@pytest.mark.parametrize("name", TABLES)
+def test_counts_are_those_of_the_words(name: str) -> None:
+    kind, rng = TABLES[name], random.Random(name)
+    env = make(kind)
+    env.reset(seed=rng.randrange(2**32))
+    counts = np.full(COUNTS_SIZE, 77, np.uint8)
+    seen_sections: set[int] = set()
+    for decision in walk(env, rng, 400 if COMPILED else 60):
+        row = env.table.row
+        seat = int(row.seat)
+        write_counts(env.table.view(seat)[0], counts)
+        words = CARD_WORDS[int(row.deck_kind)]
+        places = np.argwhere(counts.reshape(-1, CARD_BYTES))
+        found = {(int(section), words[card]): int(counts[section * CARD_BYTES + card]) for section, card in places}
+        assert found == expected(row, seat), decision
+        seen_sections |= {section for section, _ in found}
+    two_suits = make_rules(game(kind.variant), kind.seats, kind.options).variant.deck_kind == DECKTET
+    assert seen_sections >= {TAKES, BEATEN_BY, BEATS, TOP, BOTTOM}
+    assert (max(seen_sections) > BOTTOM) == two_suits
+
+
+# ------------------------------------------------------------------------------------------------ in the network
+
+
+@pytest.mark.parametrize("name", ["down up", "nonesuch", "noms, short deck"])
+def test_counts_stand_behind_the_other_features(name: str) -> None:
+    plain, counting = (make_encoding([rules_of(TABLES[name])], counts) for counts in (False, True))
+    assert (plain.counts, counting.counts) == (False, True)
+    assert plain.digest != counting.digest
+    seen, legal, _ = decisions(name)
+    (features, _, _), (more, _, order) = plain.encode(seen, legal), counting.encode(seen, legal)
+    assert (more[:, : plain.n_features] == features).all()
+    counts = np.zeros(COUNTS_SIZE, np.uint8)
+    for row in range(0, len(seen), 7):
+        write_counts(seen[row], counts)
+        both = np.concatenate([seen[row], counts])
+        assert (more[row, plain.n_features :] == both[counting.index[order[row], plain.n_features :]]).all()
+    assert (counting.index[:, plain.n_features :] >= OBSERVATION_SIZE).all()
+    assert (counting.index[:, : plain.n_features] < OBSERVATION_SIZE).all()
+
+
+@pytest.mark.parametrize("variants", [("down_up",), ("nonesuch",), ("small_ships", "noms")])
+def test_a_policy_that_counts_plays_as_in_torch(variants: tuple[str, ...], tmp_path: Path) -> None:
+    kinds = tuple(make_rules(game(name)) for name in variants)
+    encoding = make_encoding(kinds, counts=True)
+    actor, info = make_actor(kinds, NETWORK, encoding=encoding), PolicyInfo(kinds, NETWORK, counts=True)
+    save_policy(tmp_path / "policy.safetensors", tensors_of(actor), info)
+    found, read, tensors = read_policy(tmp_path / "policy.safetensors")
+    assert found == info
+    assert read.digest == encoding.digest
+    player = PolicyPlayer(found, read, tensors)
+    seen, legal = policy_decisions(kinds, 200)
+    assert np.abs(player.probabilities(seen, legal) - by_torch(actor, player, seen, legal)).max() < 1e-5
+    blind = {name: tensor.copy() for name, tensor in tensors.items()}
+    blind["trunk.first.weight"][:, make_encoding(kinds).n_features :] = 0
+    assert np.abs(player.probabilities(seen, legal) - PolicyPlayer(found, read, blind).probabilities(seen, legal)).max() > 0.01
+
+
+def test_a_run_that_counts_may_begin_with_a_policy_that_does_not(tmp_path: Path) -> None:
+    kinds = (make_rules(game("nonesuch")),)
+    plain, counting = make_encoding(kinds), make_encoding(kinds, counts=True)
+    files = {}
+    for encoding in (plain, counting):
+        files[encoding.counts] = tmp_path / f"{encoding.counts}.safetensors"
+        info = PolicyInfo(kinds, SMALL, counts=encoding.counts)
+        save_policy(files[encoding.counts], tensors_of(make_actor(kinds, SMALL, encoding=encoding)), info)
+    actor = make_actor(kinds, SMALL, seed=1, encoding=counting)
+    actor.load_state_dict(initial_parameters(str(files[False]), counting, actor))
+    seen, legal, _ = decisions("nonesuch")
+    _, _, tensors = read_policy(files[False])
+    before = PolicyPlayer(PolicyInfo(kinds, SMALL), plain, tensors)
+    after = PolicyPlayer(PolicyInfo(kinds, SMALL, counts=True), counting, tensors_of(actor))
+    assert np.abs(before.probabilities(seen, legal) - after.probabilities(seen, legal)).max() < 3e-5
+    with pytest.raises(ValueError, match="sees what a player counts; a run that begins with it must do so too"):
+        initial_parameters(str(files[True]), plain, make_actor(kinds, SMALL, encoding=plain))
