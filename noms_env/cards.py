@@ -82,6 +82,18 @@ def has(members, number):
 
 
 @jit
+def above(cards, card):
+    """The members of a set of cards of one suit that rank above a card of that suit."""
+    return cards & ~((bit(card) << 1) - 1)
+
+
+@jit
+def below(cards, card):
+    """The members of a set of cards of one suit that rank below a card of that suit."""
+    return cards & (bit(card) - 1)
+
+
+@jit
 def suit_of(card):
     """Suit of a card of the French deck."""
     return card // 13

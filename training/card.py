@@ -131,6 +131,7 @@ def facts(outcome: Outcome) -> str:
         ("games", ", ".join(game_texts(info.kinds))),
         ("options", "as above; all others as usual" if any(map(options_text, info.kinds)) else "as usual"),
         ("network", f"{size}; {outcome.parameters:,} parameters"),
+        ("sees", "the observation" + (" and, at each own card, what a player counts there" if info.counts else "")),
         ("decisions seen", decisions_text(outcome)),
         ("training time", time_text(outcome)),
         ("score in training", None if info.score is None else f"{info.score:.4f}"),

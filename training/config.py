@@ -235,12 +235,12 @@ class TrainConfig:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> TrainConfig:
-        """The configuration back from JSON.
+        """The configuration back from JSON; one that says nothing of `counts` is from before there was that choice.
 
         Raises:
             ValueError: a key is unknown or missing, or a value is not allowed.
         """
-        made: TrainConfig = _from_dict(cls, values, "")
+        made: TrainConfig = _from_dict(cls, {"counts": False, **values}, "")
         return made
 
 

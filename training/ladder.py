@@ -321,9 +321,13 @@ def rules_reached(one: Published, kind: Rules) -> int | None:
 
 
 def search_reached(one: Published, kind: Rules) -> int | None:
-    """The first milestone whose interval above search is clear of zero, alone against the others."""
-    known = [(at, duel.alone) for at, duel in one.milestones if (duel.kind, duel.opponent) == (kind, SEARCH)]
-    return next((at for at, alone in known if alone is not None and alone.low > 0), None)
+    """The first milestone whose interval above search is clear of zero, alone against the others, on the most deals."""
+    known: dict[int, Estimate] = {}
+    for at, duel in one.milestones:
+        alone = duel.alone if (duel.kind, duel.opponent) == (kind, SEARCH) else None
+        if alone is not None and (at not in known or alone.deals > known[at].deals):
+            known[at] = alone
+    return next((at for at, alone in known.items() if alone.low > 0), None)
 
 
 def ablation_tables(standing: Standing) -> str:

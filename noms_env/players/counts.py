@@ -14,9 +14,8 @@ from __future__ import annotations
 import numpy as np
 
 from noms_env._jit import jit, jit_inline, lowest, nonzero, size
-from noms_env.cards import CARD_SUITS, DECKTET, FRENCH, SUIT_CARDS, has
-from noms_env.engine.layout import CARD_BYTES, OBSERVATION, OBSERVATION_SIZE
-from noms_env.players.thumb.vocabulary import above
+from noms_env.cards import CARD_SUITS, DECKTET, FRENCH, SUIT_CARDS, above, has
+from noms_env.engine.layout import CARD_BYTES, OBSERVATION, OBSERVATION_SIZE, SEAT_BYTES
 from noms_env.rules.rulebook import choice_names
 from noms_env.state import MAX_SEATS, NONESUCH
 
@@ -30,7 +29,8 @@ _AT = {section.name: section.start for section in OBSERVATION}
 _HAND, _PLAYED_IN, _EXPOSED, _ON_TABLE = (_AT[name] for name in ("hand", "trick_of", "exposed", "on_table"))
 _SEATS, _TRUMP, _LED, _PHASE, _VARIANT = (_AT[name] for name in ("seats", "trump", "led_suit", "phase", "variant"))
 _RANKS, _SUITS = (_AT["choices"] + choice_names().index(name) for name in ("ranks", "suits"))
-_SEAT_BYTES, _NUMBER, _BEST, _IS_OPEN = 8, 7, 7, 7
+_NUMBER, _BEST, _IS_OPEN = 7, 7, 7
+"""Places in a row of `on_table`, in a row of `seats`, and in `phase`."""
 
 
 def counts_start(section: int) -> int:
@@ -109,8 +109,8 @@ def suit_at(seen, start):
 def taking_cards(seen, kind, trumps):
     """4. The cards that beat the best of the trick so far; none before a lead."""
     for seat in range(MAX_SEATS):
-        if seen[_SEATS + _SEAT_BYTES * seat + _BEST] != 0 and seen[_ON_TABLE + _SEAT_BYTES * seat + _NUMBER] != 0:
-            best = np.int64(seen[_ON_TABLE + _SEAT_BYTES * seat + _NUMBER]) - 1
+        if seen[_SEATS + SEAT_BYTES * seat + _BEST] != 0 and seen[_ON_TABLE + SEAT_BYTES * seat + _NUMBER] != 0:
+            best = np.int64(seen[_ON_TABLE + SEAT_BYTES * seat + _NUMBER]) - 1
             if has(trumps, best):
                 return above(trumps, best)
             return above(SUIT_CARDS[kind, suit_at(seen, _LED)], best) | trumps

@@ -105,6 +105,9 @@ def test_the_policy_itself_is_the_last_milestone(made: Path, tmp_path: Path) -> 
     seen = read_info(folder / "mine" / "policy.safetensors").decisions
     put(folder, PANEL, "alone", evaluation("mine@0", "pimc:100", entry(1, NONESUCH, **points)))
     assert rows(blocks(read_standing(folder))["time"])[0][-1].startswith(f"{seen:,} decisions, ")
+    more: dict[str, Any] = {"points": {name: {**estimate(-0.5), "deals": 401} for name in ("alone", "all")}}
+    put(folder, PANEL, "more", evaluation("mine@0", "pimc:100", entry(1, NONESUCH, **more)))
+    assert rows(blocks(read_standing(folder))["time"])[0][-1] == "not shown"
 
 
 def test_everybody_against_everybody(made: Path) -> None:

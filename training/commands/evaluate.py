@@ -6,7 +6,7 @@ import json as json_format
 import os
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -44,7 +44,7 @@ class Wanted:
         seed: of the players.
         threads: that share the work.
         limit: seconds for a decision; None for no limit.
-        line_ups: that are played; those of `checked` are none yet.
+        line_ups: that are played.
     """
 
     deals: int
@@ -53,8 +53,8 @@ class Wanted:
     deal_set: Set
     seed: int
     threads: int
-    limit: float | None = None
-    line_ups: tuple[str, ...] = ()
+    limit: float | None
+    line_ups: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -137,9 +137,7 @@ def evaluate(
     from training.comparison import line_ups as line_ups_of
     from training.evaluate import contestant
 
-    wanted = checked(deals, matches, minutes, tell, deal_set, seed, threads, limit, json)
-    wanted = replace(wanted, line_ups=line_ups or LINE_UPS)
-
+    wanted = checked(deals, matches, minutes, tell, deal_set, seed, threads, limit, json, line_ups or LINE_UPS)
     with wrong_arguments():
         first, second = contestant(a, limit), contestant(b, limit)
         kinds = kinds_for(first, second, variant, seats, option)
@@ -168,8 +166,9 @@ def checked(
     threads: int | None,
     limit: float | None,
     json: str | None,
+    line_ups: tuple[str, ...],
 ) -> Wanted:
-    """The numbers on the command line, once it is known that they are allowed.
+    """What is on the command line, once it is known that the numbers are allowed.
 
     Raises:
         CommandError: one is not.
@@ -190,7 +189,7 @@ def checked(
     check_limit(limit)
     if deals is None:
         deals = USUAL_DEALS if minutes is None else MOST_DEALS
-    return Wanted(deals, matches, minutes, deal_set, seed, threads or cores, limit)
+    return Wanted(deals, matches, minutes, deal_set, seed, threads or cores, limit, line_ups)
 
 
 def kinds_for(

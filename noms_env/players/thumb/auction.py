@@ -42,10 +42,9 @@ import numpy as np
 
 from noms_env._jit import highest, jit, lowest, size
 from noms_env.actions import CALL_MIS_A_VIS, CALL_PASS, CALL_ZERO, FIRST_WORD, NOMINATE, PASS, SUIT
-from noms_env.cards import SUIT_CARDS, has, suit_of
+from noms_env.cards import SUIT_CARDS, above, has, suit_of
 from noms_env.players.thumb.vocabulary import (
     LEAST_GAIN,
-    above,
     best_card,
     best_trump,
     look,

@@ -26,7 +26,7 @@ import math
 import numpy as np
 
 from noms_env._jit import COMPILED, jit, lowest, size
-from noms_env.cards import CARD_SUITS, FRENCH, NO_TRUMP, SUIT_CARDS, bit, has, suit_of
+from noms_env.cards import CARD_SUITS, FRENCH, NO_TRUMP, SUIT_CARDS, above, below, bit, has, suit_of
 from noms_env.engine.redeal import out_of_play
 from noms_env.players.thumb.weights import FEATURES, PLAIN, SIDE, TRUMP, WEIGHTS
 from noms_env.state import MAX_SEATS, MAX_TRICKS, left_of
@@ -74,18 +74,6 @@ def look(t, seat, m):
     m.share = min(1.0, m.held / size(m.unseen)) if m.unseen != 0 else 0.0
     m.pressure = 0.0
     m.liked = 0
-
-
-@jit
-def above(cards, card):
-    """The members of a set of cards that rank above a card, in the same suit."""
-    return cards & ~((bit(card) << 1) - 1)
-
-
-@jit
-def below(cards, card):
-    """The members of a set of cards that rank below a card, in the same suit."""
-    return cards & (bit(card) - 1)
 
 
 @jit
