@@ -30,7 +30,8 @@ from noms_env.actions import SCORED
 from noms_env.cards import CARD_WORDS, EXCUSE, cards_in, set_of
 from noms_env.chance import DRAW_REDEAL, philox
 from noms_env.engine.deal import HELD
-from noms_env.engine.redeal import draw_below, new_plan, open_stream
+from noms_env.engine.redeal.drawing import draw_below, open_stream
+from noms_env.engine.redeal.plan import new_plan
 from noms_env.engine.table import Table
 from noms_env.envs.batch import BatchEnv, make_batch
 from noms_env.rules import GAMES

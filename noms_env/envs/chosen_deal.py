@@ -39,7 +39,7 @@ from noms_env.actions import (
 from noms_env.cards import CARD_SUITS, cards_in
 from noms_env.engine.deal import hand_out
 from noms_env.engine.legal import find_legal
-from noms_env.engine.redeal import dealt_hand, order_deck
+from noms_env.engine.redeal.record import dealt_hand, order_deck
 from noms_env.engine.rows import IS_SCORED
 from noms_env.engine.table import Table
 from noms_env.record.replaying import score_again

@@ -10,7 +10,7 @@ from noms_env.actions import NUM_ACTIONS, PHASES
 from noms_env.cards import CARD_WORDS, NO_TRUMP, cards_in
 from noms_env.engine.layout import OBSERVATION_SIZE
 from noms_env.engine.observe import exposed_cards
-from noms_env.engine.redeal import has_seen_stock
+from noms_env.engine.redeal.knowledge import has_seen_stock
 from noms_env.envs.chosen_deal import PLAYING, ChosenDeal, DealKind
 from noms_env.envs.open_spiel.bounds import most_decisions
 from noms_env.rules.nonesuch import excuse_is_shown

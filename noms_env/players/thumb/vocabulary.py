@@ -27,7 +27,7 @@ import numpy as np
 
 from noms_env._jit import COMPILED, jit, lowest, size
 from noms_env.cards import CARD_SUITS, FRENCH, NO_TRUMP, SUIT_CARDS, above, below, bit, has, suit_of
-from noms_env.engine.redeal import out_of_play
+from noms_env.engine.redeal.knowledge import out_of_play
 from noms_env.players.thumb.weights import FEATURES, PLAIN, SIDE, TRUMP, WEIGHTS
 from noms_env.state import MAX_SEATS, MAX_TRICKS, left_of
 from noms_env.tricks import beats, name_trump
