@@ -4,7 +4,8 @@
     FOLDER/NAME/              a policy, as `noms publish` makes it
     FOLDER/panel/*.json       results of `noms tournament` and `noms evaluate`: who is how strong
     FOLDER/milestones/*.json  of `noms evaluate`: what a run had on its way (NAME-....json), against others
-    FOLDER/ablations/*.json   of `noms tournament`: the policies of runs with different recipes, and `base`
+    FOLDER/ablations/*.json   of `noms tournament`: the policies of runs with different recipes, and `base`; and of
+                              `noms evaluate` NAME-RECIPE.json, a recipe tried after NAME.json, against `thumb` on the same deals
 
 The same files give the same bytes.
 """
@@ -91,11 +92,13 @@ class Standing:
         policies: by name.
         tournaments: of the panel: `results.json` of `noms tournament`, in the order of the games, most players first.
         ablations: likewise, by the name of the file.
+        later: of `noms evaluate`, by the name of the file.
     """
 
     policies: tuple[Published, ...]
     tournaments: tuple[dict[str, Any], ...]
     ablations: dict[str, dict[str, Any]]
+    later: dict[str, dict[str, Any]]
 
 
 # ------------------------------------------------------------------------------------------------------------- reading
@@ -111,12 +114,27 @@ def read_standing(folder: Path) -> Standing:
     panel = {path: document(path, EVALUATION, TOURNAMENT) for path in sorted((folder / PANEL).glob("*.json"))}
     tournaments = [one for one in panel.values() if one["format"] == TOURNAMENT]
     tournaments.sort(key=lambda one: (VARIANTS.index(one["variant"]), -len(one["players"]), one["seats"], one["deals"]))
-    ablations = {path.stem: document(path, TOURNAMENT) for path in sorted((folder / ABLATIONS).glob("*.json"))}
+    recipes = {path.stem: document(path, EVALUATION, TOURNAMENT) for path in sorted((folder / ABLATIONS).glob("*.json"))}
+    ablations = {name: one for name, one in recipes.items() if one["format"] == TOURNAMENT}
+    later = {name: one for name, one in recipes.items() if name not in ablations}
     for name, one in ablations.items():
         if BASE not in one["players"]:
             raise LadderError(f"{folder / ABLATIONS / name}.json has no player {BASE!r} with which the others are compared")
+    for name, one in later.items():
+        before = ablations.get(name.partition("-")[0])
+        if before is None or not is_on_the_deals_of(one, before):
+            raise LadderError(
+                f"{folder / ABLATIONS / name}.json is not of a recipe against {RULES} on the deals of other recipes"
+            )
     found = [published(path.parent, panel) for path in sorted(folder.glob(f"*/{POLICY_NAME}"))]
-    return Standing(tuple(found), tuple(tournaments), ablations)
+    return Standing(tuple(found), tuple(tournaments), ablations, later)
+
+
+def is_on_the_deals_of(one: Mapping[str, Any], tournament: Mapping[str, Any]) -> bool:
+    """Whether a comparison with the rules of thumb has the deals of a tournament."""
+    same = ("variant", "seats", "options", "deals", "set", "set_sha256")
+    deals = [tuple(each.get(key) for key in same) for each in (*one["games"], tournament)]
+    return one["b"] == RULES and len(deals) == 2 and deals[0] == deals[1]
 
 
 def document(path: Path, *formats: str) -> dict[str, Any]:
@@ -333,13 +351,17 @@ def search_reached(one: Published, kind: Rules) -> int | None:
 def ablation_tables(standing: Standing) -> str:
     """What each recipe is worth, alone against the base and against the rules of thumb."""
     parts = []
-    for one in standing.ablations.values():
+    for file, one in standing.ablations.items():
         kind = make_rules(game(one["variant"]), one["seats"], one["options"])
         rows = []
         for name in one["players"]:
             if name != RULES:
                 against = [one["table"][name].get(other) for other in (BASE, RULES)]
                 rows.append((f"`{name}`", *(None if cell is None else interval(Estimate(**cell)) for cell in against)))
+        for name, other in standing.later.items():
+            table_of, _, recipe = name.partition("-")
+            if table_of == file:
+                rows.append((f"`{recipe}`", None, interval(Estimate(**other["games"][0]["points"]["alone"]))))
         head = (f"{name_of(kind)}, {kind.seats} seats", f"above `{BASE}`", f"above `{RULES}`")
         parts.append(f"{table(head, rows)}\n\n{one['deals']:,} deals of the set `{one['set']}`.")
     return "\n\n".join(parts) or "Not measured yet."

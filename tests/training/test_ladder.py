@@ -46,6 +46,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     others = {"thumb": 1.0, "pimc:100": 2.0, "random": -3.0}
     put(folder, PANEL, "search", tournament(others, {("thumb", "random"): 4.0}, NONESUCH))
     put(folder, ABLATIONS, "nonesuch", tournament({"base": 1.0, "teacher": 2.0, "thumb": 0.5}, {}, NONESUCH))
+    put(folder, ABLATIONS, "nonesuch-counts", evaluation("runs/x", "thumb", entry(1, NONESUCH, deals=400, **points)))
     for decisions, low in ((1000, -1.0), (2000, 0.25), (3000, 1.0)):
         found: dict[str, Any] = {"points": {name: estimate(low, 0.125) for name in ("all", "alone", "against")}}
         name = f"runs/x/past/{decisions:012}.safetensors"
@@ -121,6 +122,7 @@ def test_everybody_against_everybody(made: Path) -> None:
     assert rows(found["ablations"]) == [
         ["`base`", "", "+0.500 (+0.250 to +0.750)"],
         ["`teacher`", "+1.000 (+0.750 to +1.250)", "+1.500 (+1.250 to +1.750)"],
+        ["`counts`", "", "+0.500 (+0.250 to +0.750)"],
     ]
 
 
@@ -152,7 +154,9 @@ def test_only_the_blocks_change(made: Path, capsys: pytest.CaptureFixture[str]) 
         ("panel/x.json", "{", "is no JSON"),
         ("panel/x.json", "[]", "is not of the format noms-evaluate/1 or noms-tournament/1"),
         ("panel/x.json", '{"format": "noms-evaluate/1", "environment": 9}', "is of version 9 of the environments, not 0"),
-        ("ablations/x.json", json.dumps(evaluation("a", "b")), "is not of the format noms-tournament/1"),
+        ("ablations/x.json", json.dumps({"format": "x"}), "is not of the format noms-evaluate/1 or noms-tournament/1"),
+        ("ablations/x-y.json", json.dumps(evaluation("a", "thumb")), "is not of a recipe against thumb on the deals of other"),
+        ("ablations/nonesuch-y.json", json.dumps(evaluation("a", "thumb")), "is not of a recipe against thumb on the deals"),
         ("ablations/x.json", json.dumps(tournament({"a": 1.0, "b": 0.0}, {})), "has no player 'base'"),
         ("milestones/mine-x.json", json.dumps(evaluation("thumb", "b")), "is not of a policy from RUN/past"),
         ("mine/policy.safetensors", "no", "policy.safetensors"),
