@@ -5,7 +5,7 @@
     FOLDER/panel/*.json       results of `noms tournament` and `noms evaluate`: who is how strong
     FOLDER/milestones/*.json  of `noms evaluate`: what a run had on its way (NAME-....json), against others
     FOLDER/ablations/*.json   of `noms tournament`: the policies of runs with different recipes, and `base`; and of
-                              `noms evaluate` NAME-RECIPE.json, a recipe tried after NAME.json, against `thumb` on the same deals
+                              `noms evaluate` NAME-RECIPE.json: one tried after NAME.json, against `thumb` on the same deals
 
 The same files give the same bytes.
 """
