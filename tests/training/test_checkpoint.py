@@ -461,7 +461,7 @@ def test_killed_at_any_moment_a_run_can_go_on(tmp_path: Path) -> None:
     for number, is_whole, _, warnings, files in found:
         assert (is_whole, warnings) == (True, [])
         assert f"{number:012d}.pt" in files
-        assert len(files) <= max(3, before) + 1, "the last three are kept; one more if the kill came before the oldest were deleted"
+        assert len(files) <= max(3, before) + 1, "three are kept; one more if the kill came before the oldest were deleted"
         before = len(files)
         assert all(file.endswith(".pt") for file in files), "what a killed process left is cleared away"
     assert any(left for _, _, left, _, _ in found), "some were killed in the middle of a file"
