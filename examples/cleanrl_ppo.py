@@ -248,8 +248,9 @@ def main(args: Args) -> None:
         shown = update(agent, optimizer, steps, reward, args)
         iteration, decisions = iteration + 1, decisions + sum(len(step.table) for step in steps)
         shown["charts/SPS"] = decisions / (time.perf_counter() - started)
-        for name, figure in shown.items() if writer is not None else ():
-            writer.add_scalar(name, figure, decisions)
+        if writer is not None:
+            for name, figure in shown.items():
+                writer.add_scalar(name, figure, decisions)
         if iteration % 20 == 0:
             figures = "  ".join(f"{name.partition('/')[2]} {figure:.3g}" for name, figure in shown.items())
             print(f"{decisions:>9,} decisions  {figures}", flush=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import time
+from typing import Any
 
 import numpy as np
 import torch
@@ -23,7 +24,7 @@ from noms_env.players.encoding import make_encoding
 GAME = "down_up"
 TABLES, DECISIONS, DEALS = 256, 200_000, 500
 EVALUATION_SEED = 1_000_000
-WAY = {"opponents": "random", "reward": "relative", "skip_forced": True}
+WAY: dict[str, Any] = {"opponents": "random", "reward": "relative", "skip_forced": True}
 """The reward is own points of the deal less the mean of the others', so that 0 is as good as they are; moves without
 alternative are taken for the learner."""
 

@@ -41,7 +41,7 @@ ILLEGAL = torch.finfo(torch.float32).min
 class Points(SeatEnv):
     """A seat whose rewards are near 1, as the critic likes them."""
 
-    def step(self, action: int) -> Any:
+    def step(self, action: Any) -> Any:
         seen, reward, terminated, truncated, info = super().step(action)
         return seen, reward * REWARD_SCALE, terminated, truncated, info
 

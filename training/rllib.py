@@ -135,7 +135,7 @@ class ModulePlayer:
     @as_batch
     def act(
         self, observation: np.ndarray, mask: np.ndarray, rng: np.random.Generator, *, tables: np.recarray | None = None
-    ) -> np.ndarray:
+    ) -> Any:
         """See `noms_env.players.Player.act`.
 
         Raises:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Any, ClassVar, Concatenate, Protocol, TypeVar
+from typing import Any, ClassVar, Protocol, TypeVar, cast
 
 import numpy as np
 
@@ -51,19 +51,19 @@ class Player(Protocol):
         ...
 
 
-PlayerT = TypeVar("PlayerT", bound=Player)
-Act = Callable[Concatenate[PlayerT, np.ndarray, np.ndarray, np.random.Generator, ...], Any]
+ActT = TypeVar("ActT", bound=Callable[..., Any])
 
 
-def as_batch(act: Act[PlayerT]) -> Act[PlayerT]:
+def as_batch(act: ActT) -> ActT:
     """Let an `act` that is written for batches take one row as well, and check what it is given.
 
-    The method that is wrapped gets arrays of n rows only, and `tables` whenever it wants them.
+    The method that is wrapped gets arrays of n rows only, and `tables` whenever it wants them. For one row its answer becomes an
+    int, so its result is `Any` to type checkers.
     """
 
     @wraps(act)
     def checked(
-        self: PlayerT,
+        self: Player,
         observation: np.ndarray,
         mask: np.ndarray,
         rng: np.random.Generator,
@@ -86,7 +86,7 @@ def as_batch(act: Act[PlayerT]) -> Act[PlayerT]:
         actions = act(self, seen, legal, rng, tables=rows)
         return int(actions[0]) if is_one else actions
 
-    return checked
+    return cast(ActT, checked)
 
 
 class RowsPlayer:

@@ -89,7 +89,8 @@ def test_importing_the_package_imports_no_player() -> None:
 
 
 def test_one_row_is_answered_with_a_number() -> None:
-    tables, rng, player = some_tables(), np.random.default_rng(0), Lowest()
+    tables, rng = some_tables(), np.random.default_rng(0)
+    player: Any = Lowest()
     tables.seat = [2, 0, 1]
     assert player.act(SEEN, LEGAL, rng, tables=tables).tolist() == [3, 0, 0]
     assert player.given == ((3, OBSERVATION_SIZE), (3, NUM_ACTIONS), (3,), 2)
