@@ -57,8 +57,8 @@ ActT = TypeVar("ActT", bound=Callable[..., Any])
 def as_batch(act: ActT) -> ActT:
     """Let an `act` that is written for batches take one row as well, and check what it is given.
 
-    The method that is wrapped gets arrays of n rows only, and `tables` whenever it wants them. For one row its answer becomes an
-    int, so its result is `Any` to type checkers.
+    The method that is wrapped gets arrays of n rows only, and `tables` whenever it wants them. For one row its answer becomes
+    an int, so its result is `Any` to type checkers.
     """
 
     @wraps(act)
