@@ -29,6 +29,7 @@ SMALL = TrainConfig(
     (GAME,),
     batch=65_536,
     oracle=False,
+    counts=False,
     network=NetworkConfig(16, 1, 16),
     critic=NetworkConfig(16, 1, 16),
     ppo=PPOConfig(epochs=1, minibatch=8192, microbatch=8192, target_kl=0.0, magnet=0.0),
