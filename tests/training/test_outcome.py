@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 import shlex
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from training.options import parse_options
 from training.outcome import BEGUN, OutcomeError, machine_paths, nearest_preset, read_outcome, train_command
 from training.plots import SMOOTHED
 
+CHECKPOINTS = Path(__file__).parents[2] / "checkpoints"
 NETWORK = {"width": 5, "blocks": 1, "card_width": 2}
 CONFIG = TrainConfig(
     ("nonesuch", "down_up"), seats=(3, 4), decisions=4000, evaluation_deals=64, network=NetworkConfig(**NETWORK), seed=3
@@ -246,6 +248,23 @@ def test_the_command_of_a_run_with_a_change(changes: dict[str, Any]) -> None:
     config = dataclasses.replace(TrainConfig(("sniped_whist",), **PRESETS["smoke"][1]), **changes)
     assert parsed(train_command(config, "runs/x")) == config
     assert "--preset smoke" in train_command(config, "runs/x")
+
+
+@pytest.mark.parametrize("folder", sorted(CHECKPOINTS.glob("*/runs.json")), ids=lambda file: file.parent.name)
+def test_the_commands_on_a_card_start_the_runs_that_made_the_policy(folder: Path) -> None:
+    card = (folder.parent / "README.md").read_text().partition("## How to make it again")[2]
+    commands = [parsed(text) for text in re.findall(r"^noms train(?:.*\\\n)*.*", card, re.MULTILINE)]
+    runs = [TrainConfig.from_dict(run["training"]) for run in json.loads(folder.read_text())]
+    assert len(runs) > 1
+    for command_, run in zip(commands, runs, strict=True):
+        assert dataclasses.replace(command_, initial=run.initial) == run
+
+
+def test_a_configuration_of_before_there_were_counts_has_none() -> None:
+    values = CONFIG.as_dict()
+    assert TrainConfig.from_dict(values).counts
+    del values["counts"]
+    assert not TrainConfig.from_dict(values).counts
 
 
 def test_paths_of_this_machine_are_found() -> None:
