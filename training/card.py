@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 
-from noms_env.players.policy_file import given_options
+from noms_env.players.policy_file import PolicyInfo, given_options
 from noms_env.rules import Rules
 from training.commands.common import count
 from training.evaluate import NORMAL_95, label
@@ -93,8 +93,10 @@ def opening(name: str, outcome: Outcome) -> str:
     """The first sentences."""
     config = outcome.runs[0].config
     start = f"the policy `{config.initial}`" if config.initial else "nothing"
-    if config.curriculum.teacher and not config.initial:
+    if config.curriculum.lessons_end > 0 and not config.initial:
         start += f", with lessons of `{config.curriculum.teacher}` at the beginning"
+    if config.curriculum.tryouts > 0 and not config.initial:
+        start += f", with tryouts of all actions in the first {100 * config.curriculum.tryouts:.0f} % of the decisions"
     if outcome.earlier:
         start += f", in {len(outcome.runs)} runs, each of which began with the policy of the one before"
     return (
@@ -123,6 +125,12 @@ def options_text(kind: Rules) -> str:
     return ", ".join(f"`{name}={json.dumps(value)}`" for name, value in given_options(kind).items())
 
 
+def sees_text(info: PolicyInfo) -> str:
+    """What the network reads."""
+    behind = [("what a player counts at each own card", info.counts), ("what `thumb` would do", info.hints)]
+    return "; ".join(["the observation", *(text for text, is_seen in behind if is_seen)])
+
+
 def facts(outcome: Outcome) -> str:
     """The figures of the policy itself."""
     info, network = outcome.info, outcome.info.network
@@ -131,7 +139,7 @@ def facts(outcome: Outcome) -> str:
         ("games", ", ".join(game_texts(info.kinds))),
         ("options", "as above; all others as usual" if any(map(options_text, info.kinds)) else "as usual"),
         ("network", f"{size}; {outcome.parameters:,} parameters"),
-        ("sees", "the observation" + (" and, at each own card, what a player counts there" if info.counts else "")),
+        ("sees", sees_text(info)),
         ("decisions seen", decisions_text(outcome)),
         ("training time", time_text(outcome)),
         ("score in training", None if info.score is None else f"{info.score:.4f}"),

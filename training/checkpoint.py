@@ -440,6 +440,7 @@ def write_policy(path: Path, actor: nn.Module, run: Trained, score: float | None
         score=None if score is None else float(score),
         revision=code_revision(),
         counts=config.counts,
+        hints=config.hints,
     )
     tensors = {name: tensor.detach().cpu().float().numpy() for name, tensor in actor.state_dict().items()}
     try:

@@ -132,6 +132,9 @@ class CurriculumConfig:
             nominations), so that bidding is not unlearnt while play is still poor; it falls to nothing in a straight line
             (kickstarting: Schmitt et al., arXiv 1803.03835).
         advice_until: Share of the budget at which the advice ends.
+        tryouts: Share of the budget, behind the lessons, in which the policy learns from what every legal action comes to
+            when it is taken at the table as it is, and the deal is then played out by rule of thumb and solved
+            (`training.tryouts`); none of it in a run that begins with a policy, which would unlearn what is better than that.
         matches: In noms, where a deal's cards come from the deal before, the share of the tables at which whole matches are
             played; at the others each deal is the first of its match.
         critic_first: In a run that begins with a policy, the share of the budget in which the policy stays as it is, while
@@ -144,14 +147,20 @@ class CurriculumConfig:
     lessons: float = 0.1
     advice: float = 0.0
     advice_until: float = 0.5
+    tryouts: float = 0.0
     matches: float = 0.5
     critic_first: float = 0.02
 
     def __post_init__(self) -> None:
         """Refuse what makes no sense."""
-        for name in ("small_hands", "random_contracts", "lessons", "advice_until", "matches", "critic_first"):
+        for name in ("small_hands", "random_contracts", "lessons", "advice_until", "tryouts", "matches", "critic_first"):
             _between(self, name, 0, 1)
         _between(self, "advice", 0, 1000)
+
+    @property
+    def lessons_end(self) -> float:
+        """Share of the budget after which there are no lessons."""
+        return self.lessons if self.teacher else 0.0
 
 
 @dataclass(frozen=True)
@@ -174,6 +183,7 @@ class TrainConfig:
         oracle: The critic also sees what is hidden.
         counts: The networks also see what a player counts at each of its cards: whether it takes the trick, and how many
             cards that are out are above and below it.
+        hints: The networks also see what the player `thumb` would do, and begin by doing it more often than not.
         network: Size of the actor.
         critic: Size of the critic.
         ppo: How it learns.
@@ -199,6 +209,7 @@ class TrainConfig:
     precision: Literal["auto", "bf16", "fp32"] = "auto"
     oracle: bool = True
     counts: bool = True
+    hints: bool = True
     network: NetworkConfig = field(default_factory=NetworkConfig)
     critic: NetworkConfig = field(default_factory=NetworkConfig)
     ppo: PPOConfig = field(default_factory=PPOConfig)
@@ -235,12 +246,12 @@ class TrainConfig:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> TrainConfig:
-        """The configuration back from JSON; one that says nothing of `counts` is from before there was that choice.
+        """The configuration back from JSON; one that says nothing of `counts` or `hints` is from before there was that choice.
 
         Raises:
             ValueError: a key is unknown or missing, or a value is not allowed.
         """
-        made: TrainConfig = _from_dict(cls, {"counts": False, **values}, "")
+        made: TrainConfig = _from_dict(cls, {"counts": False, "hints": False, **values}, "")
         return made
 
 
@@ -273,7 +284,8 @@ def _from_dict(kind: type[Any], values: Mapping[str, Any], where: str) -> Any:
 
 def _preset(decisions: int, batch: int, minibatch: int, **changes: Any) -> dict[str, Any]:
     """What a preset changes."""
-    ppo, curriculum = PPOConfig(minibatch=minibatch, **changes), CurriculumConfig(teacher="thumb")
+    ppo = PPOConfig(minibatch=minibatch, **changes)
+    curriculum = CurriculumConfig(teacher="thumb", lessons=0.0, tryouts=0.25)
     return {"decisions": decisions, "batch": batch, "ppo": ppo, "curriculum": curriculum}
 
 

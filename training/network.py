@@ -12,6 +12,7 @@ Logits of cards to play and cards to nominate are products with one table of car
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 
 import torch
@@ -25,6 +26,8 @@ from training.residual import add_and_normalise
 CARDS = 52
 WORDS = NOMINATE - CARDS
 """Actions between the cards to play and the cards to nominate."""
+HINT_AT_START = 3.0
+"""Is added to the logit of what `thumb` would do, at the start, which is two thirds of the probability of ten actions."""
 HEAD_GAIN = 0.01
 """Of the heads at the start, so that the first policy is nearly uniform (Andrychowicz et al., arXiv 2006.05990, 3.2)."""
 
@@ -108,11 +111,12 @@ class CardHead(nn.Module):
     Args:
         choices: int64, shape (n_choices,): the numbers of the actions that the network tells apart.
         config: the size.
+        hints: whether the last features say what `thumb` would do, and something is added to its logit.
     """
 
     choices: Tensor
 
-    def __init__(self, choices: Tensor, config: NetworkConfig) -> None:
+    def __init__(self, choices: Tensor, config: NetworkConfig, hints: bool = False) -> None:
         super().__init__()
         self.register_buffer("choices", choices, persistent=False)
         self.cards = nn.Parameter(torch.randn(CARDS, config.card_width) * config.card_width**-0.5)
@@ -120,6 +124,7 @@ class CardHead(nn.Module):
         self.nominate = nn.Linear(config.width, config.card_width, bias=False)
         self.words = nn.Linear(config.width, WORDS, bias=False)
         self.bias = nn.Parameter(torch.zeros(NUM_ACTIONS))
+        self.hint = nn.Parameter(torch.full((NUM_ACTIONS,), HINT_AT_START)) if hints else None
         with torch.no_grad():
             for layer in (self.play, self.nominate, self.words):
                 layer.weight *= HEAD_GAIN
@@ -129,22 +134,28 @@ class CardHead(nn.Module):
         weight = torch.cat([self.cards @ self.play.weight, self.words.weight, self.cards @ self.nominate.weight])
         return weight[self.choices], self.bias[self.choices]
 
+    def hinted(self, features: Tensor) -> Tensor:
+        """What is added to the logits, float32, shape (n, n_choices), or 0 without hints; `features` uint8 (n, n_features)."""
+        if self.hint is None:
+            return torch.zeros((), device=features.device)
+        return features[:, -len(self.choices) :].float() * self.hint[self.choices]
+
 
 class Actor(nn.Module):
     """The policy: logits of all actions that can be legal, from what the seat sees."""
 
-    def __init__(self, scale: Tensor, choices: Tensor, config: NetworkConfig) -> None:
+    def __init__(self, scale: Tensor, choices: Tensor, config: NetworkConfig, hints: bool = False) -> None:
         super().__init__()
         self.trunk = Trunk(scale, config)
-        self.head = CardHead(choices, config)
+        self.head = CardHead(choices, config, hints)
 
     def forward(self, features: Tensor, dtype: torch.dtype = torch.float32) -> Tensor:
         """Logits float32, shape (n, n_choices), not masked."""
-        return self.logits(self.trunk(features, dtype))
+        return self.logits(self.trunk(features, dtype), features)
 
-    def logits(self, normal: Tensor) -> Tensor:
-        """From what the trunk gives to logits float32, shape (n, n_choices)."""
-        return functional.linear(normal, *self._head(normal.dtype)).float()
+    def logits(self, normal: Tensor, features: Tensor) -> Tensor:
+        """From what the trunk gives, and the features that it had, to logits float32, shape (n, n_choices)."""
+        return functional.linear(normal, *self._head(normal.dtype)).float() + self.head.hinted(features)
 
     def _head(self, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
         """Weight and bias of the last layer, the last norm's folded in."""
@@ -153,10 +164,10 @@ class Actor(nn.Module):
     @torch.no_grad()
     def frozen(self, dtype: torch.dtype = torch.float32) -> Callable[[Tensor], Tensor]:
         """The policy as it is now: the same logits, with the weights prepared once for many small batches."""
-        layers, head = self.trunk.folded(dtype), self._head(dtype)
+        layers, head, last = self.trunk.folded(dtype), self._head(dtype), copy.deepcopy(self.head)
 
         def logits(features: Tensor) -> Tensor:
-            return functional.linear(through(padded(features), layers), *head)[: len(features)].float()
+            return functional.linear(through(padded(features), layers), *head)[: len(features)].float() + last.hinted(features)
 
         return logits
 

@@ -14,6 +14,7 @@ and by the logit of action k
                        - v ([k = a] - p_k)
 
 where u is r A, or 0 where the clipped term is the smaller one. In a lesson the first term of the loss is - l_c, and u is 1.
+Where all actions were tried, with the worths q, it is - sum p (q - mean of q), and its gradient - p_k (q_k - sum p q).
 """
 
 from __future__ import annotations
@@ -40,13 +41,15 @@ def compiled_losses(
     slow: Tensor,
     advice: Tensor,
     advice_weight: Tensor,
+    worth: Tensor,
     clip: float,
     magnet: float,
     lesson: bool,
 ) -> tuple[Tensor, Tensor]:
     """See `ppo.policy_losses`; all tensors on the processor, `logits` float32."""
     losses, figures = _PolicyLoss.apply(
-        logits, mask, choice, log_probability, advantage, entropy_weight, slow, advice, advice_weight, clip, magnet, lesson
+        *(logits, mask, choice, log_probability, advantage, entropy_weight, slow, advice, advice_weight, worth),
+        *(clip, magnet, lesson),
     )
     return losses, figures
 
@@ -72,7 +75,7 @@ class _PolicyLoss(torch.autograd.Function):
     def backward(ctx: Any, *of_results: Tensor) -> tuple[Tensor | None, ...]:
         """The gradient of the logits."""
         (gradient,) = ctx.saved_tensors
-        return gradient * of_results[0][:, None], *[None] * 11
+        return gradient * of_results[0][:, None], *[None] * 12
 
 
 @jit
@@ -86,6 +89,7 @@ def write_losses(
     slow,
     advice,
     advice_weight,
+    worth,
     clip,
     magnet,
     lesson,
@@ -105,6 +109,7 @@ def write_losses(
         slow: float32, shape (n, actions); any number of columns where `magnet` is 0.
         advice: int64, shape (n,): any number where there is no weight.
         advice_weight: float32, shape (n,).
+        worth: float32, shape (n, actions); no columns where no actions were tried.
         clip: of the ratio.
         magnet: weight.
         lesson: see `ppo.update_actor`.
@@ -112,6 +117,7 @@ def write_losses(
         gradient: float32, shape (n, actions), zeros; is written where actions are legal.
         figures: float64, shape (FIGURES,); is added to.
     """
+    is_tried = worth.shape[1] > 0
     for i in range(len(logits)):
         highest = -np.inf
         legal = 0
@@ -127,16 +133,24 @@ def write_losses(
         base = highest + np.log(total)
         entropy = 0.0
         to_slow = 0.0
+        expected = 0.0
+        average = 0.0
         for k in range(logits.shape[1]):
             if mask[i, k] != 0:
                 probability = gradient[i, k] / total
                 entropy -= probability * (logits[i, k] - base)
                 if magnet > 0:
                     to_slow += probability * (logits[i, k] - base - slow[i, k])
+                if is_tried:
+                    expected += probability * worth[i, k]
+                    average += worth[i, k] / legal
         taken = logits[i, choice[i]] - base
-        log_ratio = 0.0 if lesson else taken - before[i]
+        log_ratio = 0.0 if lesson or is_tried else taken - before[i]
         ratio = np.exp(log_ratio)
-        if lesson:
+        if is_tried:
+            gain = expected - average
+            pull = 0.0
+        elif lesson:
             gain = taken
             pull = 1.0
         else:
@@ -155,6 +169,8 @@ def write_losses(
                 of_logit = (pull + push) * probability + weight * probability * (logits[i, k] - base + entropy)
                 if magnet > 0:
                     of_logit += magnet * probability * (logits[i, k] - base - slow[i, k] - to_slow)
+                if is_tried:
+                    of_logit -= probability * (worth[i, k] - expected)
                 gradient[i, k] = of_logit
         gradient[i, choice[i]] -= pull
         if push > 0:

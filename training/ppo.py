@@ -5,6 +5,7 @@ The actor and the critic share nothing, so the two updates are independent of ea
 
     loss of the actor = - surrogate - entropy weight * entropy / log(legal actions) + magnet weight * KL(policy || slow average)
                         - advice weight * log policy(advice) + auxiliary weight * (cross entropies of the guesses)
+        (in tryouts the surrogate is the mean worth of the actions under the policy)
     loss of the critic = Huber(value - target)
 
 Over several processes the gradients are averaged by DistributedDataParallel; losses are weighted so that the result is the
@@ -47,6 +48,7 @@ class Sample:
         slow: float32, shape (n, n_choices): log probabilities of the slow average, for the magnet; no columns without it.
         advice: int64, shape (n,): what an adviser would have chosen; any number where there is no weight.
         advice_weight: float32, shape (n,).
+        worth: float32, shape (n, n_choices): what each action would have come to, normalised; no columns where none was tried.
     """
 
     features: Tensor
@@ -62,6 +64,7 @@ class Sample:
     slow: Tensor
     advice: Tensor
     advice_weight: Tensor
+    worth: Tensor
 
     def __len__(self) -> int:
         """Number of decisions."""
@@ -79,7 +82,7 @@ class Student(nn.Module):
     def forward(self, features: Tensor, dtype: torch.dtype) -> tuple[Tensor, tuple[Tensor, Tensor, Tensor] | None]:
         """Logits, and what the auxiliary heads say."""
         x = self.actor.trunk(features, dtype)
-        return self.actor.logits(x), None if self.guesses is None else self.guesses(x)
+        return self.actor.logits(x, features), None if self.guesses is None else self.guesses(x)
 
 
 @dataclass(frozen=True)
@@ -158,7 +161,8 @@ def update_actor(
         dtype: precision of the passes.
 
     Returns:
-        Means over the decisions: `ACTOR_FIGURES` (in a lesson the loss is the cross entropy, and nothing is clipped), `epochs`.
+        Means over the decisions: `ACTOR_FIGURES`, `epochs`. In a lesson the loss is the cross entropy, in tryouts what is lost
+        on the mean legal action; nothing is clipped in them.
     """
     bare = bare_module(student)
     assert isinstance(bare, Student)
@@ -210,6 +214,7 @@ def actor_losses(
         sample.slow.index_select(0, rows) if magnet > 0 else sample.slow,
         sample.advice[rows],
         sample.advice_weight[rows],
+        sample.worth.index_select(0, rows),
         settings.clip,
         magnet,
         lesson,
@@ -231,6 +236,7 @@ def policy_losses(
     slow: Tensor,
     advice: Tensor,
     advice_weight: Tensor,
+    worth: Tensor,
     clip: float,
     magnet: float,
     lesson: bool,
@@ -247,6 +253,7 @@ def policy_losses(
         slow: float32, shape (n, n_choices): log probabilities of the slow average; not looked at where the magnet is off.
         advice: int64, shape (n,): what an adviser would have chosen; not looked at where there is no weight.
         advice_weight: float32, shape (n,).
+        worth: float32, shape (n, n_choices): of the actions; no columns where none was tried.
         clip: of the ratio.
         magnet: weight of the KL to the slow average.
         lesson: the choice is a teacher's.
@@ -257,8 +264,12 @@ def policy_losses(
     logits = masked(logits, mask)
     log_policy, policy = functional.log_softmax(logits, -1), functional.softmax(logits, -1)
     taken = log_policy.gather(1, choice[:, None]).squeeze(1)
-    log_ratio = torch.zeros_like(taken) if lesson else taken - log_probability
-    surrogate = taken if lesson else clipped_surrogate(log_ratio, advantage, clip)
+    is_tried = worth.shape[1] > 0
+    log_ratio = torch.zeros_like(taken) if lesson or is_tried else taken - log_probability
+    if is_tried:
+        surrogate = (policy * worth).sum(-1) - (worth * mask).sum(-1) / mask.sum(-1)
+    else:
+        surrogate = taken if lesson else clipped_surrogate(log_ratio, advantage, clip)
     advised = log_policy.gather(1, advice.clamp(min=0)[:, None]).squeeze(1)
     losses = -surrogate - entropy_weight * normalised_entropy(policy, log_policy, mask)
     losses = losses - torch.where(advice_weight > 0, advice_weight * advised, 0.0)

@@ -27,6 +27,7 @@ from training.hall import Hall as Hall
 from training.hall import make_kinds as make_kinds
 from training.hall import play as play
 from training.network import Actor
+from training.tryouts import Tryouts
 
 IN_MATCHES = ("noms",)
 """Games whose deals depend on the deal before, so that whole matches have to be played too."""
@@ -53,6 +54,7 @@ class Decisions:
         phase: int64, shape (n,).
         tricks: int64, shape (n,): that the seat has taken at the end of the deal.
         advice: int64, shape (n,): what an adviser would have chosen; `NO_ADVICE` where he was not asked.
+        worth: float32, shape (n, n_choices): what each action would have come to (`tryouts`); no columns where none was tried.
     """
 
     features: np.ndarray
@@ -66,6 +68,7 @@ class Decisions:
     phase: np.ndarray
     tricks: np.ndarray
     advice: np.ndarray
+    worth: np.ndarray
 
     def __len__(self) -> int:
         """Number of decisions."""
@@ -101,6 +104,7 @@ class Learner:
         oracle: bool = True,
         greedy: bool = False,
         adviser: ArrayPlayer | None = None,
+        tryouts: Tryouts | None = None,
     ) -> None:
         """Take a place.
 
@@ -114,10 +118,11 @@ class Learner:
             oracle: keep the hidden state too.
             greedy: the most probable action instead of a draw.
             adviser: is asked before the play what he would do; that is kept beside what is done.
+            tryouts: finds what every action comes to; that is kept too.
         """
         self.actor, self.policy = actor, actor.frozen(dtype)
         self.encoding, self.rng, self.device = encoding, rng, device
-        self.keep, self.oracle, self.greedy, self.adviser = keep, oracle, greedy, adviser
+        self.keep, self.oracle, self.greedy, self.adviser, self.tryouts = keep, oracle, greedy, adviser, tryouts
         self._kept: list[Decisions] = []
 
     def choose(self, batch: BatchEnv, rows: np.ndarray) -> np.ndarray:
@@ -152,10 +157,13 @@ class Learner:
         zeros = np.zeros(len(rows), np.int64)
         seat, phase = batch.seat[rows].astype(np.int64), batch.tables.phase[rows].astype(np.int64)
         advice = self._advice(batch, rows, phase, order)
-        taken = Decisions(features, hidden, mask, choice, log_probability, rows, seat, zeros, phase, zeros, advice)
+        none = np.empty((len(rows), 0), np.float32)
+        taken = Decisions(features, hidden, mask, choice, log_probability, rows, seat, zeros, phase, zeros, advice, none)
         free = mask.sum(axis=1, dtype=np.int64) > 1
         if not free.all():
             taken = Decisions(**{part.name: getattr(taken, part.name)[free] for part in fields(taken)})
+        if self.tryouts is not None:
+            taken.worth = self.tryouts.worths(batch, taken.table, order[free])
         self._kept.append(taken)
 
     def _advice(self, batch: BatchEnv, rows: np.ndarray, phase: np.ndarray, order: np.ndarray) -> np.ndarray:
@@ -185,7 +193,8 @@ class Learner:
         features = np.empty((0, self.encoding.n_features), np.uint8)
         hidden = np.empty((0, self.encoding.n_hidden if self.oracle else 0), np.uint8)
         mask = np.empty((0, self.encoding.n_choices), np.int8)
-        return Decisions(features, hidden, mask, none, np.empty(0, np.float32), none, none, none, none, none, none)
+        worth = np.empty((0, self.encoding.n_choices if self.tryouts else 0), np.float32)
+        return Decisions(features, hidden, mask, none, np.empty(0, np.float32), none, none, none, none, none, none, worth)
 
 
 class Pupil(Learner):

@@ -38,6 +38,11 @@ def has_lesson(progress: float, settings: CurriculumConfig) -> bool:
     return settings.teacher != "" and progress < settings.lessons
 
 
+def has_tryouts(progress: float, settings: CurriculumConfig) -> bool:
+    """Whether the policy learns from what every action comes to, behind the lessons."""
+    return settings.lessons_end <= progress < settings.lessons_end + settings.tryouts
+
+
 def advice_weight(progress: float, settings: CurriculumConfig) -> float:
     """Nothing in the lessons, then from the whole weight to nothing in a straight line."""
     if settings.teacher == "" or has_lesson(progress, settings) or progress >= settings.advice_until:

@@ -53,6 +53,7 @@ from training.rollout import (
     play,
 )
 from training.steadiness import RewardScale, Watchdog
+from training.tryouts import ENTROPY, OTHERS, SHARE, Tryouts
 
 DEALS, LEARNING, OPPONENTS, TRIAL, ADVICE = range(5)
 """Purposes of random streams; a stream follows from (seed, iteration, purpose, number)."""
@@ -115,10 +116,10 @@ class SelfPlay:
             ValueError: the configuration asks for what cannot be had.
         """
         self.config = config
-        self.curriculum = replace(config.curriculum, lessons=0.0) if config.initial else config.curriculum
+        self.curriculum = replace(config.curriculum, lessons=0.0, tryouts=0.0) if config.initial else config.curriculum
         self.processes = processes or Processes()
         self.kinds: list[Rules] = make_kinds(config.variants, config.seats, parse_options(config.option))
-        self.encoding: Encoding = make_encoding(self.kinds, config.counts)
+        self.encoding: Encoding = make_encoding(self.kinds, config.counts, config.hints)
         self.device = chosen_device(config.device)
         self.dtype = chosen_precision(config.precision, self.device)
         self.crew = Crew(config.threads or os.cpu_count() or 1)
@@ -129,8 +130,8 @@ class SelfPlay:
         self.scale = RewardScale(len(self.kinds))
         self.watchdog = Watchdog()
         self.past: dict[str, Actor] = {}
-        teacher = [self.curriculum.teacher] if self.curriculum.teacher else []
-        self.guests: dict[str, MakePlayer] = {name: guest(name) for name in (*config.league.opponents, *teacher)}
+        others = [name for name in (self.curriculum.teacher, OTHERS if self.curriculum.tryouts > 0 else "") if name]
+        self.guests: dict[str, MakePlayer] = {name: guest(name) for name in (*config.league.opponents, *others)}
 
     # ------------------------------------------------------------------------------------------------- setting up
 
@@ -156,7 +157,7 @@ class SelfPlay:
         """An actor of the run's shape."""
         encoding = self.encoding
         choices = torch.from_numpy(encoding.choices.astype(np.int64))
-        return Actor(torch.from_numpy(encoding.scale), choices, self.config.network).to(self.device)
+        return Actor(torch.from_numpy(encoding.scale), choices, self.config.network, encoding.hints).to(self.device)
 
     def _make_guesses(self) -> Guesses | None:
         """The auxiliary heads, where they are wanted."""
@@ -249,6 +250,8 @@ class SelfPlay:
 
     def _draw_opponent(self, place: Place) -> str | None:
         """Who else sits at some tables of a place in this iteration, a past self or a player by name; None if nobody does."""
+        if self._has_tryouts:
+            return OTHERS
         if self._has_lesson or schedule.league_share(self.progress, self.config.league) == 0:
             return None
         names = [*self.past, *self.config.league.opponents]
@@ -269,7 +272,8 @@ class SelfPlay:
         opponent = self._draw_opponent(place)
         if opponent is not None:
             players.append(self._opponent(opponent, rng))
-            seating = draw_seating(hall.seats, schedule.league_share(self.progress, config.league), rng)
+            share = SHARE if self._has_tryouts else schedule.league_share(self.progress, config.league)
+            seating = draw_seating(hall.seats, share, rng)
         play(hall, players, seating, opened, RandomContract(rng))
         passed_out = hall.batch.tables.passed_out[auction & ~opened]
         return Played(
@@ -288,6 +292,11 @@ class SelfPlay:
         return schedule.has_lesson(self.progress, self.curriculum)
 
     @property
+    def _has_tryouts(self) -> bool:
+        """Whether all actions are tried in this iteration."""
+        return schedule.has_tryouts(self.progress, self.curriculum)
+
+    @property
     def _advice_weight(self) -> float:
         """Weight of the teacher's advice in this iteration."""
         return schedule.advice_weight(self.progress, self.curriculum)
@@ -302,8 +311,9 @@ class SelfPlay:
         if self._advice_weight > 0:
             of_adviser = stream(self.config, self.iteration, ADVICE, place.number)
             adviser = self.guests[self.curriculum.teacher](of_adviser)
+        tryouts = Tryouts(self.encoding) if self._has_tryouts else None
         how: dict[str, Any] = {"dtype": self.dtype, "device": self.device, "oracle": oracle, "adviser": adviser}
-        return Learner(self.actor, self.encoding, rng, **how)
+        return Learner(self.actor, self.encoding, rng, **how, tryouts=tryouts)
 
     def _probes(self, hall: Hall, learners: np.ndarray, rows: np.ndarray) -> dict[str, Tally]:
         """What the learner did at some of the tables, for each kind."""
@@ -348,7 +358,9 @@ class SelfPlay:
     @property
     def _magnet(self) -> float:
         """Weight of the KL to the slow average in this iteration."""
-        return 0.0 if self._has_lesson else schedule.magnet_weight(self.progress, self.config.ppo)
+        if self._has_lesson or self._has_tryouts:
+            return 0.0
+        return schedule.magnet_weight(self.progress, self.config.ppo)
 
     def _slow_log_policy(self, features: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
         """Log probabilities of the slow average, float32, shape (n, n_choices); no columns where the magnet is off."""
@@ -401,6 +413,8 @@ class SelfPlay:
     def _sample(self, decisions: Decisions, everything: torch.Tensor, value: np.ndarray, advantage: np.ndarray) -> Sample:
         """Everything as tensors."""
         call, in_play = (0.0, 0.0) if self._has_lesson else schedule.entropy_weights(self.progress, self.config.ppo)
+        if self._has_tryouts:
+            call = in_play = ENTROPY
         weight = np.where(decisions.phase < PLAYING, call * self.watchdog.factor, in_play).astype(np.float32)
         device = self.device
 
@@ -421,6 +435,7 @@ class SelfPlay:
             self._slow_log_policy(tensor(decisions.features), tensor(decisions.mask)),
             tensor(decisions.advice),
             tensor(np.where(decisions.advice == NO_ADVICE, 0, self._advice_weight).astype(np.float32)),
+            tensor(self.scale.normalised(decisions.worth, decisions.kind)),
         )
 
     def _normalised(self, advantage: np.ndarray, kind: np.ndarray) -> np.ndarray:
@@ -487,14 +502,19 @@ def initial_parameters(name: str, encoding: Encoding, actor: Actor) -> dict[str,
         ValueError: it is for other tables, or of another size.
     """
     _, of_policy, tensors = read_policy(policy_file_of(name))
-    if make_encoding(of_policy.kinds, encoding.counts).digest != encoding.digest:
+    if make_encoding(of_policy.kinds, encoding.counts, encoding.hints).digest != encoding.digest:
         trained = ", ".join(label(kind) for kind in of_policy.kinds)
         raise ValueError(f"a run can begin with a policy for the same tables only; {name} is for {trained}")
-    if of_policy.counts and not encoding.counts:
-        raise ValueError(f"{name} sees what a player counts; a run that begins with it must do so too (--counts)")
+    for what, sees, must in (("counts", of_policy.counts, encoding.counts), ("hints", of_policy.hints, encoding.hints)):
+        if sees and not must:
+            raise ValueError(f"{name} sees {what}; a run that begins with it must do so too (--{what})")
+    if of_policy.hints and not of_policy.counts and encoding.counts:
+        raise ValueError(f"{name} sees hints, but no counts; a run that begins with it must do without them too (--no-counts)")
     new = encoding.n_features - of_policy.n_features
     tensors["trunk.first.weight"] = np.pad(tensors["trunk.first.weight"], ((0, 0), (0, new)))
     state = actor.state_dict()
+    if encoding.hints and not of_policy.hints:
+        tensors["head.hint"] = np.zeros(tuple(state["head.hint"].shape), np.float32)
     if any(tensor.shape != state[key].shape for key, tensor in tensors.items() if key in state) or len(state) != len(tensors):
         raise ValueError(f"a run can begin with a policy of the same size only; {name} has layers of other sizes")
     return {key: torch.from_numpy(tensor) for key, tensor in tensors.items()}

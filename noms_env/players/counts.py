@@ -39,14 +39,6 @@ def counts_start(section: int) -> int:
 
 
 @jit
-def write_with_counts(seen, both):
-    """Write an observation with the counts behind it: `both`, uint8, shape (OBSERVATION_SIZE + COUNTS_SIZE,)."""
-    for byte in range(OBSERVATION_SIZE):
-        both[byte] = seen[byte]
-    write_counts(seen, both[OBSERVATION_SIZE:])
-
-
-@jit
 def write_counts(seen, counts):
     """Count at the own cards.
 

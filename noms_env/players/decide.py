@@ -9,12 +9,11 @@ import numpy as np
 
 from noms_env._jit import jit, jit_allocating, jit_inline, jit_sums, lowest, nonzero
 from noms_env.chance import philox
-from noms_env.engine.layout import OBSERVATION, OBSERVATION_SIZE
-from noms_env.players.counts import COUNTS_SIZE, write_with_counts
 from noms_env.players.encoding import suit_orders
+from noms_env.players.extended import EXTENDED_SIZE, NO_HINT, extend
 from noms_env.players.products import PANEL, SIDE_BY_SIDE, multiply, multiply_needed, multiply_sparse
 from noms_env.players.protocol import NOBODY
-from noms_env.state import MAX_TRICKS, NUM_CHOICES
+from noms_env.players.which_rules import number_of_rules
 
 EPSILON = 1e-5
 """Added to the variance, as torch's LayerNorm does."""
@@ -25,18 +24,12 @@ CHUNK = 56
 BLOCK = 192
 """Rows that go through all layers together: their activations stay in the second-level cache."""
 
-VARIANT, NUMBERS, CHOICES = (
-    next(section.start for section in OBSERVATION if section.name == name) for name in ("variant", "numbers", "choices")
-)
-SEATS = NUMBERS + 6
-DEALT = NUMBERS
-SIZES = NUM_CHOICES + 2
 FINE, OTHER_RULES, STRANGE_ACTION = range(3)
 """What `decide_rows` says of a row."""
 
 
 @jit_allocating
-def decide_rows(observation, mask, seeds, temperature, parameters, out):
+def decide_rows(observation, mask, seeds, temperature, parameters, work, out):
     """Actions or probabilities for some rows, block by block.
 
     Args:
@@ -45,9 +38,12 @@ def decide_rows(observation, mask, seeds, temperature, parameters, out):
         seeds: int64, shape (n,): what the draw of each row follows from; not looked at where nothing is drawn.
         temperature: the logits are divided by it; 0 for the most probable action, the lowest of equals.
         parameters: see `Forward.parameters`.
+        work: tables of the rules and `new_minds`, which are written over; looked at with hints only.
         out: the arrays of an `Out`; are written.
     """
-    rules, first, first_bias, layers, head, biases, head_bias, copies, hot_columns, hot_rows, actions, counts = parameters
+    rules, first, first_bias, layers, head, biases, head_bias = parameters[:7]
+    copies, hot_columns, hot_rows, actions, counts, hints, hint = parameters[7:]
+    tables, minds = work
     _, taken, probabilities = out
     room, width = min(len(observation), BLOCK), head.shape[1]
     x = np.zeros((room, first_bias.shape[1]), np.float32)
@@ -63,16 +59,17 @@ def decide_rows(observation, mask, seeds, temperature, parameters, out):
     ends = np.zeros(room + 1, np.int64)
     needed = np.empty(room, np.int64)
     weights = np.empty(actions.shape[1], np.float64)
-    counted = np.zeros(OBSERVATION_SIZE + COUNTS_SIZE, np.uint8)
+    hinted = np.full(room, NO_HINT)
+    extended = np.zeros(EXTENDED_SIZE, np.uint8)
     next_row = 0
     while next_row < len(observation):
         next_row, count = next_block(observation, mask, rules, actions, next_row, rows, kinds, out)
         suit_orders(observation, rows[:count], order[:count])
         for i in range(count):
             seen, names, legal = observation[rows[i]], actions[order[i]], mask[rows[i]]
-            if counts:
-                write_with_counts(seen, counted)
-                seen = counted
+            if counts or hints:
+                hinted[i] = extend(seen, legal, counts, hints, kinds[i], tables, minds, extended)
+                seen = extended[: copies.shape[1]]
             found = find_active(seen, copies[order[i]], active, amount, starts[i])
             starts[i + 1] = find_hot(seen, hot_columns, hot_rows[order[i]], active, amount, starts[i], found)
             ends[i + 1], needed[i] = find_options(legal, names, options, ends[i])
@@ -83,7 +80,7 @@ def decide_rows(observation, mask, seeds, temperature, parameters, out):
         run_layers(x, count, layers, head, biases, needed, level, y)
         for i in range(count):
             names, places = actions[order[i]], options[ends[i] : ends[i + 1]]
-            best = find_best(y[i], head_bias, places, names, weights)
+            best = find_best(y[i], head_bias, places, names, hint, hinted[i], weights)
             if len(probabilities) > 0:
                 write_probabilities(weights, places, names, best, temperature, probabilities[rows[i]])
             else:
@@ -149,20 +146,6 @@ def judge(seen, legal, legal_count, rules, actions):
     for k in range(actions.shape[1]):
         known_count += legal[actions[0, k]] != 0
     return kind, FINE if known_count == legal_count else STRANGE_ACTION
-
-
-@jit_inline
-def number_of_rules(seen, rules):
-    """The number of the rules that an observation shows, or how many there are where it is none of them."""
-    size = np.int64(seen[DEALT])
-    for kind in range(len(rules)):
-        different = seen[SEATS] ^ rules[kind, NUM_CHOICES]
-        for place in range(NUM_CHOICES):
-            different |= seen[CHOICES + place] ^ rules[kind, place]
-        is_dealt = size <= MAX_TRICKS and rules[kind, SIZES + size] != 0
-        if different == 0 and is_dealt and seen[VARIANT + np.int64(rules[kind, NUM_CHOICES + 1])] != 0:
-            return kind
-    return len(rules)
 
 
 @jit_inline
@@ -255,11 +238,13 @@ def squares(x, width, mean):
 
 
 @jit_inline
-def find_best(y, bias, options, names, weights):
+def find_best(y, bias, options, names, hint, hinted, weights):
     """Write the legal actions' logits to `weights`; the place of the highest, of equals the lowest action; -1 for none."""
     best = -1
     for k in range(len(options)):
         weights[k] = np.float64(y[options[k]]) + np.float64(bias[options[k]])
+        if names[options[k]] == hinted:
+            weights[k] += np.float64(hint[options[k]])
         if best < 0 or is_better(weights, options, names, k, best):
             best = k
     return best

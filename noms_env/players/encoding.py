@@ -9,6 +9,8 @@
    there is one) becomes suit 0, and the others follow by the hand dealt to the seat, longest suit first (equal lengths: higher
    cards first). Masks and actions are renamed likewise; `Encoding.actions` leads back. What a suit was called is lost, which
    matters to nothing but the order of the piles in noms. The Decktet, whose cards bear two suits, keeps its names.
+4. *Behind the observation* (`extended`), where asked for: what a player counts at each of its cards, and what `thumb` would do,
+   as one feature for each output of the network; these are the last features.
 """
 
 from __future__ import annotations
@@ -19,11 +21,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from noms_env._jit import jit, jit_allocating
-from noms_env.engine.layout import OBSERVATION_SIZE
-from noms_env.players.counts import COUNTS_SIZE, write_with_counts
+from noms_env._jit import jit, jit_allocating, jit_inline
+from noms_env.players.extended import HINT_START, extend, new_extended
 from noms_env.players.features import (
     AUCTION,
+    COPY,
     IDENTITY,
     ORDERS,
     RANKS,
@@ -37,6 +39,8 @@ from noms_env.players.features import (
     moved_actions,
     possible_actions,
 )
+from noms_env.players.thumb.vocabulary import new_minds
+from noms_env.players.which_rules import number_of_rules, rules_rows, rules_tables
 from noms_env.rules import Rules
 from noms_env.state import NONESUCH
 
@@ -66,6 +70,9 @@ class Encoding:
         cards: cards of the deck; the hidden features begin with `holders` times so many.
         partners: seats, 0 where nobody has a partner: so many hidden features follow.
         counts: whether some features are those of `players.counts`, and `index` so reaches behind the observation.
+        hints: whether the last `n_choices` features say what `thumb` would do.
+        rules: `which_rules.rules_rows`.
+        tables: `which_rules.rules_tables`.
         digest: SHA-256 of all of this: networks with equal digests read the same features.
     """
 
@@ -80,6 +87,9 @@ class Encoding:
     cards: int
     partners: int
     counts: bool
+    hints: bool
+    rules: np.ndarray = field(repr=False, compare=False)
+    tables: np.ndarray = field(repr=False, compare=False)
     digest: str
 
     @property
@@ -119,7 +129,11 @@ class Encoding:
         features = np.empty((len(rows), self.n_features), np.uint8)
         moved_mask = np.empty((len(rows), self.n_choices), np.int8)
         suit_orders(observation, rows, order)
-        write_features(observation, rows, order, self.index, self.value, self.counts, features)
+        if self.counts or self.hints:
+            behind = (self.counts, self.hints, self.rules, self.tables.copy(), new_minds(), new_extended())
+            write_extended_features(observation, mask, rows, order, self.index, self.value, behind, features)
+        else:
+            write_features(observation, rows, order, self.index, self.value, features)
         gather_rows(mask, rows, order, self.actions, moved_mask)
         return features, moved_mask, order
 
@@ -185,8 +199,8 @@ def packed_order(weight):
     return packed
 
 
-@jit_allocating
-def write_features(observation, rows, order, index, value, counts, features):
+@jit
+def write_features(observation, rows, order, index, value, features):
     """Write features: bytes, or whether bytes have certain values.
 
     Args:
@@ -195,19 +209,41 @@ def write_features(observation, rows, order, index, value, counts, features):
         order: int64, shape (n,): from `suit_orders`.
         index: int16, shape (24, n_features).
         value: int16, shape (24, n_features).
-        counts: whether `index` reaches behind the observation.
         features: uint8, shape (n, n_features): is written.
     """
-    counted = np.zeros(OBSERVATION_SIZE + COUNTS_SIZE, np.uint8)
+    for i in range(len(rows)):
+        write_row(observation[rows[i]], index[order[i]], value[order[i]], features[i])
+
+
+@jit
+def write_extended_features(observation, mask, rows, order, index, value, behind, features):
+    """The same with what stands behind the observation.
+
+    Args:
+        observation: uint8, shape (tables, OBSERVATION_SIZE).
+        mask: int8, shape (tables, NUM_ACTIONS).
+        rows: int64, shape (n,).
+        order: int64, shape (n,): from `suit_orders`.
+        index: int16, shape (24, n_features).
+        value: int16, shape (24, n_features).
+        behind: whether there are counts, whether there are hints, `which_rules.rules_rows`, `rules_tables`, `new_minds`,
+            `new_extended`.
+        features: uint8, shape (n, n_features): is written.
+    """
+    counts, hints, rules, tables, minds, extended = behind
     for i in range(len(rows)):
         row = observation[rows[i]]
-        if counts:
-            write_with_counts(row, counted)
-            row = counted
-        columns, values = index[order[i]], value[order[i]]
-        for k in range(len(columns)):
-            byte = row[columns[k]]
-            features[i, k] = byte if values[k] < 0 else byte == values[k]
+        kind = number_of_rules(row, rules) if hints else 0
+        extend(row, mask[rows[i]], counts, hints, kind, tables, minds, extended)
+        write_row(extended, index[order[i]], value[order[i]], features[i])
+
+
+@jit_inline
+def write_row(row, columns, values, features):
+    """The features of one row."""
+    for k in range(len(columns)):
+        byte = row[columns[k]]
+        features[k] = byte if values[k] < 0 else byte == values[k]
 
 
 @jit
@@ -222,12 +258,13 @@ def gather_rows(source, rows, order, index, out):
 # -------------------------------------------------------------------------------------------------- which features
 
 
-def make_encoding(kinds: Sequence[Rules], counts: bool = False) -> Encoding:
+def make_encoding(kinds: Sequence[Rules], counts: bool = False, hints: bool = False) -> Encoding:
     """The features for tables of some rules.
 
     Args:
         kinds: the rules.
         counts: whether what a player counts at each of its cards is among them (`players.counts`).
+        hints: whether what `thumb` would do is among them (`players.hint`).
 
     Raises:
         ValueError: there are none.
@@ -238,15 +275,20 @@ def make_encoding(kinds: Sequence[Rules], counts: bool = False) -> Encoding:
     index, value = _by_order(parts)
     hidden = list(hidden_features_of(kinds))
     hidden_index, _ = _by_order(hidden)
-    features = [feature for feature, _ in parts]
+    scale = np.array([feature.scale for feature, _ in parts], np.float32)
     choices = np.array(sorted(set().union(*map(possible_actions, kinds))), np.int16)
+    actions = np.ascontiguousarray(moved_actions()[:, choices])
+    if hints:
+        index = np.concatenate([index, HINT_START + actions], axis=1)
+        value = np.concatenate([value, np.full_like(actions, COPY)], axis=1)
+        scale = np.concatenate([scale, np.ones(len(choices), np.float32)])
     arrays = {
         "index": index,
         "value": value,
-        "scale": np.array([feature.scale for feature in features], np.float32),
+        "scale": scale,
         "hidden_index": hidden_index,
         "choices": choices,
-        "actions": np.ascontiguousarray(moved_actions()[:, choices]),
+        "actions": actions,
     }
     digest = hashlib.sha256()
     for name, array in sorted(arrays.items()):
@@ -259,6 +301,9 @@ def make_encoding(kinds: Sequence[Rules], counts: bool = False) -> Encoding:
         cards=len(tables.cards),
         partners=tables.seats if tables.plays(*AUCTION) else 0,
         counts=counts,
+        hints=hints,
+        rules=rules_rows(kinds),
+        tables=rules_tables(kinds),
         digest=digest.hexdigest(),
     )
 

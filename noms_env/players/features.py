@@ -115,7 +115,7 @@ AUCTION = ("small_ships", "noms")
 
 
 def features_of(kinds: Sequence[Rules], counts: bool = False) -> Iterator[Placed]:
-    """All features, section by section; behind them, where asked for, those of `counts`."""
+    """All features, section by section; behind them, where asked for, those of `counts`. Hints come behind (`encoding`)."""
     tables = Tables(kinds)
     yield from _card_features(tables)
     for seat in range(tables.seats):

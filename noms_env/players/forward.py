@@ -12,7 +12,7 @@ products are those of `products`. A row's logits thus depend on nothing but the 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 
@@ -20,26 +20,26 @@ import numpy as np
 
 from noms_env.actions import NOMINATE, NUM_ACTIONS
 from noms_env.engine.layout import OBSERVATION, OBSERVATION_SIZE
-from noms_env.players.counts import COUNTS_SIZE
-from noms_env.players.decide import CHOICES, SEATS, SIZES, VARIANT, decide_rows
+from noms_env.players.decide import decide_rows
 from noms_env.players.encoding import Encoding
+from noms_env.players.extended import size_with
 from noms_env.players.features import COPY
 from noms_env.players.products import PANEL, as_panels, padded, padded_columns
-from noms_env.rules import Rules
-from noms_env.rules.rulebook import choice_bytes
-from noms_env.state import MAX_TRICKS, NUM_CHOICES
+from noms_env.players.thumb.vocabulary import new_minds
+from noms_env.players.which_rules import CHOICES, SEATS, VARIANT
+from noms_env.state import NUM_CHOICES
 
 CARDS = 52
 VARIANT_BYTES = next(math.prod(section.shape) for section in OBSERVATION if section.name == "variant")
-RULES_BYTES = SIZES + MAX_TRICKS + 1
 
 
-def shapes_of(n_features: int, network: Mapping[str, int]) -> dict[str, tuple[int, ...]]:
+def shapes_of(n_features: int, network: Mapping[str, int], hints: bool = False) -> dict[str, tuple[int, ...]]:
     """Names and shapes of an actor's parameters, as `training.network.Actor` names them.
 
     Args:
         n_features: inputs.
         network: `width`, `blocks` and `card_width`.
+        hints: whether it sees what `thumb` would do.
     """
     width, blocks, card_width = network["width"], network["blocks"], network["card_width"]
     shapes: dict[str, tuple[int, ...]] = {"trunk.first.weight": (width, n_features), "trunk.first.bias": (width,)}
@@ -47,27 +47,17 @@ def shapes_of(n_features: int, network: Mapping[str, int]) -> dict[str, tuple[in
         shapes |= {f"trunk.norms.{block}.weight": (width,), f"trunk.norms.{block}.bias": (width,)}
     for block in range(blocks):
         shapes |= {f"trunk.layers.{block}.weight": (width, width), f"trunk.layers.{block}.bias": (width,)}
-    return shapes | {
-        "head.cards": (CARDS, card_width),
-        "head.play.weight": (card_width, width),
-        "head.nominate.weight": (card_width, width),
-        "head.words.weight": (NOMINATE - CARDS, width),
-        "head.bias": (NUM_ACTIONS,),
-    }
-
-
-def rules_rows(kinds: Sequence[Rules]) -> np.ndarray:
-    """What an observation shows of some rules, uint8, shape (kinds, RULES_BYTES)."""
-    rows = np.zeros((len(kinds), RULES_BYTES), np.uint8)
-    for row, kind in zip(rows, kinds, strict=True):
-        row[:SIZES] = [*choice_bytes(kind), kind.seats, kind.variant.number]
-        row[[SIZES + size for size in hand_sizes(kind)]] = 1
-    return rows
-
-
-def hand_sizes(kind: Rules) -> set[int]:
-    """The numbers of cards that the seats may be dealt."""
-    return set(kind.schedule) or {kind.options.get("hand_size") or len(kind.deck) // kind.seats}
+    return (
+        shapes
+        | {
+            "head.cards": (CARDS, card_width),
+            "head.play.weight": (card_width, width),
+            "head.nominate.weight": (card_width, width),
+            "head.words.weight": (NOMINATE - CARDS, width),
+            "head.bias": (NUM_ACTIONS,),
+        }
+        | ({"head.hint": (NUM_ACTIONS,)} if hints else {})
+    )
 
 
 @dataclass(frozen=True)
@@ -75,8 +65,7 @@ class Forward:
     """A policy's parameters, folded and laid out for the compiled functions.
 
     Attributes:
-        rules: uint8, shape (kinds, RULES_BYTES): options as an observation shows them, seats, number of the variant, and 1
-            for each number of cards that a hand may have.
+        rules: see `Encoding`.
         first: float32, shape (padded width / PANEL, n, PANEL): weights by feature in panels, scales folded in; first those of
             bytes that are copied, then those of values that bytes may have, without those that follow from the rules.
         first_bias: float32, shape (kinds, padded width): with the features that follow from the rules.
@@ -84,12 +73,15 @@ class Forward:
         head: float32, shape (padded choices / PANEL, width, PANEL).
         biases: float32, shape (blocks, padded width): of the blocks.
         head_bias: float32, shape (padded choices,).
-        copies: int16, shape (24, OBSERVATION_SIZE), or longer by COUNTS_SIZE with counts: per order of the suits and byte, the
+        copies: int16, shape (24, bytes of an extended observation that are looked at): per order of the suits and byte, the
             feature that it is copied to, or -1.
         hot_columns: int16, shape (n_hot,): the bytes of which the value counts.
         hot_rows: int16, shape (24, n_hot, 256): per order, byte and value, the feature, or -1.
         actions: see `Encoding`.
         counts: see `Encoding`.
+        hints: see `Encoding`.
+        hint: float32, shape (n_choices,): is added to the logit of what `thumb` would do; zeros without hints.
+        tables: see `Encoding`.
     """
 
     rules: np.ndarray = field(repr=False)
@@ -104,6 +96,9 @@ class Forward:
     hot_rows: np.ndarray = field(repr=False)
     actions: np.ndarray = field(repr=False)
     counts: bool
+    hints: bool
+    hint: np.ndarray = field(repr=False)
+    tables: np.ndarray = field(repr=False)
 
     @classmethod
     def folded(cls, encoding: Encoding, tensors: Mapping[str, np.ndarray]) -> Forward:
@@ -119,38 +114,43 @@ class Forward:
             biases.append(bias)
         head, head_bias = _behind_norm(exact, blocks, *_head(exact, encoding))
         width = len(first)
-        rules = rules_rows(encoding.kinds)
-        known, of_rules = _follow_from_rules(encoding, rules)
+        known, of_rules = _follow_from_rules(encoding, encoding.rules)
         copied, hot = (np.flatnonzero(~known & chosen) for chosen in (encoding.value[0] == COPY, encoding.value[0] != COPY))
+        hint = exact["head.hint"][encoding.choices] if encoding.hints else np.zeros(encoding.n_choices)
         return cls(
-            rules,
+            encoding.rules,
             as_panels(first[:, np.concatenate([copied, hot])]),
             padded_columns(of_rules @ first[:, known].T + exact["trunk.first.bias"]),
             np.stack(layers) if layers else np.zeros((0, padded(width) // PANEL, width, PANEL), np.float32),
             as_panels(head),
             padded_columns(np.stack(biases) if biases else np.zeros((0, width))),
             padded_columns(head_bias[np.newaxis])[0],
-            _copies(encoding.index[:, copied], OBSERVATION_SIZE + COUNTS_SIZE if encoding.counts else OBSERVATION_SIZE),
+            _copies(encoding.index[:, copied], size_with(encoding.counts, encoding.hints)),
             *_hot(encoding.index[:, hot], encoding.value[:, hot], len(copied)),
             np.ascontiguousarray(encoding.actions),
             encoding.counts,
+            encoding.hints,
+            hint.astype(np.float32),
+            encoding.tables,
         )
 
     def is_finite(self) -> bool:
         """Whether the folding kept all numbers finite."""
         return all(
             np.isfinite(part).all()
-            for part in (self.first, self.first_bias, self.layers, self.head, self.biases, self.head_bias)
+            for part in (self.first, self.first_bias, self.layers, self.head, self.biases, self.head_bias, self.hint)
         )
 
     @cached_property
     def parameters(self) -> tuple[np.ndarray, ...]:
-        """All of it, as the compiled functions take it."""
-        return tuple(getattr(self, part.name) for part in fields(self))
+        """All of it but the tables, which are overwritten, as the compiled functions take it."""
+        return tuple(getattr(self, part.name) for part in fields(self) if part.name != "tables")
 
     def decide(self, observation: np.ndarray, mask: np.ndarray, seeds: np.ndarray, temperature: float, out: Out) -> None:
         """Fill `out`; see `decide_rows`."""
-        decide_rows(observation, mask, seeds, temperature, self.parameters, (out.verdict, out.actions, out.probabilities))
+        work = (self.tables.copy(), new_minds())
+        results = (out.verdict, out.actions, out.probabilities)
+        decide_rows(observation, mask, seeds, temperature, self.parameters, work, results)
 
 
 @dataclass(frozen=True)

@@ -20,9 +20,10 @@ from noms_env.actions import NUM_ACTIONS
 from noms_env.engine.layout import OBSERVATION, OBSERVATION_SIZE
 from noms_env.players.decide import FINE, OTHER_RULES
 from noms_env.players.encoding import Encoding
-from noms_env.players.forward import Forward, Out, hand_sizes
+from noms_env.players.forward import Forward, Out
 from noms_env.players.policy_file import PolicyFileError, PolicyInfo, read_info, read_policy
 from noms_env.players.protocol import row_seeds
+from noms_env.players.which_rules import hand_sizes
 from noms_env.rules import Rules
 from noms_env.rules.rulebook import choice_bytes, choice_names
 from noms_env.state import VARIANTS

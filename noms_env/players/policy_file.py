@@ -43,8 +43,9 @@ FIELDS = (
     *("format", "kinds", "environment", "layout", "encoding", "network", "training", "seed", "decisions"),
     *("score", "packages", "revision", "sha256"),
 )
-COUNTS = "counts"
-"""The field that says `true` in the files of those policies that read the features of `players.counts`, and is in no other."""
+COUNTS, HINTS = "counts", "hints"
+"""Fields that say `true` in the files of those policies that read the features of `players.counts`, and of `players.hint`, and
+are in no other."""
 
 
 class PolicyFileError(ValueError):
@@ -65,6 +66,7 @@ class PolicyInfo:
         packages: versions of the packages that made the file.
         revision: of the code, as `git describe` names it; None where that is not known.
         counts: whether its network reads the features of `players.counts`.
+        hints: whether its network reads what `thumb` would do (`players.hint`).
     """
 
     kinds: tuple[Rules, ...]
@@ -76,6 +78,7 @@ class PolicyInfo:
     packages: dict[str, str] = field(default_factory=lambda: package_versions())
     revision: str | None = None
     counts: bool = False
+    hints: bool = False
 
 
 def package_versions() -> dict[str, str]:
@@ -104,9 +107,9 @@ def save_policy(path: Path | str, tensors: Mapping[str, np.ndarray], info: Polic
         PolicyFileError: the tensors do not fit the network, or hold numbers that are not finite.
         OSError: the file cannot be written; an older one is unharmed.
     """
-    encoding = make_encoding(info.kinds, info.counts)
+    encoding = make_encoding(info.kinds, info.counts, info.hints)
     arrays = {name: np.ascontiguousarray(tensor) for name, tensor in tensors.items()}
-    _check_tensors(arrays, shapes_of(encoding.n_features, info.network), "the policy")
+    _check_tensors(arrays, shapes_of(encoding.n_features, info.network, info.hints), "the policy")
     document = {
         "format": FORMAT,
         "kinds": [{"variant": kind.variant.name, "seats": kind.seats, "options": given_options(kind)} for kind in info.kinds],
@@ -120,7 +123,7 @@ def save_policy(path: Path | str, tensors: Mapping[str, np.ndarray], info: Polic
         "score": info.score,
         "packages": info.packages,
         "revision": info.revision,
-    } | ({COUNTS: True} if info.counts else {})
+    } | {name: True for name in (COUNTS, HINTS) if getattr(info, name)}
     document["sha256"] = _digest(document, arrays)
     write_atomically(Path(path), save(arrays, {KEY: _text(document)}))
 
@@ -210,10 +213,10 @@ def read_policy(path: Path | str) -> tuple[PolicyInfo, Encoding, dict[str, np.nd
     if document["sha256"] != _digest(document, tensors):
         raise PolicyFileError(f"{file} is damaged: its content does not have the SHA-256 that it was written with")
     info = _info(file, document)
-    encoding = make_encoding(info.kinds, info.counts)
+    encoding = make_encoding(info.kinds, info.counts, info.hints)
     if document["encoding"] != encoding.digest:
         raise PolicyFileError(f"{file} was made for another encoding of observations than this version of noms-env has")
-    _check_tensors(tensors, shapes_of(encoding.n_features, info.network), str(file))
+    _check_tensors(tensors, shapes_of(encoding.n_features, info.network, info.hints), str(file))
     return info, encoding, tensors
 
 
@@ -275,7 +278,8 @@ def _document(file: Path, entries: Mapping[str, str] | None) -> dict[str, Any]:
     if is_as_written and document.get("format") != FORMAT:
         found = str(document.get("format"))[:40]
         raise PolicyFileError(f"{file} has the format {found!r}; this version of noms-env reads {FORMAT!r}")
-    if not is_as_written or set(document) - {COUNTS} != set(FIELDS) or document.get(COUNTS, True) is not True:
+    sees = {name: document[name] for name in (COUNTS, HINTS) if name in document} if is_as_written else {}
+    if not is_as_written or set(document) - set(sees) != set(FIELDS) or any(value is not True for value in sees.values()):
         raise PolicyFileError(f"what {file} says of its policy is damaged")
     return dict(document)
 
@@ -303,7 +307,8 @@ def _info(file: Path, document: Mapping[str, Any]) -> PolicyInfo:
         if not isinstance(document[name], kind):
             raise PolicyFileError(f"{file} says {document[name]!r} for {name}, which makes no sense")
     values = {name: document[name] for name in types}
-    return PolicyInfo(_kinds(file, document["kinds"]), _network(file, document["network"]), **values, counts=COUNTS in document)
+    values |= {name: name in document for name in (COUNTS, HINTS)}
+    return PolicyInfo(_kinds(file, document["kinds"]), _network(file, document["network"]), **values)
 
 
 def _kinds(file: Path, entries: Any) -> tuple[Rules, ...]:

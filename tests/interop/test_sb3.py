@@ -246,7 +246,7 @@ def test_the_parts_of_the_example() -> None:
     observation, _ = table.view(int(table.row.seat))
     encoding = make_encoding([table.rules])
     expected = np.zeros((1, encoding.n_features), np.uint8)
-    write_features(observation[None], np.arange(1), np.zeros(1, np.int64), encoding.index, encoding.value, False, expected)
+    write_features(observation[None], np.arange(1), np.zeros(1, np.int64), encoding.index, encoding.value, expected)
     seen = features(torch.from_numpy(observation[None].astype(np.float32)))
     np.testing.assert_allclose(seen, expected * encoding.scale)
     assert expected.any()

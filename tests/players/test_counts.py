@@ -141,5 +141,5 @@ def test_a_run_that_counts_may_begin_with_a_policy_that_does_not(tmp_path: Path)
     before = PolicyPlayer(PolicyInfo(kinds, SMALL), plain, tensors)
     after = PolicyPlayer(PolicyInfo(kinds, SMALL, counts=True), counting, tensors_of(actor))
     assert np.abs(before.probabilities(seen, legal) - after.probabilities(seen, legal)).max() < 3e-5
-    with pytest.raises(ValueError, match="sees what a player counts; a run that begins with it must do so too"):
+    with pytest.raises(ValueError, match="sees counts; a run that begins with it must do so too"):
         initial_parameters(str(files[True]), plain, make_actor(kinds, SMALL, encoding=plain))

@@ -23,7 +23,7 @@ from noms_env.actions import NUM_ACTIONS
 from noms_env.engine import layout
 from noms_env.engine.layout import OBSERVATION_SIZE, layout_digest
 from noms_env.envs.batch import make_batch
-from noms_env.players import NOBODY, forward, policy, policy_file
+from noms_env.players import NOBODY, policy, policy_file, which_rules
 from noms_env.players.encoding import Encoding, make_encoding
 from noms_env.players.forward import Forward, shapes_of
 from noms_env.players.policy import PolicyPlayer, load_player
@@ -68,7 +68,7 @@ def make_actor(kinds: tuple[Rules, ...], network: dict[str, int], seed: int = 0,
     encoding = encoding or make_encoding(kinds)
     torch.manual_seed(seed)
     choices = torch.tensor(encoding.choices.astype(np.int64))
-    actor = Actor(torch.tensor(encoding.scale), choices, NetworkConfig(**network))
+    actor = Actor(torch.tensor(encoding.scale), choices, NetworkConfig(**network), encoding.hints)
     with torch.no_grad():
         for name, parameter in actor.named_parameters():
             if parameter.ndim == 1:
@@ -221,9 +221,9 @@ def test_sparse_products() -> None:
 
 
 def test_hand_sizes_follow_the_deals() -> None:
-    assert forward.hand_sizes(make_rules(game("nonesuch"), 3)) == {12}
-    assert forward.hand_sizes(make_rules(game("small_ships"), 4, {"hand_size": 9})) == {9}
-    assert forward.hand_sizes(make_rules(game("down_up"), 4)) == set(range(1, 11))
+    assert which_rules.hand_sizes(make_rules(game("nonesuch"), 3)) == {12}
+    assert which_rules.hand_sizes(make_rules(game("small_ships"), 4, {"hand_size": 9})) == {9}
+    assert which_rules.hand_sizes(make_rules(game("down_up"), 4)) == set(range(1, 11))
 
 
 # ---------------------------------------------------------------------------------------------- how it acts

@@ -99,6 +99,7 @@ def actor_step(run: SelfPlay, rows: int, magnet: float) -> None:
         torch.zeros(rows, dtype=torch.int64),
         torch.zeros((rows, encoding.n_choices)),
         *(torch.zeros(rows, dtype=torch.int64), none),
+        torch.zeros((rows, 0)),
     )
     usual: dict[str, Any] = {"settings": run.config.ppo, "lesson": False, "dtype": torch.float32}
     losses, _ = ppo.actor_losses(run.student, sample, torch.arange(rows), magnet=magnet, **usual)
@@ -136,6 +137,18 @@ def test_the_plain_rate_is_that_of_both_networks_in_two_threads(trainer: Trainer
 
 
 # ------------------------------------------------------------------------------------------------------- our trainer
+
+
+def test_tryouts_are_a_stage_of_their_own() -> None:
+    tried = replace(FAST, curriculum=replace(FAST.curriculum, tryouts=0.2))
+    assert {name: (stage.start, round(stage.length, 6)) for name, stage in stages(tried).items()} == {
+        "tryouts": (0.0, 0.2),
+        "start": (0.2, 0.1),
+        "magnet": (0.3, 0.3),
+        "league": (0.6, 0.4),
+    }
+    with pytest.raises(ValueError, match="tryouts end before"):
+        stages(replace(FAST, curriculum=replace(FAST.curriculum, tryouts=0.5)))
 
 
 def test_a_whole_run_is_its_stages_each_as_long_as_in_a_run(trainer: Trainer) -> None:

@@ -348,10 +348,10 @@ def trained(decisions: int = 50) -> tuple[Actor, Trained]:
     """A network, and what a file tells of its run."""
     config = TrainConfig(("down_up",), seed=9, network=NetworkConfig(width=6, blocks=1, card_width=2))
     kinds = (make_rules(game("down_up"), 4), make_rules(game("down_up"), 3, {"hook": False}))
-    encoding = make_encoding(kinds, config.counts)
+    encoding = make_encoding(kinds, config.counts, config.hints)
     choices = torch.tensor(encoding.choices.astype(np.int64))
     torch.manual_seed(decisions)
-    actor = Actor(torch.tensor(encoding.scale), choices, config.network)
+    actor = Actor(torch.tensor(encoding.scale), choices, config.network, encoding.hints)
     run: Any = SimpleNamespace(config=config, kinds=kinds, decisions=decisions)
     return actor, run
 

@@ -30,7 +30,7 @@ def test_features_are_those_of_the_policies(variant: str) -> None:
         seen, *_ = envs.step(lowest(seen["observation"], seen["action_mask"]))
     rows = np.arange(16)
     expected = np.empty((16, encoding.n_features), np.uint8)
-    write_features(seen["observation"], rows, np.zeros(16, np.int64), encoding.index, encoding.value, False, expected)
+    write_features(seen["observation"], rows, np.zeros(16, np.int64), encoding.index, encoding.value, expected)
     features = Features(Table(variant).rules)
     assert features.n_features == encoding.n_features
     for given in (torch.from_numpy(seen["observation"]), torch.from_numpy(seen["observation"]).float()):

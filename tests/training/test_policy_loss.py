@@ -16,7 +16,7 @@ from training.ppo import policy_losses
 ROWS, ACTIONS = 300, 12
 
 
-def some(slow_columns: int = ACTIONS) -> dict[str, Tensor]:
+def some(slow_columns: int = ACTIONS, worth_columns: int = 0) -> dict[str, Tensor]:
     """Decisions of all kinds: few and many legal actions, ratios within and beyond the clip on both sides."""
     torch.manual_seed(5)
     legal = torch.rand(ROWS, ACTIONS) < torch.linspace(0.05, 1, ROWS)[:, None]
@@ -34,13 +34,14 @@ def some(slow_columns: int = ACTIONS) -> dict[str, Tensor]:
         "slow": torch.randn(ROWS, ACTIONS).log_softmax(-1)[:, :slow_columns],
         "advice": torch.where(torch.arange(ROWS) % 3 > 0, legal.float().multinomial(1)[:, 0], -1),
         "advice_weight": 0.5 * (torch.arange(ROWS) % 3 > 0),
+        "worth": torch.randn(ROWS, ACTIONS)[:, :worth_columns],
     }
 
 
-@pytest.mark.parametrize("lesson", [False, True])
+@pytest.mark.parametrize(("lesson", "tried"), [(False, False), (True, False), (False, True)])
 @pytest.mark.parametrize("magnet", [0.0, 0.3])
-def test_losses_figures_and_gradients_are_those_of_the_plain_operations(magnet: float, lesson: bool) -> None:
-    sample = some(ACTIONS if magnet else 0)
+def test_losses_figures_and_gradients_are_those_of_the_plain_operations(magnet: float, lesson: bool, tried: bool) -> None:
+    sample = some(ACTIONS if magnet else 0, ACTIONS if tried else 0)
     weight = torch.rand(ROWS)
     settings = {"clip": 0.2, "magnet": magnet, "lesson": lesson}
     results = []
@@ -54,14 +55,15 @@ def test_losses_figures_and_gradients_are_those_of_the_plain_operations(magnet: 
         assert one.dtype == other.dtype
         torch.testing.assert_close(one, other, rtol=2e-4, atol=2e-5)
     clipped = results[0][1][2]
-    assert clipped == 0 if lesson else ROWS / 10 < clipped < ROWS
+    assert clipped == 0 if lesson or tried else ROWS / 10 < clipped < ROWS
     assert (results[0][2][sample["mask"] == 0] == 0).all(), "nothing pulls at what is not legal"
 
 
-def test_the_gradient_is_the_slope_of_the_loss() -> None:
+@pytest.mark.parametrize("worth_columns", [0, ACTIONS])
+def test_the_gradient_is_the_slope_of_the_loss(worth_columns: int) -> None:
     """By differences in float64, where torch is not asked."""
     row = slice(250, 251)  # one with many legal actions
-    one = {name: tensor[row].numpy() for name, tensor in some().items()}
+    one = {name: tensor[row].numpy() for name, tensor in some(worth_columns=worth_columns).items()}
     one = {name: array.astype(np.float64) if array.dtype == np.float32 else array for name, array in one.items()}
     write: Any = policy_loss.write_losses
 

@@ -63,6 +63,7 @@ def make_sample(size: int = 64, actor: Actor | None = None) -> Sample:
         torch.zeros(size, CHOICES),
         torch.full((size,), -1),
         torch.zeros(size),
+        torch.zeros(size, 0),
     )
 
 

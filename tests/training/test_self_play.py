@@ -95,7 +95,7 @@ def test_the_right_bid_of_a_game_of_one_card_is_learnt() -> None:
 
 
 def test_figures_of_an_iteration_are_there() -> None:
-    run = SelfPlay(tiny("small_ships"))
+    run = SelfPlay(tiny("small_ships", hints=False))
     figures = run.iterate()
     run.close()
     for name in ("decisions_per_second", "kl", "clip_fraction", "value_loss", "entropy/call", "entropy/play", "learning_rate"):
@@ -132,6 +132,7 @@ def test_explained_variance_and_entropy_by_hand() -> None:
         {"variants": ("noms",), "curriculum": CurriculumConfig(teacher="thumb", lessons=0.001, advice=0.2)},
         {"variants": ("down_up", "noms"), "ppo": PPOConfig(minibatch=256, auxiliary=0.1, magnet_from=0.0)},
         {"variants": ("big_ships",), "seats": (3, 5), "oracle": False},
+        {"variants": ("sniped_whist",), "hints": False, "curriculum": CurriculumConfig(tryouts=0.15)},
     ],
 )
 def test_a_resumed_run_equals_one_that_was_never_stopped(changes: dict[str, Any]) -> None:
@@ -194,7 +195,8 @@ def test_in_a_lesson_the_policy_comes_to_play_like_the_teacher_whose_decisions_a
 
     settings = PPOConfig(minibatch=256, microbatch=256, learning_rate=3e-3)
     lessons = CurriculumConfig(teacher="thumb", lessons=1.0)
-    run = SelfPlay(tiny("down_up", curriculum=lessons, ppo=settings, decisions=10**6, league=LeagueConfig(start=0.0)))
+    alone = LeagueConfig(start=0.0)
+    run = SelfPlay(tiny("down_up", curriculum=lessons, ppo=settings, decisions=10**6, league=alone, hints=False))
     before, chance = agreement(run)
     assert before == pytest.approx(chance, abs=0.05)
     for _ in range(25):
@@ -209,7 +211,7 @@ def test_in_a_lesson_the_policy_comes_to_play_like_the_teacher_whose_decisions_a
 def test_advice_brings_the_calls_near_the_teachers() -> None:
     teaching = CurriculumConfig(teacher="thumb", lessons=0.0, advice=5.0, advice_until=1.0)
     settings = PPOConfig(minibatch=256, microbatch=256, learning_rate=3e-3)
-    run = SelfPlay(tiny("noms", curriculum=teaching, ppo=settings, decisions=10**7, tables=128))
+    run = SelfPlay(tiny("noms", curriculum=teaching, ppo=settings, decisions=10**7, tables=128, hints=False))
 
     def agreement() -> float:
         """How probable the teacher's calls are."""

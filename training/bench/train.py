@@ -23,13 +23,14 @@ from training.network import Actor, Trunk
 from training.ppo import Sample
 from training.self_play import SelfPlay
 
-FAST = TrainConfig((GAME,), **PRESETS["fast"][1])
-"""The preset as it is: 256 x 3, a critic that sees everything, 3 epochs."""
+FAST = TrainConfig((GAME,), **PRESETS["fast"][1] | {"curriculum": replace(PRESETS["fast"][1]["curriculum"], tryouts=0.0)})
+"""The preset behind its tryouts, whose speed is that of the search: 256 x 3, a critic that sees everything, 3 epochs."""
 SMALL = TrainConfig(
     (GAME,),
     batch=65_536,
     oracle=False,
     counts=False,
+    hints=False,
     network=NetworkConfig(16, 1, 16),
     critic=NetworkConfig(16, 1, 16),
     ppo=PPOConfig(epochs=1, minibatch=8192, microbatch=8192, target_kl=0.0, magnet=0.0),
@@ -61,13 +62,20 @@ class Stage:
 
 
 def stages(config: TrainConfig) -> dict[str, Stage]:
-    """The stages of a run, by name: at first neither magnet nor league, then one of them or both."""
+    """The stages of a run, by name: tryouts, if there are any, neither magnet nor league, then one of them or both.
+
+    Raises:
+        ValueError: the tryouts overlap with the magnet or the league, which `noms bench` does not tell apart.
+    """
+    tryouts = config.curriculum.tryouts
     begins = {"magnet": config.ppo.magnet_from, "league": config.league.start}
     wanted = {"magnet": config.ppo.magnet > 0, "league": config.league.share > 0}
     later = sorted((begins[name], name) for name in begins if wanted[name])
     names = ["start", *(name for _, name in later)]
-    starts = [0.0, *(start for start, _ in later), 1.0]
-    found = {}
+    starts = [tryouts, *(start for start, _ in later), 1.0]
+    if starts != sorted(starts):
+        raise ValueError("a run is measured whose tryouts end before the magnet and the league begin")
+    found = {"tryouts": Stage(0.0, tryouts, "tryouts of all actions")} if tryouts > 0 else {}
     for place, name in enumerate(names):
         present = [name for _, name in later[:place]] or ["neither magnet nor league"]
         found[name] = Stage(starts[place], starts[place + 1] - starts[place], " and ".join(present))

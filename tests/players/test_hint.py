@@ -1,0 +1,116 @@
+"""The hint: what `thumb` does, from an observation alone, against `thumb` at the table itself; and networks that see it."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from noms_env._jit import COMPILED
+from noms_env.engine.rows import kernel_view
+from noms_env.players.encoding import make_encoding
+from noms_env.players.hint import hint_of
+from noms_env.players.policy import PolicyPlayer
+from noms_env.players.policy_file import PolicyInfo, read_policy, save_policy
+from noms_env.players.thumb.player import thumb_rows
+from noms_env.players.thumb.vocabulary import new_minds
+from noms_env.players.which_rules import number_of_rules, rules_rows, rules_tables
+from noms_env.rules import game, make_rules
+from tests.envs.play import make, walk
+from tests.players.test_encoding import TABLES, decisions, rules_of
+from tests.players.test_policy import NETWORK, SMALL, by_torch, make_actor, tensors_of
+from tests.players.test_policy import decisions as policy_decisions
+from training.self_play import initial_parameters
+
+
+@pytest.mark.uncompiled
+@pytest.mark.parametrize("name", TABLES)
+def test_the_hint_is_what_thumb_does_at_the_table(name: str) -> None:
+    kind, rng = TABLES[name], random.Random(name)
+    env = make(kind)
+    env.reset(seed=rng.randrange(2**32))
+    rules, minds = rules_of(kind), new_minds()
+    tables, known = rules_tables([rules]), rules_rows([rules])
+    phases, at_table = set(), np.empty(1, np.int64)
+    for _ in walk(env, rng, 2000 if COMPILED else 100):
+        seen, mask = env.table.view(int(env.table.row.seat))
+        assert number_of_rules(seen, known) == 0
+        hint = hint_of(seen, mask, tables[0], minds[0])
+        thumb_rows(kernel_view(env.table.imagine(np.random.default_rng(0))), new_minds(), at_table)
+        assert hint == at_table[0], env.table.phase
+        phases.add(env.table.phase)
+    assert "play" in phases
+
+
+@pytest.mark.parametrize("counts", [False, True])
+@pytest.mark.parametrize("name", ["noms", "nonesuch", "up down, turn-up"])
+def test_features_mark_what_thumb_does_and_are_otherwise_the_same(name: str, counts: bool) -> None:
+    plain, hinting = (make_encoding([rules_of(TABLES[name])], counts, hints) for hints in (False, True))
+    assert hinting.n_features == plain.n_features + plain.n_choices
+    assert hinting.digest != plain.digest
+    seen, legal, _ = decisions(name, 300)
+    without, _, _ = plain.encode(seen, legal)
+    features, mask, order = hinting.encode(seen, legal)
+    assert (features[:, : plain.n_features] == without).all()
+    hint = features[:, plain.n_features :]
+    assert (hint.sum(axis=1) == 1).all()
+    assert (hint <= mask).all(), "what thumb does is legal"
+    tables = rules_tables([rules_of(TABLES[name])])
+    minds = new_minds()
+    for row in range(0, len(seen), 7):
+        action = hint_of(seen[row], legal[row], tables[0], minds[0])
+        assert hinting.actions[order[row], hint[row].argmax()] == action
+
+
+def test_where_nobody_is_to_act_there_is_no_hint() -> None:
+    encoding = make_encoding([rules_of(TABLES["noms"])], hints=True)
+    seen, legal, _ = decisions("noms", 30)
+    features, _, _ = encoding.encode(seen, np.zeros_like(legal))
+    assert not features[:, -encoding.n_choices :].any()
+
+
+@pytest.mark.parametrize("counts", [False, True])
+def test_a_policy_that_sees_the_hint_does_what_its_network_says(counts: bool, tmp_path: Path) -> None:
+    kinds = (make_rules(game("noms")), make_rules(game("small_ships"), 3))
+    encoding = make_encoding(kinds, counts, hints=True)
+    actor = make_actor(kinds, NETWORK, encoding=encoding)
+    info = PolicyInfo(kinds, NETWORK, counts=counts, hints=True)
+    save_policy(tmp_path / "policy.safetensors", tensors_of(actor), info)
+    read, of_file, tensors = read_policy(tmp_path / "policy.safetensors")
+    assert (read.hints, read.counts, of_file.digest) == (True, counts, encoding.digest)
+    player = PolicyPlayer(read, of_file, tensors)
+    seen, legal = policy_decisions(kinds, 200)
+    expected = by_torch(actor, player, seen, legal)
+    np.testing.assert_allclose(player.probabilities(seen, legal), expected, atol=2e-5)
+    deaf = PolicyPlayer(read, of_file, tensors | {"head.hint": np.zeros_like(tensors["head.hint"])})
+    assert np.abs(deaf.probabilities(seen, legal) - expected).max() > 0.1
+    one = player.probabilities(seen[5], legal[5])
+    assert (one == player.probabilities(seen, legal)[5]).all(), "a row's answer depends on the row alone"
+
+
+@pytest.mark.parametrize("counts", [False, True])
+def test_a_run_may_begin_with_a_policy_that_sees_no_hint(counts: bool, tmp_path: Path) -> None:
+    kinds = (make_rules(game("down_up"), 3),)
+    plain, hinting = make_encoding(kinds, counts), make_encoding(kinds, True, hints=True)
+    file = tmp_path / "policy.safetensors"
+    tensors = tensors_of(make_actor(kinds, SMALL, encoding=plain))
+    save_policy(file, tensors, PolicyInfo(kinds, SMALL, counts=counts))
+    actor = make_actor(kinds, SMALL, encoding=hinting)
+    actor.load_state_dict(initial_parameters(str(file), hinting, actor))
+    seen, legal = policy_decisions(kinds, 100)
+    before = PolicyPlayer(PolicyInfo(kinds, SMALL, counts=counts), plain, tensors)
+    after = PolicyPlayer(PolicyInfo(kinds, SMALL, counts=True, hints=True), hinting, tensors_of(actor))
+    np.testing.assert_allclose(after.probabilities(seen, legal), before.probabilities(seen, legal), atol=3e-5)
+
+
+def test_a_run_may_not_begin_with_a_policy_that_sees_more(tmp_path: Path) -> None:
+    kinds = (make_rules(game("down_up"), 3),)
+    hinting = make_encoding(kinds, hints=True)
+    file = tmp_path / "policy.safetensors"
+    save_policy(file, tensors_of(make_actor(kinds, SMALL, encoding=hinting)), PolicyInfo(kinds, SMALL, hints=True))
+    for counts, hints, sentence in ((False, False, "sees hints"), (True, True, "no counts")):
+        encoding = make_encoding(kinds, counts, hints)
+        with pytest.raises(ValueError, match=sentence):
+            initial_parameters(str(file), encoding, make_actor(kinds, SMALL, encoding=encoding))
