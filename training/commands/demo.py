@@ -16,7 +16,7 @@ from training.extras import require
 if TYPE_CHECKING:
     from training.evaluate import Result
 
-DECISIONS = 2_500_000
+DECISIONS = 1_500_000
 """About three minutes on two cores, evaluations included."""
 DEALS = 2000
 FIRST_TRICKS = 2
