@@ -88,7 +88,8 @@ def write_seat(seen, seat, t):
     """What is known of a seat."""
     row = seat * SEAT_BYTES
     t.played[seat] = nonzero(seen, _PLAYED + seat * CARD_BYTES)
-    t.hands[seat] = nonzero(seen, _HAND) if seat == 0 else (1 << (t.hand_size - size(t.played[seat]))) - 1
+    held = np.int64(t.hand_size) - size(t.played[seat])
+    t.hands[seat] = nonzero(seen, _HAND) if seat == 0 else (np.int64(1) << held) - 1
     t.on_table[seat] = np.int64(seen[_ON_TABLE + row + _CARD]) - 1
     t.call[seat] = call_at(seen, _CALL_OF + row)
     t.voids[seat] = nonzero(seen, _TRICKS + row) & 0x3F
