@@ -38,7 +38,7 @@ def decide_rows(observation, mask, seeds, temperature, parameters, work, out):
         seeds: int64, shape (n,): what the draw of each row follows from; not looked at where nothing is drawn.
         temperature: the logits are divided by it; 0 for the most probable action, the lowest of equals.
         parameters: see `Forward.parameters`.
-        work: tables of the rules and `new_minds`, which are written over; looked at with hints only.
+        work: tables of the rules and `new_minds`, which are written over; two times None without hints.
         out: the arrays of an `Out`; are written.
     """
     rules, first, first_bias, layers, head, biases, head_bias = parameters[:7]
@@ -68,7 +68,7 @@ def decide_rows(observation, mask, seeds, temperature, parameters, work, out):
         for i in range(count):
             seen, names, legal = observation[rows[i]], actions[order[i]], mask[rows[i]]
             if counts or hints:
-                hinted[i] = extend(seen, legal, counts, hints, kinds[i], tables, minds, extended)
+                hinted[i] = extend(seen, legal, counts, kinds[i], tables, minds, extended)
                 seen = extended[: copies.shape[1]]
             found = find_active(seen, copies[order[i]], active, amount, starts[i])
             starts[i + 1] = find_hot(seen, hot_columns, hot_rows[order[i]], active, amount, starts[i], found)

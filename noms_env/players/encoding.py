@@ -130,7 +130,8 @@ class Encoding:
         moved_mask = np.empty((len(rows), self.n_choices), np.int8)
         suit_orders(observation, rows, order)
         if self.counts or self.hints:
-            behind = (self.counts, self.hints, self.rules, self.tables.copy(), new_minds(), new_extended())
+            hinting = (self.tables.copy(), new_minds()) if self.hints else (None, None)
+            behind = (self.counts, self.hints, self.rules, *hinting, new_extended())
             write_extended_features(observation, mask, rows, order, self.index, self.value, behind, features)
         else:
             write_features(observation, rows, order, self.index, self.value, features)
@@ -227,14 +228,14 @@ def write_extended_features(observation, mask, rows, order, index, value, behind
         index: int16, shape (24, n_features).
         value: int16, shape (24, n_features).
         behind: whether there are counts, whether there are hints, `which_rules.rules_rows`, `rules_tables`, `new_minds`,
-            `new_extended`.
+            `new_extended`; tables and minds are None without hints.
         features: uint8, shape (n, n_features): is written.
     """
     counts, hints, rules, tables, minds, extended = behind
     for i in range(len(rows)):
         row = observation[rows[i]]
         kind = number_of_rules(row, rules) if hints else 0
-        extend(row, mask[rows[i]], counts, hints, kind, tables, minds, extended)
+        extend(row, mask[rows[i]], counts, kind, tables, minds, extended)
         write_row(extended, index[order[i]], value[order[i]], features[i])
 
 

@@ -31,17 +31,17 @@ def new_extended() -> np.ndarray:
 
 
 @jit
-def extend(seen, mask, counts, hints, kind, tables, minds, extended):
+def extend(seen, mask, counts, kind, tables, minds, extended):
     """Write an observation with what is asked for behind it.
 
     Args:
         seen: the observation, uint8, shape (OBSERVATION_SIZE,).
         mask: the legal actions, int8, shape (NUM_ACTIONS,).
         counts: whether the counts are written.
-        hints: whether the hint is written, where an action is legal and the rules are known.
-        kind: the number of the rules (`which_rules.number_of_rules`); not looked at without `hints`.
-        tables: `which_rules.rules_tables`; that of this kind is overwritten but for its rules.
-        minds: `thumb.vocabulary.new_minds`.
+        kind: the number of the rules (`which_rules.number_of_rules`); not looked at without hints.
+        tables: `which_rules.rules_tables`, of which that of this kind is overwritten but for its rules. The hint is written
+            where an action is legal and the rules are known; with None there is none (and `thumb` is not compiled).
+        minds: `thumb.vocabulary.new_minds`, or None without hints.
         extended: `new_extended`; what was written before is written over.
 
     Returns:
@@ -52,7 +52,7 @@ def extend(seen, mask, counts, hints, kind, tables, minds, extended):
     if counts:
         write_counts(seen, extended[OBSERVATION_SIZE:HINT_START])
     hinted = np.int64(NO_HINT)
-    if hints:
+    if tables is not None:
         for byte in range(HINT_START, EXTENDED_SIZE):
             extended[byte] = 0
         if kind < len(tables) and mask.any():

@@ -148,7 +148,7 @@ class Forward:
 
     def decide(self, observation: np.ndarray, mask: np.ndarray, seeds: np.ndarray, temperature: float, out: Out) -> None:
         """Fill `out`; see `decide_rows`."""
-        work = (self.tables.copy(), new_minds())
+        work = (self.tables.copy(), new_minds()) if self.hints else (None, None)
         results = (out.verdict, out.actions, out.probabilities)
         decide_rows(observation, mask, seeds, temperature, self.parameters, work, results)
 
