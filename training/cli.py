@@ -31,7 +31,7 @@ COMMANDS = {
     "ladder": ("ladder", "write the tables of the page on how strong the policies are"),
     "play": ("play", "sit down at the table yourself"),
     "watch": ("watch", "watch players play, decision by decision"),
-    "demo": ("demo", "train a policy for three minutes, and show what it has learnt"),
+    "demo": ("demo", "train a policy for a few minutes, and show what it has learnt"),
     "bench": ("bench", "measure the speed, beside other packages"),
 }
 """The subcommands: module (and function in it) of `training.commands`, and what it does. A module whose defaults depend on

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from training.evaluate import Result
 
 DECISIONS = 1_500_000
-"""About three minutes on two cores, evaluations included."""
+"""A few minutes on two cores, evaluations included."""
+TRYOUTS = 0.1
+"""Share of them in tryouts, which take several times as long."""
 DEALS = 2000
 FIRST_TRICKS = 2
 CARDS = 5
@@ -32,7 +34,7 @@ def demo(
     quick: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False,
     games: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False,
 ) -> int:
-    """Train a policy from nothing for about three minutes, and show what it has learnt.
+    """Train a policy from nothing for a few minutes, and show what it has learnt.
 
     The training is shown while it goes on. Then the policy plays duplicate deals against random players, its learning
     curves are drawn, and one deal of it against itself is shown with the probabilities of its decisions.
@@ -64,12 +66,14 @@ def demo(
 
 
 def demo_config(variant: str, decisions: int, seed: int) -> TrainConfig:
-    """The preset `fast` with another budget.
+    """The preset `fast` with another budget, and fewer tryouts.
 
     Raises:
         ValueError: a value is not allowed.
     """
-    return TrainConfig((variant,), **PRESETS["fast"][1] | {"decisions": decisions, "seed": seed})
+    preset = PRESETS["fast"][1]
+    curriculum = dataclasses.replace(preset["curriculum"], tryouts=TRYOUTS)
+    return TrainConfig((variant,), **preset | {"decisions": decisions, "seed": seed, "curriculum": curriculum})
 
 
 def quick_config(variant: str, seed: int) -> TrainConfig:
