@@ -6,7 +6,6 @@ it. What people have written between `NOTES_BEGIN` and `NOTES_END` is kept.
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
@@ -16,7 +15,7 @@ from noms_env.rules import Rules
 from training.commands.common import count
 from training.evaluate import NORMAL_95, label
 from training.markdown import Cell, bullets, code, table
-from training.outcome import CURVE, Outcome, nearest_preset, preset_differences, train_command
+from training.outcome import CURVE, Outcome, learning_from, learns_from, nearest_preset, preset_differences, train_command
 from training.probes import MAIN, NUMBERS
 from training.progress import duration, kind_text
 from training.reports import percent, plus_minus
@@ -98,11 +97,17 @@ def opening(name: str, outcome: Outcome) -> str:
     if config.curriculum.tryouts > 0 and not config.initial:
         start += f", with tryouts of all actions in the first {100 * config.curriculum.tryouts:.0f} % of the decisions"
     if outcome.earlier:
-        start += f", in {len(outcome.runs)} runs, each of which began with the policy of the one before"
+        start += f", in {len(outcome.runs)} runs, each of which began with the policy of the one before{but_for(outcome)}"
     return (
         f"A policy for {', '.join(game_texts(outcome.info.kinds))}, trained by self-play from {start}. It draws its actions "
         f"with the probabilities that it has learnt; `{name}@0` always takes the most probable one."
     )
+
+
+def but_for(outcome: Outcome) -> str:
+    """Which of several runs began with lessons of the policy before instead of with that policy."""
+    taught = [str(number) for number, run in enumerate(outcome.runs, 1) if number > 1 and not run.config.initial]
+    return f", but for run {' and '.join(taught)}, which began untrained, with lessons of that policy" if taught else ""
 
 
 def game_texts(kinds: Sequence[Rules]) -> Iterator[str]:
@@ -408,14 +413,14 @@ def gaps(name: str, outcome: Outcome, measured: Sequence[Duel]) -> Iterator[str]
 
 def again(name: str, outcome: Outcome) -> Iterator[str]:
     """The commands, and what they take."""
-    places = [f"runs/{name}-{number}" for number in range(1, len(outcome.runs))]
-    out = f"runs/{name}"
-    commands = []
-    for run, place, initial in zip(outcome.runs, [*places, out], [outcome.runs[0].config.initial, *places], strict=True):
-        commands.append(train_command(dataclasses.replace(run.config, initial=initial), place))
+    places, out = [f"runs/{name}-{number}" for number in range(1, len(outcome.runs))], f"runs/{name}"
+    first = outcome.runs[0].config
+    configs = [first, *(learning_from(run.config, place) for run, place in zip(outcome.runs[1:], places, strict=True))]
+    commands = [train_command(config, place) for config, place in zip(configs, [*places, out], strict=True)]
     yield "```sh\n" + "\n".join(commands) + "\n```"
-    if outcome.runs[0].config.initial:
-        yield f"The policy `{outcome.runs[0].config.initial}`, with which it begins, has to be there."
+    if learns_from(first):
+        role = "with which it begins" if first.initial else "its teacher"
+        yield f"The policy `{learns_from(first)}`, {role}, has to be there."
     for run, place in zip(outcome.runs, [*places, out], strict=True):
         if run is not outcome and run.decisions < run.budget:
             yield f"`{place}` was stopped after {run.decisions:,} decisions."

@@ -12,7 +12,6 @@ Logits of cards to play and cards to nominate are products with one table of car
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable
 
 import torch
@@ -134,11 +133,14 @@ class CardHead(nn.Module):
         weight = torch.cat([self.cards @ self.play.weight, self.words.weight, self.cards @ self.nominate.weight])
         return weight[self.choices], self.bias[self.choices]
 
-    def hinted(self, features: Tensor) -> Tensor:
-        """What is added to the logits, float32, shape (n, n_choices), or 0 without hints; `features` uint8 (n, n_features)."""
-        if self.hint is None:
-            return torch.zeros((), device=features.device)
-        return features[:, -len(self.choices) :].float() * self.hint[self.choices]
+    def of_hint(self) -> Tensor | None:
+        """What the logit of each choice gets where `thumb` would take it, float32, shape (n_choices,); None without hints."""
+        return None if self.hint is None else self.hint[self.choices]
+
+
+def with_hint(logits: Tensor, features: Tensor, hint: Tensor | None) -> Tensor:
+    """Logits float32, shape (n, n_choices), with `hint` (`CardHead.of_hint`) where the last features (n, n_features) say so."""
+    return logits if hint is None else logits + features[:, -len(hint) :].float() * hint
 
 
 class Actor(nn.Module):
@@ -155,7 +157,7 @@ class Actor(nn.Module):
 
     def logits(self, normal: Tensor, features: Tensor) -> Tensor:
         """From what the trunk gives, and the features that it had, to logits float32, shape (n, n_choices)."""
-        return functional.linear(normal, *self._head(normal.dtype)).float() + self.head.hinted(features)
+        return with_hint(functional.linear(normal, *self._head(normal.dtype)).float(), features, self.head.of_hint())
 
     def _head(self, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
         """Weight and bias of the last layer, the last norm's folded in."""
@@ -164,10 +166,11 @@ class Actor(nn.Module):
     @torch.no_grad()
     def frozen(self, dtype: torch.dtype = torch.float32) -> Callable[[Tensor], Tensor]:
         """The policy as it is now: the same logits, with the weights prepared once for many small batches."""
-        layers, head, last = self.trunk.folded(dtype), self._head(dtype), copy.deepcopy(self.head)
+        layers, head, hint = self.trunk.folded(dtype), self._head(dtype), self.head.of_hint()
 
         def logits(features: Tensor) -> Tensor:
-            return functional.linear(through(padded(features), layers), *head)[: len(features)].float() + last.hinted(features)
+            plain = functional.linear(through(padded(features), layers), *head)[: len(features)].float()
+            return with_hint(plain, features, hint)
 
         return logits
 

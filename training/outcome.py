@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from noms_env.players import PLAYERS
 from noms_env.players.policy import POLICY_NAME
 from noms_env.players.policy_file import PolicyInfo, read_policy
 from training.config import PRESETS, TrainConfig, differences
@@ -53,7 +54,7 @@ class Outcome:
         content: of the policy's file.
         parameters: numbers in it.
         series: the log.
-        earlier: the runs before it, in their order, where it began with the policy of another run.
+        earlier: the runs before it, in their order, where it learnt from the policy of another run (`learns_from`).
     """
 
     info: PolicyInfo
@@ -147,8 +148,8 @@ def read_outcome(folder: Path | str, before: Sequence[Path | str] = ()) -> Outco
 
     Args:
         folder: of the run.
-        before: folders of the runs before it, in their order, each of which began with the policy of the one before; one of a
-            published policy stands for all the runs that made it.
+        before: folders of the runs before it, in their order, each of which learnt from the policy of the one before
+            (`learns_from`); one of a published policy stands for all the runs that made it.
 
     Raises:
         OSError: a file is missing or cannot be read.
@@ -177,13 +178,31 @@ def read_outcome(folder: Path | str, before: Sequence[Path | str] = ()) -> Outco
     earlier = tuple(one for one, _ in told)
     outcome = Outcome(info, own, config.decisions, made, file.read_bytes(), parameters, series, earlier)
     for one, following, place in zip(earlier, outcome.runs[1:], [*(place for _, place in told), folder][1:], strict=True):
-        if not following.config.initial:
-            raise OutcomeError(f"the run in {place} began with an untrained policy, so there is none before it")
-        if (one.info.kinds, one.info.network) != (following.info.kinds, following.info.network):
+        if not learns_from(following.config):
+            raise OutcomeError(
+                f"the run in {place} began with an untrained policy, and had no lessons of one, so there is none before it"
+            )
+        same_size = one.info.network == following.info.network or not following.config.initial
+        if one.info.kinds != following.info.kinds or not same_size:
             raise OutcomeError(
                 f"the run in {place} cannot have begun with the one before it, which is for other tables or of another size"
             )
     return outcome
+
+
+def learns_from(config: TrainConfig) -> str:
+    """The policy of another run that a run needs: the one it begins with, or else the one that teaches it; or none, ""."""
+    teacher = config.curriculum.teacher.partition("@")[0]
+    has_lessons = config.curriculum.lessons_end > 0 and ":" not in teacher and teacher not in PLAYERS
+    return config.initial or (teacher if has_lessons else "")
+
+
+def learning_from(config: TrainConfig, policy: str) -> TrainConfig:
+    """The same run with what `learns_from` says at another place."""
+    if config.initial:
+        return dataclasses.replace(config, initial=policy)
+    _, at, temperature = config.curriculum.teacher.partition("@")
+    return dataclasses.replace(config, curriculum=dataclasses.replace(config.curriculum, teacher=policy + at + temperature))
 
 
 def _runs_of(folder: Path | str) -> tuple[Outcome, ...]:
@@ -212,7 +231,9 @@ def _published(path: Path) -> tuple[Outcome, ...]:
     parameters, content = sum(tensor.size for tensor in tensors.values()), file.read_bytes()
     runs: list[Outcome] = []
     for (config, kept, made, budget), begun in zip(told, begins, strict=False):
-        of_run = dataclasses.replace(info, training=config.as_dict(), seed=config.seed, decisions=kept)
+        size = dataclasses.asdict(config.network)
+        own: dict[str, Any] = {"network": size, "counts": config.counts, "hints": config.hints}
+        of_run = dataclasses.replace(info, training=config.as_dict(), seed=config.seed, decisions=kept, **own)
         is_last = len(runs) == len(told) - 1
         series = _part(curve, begun, made if is_last else kept, sum(run.seconds(run.info.decisions) or 0.0 for run in runs))
         runs.append(Outcome(of_run, config, budget, made, content, parameters, series))

@@ -14,7 +14,6 @@ import numpy as np
 
 from noms_env._jit import jit, jit_inline, nonzero, size
 from noms_env.actions import CALL_MIS, CALL_MIS_A_VIS, CALL_ZERO, INDICATE, NOMINATE, NOMINATING, SCORED
-from noms_env.cards import NO_TRUMP
 from noms_env.engine.layout import CARD_BYTES, OBSERVATION, SEAT_BYTES
 from noms_env.players.thumb.player import thumb_action
 from noms_env.state import MAX_CALLS, NONESUCH
@@ -116,7 +115,7 @@ def write_auction(seen, t):
     elif t.exposed < 0:
         t.refused = nonzero(seen, _EXPOSED)
     name_trump(t, marked(seen, _TRUMP, -1))
-    if t.trump < 0 or t.trump >= NO_TRUMP:
+    if t.trump < 0:
         t.trump_cards = 0
 
 

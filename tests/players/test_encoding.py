@@ -5,13 +5,14 @@ from __future__ import annotations
 import itertools
 import random
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 
+from noms_env import Table
 from noms_env._jit import COMPILED
 from noms_env.actions import NOMINATE, NUM_ACTIONS, SUIT
 from noms_env.cards import CARD_WORDS, DECKTET, FRENCH, SUIT_LETTERS
@@ -46,6 +47,14 @@ class Decisions(NamedTuple):
     seen: np.ndarray
     legal: np.ndarray
     hidden: np.ndarray
+
+
+def tables_in_play(name: str, n: int) -> Iterator[Table]:
+    """A table of `TABLES` before each of n decisions of random play in one match."""
+    rng, env = random.Random(name), make(TABLES[name])
+    env.reset(seed=rng.randrange(2**32))
+    for _ in walk(env, rng, n):
+        yield env.table
 
 
 @cache

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from pathlib import Path
 
 import numpy as np
@@ -18,8 +17,7 @@ from noms_env.players.thumb.player import thumb_rows
 from noms_env.players.thumb.vocabulary import new_minds
 from noms_env.players.which_rules import number_of_rules, rules_rows, rules_tables
 from noms_env.rules import game, make_rules
-from tests.envs.play import make, walk
-from tests.players.test_encoding import TABLES, decisions, rules_of
+from tests.players.test_encoding import TABLES, decisions, rules_of, tables_in_play
 from tests.players.test_policy import NETWORK, SMALL, by_torch, make_actor, tensors_of
 from tests.players.test_policy import decisions as policy_decisions
 from training.self_play import initial_parameters
@@ -28,19 +26,16 @@ from training.self_play import initial_parameters
 @pytest.mark.uncompiled
 @pytest.mark.parametrize("name", TABLES)
 def test_the_hint_is_what_thumb_does_at_the_table(name: str) -> None:
-    kind, rng = TABLES[name], random.Random(name)
-    env = make(kind)
-    env.reset(seed=rng.randrange(2**32))
-    rules, minds = rules_of(kind), new_minds()
+    rules, minds = rules_of(TABLES[name]), new_minds()
     tables, known = rules_tables([rules]), rules_rows([rules])
     phases, at_table = set(), np.empty(1, np.int64)
-    for _ in walk(env, rng, 2000 if COMPILED else 100):
-        seen, mask = env.table.view(int(env.table.row.seat))
+    for table in tables_in_play(name, 2000 if COMPILED else 100):
+        seen, mask = table.view(int(table.row.seat))
         assert number_of_rules(seen, known) == 0
         hint = hint_of(seen, mask, tables[0], minds[0])
-        thumb_rows(kernel_view(env.table.imagine(np.random.default_rng(0))), new_minds(), at_table)
-        assert hint == at_table[0], env.table.phase
-        phases.add(env.table.phase)
+        thumb_rows(kernel_view(table.imagine(np.random.default_rng(0))), new_minds(), at_table)
+        assert hint == at_table[0], table.phase
+        phases.add(table.phase)
     assert "play" in phases
 
 

@@ -139,18 +139,6 @@ def test_the_plain_rate_is_that_of_both_networks_in_two_threads(trainer: Trainer
 # ------------------------------------------------------------------------------------------------------- our trainer
 
 
-def test_tryouts_are_a_stage_of_their_own() -> None:
-    tried = replace(FAST, curriculum=replace(FAST.curriculum, tryouts=0.2))
-    assert {name: (stage.start, round(stage.length, 6)) for name, stage in stages(tried).items()} == {
-        "tryouts": (0.0, 0.2),
-        "start": (0.2, 0.1),
-        "magnet": (0.3, 0.3),
-        "league": (0.6, 0.4),
-    }
-    with pytest.raises(ValueError, match="tryouts end before"):
-        stages(replace(FAST, curriculum=replace(FAST.curriculum, tryouts=0.5)))
-
-
 def test_a_whole_run_is_its_stages_each_as_long_as_in_a_run(trainer: Trainer) -> None:
     known = Trainer.__new__(Trainer)
     known.stages = stages(FAST)

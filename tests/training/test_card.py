@@ -23,7 +23,7 @@ from tests.training.test_results import entry, evaluation, saved, tournament
 from training import extras
 from training.card import NOTES_BEGIN, NOTES_END, CardError, card, notes_of, seats_text
 from training.cli import main
-from training.config import CurriculumConfig, TrainConfig
+from training.config import CurriculumConfig, NetworkConfig, TrainConfig
 from training.log import read_series
 from training.markdown import table
 from training.outcome import Outcome, read_outcome
@@ -88,7 +88,7 @@ def test_the_same_run_gives_the_same_bytes(publish: Run, folder: Path, tmp_path:
     for path in made:
         status, out, err = publish(folder, "--name", "mine", "--out", path.parent)
         assert (status, err) == (0, "")
-        assert out == f"{path}: a policy of 2,000 decisions, 0.02 MB · {path / 'README.md'}\n"
+        assert out == f"{path}: a policy of 2,000 decisions, 0.03 MB · {path / 'README.md'}\n"
         assert sorted(file.name for file in path.iterdir()) == FILES
     for file in FILES:
         assert (made[0] / file).read_bytes() == (made[1] / file).read_bytes(), file
@@ -280,6 +280,29 @@ def test_runs_one_after_the_other_are_all_told(publish: Run, folder: Path, tmp_p
     assert status == 0
     assert "second began with the policy checkpoints/mine; --before tells of the runs before it" in err
     assert publish(folder, "--name", "mine", "--out", tmp_path, "--before", first)[0] == 2
+
+
+def test_a_run_with_lessons_of_a_policy_is_told_behind_the_runs_that_made_it(
+    publish: Run, tmp_path: Path, no_picture: None
+) -> None:
+    teacher = make_run(tmp_path / "teacher")
+    lessons = CurriculumConfig(teacher="runs/before/mine@1", lessons=0.2)
+    config = dataclasses.replace(CONFIG, network=NetworkConfig(8, 0, 2), curriculum=lessons)
+    student = make_run(tmp_path / "student", config)
+    assert publish(student, "--name", "mine", "--out", tmp_path, "--before", teacher)[::2] == (0, "")
+    text = (tmp_path / "mine" / "README.md").read_text()
+    assert (
+        "in 2 runs, each of which began with the policy of the one before, but for run 2, which began untrained, with" in text
+    )
+    last = part(text, "How to make it again")
+    commands = re.findall(r"noms train(?:.*\\\n)*.*", last.partition("```\n")[0])
+    lessons = dataclasses.replace(lessons, teacher="runs/mine-1@1")
+    assert [parsed_command(one) for one in commands] == [CONFIG, dataclasses.replace(config, curriculum=lessons)]
+    status, _, err = publish(student, "--name", "mine", "--out", tmp_path)
+    assert status == 0
+    assert "student had lessons of the policy runs/before/mine; --before tells of the runs before it" in err
+    text = (tmp_path / "mine" / "README.md").read_text()
+    assert "The policy `runs/before/mine`, its teacher, has to be there." in part(text, "How to make it again")
 
 
 def test_a_published_policy_stands_for_the_runs_that_made_it(publish: Run, tmp_path: Path, no_picture: None) -> None:

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from training.config import NetworkConfig
 from training.network import Actor, Critic, Trunk
 
-FEATURES, CHOICES = 20, 30
+FEATURES, CHOICES = 40, 30
 
 
 def random_parameters(network: nn.Module) -> None:
@@ -20,9 +20,9 @@ def random_parameters(network: nn.Module) -> None:
         nn.init.normal_(parameter, std=0.5)
 
 
-def actor_and_bytes(blocks: int = 2) -> tuple[Actor, Tensor]:
+def actor_and_bytes(blocks: int = 2, hints: bool = False) -> tuple[Actor, Tensor]:
     torch.manual_seed(1)
-    actor = Actor(torch.rand(FEATURES), torch.randperm(150)[:CHOICES], NetworkConfig(16, blocks, 8))
+    actor = Actor(torch.rand(FEATURES), torch.randperm(150)[:CHOICES], NetworkConfig(16, blocks, 8), hints)
     random_parameters(actor)
     return actor, torch.randint(0, 9, (50, FEATURES), dtype=torch.uint8)
 
@@ -59,8 +59,9 @@ def test_their_gradients_are_those_of_the_plain_ones() -> None:
         torch.testing.assert_close(one, other, rtol=1e-3, atol=1e-3)
 
 
-def test_a_frozen_policy_says_the_same_and_stays_as_it_was() -> None:
-    actor, features = actor_and_bytes()
+@pytest.mark.parametrize("hints", [False, True])
+def test_a_frozen_policy_says_the_same_and_stays_as_it_was(hints: bool) -> None:
+    actor, features = actor_and_bytes(hints=hints)
     with torch.no_grad():
         logits = actor(features)
         policy = actor.frozen()

@@ -13,15 +13,26 @@ import numpy as np
 import pytest
 import tyro
 
+from noms_env.players.encoding import make_encoding
 from noms_env.players.policy_file import PolicyFileError, PolicyInfo, save_policy
 from tests.players.test_policy import make_actor, tensors_of
 from training import outcome
 from training.commands.train import command
-from training.config import PRESETS, NetworkConfig, TrainConfig
+from training.config import PRESETS, CurriculumConfig, NetworkConfig, TrainConfig
 from training.hall import make_kinds
 from training.log import Log
+from training.network import Actor
 from training.options import parse_options
-from training.outcome import BEGUN, OutcomeError, machine_paths, nearest_preset, read_outcome, train_command
+from training.outcome import (
+    BEGUN,
+    OutcomeError,
+    learning_from,
+    learns_from,
+    machine_paths,
+    nearest_preset,
+    read_outcome,
+    train_command,
+)
 from training.plots import SMOOTHED
 
 CHECKPOINTS = Path(__file__).parents[2] / "checkpoints"
@@ -52,6 +63,11 @@ def evaluation(shift: float = 0.0) -> dict[str, float]:
     return found
 
 
+def actor_of(info: PolicyInfo) -> Actor:
+    """A network that fits."""
+    return make_actor(info.kinds, info.network, 0, make_encoding(info.kinds, info.counts, info.hints))
+
+
 def make_run(folder: Path, config: TrainConfig = CONFIG, **changes: Any) -> Path:
     """The folder of a run, without what only training needs."""
     folder.mkdir(parents=True)
@@ -65,8 +81,9 @@ def make_run(folder: Path, config: TrainConfig = CONFIG, **changes: Any) -> Path
         "packages": {"noms-env": "1.2", "numpy": "3.4"},
         "revision": "v1-2-gabc",
     }
-    info = PolicyInfo(kinds, dataclasses.asdict(config.network), **usual | changes)
-    save_policy(folder / "policy.safetensors", tensors_of(make_actor(kinds, info.network)), info)
+    sees = {"counts": config.counts, "hints": config.hints}
+    info = PolicyInfo(kinds, dataclasses.asdict(config.network), **usual | sees | changes)
+    save_policy(folder / "policy.safetensors", tensors_of(actor_of(info)), info)
     with Log(folder, events=False) as log:
         log.started(0, config.decisions)
         for decisions in range(10, DONE + 1, 10):
@@ -88,7 +105,7 @@ def test_what_a_folder_tells(folder: Path) -> None:
     found = read_outcome(folder)
     assert (found.config, found.budget, found.decisions) == (CONFIG, 4000, DONE)
     assert found.content == (folder / "policy.safetensors").read_bytes()
-    assert found.parameters == sum(tensor.size for tensor in tensors_of(make_actor(found.info.kinds, NETWORK)).values())
+    assert found.parameters == sum(tensor.size for tensor in tensors_of(actor_of(found.info)).values())
     assert found.iterations == KEPT / 10
     until, whole = found.seconds(KEPT), found.seconds(DONE)
     assert until is not None
@@ -139,12 +156,46 @@ def test_runs_one_after_the_other(tmp_path: Path) -> None:
     assert points.tolist() == [-1, 0, -1, 0, 1]
     assert all((np.diff(part) > 0).all() for part in curve["seconds"])
     for place, before, sentence in (
-        (first, [second], "the run in .*first began with an untrained policy, so there is none before it"),
+        (first, [second], "the run in .*first began with an untrained policy, and had no lessons of one"),
         (second, [first, first], "the run in .*first began with an untrained policy"),
         (second, [other], "the run in .*second cannot have begun with the one before it"),
     ):
         with pytest.raises(OutcomeError, match=sentence):
             read_outcome(place, before)
+
+
+@pytest.mark.parametrize(
+    ("changes", "policy"),
+    [
+        ({"initial": "runs/x"}, "runs/x"),
+        ({"initial": "runs/x", "curriculum": CurriculumConfig(teacher="runs/y")}, "runs/x"),
+        ({"curriculum": CurriculumConfig(teacher="runs/y@0.5")}, "runs/y"),
+        ({"curriculum": CurriculumConfig(teacher="runs/y", lessons=0.0)}, ""),
+        ({"curriculum": CurriculumConfig(teacher="thumb")}, ""),
+        ({"curriculum": CurriculumConfig(teacher="pimc:4")}, ""),
+        ({"curriculum": CurriculumConfig(teacher="my_agent:make")}, ""),
+        ({}, ""),
+    ],
+)
+def test_what_a_run_learns_from(changes: dict[str, Any], policy: str) -> None:
+    config = dataclasses.replace(CONFIG, **changes)
+    assert learns_from(config) == policy
+    if policy:
+        assert learns_from(learning_from(config, "runs/z")) == "runs/z"
+        assert learning_from(learning_from(config, "runs/z"), policy) == config
+
+
+def test_a_teacher_may_be_of_another_size_but_not_for_other_tables(tmp_path: Path) -> None:
+    first, other = make_run(tmp_path / "first"), make_run(tmp_path / "other", dataclasses.replace(CONFIG, seats=(3,)))
+    taught = dataclasses.replace(
+        CONFIG, network=NetworkConfig(8, 0, 2), counts=False, curriculum=CurriculumConfig(teacher="runs/first")
+    )
+    second = make_run(tmp_path / "second", taught)
+    found = read_outcome(second, [first])
+    assert [run.info.network["width"] for run in found.runs] == [CONFIG.network.width, 8]
+    assert [run.info.counts for run in found.runs] == [True, False]
+    with pytest.raises(OutcomeError, match="second cannot have begun with the one before it, which is for other tables"):
+        read_outcome(second, [other])
 
 
 def test_what_is_no_run_is_refused_with_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -257,14 +308,16 @@ def test_the_commands_on_a_card_start_the_runs_that_made_the_policy(folder: Path
     runs = [TrainConfig.from_dict(run["training"]) for run in json.loads(folder.read_text())]
     assert len(runs) > 1
     for command_, run in zip(commands, runs, strict=True):
-        assert dataclasses.replace(command_, initial=run.initial) == run
+        policy = learns_from(run)
+        assert (learning_from(command_, policy) if policy else command_) == run
 
 
-def test_a_configuration_of_before_there_were_counts_has_none() -> None:
+@pytest.mark.parametrize("name", ["counts", "hints"])
+def test_a_configuration_of_before_there_was_a_choice_has_none_of_it(name: str) -> None:
     values = CONFIG.as_dict()
-    assert TrainConfig.from_dict(values).counts
-    del values["counts"]
-    assert not TrainConfig.from_dict(values).counts
+    assert getattr(TrainConfig.from_dict(values), name)
+    del values[name]
+    assert not getattr(TrainConfig.from_dict(values), name)
 
 
 def test_paths_of_this_machine_are_found() -> None:

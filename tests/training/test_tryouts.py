@@ -74,7 +74,7 @@ def test_calls_and_cards_of_small_hands_are_worth_what_the_rules_and_the_solver_
 
 def test_cards_that_are_alike_are_worth_the_same_and_every_nomination_is_tried() -> None:
     rng = np.random.default_rng(4)
-    nominations = 0
+    nominations, alike = 0, 0
     for seed in range(6):
         table = Table("noms", 4, seed=seed)
         table.start()
@@ -85,9 +85,15 @@ def test_cards_that_are_alike_are_worth_the_same_and_every_nomination_is_tried()
             if table.phase == "nominate":
                 nominations += 1
                 assert len(np.unique(worths[legal[legal >= NOMINATE]])) > 1, "it matters who is nominated"
+            neighbours = [card for card in legal if card + 1 in legal and card % 13 < 12 and table.phase == "play"]
+            for card in neighbours:
+                if table.row.nominated not in (card, card + 1):
+                    alike += 1
+                    assert worths[card] == worths[card + 1]
             lowest_bid_first = table.phase == "call" and table.row.high_call < 0 and len(legal) > 1
             table.step(int(legal[1] if lowest_bid_first else legal[0] if table.phase == "call" else rng.choice(legal)))
     assert nominations > 2
+    assert alike > 100
 
 
 def config(**changes: Any) -> TrainConfig:

@@ -24,7 +24,7 @@ from training.ppo import Sample
 from training.self_play import SelfPlay
 
 FAST = TrainConfig((GAME,), **PRESETS["fast"][1] | {"curriculum": replace(PRESETS["fast"][1]["curriculum"], tryouts=0.0)})
-"""The preset behind its tryouts, whose speed is that of the search: 256 x 3, a critic that sees everything, 3 epochs."""
+"""The preset without its tryouts, whose speed is that of the search: 256 x 3, a critic that sees everything, 3 epochs."""
 SMALL = TrainConfig(
     (GAME,),
     batch=65_536,
@@ -62,20 +62,13 @@ class Stage:
 
 
 def stages(config: TrainConfig) -> dict[str, Stage]:
-    """The stages of a run, by name: tryouts, if there are any, neither magnet nor league, then one of them or both.
-
-    Raises:
-        ValueError: the tryouts overlap with the magnet or the league, which `noms bench` does not tell apart.
-    """
-    tryouts = config.curriculum.tryouts
+    """The stages of a run without tryouts, by name: at first neither magnet nor league, then one of them or both."""
     begins = {"magnet": config.ppo.magnet_from, "league": config.league.start}
     wanted = {"magnet": config.ppo.magnet > 0, "league": config.league.share > 0}
     later = sorted((begins[name], name) for name in begins if wanted[name])
     names = ["start", *(name for _, name in later)]
-    starts = [tryouts, *(start for start, _ in later), 1.0]
-    if starts != sorted(starts):
-        raise ValueError("a run is measured whose tryouts end before the magnet and the league begin")
-    found = {"tryouts": Stage(0.0, tryouts, "tryouts of all actions")} if tryouts > 0 else {}
+    starts = [0.0, *(start for start, _ in later), 1.0]
+    found = {}
     for place, name in enumerate(names):
         present = [name for _, name in later[:place]] or ["neither magnet nor league"]
         found[name] = Stage(starts[place], starts[place + 1] - starts[place], " and ".join(present))
@@ -323,7 +316,7 @@ def train_goals(measured: Mapping[str, Measured]) -> Iterator[Goal]:
     """What the trainer is to reach, as far as it was measured."""
     median = {key: one.median for key, one in measured.items()}
     if "train/fast" in median:
-        yield Goal("preset fast, a whole run: decisions/s", 20_000, median["train/fast"])
+        yield Goal("preset fast without tryouts, a whole run: decisions/s", 20_000, median["train/fast"])
         yield Goal("preset fast: the tables' share of the wall time in %", 10, median["train/fast/engine"], at_most=True)
         ratio = median["products/update"] / median["products/plain"]
         yield Goal("the update's rate over that of the plain products", 0.5, ratio)

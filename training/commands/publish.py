@@ -54,9 +54,9 @@ def publish(
         name: What the policy is called: lower-case letters, digits, _ and -.
         out: Where its folder is made; what the folder has already is replaced file by file.
         panel: Results for the card: files of noms evaluate --json, and results.json of noms tournament.
-        before: If the run began with the policy of another (noms train --initial): the folders of the runs before it, the
-            first one first. The card and the curve then have the whole course. The folder of a published policy stands for
-            all runs that made it.
+        before: If the run began with the policy of another (noms train --initial), or had lessons of it
+            (--curriculum.teacher): the folders of the runs before it, the first one first. The card and the curve then have
+            the whole course. The folder of a published policy stands for all runs that made it.
     """
     folder = Path(out) / name
     require("matplotlib", "plot", "noms publish")
@@ -153,7 +153,7 @@ def notes_in(file: Path) -> str:
 def doubts(run: str, before: Sequence[str], panel: Sequence[str], outcome: Outcome) -> Iterator[str]:
     """What looks wrong, but need not be."""
     from noms_env.players.policy import POLICY_NAME
-    from training.outcome import machine_paths
+    from training.outcome import learns_from, machine_paths
 
     made = (Path(run) / POLICY_NAME).stat().st_mtime
     for file in panel:
@@ -161,9 +161,10 @@ def doubts(run: str, before: Sequence[str], panel: Sequence[str], outcome: Outco
             yield f"{file} is older than the policy of {run}: its figures may be those of an earlier one"
     for path in machine_paths(outcome.config.as_dict()):
         yield f"the run names {path}, a path of this machine: the card and the policy's file name it too"
-    if outcome.runs[0].config.initial:
-        first = [*before, run][0]
-        yield f"{first} began with the policy {outcome.runs[0].config.initial}; --before tells of the runs before it"
+    first = outcome.runs[0].config
+    if learns_from(first):
+        what = "began with the policy" if first.initial else "had lessons of the policy"
+        yield f"{[*before, run][0]} {what} {learns_from(first)}; --before tells of the runs before it"
 
 
 # ----------------------------------------------------------------------------------------------------------- the output
