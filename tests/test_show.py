@@ -164,8 +164,8 @@ def test_what_cannot_be_shown_is_refused_with_a_sentence(monkeypatch: pytest.Mon
     for seat in (4, -1, True, "0"):
         with pytest.raises(ValueError, match="seat must be None or an integer from 0 to 3"):
             show.text(table, seat)  # type: ignore[arg-type]  # nor is the wrong type a seat
-    monkeypatch.delitem(sys.modules, "noms_env.show.picture", raising=False)
-    monkeypatch.delitem(sys.modules, "noms_env.show.marks", raising=False)
+    for module in ("picture", "cards", "drawing", "marks"):
+        monkeypatch.delitem(sys.modules, f"noms_env.show.{module}", raising=False)
     monkeypatch.setitem(sys.modules, "PIL", None)
     with pytest.raises(ModuleNotFoundError, match=r"pip install 'noms-env\[render\]'"):
         show.image(table, 0)

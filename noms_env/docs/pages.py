@@ -6,24 +6,22 @@ import re
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 from noms_env.actions import NUM_ACTIONS, action_word
 from noms_env.cards import DECK_NAMES
 from noms_env.docs import source, texts
+from noms_env.docs.choices import choices_page
+from noms_env.docs.markdown import bullets, code, joined, literal, numbered, sentence, span, table_of, wrapped
+from noms_env.docs.texts import BACK, NOTICE
 from noms_env.engine.layout import HIDDEN, OBSERVATION, OBSERVATION_SIZE, STATE_SIZE, Section
 from noms_env.envs.aec import ILLEGAL_REWARD
 from noms_env.envs.games import environment_id
 from noms_env.rules import GAMES, Variant, make_rules
-from noms_env.rules.rulebook import Option, choice_names
-from noms_env.state import NUM_CHOICES
+from noms_env.rules.rulebook import Option
 from noms_env.version import ENV_VERSION
 
 FOLDER = Path(__file__).parent
-WIDTH = 120
 CHOICES = "choices.md"
-BACK = "One of the pages of [noms-env](../../README.md)."
-NOTICE = "<!-- Written by `python -m noms_env.docs`: change the code, not this file. -->"
 
 
 def all_pages() -> dict[str, str]:
@@ -38,12 +36,12 @@ def page_name(variant: str) -> str:
 
 def variant_page(game: Variant) -> str:
     """The page of a variant."""
-    return _joined(
+    return joined(
         (
             NOTICE,
             f"# {game.title}",
             BACK,
-            _wrapped(texts.INTRODUCTIONS[game.name]),
+            wrapped(texts.INTRODUCTIONS[game.name]),
             _facts(game),
             *_rules(game),
             *_arguments(game),
@@ -58,54 +56,6 @@ def variant_page(game: Variant) -> str:
             *_versions(),
         )
     )
-
-
-# ------------------------------------------------------------------------------------------------------------ Markdown
-
-
-def _joined(blocks: Iterable[str]) -> str:
-    """Blocks with empty lines between them."""
-    return "\n\n".join(blocks) + "\n"
-
-
-def _wrapped(text: str, first: str = "", others: str = "") -> str:
-    """A paragraph in lines of bounded width."""
-    return textwrap.fill(
-        text, WIDTH, initial_indent=first, subsequent_indent=others, break_long_words=False, break_on_hyphens=False
-    )
-
-
-def _numbered(items: Sequence[str]) -> str:
-    """A numbered list."""
-    return "\n".join(_wrapped(item, f"{number}. ", "   ") for number, item in enumerate(items, 1))
-
-
-def _bullets(items: Iterable[str]) -> str:
-    """A list."""
-    return "\n".join(_wrapped(item, "- ", "  ") for item in items)
-
-
-def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table."""
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |" for line in lines)
-
-
-def _code(text: str) -> str:
-    """A block of Python."""
-    return f"```python\n{text}\n```"
-
-
-def _literal(value: Any) -> str:
-    """A value as one writes it in Python, with double quotes."""
-    if isinstance(value, list):
-        return f"[{', '.join(_literal(entry) for entry in value)}]"
-    return f'"{value}"' if isinstance(value, str) else repr(value)
-
-
-def _sentence(text: str) -> str:
-    """A sentence in a table's cell: with a capital letter, without a full stop."""
-    return text[:1].upper() + text[1:].removesuffix(".")
 
 
 # --------------------------------------------------------------------------------------------------- the game in brief
@@ -165,27 +115,27 @@ def _facts(game: Variant) -> str:
         ("Parallel API", "no, seats act one after another"),
         ("Source of the rules", texts.SOURCES[game.name]),
     )
-    return _table(("", ""), rows)
+    return table_of(("", ""), rows)
 
 
 def _rules(game: Variant) -> Iterator[str]:
     """The rules in brief, with the words that they are made of."""
     yield "## Rules in brief"
-    yield _numbered(source.prose(game.name).rules)
+    yield numbered(source.prose(game.name).rules)
     if game.name in texts.EXACT_BID:
         yield "The three exact-bid games of this package have in common:"
-        yield _numbered(source.family_rules("exact"))
+        yield numbered(source.family_rules("exact"))
     if game.name == "noms":
         yield "### The deck from deal to deal"
-        yield _wrapped(source.second_paragraph("noms_deck"))
+        yield wrapped(source.second_paragraph("noms_deck"))
     yield "### Words and common rules"
-    yield from map(_wrapped, texts.common_rules(game.name))
+    yield from map(wrapped, texts.common_rules(game.name))
 
 
 def _deviations(game: Variant) -> Iterator[str]:
     """What the source text leaves open or says differently."""
     yield "## Deviations from the source text"
-    yield _wrapped(source.prose(game.name).deviations)
+    yield wrapped(source.prose(game.name).deviations)
 
 
 # ----------------------------------------------------------------------------------------------------------- arguments
@@ -197,15 +147,15 @@ def _arguments(game: Variant) -> Iterator[str]:
     yield "## Environment arguments"
     given = {name: default for name, (default, _) in common.items() if name != "variant"}
     values = {**given, "seats": game.default_seats, **make_rules(game).options}
-    lines = [f"    {name}={_literal(value)}," for name, value in values.items() if name not in texts.RAW_ONLY]
-    yield _code("\n".join((f"env = noms_env.{game.name}_v{ENV_VERSION}.env(", *lines, ")")))
+    lines = [f"    {name}={literal(value)}," for name, value in values.items() if name not in texts.RAW_ONLY]
+    yield code("\n".join((f"env = noms_env.{game.name}_v{ENV_VERSION}.env(", *lines, ")")))
     yield "These are the defaults; give only what differs. All variants have the first ones:"
-    yield _table(
+    yield table_of(
         ("Argument", "Default", "Meaning"),
-        [(f"`{name}`", f"`{_literal(default)}`", _argument(name, common[name][1])) for name, default in given.items()],
+        [(f"`{name}`", f"`{literal(default)}`", _argument(name, common[name][1])) for name, default in given.items()],
     )
     yield "The options of this variant follow. A value or a combination that is not allowed is refused with a sentence."
-    yield _table(
+    yield table_of(
         ("Option", "Default", "Allowed", "Meaning"),
         [(f"`{option.name}`", _default(game, option), _allowed(option), _meaning(game, option)) for option in game.options],
     )
@@ -213,12 +163,12 @@ def _arguments(game: Variant) -> Iterator[str]:
 
 def _argument(name: str, text: str) -> str:
     """What an argument does."""
-    return f"Of `raw_env` only: {text.removesuffix('.')}" if name in texts.RAW_ONLY else _sentence(text)
+    return f"Of `raw_env` only: {text.removesuffix('.')}" if name in texts.RAW_ONLY else sentence(text)
 
 
 def _default(game: Variant, option: Option) -> str:
     """The value in force when an option is not given."""
-    return _per_seats({seats: f"`{_literal(value)}`" for seats, value in source.defaults(game, option).items()})
+    return _per_seats({seats: f"`{literal(value)}`" for seats, value in source.defaults(game, option).items()})
 
 
 def _allowed(option: Option) -> str:
@@ -233,7 +183,7 @@ def _allowed(option: Option) -> str:
 
 def _meaning(game: Variant, option: Option) -> str:
     """What an option does, and what each of its words means."""
-    parts = [_sentence(option.doc)]
+    parts = [sentence(option.doc)]
     if option.words:
         said = [f"`{word}`: {texts.meaning_of(game.name, option.name, word)}" for word in option.words]
         parts = [f"{parts[0]}. {'; '.join(said)}"]
@@ -254,23 +204,23 @@ def _needs(game: Variant, option: Option) -> str:
 def _observation(game: Variant) -> Iterator[str]:
     """What an agent sees, byte by byte."""
     yield "## Observation space"
-    yield _wrapped(
+    yield wrapped(
         'An observation is a dictionary of two arrays, `"observation"` and `"action_mask"`. The first holds what the seat '
         "knows at this moment, and nothing else: its own cards, and all that has been public. Seats are relative in it: 0 "
         "is the seat that looks, 1 its left neighbour, and so on; rows of seats that are not there are 0. Sections over "
         'cards have one byte for each card number. A byte of 0 stands for "none" or "not yet". All variants have the same '
         "sections; what a variant does not have stays 0."
     )
-    yield _table(("Bytes", "Name", "Shape", "Meaning"), _section_rows(OBSERVATION))
-    yield _wrapped(
+    yield table_of(("Bytes", "Name", "Shape", "Meaning"), _section_rows(OBSERVATION))
+    yield wrapped(
         f"The section `choices` is listed byte by byte in [{CHOICES}]({CHOICES}). `env.unwrapped.observation_layout()` gives "
         "this table to programs: `section = observation[part.slice].reshape(part.shape)`."
     )
-    yield _wrapped(
+    yield wrapped(
         f"`env.state()` holds what seat 0 sees and behind it, from byte {OBSERVATION_SIZE} on, what is hidden. It is for "
         "training and for debugging, never for a player:"
     )
-    yield _table(("Bytes", "Name", "Shape", "Meaning"), _section_rows(HIDDEN, OBSERVATION_SIZE))
+    yield table_of(("Bytes", "Name", "Shape", "Meaning"), _section_rows(HIDDEN, OBSERVATION_SIZE))
     yield f"{DECK_NAMES[game.deck_kind]}: {texts.DECKS[game.deck_kind]}"
 
 
@@ -279,20 +229,20 @@ def _section_rows(sections: Iterable[Section], start: int = 0) -> Iterator[Seque
     for part in sections:
         first, stop = start + part.slice.start, start + part.slice.stop
         shape = ", ".join(map(str, part.shape)) + ("," if len(part.shape) == 1 else "")
-        yield f"{first} to {stop - 1}", f"`{part.name}`", f"`({shape})`", _sentence(part.meaning)
+        yield f"{first} to {stop - 1}", f"`{part.name}`", f"`({shape})`", sentence(part.meaning)
 
 
 def _mask() -> Iterator[str]:
     """The paragraph that PettingZoo's pages have."""
     yield "### Legal actions mask"
-    yield _wrapped(
+    yield wrapped(
         "The legal moves available to the current agent are found in the `action_mask` element of the dictionary "
         "observation. The `action_mask` is a binary vector (int8) where each index of the vector represents whether the "
         "action is legal or not. The `action_mask` will be all zeros for any agent except the one whose turn it is. Taking "
         f"an illegal move ends the game with a reward of {ILLEGAL_REWARD:g} for the illegally moving agent and a reward of 0 "
         "for all other agents."
     )
-    yield _wrapped(
+    yield wrapped(
         "That is `env()`. The bare `raw_env()` raises an error that names the legal actions and leaves the table as it was; "
         'with `illegal_action="terminate"` it ends the game likewise. With `mask_in="info"` or `"both"` the mask is (also) '
         'in `infos[agent]["action_mask"]`. A card that is forced is a step like any other, since skipping it would tell the '
@@ -308,13 +258,13 @@ def action_groups(game: Variant) -> list[texts.ActionGroup]:
 def _actions(game: Variant) -> Iterator[str]:
     """The numbers of the actions."""
     yield "## Action space"
-    yield _wrapped(
+    yield wrapped(
         f"All variants number their actions alike, from 0 to {NUM_ACTIONS - 1}. These can be legal in this variant; "
         "`env.unwrapped.action_to_str(action)` and `str_to_action(word)` translate."
     )
-    yield _table(
+    yield table_of(
         ("Actions", "Words", "Meaning"),
-        [(_span(group.first, group.last), _words(game, group), _sentence(group.meaning)) for group in action_groups(game)],
+        [(span(group.first, group.last), _words(game, group), sentence(group.meaning)) for group in action_groups(game)],
     )
 
 
@@ -327,17 +277,17 @@ def _words(game: Variant, group: texts.ActionGroup) -> str:
 def _rewards() -> Iterator[str]:
     """The three kinds of reward."""
     yield "## Rewards"
-    yield _wrapped(
+    yield wrapped(
         "Rewards are 0 until a deal is scored; with its last card every agent gets one, according to the argument `reward`. "
         "Nothing is paid for a trick, since that would tell who plays with whom."
     )
-    yield _table(("`reward`", "An agent gets"), [(f'`"{name}"`', _sentence(text)) for name, text in texts.REWARDS.items()])
+    yield table_of(("`reward`", "An agent gets"), [(f'`"{name}"`', sentence(text)) for name, text in texts.REWARDS.items()])
 
 
 def _rendering() -> Iterator[str]:
     """What `render` gives."""
     yield "## Rendering"
-    yield _bullets(
+    yield bullets(
         (
             '`render_mode="ansi"`: `render()` returns the table as text.',
             '`render_mode="human"`: the text is printed in colours after every step.',
@@ -345,7 +295,7 @@ def _rendering() -> Iterator[str]:
             "which the extra `render` brings: `pip install 'noms-env[render]'`.",
         )
     )
-    yield _wrapped(
+    yield wrapped(
         "The view is that of `render_seat`, by default seat 0; with `render_seat=None` that of a spectator, who sees what "
         "is public. `render_full=True` shows all cards."
     )
@@ -356,29 +306,29 @@ def _reset_and_infos(game: Variant) -> Iterator[str]:
     yield "## Reset options"
     made = " as far as chance goes: the first deck and every cut (the tricks played make the decks that follow)"
     played = made if game.name == "noms" else ", whatever is played"
-    yield _wrapped(
+    yield wrapped(
         f"`env.reset(seed=7)` gives the same deals always and on every machine{played}. `env.reset()` without a seed goes on "
         "to the next match of the seed in force. `options` may set up a position at the start of a deal; what is not given "
         "is drawn:"
     )
-    yield _table(("Key", "Meaning"), [(f"`{key}`", _sentence(text)) for key, text in texts.POSITIONS.items()])
+    yield table_of(("Key", "Meaning"), [(f"`{key}`", sentence(text)) for key, text in texts.POSITIONS.items()])
     yield "## Infos"
-    yield _wrapped(
+    yield wrapped(
         "`infos` are the same for all agents and hold only what is public, apart from the mask if it is wanted there. From the "
         'first scored deal on, `infos[agent]["last_deal"]` is the result of the deal scored last:'
     )
-    yield _table(("Key", "Meaning"), [(f"`{key}`", _sentence(text)) for key, text in texts.RESULTS.items()])
+    yield table_of(("Key", "Meaning"), [(f"`{key}`", sentence(text)) for key, text in texts.RESULTS.items()])
     revealed = (
         "With `reveal_stock_at_end=True` it also has `stock`, the cards that were not dealt. " if game.deck_kind == 0 else ""
     )
     sniped = ", and `sniped`, those that were sniped" if game.name == "sniped_whist" else ""
-    yield _wrapped(f"{revealed}At the end of an episode the infos also hold `winners`, a list of seats{sniped}.")
+    yield wrapped(f"{revealed}At the end of an episode the infos also hold `winners`, a list of seats{sniped}.")
 
 
 def _usage(game: Variant) -> Iterator[str]:
     """A loop to start from."""
     yield "## Usage"
-    yield _code(
+    yield code(
         textwrap.dedent(
             f"""\
             import noms_env
@@ -401,65 +351,3 @@ def _versions() -> Iterator[str]:
     """What changed when."""
     yield "## Version history"
     yield "- v0: initial version (0.1.0)"
-
-
-# ---------------------------------------------------------------------------------------------------- options as bytes
-
-
-def choices_page() -> str:
-    """The page on the section `choices` of an observation."""
-    start = next(part.start for part in OBSERVATION if part.name == "choices")
-    names = choice_names()
-    return _joined(
-        (
-            NOTICE,
-            "# The options as bytes",
-            BACK,
-            _wrapped(
-                "The section `choices` of an observation tells a network which rules it plays by, so that one network can "
-                f"learn several variants or options. It has {NUM_CHOICES} bytes, from byte {start} of the observation on; "
-                "those behind the last one listed are 0."
-            ),
-            _wrapped(
-                "A byte is 0 where the variant has no such option. A flag is 1 for False and 2 for True, a number is 1 + "
-                "the number (at most 254), None is 255, and words count from 1 in the order of the table. Options that say "
-                "what is shown and not how it is played are left out, and so is `hand_size`, which stands in the section "
-                "`numbers`."
-            ),
-            _table(("Byte", "Byte of the observation", "Name", "Values"), _choice_rows(names, start)),
-        )
-    )
-
-
-def _choice_rows(names: Sequence[str], start: int) -> Iterator[Sequence[str]]:
-    """One row for each option."""
-    options = [name.partition("[")[0] for name in names]
-    for option in dict.fromkeys(options):
-        first, last = options.index(option), len(options) - 1 - options[::-1].index(option)
-        yield _span(first, last), _span(start + first, start + last), f"`{option}`", _choice_values(option)
-
-
-def _span(first: int, last: int) -> str:
-    """Numbers from first to last."""
-    return str(first) if first == last else f"{first} to {last}"
-
-
-def _choice_values(name: str) -> str:
-    """What an option's byte can be, for the variants that have it."""
-    kinds: dict[str, list[str]] = {}
-    for game in GAMES.values():
-        for option in game.options:
-            if option.name == name:
-                kinds.setdefault(_byte_values(option), []).append(game.name)
-    return "; ".join(f"{', '.join(variants)}: {values}" for values, variants in kinds.items())
-
-
-def _byte_values(option: Option) -> str:
-    """What the byte of an option can be."""
-    if option.flag:
-        return "flag"
-    if option.words:
-        return ", ".join(f"{place} `{word}`" for place, word in enumerate(option.words, 1))
-    if option.rotation:
-        return "1 `C`, 2 `D`, 3 `H`, 4 `S`, 5 `NT`, one byte for each place of the list, 0 behind its end"
-    return "1 + number" + (", 255 None" if option.none else "")

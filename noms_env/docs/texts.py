@@ -19,6 +19,9 @@ from noms_env.actions import (
     UNSAID_ACTION,
 )
 
+BACK = "One of the pages of [noms-env](../../README.md)."
+NOTICE = "<!-- Written by `python -m noms_env.docs`: change the code, not this file. -->"
+
 EXACT_BID = ("big_ships", "down_up", "up_down")
 AUCTION = ("small_ships", "noms")
 

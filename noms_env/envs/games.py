@@ -11,7 +11,8 @@ from typing import Any
 import pettingzoo
 from pettingzoo import AECEnv
 
-from noms_env.envs.aec import TrickTakingEnv, wrapped
+from noms_env.envs.aec import TrickTakingEnv
+from noms_env.envs.wrapped import wrapped
 from noms_env.state import VARIANTS
 from noms_env.version import ENV_VERSION
 

@@ -19,7 +19,7 @@ from noms_env.engine.rows import kernel_view
 from noms_env.engine.table import IllegalActionError
 from noms_env.envs.aec import ILLEGAL_REWARD
 from noms_env.envs.batch import make_batch
-from noms_env.envs.seat import SeatChoices, members
+from noms_env.envs.seat_choices import SeatChoices, members
 from noms_env.envs.seat_players import RowStreams, is_random, learner_seats
 from noms_env.players import Player
 

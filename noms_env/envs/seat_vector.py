@@ -21,7 +21,8 @@ from noms_env.actions import NUM_ACTIONS
 from noms_env.chance import MAX_SEED, checked_seed
 from noms_env.envs.aec import POSITION_KEYS, Observation
 from noms_env.envs.arguments import checked_choice, checked_flag
-from noms_env.envs.seat import RENDER_FPS, SeatChoices, checked_options, frame
+from noms_env.envs.seat import RENDER_FPS
+from noms_env.envs.seat_choices import SeatChoices, checked_options, frame
 from noms_env.envs.seat_players import Opponents, checked_seat
 from noms_env.envs.seat_tables import Seats, SeatTables
 

@@ -5,40 +5,19 @@ Positions and sizes are in pixels of the finished picture; it is drawn twice as 
 
 from __future__ import annotations
 
-from functools import lru_cache
 from math import cos, pi, sin
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image, ImageDraw, ImageFont
 
-from noms_env.cards import CARD_WORDS, EXCUSE, FRENCH, NO_TRUMP, SUIT_LETTERS
+from noms_env.cards import CARD_WORDS, NO_TRUMP, SUIT_LETTERS
+from noms_env.show.cards import BACK_CARD, HAND_CARD, ROUNDNESS, SMALL_CARD, TRICK_CARD, back, face
+from noms_env.show.drawing import CENTRE, CREAM, FAINT, GOLD, INK, PANEL, RIM, WIDTH, Picture, text_width
 from noms_env.show.lines import ASKED, ROLE_TEXTS, legal_text, partner_text, points_text, rank_text, status, tricks_text
-from noms_env.show.marks import MARK_COLOURS, MARK_NAMES, mark
-from noms_env.show.view import Place, View, suits_of
+from noms_env.show.view import Place, View
 
-WIDTH, HEIGHT = 960, 720
-SCALE = 2
-ROUNDNESS = 1.42
-"""Height of a card for a width of 1."""
-
-Colour = tuple[int, int, int]
-INK: Colour = (30, 32, 38)
-PAPER: Colour = (253, 251, 246)
-CREAM: Colour = (244, 239, 222)
-GOLD: Colour = (250, 206, 92)
-FAINT: Colour = (166, 194, 174)
-PANEL: Colour = (13, 54, 36)
-RIM: Colour = (44, 104, 74)
-WOOD: Colour = (58, 36, 22)
-BACK: Colour = (44, 62, 120)
-BACK_LINES: Colour = (92, 112, 176)
-
-CENTRE = (480, 346)
 TRICK_RADII = (160, 98)
 PLATE = (166, 66)
-HAND_CARD, TRICK_CARD, SMALL_CARD, BACK_CARD = 76, 60, 36, 26
-"""Widths of cards: at the bottom, in the trick, in other open hands and the last trick, and of the backs of the others."""
 OWN_PLATE = (98, 654)
 HAND_CENTRE, HAND_TOP, HAND_SPAN = 478, 598, 556
 RAISED = 14
@@ -74,149 +53,6 @@ def draw(view: View) -> NDArray[np.uint8]:
         draw_prompt(picture, view)
     draw_last_trick(picture, view)
     return picture.pixels()
-
-
-# ------------------------------------------------------------------------------------------------------ drawing tools
-
-
-class Picture:
-    """The sheet that everything is drawn on; its methods take positions and sizes of the finished picture."""
-
-    def __init__(self) -> None:
-        self.sheet = cloth().copy()
-        self.pen = ImageDraw.Draw(self.sheet)
-
-    def pixels(self) -> NDArray[np.uint8]:
-        """The finished picture."""
-        return np.asarray(self.sheet.resize((WIDTH, HEIGHT), Image.Resampling.BOX), np.uint8).copy()
-
-    def text(self, x: float, y: float, text: str, size: int, colour: Colour = CREAM, anchor: str = "la") -> None:
-        """A line of text; `anchor` says which of its points (x, y) is, as in Pillow."""
-        self.pen.text((SCALE * x, SCALE * y), text, colour, font(size), anchor)
-
-    def bold(self, x: float, y: float, text: str, size: int, colour: Colour = CREAM, anchor: str = "la") -> None:
-        """A line of heavier text."""
-        self.pen.text((SCALE * x, SCALE * y), text, colour, font(size), anchor, stroke_width=1, stroke_fill=colour)
-
-    def box(self, x: float, y: float, width: float, height: float, fill: Colour, rim: Colour, thick: int = 1) -> None:
-        """A box with round corners."""
-        corners = [SCALE * x, SCALE * y, SCALE * (x + width), SCALE * (y + height)]
-        self.pen.rounded_rectangle(corners, 9 * SCALE, fill, rim, thick * SCALE)
-
-    def paste(self, x: float, y: float, image: Image.Image) -> None:
-        """A card or mark with its upper left corner at (x, y)."""
-        self.sheet.paste(image, (round(SCALE * x), round(SCALE * y)), image)
-
-    def mark(self, x: float, y: float, kind: int, suit: int, size: int) -> None:
-        """The mark of a suit, centred at (x, y)."""
-        self.paste(x - size / 2, y - size / 2, mark(MARK_NAMES[kind][suit], SCALE * size))
-
-    def coin(self, x: float, y: float, radius: float, text: str = "", fill: Colour = CREAM) -> None:
-        """A disc with a short text, centred at (x, y)."""
-        edges = [SCALE * (x - radius), SCALE * (y - radius), SCALE * (x + radius), SCALE * (y + radius)]
-        self.pen.ellipse(edges, fill, INK, SCALE)
-        self.bold(x, y, text, round(1.2 * radius), INK, "mm")
-
-
-@lru_cache(maxsize=32)
-def font(size: int) -> ImageFont.ImageFont | ImageFont.FreeTypeFont:
-    """Pillow's own font."""
-    return ImageFont.load_default(SCALE * size)
-
-
-def text_width(text: str, size: int) -> float:
-    """Width of a line of text."""
-    return font(size).getlength(text) / SCALE
-
-
-@lru_cache(maxsize=1)
-def cloth() -> Image.Image:
-    """The empty table: a wooden frame, and green cloth that is lighter in the middle."""
-    width, height = SCALE * WIDTH, SCALE * HEIGHT
-    y, x = np.mgrid[0:height, 0:width]
-    away = np.hypot((x - SCALE * CENTRE[0]) / width, (y - SCALE * CENTRE[1]) / height)
-    light = np.clip(1.12 - 0.85 * away, 0.4, 1.2)[..., None]
-    grain = np.random.default_rng(0).normal(0, 1.2, (height, width, 1))
-    green = np.clip(np.array([28, 112, 72]) * light + grain, 0, 255).astype(np.uint8)
-    sheet = Image.new("RGB", (width, height), WOOD)
-    mask = Image.new("L", (width, height), 0)
-    edges = (SCALE * 6, SCALE * 38, width - SCALE * 6, height - SCALE * 6)
-    ImageDraw.Draw(mask).rounded_rectangle(edges, 26 * SCALE, 255)
-    sheet.paste(Image.fromarray(green), (0, 0), mask)
-    ImageDraw.Draw(sheet).rounded_rectangle(edges, 26 * SCALE, None, (112, 74, 44), 2 * SCALE)
-    return sheet
-
-
-# -------------------------------------------------------------------------------------------------------------- cards
-
-
-def blank(width: int, fill: Colour, rim: Colour, thick: int = 1) -> Image.Image:
-    """A card without a face, at the scale of the sheet."""
-    size = (SCALE * width, round(SCALE * width * ROUNDNESS))
-    card = Image.new("RGBA", size, (0, 0, 0, 0))
-    ImageDraw.Draw(card).rounded_rectangle([0, 0, size[0] - 1, size[1] - 1], size[0] // 9, fill, rim, thick)
-    return card
-
-
-@lru_cache(maxsize=512)
-def face(kind: int, card: int, width: int, lit: bool = False, dim: bool = False) -> Image.Image:
-    """A card face up; `lit` with a golden rim, `dim` greyed."""
-    image = blank(width, (206, 204, 198) if dim else PAPER, GOLD if lit else (120, 116, 108), 3 * SCALE if lit else 2)
-    suits = suits_of(card, kind)
-    draw_corner(image, kind, card, suits, width)
-    height = width * ROUNDNESS
-    if card == EXCUSE and kind != FRENCH:
-        ImageDraw.Draw(image).text((SCALE * width * 0.5, SCALE * height * 0.62), "Excuse", INK, font(width // 5), "mm")
-    elif width > SMALL_CARD:
-        centres = [(0.6, 0.62)] if len(suits) == 1 else [(0.64, 0.38), (0.52, 0.76)]
-        size = round(width * (0.52 if len(suits) == 1 else 0.4))
-        for suit, (x, y) in zip(suits, centres, strict=True):
-            stamp(image, kind, suit, width * x, height * y, size)
-    else:
-        for place, suit in enumerate(reversed(suits)):
-            stamp(image, kind, suit, width * 0.72, height * (0.8 - 0.32 * place), round(width * 0.36))
-    return image
-
-
-def draw_corner(image: Image.Image, kind: int, card: int, suits: list[int], width: int) -> None:
-    """Rank and suits in the upper left corner, which stays visible in a fan: marks, or in the Decktet letters."""
-    pen, size = ImageDraw.Draw(image), round(width * (0.3 if width > SMALL_CARD else 0.42))
-    word = CARD_WORDS[kind][card]
-    rank = "10" if word[0] == "T" else word[0]
-    x, y = SCALE * size * 0.62, SCALE * size * 0.68
-    colours = [MARK_COLOURS[MARK_NAMES[kind][suit]] for suit in suits]
-    rank_colour = colours[0] if len(colours) == 1 else INK
-    pen.text((x, y), rank, rank_colour, font(size if rank != "10" else round(0.85 * size)), "mm", stroke_width=1)
-    for place, suit in enumerate(suits):
-        below = y + SCALE * size * (0.85 + 0.8 * place)
-        if kind == FRENCH:
-            stamp(image, kind, suit, x / SCALE, below / SCALE + size * 0.06, round(0.78 * size))
-        else:
-            pen.text((x, below), SUIT_LETTERS[kind][suit], colours[place], font(round(0.8 * size)), "mm", stroke_width=1)
-
-
-def stamp(image: Image.Image, kind: int, suit: int, x: float, y: float, size: int) -> None:
-    """The mark of a suit onto a card, centred at (x, y)."""
-    drawn = mark(MARK_NAMES[kind][suit], SCALE * size)
-    image.paste(drawn, (round(SCALE * (x - size / 2)), round(SCALE * (y - size / 2))), drawn)
-
-
-@lru_cache(maxsize=4)
-def back(width: int) -> Image.Image:
-    """A card face down."""
-    card = blank(width, PAPER, (120, 116, 108), 2)
-    inner = SCALE * max(2, width // 14)
-    pattern = Image.new("RGB", card.size, BACK)
-    pen, step = ImageDraw.Draw(pattern), SCALE * max(4, width // 9)
-    for start in range(-card.height, card.width + card.height, step):
-        pen.line([start, 0, start + card.height, card.height], BACK_LINES, 2)
-        pen.line([start, 0, start - card.height, card.height], BACK_LINES, 2)
-    mask = Image.new("L", card.size, 0)
-    ImageDraw.Draw(mask).rounded_rectangle(
-        [inner, inner, card.width - 1 - inner, card.height - 1 - inner], card.width // 12, 255
-    )
-    card.paste(pattern, (0, 0), mask)
-    return card
 
 
 # ------------------------------------------------------------------------------------------------ the edges of the table

@@ -20,7 +20,8 @@ from pettingzoo.utils.conversions import turn_based_aec_to_parallel
 
 import noms_env
 from noms_env import IllegalActionError
-from noms_env.envs.aec import RewindingWrapper, TrickTakingEnv
+from noms_env.envs.aec import TrickTakingEnv
+from noms_env.envs.wrapped import RewindingWrapper
 from tests.envs.play import EVERY_TABLE, Kind, everything, make, module_of, walk
 
 MASK_PLACES = ("observation", "info", "both")

@@ -26,7 +26,8 @@ pyspiel = pytest.importorskip("pyspiel", reason="OpenSpiel is not installed")
 from open_spiel.python.algorithms.exploitability import exploitability  # noqa: E402
 from open_spiel.python.bots.uniform_random import UniformRandomBot  # noqa: E402
 
-from noms_env.envs.chosen_deal import CHANCE, OVER, PLAYING, ChosenDeal, deal_of  # noqa: E402
+from noms_env.envs.chosen_deal import CHANCE, OVER, PLAYING, ChosenDeal  # noqa: E402
+from noms_env.envs.deal_of_table import deal_of  # noqa: E402
 from noms_env.envs.open_spiel import (  # noqa: E402
     DealGame,
     DealState,

@@ -20,8 +20,8 @@ from noms_env.envs.chosen_deal import (
     ChosenDeal,
     DealKind,
     Layout,
-    deal_of,
 )
+from noms_env.envs.deal_of_table import deal_of
 from noms_env.envs.open_spiel.bounds import most_decisions, point_range
 from noms_env.envs.open_spiel.observers import InformationStateObserver, ObservationObserver, Observer, public_words, words_of
 from noms_env.envs.open_spiel.parameters import REWARDS, default_parameters, game_name, kind_of
@@ -203,7 +203,7 @@ def state_of(game: DealGame, row: np.record) -> DealState:
     Args:
         game: of such deals: the same rules, dealer and hand size.
         row: the table (`state.TABLE`), in a deal that goes on. What it does not keep of earlier decisions is filled in:
-            see `chosen_deal.deal_of`.
+            see `deal_of_table.deal_of`.
 
     Raises:
         ValueError: there is no such state.
