@@ -33,10 +33,11 @@ from noms_env.players.thumb.vocabulary import (
     different,
     look,
     loser_or,
+    note_peers,
+    spread_kept_odds,
     spread_odds,
     sure_tricks,
     trick_value,
-    trumps_drawn,
 )
 from noms_env.players.thumb.weights import CONTRACT
 from noms_env.rules.exact import AT_LEAST, BONUS_POINTS
@@ -60,7 +61,7 @@ def call(t, m):
     enough = calls & numbers(sure_tricks(t, t.hands[seat], m), size_of_hand)
     if enough != 0:
         calls = enough
-    spread_odds(t, t.hands[seat], size_of_hand, 0.0, CONTRACT, m)
+    spread_odds(t, t.hands[seat], size_of_hand, CONTRACT, m)
     best, choice = -np.inf, 0
     for tricks in range(size_of_hand + 1):
         if has(calls, CALL_ZERO + tricks) and m.odds[tricks] > best + LEAST_GAIN:
@@ -99,6 +100,7 @@ def play(t, m):
     missing = need(t, seat)
     if t.n_table == 0 and missing == size(t.hands[seat]):
         return strongest_lead(t, m)
+    note_peers(t, m)
     best, choice = -np.inf, -1
     left = different(t, t.legal_cards, m)
     while left != 0:
@@ -134,7 +136,7 @@ def card_value(t, card, missing, m):
     wins = m.wins
     rest = t.hands[t.seat] & ~bit(card)
     most = max(0, min(missing, size(rest)))
-    tricks = wins + spread_odds(t, rest, most, trumps_drawn(t, card, m), CONTRACT, m)
+    tricks = wins + spread_kept_odds(t, card, most, CONTRACT, m)
     made = wins * made_chance(t, missing - 1, rest, m) + (1.0 - wins) * made_chance(t, missing, rest, m)
     return BONUS_POINTS * made + tricks + spoiled
 

@@ -52,7 +52,7 @@ def look_ahead(t, m):
 def bid_points(t, bid, m):
     """1. The points expected of a bid, under the trump that is supposed."""
     ducks = bid == CALL_NONE
-    expected = spread_odds(t, coming_hand(t), int(t.hand_size), 0.0, DECKTET_DUCKING if ducks else DECKTET_TAKING, m)
+    expected = spread_odds(t, coming_hand(t), int(t.hand_size), DECKTET_DUCKING if ducks else DECKTET_TAKING, m)
     if ducks:
         return t.hand_size * m.odds[0] - expected
     if bid == CALL_SOME:

@@ -7,7 +7,8 @@
    (`take_chance`). How much each seat wants to is what a family says in `eager`.
 3. What the trick is worth: the worth of each seat times its chance to take the trick (`trick_value`). What it is worth to
    the player that a seat takes the trick is what a family says in `worth`; a few cards it may like for themselves.
-4. What a card may take later: its chance, reckoned from a few counts (`count_features`) with measured weights.
+4. What a card may take later: its chance, reckoned from a few counts (`count_features`) with measured weights. Most cards that
+   might be played leave the others' chances alike, so a chance is reckoned once for all that change it alike (`kept_chance`).
 5. How many tricks a hand may take: the chance of each number, as if its cards took their tricks independently
    (`spread_odds`).
 6. Cards between which no card is missing are as good as one another; of those the lowest is considered. To win, or to lead,
@@ -27,6 +28,7 @@ import numpy as np
 
 from noms_env._jit import COMPILED, jit, lowest, size
 from noms_env.cards import CARD_SUITS, FRENCH, NO_TRUMP, SUIT_CARDS, above, below, bit, has, suit_of
+from noms_env.engine.layout import CARD_BYTES
 from noms_env.engine.redeal.knowledge import out_of_play
 from noms_env.players.thumb.weights import FEATURES, PLAIN, SIDE, TRUMP, WEIGHTS
 from noms_env.state import MAX_SEATS, MAX_TRICKS, left_of
@@ -34,6 +36,10 @@ from noms_env.tricks import beats, name_trump
 
 LEAST_GAIN = 1e-9
 """By less than this no choice is better than another: rounding must not decide."""
+
+CHANGES = 6
+"""How a card that leaves the hand may bear on another's chance: it is not of its suit, above it or below it, and a trump or
+not."""
 
 MIND = np.dtype(
     [
@@ -47,6 +53,9 @@ MIND = np.dtype(
         ("liking", np.float64),  # how much
         ("wins", np.float64),  # chance of the seat itself in the last `trick_value`
         ("features", np.float64, FEATURES),
+        ("chances", np.float64, (CHANGES, CARD_BYTES)),  # of cards to take a trick later (`kept_chance`)
+        ("known", np.int64, CHANGES),  # the cards whose chance has been reckoned
+        ("peers", np.int64, CARD_BYTES),  # of each own card, the suit in which it stands best, once `note_peers` was asked
         ("odds", np.float64, MAX_TRICKS + 2),  # chance of each number of tricks, from `spread_odds`
     ],
     align=True,
@@ -74,6 +83,8 @@ def look(t, seat, m):
     m.share = min(1.0, m.held / size(m.unseen)) if m.unseen != 0 else 0.0
     m.pressure = 0.0
     m.liked = 0
+    for change in range(CHANGES):
+        m.known[change] = 0
 
 
 @jit
@@ -234,19 +245,78 @@ def later_chance(t, hand, card, drawn, mood, m):
 
 
 @jit
-def spread_odds(t, hand, most, drawn, mood, m):
-    """5. Write the chance of each number of tricks, from 0 to `most`, into `odds`; returns the expected number."""
+def note_peers(t, m):
+    """4. Write `peers`, for `kept_chance`."""
+    left = t.hands[t.seat]
+    while left != 0:
+        m.peers[lowest(left)], _ = rivals(t, lowest(left), m)
+        left &= left - 1
+
+
+@jit
+def kept_chance(t, card, played, drawn, mood, m):
+    """4. `later_chance` of an own card once another one has been played.
+
+    Args:
+        t: the table.
+        card: which.
+        played: the other card.
+        drawn: trumps that it will have drawn: the same for all trumps that may be played, and none for others.
+        mood: the same for all cards of a decision.
+        m: its `known` and `peers` are of this decision (`look`, `note_peers`).
+    """
+    change = 0
+    if has(m.peers[card], played):
+        change = 1 if played > card else 2
+    if has(t.trump_cards, played):
+        change += 3
+    if not has(m.known[change], card):
+        m.known[change] |= bit(card)
+        m.chances[change, card] = later_chance(t, t.hands[t.seat] & ~bit(played), card, drawn, mood, m)
+    return m.chances[change, card]
+
+
+@jit
+def no_odds(most, m):
+    """5. The chances of each number of tricks of a hand without cards."""
     m.odds[0] = 1.0
     for k in range(1, most + 1):
         m.odds[k] = 0.0
+
+
+@jit
+def add_to_odds(chance, most, m):
+    """5. The same with one card more, which takes a trick with a chance."""
+    for k in range(most, 0, -1):
+        m.odds[k] += chance * (m.odds[k - 1] - m.odds[k])
+    m.odds[0] *= 1.0 - chance
+
+
+@jit
+def spread_odds(t, hand, most, mood, m):
+    """5. Write the chance of each number of tricks, from 0 to `most`, into `odds`; returns the expected number."""
+    no_odds(most, m)
     expected = 0.0
     left = hand
     while left != 0:
-        chance = later_chance(t, hand, lowest(left), drawn, mood, m)
+        chance = later_chance(t, hand, lowest(left), 0.0, mood, m)
         expected += chance
-        for k in range(most, 0, -1):
-            m.odds[k] += chance * (m.odds[k - 1] - m.odds[k])
-        m.odds[0] *= 1.0 - chance
+        add_to_odds(chance, most, m)
+        left &= left - 1
+    return expected
+
+
+@jit
+def spread_kept_odds(t, played, most, mood, m):
+    """5. The same for the own hand once a card has been played."""
+    no_odds(most, m)
+    drawn = trumps_drawn(t, played, m)
+    expected = 0.0
+    left = t.hands[t.seat] & ~bit(played)
+    while left != 0:
+        chance = kept_chance(t, lowest(left), played, drawn, mood, m)
+        expected += chance
+        add_to_odds(chance, most, m)
         left &= left - 1
     return expected
 
@@ -317,6 +387,7 @@ def best_card(t, cards, mood, gain, m):
     choice = lowest(left)
     if left & (left - 1) == 0:
         return choice
+    note_peers(t, m)
     best = -np.inf
     while left != 0:
         card = lowest(left)
@@ -324,7 +395,7 @@ def best_card(t, cards, mood, gain, m):
         value = trick_value(t, seat, card, best_suit(t, seat, card, m), m)
         if has(m.liked, card):
             value += m.liking
-        value += gain * spread_odds(t, t.hands[seat] & ~bit(card), 0, trumps_drawn(t, card, m), mood, m)
+        value += gain * spread_kept_odds(t, card, 0, mood, m)
         if value > best + LEAST_GAIN:
             best, choice = value, card
     return choice
@@ -355,7 +426,7 @@ def best_trump(t, mood, sign, m):
     for trump in range(NO_TRUMP + 1):
         if trump < t.suits or trump == NO_TRUMP:
             suppose_trump(t, trump)
-            value = sign * spread_odds(t, t.hands[t.seat], 0, 0.0, mood, m)
+            value = sign * spread_odds(t, t.hands[t.seat], 0, mood, m)
             if value > best + LEAST_GAIN:
                 best, choice = value, trump
     suppose_trump(t, -1)
