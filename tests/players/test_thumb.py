@@ -12,12 +12,23 @@ import numpy as np
 import pytest
 
 from noms_env.actions import INDICATE
+from noms_env.cards import bit, cards_in
 from noms_env.engine.imagine import imagined
 from noms_env.engine.table import Table
 from noms_env.envs.batch import make_batch
 from noms_env.players import make_player
 from noms_env.players.thumb.exact_bid import EAGER, SHY, SPOIL, weigh_seats
-from noms_env.players.thumb.vocabulary import look, new_minds, none_of, sure_tricks
+from noms_env.players.thumb.vocabulary import (
+    kept_chance,
+    later_chance,
+    look,
+    new_minds,
+    none_of,
+    note_peers,
+    sure_tricks,
+    trumps_drawn,
+)
+from noms_env.players.thumb.weights import DECKTET_TAKING, TAKING
 from noms_env.rules.exact import BONUS_POINTS
 from tests.players.positions import answer, decisions, said
 from tests.rules.table_help import play, table_with
@@ -318,6 +329,30 @@ def test_sure_tricks_are_trumps_above_all_that_are_missing() -> None:
     play(table, "AS KS 2D 2H")
     look(table.row, 0, m)
     assert sure_tricks(table.row, table.row.hands[0], m) == 1, "the queen, now that the king is gone"
+
+
+@pytest.mark.uncompiled
+@pytest.mark.parametrize("variant", ["down_up", "sniped_whist", "small_ships", "nonesuch"])
+def test_chances_that_are_reckoned_once_are_those_reckoned_for_each_card_that_may_be_played(variant: str) -> None:
+    mind, mood = new_minds()[0], DECKTET_TAKING if variant == "nonesuch" else TAKING
+    pairs, reckoned, leads = 0, 0, 0
+    for table in decisions(variant, 4, {}, 3, deals=5):
+        if table.phase != "play":
+            continue
+        row = table.row
+        hand = int(row.hands[row.seat])
+        look(row, row.seat, mind)
+        note_peers(row, mind)
+        for played in cards_in(hand):
+            drawn = trumps_drawn(row, played, mind)
+            leads += drawn > 0
+            for card in cards_in(hand & ~bit(played)):
+                expected = later_chance(row, hand & ~bit(played), card, drawn, mood, mind)
+                assert kept_chance(row, card, played, drawn, mood, mind) == expected
+                pairs += 1
+        reckoned += sum(int(cards).bit_count() for cards in mind["known"])
+    assert pairs > reckoned > 100
+    assert leads > 0 or variant == "sniped_whist"
 
 
 # ------------------------------------------------------------------------------------------------ strength
