@@ -1,0 +1,449 @@
+"""The file of a policy: what is written is read, what is damaged is refused, and by which names it is found."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file, save, save_file
+
+import noms_env
+import training
+from noms_env.actions import NUM_ACTIONS
+from noms_env.engine import layout
+from noms_env.engine.layout import layout_digest
+from noms_env.players import policy, policy_file
+from noms_env.players.encoding import make_encoding
+from noms_env.players.forward import Forward, shapes_of
+from noms_env.players.policy import load_player
+from noms_env.players.policy_file import (
+    KEY,
+    PolicyFileError,
+    PolicyInfo,
+    given_options,
+    read_policy,
+    save_policy,
+    write_atomically,
+)
+from noms_env.rules import game, make_rules
+from tests.envs.play import KINDS
+from tests.players.test_policy import NETWORK, SMALL, decisions, make_actor, rules_of, tensors_of
+from training.evaluate import contestant
+
+INFO = PolicyInfo(
+    (*rules_of("up_down"), make_rules(game("up_down"), 3, {"schedule": "up", "ranks": 7})),
+    SMALL,
+    training={"ppo": {"clip": 0.2}},
+    seed=11,
+    decisions=1234,
+    score=0.75,
+    revision="v1-2-gabc",
+)
+
+
+@pytest.fixture(scope="module")
+def good(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("policy") / "policy.safetensors"
+    save_policy(path, tensors_of(make_actor(INFO.kinds, SMALL)), INFO)
+    return path
+
+
+def test_what_is_written_is_read(good: Path) -> None:
+    info, encoding, tensors = read_policy(good)
+    assert info == INFO
+    assert info.packages["numpy"] == np.__version__
+    assert encoding.digest == make_encoding(INFO.kinds).digest
+    wanted = tensors_of(make_actor(INFO.kinds, SMALL))
+    assert {name: tensor.tobytes() for name, tensor in tensors.items()} == {
+        name: tensor.tobytes() for name, tensor in wanted.items()
+    }
+    assert set(load_file(good)) == set(wanted), "an ordinary safetensors file"
+    seen, legal = decisions(INFO.kinds, 20)
+    one, other = load_player(good), noms_env.load_player(str(good.parent))
+    assert (one.probabilities(seen, legal) == other.probabilities(seen, legal)).all()
+    assert training.load_player(good).info == INFO
+
+
+def test_the_names_of_the_tensors_are_those_of_the_network() -> None:
+    for network in (NETWORK, SMALL | {"blocks": 0}):
+        actor = make_actor(rules_of("noms"), network)
+        shapes = {name: tuple(tensor.shape) for name, tensor in actor.state_dict().items()}
+        assert shapes == shapes_of(make_encoding(rules_of("noms")).n_features, network)
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_the_options_given_make_the_same_rules(name: str) -> None:
+    kind = KINDS[name]
+    rules = make_rules(game(kind.variant), kind.seats, kind.options)
+    given = given_options(rules)
+    assert make_rules(rules.variant, rules.seats, json.loads(json.dumps(given))) == rules
+    assert set(given) <= set(kind.options)
+
+
+def rewritten(
+    path: Path,
+    target: Path,
+    change: Callable[[dict[str, Any]], object] = lambda document: None,
+    tensors: Callable[[dict[str, np.ndarray]], object] = lambda tensors: None,
+) -> Path:
+    """A copy of a file with a change, with a SHA-256 that fits."""
+    arrays = {name: tensor.copy() for name, tensor in load_file(path).items()}
+    document = document_of(path)
+    change(document)
+    tensors(arrays)
+    document["sha256"] = policy_file._digest(document, arrays)
+    save_file(arrays, target, {KEY: policy_file._text(document)})
+    return target
+
+
+def document_of(path: Path) -> dict[str, Any]:
+    """The JSON document of a file."""
+    content = path.read_bytes()
+    header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
+    document: dict[str, Any] = json.loads(header["__metadata__"][KEY])
+    return document
+
+
+def test_a_rewritten_file_is_fine(good: Path, tmp_path: Path) -> None:
+    assert read_policy(rewritten(good, tmp_path / "same"))[0] == INFO
+
+
+def setter(**values: Any) -> Callable[[dict[str, Any]], object]:
+    """What puts values into a dictionary."""
+    return lambda document: document.update(values)
+
+
+DOCUMENTS = {
+    "format": (
+        setter(format="noms-policy/2"),
+        "has the format 'noms-policy/2'; this version of noms-env reads 'noms-policy/1'",
+    ),
+    "environment": (setter(environment=99), "was made for version 99 of the environments; this is version 0"),
+    "layout": (setter(layout="0" * 64), "another layout of observations or actions"),
+    "encoding": (setter(encoding="0" * 64), "another encoding of observations"),
+    "entry missing": (lambda document: document.pop("seed"), "is damaged"),
+    "entry added": (setter(extra=1), "is damaged"),
+    "seed": (setter(seed="five"), "says 'five' for seed"),
+    "revision": (setter(revision=5), "says 5 for revision"),
+    "training": (setter(training=[]), r"says \[\] for training"),
+    "kinds: none": (setter(kinds=[]), "does not say for which games"),
+    "kinds: too many": (setter(kinds=[{"variant": "noms", "seats": 4, "options": {}}] * 1001), "does not say for which games"),
+    "kinds: strange": (setter(kinds=["noms"]), "does not say for which games"),
+    "kinds: unknown": (setter(kinds=[{"variant": "skat", "seats": 3, "options": {}}]), "there is no variant 'skat'"),
+    "kinds: seats": (setter(kinds=[{"variant": "noms", "seats": [], "options": {}}]), "played with"),
+    "kinds: options": (setter(kinds=[{"variant": "noms", "seats": 4, "options": {"min_bid": {}}}]), "min_bid must be"),
+    "network": (setter(network={"width": 5, "blocks": 1}), "gives no size of a network"),
+    "width": (setter(network=SMALL | {"width": 10**9}), "gives no size of a network"),
+    "blocks": (setter(network=SMALL | {"blocks": 2}), "lacks the tensor 'trunk.layers.1.bias'"),
+    "other width": (setter(network=SMALL | {"width": 6}), r"has 'trunk.first.weight' as float32 of shape \(5, .* \(6, "),
+}
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_documents_that_are_refused(good: Path, tmp_path: Path, name: str) -> None:
+    change, sentence = DOCUMENTS[name]
+    with pytest.raises(PolicyFileError, match=sentence):
+        read_policy(rewritten(good, tmp_path / "changed", change))
+
+
+TENSORS: dict[str, tuple[Callable[[dict[str, np.ndarray]], object], str]] = {
+    "missing": (lambda tensors: tensors.pop("head.bias"), "lacks the tensor 'head.bias'"),
+    "unknown": (setter(spare=np.zeros(2, np.float32)), "has an unknown tensor 'spare'"),
+    "shape": (setter(**{"head.bias": np.zeros((NUM_ACTIONS, 1), np.float32)}), r"of shape \(150, 1\); .* of shape \(150,\)"),
+    "type": (
+        setter(**{"head.bias": np.zeros(NUM_ACTIONS, np.float64)}),
+        "holds 'head.bias' as F64; a policy's tensors are F32",
+    ),
+    "NaN": (lambda tensors: tensors["head.cards"].__setitem__((3, 1), np.nan), "numbers in 'head.cards' that are not finite"),
+    "infinite": (lambda tensors: tensors["head.bias"].__setitem__(0, -np.inf), "numbers in 'head.bias' that are not finite"),
+}
+
+
+@pytest.mark.parametrize("name", TENSORS)
+def test_tensors_that_are_refused(good: Path, tmp_path: Path, name: str) -> None:
+    change, sentence = TENSORS[name]
+    with pytest.raises(PolicyFileError, match=sentence):
+        read_policy(rewritten(good, tmp_path / "changed", tensors=change))
+
+
+def test_numbers_too_large_to_reckon_with(good: Path, tmp_path: Path) -> None:
+    def grow(tensors: dict[str, np.ndarray]) -> None:
+        tensors["head.cards"][:] = tensors["head.play.weight"][:] = 1e30
+
+    with pytest.raises(PolicyFileError, match="too large to reckon with"):
+        load_player(rewritten(good, tmp_path / "changed", tensors=grow))
+
+
+def test_files_that_are_none(good: Path, tmp_path: Path) -> None:
+    with pytest.raises(PolicyFileError, match=r"there is no file .*nowhere\.safetensors"):
+        load_player(tmp_path / "nowhere.safetensors")
+    with pytest.raises(PolicyFileError, match=r"there is no file .*policy\.safetensors"):
+        load_player(tmp_path)
+    with pytest.raises(PolicyFileError, match="cannot be read"):
+        read_policy(tmp_path)
+    save_file({"weight": np.zeros(3, np.float32)}, tmp_path / "foreign", {"format": "pt"})
+    save_file({"weight": np.zeros(3, np.float32)}, tmp_path / "bare")
+    for name in ("foreign", "bare"):
+        with pytest.raises(PolicyFileError, match="without 'noms-policy' in its metadata: not a policy of noms-env"):
+            load_player(tmp_path / name)
+    text = policy_file._text(document_of(good))
+    for damage in (text[:-1], "[" * 100_000, "5", text.replace(",", ", ", 1), text.replace("1234", "1235")):
+        save_file(load_file(good), tmp_path / "damaged", {KEY: damage})
+        with pytest.raises(PolicyFileError, match="damaged"):
+            load_player(tmp_path / "damaged")
+
+
+def test_a_network_or_tensors_that_do_not_fit_are_not_written(tmp_path: Path) -> None:
+    tensors = tensors_of(make_actor(INFO.kinds, SMALL))
+    with pytest.raises(PolicyFileError, match=r"the policy has 'trunk\.first\.weight' as"):
+        save_policy(tmp_path / "policy", tensors, replace(INFO, network=SMALL | {"width": 7}))
+    tensors["head.bias"] = tensors["head.bias"] + np.nan
+    with pytest.raises(PolicyFileError, match="not finite"):
+        save_policy(tmp_path / "policy", tensors, INFO)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_layout_digest_follows_sections_and_actions(monkeypatch: pytest.MonkeyPatch) -> None:
+    usual = layout_digest()
+    assert len(usual) == 64
+    assert layout_digest.__wrapped__() == usual
+    first, *others = layout.HIDDEN
+    for name, value in [
+        ("HIDDEN", (replace(first, name="palms"), *others)),
+        ("OBSERVATION", tuple(replace(section, start=section.start + 8) for section in layout.OBSERVATION)),
+        ("NUM_ACTIONS", NUM_ACTIONS - 1),
+        ("action_word", lambda action, deck: str(action)),
+    ]:
+        with monkeypatch.context() as patch:
+            patch.setattr(layout, name, value)
+            assert layout_digest.__wrapped__() != usual, name
+    with monkeypatch.context() as patch:
+        patch.setattr(layout, "HIDDEN", (replace(first, meaning="in other words"), *others))
+        assert layout_digest.__wrapped__() == usual
+
+
+# ---------------------------------------------------------------------------------------------- fuzzing
+
+
+def refused(content: bytes, path: Path) -> None:
+    """Loading must end with the one error."""
+    path.write_bytes(content)
+    with pytest.raises(PolicyFileError):
+        load_player(path)
+
+
+def test_files_that_were_cut_off(good: Path, tmp_path: Path) -> None:
+    content = good.read_bytes()
+    rng = random.Random(1)
+    for length in {*range(12), *(rng.randrange(len(content)) for _ in range(60)), len(content) - 1}:
+        refused(content[:length], tmp_path / "cut")
+    refused(content + b"\0", tmp_path / "longer")
+
+
+def test_flipped_bits(good: Path, tmp_path: Path) -> None:
+    content = good.read_bytes()
+    header = 8 + int.from_bytes(content[:8], "little")
+    rng = random.Random(2)
+    places = {*range(64), *(rng.randrange(8 * header) for _ in range(300))}
+    places |= {8 * header + rng.randrange(8 * (len(content) - header)) for _ in range(150)}
+    for place in sorted(places):
+        flipped = bytearray(content)
+        flipped[place // 8] ^= 1 << place % 8
+        refused(bytes(flipped), tmp_path / "flipped")
+
+
+def test_random_bytes_and_swapped_parts(good: Path, tmp_path: Path) -> None:
+    content = good.read_bytes()
+    rng = random.Random(3)
+    for _ in range(60):
+        refused(rng.randbytes(rng.randrange(2000)), tmp_path / "random")
+        header = rng.randbytes(rng.randrange(60))
+        refused(len(header).to_bytes(8, "little") + header + rng.randbytes(40), tmp_path / "random header")
+        start, end = sorted(rng.randrange(len(content)) for _ in range(2))
+        refused(content[:start] + content[end:], tmp_path / "without a part")
+        refused(content[:start] + rng.randbytes(8) + content[start + 8 :], tmp_path / "with a random part")
+
+
+def test_a_tensor_of_the_same_shape_from_another_policy(good: Path, tmp_path: Path) -> None:
+    arrays = load_file(good) | {"head.bias": load_file(good)["head.bias"][::-1].copy()}
+    refused(save(arrays, {KEY: policy_file._text(document_of(good))}), tmp_path / "mixed")
+
+
+HUGE = """
+import resource, sys
+from noms_env import load_player
+import noms_env.players.policy
+from noms_env.players.policy_file import PolicyFileError
+
+used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+for path in sys.argv[1:]:
+    try:
+        load_player(path)
+    except PolicyFileError as error:
+        print(error)
+print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - used) // 1024)
+"""
+
+
+def test_large_claims_take_no_memory(tmp_path: Path) -> None:
+    claims = {}
+    for name, length in [("header", 2**63 - 1), ("whole", 3 << 30), ("most", 90 << 20)]:
+        claims[name] = tmp_path / name
+        with claims[name].open("wb") as file:
+            file.write(
+                length.to_bytes(8, "little") + b'{"a":{"dtype":"F32","shape":[1000000000],"data_offsets":[0,4000000000]}}'
+            )
+            file.truncate({"header": 1000, "whole": (3 << 30) + 8, "most": 100 << 20}[name])
+    command = [sys.executable, "-c", HUGE, *map(str, claims.values())]
+    out = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+    assert [("cut off" in line, "larger than any policy" in line) for line in out[:3]] == [
+        (True, False),
+        (False, True),
+        (True, False),
+    ]
+    assert int(out[3]) < 50, "MiB"
+
+
+# ---------------------------------------------------------------------------------------------- writing and finding
+
+
+def test_a_failed_write_leaves_the_old_file(good: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "policy.safetensors"
+    write_atomically(path, b"old")
+
+    def full(handle: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="No space left"):
+        save_policy(path, load_file(good), INFO)
+    assert path.read_bytes() == b"old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_written_file_has_the_usual_permissions(tmp_path: Path) -> None:
+    write_atomically(tmp_path / "one", b"1")
+    (tmp_path / "two").write_bytes(b"2")
+    assert (tmp_path / "one").stat().st_mode == (tmp_path / "two").stat().st_mode
+
+
+def test_policies_by_name(good: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(policy, "PACKAGE", tmp_path / "noms_env")
+    with pytest.raises(PolicyFileError, match=r"there is no policy 'up_down'; .* none yet"):
+        load_player("up_down")
+    for folder in ("noms_env/checkpoints/up_down", "checkpoints/late"):
+        (tmp_path / folder).mkdir(parents=True)
+        (tmp_path / folder / "policy.safetensors").write_bytes(good.read_bytes())
+    assert load_player("up_down").info == INFO
+    with pytest.raises(PolicyFileError, match=r"there is no policy 'late'; .*: up_down"):
+        load_player("late")
+    (tmp_path / "pyproject.toml").touch()
+    assert load_player("late").info == INFO
+    assert list(policy.shipped_policies()) == ["up_down", "late"]
+
+
+# ---------------------------------------------------------------------------------------------- found by its game
+
+
+def ship(root: Path, name: str, *variants: str, decisions: int = 100) -> Path:
+    """A policy that comes with the package."""
+    kinds = rules_of(*variants)
+    file = root / "noms_env" / "checkpoints" / name / "policy.safetensors"
+    file.parent.mkdir(parents=True)
+    save_policy(file, tensors_of(make_actor(kinds, SMALL)), PolicyInfo(kinds, SMALL, decisions=decisions))
+    return file
+
+
+@pytest.fixture
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A package without policies."""
+    monkeypatch.setattr(policy, "PACKAGE", tmp_path / "noms_env")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_a_policy_is_found_by_each_of_its_games(package: Path) -> None:
+    files = {"auctions": ship(package, "auctions", "small_ships", "noms"), "nonesuch": ship(package, "nonesuch", "nonesuch")}
+    for name in ("auctions", "small_ships", "noms"):
+        assert policy.policy_file_of(name) == files["auctions"]
+        assert load_player(name).kinds == rules_of("small_ships", "noms")
+    assert policy.policy_file_of("nonesuch") == files["nonesuch"]
+    with pytest.raises(PolicyFileError) as refused:
+        load_player("down_up")
+    there_are = "the policies that come with the package: auctions (small_ships, noms), nonesuch"
+    assert str(refused.value) == f"there is no policy 'down_up'; {there_are}"
+
+
+def test_of_several_policies_for_a_game_its_namesake_comes_first_then_the_longest_trained(package: Path) -> None:
+    both, late = ship(package, "b", "noms", "up_down"), ship(package, "c", "noms", decisions=200)
+    assert policy.policy_file_of("noms") == late
+    assert policy.policy_file_of("up_down") == both
+    earlier = ship(package, "a", "noms", decisions=200)
+    assert policy.policy_file_of("noms") == earlier
+    namesake = ship(package, "noms", "noms", decisions=1)
+    assert policy.policy_file_of("noms") == namesake
+    namesake.write_bytes(b"damaged")
+    assert policy.policy_of_game("noms") == earlier
+    assert policy.policy_file_of("noms") == namesake, "a name is a name"
+    with pytest.raises(PolicyFileError, match="cut off"):
+        load_player("noms")
+    with pytest.raises(PolicyFileError, match=r"a \(noms\), b \(noms, up_down\), c \(noms\), noms$"):
+        load_player("down_up")
+
+
+def test_names_go_before_folders_and_folders_before_nothing(package: Path, good: Path) -> None:
+    (package / "noms").mkdir()
+    (package / "noms" / "policy.safetensors").write_bytes(good.read_bytes())
+    assert load_player("noms").info == INFO
+    file = ship(package, "auctions", "noms")
+    assert policy.policy_file_of("noms") == file
+    assert load_player(Path("noms")).info == load_player("./noms").info == INFO
+
+
+def test_no_weights_are_read_to_find_a_policy(package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = ship(package, "auctions", "noms")
+    content = bytearray(file.read_bytes())
+    content[-8:] = b"\xff" * 8
+    file.write_bytes(content)
+    monkeypatch.setattr(policy_file, "_tensors", lambda *arguments: pytest.fail("tensors were read"))
+    assert policy.policy_file_of("noms") == file
+    assert policy_file.read_info(file).kinds == rules_of("noms")
+    monkeypatch.undo()
+    with pytest.raises(PolicyFileError, match="is damaged: its content does not have the SHA-256"):
+        load_player(file)
+
+
+def test_a_contestant_may_be_named_after_a_game(package: Path) -> None:
+    ship(package, "auctions", "noms")
+    ship(package, "thumb", "noms", decisions=1)
+    assert contestant("noms").kinds == contestant("auctions@0").kinds == contestant("noms@0").kinds == rules_of("noms")
+    assert contestant("thumb").kinds is None, "players go before policies"
+    with pytest.raises(ValueError, match=r"there is no policy 'down_up'; .*: auctions \(noms\), thumb \(noms\)"):
+        contestant("down_up")
+    with pytest.raises(ValueError, match="there is no player 'chess'"):
+        contestant("chess")
+
+
+def test_a_policy_needs_no_torch(good: Path) -> None:
+    code = (
+        "import sys; sys.modules['torch'] = None\n"
+        "import noms_env\n"
+        "assert not [m for m in sys.modules if m.startswith(('safetensors', 'noms_env.players.'))"
+        " and m != 'noms_env.players.protocol']\n"
+        f"print(noms_env.load_player({str(good)!r}).info.decisions)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "1234\n"
+
+
+def test_folding_refuses_nothing_that_is_finite() -> None:
+    kinds = rules_of("down_up")
+    assert Forward.folded(make_encoding(kinds), tensors_of(make_actor(kinds, NETWORK))).is_finite()
