@@ -40,11 +40,14 @@ def decide_rows(observation, mask, seeds, temperature, parameters, work, out):
         parameters: see `Forward.parameters`.
         work: tables of the rules and `new_minds`, which are written over; two times None without hints.
         out: the arrays of an `Out`; are written.
+
+    Returns:
+        Whether all rows are `FINE`.
     """
     rules, first, first_bias, layers, head, biases, head_bias = parameters[:7]
     copies, hot_columns, hot_rows, actions, counts, hints, hint = parameters[7:]
     tables, minds = work
-    _, taken, probabilities = out
+    verdict, taken, probabilities = out
     room, width = min(len(observation), BLOCK), head.shape[1]
     x = np.zeros((room, first_bias.shape[1]), np.float32)
     level = np.zeros((room, first_bias.shape[1]), np.float32)
@@ -85,6 +88,7 @@ def decide_rows(observation, mask, seeds, temperature, parameters, work, out):
                 write_probabilities(weights, places, names, best, temperature, probabilities[rows[i]])
             else:
                 taken[rows[i]] = draw(weights, places, names, best, temperature, seeds[rows[i]])
+    return not verdict.any()
 
 
 @jit

@@ -15,6 +15,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -146,15 +147,13 @@ class Forward:
         """All of it but the tables, which are overwritten, as the compiled functions take it."""
         return tuple(getattr(self, part.name) for part in fields(self) if part.name != "tables")
 
-    def decide(self, observation: np.ndarray, mask: np.ndarray, seeds: np.ndarray, temperature: float, out: Out) -> None:
-        """Fill `out`; see `decide_rows`."""
+    def decide(self, observation: np.ndarray, mask: np.ndarray, seeds: np.ndarray, temperature: float, out: Out) -> bool:
+        """Fill `out`, and say whether all rows are `FINE`; see `decide_rows`."""
         work = (self.tables.copy(), new_minds()) if self.hints else (None, None)
-        results = (out.verdict, out.actions, out.probabilities)
-        decide_rows(observation, mask, seeds, temperature, self.parameters, work, results)
+        return bool(decide_rows(observation, mask, seeds, temperature, self.parameters, work, tuple(out)))
 
 
-@dataclass(frozen=True)
-class Out:
+class Out(NamedTuple):
     """What is asked of a `Forward`, for n rows.
 
     Attributes:

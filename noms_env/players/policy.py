@@ -124,8 +124,7 @@ class PolicyPlayer:
         """Run the network; refuse rows that it was not made for."""
         announce_compilation()
         out = Out.of(len(seen), probabilities=probabilities)
-        self._forward.decide(seen, legal, seeds, heat, out)
-        if out.verdict.any():
+        if not self._forward.decide(seen, legal, seeds, heat, out):
             row = int(np.flatnonzero(out.verdict != FINE)[0])
             where = f"row {row} of {len(seen)}: " if len(seen) > 1 else ""
             raise ValueError(where + self._refusal(int(out.verdict[row]), seen[row], legal[row]))
@@ -180,7 +179,7 @@ def _checked_rows(observation: np.ndarray, mask: np.ndarray) -> tuple[np.ndarray
     if legal.dtype.kind == "b" or legal.dtype.itemsize > 1:
         legal = legal != 0
     rows = (seen.reshape(-1, OBSERVATION_SIZE), legal.view(np.int8).reshape(-1, NUM_ACTIONS))
-    seen, legal = (np.require(array, requirements=("C", "W")) for array in rows)
+    seen, legal = (array if array.flags.carray else np.require(array, requirements=("C", "W")) for array in rows)
     return seen, legal
 
 
