@@ -126,7 +126,8 @@ class CurriculumConfig:
         random_contracts: In the auction games, the share of deals that start from a random contract, so that play is
             learnt before bidding pays: of the first third of the budget; then it falls to a fifth of that.
         teacher: A player by name whose play is imitated at the beginning, such as `thumb`; nobody's if empty. In place of
-            small hands and random contracts, which it makes needless.
+            small hands and random contracts, which it makes needless. Of a trained policy the probabilities of all actions are
+            imitated (policy distillation: Rusu et al., arXiv 1511.06295), of `NAME@0` those most probable.
         lessons: Share of the budget in which that is done; none of it in a run that begins with a policy.
         advice: After the lessons, the weight of the cross entropy to what the teacher would do before the play (calls, trumps,
             nominations), so that bidding is not unlearnt while play is still poor; it falls to nothing in a straight line

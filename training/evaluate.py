@@ -156,6 +156,10 @@ class Tempered:
         """See `PolicyPlayer.act`."""
         return self.policy.act(observation, mask, rng, temperature=self.temperature)
 
+    def probabilities(self, observation: np.ndarray, mask: np.ndarray) -> np.ndarray:
+        """See `PolicyPlayer.probabilities`."""
+        return self.policy.probabilities(observation, mask, temperature=self.temperature)
+
 
 def _split_temperature(name: str) -> tuple[str, float]:
     """The file and the temperature of `file@temperature`; 1 where none is given."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from time import perf_counter
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -211,6 +211,15 @@ def play(
         hall.step(actions)
 
 
+@runtime_checkable
+class TellsProbabilities(Protocol):
+    """A player that says how probable it finds each action; see `PolicyPlayer.probabilities`."""
+
+    def probabilities(self, observation: np.ndarray, mask: np.ndarray) -> np.ndarray:
+        """Float32, shape (n, NUM_ACTIONS), for rows as `Player.act` has them; draws nothing."""
+        ...
+
+
 class Guest:
     """A player of `noms_env.players` at the tables."""
 
@@ -218,8 +227,18 @@ class Guest:
         """Take a place; `rng` is the player's own stream."""
         self.player, self.rng = player, rng
 
+    @property
+    def tells(self) -> bool:
+        """Whether the player can say how probable each action is: a policy can."""
+        return isinstance(self.player, TellsProbabilities)
+
     def choose(self, batch: BatchEnv, rows: np.ndarray) -> np.ndarray:
         """See `ArrayPlayer`."""
         tables = imagined(batch.tables, rows, self.rng) if self.player.wants_tables else None
         actions = self.player.act(batch.observation[rows], batch.mask[rows], self.rng, tables=tables)
         return np.asarray(actions)
+
+    def probabilities(self, batch: BatchEnv, rows: np.ndarray) -> np.ndarray:
+        """How probable the player finds each action, float32, shape (n, NUM_ACTIONS), where it `tells`."""
+        assert isinstance(self.player, TellsProbabilities)
+        return self.player.probabilities(batch.observation[rows], batch.mask[rows])

@@ -13,7 +13,8 @@ and by the logit of action k
     d loss = - u ([k = c] - p_k) + (w / log n) p_k (l_k + H) + m p_k (l_k - s_k - sum p (l - s))
                        - v ([k = a] - p_k)
 
-where u is r A, or 0 where the clipped term is the smaller one. In a lesson the first term of the loss is - l_c, and u is 1.
+where u is r A, or 0 where the clipped term is the smaller one. In a lesson the first term of the loss is - l_c, and u is 1;
+where the teacher tells the probabilities t, it is - sum t l, and its gradient p_k - t_k.
 Where all actions were tried, with the worths q, it is - sum p (q - mean of q), and its gradient - p_k (q_k - sum p q).
 """
 
@@ -42,13 +43,14 @@ def compiled_losses(
     advice: Tensor,
     advice_weight: Tensor,
     worth: Tensor,
+    told: Tensor,
     clip: float,
     magnet: float,
     lesson: bool,
 ) -> tuple[Tensor, Tensor]:
     """See `ppo.policy_losses`; all tensors on the processor, `logits` float32."""
     losses, figures = _PolicyLoss.apply(
-        *(logits, mask, choice, log_probability, advantage, entropy_weight, slow, advice, advice_weight, worth),
+        *(logits, mask, choice, log_probability, advantage, entropy_weight, slow, advice, advice_weight, worth, told),
         *(clip, magnet, lesson),
     )
     return losses, figures
@@ -75,7 +77,7 @@ class _PolicyLoss(torch.autograd.Function):
     def backward(ctx: Any, *of_results: Tensor) -> tuple[Tensor | None, ...]:
         """The gradient of the logits."""
         (gradient,) = ctx.saved_tensors
-        return gradient * of_results[0][:, None], *[None] * 12
+        return gradient * of_results[0][:, None], *[None] * 13
 
 
 @jit
@@ -90,6 +92,7 @@ def write_losses(
     advice,
     advice_weight,
     worth,
+    told,
     clip,
     magnet,
     lesson,
@@ -110,6 +113,7 @@ def write_losses(
         advice: int64, shape (n,): any number where there is no weight.
         advice_weight: float32, shape (n,).
         worth: float32, shape (n, actions); no columns where no actions were tried.
+        told: float32, shape (n, actions): how probable the teacher finds them; no columns where none told it.
         clip: of the ratio.
         magnet: weight.
         lesson: see `ppo.update_actor`.
@@ -118,6 +122,7 @@ def write_losses(
         figures: float64, shape (FIGURES,); is added to.
     """
     is_tried = worth.shape[1] > 0
+    is_told = lesson and told.shape[1] > 0
     for i in range(len(logits)):
         highest = -np.inf
         legal = 0
@@ -135,6 +140,7 @@ def write_losses(
         to_slow = 0.0
         expected = 0.0
         average = 0.0
+        agreed = 0.0
         for k in range(logits.shape[1]):
             if mask[i, k] != 0:
                 probability = gradient[i, k] / total
@@ -144,6 +150,8 @@ def write_losses(
                 if is_tried:
                     expected += probability * worth[i, k]
                     average += worth[i, k] / legal
+                if is_told:
+                    agreed += told[i, k] * (logits[i, k] - base)
         taken = logits[i, choice[i]] - base
         log_ratio = 0.0 if lesson or is_tried else taken - before[i]
         ratio = np.exp(log_ratio)
@@ -151,7 +159,7 @@ def write_losses(
             gain = expected - average
             pull = 0.0
         elif lesson:
-            gain = taken
+            gain = agreed if is_told else taken
             pull = 1.0
         else:
             unclipped = ratio * advantage[i]
@@ -171,8 +179,11 @@ def write_losses(
                     of_logit += magnet * probability * (logits[i, k] - base - slow[i, k] - to_slow)
                 if is_tried:
                     of_logit -= probability * (worth[i, k] - expected)
+                if is_told:
+                    of_logit -= told[i, k]
                 gradient[i, k] = of_logit
-        gradient[i, choice[i]] -= pull
+        if not is_told:
+            gradient[i, choice[i]] -= pull
         if push > 0:
             gradient[i, advice[i]] -= push
         figures[0] -= gain

@@ -49,6 +49,7 @@ class Sample:
         advice: int64, shape (n,): what an adviser would have chosen; any number where there is no weight.
         advice_weight: float32, shape (n,).
         worth: float32, shape (n, n_choices): what each action would have come to, normalised; no columns where none was tried.
+        told: float32, shape (n, n_choices): how probable a teacher finds each action; no columns where none told it.
     """
 
     features: Tensor
@@ -65,6 +66,7 @@ class Sample:
     advice: Tensor
     advice_weight: Tensor
     worth: Tensor
+    told: Tensor
 
     def __len__(self) -> int:
         """Number of decisions."""
@@ -215,6 +217,7 @@ def actor_losses(
         sample.advice[rows],
         sample.advice_weight[rows],
         sample.worth.index_select(0, rows),
+        sample.told.index_select(0, rows),
         settings.clip,
         magnet,
         lesson,
@@ -237,6 +240,7 @@ def policy_losses(
     advice: Tensor,
     advice_weight: Tensor,
     worth: Tensor,
+    told: Tensor,
     clip: float,
     magnet: float,
     lesson: bool,
@@ -254,6 +258,7 @@ def policy_losses(
         advice: int64, shape (n,): what an adviser would have chosen; not looked at where there is no weight.
         advice_weight: float32, shape (n,).
         worth: float32, shape (n, n_choices): of the actions; no columns where none was tried.
+        told: float32, shape (n, n_choices): how probable the teacher finds the actions; no columns where none told it.
         clip: of the ratio.
         magnet: weight of the KL to the slow average.
         lesson: the choice is a teacher's.
@@ -269,7 +274,8 @@ def policy_losses(
     if is_tried:
         surrogate = (policy * worth).sum(-1) - (worth * mask).sum(-1) / mask.sum(-1)
     else:
-        surrogate = taken if lesson else clipped_surrogate(log_ratio, advantage, clip)
+        of_lesson = (told * log_policy).sum(-1) if told.shape[1] > 0 else taken
+        surrogate = of_lesson if lesson else clipped_surrogate(log_ratio, advantage, clip)
     advised = log_policy.gather(1, advice.clamp(min=0)[:, None]).squeeze(1)
     losses = -surrogate - entropy_weight * normalised_entropy(policy, log_policy, mask)
     losses = losses - torch.where(advice_weight > 0, advice_weight * advised, 0.0)

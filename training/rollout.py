@@ -55,6 +55,7 @@ class Decisions:
         tricks: int64, shape (n,): that the seat has taken at the end of the deal.
         advice: int64, shape (n,): what an adviser would have chosen; `NO_ADVICE` where he was not asked.
         worth: float32, shape (n, n_choices): what each action would have come to (`tryouts`); no columns where none was tried.
+        told: float32, shape (n, n_choices): how probable a teacher finds each action; no columns where none told it.
     """
 
     features: np.ndarray
@@ -69,6 +70,7 @@ class Decisions:
     tricks: np.ndarray
     advice: np.ndarray
     worth: np.ndarray
+    told: np.ndarray
 
     def __len__(self) -> int:
         """Number of decisions."""
@@ -90,7 +92,12 @@ class Learner:
     """The policy, sampled from; it keeps its decisions.
 
     A decision without alternative is taken but not kept, since there is nothing to learn from it.
+
+    Attributes:
+        is_told: whether somebody says how probable he finds each action.
     """
+
+    is_told = False
 
     def __init__(
         self,
@@ -147,6 +154,7 @@ class Learner:
         order: np.ndarray,
         choice: np.ndarray,
         log_probability: np.ndarray,
+        told: np.ndarray | None = None,
     ) -> None:
         """Keep the decisions that had an alternative."""
         if self.oracle:
@@ -158,7 +166,8 @@ class Learner:
         seat, phase = batch.seat[rows].astype(np.int64), batch.tables.phase[rows].astype(np.int64)
         advice = self._advice(batch, rows, phase, order)
         none = np.empty((len(rows), 0), np.float32)
-        taken = Decisions(features, hidden, mask, choice, log_probability, rows, seat, zeros, phase, zeros, advice, none)
+        told = none if told is None else told
+        taken = Decisions(features, hidden, mask, choice, log_probability, rows, seat, zeros, phase, zeros, advice, none, told)
         free = mask.sum(axis=1, dtype=np.int64) > 1
         if not free.all():
             taken = Decisions(**{part.name: getattr(taken, part.name)[free] for part in fields(taken)})
@@ -194,11 +203,17 @@ class Learner:
         hidden = np.empty((0, self.encoding.n_hidden if self.oracle else 0), np.uint8)
         mask = np.empty((0, self.encoding.n_choices), np.int8)
         worth = np.empty((0, self.encoding.n_choices if self.tryouts else 0), np.float32)
-        return Decisions(features, hidden, mask, none, np.empty(0, np.float32), none, none, none, none, none, none, worth)
+        told = np.empty((0, self.encoding.n_choices if self.is_told else 0), np.float32)
+        chance = np.empty(0, np.float32)
+        return Decisions(features, hidden, mask, none, chance, none, none, none, none, none, none, worth, told)
 
 
 class Pupil(Learner):
-    """The policy in a lesson: a teacher decides, and his decisions are kept as if they were its own."""
+    """The policy in a lesson: a teacher decides, and his decisions are kept as if they were its own.
+
+    A teacher that is a policy also tells how probable he finds each action, which says more of him than what he did (policy
+    distillation: Rusu et al., arXiv 1511.06295).
+    """
 
     def __init__(
         self, teacher: ArrayPlayer, actor: Actor, encoding: Encoding, rng: np.random.Generator, *, oracle: bool = True
@@ -206,14 +221,24 @@ class Pupil(Learner):
         """Take a place behind the teacher; the other arguments are those of `Learner`."""
         super().__init__(actor, encoding, rng, oracle=oracle)
         self.teacher = teacher
+        self.is_told = isinstance(teacher, Guest) and teacher.tells
 
     def choose(self, batch: BatchEnv, rows: np.ndarray) -> np.ndarray:
         """See `ArrayPlayer`."""
         features, mask, order = self.encoding.encode_rows(batch.observation, batch.mask, rows)
         actions = np.asarray(self.teacher.choose(batch, rows))
         choice = self._choices(actions, order)
-        self._note(batch, rows, features, mask, order, choice, np.zeros(len(rows), np.float32))
+        self._note(batch, rows, features, mask, order, choice, np.zeros(len(rows), np.float32), self._told(batch, rows, order))
         return actions
+
+    def _told(self, batch: BatchEnv, rows: np.ndarray, order: np.ndarray) -> np.ndarray | None:
+        """How probable the teacher finds the outputs of the network, float32, shape (n, n_choices), if he tells it."""
+        if not self.is_told:
+            return None
+        assert isinstance(self.teacher, Guest)
+        chances = self.teacher.probabilities(batch, rows)
+        told: np.ndarray = np.take_along_axis(chances, self.encoding.actions[order].astype(np.int64), axis=1)
+        return told
 
 
 @jit

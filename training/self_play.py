@@ -436,6 +436,7 @@ class SelfPlay:
             tensor(decisions.advice),
             tensor(np.where(decisions.advice == NO_ADVICE, 0, self._advice_weight).astype(np.float32)),
             tensor(self.scale.normalised(decisions.worth, decisions.kind)),
+            tensor(decisions.told),
         )
 
     def _normalised(self, advantage: np.ndarray, kind: np.ndarray) -> np.ndarray:

@@ -99,7 +99,7 @@ def actor_step(run: SelfPlay, rows: int, magnet: float) -> None:
         torch.zeros(rows, dtype=torch.int64),
         torch.zeros((rows, encoding.n_choices)),
         *(torch.zeros(rows, dtype=torch.int64), none),
-        torch.zeros((rows, 0)),
+        *(torch.zeros((rows, 0)), torch.zeros((rows, 0))),
     )
     usual: dict[str, Any] = {"settings": run.config.ppo, "lesson": False, "dtype": torch.float32}
     losses, _ = ppo.actor_losses(run.student, sample, torch.arange(rows), magnet=magnet, **usual)

@@ -64,6 +64,7 @@ def make_sample(size: int = 64, actor: Actor | None = None) -> Sample:
         torch.full((size,), -1),
         torch.zeros(size),
         torch.zeros(size, 0),
+        torch.zeros(size, 0),
     )
 
 

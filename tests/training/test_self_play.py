@@ -16,7 +16,7 @@ from noms_env.players.policy_file import PolicyFileError, read_policy
 from training.checkpoint import write_policy
 from training.config import CurriculumConfig, LeagueConfig, NetworkConfig, PPOConfig, TrainConfig
 from training.crew import Crew
-from training.hall import Hall, play
+from training.hall import Guest, Hall, play
 from training.network import masked
 from training.ppo import update_critic
 from training.rollout import Decisions, Learner
@@ -296,6 +296,49 @@ def first_policy(tmp_path: Path) -> Path:
     run.close()
     write_policy(tmp_path / "policy.safetensors", run.actor, run, None)
     return tmp_path
+
+
+@pytest.mark.parametrize("temperature", ["", "@0"])
+def test_a_policy_as_teacher_tells_how_probable_it_finds_each_action(first_policy: Path, temperature: str) -> None:
+    lessons = CurriculumConfig(teacher=f"{first_policy}{temperature}", lessons=1.0)
+    run = SelfPlay(tiny("down_up", curriculum=lessons, league=LeagueConfig(start=0.0)))
+    decisions = Decisions.joined(part.decisions for part in _played(run))
+    teacher = SelfPlay(tiny("down_up", initial=str(first_policy)))
+    with torch.no_grad():
+        logits = masked(teacher.actor(torch.from_numpy(decisions.features)), torch.from_numpy(decisions.mask))
+    teacher.close()
+    run.close()
+    if temperature:
+        assert (decisions.told.argmax(1) == decisions.choice).all()
+        assert (decisions.told.max(1) == 1).all()
+    else:
+        np.testing.assert_allclose(decisions.told, logits.softmax(-1).numpy(), atol=1e-5)
+        assert (decisions.told.argmax(1) != decisions.choice).any()
+    np.testing.assert_allclose(decisions.told.sum(1), 1, atol=1e-5)
+
+
+def test_a_policy_is_learnt_sooner_where_it_tells_its_probabilities(
+    first_policy: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def distance(iterations: int) -> float:
+        """The mean KL of teacher and pupil after some lessons; the teacher has hints, so it is sure of much, the pupil none."""
+        lessons = CurriculumConfig(teacher=str(first_policy), lessons=1.0)
+        settings = PPOConfig(minibatch=256, microbatch=256, learning_rate=3e-3)
+        run = SelfPlay(tiny("down_up", curriculum=lessons, ppo=settings, decisions=10**6, hints=False))
+        for _ in range(iterations):
+            run.iterate()
+        monkeypatch.undo()
+        decisions = Decisions.joined(part.decisions for part in _played(run))
+        with torch.no_grad():
+            logits = masked(run.actor(torch.from_numpy(decisions.features)), torch.from_numpy(decisions.mask))
+        run.close()
+        told = torch.from_numpy(decisions.told)
+        return float((torch.xlogy(told, told) - told * logits.log_softmax(-1)).sum(1).mean())
+
+    untaught, taught = distance(0), distance(20)
+    monkeypatch.setattr(Guest, "tells", False)
+    shown = distance(20)
+    assert taught < shown - 0.01 < untaught - 0.1
 
 
 def test_a_run_that_begins_with_a_policy_has_no_lessons_and_keeps_the_advice(first_policy: Path) -> None:
