@@ -15,7 +15,16 @@ from noms_env.rules import Rules
 from training.commands.common import count
 from training.evaluate import NORMAL_95, label
 from training.markdown import Cell, bullets, code, table
-from training.outcome import CURVE, Outcome, learning_from, learns_from, nearest_preset, preset_differences, train_command
+from training.outcome import (
+    CURVE,
+    Outcome,
+    chained,
+    learns_from,
+    nearest_preset,
+    policies_at_tables,
+    preset_differences,
+    train_command,
+)
 from training.probes import MAIN, NUMBERS
 from training.progress import duration, kind_text
 from training.reports import percent, plus_minus
@@ -414,13 +423,15 @@ def gaps(name: str, outcome: Outcome, measured: Sequence[Duel]) -> Iterator[str]
 def again(name: str, outcome: Outcome) -> Iterator[str]:
     """The commands, and what they take."""
     places, out = [f"runs/{name}-{number}" for number in range(1, len(outcome.runs))], f"runs/{name}"
-    first = outcome.runs[0].config
-    configs = [first, *(learning_from(run.config, place) for run, place in zip(outcome.runs[1:], places, strict=True))]
+    configs = chained([run.config for run in outcome.runs], places)
     commands = [train_command(config, place) for config, place in zip(configs, [*places, out], strict=True)]
     yield "```sh\n" + "\n".join(commands) + "\n```"
-    if learns_from(first):
-        role = "with which it begins" if first.initial else "its teacher"
-        yield f"The policy `{learns_from(first)}`, {role}, has to be there."
+    if learns_from(configs[0]):
+        role = "with which it begins" if configs[0].initial else "its teacher"
+        yield f"The policy `{learns_from(configs[0])}`, {role}, has to be there."
+    strangers = {policy for config in configs for policy in policies_at_tables(config)} - {*places}
+    for policy in sorted(strangers - {learns_from(configs[0])}):
+        yield f"The policy `{policy}`, which sits at tables, has to be there."
     for run, place in zip(outcome.runs, [*places, out], strict=True):
         if run is not outcome and run.decisions < run.budget:
             yield f"`{place}` was stopped after {run.decisions:,} decisions."

@@ -192,17 +192,51 @@ def read_outcome(folder: Path | str, before: Sequence[Path | str] = ()) -> Outco
 
 def learns_from(config: TrainConfig) -> str:
     """The policy of another run that a run needs: the one it begins with, or else the one that teaches it; or none, ""."""
-    teacher = config.curriculum.teacher.partition("@")[0]
-    has_lessons = config.curriculum.lessons_end > 0 and ":" not in teacher and teacher not in PLAYERS
-    return config.initial or (teacher if has_lessons else "")
+    return config.initial or (_policy(config.curriculum.teacher) if config.curriculum.lessons_end > 0 else "")
 
 
-def learning_from(config: TrainConfig, policy: str) -> TrainConfig:
-    """The same run with what `learns_from` says at another place."""
-    if config.initial:
-        return dataclasses.replace(config, initial=policy)
-    _, at, temperature = config.curriculum.teacher.partition("@")
-    return dataclasses.replace(config, curriculum=dataclasses.replace(config.curriculum, teacher=policy + at + temperature))
+def policies_at_tables(config: TrainConfig) -> list[str]:
+    """The policies of other runs against which a run learns."""
+    return list(dict.fromkeys(name for name in map(_policy, config.league.opponents) if name))
+
+
+def with_policies_at(config: TrainConfig, places: Mapping[str, str]) -> TrainConfig:
+    """The same run with policies of other runs at other places.
+
+    Args:
+        config: of the run.
+        places: where a policy is, by what the run calls it.
+    """
+
+    def moved(player: str) -> str:
+        name, at, temperature = player.partition("@")
+        return places.get(name, name) + at + temperature
+
+    return dataclasses.replace(
+        config,
+        initial=moved(config.initial),
+        league=dataclasses.replace(config.league, opponents=tuple(map(moved, config.league.opponents))),
+        curriculum=dataclasses.replace(config.curriculum, teacher=moved(config.curriculum.teacher)),
+    )
+
+
+def chained(configs: Sequence[TrainConfig], places: Sequence[str]) -> list[TrainConfig]:
+    """Runs, each of which learns from the policy of the one before, with these policies at the places of their runs.
+
+    What a run calls the policy of the one before means that policy also among those at its tables, and in the runs behind it
+    until one of them learns from another policy of that name.
+    """
+    found, known = [configs[0]], dict[str, str]()
+    for config, place in zip(configs[1:], places, strict=False):
+        known |= {learns_from(config): place}
+        found.append(with_policies_at(config, known))
+    return found
+
+
+def _policy(player: str) -> str:
+    """What a player's name says without its temperature, if it can only be that of a policy; else nothing."""
+    name = player.partition("@")[0]
+    return "" if ":" in name or name in PLAYERS else name
 
 
 def _runs_of(folder: Path | str) -> tuple[Outcome, ...]:

@@ -18,7 +18,7 @@ from noms_env.players.policy_file import PolicyFileError, PolicyInfo, save_polic
 from tests.players.test_policy import make_actor, tensors_of
 from training import outcome
 from training.commands.train import command
-from training.config import PRESETS, CurriculumConfig, NetworkConfig, TrainConfig
+from training.config import PRESETS, CurriculumConfig, LeagueConfig, NetworkConfig, TrainConfig
 from training.hall import make_kinds
 from training.log import Log
 from training.network import Actor
@@ -26,12 +26,14 @@ from training.options import parse_options
 from training.outcome import (
     BEGUN,
     OutcomeError,
-    learning_from,
+    chained,
     learns_from,
     machine_paths,
     nearest_preset,
+    policies_at_tables,
     read_outcome,
     train_command,
+    with_policies_at,
 )
 from training.plots import SMOOTHED
 
@@ -181,8 +183,33 @@ def test_what_a_run_learns_from(changes: dict[str, Any], policy: str) -> None:
     config = dataclasses.replace(CONFIG, **changes)
     assert learns_from(config) == policy
     if policy:
-        assert learns_from(learning_from(config, "runs/z")) == "runs/z"
-        assert learning_from(learning_from(config, "runs/z"), policy) == config
+        assert learns_from(with_policies_at(config, {policy: "runs/z"})) == "runs/z"
+        assert with_policies_at(with_policies_at(config, {policy: "runs/z"}), {"runs/z": policy}) == config
+
+
+def test_what_runs_call_the_policies_of_others_means_those_of_the_runs_before_them() -> None:
+    def run(initial: str, *opponents: str, teacher: str = "thumb") -> TrainConfig:
+        league, curriculum = LeagueConfig(opponents=opponents), CurriculumConfig(teacher=teacher)
+        return dataclasses.replace(CONFIG, initial=initial, league=league, curriculum=curriculum)
+
+    runs = [
+        run("", "thumb", "runs/friend"),
+        run("", "thumb", "old@0.5", teacher="old@0"),
+        run("mine", "thumb", "mine", "old", "runs/friend@0"),
+        run("mine", "mine@0", "pimc:4", "my_agent:act"),
+    ]
+    moved = chained(runs, ["runs/1", "runs/2", "runs/3"])
+    assert moved[0] == runs[0]
+    assert (moved[1].curriculum.teacher, moved[1].league.opponents) == ("runs/1@0", ("thumb", "runs/1@0.5"))
+    assert (moved[2].initial, moved[2].curriculum.teacher) == ("runs/2", "thumb")
+    assert moved[2].league.opponents == ("thumb", "runs/2", "runs/1", "runs/friend@0")
+    assert (moved[3].initial, moved[3].league.opponents) == ("runs/3", ("runs/3@0", "pimc:4", "my_agent:act"))
+    assert [policies_at_tables(config) for config in moved] == [
+        ["runs/friend"],
+        ["runs/1"],
+        ["runs/2", "runs/1", "runs/friend"],
+        ["runs/3"],
+    ]
 
 
 def test_a_teacher_may_be_of_another_size_but_not_for_other_tables(tmp_path: Path) -> None:
@@ -307,9 +334,7 @@ def test_the_commands_on_a_card_start_the_runs_that_made_the_policy(folder: Path
     commands = [parsed(text) for text in re.findall(r"^noms train(?:.*\\\n)*.*", card, re.MULTILINE)]
     runs = [TrainConfig.from_dict(run["training"]) for run in json.loads(folder.read_text())]
     assert len(runs) > 1
-    for command_, run in zip(commands, runs, strict=True):
-        policy = learns_from(run)
-        assert (learning_from(command_, policy) if policy else command_) == run
+    assert commands == chained(runs, [f"runs/{folder.parent.name}-{number}" for number in range(1, len(runs))])
 
 
 @pytest.mark.parametrize("name", ["counts", "hints"])
