@@ -12,12 +12,14 @@ from typing import Any
 
 import pytest
 
+from noms_env.players.policy import policy_file_of
+from noms_env.players.policy_file import read_info
 from training import train as loop
 from training.checkpoint import CheckpointError, RunFolder
 from training.cli import main
 from training.commands import train as command
 from training.commands.common import CommandError
-from training.config import PRESETS, PPOConfig, TrainConfig, differences
+from training.config import PRESETS, NetworkConfig, PPOConfig, TrainConfig, differences
 from training.extras import MissingExtraError
 from training.log import read_log
 from training.watcher import Silent, Watcher
@@ -102,9 +104,26 @@ def test_the_usual_preset_and_folder(run: Run, started: Started) -> None:
     assert config.ppo == PPOConfig(**vars(PRESETS["fast"][1]["ppo"]))
 
 
+@pytest.mark.parametrize("preset", ["fast", "smoke"])
+def test_a_run_that_begins_with_a_policy_has_a_network_of_its_size(run: Run, started: Started, preset: str) -> None:
+    info = read_info(policy_file_of("noms"))
+    assert info.network != vars(TrainConfig(("noms",), **PRESETS[preset][1]).network)
+    assert run("noms", "--preset", preset, "--initial", "noms")[0] == 0
+    ((config, _, _),) = started
+    assert vars(config.network) == info.network
+    assert config == replace(
+        TrainConfig(("noms",), **PRESETS[preset][1]), initial="noms", network=NetworkConfig(**info.network)
+    )
+
+
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
+        (
+            ["noms", "--initial", "noms", "--network.width", "9"],
+            "a run can begin with a policy of the same size only; noms has",
+        ),
+        (["noms", "--initial", "nobody"], "there is no policy 'nobody'"),
         ([], "name at least one game to train on; `noms list` shows them"),
         (["bridge"], "there is no variant 'bridge'; the variants are sniped_whist"),
         (["down_up", "--seats", "9"], "no game of this run is played with 9 seats: down_up 3 to 6"),

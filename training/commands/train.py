@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import tyro
 
 from training.commands.common import OK, STOPPED, CommandError, file_errors, wrong_arguments
-from training.config import PRESETS, TrainConfig, differences
+from training.config import PRESETS, NetworkConfig, TrainConfig, differences
 from training.extras import require
 
 if TYPE_CHECKING:
@@ -76,6 +76,8 @@ def parse_and_run(words: Sequence[str], prog: str) -> int:
 def command(words: Sequence[str]) -> Callable[..., Wanted]:
     """What the parser fills in, its defaults being those of the preset, or of the run to go on with, that the words name.
 
+    The network is as large as that of the policy with which the run begins, since no other could begin with it.
+
     Raises:
         CommandError: there is no such run.
     """
@@ -84,7 +86,7 @@ def command(words: Sequence[str]) -> Callable[..., Wanted]:
         saved = saved_config(_folder_to_resume(words))
         default = saved if preset is None else preset_config(preset, saved.variants)
     else:
-        default = preset_config(preset or USUAL)
+        default = of_its_size(preset_config(preset or USUAL), _value_of("--initial", words))
 
     def train(
         config: Annotated[TrainConfig, tyro.conf.arg(name="")] = default,
@@ -105,6 +107,21 @@ def preset_config(preset: str, variants: tuple[str, ...] = NOTHING) -> TrainConf
     """The defaults of a preset (of the usual one, if there is none of that name: the parser will say so)."""
     _, changes = PRESETS.get(preset, PRESETS[USUAL])
     return TrainConfig(variants=variants, **changes)
+
+
+def of_its_size(config: TrainConfig, policy: str | None) -> TrainConfig:
+    """The same run with a network of the size of a policy's, if there is that policy (the run will say so if not)."""
+    from noms_env.players.policy import policy_file_of
+    from noms_env.players.policy_file import PolicyFileError, read_info
+
+    try:
+        return (
+            dataclasses.replace(config, network=NetworkConfig(**read_info(policy_file_of(policy)).network))
+            if policy
+            else config
+        )
+    except (PolicyFileError, OSError):
+        return config
 
 
 def saved_config(folder: Path) -> TrainConfig:
