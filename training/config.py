@@ -172,8 +172,8 @@ class TrainConfig:
         variants: The games; several make one policy for all of them.
         seats: Numbers of seats, each for every game that it suits; the usual number of each game if none is given.
         option: Options of the games, NAME=VALUE, each for every game that has it.
-        initial: A policy that the run begins with, by file, folder or name, for the same tables, whose size is then that of the
-            network; an untrained one if empty.
+        initial: A policy that the run begins with, by file, folder or name, for the same tables; `noms train` then makes the
+            network as large as that policy's. An untrained one if empty.
         seed: 0 to 2**63 - 1; decides the deals, the first weights, and all else that is random.
         decisions: The budget: decisions of learning seats; moves without alternative are not counted.
         batch: Decisions that an iteration is to have, about; it has whole deals only.

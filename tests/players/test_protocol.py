@@ -112,6 +112,14 @@ def test_unequal_numbers_of_rows_are_refused(seen: np.ndarray, tables: int) -> N
         Lowest().act(seen, LEGAL, np.random.default_rng(0), tables=some_tables(tables))
 
 
+def test_the_number_of_a_single_row_is_that_of_an_array_of_one() -> None:
+    rng, twin = np.random.default_rng(7), np.random.default_rng(7)
+    for rows in (1, 2, 1, 1):
+        drawn = row_seeds(rng, rows)
+        assert drawn.dtype == np.int64
+        assert drawn.tolist() == twin.integers(2**63 - 1, endpoint=True, size=rows).tolist()
+
+
 def test_a_row_takes_one_number_of_the_stream() -> None:
     rng, twin = np.random.default_rng(4), np.random.default_rng(4)
     assert row_seeds(rng, 3).tolist() == [int(twin.integers(2**63)) for _ in range(3)]

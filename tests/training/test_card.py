@@ -305,6 +305,19 @@ def test_a_run_with_lessons_of_a_policy_is_told_behind_the_runs_that_made_it(
     assert "The policy `runs/before/mine`, its teacher, has to be there." in part(text, "How to make it again")
 
 
+def test_a_policy_at_the_tables_that_none_of_the_runs_made_has_to_be_there(
+    publish: Run, tmp_path: Path, no_picture: None
+) -> None:
+    first = make_run(tmp_path / "first")
+    league = dataclasses.replace(CONFIG.league, opponents=("thumb", "runs/first", "runs/friend@0"))
+    second = make_run(tmp_path / "second", dataclasses.replace(CONFIG, initial="runs/first", league=league))
+    assert publish(second, "--name", "mine", "--out", tmp_path, "--before", first)[0] == 0
+    last = part((tmp_path / "mine" / "README.md").read_text(), "How to make it again")
+    assert "--league.opponents thumb runs/mine-1 runs/friend@0" in " ".join(last.replace("\\\n", " ").split())
+    assert "The policy `runs/friend`, which sits at tables, has to be there." in last
+    assert last.count("has to be there") == 1
+
+
 def test_a_published_policy_stands_for_the_runs_that_made_it(publish: Run, tmp_path: Path, no_picture: None) -> None:
     first = make_run(tmp_path / "first")
     runs = [make_run(tmp_path / name, dataclasses.replace(CONFIG, initial="checkpoints/mine")) for name in ("second", "third")]

@@ -111,15 +111,13 @@ def preset_config(preset: str, variants: tuple[str, ...] = NOTHING) -> TrainConf
 
 def of_its_size(config: TrainConfig, policy: str | None) -> TrainConfig:
     """The same run with a network of the size of a policy's, if there is that policy (the run will say so if not)."""
+    if not policy:
+        return config
     from noms_env.players.policy import policy_file_of
     from noms_env.players.policy_file import PolicyFileError, read_info
 
     try:
-        return (
-            dataclasses.replace(config, network=NetworkConfig(**read_info(policy_file_of(policy)).network))
-            if policy
-            else config
-        )
+        return dataclasses.replace(config, network=NetworkConfig(**read_info(policy_file_of(policy)).network))
     except (PolicyFileError, OSError):
         return config
 
