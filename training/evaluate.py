@@ -110,8 +110,7 @@ def contestant(name: str, limit: float | None = None) -> Contestant:
     file, temperature = _split_temperature(name)
     if _is_policy(file):
         policy = load_player(file)
-        sha256 = hashlib.sha256(policy_file_of(file).read_bytes()).hexdigest()
-        return Contestant(name, lambda rng: Guest(Tempered(policy, temperature), rng), policy.kinds, sha256=sha256)
+        return Contestant(name, lambda rng: Guest(Tempered(policy, temperature), rng), policy.kinds, sha256=file_sha256(name))
     own = own_player(name, limit)
     if own is None:
         names = ", ".join([*PLAYERS, *entry_names()])
@@ -120,6 +119,21 @@ def contestant(name: str, limit: float | None = None) -> Contestant:
             "and your own as MODULE:FUNCTION or cmd:PROGRAM"
         )
     return Contestant(name, own.guest, None, OWN_BLOCK)
+
+
+def file_sha256(name: str) -> str | None:
+    """SHA-256 of a policy's file; None if a name is that of another player.
+
+    Args:
+        name: see `contestant`.
+
+    Raises:
+        ValueError: there is no such policy.
+    """
+    if name.partition(":")[0] in PLAYERS:
+        return None
+    file, _ = _split_temperature(name)
+    return hashlib.sha256(policy_file_of(file).read_bytes()).hexdigest() if _is_policy(file) else None
 
 
 def hashes(contestants: Iterable[Contestant]) -> dict[str, str]:

@@ -16,16 +16,16 @@ import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import FrameType
 from typing import Any
 
 import numpy as np
 
 from training import league
-from training.checkpoint import RunFolder
+from training.checkpoint import CheckpointError, RunFolder
 from training.config import TrainConfig
-from training.evaluate import MakePlayer, figures, guest
+from training.evaluate import MakePlayer, figures, file_sha256, guest
 from training.network import Actor
 from training.processes import Processes, join_processes, leave_processes
 from training.rollout import Learner
@@ -48,11 +48,13 @@ class Standing:
         evaluations: how many there were.
         best: score of the policy that is kept, None before the first evaluation.
         past: names of the past selves in the league, the oldest first: the decisions after which each was the policy.
+        others: SHA-256 of the policies of other runs that teach it, sit at its tables or measure it, by name.
     """
 
     evaluations: int = 0
     best: float | None = None
     past: list[str] = field(default_factory=list)
+    others: dict[str, str] = field(default_factory=dict)
 
 
 def train(config: TrainConfig, folder: RunFolder, watcher: Watcher | None = None) -> None:
@@ -65,7 +67,8 @@ def train(config: TrainConfig, folder: RunFolder, watcher: Watcher | None = None
 
     Raises:
         ValueError: the configuration asks for what cannot be had.
-        CheckpointError: a file cannot be written; the last checkpoint is whole.
+        CheckpointError: a file cannot be written, or a policy that the run plays with is another than when it was stopped; the
+            last checkpoint is whole.
         KeyboardInterrupt: after Ctrl-C, once the checkpoint is written.
     """
     processes = join_processes(chosen_device(config.device))
@@ -101,6 +104,17 @@ def interrupts() -> Iterator[threading.Event]:
         signal.signal(signal.SIGINT, before)
 
 
+def policies_of_others(config: TrainConfig) -> dict[str, str]:
+    """SHA-256 of the policies that a run needs to its end: its teacher, those at its tables, and the panel; by name.
+
+    Raises:
+        ValueError: there is no such policy.
+    """
+    names = [config.curriculum.teacher, *config.league.opponents, *config.panel]
+    found = {name: file_sha256(name) for name in names if name}
+    return {name: sha256 for name, sha256 in found.items() if sha256 is not None}
+
+
 class _Loop:
     """The iterations of a run and what comes between them."""
 
@@ -109,7 +123,7 @@ class _Loop:
         self.run, self.folder, self.watcher, self.processes = run, folder, watcher, processes
         self.config = run.config
         self.every = self.config.evaluate_every or max(1, self.config.decisions // EVALUATIONS)
-        self.standing = Standing()
+        self.standing = Standing(others=policies_of_others(self.config))
         self.saved_at = time.monotonic()
         self.panel: dict[str, MakePlayer] = {name: guest(name) for name in self.config.panel}
         state = folder.latest_state()
@@ -155,9 +169,20 @@ class _Loop:
         self.saved_at = time.monotonic()
 
     def _restore(self, state: Mapping[str, Any]) -> None:
-        """Go on from a checkpoint."""
+        """Go on from a checkpoint.
+
+        Raises:
+            CheckpointError: one of the others is another policy now, so that the run would not end as if never stopped.
+        """
+        standing = Standing(**state["standing"])
+        for name, sha256 in standing.others.items():
+            if self.standing.others[name] != sha256:
+                raise CheckpointError(
+                    f"the run in {self.folder.path} plays with the policy {name}, whose file had SHA-256 {sha256} so far and "
+                    f"has {self.standing.others[name]} now: put the old one back to go on, or begin a run with the new one"
+                )
         self.run.restore(dict(state))
-        self.standing = Standing(**state["standing"])
+        self.standing = replace(standing, others=self.standing.others)
         self._seat_past()
 
     # ------------------------------------------------------------------------------------------------- the evaluation

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from noms_env import load_player
 from noms_env.players.policy_file import read_policy
 from tests.training import tiny_run
 from tests.training.test_self_play import tiny
-from training.checkpoint import RunFolder
+from training.checkpoint import CheckpointError, RunFolder
 from training.config import LeagueConfig
 from training.steadiness import Watchdog
 from training.train import ALARM, CALM, train
@@ -151,6 +152,40 @@ def test_a_run_whose_budget_is_spent_does_nothing_more(tmp_path: Path) -> None:
         train(config, folder, noting)
         assert noting.beginnings[0][0] >= 500
         assert same(last_state(folder.path), before)
+
+
+def test_a_run_does_not_go_on_against_another_policy_under_the_same_name(tmp_path: Path) -> None:
+    first, second = (tiny("down_up", decisions=500, evaluation_deals=2, seed=seed) for seed in (1, 2))
+    for config, name in ((first, "opponent"), (second, "impostor")):
+        with RunFolder.create(tmp_path / name, config.as_dict()) as folder:
+            train(config, folder)
+    opponent, impostor = (tmp_path / name / "policy.safetensors" for name in ("opponent", "impostor"))
+    known = opponent.read_bytes()
+    league = LeagueConfig(share=0.5, start=0, past=0, opponents=("thumb", f"{tmp_path / 'opponent'}@0"))
+    config = tiny("down_up", decisions=500, evaluation_deals=2, league=league)
+    longer = replace(config, decisions=1_500)
+    with RunFolder.create(tmp_path / "run", config.as_dict()) as folder:
+        train(config, folder)
+        before = last_state(folder.path)
+        assert list(before["standing"]["others"]) == [f"{tmp_path / 'opponent'}@0"]
+        opponent.write_bytes(impostor.read_bytes())
+        with pytest.raises(CheckpointError, match=r"plays with the policy .*opponent@0, whose file had SHA-256 \w{64} so far"):
+            train(longer, folder)
+        assert same(last_state(folder.path), before)
+        opponent.write_bytes(known)
+        train(longer, folder)
+        assert last_state(folder.path)["decisions"] >= 1_500
+
+
+def test_a_state_from_before_policies_were_remembered_can_be_gone_on_with(tmp_path: Path) -> None:
+    config = tiny("down_up", decisions=500, evaluation_deals=2)
+    with RunFolder.create(tmp_path / "run", config.as_dict()) as folder:
+        train(config, folder)
+        state = last_state(folder.path)
+        del state["standing"]["others"]
+        folder.write_state(state["decisions"], state)
+        train(replace(config, decisions=1_000), folder)
+        assert last_state(folder.path)["decisions"] >= 1_000
 
 
 def test_the_user_is_told_when_the_watchdog_barks_and_when_it_stops(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
