@@ -129,6 +129,7 @@ def file_sha256(name: str) -> str | None:
 
     Raises:
         ValueError: there is no such policy.
+        OSError: its file cannot be read.
     """
     if name.partition(":")[0] in PLAYERS:
         return None

@@ -109,6 +109,7 @@ def policies_of_others(config: TrainConfig) -> dict[str, str]:
 
     Raises:
         ValueError: there is no such policy.
+        OSError: the file of one cannot be read.
     """
     names = [config.curriculum.teacher, *config.league.opponents, *config.panel]
     found = {name: file_sha256(name) for name in names if name}
@@ -123,9 +124,9 @@ class _Loop:
         self.run, self.folder, self.watcher, self.processes = run, folder, watcher, processes
         self.config = run.config
         self.every = self.config.evaluate_every or max(1, self.config.decisions // EVALUATIONS)
-        self.standing = Standing(others=policies_of_others(self.config))
         self.saved_at = time.monotonic()
         self.panel: dict[str, MakePlayer] = {name: guest(name) for name in self.config.panel}
+        self.standing = Standing(others=policies_of_others(self.config))
         state = folder.latest_state()
         if state is not None:
             self._restore(state)
@@ -176,7 +177,7 @@ class _Loop:
         """
         standing = Standing(**state["standing"])
         for name, sha256 in standing.others.items():
-            if self.standing.others[name] != sha256:
+            if self.standing.others.get(name, sha256) != sha256:
                 raise CheckpointError(
                     f"the run in {self.folder.path} plays with the policy {name}, whose file had SHA-256 {sha256} so far and "
                     f"has {self.standing.others[name]} now: put the old one back to go on, or begin a run with the new one"
