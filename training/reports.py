@@ -26,7 +26,7 @@ GOAL = 0.8
 
 def plus_minus(estimate: Estimate, digits: int = 3) -> str:
     """`+0.123 ±0.045`."""
-    return f"{estimate.mean:+.{digits}f} ±{(estimate.high - estimate.low) / 2:.{digits}f}"
+    return f"{estimate.mean:+z.{digits}f} ±{(estimate.high - estimate.low) / 2:.{digits}f}"
 
 
 def percent(estimate: Estimate) -> str:
@@ -82,11 +82,12 @@ def points_table(comparison: Comparison) -> Table:
 
 
 def _add(table: Table, name: str, estimate: Estimate, style: str = "") -> None:
-    """A row, in green where the interval lies above 0 and in red where it lies below."""
+    """A row, in green where the interval, as it is printed, lies above 0 and in red where it lies below."""
     from rich.text import Text
 
-    colour = "green" if estimate.low > 0 else "red" if estimate.high < 0 else ""
-    interval = f"{estimate.low:+.3f} to {estimate.high:+.3f}"
+    low, high = round(estimate.low, 3), round(estimate.high, 3)
+    colour = "green" if low > 0 else "red" if high < 0 else ""
+    interval = f"{low:+z.3f} to {high:+z.3f}"
     table.add_row(Text(name, style), Text(plus_minus(estimate), f"{style} {colour}".strip()), interval)
 
 
@@ -161,7 +162,7 @@ def sentences(comparison: Comparison, matches: Matches | None, tell: float) -> I
         )
     else:
         yield "All deals end alike for both."
-    if comparison.controlled is not None:
+    if comparison.controlled is not None and comparison.controlled.standard_error > 0:
         gain = (one.standard_error / comparison.controlled.standard_error) ** 2
         yield f"The control variate is worth {gain:.2f} times as many deals."
     if matches is not None:

@@ -87,6 +87,16 @@ def test_what_is_printed_and_written(run: Run, tmp_path: Path) -> None:
     assert "noms, 4 seats: thumb v random · 60 deals of the set test in 14 seatings · 840 games" in out
 
 
+def test_a_player_against_itself_gains_nothing(run: Run) -> None:
+    """Nothing varies, so there is nothing that a control variate could take out; what it does is printed all the same."""
+    status, out, err = run("evaluate", "thumb", "thumb", "--variant", "noms", "--deals", 200, "--matches", 0)
+    assert (status, err) == (0, "")
+    assert "thumb alone +0.000 ±0.000 +0.000 to +0.000" in " ".join(out.split())
+    assert "passed out" in out
+    assert "All deals end alike for both." in out
+    assert "control variate is worth" not in out
+
+
 def test_one_line_up_by_itself(run: Run, tmp_path: Path) -> None:
     file = tmp_path / "result.json"
     words = ["evaluate", "thumb", "greedy", "--variant", "down_up", "--deals", 20, "--matches", 0, "--json", file]
