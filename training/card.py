@@ -25,7 +25,7 @@ from training.outcome import (
     preset_differences,
     train_command,
 )
-from training.probes import MAIN, NUMBERS
+from training.probes import MAIN, as_read
 from training.progress import duration, kind_text
 from training.reports import percent, plus_minus
 from training.results import Duel, Results, Standings
@@ -357,15 +357,13 @@ def behaviour(outcome: Outcome) -> Iterator[str]:
     )
     yield table(
         ("game", *(MAIN[probe] for probe in probes)),
-        [(kind_text(kind), *(rate(probe, found.get(f"probe/{kind}/{probe}")) for probe in probes)) for kind in kinds],
+        [(kind_text(kind), *(as_cell(probe, found.get(f"probe/{kind}/{probe}")) for probe in probes)) for kind in kinds],
     )
 
 
-def rate(probe: str, value: float | None) -> Cell:
-    """A probe, as a rate or a number."""
-    if value is None:
-        return None
-    return f"{value:.2f}" if probe in NUMBERS else f"{value:.1%}"
+def as_cell(probe: str, value: float | None) -> Cell:
+    """A probe; empty where there was nothing to count."""
+    return None if value is None else as_read(probe, value)
 
 
 # ---------------------------------------------------------------------------------------------------------- weaknesses

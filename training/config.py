@@ -132,7 +132,8 @@ class CurriculumConfig:
         advice: After the lessons, the weight of the cross entropy to what the teacher would do before the play (calls, trumps,
             nominations), so that bidding is not unlearnt while play is still poor; it falls to nothing in a straight line
             (kickstarting: Schmitt et al., arXiv 1803.03835).
-        advice_until: Share of the budget at which the advice ends.
+        advice_until: Share of the budget at which the advice has no weight any more; beyond 1 it keeps some of it to the end,
+            for one who is to call like the teacher for good.
         tryouts: Share of the budget, behind the lessons, in which the policy learns from what every legal action comes to
             when it is taken at the table as it is, and the deal is then played out by rule of thumb and solved
             (`training.tryouts`); none of it in a run that begins with a policy, which would unlearn what is better than that.
@@ -154,9 +155,10 @@ class CurriculumConfig:
 
     def __post_init__(self) -> None:
         """Refuse what makes no sense."""
-        for name in ("small_hands", "random_contracts", "lessons", "advice_until", "tryouts", "matches", "critic_first"):
+        for name in ("small_hands", "random_contracts", "lessons", "tryouts", "matches", "critic_first"):
             _between(self, name, 0, 1)
-        _between(self, "advice", 0, 1000)
+        for name in ("advice", "advice_until"):
+            _between(self, name, 0, 1000)
 
     @property
     def lessons_end(self) -> float:

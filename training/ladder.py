@@ -6,6 +6,7 @@
     FOLDER/milestones/*.json  of `noms evaluate`: what a run had on its way (NAME-....json), against others
     FOLDER/ablations/*.json   of `noms tournament`: the policies of runs with different recipes, and `base`; and of
                               `noms evaluate` NAME-RECIPE.json: one tried after NAME.json, against `thumb` on the same deals
+    FOLDER/behaviour/*.json   of `noms evaluate` NAME NAME: what a player does at tables with nobody else
 
 The same files give the same bytes.
 """
@@ -13,6 +14,7 @@ The same files give the same bytes.
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,15 +23,17 @@ from typing import Any
 
 import numpy as np
 
+from noms_env.players import PLAYERS
 from noms_env.players.policy import POLICY_NAME
 from noms_env.players.policy_file import PolicyFileError, PolicyInfo, given_options, read_policy
 from noms_env.rules import Rules, game, make_rules
 from noms_env.state import VARIANTS
 from noms_env.version import ENV_VERSION
-from training.evaluate import label
+from training.evaluate import NORMAL_95, label
 from training.log import SECONDS, Series, read_series
 from training.markdown import Cell, table
 from training.outcome import BEGUN, CURVE
+from training.probes import MAIN, as_read
 from training.reports import FORMAT as EVALUATION
 from training.results import Duel, Names, ResultsError, read_results
 from training.statistics import Estimate
@@ -38,12 +42,14 @@ from training.tournament import crosstable
 
 OWNER = "noms ladder"
 """Whose the blocks of the page are."""
-PAGE, PANEL, MILESTONES, ABLATIONS = "README.md", "panel", "milestones", "ablations"
+PAGE, PANEL, MILESTONES, ABLATIONS, BEHAVIOUR = "README.md", "panel", "milestones", "ablations", "behaviour"
 OPPONENTS = ("random", "thumb", "pimc:100")
 """Of the sum: from the weakest to the strongest."""
 SEARCHERS = ("pimc:100", "pimc:20", "flat_mc:20")
 BASE, RULES, SEARCH = "base", "thumb", "pimc:100"
 MINUTE = 60.0
+OF_A_SIZE = {"bid/hit/10": "bids of ten cards hit"}
+"""What is shown of the exact-bid games besides the main probes: they are harder to hit with more cards."""
 
 
 class LadderError(ValueError):
@@ -85,6 +91,23 @@ class Published:
 
 
 @dataclass(frozen=True)
+class Alone:
+    """What a player does at tables with nobody else.
+
+    Attributes:
+        player: its name.
+        kind: the rules.
+        deals: how many.
+        probes: see `probes`.
+    """
+
+    player: str
+    kind: Rules
+    deals: int
+    probes: Mapping[str, float]
+
+
+@dataclass(frozen=True)
 class Standing:
     """What a folder holds.
 
@@ -93,12 +116,14 @@ class Standing:
         tournaments: of the panel: `results.json` of `noms tournament`, in the order of the games, most players first.
         ablations: likewise, by the name of the file.
         later: of `noms evaluate`, by the name of the file.
+        alone: of players among themselves, policies first.
     """
 
     policies: tuple[Published, ...]
     tournaments: tuple[dict[str, Any], ...]
     ablations: dict[str, dict[str, Any]]
     later: dict[str, dict[str, Any]]
+    alone: tuple[Alone, ...]
 
 
 # ------------------------------------------------------------------------------------------------------------- reading
@@ -127,7 +152,9 @@ def read_standing(folder: Path) -> Standing:
                 f"{folder / ABLATIONS / name}.json is not of a recipe against {RULES} on the deals of other recipes"
             )
     found = [published(path.parent, panel) for path in sorted(folder.glob(f"*/{POLICY_NAME}"))]
-    return Standing(tuple(found), tuple(tournaments), ablations, later)
+    alone = [one for path in sorted((folder / BEHAVIOUR).glob("*.json")) for one in read_alone(path, found, folder)]
+    alone.sort(key=lambda one: (VARIANTS.index(one.kind.variant.name), one.kind.seats, one.player.partition(":")[0] in PLAYERS))
+    return Standing(tuple(found), tuple(tournaments), ablations, later, tuple(alone))
 
 
 def is_on_the_deals_of(one: Mapping[str, Any], tournament: Mapping[str, Any]) -> bool:
@@ -184,6 +211,32 @@ def published(folder: Path, panel: Mapping[Path, dict[str, Any]]) -> Published:
     return Published(folder.name, info, curve, tuple(duels), tuple(sorted(milestones, key=lambda one: one[0])))
 
 
+def read_alone(path: Path, policies: Sequence[Published], folder: Path) -> Iterator[Alone]:
+    """What a player did among its own kind, in each game.
+
+    Raises:
+        OSError: a file cannot be read.
+        LadderError: it is damaged, of two players, or of a policy that is not the one in the folder now.
+    """
+    one = document(path, EVALUATION)
+    player = one["a"]
+    if player != one["b"]:
+        raise LadderError(f"{path} must be of a player against itself, not of {player} against {one['b']}")
+    for policy in policies:
+        place = folder / policy.name
+        names = Names(policy.name, [place], (place / POLICY_NAME).read_bytes())
+        if names.is_own(player):
+            if not names.has(one.get("policies", {}).get(player, "")):
+                raise LadderError(f"{path} has figures of another policy than the one that is called {policy.name} now")
+            player = names.shown(player)
+    try:
+        for entry in one["games"]:
+            kind = make_rules(game(entry["variant"]), entry["seats"], entry["options"])
+            yield Alone(player, kind, int(entry["deals"]), dict(entry["probes"]["a"]))
+    except (LookupError, TypeError, ValueError) as error:
+        raise LadderError(f"{path} is damaged: {error!r}") from error
+
+
 def players_of(one: Mapping[str, Any]) -> Sequence[str]:
     """The players of a file of results."""
     return [one["a"], one["b"]] if one["format"] == EVALUATION else one["players"]
@@ -216,6 +269,7 @@ def blocks(standing: Standing) -> dict[str, str]:
         "panel": panel_tables(standing),
         "time": time_to_strength(standing),
         "curves": "\n".join(f"![{one.name}: points per deal by decisions]({one.name}/curve.png)" for one in standing.policies),
+        "behaviour": behaviour_tables(standing),
         "ablations": ablation_tables(standing),
     }
 
@@ -346,6 +400,27 @@ def search_reached(one: Published, kind: Rules) -> int | None:
         if alone is not None and (at not in known or alone.deals > known[at].deals):
             known[at] = alone
     return next((at for at, alone in known.items() if alone.low > 0), None)
+
+
+def behaviour_tables(standing: Standing) -> str:
+    """What players do among themselves, a table for each game."""
+    parts = []
+    for kind in dict.fromkeys(one.kind for one in standing.alone):
+        of_kind = [one for one in standing.alone if one.kind == kind]
+        probes = {name: text for name, text in (MAIN | OF_A_SIZE).items() if any(name in one.probes for one in of_kind)}
+        rows = [(f"`{one.player}`", f"{one.deals:,}", *(probe_text(name, one) for name in probes)) for one in of_kind]
+        head = (f"{name_of(kind)}, {kind.seats} seats", "deals", *probes.values())
+        parts.append(table(head, rows))
+    return "\n\n".join(parts) or "Not measured yet."
+
+
+def probe_text(probe: str, one: Alone) -> Cell:
+    """A probe; with a 95 % interval where a deal counts once, and as if each had been played once, so it is wide enough."""
+    if probe not in one.probes:
+        return None
+    value = one.probes[probe]
+    text = as_read(probe, value)
+    return f"{text} ±{100 * NORMAL_95 * math.sqrt(value * (1 - value) / one.deals):.1f}" if probe == "passed_out" else text
 
 
 def ablation_tables(standing: Standing) -> str:

@@ -69,6 +69,11 @@ NUMBERS = ("bid/excess", "partner/trick", "tricks/spread")
 """Probes that are numbers; all others are rates, 0 to 1."""
 
 
+def as_read(probe: str, value: float) -> str:
+    """A probe as people read it: a rate, or a number."""
+    return f"{value:.2f}" if probe in NUMBERS else f"{value:.1%}"
+
+
 @dataclass
 class Tally:
     """Sums and counts of probes, which add up over batches.

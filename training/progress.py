@@ -94,14 +94,14 @@ class Figures:
 
     def probes(self) -> list[tuple[str, str, str]]:
         """Kind, what the probe says, and its value in words: the main ones, as many as there is room for."""
-        from training.probes import MAIN, NUMBERS
+        from training.probes import MAIN, as_read
 
         found = []
         for kind in dict.fromkeys(name.split("/")[1] for name in self.latest if name.startswith("probe/")):
             for probe, text in MAIN.items():
                 value = self.latest.get(f"probe/{kind}/{probe}")
                 if value is not None:
-                    found.append((kind, text, f"{value:.1f}" if probe in NUMBERS else f"{value:.1%}"))
+                    found.append((kind, text, as_read(probe, value)))
         return found[:MOST_PROBES]
 
 

@@ -11,7 +11,7 @@ from noms_env.version import ENV_VERSION, __version__
 from training.comparison import AGAINST, ALONE, MIXED, Comparison, Lost
 from training.deal_sets import digest
 from training.matches import Matches
-from training.probes import MAIN, NUMBERS
+from training.probes import MAIN, as_read
 from training.progress import new_table
 from training.statistics import Estimate
 
@@ -137,15 +137,8 @@ def probe_table(comparison: Comparison) -> Table:
     means = [tally.means() for tally in comparison.played.probes]
     for probe, text in MAIN.items():
         if any(probe in one for one in means):
-            table.add_row(Text(text), *(_probe_text(probe, one.get(probe)) for one in means))
+            table.add_row(Text(text), *(as_read(probe, one[probe]) if probe in one else "" for one in means))
     return table
-
-
-def _probe_text(probe: str, value: float | None) -> str:
-    """A probe, as a rate or a number."""
-    if value is None:
-        return ""
-    return f"{value:.2f}" if probe in NUMBERS else f"{value:.1%}"
 
 
 def sentences(comparison: Comparison, matches: Matches | None, tell: float) -> Iterator[str]:

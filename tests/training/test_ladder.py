@@ -16,7 +16,7 @@ from tests.training.test_outcome import POINTS, make_run
 from tests.training.test_results import entry, estimate, evaluation, tournament
 from training import cli
 from training.deal_sets import digest
-from training.ladder import ABLATIONS, MILESTONES, OWNER, PAGE, PANEL, LadderError, blocks, read_standing
+from training.ladder import ABLATIONS, BEHAVIOUR, MILESTONES, OWNER, PAGE, PANEL, LadderError, blocks, read_standing
 from training.log import HEADER, as_csv
 from training.markdown import BlockError, with_blocks
 from training.outcome import BEGUN, CURVE, read_outcome
@@ -126,10 +126,49 @@ def test_everybody_against_everybody(made: Path) -> None:
     ]
 
 
+def among_themselves(player: str, kind: Rules, probes: dict[str, float], sha256: str = "") -> dict[str, Any]:
+    """What a player did at tables with nobody else."""
+    policies = {player: sha256} if sha256 else {}
+    return evaluation(player, player, entry(0, kind, deals=400, probes={"a": probes, "b": probes})) | {"policies": policies}
+
+
+def test_what_players_do_among_themselves(made: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "copy"
+    shutil.copytree(made, folder)
+    assert blocks(read_standing(folder))["behaviour"] == "Not measured yet."
+    (folder / BEHAVIOUR).mkdir()
+    own = hashlib.sha256((folder / "mine" / "policy.safetensors").read_bytes()).hexdigest()
+    noms, exact = make_rules(game("noms")), make_rules(game("down_up"))
+    put(folder, BEHAVIOUR, "b", among_themselves("mine@0", noms, {"passed_out": 0.2, "partner/trick": 3.25, "solo": 0.0}, own))
+    put(folder, BEHAVIOUR, "a", among_themselves("pimc:20", noms, {"passed_out": 0.5, "numbers/made": 0.625}))
+    put(folder, BEHAVIOUR, "c", among_themselves("thumb", exact, {"bid/hit": 0.5, "bid/hit/10": 0.375, "bid/hit/9": 1.0}))
+    found = blocks(read_standing(folder))["behaviour"]
+    heads = [line for line in found.splitlines() if "deals" in line]
+    assert heads == [
+        "| `noms`, 4 seats | deals | passed out | contracts made | own card nominated | partner seen in trick |",
+        "| `down_up`, 4 seats | deals | bids hit exactly | bids of ten cards hit |",
+    ]
+    assert rows(found) == [
+        ["`mine@0`", "400", "20.0% ±3.9", "", "0.0%", "3.25"],
+        ["`pimc:20`", "400", "50.0% ±4.9", "62.5%", "", ""],
+        ["`thumb`", "400", "50.0%", "37.5%"],
+    ]
+
+
+def test_what_another_policy_of_the_name_did_is_refused(made: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "copy"
+    shutil.copytree(made, folder)
+    (folder / BEHAVIOUR).mkdir()
+    for sha256 in ("0" * 64, ""):
+        put(folder, BEHAVIOUR, "old", among_themselves("mine", NONESUCH, {}, sha256))
+        with pytest.raises(LadderError, match="has figures of another policy than the one that is called mine now"):
+            read_standing(folder)
+
+
 def test_an_empty_folder_has_a_page_too(tmp_path: Path) -> None:
     found = blocks(read_standing(tmp_path))
     assert found["policies"] == "No policy has been measured yet."
-    assert found["seats"] == found["time"] == found["ablations"] == "Not measured yet."
+    assert found["seats"] == found["time"] == found["behaviour"] == found["ablations"] == "Not measured yet."
 
 
 # --------------------------------------------------------------------------------------------------------------- command
@@ -159,6 +198,12 @@ def test_only_the_blocks_change(made: Path, capsys: pytest.CaptureFixture[str]) 
         ("ablations/nonesuch-y.json", json.dumps(evaluation("a", "thumb")), "is not of a recipe against thumb on the deals"),
         ("ablations/x.json", json.dumps(tournament({"a": 1.0, "b": 0.0}, {})), "has no player 'base'"),
         ("milestones/mine-x.json", json.dumps(evaluation("thumb", "b")), "is not of a policy from RUN/past"),
+        (
+            "behaviour/x.json",
+            json.dumps(evaluation("thumb", "b")),
+            "must be of a player against itself, not of thumb",
+        ),
+        ("behaviour/x.json", json.dumps(evaluation("thumb", "thumb", entry(1))), "is damaged: KeyError('deals')"),
         ("mine/policy.safetensors", "no", "policy.safetensors"),
         ("mine/curve.csv", "no", "is not the log of a run"),
         ("README.md", "<!-- noms ladder: policies -->", "no comment <!-- end of policies -->"),
@@ -170,6 +215,7 @@ def test_what_is_wrong_is_told_and_nothing_written(
 ) -> None:
     folder = tmp_path / "copy"
     shutil.copytree(made, folder)
+    (folder / BEHAVIOUR).mkdir()
     (folder / file).write_text(content)
     before = (folder / PAGE).read_bytes()
     assert cli.main(["ladder", str(folder)]) == 2
@@ -215,7 +261,10 @@ def test_the_published_page_is_up_to_date() -> None:
     assert {f"<!-- noms ladder: {name} -->" in page for name in blocks(standing)} == {True}
 
 
-@pytest.mark.parametrize("path", sorted((CHECKPOINTS / PANEL).glob("*.json")), ids=lambda path: path.stem)
+PUBLISHED = [path for part in (PANEL, BEHAVIOUR) for path in sorted((CHECKPOINTS / part).glob("*.json"))]
+
+
+@pytest.mark.parametrize("path", PUBLISHED, ids=lambda path: path.stem)
 def test_the_published_figures_are_of_the_frozen_test_deals(path: Path) -> None:
     saved = json.loads(path.read_text())
     for one in saved.get("games", [saved]):

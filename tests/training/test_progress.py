@@ -53,7 +53,7 @@ def test_an_evaluation_is_taken_apart() -> None:
     assert figures.points["down_up_4", "random"].text() == "+2.50 ±0.25"
     assert figures.probes() == [
         ("down_up_4", "bids hit exactly", "45.6%"),
-        ("small_ships_4", "partner seen in trick", "3.4"),
+        ("small_ships_4", "partner seen in trick", "3.44"),
     ]
 
 

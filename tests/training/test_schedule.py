@@ -55,6 +55,8 @@ def test_advice_follows_the_lessons_and_falls_to_nothing() -> None:
     assert weights == pytest.approx([0.4, 0.3, 0.1, 0, 0])
     assert schedule.advice_weight(0.2, CurriculumConfig(advice=0.4)) == 0, "nobody teaches"
     assert schedule.advice_weight(0.2, CurriculumConfig(teacher="thumb", advice=0.4, lessons=0.3, advice_until=0.1)) == 0
+    lasting = CurriculumConfig(teacher="thumb", lessons=0.0, advice=0.4, advice_until=2.0)
+    assert [schedule.advice_weight(at, lasting) for at in (0.0, 0.5, 1.0)] == pytest.approx([0.4, 0.3, 0.2])
 
 
 # ----------------------------------------------------------------------------------------------------- the reward scale

@@ -22,15 +22,17 @@ def ladder(folder: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="F
 
     policies: each policy alone against random, thumb and pimc:100, at the usual number of seats; seats: against thumb at
     other numbers of seats; search: what the players that search are worth; panel: everybody against everybody; time: when
-    in its training a policy became better than thumb and than pimc:100; curves: the pictures; ablations: what each recipe
-    of training is worth.
+    in its training a policy became better than thumb and than pimc:100; curves: the pictures; behaviour: what players do at
+    tables with nobody else; ablations: what each recipe of training is worth.
 
     The figures are those of the files in FOLDER: panel/*.json from noms evaluate --json and noms tournament (its
     results.json), milestones/NAME-*.json from noms evaluate with a policy from RUN/past, ablations/*.json from tournaments
-    in which one player is called base, and NAME/ from noms publish. Results of an older policy of the same name are refused.
+    in which one player is called base, behaviour/*.json from noms evaluate NAME NAME, and NAME/ from noms publish.
+    Results of an older policy of the same name are refused.
 
     For example:
       noms evaluate auctions thumb --set test --json checkpoints/panel/auctions-thumb.json
+      noms evaluate auctions auctions --line-ups alone --matches 0 --set test --json checkpoints/behaviour/auctions.json
       noms ladder
 
     Args:
