@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from torch import Tensor
 
 from noms_env.actions import NUMBER
 from noms_env.players.policy_file import PolicyFileError, read_policy
@@ -17,8 +18,7 @@ from training.checkpoint import write_policy
 from training.config import CurriculumConfig, LeagueConfig, NetworkConfig, PPOConfig, TrainConfig
 from training.crew import Crew
 from training.hall import Guest, Hall, play
-from training.network import masked
-from training.ppo import update_critic
+from training.ppo import log_policy_of, update_critic
 from training.rollout import Decisions, Learner
 from training.self_play import SelfPlay, entropies, explained_variance
 
@@ -184,13 +184,22 @@ def _played(run: SelfPlay) -> list[Any]:
     return [run._play(place) for place in run.places]
 
 
+def _decisions(run: SelfPlay) -> Decisions:
+    """The decisions from which an iteration learns."""
+    return Decisions.joined(part.decisions for part in _played(run))
+
+
+def _log_policy(run: SelfPlay, decisions: Decisions) -> Tensor:
+    """Logarithms of the probabilities of its actions, float32, shape (decisions, choices)."""
+    features, mask = torch.from_numpy(decisions.features), torch.from_numpy(decisions.mask)
+    return log_policy_of(run.actor, features, mask, torch.float32, len(decisions))
+
+
 def test_in_a_lesson_the_policy_comes_to_play_like_the_teacher_whose_decisions_are_kept() -> None:
     def agreement(run: SelfPlay) -> tuple[float, float]:
         """Probability that the policy gives to thumb's decisions, and to one drawn at random."""
-        decisions = Decisions.joined(part.decisions for part in _played(run))
-        with torch.no_grad():
-            logits = masked(run.actor(torch.from_numpy(decisions.features)), torch.from_numpy(decisions.mask))
-        policy = logits.softmax(-1).numpy()
+        decisions = _decisions(run)
+        policy = _log_policy(run, decisions).exp().numpy()
         assert (decisions.mask[np.arange(len(decisions)), decisions.choice] == 1).all()
         return float(policy[np.arange(len(decisions)), decisions.choice].mean()), float((1 / decisions.mask.sum(1)).mean())
 
@@ -216,11 +225,9 @@ def test_advice_brings_the_calls_near_the_teachers() -> None:
 
     def agreement() -> float:
         """How probable the teacher's calls are."""
-        decisions = Decisions.joined(part.decisions for part in _played(run))
+        decisions = _decisions(run)
         calls = np.flatnonzero(decisions.phase == 0)
-        with torch.no_grad():
-            logits = masked(run.actor(torch.from_numpy(decisions.features)), torch.from_numpy(decisions.mask))
-        return float(logits.softmax(-1).numpy()[calls, decisions.advice[calls]].mean())
+        return float(_log_policy(run, decisions).exp().numpy()[calls, decisions.advice[calls]].mean())
 
     before = agreement()
     for _ in range(12):
@@ -303,17 +310,16 @@ def first_policy(tmp_path: Path) -> Path:
 def test_a_policy_as_teacher_tells_how_probable_it_finds_each_action(first_policy: Path, temperature: str) -> None:
     lessons = CurriculumConfig(teacher=f"{first_policy}{temperature}", lessons=1.0)
     run = SelfPlay(tiny("down_up", curriculum=lessons, league=LeagueConfig(start=0.0)))
-    decisions = Decisions.joined(part.decisions for part in _played(run))
+    decisions = _decisions(run)
     teacher = SelfPlay(tiny("down_up", initial=str(first_policy)))
-    with torch.no_grad():
-        logits = masked(teacher.actor(torch.from_numpy(decisions.features)), torch.from_numpy(decisions.mask))
+    expected = _log_policy(teacher, decisions).exp()
     teacher.close()
     run.close()
     if temperature:
         assert (decisions.told.argmax(1) == decisions.choice).all()
         assert (decisions.told.max(1) == 1).all()
     else:
-        np.testing.assert_allclose(decisions.told, logits.softmax(-1).numpy(), atol=1e-5)
+        np.testing.assert_allclose(decisions.told, expected.numpy(), atol=1e-5)
         assert (decisions.told.argmax(1) != decisions.choice).any()
     np.testing.assert_allclose(decisions.told.sum(1), 1, atol=1e-5)
 
@@ -328,11 +334,9 @@ def test_a_policy_is_learnt_sooner_where_it_tells_its_probabilities(
         run = SelfPlay(tiny("down_up", curriculum=lessons, ppo=settings, decisions=10**6, hints=False))
         found = []
         for _ in range(20):
-            decisions = Decisions.joined(part.decisions for part in _played(run))
-            with torch.no_grad():
-                logits = masked(run.actor(torch.from_numpy(decisions.features)), torch.from_numpy(decisions.mask))
+            decisions = _decisions(run)
             told = torch.from_numpy(decisions.told)
-            found.append(float((torch.xlogy(told, told) - told * logits.log_softmax(-1)).sum(1).mean()))
+            found.append(float((torch.xlogy(told, told) - told * _log_policy(run, decisions)).sum(1).mean()))
             with monkeypatch.context() as patched:
                 if not tells:
                     patched.setattr(Guest, "tells", False)
