@@ -23,7 +23,7 @@ from torch import Tensor, nn
 from torch.distributions import Categorical
 
 import noms_env
-from noms_env.players.encoding import Encoding, make_encoding
+from noms_env.policy.encoding import Encoding, make_encoding
 
 
 @dataclass

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 import pyspiel
 from open_spiel.python.policy import python_policy_to_pyspiel_policy
 
-from noms_env.envs.open_spiel import PlayerPolicy  # this import also registers the games
+from noms_env.interop.open_spiel import PlayerPolicy  # this import also registers the games
 
 TWO_SEATS = "noms_down_up(seats=2,ranks=3,suits=2,hand_size=2,reward=relative)"
 HIDDEN_PARTNER = "noms_small_ships(seats=3,ranks=2,suits=2,hand_size=1,min_bid=1,reward=relative)"

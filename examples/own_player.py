@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from noms_env.actions import MIS, NUMBER
+from noms_env.core.actions import MIS, NUMBER
 from noms_env.players import as_batch, row_seeds
 
 

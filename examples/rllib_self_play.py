@@ -10,7 +10,7 @@ On many machines, `ray start --head` on one of them and `ray start --address=HEA
 
 trains there. The modules are in the checkpoint, and play wherever a player is named:
 
-    NOMS_RLLIB_CHECKPOINT=runs/rllib noms evaluate training.rllib:player random --variant down_up --seats 3
+    NOMS_RLLIB_CHECKPOINT=runs/rllib noms evaluate training.interop.rllib:player random --variant down_up --seats 3
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from ray.rllib.core.rl_module.multi_rl_module import MultiRLModuleSpec
 from ray.rllib.core.rl_module.rl_module import RLModuleSpec
 
 from noms_env import SeatVectorEnv
-from noms_env.envs.rllib import RLlibEnv
+from noms_env.interop.rllib import RLlibEnv
 from noms_env.players import Player, make_player
-from training.rllib import LEARNER, MaskedModule, ModulePlayer, add_past_self
-from training.rllib import player as checkpoint_player
+from training.interop.rllib import LEARNER, MaskedModule, ModulePlayer, add_past_self
+from training.interop.rllib import player as checkpoint_player
 
 VARIANT, SEATS = "down_up", 3
 GAME = {"variant": VARIANT, "seats": SEATS, "episode": "deal", "reward": "relative", "skip_forced": True}
@@ -161,7 +161,10 @@ def main() -> None:
     train(algorithm, arguments.decisions)
     checkpoint = algorithm.save_to_path(arguments.out.resolve())
     print("after: ", report(checkpoint_player(checkpoint), arguments.deals))
-    print(f"NOMS_RLLIB_CHECKPOINT={checkpoint} noms evaluate training.rllib:player random --variant {VARIANT} --seats {SEATS}")
+    print(
+        f"NOMS_RLLIB_CHECKPOINT={checkpoint} noms evaluate training.interop.rllib:player random "
+        f"--variant {VARIANT} --seats {SEATS}"
+    )
     algorithm.stop()
     ray.shutdown()
 

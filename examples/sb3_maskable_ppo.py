@@ -18,8 +18,8 @@ from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
 from stable_baselines3.common.vec_env import VecEnv, VecMonitor, VecNormalize
 
 from noms_env import SeatVectorEnv, Table
-from noms_env.envs.sb3 import SeatVecEnv
-from noms_env.players.encoding import make_encoding
+from noms_env.interop.sb3 import SeatVecEnv
+from noms_env.policy.encoding import make_encoding
 
 GAME = "down_up"
 TABLES, DECISIONS, DEALS = 256, 200_000, 500

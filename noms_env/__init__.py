@@ -9,11 +9,12 @@ one learner among players `gymnasium.make("noms/small_ships-v0")` and `gymnasium
 
 from __future__ import annotations
 
-from noms_env.actions import NUM_ACTIONS
-from noms_env.engine.layout import OBSERVATION_SIZE, STATE_SIZE
-from noms_env.engine.table import IllegalActionError, PositionError, Table
+from noms_env.core.actions import NUM_ACTIONS
+from noms_env.core.state import VARIANTS
 from noms_env.envs.batch import BatchEnv, make_batch
-from noms_env.envs.games import (
+from noms_env.envs.gym.seat import SeatEnv, register_seats
+from noms_env.envs.gym.seat_vector import SeatVectorEnv
+from noms_env.envs.modules import (
     big_ships_v0,
     down_up_v0,
     noms_v0,
@@ -23,11 +24,10 @@ from noms_env.envs.games import (
     sniped_whist_v0,
     up_down_v0,
 )
-from noms_env.envs.seat import SeatEnv, register_seats
-from noms_env.envs.seat_vector import SeatVectorEnv
+from noms_env.observation.layout import OBSERVATION_SIZE, STATE_SIZE
 from noms_env.players import load_player
-from noms_env.rules import RulesError
-from noms_env.state import VARIANTS
+from noms_env.table import IllegalActionError, PositionError, Table
+from noms_env.variants import RulesError
 from noms_env.version import ENV_VERSION, __version__
 
 register_environments()

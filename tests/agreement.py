@@ -9,9 +9,9 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from noms_env.cards import CARD_WORDS, NO_TRUMP, SUIT_LETTERS
-from noms_env.engine.table import Table
-from noms_env.rules import RulesError
+from noms_env.core.cards import CARD_WORDS, NO_TRUMP, SUIT_LETTERS
+from noms_env.table import Table
+from noms_env.variants import RulesError
 from tests import referee
 
 SENSELESS = " has an effect only "

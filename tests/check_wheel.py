@@ -42,7 +42,7 @@ import json
 import sys
 
 from noms_env import load_player
-from noms_env.players.policy import shipped_policies
+from noms_env.policy.player import shipped_policies
 
 shipped = shipped_policies()
 assert all(file.is_relative_to(sys.prefix) for file in shipped.values()), shipped

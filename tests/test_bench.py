@@ -1,4 +1,4 @@
-"""`noms bench`: what it counts, in what order it measures, and what it writes. Nothing here depends on a speed."""
+"""The speed benchmark: what it counts, in what order it measures, what it writes. Nothing here depends on a speed."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ import pytest
 from PIL import Image
 
 import noms_env
-from noms_env.engine import many
-from noms_env.engine.layout import HIDDEN_SIZE, OBSERVATION_SIZE, PADDED_MASK_SIZE
-from noms_env.engine.rows import kernel_view
-from noms_env.engine.table import Table
-from noms_env.state import VARIANTS
-from training.bench import clock, ours, peers, plot, report, start
-from training.bench.clock import MICROSECONDS, RATE, Case, Measured, by_turns
-from training.bench.peers import peer_case
+from benchmarks.speed import clock, ours, peers, plot, report, start
+from benchmarks.speed.__main__ import measure, quick_settings, show
+from benchmarks.speed.clock import MICROSECONDS, RATE, Case, Measured, by_turns
+from benchmarks.speed.peers import peer_case
+from noms_env.core.state import VARIANTS
+from noms_env.engine import batch_kernels
+from noms_env.engine.row_kernels import kernel_view
+from noms_env.observation.layout import HIDDEN_SIZE, OBSERVATION_SIZE, PADDED_MASK_SIZE
+from noms_env.table import Table
 from training.cli import main
-from training.commands.bench import measure, quick_settings, show
 
 ALL_PEERS = ("pyspiel", "rlcard", "pettingzoo.classic.texas_holdem_v4", "pgx")
 
@@ -39,7 +39,7 @@ def test_play_in_one_call_is_the_play_of_the_single_calls(variant: str, steps: i
     words = [np.zeros((2, size // 8), np.int64) for size in (OBSERVATION_SIZE, PADDED_MASK_SIZE, HIDDEN_SIZE)]
     one.deal()
     observation, mask, hidden = words
-    many.play_random(kernel_view(one.tables), 0, 2, steps, streams.copy(), observation, mask, hidden, ours.ALL)
+    batch_kernels.play_random(kernel_view(one.tables), 0, 2, steps, streams.copy(), observation, mask, hidden, ours.ALL)
     other.deal()
     actions = np.zeros(2, np.int64)
     for _ in range(steps):
@@ -61,7 +61,7 @@ def test_only_what_is_wanted_is_written(wanted: int) -> None:
     batch.deal()
     words = [np.full((3, size // 8), -1) for size in (PADDED_MASK_SIZE, OBSERVATION_SIZE, HIDDEN_SIZE)]
     mask, observation, hidden = words
-    many.play_random(kernel_view(batch.tables), 1, 2, 4, np.full(3, 9), observation, mask, hidden, wanted)
+    batch_kernels.play_random(kernel_view(batch.tables), 1, 2, 4, np.full(3, 9), observation, mask, hidden, wanted)
     for bit, array in enumerate(words):
         assert (array[[0, 2]] == -1).all()
         assert (array[1] != -1).all() == bool(wanted >> bit & 1)
@@ -121,7 +121,7 @@ def test_compiled_play_counts_what_it_plays(play: str, monkeypatch: pytest.Monke
         nonlocal played
         played += (last - first) * steps
 
-    monkeypatch.setattr(many, "play_random", count)
+    monkeypatch.setattr(batch_kernels, "play_random", count)
     assert getattr(ground, play)(ours.VIEW)() == played > 0
 
 

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from noms_env import chance
+from noms_env.core import chance
+from noms_env.core.state import VARIANTS, new_tables
 from noms_env.engine.deal import begin_match, shuffle_deck
-from noms_env.engine.table import Table
-from noms_env.rules import game, make_rules, write_rules
-from noms_env.state import VARIANTS, new_tables
+from noms_env.table import Table
+from noms_env.variants import game, make_rules, write_rules
 from tests.rules.table_help import play_out
 
 FRENCH_DECKS = {

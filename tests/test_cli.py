@@ -13,15 +13,15 @@ from typing import Any
 import pytest
 
 from noms_env import record as records
-from noms_env.engine.table import Table
+from noms_env.core.state import VARIANTS
 from noms_env.record import Recorder, read_records, record_matches, write_records
-from noms_env.rules import GAMES
-from noms_env.state import VARIANTS
+from noms_env.table import Table
+from noms_env.variants import GAMES
 from noms_env.version import __version__
 from training import extras
 from training.cli import COMMANDS, main
-from training.commands.replay import deal_lines
 from training.options import parse_options
+from training.terminal.deal_text import deal_lines
 
 Run = Callable[..., tuple[int, str, str]]
 

@@ -10,15 +10,15 @@ from typing import Any
 import pytest
 
 import noms_env
+from noms_env.core.state import VARIANTS
 from noms_env.docs import pages, source, texts
 from noms_env.docs.pages import FOLDER, action_groups, all_pages
-from noms_env.engine.layout import OBSERVATION, state_layout
-from noms_env.engine.table import Table
 from noms_env.envs.aec import POSITION_KEYS, TrickTakingEnv
-from noms_env.envs.arguments import REWARDS
-from noms_env.rules import GAMES, make_rules
-from noms_env.rules.rulebook import choice_bytes, choice_names
-from noms_env.state import VARIANTS
+from noms_env.envs.validation import REWARDS
+from noms_env.observation.layout import OBSERVATION, state_layout
+from noms_env.table import Table
+from noms_env.variants import GAMES, make_rules
+from noms_env.variants.rulebook import choice_bytes, choice_names
 from tests.agreement import random_table
 
 PAGES = sorted(all_pages())

@@ -26,8 +26,8 @@ import noms_env.players
 import noms_env.record
 import training
 from noms_env.docs.pages import FOLDER, all_pages
-from noms_env.players.policy_file import PolicyInfo, save_policy
-from noms_env.rules import game, make_rules
+from noms_env.policy.file import PolicyInfo, save_policy
+from noms_env.variants import game, make_rules
 from tests.players.test_policy import SMALL, make_actor, tensors_of
 from tests.test_docs import python_blocks
 from tests.test_readme import commands
@@ -228,8 +228,8 @@ def test_the_steps_to_a_variant_lead_to_a_game_that_plays(tmp_path: Path) -> Non
     (play,) = re.findall(r"(?s)```\{code-block\} python\n(.*?)```", page)
     more = """
 from noms_env.docs.pages import all_pages
-from noms_env.players.encoding import make_encoding
-from noms_env.rules import game, make_rules
+from noms_env.policy.encoding import make_encoding
+from noms_env.variants import game, make_rules
 
 assert noms_env.__file__.startswith(FOLDER), noms_env.__file__
 parts = {part.name: part for part in env.observation_layout()}

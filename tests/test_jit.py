@@ -14,8 +14,8 @@ import pytest
 import torch
 
 from noms_env import _jit
-from noms_env.engine.rows import kernel_view
-from noms_env.state import new_tables
+from noms_env.core.state import new_tables
+from noms_env.engine.row_kernels import kernel_view
 
 PACKAGE = Path(_jit.__file__).parent
 
@@ -89,7 +89,7 @@ def test_where_no_folder_can_be_written_nothing_is_cached(tmp_path: Path) -> Non
     blocked = tmp_path / "file"
     blocked.touch()
     assert run_in(Path.cwd(), ASK, NUMBA_CACHE_DIR=str(blocked)) == ""
-    code = "from noms_env.cards import bit; print(bit(3))"
+    code = "from noms_env.core.cards import bit; print(bit(3))"
     assert run_in(Path.cwd(), code, NUMBA_CACHE_DIR=str(blocked)) == "8"
 
 

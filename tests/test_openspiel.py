@@ -24,9 +24,9 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from noms_env.actions import NUMBER
-from noms_env.cards import RANK_LETTERS, SUIT_LETTERS
-from noms_env.engine.table import Table
+from noms_env.core.actions import NUMBER
+from noms_env.core.cards import RANK_LETTERS, SUIT_LETTERS
+from noms_env.table import Table
 
 pyspiel = pytest.importorskip("pyspiel", reason="OpenSpiel is not installed")
 

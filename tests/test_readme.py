@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from noms_env.rules import GAMES
+from noms_env.variants import GAMES
 from training import cli
 
 ROOT = Path(__file__).parent.parent

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from noms_env.cards import CARD_WORDS, FRENCH
-from noms_env.engine.table import Table
+from noms_env.core.cards import CARD_WORDS, FRENCH
+from noms_env.core.state import VARIANTS
 from noms_env.record import (
     Disagreement,
     Record,
@@ -27,7 +27,7 @@ from noms_env.record import (
     replay,
     write_records,
 )
-from noms_env.state import VARIANTS
+from noms_env.table import Table
 from tests import referee
 from tests.agreement import random_table
 

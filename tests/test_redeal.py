@@ -26,16 +26,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from noms_env.actions import SCORED
-from noms_env.cards import CARD_WORDS, EXCUSE, cards_in, set_of
-from noms_env.chance import DRAW_REDEAL, philox
-from noms_env.engine.deal import HELD
-from noms_env.engine.redeal.drawing import draw_below, open_stream
-from noms_env.engine.redeal.plan import new_plan
-from noms_env.engine.table import Table
+from noms_env.belief.drawing import draw_below, open_stream
+from noms_env.belief.plan import new_plan
+from noms_env.core.actions import SCORED
+from noms_env.core.cards import CARD_WORDS, EXCUSE, cards_in, set_of
+from noms_env.core.chance import DRAW_REDEAL, philox
+from noms_env.core.state import HELD, NONESUCH, SMALL_SHIPS, VARIANTS, get_byte, put_byte
 from noms_env.envs.batch import BatchEnv, make_batch
-from noms_env.rules import GAMES
-from noms_env.state import NONESUCH, SMALL_SHIPS, VARIANTS, get_byte, put_byte
+from noms_env.table import Table
+from noms_env.variants import GAMES
 from tests import referee
 from tests.agreement import random_table
 

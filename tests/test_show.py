@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 from noms_env import show
-from noms_env.cards import CARD_NUMBERS, DECKTET, EXCUSE, FRENCH, cards_in, set_of
-from noms_env.engine.table import Table
-from noms_env.partners import holder_of
-from noms_env.state import NONESUCH
+from noms_env.core.cards import CARD_NUMBERS, DECKTET, EXCUSE, FRENCH, cards_in, set_of
+from noms_env.core.partners import holder_of
+from noms_env.core.state import NONESUCH
+from noms_env.table import Table
 
 TABLES: list[tuple[str, int, dict[str, Any]]] = [
     ("sniped_whist", 3, {"tie": "cut", "n_hands": 2, "accumulate": True}),

@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from noms_env.players.policy import PolicyPlayer
+    from noms_env.policy.player import PolicyPlayer
 
 
 def load_player(path_or_name: Path | str) -> PolicyPlayer:
-    """The player of a policy file; see `noms_env.players.policy.load_player`."""
+    """The player of a policy file; see `noms_env.policy.player.load_player`."""
     import noms_env
 
     return noms_env.load_player(path_or_name)

@@ -13,9 +13,9 @@ from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 
+from training.agents.forfeit import ForfeitError
 from training.commands.common import STOPPED, CommandError
 from training.extras import MissingExtraError
-from training.forfeit import ForfeitError
 
 COMMANDS = {
     "list": ("listing", "the games and their options"),
@@ -32,7 +32,6 @@ COMMANDS = {
     "play": ("play", "sit down at the table yourself"),
     "watch": ("watch", "watch players play, decision by decision"),
     "demo": ("demo", "train a policy for a few minutes, and show what it has learnt"),
-    "bench": ("bench", "measure the speed, beside other packages"),
 }
 """The subcommands: module (and function in it) of `training.commands`, and what it does. A module whose defaults depend on
 the words of the command line parses them itself, in its function `parse_and_run`."""

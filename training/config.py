@@ -136,7 +136,7 @@ class CurriculumConfig:
             for one who is to call like the teacher for good.
         tryouts: Share of the budget, behind the lessons, in which the policy learns from what every legal action comes to
             when it is taken at the table as it is, and the deal is then played out by rule of thumb and solved
-            (`training.tryouts`); none of it in a run that begins with a policy, which would unlearn what is better than that.
+            (`learn.rollout_targets`); none of it in a run that begins with a policy, which would unlearn what is better.
         matches: In noms, where a deal's cards come from the deal before, the share of the tables at which whole matches are
             played; at the others each deal is the first of its match.
         critic_first: In a run that begins with a policy, the share of the budget in which the policy stays as it is, while

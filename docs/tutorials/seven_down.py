@@ -11,10 +11,10 @@ Deviations and decisions: none; the lead passes clockwise, the first one is draw
 from __future__ import annotations
 
 from noms_env._jit import jit
-from noms_env.actions import CALL_ZERO
-from noms_env.cards import FRENCH
-from noms_env.rules.exact import BONUS_POINTS, HOOK_NEED, down, hook_options, largest_hand, up
-from noms_env.rules.rulebook import SHORT_DECK, TRUMP_ROTATION, Values, Variant, complete_rotation
+from noms_env.core.actions import CALL_ZERO
+from noms_env.core.cards import FRENCH
+from noms_env.variants.families.exact_bid import BONUS_POINTS, HOOK_NEED, down, hook_options, largest_hand, up
+from noms_env.variants.rulebook import SHORT_DECK, TRUMP_ROTATION, Values, Variant, complete_rotation
 
 
 def complete(values: Values, seats: int) -> None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from noms_env.core.state import NUM_CHOICES
 from noms_env.docs.markdown import joined, span, table_of, wrapped
 from noms_env.docs.texts import BACK, NOTICE
-from noms_env.engine.layout import OBSERVATION
-from noms_env.rules import GAMES
-from noms_env.rules.rulebook import Option, choice_names
-from noms_env.state import NUM_CHOICES
+from noms_env.observation.layout import OBSERVATION
+from noms_env.variants import GAMES
+from noms_env.variants.rulebook import Option, choice_names
 
 
 def choices_page() -> str:

@@ -7,17 +7,17 @@ import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from noms_env.actions import NUM_ACTIONS, action_word
-from noms_env.cards import DECK_NAMES
+from noms_env.core.actions import NUM_ACTIONS, action_word
+from noms_env.core.cards import DECK_NAMES
 from noms_env.docs import source, texts
 from noms_env.docs.choices import choices_page
 from noms_env.docs.markdown import bullets, code, joined, literal, numbered, sentence, span, table_of, wrapped
 from noms_env.docs.texts import BACK, NOTICE
-from noms_env.engine.layout import HIDDEN, OBSERVATION, OBSERVATION_SIZE, STATE_SIZE, Section
 from noms_env.envs.aec import ILLEGAL_REWARD
-from noms_env.envs.games import environment_id
-from noms_env.rules import GAMES, Variant, make_rules
-from noms_env.rules.rulebook import Option
+from noms_env.envs.modules import environment_id
+from noms_env.observation.layout import HIDDEN, OBSERVATION, OBSERVATION_SIZE, STATE_SIZE, Section
+from noms_env.variants import GAMES, Variant, make_rules
+from noms_env.variants.rulebook import Option
 from noms_env.version import ENV_VERSION
 
 FOLDER = Path(__file__).parent

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from noms_env.envs.aec import TrickTakingEnv
-from noms_env.rules import Variant, make_rules
-from noms_env.rules.rulebook import Option
+from noms_env.variants import Variant, make_rules
+from noms_env.variants.rulebook import Option
 
 DEVIATIONS = "Deviations and decisions: "
 _REFERENCE = r"(?:rules )?\d[\d.]*b?(?: `\w+`)?"
@@ -33,7 +33,7 @@ class Prose:
 
 def prose(variant: str) -> Prose:
     """The rules of a variant as its file tells them."""
-    parts = _paragraphs(f"noms_env.rules.{variant}")
+    parts = _paragraphs(f"noms_env.variants.{variant}")
     (numbered,) = (part for part in parts if part.startswith("1. "))
     (deviations,) = (part for part in parts if part.startswith(DEVIATIONS))
     return Prose(_items(numbered), _capitalised(_flat(deviations.removeprefix(DEVIATIONS))))
@@ -41,13 +41,13 @@ def prose(variant: str) -> Prose:
 
 def family_rules(module: str) -> list[str]:
     """The numbered rules in the docstring of a file that several variants share."""
-    (numbered,) = (part for part in _paragraphs(f"noms_env.rules.{module}") if part.startswith("1. "))
+    (numbered,) = (part for part in _paragraphs(f"noms_env.variants.{module}") if part.startswith("1. "))
     return _items(numbered)
 
 
 def second_paragraph(module: str) -> str:
     """What a rules file says after its headline."""
-    return _flat(_paragraphs(f"noms_env.rules.{module}")[1])
+    return _flat(_paragraphs(f"noms_env.variants.{module}")[1])
 
 
 def _paragraphs(module: str) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from noms_env.actions import (
+from noms_env.core.actions import (
     INDICATE,
     MIS,
     MIS_A_VIS,

@@ -7,12 +7,10 @@ import math
 import numpy as np
 
 from noms_env._jit import jit, lowest
-from noms_env.cards import bit
-from noms_env.chance import DRAW_DEALER, DRAW_PLACE, DRAW_SHUFFLE, below, shuffle
-from noms_env.engine.legal import find_legal
-from noms_env.rules import dispatch, noms_deck
-from noms_env.rules.sniped_whist import PLACE
-from noms_env.state import (
+from noms_env.core.cards import bit
+from noms_env.core.chance import DRAW_DEALER, DRAW_PLACE, DRAW_SHUFFLE, below, shuffle
+from noms_env.core.state import (
+    HELD,
     MAX_SEATS,
     NOMS,
     NONESUCH,
@@ -25,9 +23,9 @@ from noms_env.state import (
     put_byte,
     seat_after,
 )
-
-HELD = 101
-"""In `previous`: this and the seat stand for a card that was dealt but not played."""
+from noms_env.engine.legal import find_legal
+from noms_env.variants import dispatch, noms_deck
+from noms_env.variants.sniped_whist import PLACE
 
 
 @jit

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from noms_env._jit import jit
-from noms_env.actions import CALLING, INDICATE, NAMING_TRUMP, NOMINATING, PASS, PLAYING, SUIT
-from noms_env.cards import CARD_SUITS, bit, has
-from noms_env.rules import dispatch
-from noms_env.tricks import follow
+from noms_env.core.actions import CALLING, INDICATE, NAMING_TRUMP, NOMINATING, PASS, PLAYING, SUIT
+from noms_env.core.cards import CARD_SUITS, bit, has
+from noms_env.core.tricks import follow
+from noms_env.variants import dispatch
 
 
 @jit

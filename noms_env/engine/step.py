@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from noms_env._jit import jit
-from noms_env.actions import (
+from noms_env.core.actions import (
     CALLING,
     INDICATE,
     NAMING_SUIT,
@@ -20,14 +20,14 @@ from noms_env.actions import (
     SUIT,
     UNSAID,
 )
-from noms_env.cards import CARD_SUITS, has
+from noms_env.core.cards import CARD_SUITS, has
+from noms_env.core.partners import reveal
+from noms_env.core.state import left_of
+from noms_env.core.tricks import lay, name_led_suit, take
 from noms_env.engine.deal import next_deal, note_standings
 from noms_env.engine.legal import find_legal
-from noms_env.partners import reveal
-from noms_env.rules import dispatch
-from noms_env.rules.match import judge
-from noms_env.state import left_of
-from noms_env.tricks import lay, name_led_suit, take
+from noms_env.variants import dispatch
+from noms_env.variants.match import judge
 
 
 @jit

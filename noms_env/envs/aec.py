@@ -14,14 +14,14 @@ import numpy as np
 from gymnasium import spaces
 from pettingzoo import AECEnv
 
-from noms_env.actions import CALL_WORDS, NUM_ACTIONS, is_integer
-from noms_env.cards import CARD_WORDS
-from noms_env.chance import checked_seed
-from noms_env.engine.layout import OBSERVATION, OBSERVATION_SIZE, STATE_SIZE, Section, state_layout
-from noms_env.engine.rows import IS_SCORED
-from noms_env.engine.table import Table
-from noms_env.envs.arguments import ILLEGAL_ACTIONS, MASK_PLACES, RENDER_MODES, REWARDS, checked_choice, checked_flag
-from noms_env.rules import RulesError, game
+from noms_env.core.actions import CALL_WORDS, NUM_ACTIONS, is_integer
+from noms_env.core.cards import CARD_WORDS
+from noms_env.core.chance import checked_seed
+from noms_env.engine.row_kernels import IS_SCORED
+from noms_env.envs.validation import ILLEGAL_ACTIONS, MASK_PLACES, RENDER_MODES, REWARDS, checked_choice, checked_flag
+from noms_env.observation.layout import OBSERVATION, OBSERVATION_SIZE, STATE_SIZE, Section, state_layout
+from noms_env.table import Table
+from noms_env.variants import RulesError, game
 from noms_env.version import ENV_VERSION
 
 POSITION_KEYS = ("deck", "dealer", "totals", "deal", "multiplier")
@@ -35,10 +35,10 @@ class TrickTakingEnv(AECEnv):
 
     Observation of an agent: `{"observation": uint8 (OBSERVATION_SIZE,), "action_mask": int8 (NUM_ACTIONS,)}`, from its own
     seat; `observation_layout()` tells what each byte says. The mask is all zeros for an agent that is not to act. Actions
-    are numbered as in `noms_env.actions`, the same for all variants. Every card is a step, forced or not.
+    are numbered as in `noms_env.core.actions`, the same for all variants. Every card is a step, forced or not.
 
     Attributes:
-        table: the table that is played at (`noms_env.engine.table.Table`); it knows all cards.
+        table: the table that is played at (`noms_env.table.Table`); it knows all cards.
         records: with `record=True`, the records (`noms-record/1`) of the deals of the present episode that are over.
     """
 

@@ -24,14 +24,14 @@ from typing import Any
 import numpy as np
 
 from noms_env._jit import announce_compilation
-from noms_env.actions import NUM_ACTIONS
-from noms_env.engine import many
-from noms_env.engine.layout import HIDDEN_SIZE, OBSERVATION_SIZE, PADDED_MASK_SIZE
-from noms_env.engine.redeal import new_plan, redeal_rows
-from noms_env.engine.rows import kernel_view
-from noms_env.engine.table import IllegalActionError, Table, redeal_seed
-from noms_env.rules import Rules, RulesError
-from noms_env.state import MAX_SEATS, TABLE, new_tables
+from noms_env.belief import new_plan, redeal_rows
+from noms_env.core.actions import NUM_ACTIONS
+from noms_env.core.state import MAX_SEATS, TABLE, new_tables
+from noms_env.engine import batch_kernels
+from noms_env.engine.row_kernels import kernel_view
+from noms_env.observation.layout import HIDDEN_SIZE, OBSERVATION_SIZE, PADDED_MASK_SIZE
+from noms_env.table import IllegalActionError, Table, redeal_seed
+from noms_env.variants import Rules, RulesError
 
 Rows = np.ndarray | Sequence[int] | slice | int | None
 Kind = tuple[str, int | None, dict[str, Any], float]
@@ -96,7 +96,7 @@ class BatchEnv:
         self._mask = np.zeros((tables, PADDED_MASK_SIZE // 8), np.int64)
         self._hidden = np.zeros((tables if state else 0, HIDDEN_SIZE // 8), np.int64)
         self._seen = (self._observation, self._mask, self._hidden)
-        self._wanted = many.WRITE_OBSERVATION + many.WRITE_MASK + (many.WRITE_HIDDEN if state else 0)
+        self._wanted = batch_kernels.WRITE_OBSERVATION + batch_kernels.WRITE_MASK + (batch_kernels.WRITE_HIDDEN if state else 0)
         self.observation = self._observation.view(np.uint8)
         self.mask = self._mask.view(np.int8)[:, :NUM_ACTIONS]
         self.state = self._hidden.view(np.uint8) if state else None
@@ -141,9 +141,9 @@ class BatchEnv:
             ValueError: no such row.
         """
         if rows is None:
-            self._in_threads(many.observe_rows, *self._seen, self._wanted)
+            self._in_threads(batch_kernels.observe_rows, *self._seen, self._wanted)
         else:
-            many.observe_some(self._kernel_tables, self._row_numbers(rows), *self._seen, self._wanted)
+            batch_kernels.observe_some(self._kernel_tables, self._row_numbers(rows), *self._seen, self._wanted)
 
     def step(self, actions: np.ndarray, observe: bool = False) -> None:
         """Take an action at each table that is not over; writes `points`, `scored`, `seat` and `over`.
@@ -166,12 +166,12 @@ class BatchEnv:
             raise ValueError(f"actions must be {len(self)} integers, not {numbers.dtype} of shape {numbers.shape}")
         numbers = numbers.astype(np.int64, copy=False)
         if self.check:
-            row = many.first_illegal(self._kernel_tables, numbers)
+            row = batch_kernels.first_illegal(self._kernel_tables, numbers)
             if row >= 0:
                 raise IllegalActionError(f"table {row}: {self._why_illegal(row, int(numbers[row]))}")
         results = (self.points, self.scored, self.seat, self.over)
         wanted = self._wanted if observe else 0
-        self._in_threads(many.step_rows, numbers, self.skip_forced, self.pause, *results, *self._seen, wanted)
+        self._in_threads(batch_kernels.step_rows, numbers, self.skip_forced, self.pause, *results, *self._seen, wanted)
 
     def deal(
         self,
@@ -210,7 +210,7 @@ class BatchEnv:
             raise ValueError("dealer must be a seat of the table")
         for name, values in wanted.items():
             self.tables[name][numbers] = values
-        many.start_rows(self._kernel_tables, numbers, dealers)
+        batch_kernels.start_rows(self._kernel_tables, numbers, dealers)
         self.scored[numbers] = False
         self.points[numbers] = 0
         self._refresh()
@@ -220,7 +220,7 @@ class BatchEnv:
 
         A match that is over stays so until `deal`; `scored` and `points` are cleared.
         """
-        self._in_threads(many.next_deal_rows, self.points, self.scored)
+        self._in_threads(batch_kernels.next_deal_rows, self.points, self.scored)
         self._refresh()
 
     def random_actions(self, streams: np.ndarray, actions: np.ndarray) -> None:
@@ -230,7 +230,7 @@ class BatchEnv:
             streams: int64, shape (n,), values 1 to 2**32 - 1: the state of each table's generator; is advanced.
             actions: int64, shape (n,): is written.
         """
-        self._in_threads(many.random_rows, streams, actions)
+        self._in_threads(batch_kernels.random_rows, streams, actions)
 
     # ------------------------------------------------------------------------------------------------------- snapshots
 
@@ -260,14 +260,14 @@ class BatchEnv:
     def clone(self, row: int, rows: Rows) -> None:
         """Copy one table into other rows."""
         source = int(self._row_numbers(row)[0])
-        many.clone_row(self._words, source, self._row_numbers(rows))
+        batch_kernels.clone_row(self._words, source, self._row_numbers(rows))
         self._refresh()
 
     def redeal(self, row: int, seat: int, rng: np.random.Generator, rows: Rows = None) -> None:
         """Fill rows with copies of a table in which the cards that a seat has not seen are dealt anew.
 
         The copies are drawn independently and uniformly among all tables that the seat cannot tell from this one (see
-        `engine.redeal` for what it is taken to know). Their seeds are drawn too, so that later deals differ as well.
+        `belief` for what it is taken to know). Their seeds are drawn too, so that later deals differ as well.
 
         Args:
             row: the table.
@@ -282,7 +282,7 @@ class BatchEnv:
         numbers = self._row_numbers(source if rows is None else rows)
         seed = redeal_seed(self.tables[source], seat, rng)
         if len(numbers) > 0:
-            many.clone_row(self._words, source, numbers)
+            batch_kernels.clone_row(self._words, source, numbers)
             redeal_rows(self._kernel_tables, numbers, int(seat), seed, new_plan())
             self._refresh()
 
@@ -306,7 +306,7 @@ class BatchEnv:
 
     def _refresh(self) -> None:
         """Write `seat` and `over`."""
-        many.current(self._kernel_tables, 0, len(self), self.seat, self.over)
+        batch_kernels.current(self._kernel_tables, 0, len(self), self.seat, self.over)
 
     def _row_numbers(self, rows: Rows) -> np.ndarray:
         """Rows as int64 numbers, checked."""

@@ -4,7 +4,7 @@
     actions = player.act(observation, mask, rng, tables=imagined(batch.tables, rows, rng))
 
 A player is asked for many rows at once (`Player`); for one row it answers with one number. Players whose `wants_tables` is
-True are given the tables too, as the seat to act may imagine them: `noms_env.engine.imagine`.
+True are given the tables too, as the seat to act may imagine them: `noms_env.belief.determinize`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from noms_env.players.protocol import NOBODY, Player, as_batch, row_seeds
 
 if TYPE_CHECKING:
-    from noms_env.players.policy import PolicyPlayer
+    from noms_env.policy.player import PolicyPlayer
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Entry:
     """One player of the registry.
 
     Attributes:
-        where: `module:class`, the module's name without `noms_env.players.`; it is imported when the player is made.
+        where: `module:class`; the module is imported when the player is made.
         says: what the player does, in a line.
         parameters: the class's arguments that the name may give, in order, and what makes each of its text.
     """
@@ -37,11 +37,15 @@ class Entry:
 
 
 PLAYERS: dict[str, Entry] = {
-    "random": Entry("random_player:RandomPlayer", "takes every legal action with the same probability"),
-    "greedy": Entry("greedy:GreedyPlayer", "takes the tricks that it wants as cheaply as it can, and ducks the others"),
-    "thumb": Entry("thumb.player:ThumbPlayer", "plays by rules of thumb"),
-    "flat_mc": Entry("search.player:FlatMC", "tries its actions on imagined cards, played out by thumb", {"worlds": int}),
-    "pimc": Entry("search.player:PIMC", "the same, but solves the endings exactly", {"worlds": int}),
+    "random": Entry("noms_env.players.random_player:RandomPlayer", "takes every legal action with the same probability"),
+    "greedy": Entry(
+        "noms_env.players.greedy:GreedyPlayer", "takes the tricks that it wants as cheaply as it can, and ducks the others"
+    ),
+    "thumb": Entry("noms_env.players.rule_based.player:ThumbPlayer", "plays by rules of thumb"),
+    "flat_mc": Entry(
+        "noms_env.players.search.player:FlatMC", "tries its actions on imagined cards, played out by thumb", {"worlds": int}
+    ),
+    "pimc": Entry("noms_env.players.search.player:PIMC", "the same, but solves the endings exactly", {"worlds": int}),
 }
 """The players by name."""
 
@@ -61,7 +65,7 @@ def make_player(name: str) -> Player:
         raise ValueError(f"there is no player {word!r}; the players are {', '.join(PLAYERS)}")
     values = _values_of(word, entry, text.split(",") if colon else [])
     module, _, kind = entry.where.partition(":")
-    player: Player = getattr(import_module(f"{__name__}.{module}"), kind)(*values)
+    player: Player = getattr(import_module(module), kind)(*values)
     return player
 
 
@@ -80,10 +84,10 @@ def _values_of(word: str, entry: Entry, texts: list[str]) -> list[Any]:
 
 
 def load_player(path_or_name: Path | str) -> PolicyPlayer:
-    """The player of a policy file; see `policy.load_player`."""
-    from noms_env.players import policy
+    """The player of a policy file; see `player.load_player`."""
+    from noms_env.policy import player
 
-    return policy.load_player(path_or_name)
+    return player.load_player(path_or_name)
 
 
 __all__ = ["NOBODY", "PLAYERS", "Entry", "Player", "as_batch", "load_player", "make_player", "row_seeds"]

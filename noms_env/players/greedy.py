@@ -16,7 +16,7 @@ from __future__ import annotations
 import numpy as np
 
 from noms_env._jit import highest, jit, lowest, size
-from noms_env.actions import (
+from noms_env.core.actions import (
     CALL_NONE,
     CALL_PASS,
     CALL_SOME,
@@ -29,13 +29,13 @@ from noms_env.actions import (
     PLAYING,
     SCORED,
 )
-from noms_env.cards import CARD_RANK, NO_TRUMP, SUIT_CARDS, bit, has
-from noms_env.engine.rows import kernel_view
+from noms_env.core.cards import CARD_RANK, NO_TRUMP, SUIT_CARDS, bit, has
+from noms_env.core.state import NOMS, NONESUCH, SMALL_SHIPS, SNIPED_WHIST
+from noms_env.core.tricks import beats
+from noms_env.engine.row_kernels import kernel_view
 from noms_env.players.protocol import NOBODY, RowsPlayer
-from noms_env.rules.announce import is_misere
-from noms_env.rules.sniped_whist import MOST
-from noms_env.state import NOMS, NONESUCH, SMALL_SHIPS, SNIPED_WHIST
-from noms_env.tricks import beats
+from noms_env.variants.families.auction import is_misere
+from noms_env.variants.sniped_whist import MOST
 
 KING, TEN = 11, 8
 

@@ -8,8 +8,8 @@ from typing import Any, ClassVar, Protocol, TypeVar, cast
 
 import numpy as np
 
-from noms_env.chance import MAX_SEED
-from noms_env.state import new_tables
+from noms_env.core.chance import MAX_SEED
+from noms_env.core.state import new_tables
 
 NOBODY = -1
 """The answer for a row in which nobody is to act: its mask is all zeros."""
@@ -39,7 +39,7 @@ class Player(Protocol):
             mask: 1 for each legal action, int8, shape (n, NUM_ACTIONS).
             rng: the player's own stream of random numbers. A player that leaves anything to chance draws exactly one
                 number for each row from it (`row_seeds`), and all that is random in a row follows from that number.
-            tables: the tables as the seat to act may imagine them (`engine.imagine.imagined`), shape (n,).
+            tables: the tables as the seat to act may imagine them (`belief.determinize.imagined`), shape (n,).
 
         Returns:
             Numbers of legal actions, int64, shape (n,). For one row, with arrays that lack the leading axis and one
@@ -73,7 +73,7 @@ def as_batch(act: ActT) -> ActT:
         if self.wants_tables and tables is None:
             raise ValueError(
                 f"{type(self).__name__} looks at tables: give act(..., tables=imagined(tables, rows, rng)) for a batch, "
-                "or tables=table.imagine(rng) for one Table (noms_env.engine.imagine)"
+                "or tables=table.imagine(rng) for one Table (noms_env.belief.determinize)"
             )
         seen, legal = np.asarray(observation), np.asarray(mask)
         rows = None if tables is None else _as_rows(tables)

@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from noms_env._jit import jit
-from noms_env.chance import philox
+from noms_env.core.chance import philox
 from noms_env.players.protocol import NOBODY, RowsPlayer, row_seeds
 
 

@@ -6,13 +6,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
-from noms_env.engine.table import PositionError, Table
+from noms_env.core.state import SINGLE_DEAL
 from noms_env.record.decks import is_possible_deck
 from noms_env.record.form import SAME, SHAPES, STEP_SHAPES, Record, brief, find_damage, is_number
 from noms_env.record.recorder import end_of, head_of, plain, result_of
 from noms_env.record.replaying import draw_sniped, draw_trump, judge_again, score_again
-from noms_env.rules import Rules, RulesError, game, make_rules
-from noms_env.state import SINGLE_DEAL
+from noms_env.table import PositionError, Table
+from noms_env.variants import Rules, RulesError, game, make_rules
 
 
 @dataclass(frozen=True)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import permutations
 
-from noms_env.cards import CARD_WORDS, FRENCH, cards_in
-from noms_env.engine.table import Table
-from noms_env.rules.noms_deck import AS_PLAYED, LEFT_FIRST, PACKETS, RANDOM_PILES, RIGHT_FIRST, SHUFFLED_TRICK, UNDERNEATH
-from noms_env.state import NOMS
+from noms_env.core.cards import CARD_WORDS, FRENCH, cards_in
+from noms_env.core.state import NOMS
+from noms_env.table import Table
+from noms_env.variants.noms_deck import AS_PLAYED, LEFT_FIRST, PACKETS, RANDOM_PILES, RIGHT_FIRST, SHUFFLED_TRICK, UNDERNEATH
 
 
 def is_possible_deck(previous: Table, deck: Sequence[str]) -> bool:

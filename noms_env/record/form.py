@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from noms_env.state import MAX_SEATS, VARIANTS
+from noms_env.core.state import MAX_SEATS, VARIANTS
 
 FORMAT = "noms-record/1"
 

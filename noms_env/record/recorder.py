@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from noms_env.cards import CARD_WORDS, cards_in
-from noms_env.engine.table import Table
+from noms_env.core.cards import CARD_WORDS, cards_in
 from noms_env.players import Player, make_player
 from noms_env.record.form import FORMAT, Record
+from noms_env.table import Table
 
 
 class Recorder:

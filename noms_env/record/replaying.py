@@ -6,14 +6,14 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
-from noms_env.cards import FRENCH, SUIT_LETTERS, cards_in
+from noms_env.core.cards import FRENCH, SUIT_LETTERS, cards_in
+from noms_env.core.tricks import name_trump
 from noms_env.engine.deal import note_standings
 from noms_env.engine.legal import find_legal
-from noms_env.engine.table import Table
 from noms_env.record.form import SAME, Record, RecordError, brief, find_damage
-from noms_env.rules.match import judge
-from noms_env.rules.sniped_whist import counted_tricks
-from noms_env.tricks import name_trump
+from noms_env.table import Table
+from noms_env.variants.match import judge
+from noms_env.variants.sniped_whist import counted_tricks
 
 
 def replay(record: Record, before: Table | None = None) -> Iterator[Table]:

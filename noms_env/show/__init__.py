@@ -8,9 +8,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from noms_env.engine.table import Table
 from noms_env.show.lines import card_text, hand_text, lines_of, points_text, suit_text, trick_text
 from noms_env.show.view import call_text, look
+from noms_env.table import Table
 
 __all__ = ["call_text", "card_text", "hand_text", "image", "look", "points_text", "suit_text", "text", "trick_text"]
 

@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from PIL import Image, ImageDraw
 
-from noms_env.cards import CARD_WORDS, EXCUSE, FRENCH, SUIT_LETTERS
+from noms_env.core.cards import CARD_WORDS, EXCUSE, FRENCH, SUIT_LETTERS
 from noms_env.show.drawing import GOLD, INK, PAPER, SCALE, Colour, font
 from noms_env.show.marks import MARK_COLOURS, MARK_NAMES, mark
 from noms_env.show.view import suits_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import groupby
 
-from noms_env.cards import CARD_WORDS, EXCUSE, FRENCH, NO_TRUMP, RANK_LETTERS
+from noms_env.core.cards import CARD_WORDS, EXCUSE, FRENCH, NO_TRUMP, RANK_LETTERS
 from noms_env.show.view import Place, View, card_name, main_suit, sorted_hand, suit_name, suits_of
 
 BOLD, DIM, BRIGHT = "1", "2", "1;33"

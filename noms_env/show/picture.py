@@ -10,7 +10,7 @@ from math import cos, pi, sin
 import numpy as np
 from numpy.typing import NDArray
 
-from noms_env.cards import CARD_WORDS, NO_TRUMP, SUIT_LETTERS
+from noms_env.core.cards import CARD_WORDS, NO_TRUMP, SUIT_LETTERS
 from noms_env.show.cards import BACK_CARD, HAND_CARD, ROUNDNESS, SMALL_CARD, TRICK_CARD, back, face
 from noms_env.show.drawing import CENTRE, CREAM, FAINT, GOLD, INK, PANEL, RIM, WIDTH, Picture, text_width
 from noms_env.show.lines import ASKED, ROLE_TEXTS, legal_text, partner_text, points_text, rank_text, status, tricks_text

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from noms_env.actions import CALL_WORDS, CALL_ZERO, CALLING, INDICATE, UNSAID
-from noms_env.cards import CARD_SUITS, CARD_WORDS, FRENCH, NO_TRUMP, SUIT_LETTERS, cards_in
-from noms_env.engine.table import Table
-from noms_env.partners import ROLES, role_known_to
-from noms_env.state import BIG_SHIPS, DOWN_UP, EPISODES, NONESUCH, SMALL_SHIPS, UP_DOWN, get_byte
+from noms_env.core.actions import CALL_WORDS, CALL_ZERO, CALLING, INDICATE, UNSAID
+from noms_env.core.cards import CARD_SUITS, CARD_WORDS, FRENCH, NO_TRUMP, SUIT_LETTERS, cards_in
+from noms_env.core.partners import ROLES, role_known_to
+from noms_env.core.state import BIG_SHIPS, DOWN_UP, EPISODES, NONESUCH, SMALL_SHIPS, UP_DOWN, get_byte
+from noms_env.table import Table
 
 EXACT_BID = (BIG_SHIPS, DOWN_UP, UP_DOWN)
 SUIT_ORDER = ((0, 1, 3, 2), (0, 1, 2, 3, 4, 5))

@@ -1,6 +1,6 @@
 """What an observation should say, worked out in plain Python from the referee's account of the deal.
 
-One function a section, written from the meanings in `noms_env.engine.layout` and from the rulebook; nothing here looks at
+One function a section, written from the meanings in `noms_env.observation.layout` and from the rulebook; nothing here looks at
 the record of the table.
 """
 
@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from noms_env.actions import action_number
-from noms_env.cards import CARD_NUMBERS, DECKTET, FRENCH, RANK_LETTERS, SUIT_LETTERS
-from noms_env.rules import game, make_rules
-from noms_env.rules.rulebook import choice_names
+from noms_env.core.actions import action_number
+from noms_env.core.cards import CARD_NUMBERS, DECKTET, FRENCH, RANK_LETTERS, SUIT_LETTERS
+from noms_env.variants import game, make_rules
+from noms_env.variants.rulebook import choice_names
 from tests import referee
 
 EXACT_BID = ("big_ships", "down_up", "up_down")

@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import noms_env
-from noms_env.actions import INDICATE, PASS
-from noms_env.cards import CARD_WORDS
+from noms_env.core.actions import INDICATE, PASS
+from noms_env.core.cards import CARD_WORDS
 from noms_env.envs.aec import TrickTakingEnv
-from noms_env.envs.games import EnvironmentModule
-from noms_env.rules import GAMES
+from noms_env.envs.modules import EnvironmentModule
+from noms_env.variants import GAMES
 
 
 class Kind(NamedTuple):

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import noms_env
-from noms_env.engine.layout import HIDDEN_SIZE, OBSERVATION_SIZE
-from noms_env.engine.table import IllegalActionError, Table
-from noms_env.rules import GAMES
-from noms_env.state import TABLE, VARIANTS
+from noms_env.core.state import TABLE, VARIANTS
+from noms_env.observation.layout import HIDDEN_SIZE, OBSERVATION_SIZE
+from noms_env.table import IllegalActionError, Table
+from noms_env.variants import GAMES
 
 EVERY_TABLE = [(game.name, seats) for game in GAMES.values() for seats in range(game.seats[0], game.seats[1] + 1)]
 

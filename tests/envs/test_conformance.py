@@ -21,7 +21,7 @@ from pettingzoo.utils.conversions import turn_based_aec_to_parallel
 import noms_env
 from noms_env import IllegalActionError
 from noms_env.envs.aec import TrickTakingEnv
-from noms_env.envs.wrapped import RewindingWrapper
+from noms_env.envs.wrappers import RewindingWrapper
 from tests.envs.play import EVERY_TABLE, Kind, everything, make, module_of, walk
 
 MASK_PLACES = ("observation", "info", "both")

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import noms_env
-from noms_env.cards import NO_TRUMP, SUIT_LETTERS
-from noms_env.engine.layout import HIDDEN, OBSERVATION, Section
+from noms_env.core.cards import NO_TRUMP, SUIT_LETTERS
 from noms_env.envs.aec import TrickTakingEnv
+from noms_env.observation.layout import HIDDEN, OBSERVATION, Section
 from tests import referee
 from tests.envs.expected import SECTIONS, Sight, state_sections
 from tests.envs.play import KINDS, Kind, choose, deck_in_words, make

@@ -23,12 +23,11 @@ import numpy as np
 import pytest
 
 from noms_env import show
-from noms_env.cards import EXCUSE, cards_in, set_of
-from noms_env.engine.deal import HELD
+from noms_env.core.cards import EXCUSE, cards_in, set_of
+from noms_env.core.state import HELD, NONESUCH, get_byte, put_byte
 from noms_env.engine.legal import find_legal
-from noms_env.engine.table import Table
 from noms_env.envs.aec import TrickTakingEnv
-from noms_env.state import NONESUCH, get_byte, put_byte
+from noms_env.table import Table
 from tests.envs.play import KINDS, Kind, choose, deck_in_words, make, readable, walk
 
 DECISIONS = 110

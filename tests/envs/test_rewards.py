@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 import noms_env
-from noms_env.actions import CALL_WORDS, PASS
-from noms_env.cards import CARD_WORDS
+from noms_env.core.actions import CALL_WORDS, PASS
+from noms_env.core.cards import CARD_WORDS
 from noms_env.envs.aec import TrickTakingEnv
 from tests.envs.play import KINDS, Kind, choose, make, play_out
 from tests.rules.table_help import members

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from noms_env import NUM_ACTIONS, IllegalActionError, PositionError
-from noms_env.cards import set_of
+from noms_env.core.cards import set_of
 from tests.envs.play import KINDS, choose, everything, make
 
 

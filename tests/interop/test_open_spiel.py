@@ -13,11 +13,11 @@ from typing import Any, ClassVar, cast
 import numpy as np
 import pytest
 
-from noms_env.actions import NUMBER
-from noms_env.cards import CARD_WORDS, SUIT_LETTERS
-from noms_env.engine.table import Table
-from noms_env.rules import GAMES, RulesError, make_rules
-from noms_env.state import VARIANTS
+from noms_env.core.actions import NUMBER
+from noms_env.core.cards import CARD_WORDS, SUIT_LETTERS
+from noms_env.core.state import VARIANTS
+from noms_env.table import Table
+from noms_env.variants import GAMES, RulesError, make_rules
 from tests import referee
 from tests.agreement import random_table, same_numbers
 
@@ -26,9 +26,7 @@ pyspiel = pytest.importorskip("pyspiel", reason="OpenSpiel is not installed")
 from open_spiel.python.algorithms.exploitability import exploitability  # noqa: E402
 from open_spiel.python.bots.uniform_random import UniformRandomBot  # noqa: E402
 
-from noms_env.envs.chosen_deal import CHANCE, OVER, PLAYING, ChosenDeal  # noqa: E402
-from noms_env.envs.deal_of_table import deal_of  # noqa: E402
-from noms_env.envs.open_spiel import (  # noqa: E402
+from noms_env.interop.open_spiel import (  # noqa: E402
     DealGame,
     DealState,
     InformationStateObserver,
@@ -39,9 +37,11 @@ from noms_env.envs.open_spiel import (  # noqa: E402
     parameters_of,
     state_of,
 )
+from noms_env.interop.open_spiel.explicit_chance import CHANCE, OVER, PLAYING, ChosenDeal  # noqa: E402
+from noms_env.interop.open_spiel.reconstruct_history import deal_of  # noqa: E402
 from noms_env.players import Player, make_player  # noqa: E402
 from noms_env.record import record_matches  # noqa: E402
-from training.open_spiel_players import OpenSpielPlayer, game_of, ismcts_bot, uniform_random  # noqa: E402
+from training.agents.open_spiel_players import OpenSpielPlayer, game_of, ismcts_bot, uniform_random  # noqa: E402
 
 pytestmark = pytest.mark.interop
 

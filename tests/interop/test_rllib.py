@@ -20,11 +20,11 @@ from ray.rllib.utils.pre_checks.env import check_multiagent_environments
 
 from noms_env import NUM_ACTIONS, VARIANTS, IllegalActionError, load_player
 from noms_env.envs.aec import TrickTakingEnv
-from noms_env.envs.rllib import RLlibEnv
+from noms_env.interop.rllib import RLlibEnv
 from noms_env.players import NOBODY, make_player
-from training import rllib
+from training.agents.external import own_player
 from training.cli import main as noms
-from training.own_players import own_player
+from training.interop import rllib
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:.*Overriding environment rllib-multi-agent-env-v0:UserWarning"),  # at each runner
@@ -362,14 +362,14 @@ def test_a_league_on_two_nodes_and_its_player_at_our_tables(
     assert same(rllib.player(checkpoint).module.get_state(), trained[0])
     capsys.readouterr()
     monkeypatch.setenv(rllib.CHECKPOINT, str(checkpoint))
-    words = ["evaluate", "training.rllib:player", "random", "--variant", "down_up", "--seats", "3", "--deals", "32"]
+    words = ["evaluate", "training.interop.rllib:player", "random", "--variant", "down_up", "--seats", "3", "--deals", "32"]
     assert noms([*words, "--matches", "0", "--threads", "1"]) == 0
     printed = capsys.readouterr().out
-    assert "training.rllib:player" in printed
+    assert "training.interop.rllib:player" in printed
     assert "lost" not in printed
     monkeypatch.setenv(rllib.CHECKPOINT, str(tmp_path))
     with pytest.raises(ValueError, match=r"training\.rllib:player raised ValueError: .* is not a checkpoint of RLlib"):
-        own_player("training.rllib:player")
+        own_player("training.interop.rllib:player")
 
 
 def test_a_past_self_is_the_learner_as_it_was(cluster: Cluster) -> None:

@@ -16,8 +16,8 @@ from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_suppo
 from stable_baselines3.common.vec_env import DummyVecEnv, VecMonitor
 
 from noms_env import NUM_ACTIONS, OBSERVATION_SIZE, IllegalActionError, SeatEnv, Table
-from noms_env.envs.sb3 import SeatVecEnv
-from noms_env.players.encoding import make_encoding, write_features
+from noms_env.interop.sb3 import SeatVecEnv
+from noms_env.policy.encoding import make_encoding, write_features
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "sb3_maskable_ppo.py"
 LINE = re.compile(r"(before|after) +([-+]\d+\.\d\d) ± (\d+\.\d\d)(?:, ([\d,]+) decisions in .*)?")

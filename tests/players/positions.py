@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from noms_env.engine.table import Table
 from noms_env.players import Player
-from noms_env.rules import GAMES
+from noms_env.table import Table
+from noms_env.variants import GAMES
 from tests.agreement import random_table
 
 SPECIAL: dict[str, list[tuple[int, dict[str, Any]]]] = {

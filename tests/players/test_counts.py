@@ -9,17 +9,17 @@ import numpy as np
 import pytest
 
 from noms_env._jit import COMPILED
-from noms_env.cards import CARD_WORDS, DECKTET, NO_TRUMP, RANK_LETTERS, SUIT_LETTERS
-from noms_env.engine.layout import CARD_BYTES, OBSERVATION_SIZE
-from noms_env.players.counts import BEATEN_BY, BEATS, BOTTOM, COUNTS_SIZE, OF_SUIT, TAKES, TOP, write_counts
-from noms_env.players.encoding import make_encoding
-from noms_env.players.policy import PolicyPlayer
-from noms_env.players.policy_file import PolicyInfo, read_policy, save_policy
-from noms_env.rules import game, make_rules
+from noms_env.core.cards import CARD_WORDS, DECKTET, NO_TRUMP, RANK_LETTERS, SUIT_LETTERS
+from noms_env.observation.layout import CARD_BYTES, OBSERVATION_SIZE
+from noms_env.policy.card_features import BEATEN_BY, BEATS, BOTTOM, COUNTS_SIZE, OF_SUIT, TAKES, TOP, write_counts
+from noms_env.policy.encoding import make_encoding
+from noms_env.policy.file import PolicyInfo, read_policy, save_policy
+from noms_env.policy.player import PolicyPlayer
+from noms_env.variants import game, make_rules
 from tests.players.test_encoding import TABLES, decisions, rules_of, tables_in_play
 from tests.players.test_policy import NETWORK, SMALL, by_torch, make_actor, tensors_of
 from tests.players.test_policy import decisions as policy_decisions
-from training.self_play import initial_parameters
+from training.learn.self_play import initial_parameters
 
 
 def cards_in(words: list[str], cards: int) -> list[str]:

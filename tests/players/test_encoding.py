@@ -14,13 +14,13 @@ import pytest
 
 from noms_env import Table
 from noms_env._jit import COMPILED
-from noms_env.actions import NOMINATE, NUM_ACTIONS, SUIT
-from noms_env.cards import CARD_WORDS, DECKTET, FRENCH, SUIT_LETTERS
-from noms_env.engine.layout import HIDDEN, HIDDEN_SIZE, OBSERVATION, OBSERVATION_SIZE
-from noms_env.players.encoding import Encoding, make_encoding, suit_orders
-from noms_env.players.features import COPY, ORDERS, moved_card
-from noms_env.rules import Rules, game, make_rules
-from noms_env.state import VARIANTS
+from noms_env.core.actions import NOMINATE, NUM_ACTIONS, SUIT
+from noms_env.core.cards import CARD_WORDS, DECKTET, FRENCH, SUIT_LETTERS
+from noms_env.core.state import VARIANTS
+from noms_env.observation.layout import HIDDEN, HIDDEN_SIZE, OBSERVATION, OBSERVATION_SIZE
+from noms_env.policy.encoding import Encoding, make_encoding, suit_orders
+from noms_env.policy.features import COPY, ORDERS, moved_card
+from noms_env.variants import Rules, game, make_rules
 from tests.envs.play import EVERY_TABLE, KINDS, Kind, choose, make, walk
 
 TABLES = {**KINDS, **{f"{kind.variant}, {kind.seats} seats, usual options": kind for kind in EVERY_TABLE}}

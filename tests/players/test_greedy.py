@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from noms_env.engine.table import Table
 from noms_env.players import make_player
+from noms_env.table import Table
 from tests.players.positions import said
 from tests.rules.table_help import play, table_with
 

@@ -8,19 +8,19 @@ import numpy as np
 import pytest
 
 from noms_env._jit import COMPILED
-from noms_env.engine.rows import kernel_view
-from noms_env.players.encoding import make_encoding
-from noms_env.players.hint import hint_of
-from noms_env.players.policy import PolicyPlayer
-from noms_env.players.policy_file import PolicyInfo, read_policy, save_policy
-from noms_env.players.thumb.player import thumb_rows
-from noms_env.players.thumb.vocabulary import new_minds
-from noms_env.players.which_rules import number_of_rules, rules_rows, rules_tables
-from noms_env.rules import game, make_rules
+from noms_env.engine.row_kernels import kernel_view
+from noms_env.players.rule_based.heuristics import new_minds
+from noms_env.players.rule_based.player import thumb_rows
+from noms_env.policy.encoding import make_encoding
+from noms_env.policy.file import PolicyInfo, read_policy, save_policy
+from noms_env.policy.player import PolicyPlayer
+from noms_env.policy.rule_based_prior import hint_of
+from noms_env.policy.rules_lookup import number_of_rules, rules_rows, rules_tables
+from noms_env.variants import game, make_rules
 from tests.players.test_encoding import TABLES, decisions, rules_of, tables_in_play
 from tests.players.test_policy import NETWORK, SMALL, by_torch, make_actor, tensors_of
 from tests.players.test_policy import decisions as policy_decisions
-from training.self_play import initial_parameters
+from training.learn.self_play import initial_parameters
 
 
 @pytest.mark.uncompiled

@@ -12,15 +12,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from noms_env.engine.imagine import imagined
-from noms_env.engine.rows import kernel_view
-from noms_env.engine.table import Table
+from noms_env.belief.determinize import imagined
+from noms_env.core.state import VARIANTS
+from noms_env.engine.row_kernels import kernel_view
 from noms_env.envs.batch import make_batch
 from noms_env.players import NOBODY, Player, make_player
 from noms_env.players.greedy import greedy_rows
-from noms_env.players.thumb.player import thumb_rows
-from noms_env.players.thumb.vocabulary import new_minds
-from noms_env.state import VARIANTS
+from noms_env.players.rule_based.heuristics import new_minds
+from noms_env.players.rule_based.player import thumb_rows
+from noms_env.table import Table
 from tests.players.positions import answer, decisions, tables_of
 
 NAMES = ("random", "greedy", "thumb")

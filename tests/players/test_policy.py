@@ -11,30 +11,20 @@ import pytest
 import torch
 
 import noms_env
-from noms_env.actions import NUM_ACTIONS
-from noms_env.engine.layout import OBSERVATION_SIZE
+from noms_env.core.actions import MOST, NUM_ACTIONS
+from noms_env.core.state import VARIANTS
 from noms_env.envs.batch import make_batch
-from noms_env.players import NOBODY, which_rules
-from noms_env.players.encoding import Encoding, make_encoding
-from noms_env.players.forward import shapes_of
-from noms_env.players.policy import PolicyPlayer
-from noms_env.players.policy_file import (
-    PolicyInfo,
-)
-from noms_env.players.products import (
-    LANES,
-    PANEL,
-    SIDE_BY_SIDE,
-    TILE,
-    as_panels,
-    multiply,
-    multiply_needed,
-    multiply_sparse,
-)
-from noms_env.rules import Rules, game, make_rules
-from noms_env.state import VARIANTS
+from noms_env.observation.layout import OBSERVATION_SIZE
+from noms_env.players import NOBODY
+from noms_env.policy import rules_lookup
+from noms_env.policy.encoding import Encoding, make_encoding
+from noms_env.policy.file import PolicyInfo
+from noms_env.policy.inference import shapes_of
+from noms_env.policy.matmul import LANES, PANEL, SIDE_BY_SIDE, TILE, as_panels, multiply, multiply_needed, multiply_sparse
+from noms_env.policy.player import PolicyPlayer
+from noms_env.variants import Rules, game, make_rules
 from training.config import NetworkConfig
-from training.network import Actor
+from training.learn.network import Actor
 
 NETWORK = {"width": 40, "blocks": 2, "card_width": 6}
 """Unequal sizes, of which none fills its tiles."""
@@ -204,9 +194,9 @@ def test_sparse_products() -> None:
 
 
 def test_hand_sizes_follow_the_deals() -> None:
-    assert which_rules.hand_sizes(make_rules(game("nonesuch"), 3)) == {12}
-    assert which_rules.hand_sizes(make_rules(game("small_ships"), 4, {"hand_size": 9})) == {9}
-    assert which_rules.hand_sizes(make_rules(game("down_up"), 4)) == set(range(1, 11))
+    assert rules_lookup.hand_sizes(make_rules(game("nonesuch"), 3)) == {12}
+    assert rules_lookup.hand_sizes(make_rules(game("small_ships"), 4, {"hand_size": 9})) == {9}
+    assert rules_lookup.hand_sizes(make_rules(game("down_up"), 4)) == set(range(1, 11))
 
 
 # ---------------------------------------------------------------------------------------------- how it acts
@@ -367,7 +357,7 @@ def test_an_observation_without_a_game_is_refused(player: PolicyPlayer, rows: Ro
 
 def test_a_mask_with_an_action_that_is_never_legal_is_refused(player: PolicyPlayer, rows: Rows) -> None:
     legal = rows[1][0].copy()
-    legal[noms_env.actions.MOST] = 1
+    legal[MOST] = 1
     with pytest.raises(ValueError, match="the mask allows action 97, which is never legal"):
         player.act(rows[0][0], legal, np.random.default_rng(0))
 

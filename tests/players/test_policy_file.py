@@ -18,26 +18,19 @@ from safetensors.numpy import load_file, save, save_file
 
 import noms_env
 import training
-from noms_env.actions import NUM_ACTIONS
-from noms_env.engine import layout
-from noms_env.engine.layout import layout_digest
-from noms_env.players import policy, policy_file
-from noms_env.players.encoding import make_encoding
-from noms_env.players.forward import Forward, shapes_of
-from noms_env.players.policy import load_player
-from noms_env.players.policy_file import (
-    KEY,
-    PolicyFileError,
-    PolicyInfo,
-    given_options,
-    read_policy,
-    save_policy,
-    write_atomically,
-)
-from noms_env.rules import game, make_rules
+from noms_env.core.actions import NUM_ACTIONS
+from noms_env.observation import layout
+from noms_env.observation.layout import layout_digest
+from noms_env.policy import file as policy_file
+from noms_env.policy import player as policy_player
+from noms_env.policy.encoding import make_encoding
+from noms_env.policy.file import KEY, PolicyFileError, PolicyInfo, given_options, read_policy, save_policy, write_atomically
+from noms_env.policy.inference import Forward, shapes_of
+from noms_env.policy.player import load_player
+from noms_env.variants import game, make_rules
 from tests.envs.play import KINDS
 from tests.players.test_policy import NETWORK, SMALL, decisions, make_actor, rules_of, tensors_of
-from training.evaluate import contestant
+from training.agents.registry import contestant
 
 INFO = PolicyInfo(
     (*rules_of("up_down"), make_rules(game("up_down"), 3, {"schedule": "up", "ranks": 7})),
@@ -281,8 +274,8 @@ def test_a_tensor_of_the_same_shape_from_another_policy(good: Path, tmp_path: Pa
 HUGE = """
 import resource, sys
 from noms_env import load_player
-import noms_env.players.policy
-from noms_env.players.policy_file import PolicyFileError
+import noms_env.policy.player
+from noms_env.policy.file import PolicyFileError
 
 used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 for path in sys.argv[1:]:
@@ -337,7 +330,7 @@ def test_a_written_file_has_the_usual_permissions(tmp_path: Path) -> None:
 
 
 def test_policies_by_name(good: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(policy, "PACKAGE", tmp_path / "noms_env")
+    monkeypatch.setattr(policy_player, "PACKAGE", tmp_path / "noms_env")
     with pytest.raises(PolicyFileError, match=r"there is no policy 'up_down'; .* none yet"):
         load_player("up_down")
     for folder in ("noms_env/checkpoints/up_down", "checkpoints/late"):
@@ -348,7 +341,7 @@ def test_policies_by_name(good: Path, tmp_path: Path, monkeypatch: pytest.Monkey
         load_player("late")
     (tmp_path / "pyproject.toml").touch()
     assert load_player("late").info == INFO
-    assert list(policy.shipped_policies()) == ["up_down", "late"]
+    assert list(policy_player.shipped_policies()) == ["up_down", "late"]
 
 
 # ---------------------------------------------------------------------------------------------- found by its game
@@ -366,7 +359,7 @@ def ship(root: Path, name: str, *variants: str, decisions: int = 100) -> Path:
 @pytest.fixture
 def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A package without policies."""
-    monkeypatch.setattr(policy, "PACKAGE", tmp_path / "noms_env")
+    monkeypatch.setattr(policy_player, "PACKAGE", tmp_path / "noms_env")
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -374,9 +367,9 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_a_policy_is_found_by_each_of_its_games(package: Path) -> None:
     files = {"auctions": ship(package, "auctions", "small_ships", "noms"), "nonesuch": ship(package, "nonesuch", "nonesuch")}
     for name in ("auctions", "small_ships", "noms"):
-        assert policy.policy_file_of(name) == files["auctions"]
+        assert policy_player.policy_file_of(name) == files["auctions"]
         assert load_player(name).kinds == rules_of("small_ships", "noms")
-    assert policy.policy_file_of("nonesuch") == files["nonesuch"]
+    assert policy_player.policy_file_of("nonesuch") == files["nonesuch"]
     with pytest.raises(PolicyFileError) as refused:
         load_player("down_up")
     there_are = "the policies that come with the package: auctions (small_ships, noms), nonesuch"
@@ -385,15 +378,15 @@ def test_a_policy_is_found_by_each_of_its_games(package: Path) -> None:
 
 def test_of_several_policies_for_a_game_its_namesake_comes_first_then_the_longest_trained(package: Path) -> None:
     both, late = ship(package, "b", "noms", "up_down"), ship(package, "c", "noms", decisions=200)
-    assert policy.policy_file_of("noms") == late
-    assert policy.policy_file_of("up_down") == both
+    assert policy_player.policy_file_of("noms") == late
+    assert policy_player.policy_file_of("up_down") == both
     earlier = ship(package, "a", "noms", decisions=200)
-    assert policy.policy_file_of("noms") == earlier
+    assert policy_player.policy_file_of("noms") == earlier
     namesake = ship(package, "noms", "noms", decisions=1)
-    assert policy.policy_file_of("noms") == namesake
+    assert policy_player.policy_file_of("noms") == namesake
     namesake.write_bytes(b"damaged")
-    assert policy.policy_of_game("noms") == earlier
-    assert policy.policy_file_of("noms") == namesake, "a name is a name"
+    assert policy_player.policy_of_game("noms") == earlier
+    assert policy_player.policy_file_of("noms") == namesake, "a name is a name"
     with pytest.raises(PolicyFileError, match="cut off"):
         load_player("noms")
     with pytest.raises(PolicyFileError, match=r"a \(noms\), b \(noms, up_down\), c \(noms\), noms$"):
@@ -405,7 +398,7 @@ def test_names_go_before_folders_and_folders_before_nothing(package: Path, good:
     (package / "noms" / "policy.safetensors").write_bytes(good.read_bytes())
     assert load_player("noms").info == INFO
     file = ship(package, "auctions", "noms")
-    assert policy.policy_file_of("noms") == file
+    assert policy_player.policy_file_of("noms") == file
     assert load_player(Path("noms")).info == load_player("./noms").info == INFO
 
 
@@ -414,8 +407,8 @@ def test_no_weights_are_read_to_find_a_policy(package: Path, monkeypatch: pytest
     content = bytearray(file.read_bytes())
     content[-8:] = b"\xff" * 8
     file.write_bytes(content)
-    monkeypatch.setattr(policy_file, "_tensors", lambda *arguments: pytest.fail("tensors were read"))
-    assert policy.policy_file_of("noms") == file
+    monkeypatch.setattr(file, "_tensors", lambda *arguments: pytest.fail("tensors were read"))
+    assert policy_player.policy_file_of("noms") == file
     assert policy_file.read_info(file).kinds == rules_of("noms")
     monkeypatch.undo()
     with pytest.raises(PolicyFileError, match="is damaged: its content does not have the SHA-256"):

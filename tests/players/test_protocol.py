@@ -9,14 +9,14 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from noms_env.actions import NUM_ACTIONS, SCORED
-from noms_env.cards import cards_in
-from noms_env.engine.imagine import imagined
-from noms_env.engine.layout import OBSERVATION_SIZE
-from noms_env.engine.table import Table
+from noms_env.belief.determinize import imagined
+from noms_env.core.actions import NUM_ACTIONS, SCORED
+from noms_env.core.cards import cards_in
+from noms_env.core.state import TABLE, VARIANTS
 from noms_env.envs.batch import make_batch
+from noms_env.observation.layout import OBSERVATION_SIZE
 from noms_env.players import NOBODY, PLAYERS, Entry, as_batch, make_player, row_seeds
-from noms_env.state import TABLE, VARIANTS
+from noms_env.table import Table
 
 SEEN = np.zeros((3, OBSERVATION_SIZE), np.uint8)
 LEGAL = np.zeros((3, NUM_ACTIONS), np.int8)
@@ -63,7 +63,7 @@ def test_every_name_makes_a_player() -> None:
 def test_a_name_carries_parameters(monkeypatch: pytest.MonkeyPatch) -> None:
     module = sys.modules[__name__]
     monkeypatch.setitem(sys.modules, "noms_env.players.lowest", module)
-    monkeypatch.setitem(PLAYERS, "lowest", Entry("lowest:Lowest", "", {"start": int, "step": int}))
+    monkeypatch.setitem(PLAYERS, "lowest", Entry("noms_env.players.lowest:Lowest", "", {"start": int, "step": int}))
     made: list[Any] = [make_player(name) for name in ("lowest", "lowest:7", "lowest:7,3")]
     assert [player.numbers for player in made] == [(0, 1), (7, 1), (7, 3)]
     with pytest.raises(ValueError, match="start of the player lowest cannot be 'x': invalid literal"):

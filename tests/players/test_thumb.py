@@ -11,14 +11,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from noms_env.actions import INDICATE
-from noms_env.cards import bit, cards_in
-from noms_env.engine.imagine import imagined
-from noms_env.engine.table import Table
+from noms_env.belief.determinize import imagined
+from noms_env.core.actions import INDICATE
+from noms_env.core.cards import bit, cards_in
 from noms_env.envs.batch import make_batch
 from noms_env.players import make_player
-from noms_env.players.thumb.exact_bid import EAGER, SHY, SPOIL, weigh_seats
-from noms_env.players.thumb.vocabulary import (
+from noms_env.players.rule_based.exact_bid import EAGER, SHY, SPOIL, weigh_seats
+from noms_env.players.rule_based.heuristics import (
     kept_chance,
     later_chance,
     look,
@@ -28,8 +27,9 @@ from noms_env.players.thumb.vocabulary import (
     sure_tricks,
     trumps_drawn,
 )
-from noms_env.players.thumb.weights import DECKTET_TAKING, TAKING
-from noms_env.rules.exact import BONUS_POINTS
+from noms_env.players.rule_based.weights import DECKTET_TAKING, TAKING
+from noms_env.table import Table
+from noms_env.variants.families.exact_bid import BONUS_POINTS
 from tests.players.positions import answer, decisions, said
 from tests.rules.table_help import play, table_with
 

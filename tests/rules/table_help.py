@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from noms_env.actions import PASS, action_number
-from noms_env.cards import CARD_WORDS
-from noms_env.engine.table import Table
-from noms_env.rules import Rules, dispatch, game, make_rules
+from noms_env.core.actions import PASS, action_number
+from noms_env.core.cards import CARD_WORDS
+from noms_env.table import Table
+from noms_env.variants import Rules, dispatch, game, make_rules
 
 Options = Mapping[str, Any]
 Words = str | Sequence[str]

@@ -16,11 +16,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from noms_env.actions import FIRST_WORD, NOMINATE, PHASES, PLAYING, SCORED
-from noms_env.cards import cards_in
-from noms_env.engine.rows import kernel_view, step_row
-from noms_env.engine.table import Table
-from noms_env.state import new_tables
+from noms_env.core.actions import FIRST_WORD, NOMINATE, PHASES, PLAYING, SCORED
+from noms_env.core.cards import cards_in
+from noms_env.core.state import new_tables
+from noms_env.engine.row_kernels import kernel_view, step_row
+from noms_env.table import Table
 from tests import referee
 
 MOST_DECISIONS = 64

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from noms_env.engine.table import IllegalActionError, PositionError, Table
-from noms_env.partners import ROLES, role_known_to
-from noms_env.rules import RulesError, game
+from noms_env.core.partners import ROLES, role_known_to
 from noms_env.show.view import look
+from noms_env.table import IllegalActionError, PositionError, Table
+from noms_env.variants import RulesError, game
 from tests.rules.table_help import (
     dealt,
     legal,

@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from noms_env.actions import SCORED
-from noms_env.engine.deal import HELD
-from noms_env.engine.table import Table
-from noms_env.state import get_byte
+from noms_env.core.actions import SCORED
+from noms_env.core.state import HELD, get_byte
+from noms_env.table import Table
 from tests.rules.table_help import dealt, play, play_out, table_with
 from tests.rules.test_noms import ANNOUNCED, GOLDEN_AUCTION, GOLDEN_HANDS, GOLDEN_PLAY
 

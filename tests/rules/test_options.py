@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from noms_env.engine.table import Table
-from noms_env.rules import GAMES, RulesError, game, make_rules
-from noms_env.state import OPTION_FIELDS, VARIANTS
+from noms_env.core.state import OPTION_FIELDS, VARIANTS
+from noms_env.table import Table
+from noms_env.variants import GAMES, RulesError, game, make_rules
 
 pytestmark = pytest.mark.uncompiled
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from noms_env.engine.table import IllegalActionError, Table
-from noms_env.rules import RulesError
+from noms_env.table import IllegalActionError, Table
+from noms_env.variants import RulesError
 from tests.rules.table_help import (
     dealt,
     deck_for,

@@ -1,4 +1,4 @@
-"""`noms bench --train`: what it counts and what it measures. Nothing here depends on a speed."""
+"""`python -m benchmarks.speed --train`: what it counts and what it measures. Nothing here depends on a speed."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ import pytest
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
-from noms_env.actions import NUM_ACTIONS
-from noms_env.engine.layout import OBSERVATION_SIZE
-from training import ppo
-from training.bench import plot, train, train_peers
-from training.bench.clock import GFLOPS, PERCENT, RATE, Case, Goal, Measured
-from training.bench.peers import collected
-from training.bench.report import Results
-from training.bench.train import FAST, SMALL, TINY, Products, Spent, Trainer, learning_flops, stages, train_goals
-from training.bench.train_peers import Deals, learning, maker
+from benchmarks.speed import plot, train, train_peers
+from benchmarks.speed.__main__ import measure_training, show
+from benchmarks.speed.clock import GFLOPS, PERCENT, RATE, Case, Goal, Measured
+from benchmarks.speed.peers import collected
+from benchmarks.speed.report import Results
+from benchmarks.speed.train import FAST, SMALL, TINY, Products, Spent, Trainer, learning_flops, stages, train_goals
+from benchmarks.speed.train_peers import Deals, learning, maker
+from noms_env.core.actions import NUM_ACTIONS
+from noms_env.observation.layout import OBSERVATION_SIZE
 from training.cli import main
-from training.commands.bench import measure_training, show
 from training.config import LeagueConfig, NetworkConfig, PPOConfig
-from training.network import Critic
-from training.self_play import SelfPlay
+from training.learn import ppo
+from training.learn.network import Critic
+from training.learn.self_play import SelfPlay
 
 
 @pytest.fixture(scope="module")
@@ -130,7 +130,7 @@ def test_the_plain_rate_is_that_of_both_networks_in_two_threads(trainer: Trainer
     done: list[tuple[int, int]] = []
     monkeypatch.setattr(Products, "multiply", lambda self, times: done.append((self.flops, times)))
     times = iter([0.0, 0.0, 4.0, 10.0])
-    monkeypatch.setattr("training.bench.train.perf_counter", lambda: next(times))
+    monkeypatch.setattr("benchmarks.speed.train.perf_counter", lambda: next(times))
     rate = train.products_rate(trainer.run)(3.0)
     assert len(done) == 2
     assert rate == pytest.approx(sum(flops * times for flops, times in done) / 10.0 / 1e9)
@@ -168,7 +168,7 @@ def test_a_stage_is_measured_where_it_begins(
         seen.append(("league", drawn is not None, run.progress))
         return drawn
 
-    monkeypatch.setattr("training.self_play.update_actor", see_update)
+    monkeypatch.setattr("training.learn.self_play.update_actor", see_update)
     monkeypatch.setattr(SelfPlay, "_draw_opponent", see_opponent)
     rate = trainer.measure(name, 0.0)
     spent = trainer.spent[name]
@@ -378,7 +378,7 @@ def test_the_command_writes_json(results: Results, monkeypatch: pytest.MonkeyPat
         asked.append((repetitions, quick))
         return results
 
-    monkeypatch.setattr("training.commands.bench.measure_training", measured)
+    monkeypatch.setattr("benchmarks.speed.__main__.measure_training", measured)
     assert main(["bench", "--train", "--quick", "--repetitions", "1", "--json", str(tmp_path / "t.json")]) == 0
     assert asked == [(1, True)]
     written = json.loads((tmp_path / "t.json").read_text())

@@ -15,19 +15,19 @@ import pytest
 from PIL import Image
 
 from noms_env import load_player
-from noms_env.players import policy as policies
-from noms_env.rules import game, make_rules
+from noms_env.policy import player as policies
+from noms_env.variants import game, make_rules
 from tests.training.test_outcome import CONFIG, DONE, KEPT, make_run
 from tests.training.test_outcome import parsed as parsed_command
 from tests.training.test_results import entry, evaluation, saved, tournament
 from training import extras
-from training.card import NOTES_BEGIN, NOTES_END, CardError, card, notes_of, seats_text
 from training.cli import main
 from training.config import CurriculumConfig, NetworkConfig, TrainConfig
-from training.log import read_series
-from training.markdown import table
-from training.outcome import Outcome, read_outcome
-from training.results import Names, Results, read_results
+from training.learn.log import read_series
+from training.publish.markdown import table
+from training.publish.model_card import NOTES_BEGIN, NOTES_END, CardError, card, notes_of, seats_text
+from training.publish.result_files import Names, Results, read_results
+from training.publish.run_summary import Outcome, read_outcome
 
 Run = Callable[..., tuple[int, str, str]]
 FILES = ["README.md", "curve.csv", "curve.png", "policy.safetensors", "runs.json"]

@@ -24,21 +24,13 @@ import pytest
 import torch
 
 from noms_env import load_player, make_batch
-from noms_env.players.encoding import make_encoding
-from noms_env.rules import game, make_rules
-from noms_env.state import TABLE
-from training import checkpoint
-from training.checkpoint import (
-    CheckpointError,
-    RunFolder,
-    Trained,
-    code_revision,
-    load_state,
-    save_state,
-    write_file,
-)
+from noms_env.core.state import TABLE
+from noms_env.policy.encoding import make_encoding
+from noms_env.variants import game, make_rules
 from training.config import NetworkConfig, TrainConfig
-from training.network import Actor
+from training.learn import checkpoint
+from training.learn.checkpoint import CheckpointError, RunFolder, Trained, code_revision, load_state, save_state, write_file
+from training.learn.network import Actor
 
 STATE: dict[str, Any] = {
     "weights": torch.arange(6.0).reshape(2, 3),
@@ -218,7 +210,7 @@ def test_a_nearly_full_disk_is_noticed_before(tmp_path: Path, monkeypatch: pytes
 
 LIMITED = """
 import resource, signal, sys, torch
-from training.checkpoint import CheckpointError, RunFolder
+from training.learn.checkpoint import CheckpointError, RunFolder
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 with RunFolder.create(sys.argv[1], {}) as folder:
     folder.write_state(5, {"a": torch.zeros(1000)})
@@ -326,7 +318,7 @@ def test_only_damaged_states(tmp_path: Path, capsys: pytest.CaptureFixture[str])
 
 
 def test_two_processes_do_not_share_a_folder(tmp_path: Path) -> None:
-    code = f"from training.checkpoint import RunFolder; RunFolder.open({str(tmp_path / 'run')!r}).close(); print('in')"
+    code = f"from training.learn.checkpoint import RunFolder; RunFolder.open({str(tmp_path / 'run')!r}).close(); print('in')"
 
     def other() -> subprocess.CompletedProcess[str]:
         return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
@@ -413,7 +405,7 @@ def test_the_revision_is_that_of_the_checkout(monkeypatch: pytest.MonkeyPatch, t
 KILLER = """
 import json, os, random, signal, sys, time
 import torch
-from training.checkpoint import RunFolder
+from training.learn.checkpoint import RunFolder
 
 torch.set_num_threads(1)  # a process that has run OpenMP threads must not fork
 

@@ -10,10 +10,12 @@ import numpy as np
 import pytest
 
 from noms_env import BatchEnv
-from noms_env.rules import Rules, game, make_rules
-from noms_env.state import VARIANTS
-from training import comparison as module
-from training.comparison import (
+from noms_env.core.state import VARIANTS
+from noms_env.variants import Rules, game, make_rules
+from training.agents.registry import BLOCK, Contestant, contestant, guest
+from training.agents.table_pool import Hall, play
+from training.evaluation import comparison as module
+from training.evaluation.comparison import (
     FIRST_OTHER,
     LINE_UPS,
     Comparison,
@@ -24,8 +26,7 @@ from training.comparison import (
     roles,
     size_features,
 )
-from training.evaluate import BLOCK, Contestant, contestant, deal_seed, dealt, guest
-from training.hall import Hall, play
+from training.evaluation.duplicate import deal_seed, dealt
 
 
 def rules(name: str, seats: int | None = None, **options: Any) -> Rules:

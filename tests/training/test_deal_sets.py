@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from noms_env.rules import game, make_rules
-from noms_env.state import VARIANTS
-from training import deal_sets
-from training.deal_sets import FROZEN, SETS, digest
-from training.evaluate import DealSet
+from noms_env.core.state import VARIANTS
+from noms_env.variants import game, make_rules
+from training.evaluation import deal_sets
+from training.evaluation.deal_sets import FROZEN, SETS, digest
+from training.evaluation.duplicate import DealSet
 
 
 @pytest.mark.parametrize("name", VARIANTS)

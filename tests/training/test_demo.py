@@ -11,16 +11,16 @@ import numpy as np
 import pytest
 
 from noms_env import Table
-from noms_env.actions import NUM_ACTIONS
-from noms_env.state import VARIANTS
+from noms_env.core.actions import NUM_ACTIONS
+from noms_env.core.state import VARIANTS
 from training import extras
 from training.cli import main
 from training.commands import demo as command
 from training.commands.demo import demo_config, free_folder, result_text
-from training.commands.explained import action_text, chances_text, decide, explained_deal
 from training.config import PRESETS
-from training.evaluate import Result
-from training.probes import Tally
+from training.evaluation.behaviour_stats import Tally
+from training.evaluation.duplicate import Result
+from training.terminal.narrate import action_text, chances_text, decide, explained_deal
 
 Run = Callable[..., tuple[int, str, str]]
 

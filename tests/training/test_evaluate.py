@@ -11,22 +11,12 @@ import numpy as np
 import pytest
 
 from noms_env import BatchEnv
-from noms_env.rules import Rules, game, make_rules
-from noms_env.state import VARIANTS
-from training import evaluate
-from training.evaluate import (
-    Block,
-    MakePlayer,
-    Result,
-    bootstrap_interval,
-    deal_seed,
-    duplicate,
-    figures,
-    guest,
-    label,
-    self_play,
-)
-from training.probes import Tally
+from noms_env.core.state import VARIANTS
+from noms_env.variants import Rules, game, make_rules
+from training.agents.registry import BLOCK, MakePlayer, guest, label
+from training.evaluation import duplicate as duplicate_module
+from training.evaluation.behaviour_stats import Tally
+from training.evaluation.duplicate import Block, Result, bootstrap_interval, deal_seed, duplicate, figures, self_play
 
 
 def rules(name: str, seats: int | None = None, **options: Any) -> Rules:
@@ -108,9 +98,9 @@ def test_a_field_of_several_sits_clockwise_from_the_hero() -> None:
 def test_deals_follow_from_their_number_alone() -> None:
     few, many = Spy(), Spy()
     duplicate(rules("sniped_whist"), lambda _: few, lambda _: few, 3, seed=1)
-    duplicate(rules("sniped_whist"), lambda _: many, lambda _: many, evaluate.BLOCK + 2, seed=2)
+    duplicate(rules("sniped_whist"), lambda _: many, lambda _: many, BLOCK + 2, seed=2)
     assert few.hands.items() <= many.hands.items()
-    assert len(many.hands) == evaluate.BLOCK + 2
+    assert len(many.hands) == BLOCK + 2
     other = Spy()
     duplicate(rules("sniped_whist"), lambda _: other, lambda _: other, 3, deal_set="test")
     assert not set().union(*other.hands.values()) & set().union(*many.hands.values())
@@ -154,14 +144,14 @@ def test_points_are_those_of_the_hero_less_the_mean_of_the_others() -> None:
 
 def test_results_do_not_depend_on_threads_or_order() -> None:
     kind = rules("up_down")
-    one = duplicate(kind, guest("random"), lowest, 2 * evaluate.BLOCK + 5, seed=3)
+    one = duplicate(kind, guest("random"), lowest, 2 * BLOCK + 5, seed=3)
     for runner in (in_threads, backwards):
-        other = duplicate(kind, guest("random"), lowest, 2 * evaluate.BLOCK + 5, seed=3, runner=runner)
+        other = duplicate(kind, guest("random"), lowest, 2 * BLOCK + 5, seed=3, runner=runner)
         assert np.array_equal(one.differences, other.differences)
         assert np.array_equal(one.sizes, other.sizes)
         assert one.probes == other.probes
         assert one.interval() == other.interval()
-    different = duplicate(kind, guest("random"), lowest, 2 * evaluate.BLOCK + 5, seed=4)
+    different = duplicate(kind, guest("random"), lowest, 2 * BLOCK + 5, seed=4)
     assert not np.array_equal(one.differences, different.differences)
 
 
@@ -172,7 +162,7 @@ def test_blocks_and_players_have_streams_of_their_own() -> None:
         drawn.append(rng.random())
         return Lowest()
 
-    duplicate(rules("big_ships", 3), note, note, evaluate.BLOCK + 2, seed=1)
+    duplicate(rules("big_ships", 3), note, note, BLOCK + 2, seed=1)
     duplicate(rules("big_ships", 3), note, note, 2, seed=2)
     assert len(drawn) == len(set(drawn)) == 6
 
@@ -231,7 +221,7 @@ def test_figures_by_hand() -> None:
 
 
 def test_the_interval_of_many_deals_is_normal_and_that_of_few_agrees() -> None:
-    values = np.random.default_rng(0).normal(0.5, 2, (evaluate.MOST_RESAMPLED + 1, 1))
+    values = np.random.default_rng(0).normal(0.5, 2, (duplicate_module.MOST_RESAMPLED + 1, 1))
     many, fewer = result_of(values), result_of(values[:-1])
     assert (many.method, fewer.method) == ("normal", "bootstrap")
     margin = 1.959964 * many.standard_error

@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from noms_env.players.policy_file import PolicyInfo, save_policy
-from noms_env.rules import game, make_rules
+from noms_env.policy.file import PolicyInfo, save_policy
+from noms_env.variants import game, make_rules
 from tests.players.test_policy import SMALL, make_actor, tensors_of
 from training import extras
+from training.agents.registry import contestant
 from training.cli import main
-from training.comparison import NothingPlayedError
-from training.counting import counting
-from training.evaluate import contestant
+from training.evaluation.comparison import NothingPlayedError
+from training.progress_bar import counting
 from training.workers import Done, run_jobs
 
 Run = Callable[..., tuple[int, str, str]]
@@ -192,7 +192,7 @@ def test_games_share_the_time_and_leave_some_for_matches(run: Run, monkeypatch: 
         until.append(others["until"] - time.monotonic())
         raise NothingPlayedError("time")
 
-    monkeypatch.setattr("training.comparison.compare", note)
+    monkeypatch.setattr("training.evaluation.comparison.compare", note)
     status, _, err = run("evaluate", "thumb", "random", "--variant", "noms", "nonesuch", "--minutes", 10)
     assert (status, is_one_sentence(err)) == (2, True)
     assert until == [pytest.approx(0.8 * 300, abs=5)]
@@ -208,7 +208,7 @@ def test_ctrl_c_prints_what_there_is(run: Run, tmp_path: Path, monkeypatch: pyte
         done: Done[object] = run_jobs(*arguments, tick=tell, **others)
         return done
 
-    monkeypatch.setattr("training.comparison.run_jobs", interrupted)
+    monkeypatch.setattr("training.evaluation.comparison.run_jobs", interrupted)
     file = tmp_path / "result.json"
     words = ["evaluate", "thumb", "random", "--variant", "noms", "nonesuch", "--deals", 1000, "--threads", 1]
     status, out, err = run(*words, "--json", file)
@@ -258,7 +258,7 @@ def test_without_matplotlib_there_is_no_picture(run: Run, tmp_path: Path, monkey
     def missing(module: str, extra: str, wanted_by: str = "") -> None:
         raise extras.MissingExtraError(f"{wanted_by} needs Matplotlib")
 
-    monkeypatch.setattr("training.heat.require", missing)
+    monkeypatch.setattr("training.publish.heatmap.require", missing)
     folder = tmp_path / "cup"
     status, out, _ = run("tournament", "random", "greedy", "--variant", "nonesuch", "--deals", 4, "--out", folder)
     assert status == 0

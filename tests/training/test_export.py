@@ -15,15 +15,16 @@ import pyarrow.parquet as parquet
 import pytest
 
 from noms_env import Table
-from noms_env.actions import NUM_ACTIONS
-from noms_env.engine.layout import OBSERVATION_SIZE
+from noms_env.core.actions import NUM_ACTIONS
+from noms_env.observation.layout import OBSERVATION_SIZE
 from noms_env.record import Record, Recorder, record_matches, write_records
-from noms_env.rules import game, make_rules
+from noms_env.variants import game, make_rules
 from tests.envs.play import KINDS
-from training import cli, export
-from training.evaluate import Contestant, contestant
-from training.export import COLUMNS, GROUP, Decisions, ExportError, empty_rows, from_play, from_records, write_shards
-from training.forfeit import ForfeitError
+from training import cli
+from training.agents.forfeit import ForfeitError
+from training.agents.registry import Contestant, contestant
+from training.data import export
+from training.data.export import COLUMNS, GROUP, Decisions, ExportError, empty_rows, from_play, from_records, write_shards
 
 Run = Callable[..., tuple[int, str, str]]
 NAMES = [column.name for column in COLUMNS]

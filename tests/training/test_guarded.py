@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from noms_env import BatchEnv, make_batch
-from training.guarded import Guarded, first_legal
+from training.agents.guarded import Guarded, first_legal
 from training.workers import Stopped
 
 

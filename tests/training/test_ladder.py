@@ -10,16 +10,26 @@ from typing import Any
 
 import pytest
 
-from noms_env.players.policy_file import read_info
-from noms_env.rules import Rules, game, make_rules
+from noms_env.policy.file import read_info
+from noms_env.variants import Rules, game, make_rules
 from tests.training.test_outcome import POINTS, make_run
 from tests.training.test_results import entry, estimate, evaluation, tournament
 from training import cli
-from training.deal_sets import digest
-from training.ladder import ABLATIONS, BEHAVIOUR, MILESTONES, OWNER, PAGE, PANEL, LadderError, blocks, read_standing
-from training.log import HEADER, as_csv
-from training.markdown import BlockError, with_blocks
-from training.outcome import BEGUN, CURVE, read_outcome
+from training.evaluation.deal_sets import digest
+from training.learn.log import HEADER, as_csv
+from training.publish.leaderboard import (
+    ABLATIONS,
+    BEHAVIOUR,
+    MILESTONES,
+    OWNER,
+    PAGE,
+    PANEL,
+    LadderError,
+    blocks,
+    read_standing,
+)
+from training.publish.markdown import BlockError, with_blocks
+from training.publish.run_summary import BEGUN, CURVE, read_outcome
 
 CHECKPOINTS = Path(__file__).parents[2] / "checkpoints"
 NONESUCH, THREE = make_rules(game("nonesuch")), make_rules(game("nonesuch"), 3)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from training.league import draw_opponent, draw_seating, thinned
+from training.learn.opponents import draw_opponent, draw_seating, thinned
 
 
 def test_without_a_share_everybody_is_the_learner() -> None:

@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from training import log
-from training.log import CSV_NAME, EVENTS_NAME, HEADER, SECONDS, Log, as_csv, read_log
+from training.learn import log
+from training.learn.log import CSV_NAME, EVENTS_NAME, HEADER, SECONDS, Log, as_csv, read_log
 
 OPEN: list[Log] = []
 

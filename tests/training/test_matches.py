@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 
 from noms_env import BatchEnv
-from noms_env.engine.table import Table
-from noms_env.rules import Rules, game, make_rules
-from training.comparison import line_ups
-from training.evaluate import Contestant, contestant, deal_seed
-from training.matches import Matches, compare_matches, play_matches
+from noms_env.table import Table
+from noms_env.variants import Rules, game, make_rules
+from training.agents.registry import Contestant, contestant
+from training.evaluation.comparison import line_ups
+from training.evaluation.duplicate import deal_seed
+from training.evaluation.matches import Matches, compare_matches, play_matches
 
 
 def rules(name: str, seats: int | None = None, **options: Any) -> Rules:

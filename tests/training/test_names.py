@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from tests.training.test_tournament import NAMES, plan, small
-from training.heat import draw_heat
-from training.names import LONGEST, short_names
-from training.tournament import Folder, play_tournament, read_results
+from training.evaluation.tournament import Folder, play_tournament, read_results
+from training.publish.heatmap import draw_heat
+from training.text import LONGEST, short_names
 
 DEEP = "/somewhere/" + "quite/deep/" * 12
 

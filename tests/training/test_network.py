@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from training.config import NetworkConfig
-from training.network import Actor, Critic, Trunk
+from training.learn.network import Actor, Critic, Trunk
 
 FEATURES, CHOICES = 40, 30
 

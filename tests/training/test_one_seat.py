@@ -10,8 +10,8 @@ import pytest
 import torch
 
 from noms_env import IllegalActionError, SeatEnv, SeatVectorEnv, Table
-from noms_env.players.encoding import make_encoding, write_features
-from training.one_seat import Features, duplicate_points
+from noms_env.policy.encoding import make_encoding, write_features
+from training.interop.one_seat import Features, duplicate_points
 
 VARIANTS = ("down_up", "small_ships")
 WAYS: dict[str, dict[str, Any]] = {"usual": {}, "three seats by rule of thumb": {"seats": 3, "opponents": "thumb"}}

@@ -13,17 +13,18 @@ import numpy as np
 import pytest
 import tyro
 
-from noms_env.players.encoding import make_encoding
-from noms_env.players.policy_file import PolicyFileError, PolicyInfo, save_policy
+from noms_env.policy.encoding import make_encoding
+from noms_env.policy.file import PolicyFileError, PolicyInfo, save_policy
 from tests.players.test_policy import make_actor, tensors_of
-from training import outcome
+from training.agents.table_pool import make_kinds
 from training.commands.train import command
 from training.config import PRESETS, CurriculumConfig, LeagueConfig, NetworkConfig, TrainConfig
-from training.hall import make_kinds
-from training.log import Log
-from training.network import Actor
+from training.learn.log import Log
+from training.learn.network import Actor
 from training.options import parse_options
-from training.outcome import (
+from training.publish import run_summary
+from training.publish.plots import SMOOTHED
+from training.publish.run_summary import (
     BEGUN,
     OutcomeError,
     chained,
@@ -35,7 +36,6 @@ from training.outcome import (
     train_command,
     with_policies_at,
 )
-from training.plots import SMOOTHED
 
 CHECKPOINTS = Path(__file__).parents[2] / "checkpoints"
 NETWORK = {"width": 5, "blocks": 1, "card_width": 2}
@@ -238,7 +238,7 @@ def test_what_is_no_run_is_refused_with_a_sentence(tmp_path: Path, monkeypatch: 
     with pytest.raises(OutcomeError, match=r"policy\.safetensors is not of the run in .*another configuration"):
         read_outcome(folder)
     (folder / "config.json").write_text(config)
-    monkeypatch.setattr(outcome, "MOST_BYTES", 1000)
+    monkeypatch.setattr(run_summary, "MOST_BYTES", 1000)
     with pytest.raises(OutcomeError, match=r"has 0\.0 MB; a policy that is published has 0 MB at most"):
         read_outcome(folder)
     monkeypatch.undo()
@@ -257,7 +257,7 @@ def test_a_policy_of_another_origin_is_refused(tmp_path: Path) -> None:
 
 
 def test_twenty_megabytes_are_the_most() -> None:
-    assert outcome.MOST_BYTES == 20_000_000
+    assert run_summary.MOST_BYTES == 20_000_000
 
 
 # ----------------------------------------------------------------------------------------------------- the command line
@@ -315,7 +315,7 @@ def test_the_command_of_a_run_with_every_field_changed() -> None:
     config = otherwise(TrainConfig(("big_ships", "down_up"), **PRESETS["long"][1]))
     text = train_command(config, "runs/x")
     assert parsed(text) == config
-    assert all(len(line) <= outcome.LINE + 2 for line in text.splitlines())
+    assert all(len(line) <= run_summary.LINE + 2 for line in text.splitlines())
     assert text.count("\n") > 5
 
 

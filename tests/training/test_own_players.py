@@ -18,24 +18,25 @@ import numpy as np
 import pytest
 
 from noms_env import Table, make_batch
-from noms_env.engine.imagine import imagined
-from noms_env.partners import ROLES
+from noms_env.belief.determinize import imagined
+from noms_env.core.partners import ROLES
 from noms_env.record import record_matches, replay
-from noms_env.rules import Rules, game, make_rules
 from noms_env.show import look
+from noms_env.variants import Rules, game, make_rules
 from tests.envs.play import KINDS, make, walk
 from tests.envs.test_leaks import mix_hidden
-from training import bot_lines, cli
-from training.bot import BotPlayer
-from training.bot_lines import AnswerError, chosen_action, decision, hello, rules_of, wants_observation
-from training.comparison import Comparison, compare
-from training.evaluate import Contestant, contestant
-from training.forfeit import ForfeitError
-from training.guarded import guarded
-from training.hall import Hall, play
-from training.matches import compare_matches
-from training.own_players import BLOCK, OwnGuest
-from training.sitting import companion
+from training import cli
+from training.agents import bot_lines
+from training.agents.bot import BotPlayer
+from training.agents.bot_lines import AnswerError, chosen_action, decision, hello, rules_of, wants_observation
+from training.agents.external import BLOCK, OwnGuest
+from training.agents.forfeit import ForfeitError
+from training.agents.guarded import guarded
+from training.agents.registry import Contestant, contestant
+from training.agents.table_pool import Hall, play
+from training.evaluation.comparison import Comparison, compare
+from training.evaluation.matches import compare_matches
+from training.terminal.session import companion
 from training.workers import Stopped
 
 EXAMPLES = Path(__file__).parents[2] / "examples"

@@ -17,22 +17,22 @@ import numpy as np
 import pytest
 
 from noms_env import show
-from noms_env.cards import CARD_NUMBERS
-from noms_env.engine.table import Table
-from noms_env.players.policy_file import PolicyInfo, save_policy
+from noms_env.core.cards import CARD_NUMBERS
+from noms_env.core.state import VARIANTS
+from noms_env.policy.file import PolicyInfo, save_policy
 from noms_env.record import Record, check_records, read_records, record_matches
-from noms_env.rules import Rules, game, make_rules
-from noms_env.state import VARIANTS
+from noms_env.table import Table
+from noms_env.variants import Rules, game, make_rules
 from tests.envs.play import KINDS
 from tests.envs.test_leaks import mix_hidden
 from tests.players.test_policy import SMALL, make_actor, tensors_of
 from training.cli import main
-from training.commands.explained import Story
 from training.commands.play import converse
 from training.commands.watch import told
-from training.screen import advice_lines, own_lines, prompt, screen_lines, tricks_lines
-from training.sitting import Companion, Deal, Sitting, companions, ranked
-from training.typed import UnclearError, typed_action
+from training.terminal.narrate import Story
+from training.terminal.parse_action import UnclearError, typed_action
+from training.terminal.screen import advice_lines, own_lines, prompt, screen_lines, tricks_lines
+from training.terminal.session import Companion, Deal, Sitting, companions, ranked
 
 ROOT = Path(__file__).parent.parent.parent
 

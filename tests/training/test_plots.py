@@ -15,8 +15,8 @@ from PIL import Image
 
 from training.cli import main
 from training.extras import MissingExtraError
-from training.log import Log, Series
-from training.plots import SMOOTHED, draw, kinds_of, panels_of, smoothed
+from training.learn.log import Log, Series
+from training.publish.plots import SMOOTHED, draw, kinds_of, panels_of, smoothed
 
 Run = Callable[..., tuple[int, str, str]]
 POINTS = "points/down_up_4/random"
@@ -102,7 +102,7 @@ def test_without_matplotlib_a_sentence_says_what_is_missing(run: Run, tmp_path: 
     def missing(module: str, extra: str, wanted_by: str) -> Any:
         raise MissingExtraError(f"{wanted_by} needs {module}: {extra}")
 
-    monkeypatch.setattr("training.plots.require", missing)
+    monkeypatch.setattr("training.publish.plots.require", missing)
     assert run(a_run(tmp_path / "run")) == (2, "", "noms: noms plot needs matplotlib: plot\n")
 
 

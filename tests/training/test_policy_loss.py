@@ -9,9 +9,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from training import policy_loss
-from training.policy_loss import compiled_losses
-from training.ppo import policy_losses
+from training.learn import policy_loss
+from training.learn.policy_loss import compiled_losses
+from training.learn.ppo import policy_losses
 
 ROWS, ACTIONS = 300, 12
 

@@ -11,8 +11,8 @@ import torch
 from torch import Tensor
 
 from training.config import NetworkConfig, PPOConfig
-from training.network import Actor, Critic, Guesses, masked
-from training.ppo import (
+from training.learn.network import Actor, Critic, Guesses, masked
+from training.learn.ppo import (
     Sample,
     Shares,
     Student,

@@ -12,17 +12,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from noms_env import BatchEnv
-from noms_env.actions import CALL_MIS, CALL_MIS_A_VIS, CALL_MOST, CALL_NONE, CALL_SOME, CALL_ZERO, MAX_NUMBER, PLAYING
-from noms_env.cards import CARD_NUMBERS, FRENCH, cards_in
+from noms_env.core.actions import CALL_MIS, CALL_MIS_A_VIS, CALL_MOST, CALL_NONE, CALL_SOME, CALL_ZERO, MAX_NUMBER, PLAYING
+from noms_env.core.cards import CARD_NUMBERS, FRENCH, cards_in
+from noms_env.core.state import MAX_SEATS, new_tables, put_byte
+from noms_env.core.state import VARIANTS as NAMES
+from noms_env.core.tricks import beats
 from noms_env.players import Player, make_player
 from noms_env.record import Record, record_matches, replay
-from noms_env.rules import Rules, game, make_rules, write_rules
-from noms_env.state import MAX_SEATS, new_tables, put_byte
-from noms_env.state import VARIANTS as NAMES
-from noms_env.tricks import beats
-from training.hall import Guest, Hall, play
-from training.overtaking import COULD, DEFENDER, DID, PARTNER, overtakes
-from training.probes import Tally, count_deals, deal_probes, possible_contracts
+from noms_env.variants import Rules, game, make_rules, write_rules
+from training.agents.table_pool import Guest, Hall, play
+from training.evaluation.behaviour_stats import Tally, count_deals, deal_probes, possible_contracts
+from training.evaluation.overtaking import COULD, DEFENDER, DID, PARTNER, overtakes
 
 BIDS = ("mis", "mis_a_vis", *map(str, range(7, MAX_NUMBER + 1)))
 ACE, TWO, KING = (CARD_NUMBERS[FRENCH][word] for word in ("AS", "2S", "KH"))

@@ -13,9 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from training import progress
-from training.progress import TREND, Figures, Lines, Points, Screen, Speed, duration, kind_text, short, watching
-from training.watcher import Several, Silent
+from training.learn.watcher import Several, Silent
+from training.terminal import progress
+from training.terminal.progress import TREND, Figures, Lines, Points, Screen, Speed, watching
+from training.text import duration, kind_text, short
 
 ITERATION = {
     "kl": 0.0123,

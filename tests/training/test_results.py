@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from noms_env.players import policy as policies
-from noms_env.rules import Rules, game, make_rules
+from noms_env.policy import player as policies
+from noms_env.variants import Rules, game, make_rules
 from noms_env.version import ENV_VERSION
-from training.reports import FORMAT as EVALUATION
-from training.results import Names, ResultsError, read_results
-from training.tournament import FORMAT as TOURNAMENT
+from training.evaluation.report import FORMAT as EVALUATION
+from training.evaluation.tournament import FORMAT as TOURNAMENT
+from training.publish.result_files import Names, ResultsError, read_results
 
 KINDS = (make_rules(game("noms")), make_rules(game("nonesuch"), 3))
 NOTHING_LOST = {"tables": 0, "why": []}

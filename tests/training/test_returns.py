@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from training.returns import advantages, relative_points
+from training.evaluation.duplicate import relative_points
+from training.learn.gae import advantages
 
 pytestmark = pytest.mark.uncompiled
 

@@ -10,15 +10,16 @@ import pytest
 import torch
 
 from noms_env import BatchEnv, make_batch
-from noms_env.actions import MIS, NUMBER, PASS
+from noms_env.core.actions import MIS, NUMBER, PASS
+from noms_env.core.state import MAX_SEATS
 from noms_env.players import make_player
-from noms_env.players.encoding import make_encoding
-from noms_env.rules import Rules, RulesError
-from noms_env.state import MAX_SEATS
+from noms_env.policy.encoding import make_encoding
+from noms_env.variants import Rules, RulesError
 from training.config import NetworkConfig
-from training.network import Actor, masked
-from training.returns import advantages, relative_points
-from training.rollout import (
+from training.evaluation.duplicate import relative_points
+from training.learn.gae import advantages
+from training.learn.network import Actor, masked
+from training.learn.rollout import (
     NO_ADVICE,
     PLAYING,
     Decisions,

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from training import schedule
 from training.config import CurriculumConfig, LeagueConfig, PPOConfig
-from training.steadiness import LARGEST_REWARD, RewardScale, Watchdog
+from training.learn import schedule
+from training.learn.reward_norm import LARGEST_REWARD, RewardScale, Watchdog
 
 PPO = PPOConfig(learning_rate=1e-3, entropy_call=0.05, entropy_play=0.03, magnet=0.04, magnet_from=0.3)
 

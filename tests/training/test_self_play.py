@@ -12,15 +12,15 @@ import pytest
 import torch
 from torch import Tensor
 
-from noms_env.actions import NUMBER
-from noms_env.players.policy_file import PolicyFileError, read_policy
-from training.checkpoint import write_policy
+from noms_env.core.actions import NUMBER
+from noms_env.policy.file import PolicyFileError, read_policy
+from training.agents.table_pool import Guest, Hall, play
 from training.config import CurriculumConfig, LeagueConfig, NetworkConfig, PPOConfig, TrainConfig
-from training.crew import Crew
-from training.hall import Guest, Hall, play
-from training.ppo import log_policy_of, update_critic
-from training.rollout import Decisions, Learner
-from training.self_play import SelfPlay, entropies, explained_variance
+from training.learn.checkpoint import write_policy
+from training.learn.ppo import log_policy_of, update_critic
+from training.learn.rollout import Decisions, Learner
+from training.learn.self_play import SelfPlay, entropies, explained_variance
+from training.thread_pool import Crew
 
 TINY = NetworkConfig(width=32, blocks=1, card_width=8)
 
@@ -384,7 +384,7 @@ def test_the_critic_learns_in_one_thread_alone_too(first_policy: Path, monkeypat
         threads.append(torch.get_num_threads())
         return update_critic(*arguments, **settings)
 
-    monkeypatch.setattr("training.self_play.update_critic", counted)
+    monkeypatch.setattr("training.learn.self_play.update_critic", counted)
     before = torch.get_num_threads()
     torch.set_num_threads(2)
     try:

@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from training.evaluate import MOST_RESAMPLED
-from training.statistics import (
+from training.evaluation.duplicate import MOST_RESAMPLED
+from training.evaluation.statistics import (
     FOLDS,
     Controls,
     Estimate,

@@ -11,11 +11,12 @@ import numpy as np
 import pytest
 
 from noms_env import BatchEnv
-from noms_env.rules import Rules, game, make_rules
-from training import evaluate, tournament
-from training.comparison import Lost, compare
-from training.evaluate import Contestant, contestant
-from training.tournament import (
+from noms_env.variants import Rules, game, make_rules
+from training.agents import registry
+from training.agents.registry import Contestant, contestant
+from training.evaluation import tournament
+from training.evaluation.comparison import Lost, compare
+from training.evaluation.tournament import (
     Folder,
     Plan,
     Results,
@@ -291,4 +292,4 @@ def test_a_player_that_cannot_sit_there_is_refused_before_anything_is_played(fol
 
 
 def test_players_that_search_play_few_deals_at_once() -> None:
-    assert contestant("pimc:2").block == evaluate.SEARCH_BLOCK < contestant("thumb").block
+    assert contestant("pimc:2").block == registry.SEARCH_BLOCK < contestant("thumb").block

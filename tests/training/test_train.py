@@ -16,14 +16,14 @@ import pytest
 import torch
 
 from noms_env import load_player
-from noms_env.players.policy_file import read_policy
+from noms_env.policy.file import read_policy
 from tests.training import tiny_run
 from tests.training.test_self_play import tiny
-from training.checkpoint import CheckpointError, RunFolder
 from training.config import LeagueConfig
-from training.steadiness import Watchdog
-from training.train import ALARM, CALM, train
-from training.watcher import Silent
+from training.learn.checkpoint import CheckpointError, RunFolder
+from training.learn.loop import ALARM, CALM, train
+from training.learn.reward_norm import Watchdog
+from training.learn.watcher import Silent
 
 ROOT = Path(__file__).parents[2]
 

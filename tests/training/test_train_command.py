@@ -12,17 +12,17 @@ from typing import Any
 
 import pytest
 
-from noms_env.players.policy import policy_file_of
-from noms_env.players.policy_file import read_info
-from training import train as loop
-from training.checkpoint import CheckpointError, RunFolder
+from noms_env.policy.file import read_info
+from noms_env.policy.player import policy_file_of
 from training.cli import main
 from training.commands import train as command
 from training.commands.common import CommandError
 from training.config import PRESETS, NetworkConfig, PPOConfig, TrainConfig, differences
 from training.extras import MissingExtraError
-from training.log import read_log
-from training.watcher import Silent, Watcher
+from training.learn import loop as loop
+from training.learn.checkpoint import CheckpointError, RunFolder
+from training.learn.log import read_log
+from training.learn.watcher import Silent, Watcher
 
 Run = Callable[..., tuple[int, str, str]]
 Started = list[tuple[TrainConfig, RunFolder, Watcher]]
@@ -338,7 +338,7 @@ def test_differences_are_found_at_any_depth() -> None:
 def test_the_module_of_the_loop_is_the_same_command() -> None:
     import subprocess
 
-    done = subprocess.run([sys.executable, "-m", "training.train", "bridge"], capture_output=True, text=True, check=False)
+    done = subprocess.run([sys.executable, "-m", "training.learn.loop", "bridge"], capture_output=True, text=True, check=False)
     assert (done.returncode, is_one_sentence(done.stderr)) == (2, True), done.stderr
     with pytest.raises(CommandError, match="--out RUN"):
         command.command(["--resume"])

@@ -12,18 +12,18 @@ import numpy as np
 import pytest
 
 from noms_env import Table
-from noms_env.actions import NOMINATE, NUM_ACTIONS
-from noms_env.engine.rows import kernel_view
-from noms_env.players.encoding import make_encoding
-from noms_env.players.policy_file import PolicyInfo, save_policy
+from noms_env.core.actions import NOMINATE, NUM_ACTIONS
+from noms_env.engine.row_kernels import kernel_view
+from noms_env.players.rule_based.heuristics import new_minds
+from noms_env.players.rule_based.player import thumb_rows
 from noms_env.players.search.solver import solve
-from noms_env.players.thumb.player import thumb_rows
-from noms_env.players.thumb.vocabulary import new_minds
-from training import schedule
+from noms_env.policy.encoding import make_encoding
+from noms_env.policy.file import PolicyInfo, save_policy
 from training.config import CurriculumConfig, NetworkConfig, PPOConfig, TrainConfig
-from training.rollout import Learner
-from training.self_play import SelfPlay
-from training.tryouts import Tryouts
+from training.learn import schedule
+from training.learn.rollout import Learner
+from training.learn.rollout_targets import Tryouts
+from training.learn.self_play import SelfPlay
 
 
 def worths_at(table: Table) -> np.ndarray:

@@ -6,10 +6,10 @@ import sys
 from collections.abc import Mapping
 
 from tests.training.test_self_play import tiny
-from training.checkpoint import RunFolder
 from training.config import LeagueConfig, TrainConfig
-from training.train import train
-from training.watcher import Silent
+from training.learn.checkpoint import RunFolder
+from training.learn.loop import train
+from training.learn.watcher import Silent
 
 
 def config() -> TrainConfig:

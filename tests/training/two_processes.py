@@ -15,9 +15,9 @@ from torch import nn
 from tests.training.test_ppo import make_actor, make_critic, make_sample
 from tests.training.test_self_play import tiny
 from training.config import PPOConfig
-from training.ppo import Sample, Shares, Student, update_actor, update_critic
-from training.processes import Processes, join_processes, leave_processes
-from training.self_play import Played, SelfPlay
+from training.learn.distributed import Processes, join_processes, leave_processes
+from training.learn.ppo import Sample, Shares, Student, update_actor, update_critic
+from training.learn.self_play import Played, SelfPlay
 
 SIZE, CUT = 60, 23
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
-from training.commands.common import FOUND, OK, count, lines_of
+from training.commands.common import FOUND, OK, lines_of
+from training.text import count
 
 if TYPE_CHECKING:
     from noms_env.record import Record

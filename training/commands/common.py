@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from noms_env.record import Record
 
 OK, FOUND, ERROR, STOPPED = 0, 1, 2, 130
@@ -80,24 +78,3 @@ def lines_of(file: str) -> Iterator[tuple[int, Record | str]]:
             yield number, record
     if not number:
         raise CommandError(f"{file} is empty")
-
-
-def terminal(stderr: bool = False) -> Console:
-    """Where to print: in colour if it is a terminal, and never with lines broken or recoloured."""
-    from rich.console import Console
-
-    return Console(stderr=stderr, highlight=False, soft_wrap=True)
-
-
-def print_lines(lines: Iterable[str]) -> None:
-    """Print lines with ANSI colours, which are left out where the output is not a terminal."""
-    from rich.text import Text
-
-    console = terminal()
-    for line in lines:
-        console.print(Text.from_ansi(line))
-
-
-def count(number: int, one: str, many: str | None = None) -> str:
-    """A number with its noun."""
-    return f"{number} {one if number == 1 else many or one + 's'}"

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
-from training.commands.common import OK, file_errors, print_lines, wrong_arguments
+from training.commands.common import OK, file_errors, wrong_arguments
 from training.config import PRESETS, LeagueConfig, NetworkConfig, PPOConfig, TrainConfig
+from training.console import print_lines
 from training.extras import require
 
 if TYPE_CHECKING:
-    from training.evaluate import Result
+    from training.evaluation.duplicate import Result
 
 DECISIONS = 1_500_000
 """A few minutes on two cores, evaluations included."""
@@ -52,7 +53,7 @@ def demo(
         quick: Tiny sizes, to see that everything runs: the policy learns nothing.
         games: Only show one deal of each game with random players; nothing is trained.
     """
-    from noms_env.chance import checked_seed
+    from noms_env.core.chance import checked_seed
 
     with wrong_arguments():
         checked_seed(seed)
@@ -95,11 +96,12 @@ def free_folder(path: Path) -> Path:
 
 def show_training(config: TrainConfig, folder: Path, deals: int) -> int:
     """Train, measure, draw, and show a deal."""
+    from training.agents.registry import guest
     from training.commands import train
-    from training.evaluate import duplicate, guest
-    from training.log import read_log
-    from training.plots import draw
-    from training.rollout import make_kinds
+    from training.evaluation.duplicate import duplicate
+    from training.learn.log import read_log
+    from training.learn.rollout import make_kinds
+    from training.publish.plots import draw
 
     train.run(config, folder, False)
     (kind,) = make_kinds(config.variants)
@@ -130,7 +132,7 @@ def deal_of_policy(folder: Path, config: TrainConfig) -> Iterator[str]:
     import numpy as np
 
     from noms_env import Table, load_player
-    from training.commands.explained import explained_deal
+    from training.terminal.narrate import explained_deal
 
     table = Table(config.variants[0], seed=config.seed, episode="deal")
     table.start()
@@ -139,10 +141,10 @@ def deal_of_policy(folder: Path, config: TrainConfig) -> Iterator[str]:
 
 def show_games(seed: int) -> int:
     """Play one deal of each of the seven games with random players, and show it."""
-    from noms_env.chance import MAX_SEED
+    from noms_env.core.chance import MAX_SEED
+    from noms_env.core.state import VARIANTS
     from noms_env.record import record_matches
-    from noms_env.state import VARIANTS
-    from training.commands.replay import deal_lines
+    from training.terminal.deal_text import deal_lines
 
     for place, variant in enumerate(VARIANTS):
         # Games with the same deck would be dealt the same hands by the same seed.

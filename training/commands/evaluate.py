@@ -12,14 +12,15 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
 
-from training.commands.common import OK, STOPPED, CommandError, check_limit, file_errors, terminal, wrong_arguments
+from training.commands.common import OK, STOPPED, CommandError, check_limit, file_errors, wrong_arguments
+from training.console import terminal
 from training.options import parse_options
 
 if TYPE_CHECKING:
-    from noms_env.rules import Rules
-    from training.comparison import Comparison
-    from training.evaluate import Contestant
-    from training.matches import Matches
+    from noms_env.variants import Rules
+    from training.agents.registry import Contestant
+    from training.evaluation.comparison import Comparison
+    from training.evaluation.matches import Matches
 
 USUAL_DEALS, MOST_DEALS = 2000, 10_000_000
 DEALS_A_MATCH = 20
@@ -133,9 +134,9 @@ def evaluate(
             each decision by itself: 10 if not given.
         json: Write all figures to this file.
     """
-    from training.comparison import LINE_UPS
-    from training.comparison import line_ups as line_ups_of
-    from training.evaluate import contestant
+    from training.agents.registry import contestant
+    from training.evaluation.comparison import LINE_UPS
+    from training.evaluation.comparison import line_ups as line_ups_of
 
     wanted = checked(deals, matches, minutes, tell, deal_set, seed, threads, limit, json, line_ups or LINE_UPS)
     with wrong_arguments():
@@ -145,8 +146,8 @@ def evaluate(
             line_ups_of(kind.seats, wanted.line_ups)
     found = play_all(first, second, kinds, wanted, tell)
     if json:
-        from training.evaluate import hashes
-        from training.reports import as_json
+        from training.agents.registry import hashes
+        from training.evaluation.report import as_json
 
         document = as_json((a, b), [(one.comparison, one.matches) for one in found], tell, hashes((first, second)))
         with file_errors(f"cannot write {json}"):
@@ -200,8 +201,8 @@ def kinds_for(
     Raises:
         ValueError: there are no such, or one of the players cannot sit there.
     """
-    from noms_env.state import VARIANTS
-    from training.hall import make_kinds
+    from noms_env.core.state import VARIANTS
+    from training.agents.table_pool import make_kinds
 
     limited = [player for player in (a, b) if player.kinds is not None]
     if not variants and limited:
@@ -227,8 +228,8 @@ def play_all(a: Contestant, b: Contestant, kinds: Sequence[Rules], wanted: Wante
     Raises:
         CommandError: stopped before there was anything to print.
     """
-    from training.comparison import NothingPlayedError
-    from training.reports import print_comparison
+    from training.evaluation.comparison import NothingPlayedError
+    from training.evaluation.report import print_comparison
 
     began, found = time.monotonic(), list[Found]()
     for number, kind in enumerate(kinds):
@@ -251,9 +252,9 @@ def play_all(a: Contestant, b: Contestant, kinds: Sequence[Rules], wanted: Wante
 
 def play_one(a: Contestant, b: Contestant, kind: Rules, wanted: Wanted, until: float | None) -> Found:
     """One game."""
-    from training.comparison import NothingPlayedError, compare
-    from training.counting import counting
-    from training.matches import compare_matches
+    from training.evaluation.comparison import NothingPlayedError, compare
+    from training.evaluation.matches import compare_matches
+    from training.progress_bar import counting
 
     title, began = f"{kind.variant.name}, {kind.seats} seats", time.monotonic()
     share = 1.0 if wanted.matches == 0 else DEALS_SHARE

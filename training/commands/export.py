@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
 
-from training.commands.common import OK, STOPPED, CommandError, check_limit, count, file_errors, lines_of, wrong_arguments
+from training.commands.common import OK, STOPPED, CommandError, check_limit, file_errors, lines_of, wrong_arguments
 from training.options import parse_options
+from training.text import count
 
 if TYPE_CHECKING:
-    from training.export import Decisions
+    from training.data.export import Decisions
 
 Tick = Callable[[int], None]
 
@@ -67,7 +68,7 @@ def export(
         raise CommandError("give files of records, or a game to be played (--variant), and not both")
     if file and given:
         raise CommandError(f"{given[0]} goes with --variant; records say for themselves how they were played")
-    from training.export import check_folder, write_shards
+    from training.data.export import check_folder, write_shards
 
     folder = Path(out)
     with wrong_arguments(), file_errors(f"cannot write {out}"):
@@ -78,7 +79,7 @@ def export(
     else:
         total, source, decisions = matches_of(variant, seats, option, matches or 1, player, seed or 0, limit)
         what = "matches"
-    from training.counting import counting
+    from training.progress_bar import counting
 
     try:
         with wrong_arguments(), file_errors(f"cannot write {out}"), counting("export", what, total) as tick:
@@ -106,7 +107,7 @@ def records_of(files: Sequence[str]) -> Source:
             total += sum(1 for _ in opened)
 
     def decisions(tick: Tick) -> Iterator[Decisions]:
-        from training.export import ExportError, from_records
+        from training.data.export import ExportError, from_records
 
         number = 0
         for name in files:
@@ -135,10 +136,10 @@ def matches_of(
     Raises:
         CommandError: they cannot be.
     """
-    from noms_env.players.policy_file import given_options
-    from noms_env.rules import game, make_rules
-    from training.evaluate import contestant
-    from training.export import from_play
+    from noms_env.policy.file import given_options
+    from noms_env.variants import game, make_rules
+    from training.agents.registry import contestant
+    from training.data.export import from_play
 
     with wrong_arguments():
         kind = make_rules(game(variant), seats, parse_options(option))

@@ -38,9 +38,9 @@ def ladder(folder: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="F
     Args:
         folder: Where the policies are.
     """
-    from noms_env.players.policy_file import write_atomically
-    from training.ladder import OWNER, PAGE, blocks, read_standing
-    from training.markdown import with_blocks
+    from noms_env.policy.file import write_atomically
+    from training.publish.leaderboard import OWNER, PAGE, blocks, read_standing
+    from training.publish.markdown import with_blocks
 
     page = Path(folder) / PAGE
     with wrong_arguments(), file_errors(f"cannot read {folder}"):

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
-from training.commands.common import OK, terminal, wrong_arguments
+from training.commands.common import OK, wrong_arguments
+from training.console import terminal
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from noms_env.rules import Option, Variant
+    from noms_env.variants import Option, Variant
 
 ROTATION = "a list of C, D, H, S, NT"
 
@@ -27,7 +28,7 @@ def listing(variant: Annotated[tyro.conf.Positional[str | None], tyro.conf.arg(m
     Args:
         variant: Only this game.
     """
-    from noms_env.rules import GAMES, game
+    from noms_env.variants import GAMES, game
 
     with wrong_arguments():
         games = list(GAMES.values()) if variant is None else [game(variant)]
@@ -50,7 +51,7 @@ def option_table(variant: Variant) -> Table:
     from rich.markup import escape
     from rich.table import Table
 
-    from noms_env.rules import make_rules
+    from noms_env.variants import make_rules
 
     values = make_rules(variant).options
     table = Table(box=None, padding=(0, 2, 0, 2), header_style="dim")

@@ -11,13 +11,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
-from training.commands.common import OK, STOPPED, CommandError, count, file_errors, print_lines, wrong_arguments
+from training.commands.common import OK, STOPPED, CommandError, file_errors, wrong_arguments
+from training.console import print_lines
 from training.options import parse_options
+from training.text import count
 
 if TYPE_CHECKING:
     from noms_env.record import Record
     from noms_env.show.view import View
-    from training.sitting import Sitting
+    from training.terminal.session import Sitting
 
 PLAYED = Path("played")
 QUIT, UNDO, ADVICE, TRICKS = ("q", "quit"), ("u", "undo"), ("?",), ("t", "tricks")
@@ -60,8 +62,8 @@ def play(
         seed: 0 to 2**63 - 1; it decides the cards and what is random in the players. Drawn if not given.
         record: The file for the records; a new one in the folder `played` if not given.
     """
-    from noms_env.rules import game, make_rules
-    from training.sitting import Sitting, companions, drawn_seed
+    from noms_env.variants import game, make_rules
+    from training.terminal.session import Sitting, companions, drawn_seed
 
     file = RecordFile(checked_file(record) if record else free_file(variant))
     with wrong_arguments():
@@ -97,7 +99,7 @@ def converse(sitting: Sitting, ask: Ask, tell: Tell, save: Callable[[list[Record
         save: is given the records after each deal.
     """
     from noms_env.show import look
-    from training.screen import screen_lines
+    from training.terminal.screen import screen_lines
 
     names = [None if player is None else player.name for player in sitting.players]
     with suppress(EOFError):
@@ -117,8 +119,8 @@ def answered(sitting: Sitting, view: View, ask: Ask, tell: Tell) -> bool:
     Returns:
         False if nothing comes after it.
     """
-    from training.screen import advice_lines, prompt, tricks_lines
-    from training.typed import UnclearError, typed_action
+    from training.terminal.parse_action import UnclearError, typed_action
+    from training.terminal.screen import advice_lines, prompt, tricks_lines
 
     while True:
         text = ask(prompt(view, sitting.is_over)).strip()

@@ -27,8 +27,8 @@ def plot(run: Annotated[tyro.conf.Positional[tuple[str, ...]], tyro.conf.arg(met
         run: Folders of runs, as `noms train` makes them.
         out: The file to write; curves.png in the folder of the first run if not given.
     """
-    from training.log import read_log
-    from training.plots import draw, need_matplotlib
+    from training.learn.log import read_log
+    from training.publish.plots import draw, need_matplotlib
 
     if not run:
         raise CommandError("name the folder of at least one run, such as runs/small_ships-fast")

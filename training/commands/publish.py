@@ -15,9 +15,9 @@ from training.commands.common import OK, CommandError, file_errors, wrong_argume
 from training.extras import require
 
 if TYPE_CHECKING:
-    from training.log import Series
-    from training.outcome import Outcome
-    from training.results import Names, Results
+    from training.learn.log import Series
+    from training.publish.result_files import Names, Results
+    from training.publish.run_summary import Outcome
 
 OUT = "checkpoints"
 PICTURED = ("points/", "entropy/")
@@ -60,10 +60,10 @@ def publish(
     """
     folder = Path(out) / name
     require("matplotlib", "plot", "noms publish")
-    from noms_env.players.policy import POLICY_NAME
-    from training.card import CARD, PICTURE, card
-    from training.log import HEADER, as_csv
-    from training.outcome import CURVE, RUNS, as_runs, read_outcome
+    from noms_env.policy.player import POLICY_NAME
+    from training.learn.log import HEADER, as_csv
+    from training.publish.model_card import CARD, PICTURE, card
+    from training.publish.run_summary import CURVE, RUNS, as_runs, read_outcome
 
     with wrong_arguments(), file_errors(f"cannot read the run in {run}"):
         check_name(name)
@@ -108,7 +108,7 @@ def check_game(name: str, outcome: Outcome) -> None:
     Raises:
         CommandError: it is one.
     """
-    from noms_env.state import VARIANTS
+    from noms_env.core.state import VARIANTS
 
     games = list(dict.fromkeys(kind.variant.name for kind in outcome.info.kinds))
     if name in VARIANTS and name not in games:
@@ -117,7 +117,7 @@ def check_game(name: str, outcome: Outcome) -> None:
 
 def names_of(name: str, run: str, folder: Path, outcome: Outcome) -> Names:
     """Who the policy is in result files."""
-    from training.results import Names
+    from training.publish.result_files import Names
 
     return Names(name, [run, folder], outcome.content)
 
@@ -129,7 +129,7 @@ def results_of(files: Sequence[str], names: Names, outcome: Outcome) -> Results:
         CommandError: a file cannot be read.
         ValueError: a file holds no figures of the policy.
     """
-    from training.results import Results, read_results
+    from training.publish.result_files import Results, read_results
 
     found = Results()
     for file in files:
@@ -145,15 +145,15 @@ def notes_in(file: Path) -> str:
         CardError: it is not known which part that is.
         OSError: the file cannot be read.
     """
-    from training.card import NO_NOTES, notes_of
+    from training.publish.model_card import NO_NOTES, notes_of
 
     return notes_of(file.read_bytes().decode(errors="surrogateescape"), str(file)) if file.exists() else NO_NOTES
 
 
 def doubts(run: str, before: Sequence[str], panel: Sequence[str], outcome: Outcome) -> Iterator[str]:
     """What looks wrong, but need not be."""
-    from noms_env.players.policy import POLICY_NAME
-    from training.outcome import learns_from, machine_paths
+    from noms_env.policy.player import POLICY_NAME
+    from training.publish.run_summary import learns_from, machine_paths
 
     made = (Path(run) / POLICY_NAME).stat().st_mtime
     for file in panel:
@@ -182,7 +182,7 @@ def picture_of(name: str, curve: Series) -> bytes:
     Raises:
         ValueError: there is nothing to draw yet.
     """
-    from training.plots import draw
+    from training.publish.plots import draw
 
     with tempfile.TemporaryDirectory() as scratch:
         file = Path(scratch) / "curve.png"
@@ -196,7 +196,7 @@ def write(folder: Path, content: dict[str, bytes]) -> None:
     Raises:
         CommandError: one cannot be written.
     """
-    from noms_env.players.policy_file import write_atomically
+    from noms_env.policy.file import write_atomically
 
     with file_errors(f"cannot write in {folder}"):
         folder.mkdir(parents=True, exist_ok=True)

@@ -9,17 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 
-from training.commands.common import (
-    OK,
-    STOPPED,
-    CommandError,
-    check_limit,
-    count,
-    file_errors,
-    terminal,
-    wrong_arguments,
-)
+from training.commands.common import OK, STOPPED, CommandError, check_limit, file_errors, wrong_arguments
+from training.console import terminal
 from training.options import parse_options
+from training.text import count
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -61,8 +54,8 @@ def record(
     """
     check_limit(limit)
     from noms_env.record import record_matches, write_records
-    from noms_env.rules import game, make_rules
-    from training.sitting import companions
+    from noms_env.variants import game, make_rules
+    from training.terminal.session import companions
 
     with wrong_arguments():
         options = parse_options(option)

@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
 
-from training.commands.common import OK, STOPPED, CommandError, check_limit, file_errors, terminal, wrong_arguments
+from training.commands.common import OK, STOPPED, CommandError, check_limit, file_errors, wrong_arguments
+from training.console import terminal
 from training.options import parse_options
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from training.evaluate import Contestant
-    from training.tournament import Folder, Plan, Results
+    from training.agents.registry import Contestant
+    from training.evaluation.tournament import Folder, Plan, Results
 
 TOURNAMENTS = Path("tournaments")
 
@@ -64,9 +65,9 @@ def tournament(
         resume: Go on with the tournament in the folder.
     """
     check_numbers(seed, threads, limit)
-    from noms_env.rules import game, make_rules
-    from training.evaluate import contestant, hashes
-    from training.tournament import Folder, Plan
+    from noms_env.variants import game, make_rules
+    from training.agents.registry import contestant, hashes
+    from training.evaluation.tournament import Folder, Plan
 
     with wrong_arguments():
         kind = make_rules(game(variant), seats, parse_options(option))
@@ -99,8 +100,8 @@ def run(plan: Plan, players: Sequence[Contestant], folder: Folder, threads: int)
     Raises:
         CommandError: a file cannot be written, or Ctrl-C.
     """
-    from training.counting import counting
-    from training.tournament import play_tournament, read_results
+    from training.evaluation.tournament import play_tournament, read_results
+    from training.progress_bar import counting
 
     title = f"{plan.kind.variant.name}, {len(plan.pairs)} pairs"
     with file_errors(f"cannot write in {folder.path}"):
@@ -122,9 +123,9 @@ def write(results: Results, folder: Folder) -> None:
     Raises:
         OSError: one cannot be written.
     """
+    from training.evaluation.tournament import PICTURE, RESULTS, TABLE, dump, markdown, write_whole
     from training.extras import MissingExtraError
-    from training.heat import draw_heat
-    from training.tournament import PICTURE, RESULTS, TABLE, dump, markdown, write_whole
+    from training.publish.heatmap import draw_heat
 
     document = results.as_json()
     write_whole(folder.path / RESULTS, dump(document))
@@ -139,7 +140,7 @@ def show(results: Results) -> None:
     """Print the payoff table."""
     from rich.text import Text
 
-    from training.tournament import sentences
+    from training.evaluation.tournament import sentences
 
     console = terminal()
     kind = results.plan.kind
@@ -154,9 +155,9 @@ def payoff_table(results: Results) -> Table:
     """Rows: alone; columns: the field, by the number of its row, so that it stays narrow."""
     from rich.text import Text
 
-    from training.names import short_names
-    from training.progress import new_table
-    from training.tournament import cell
+    from training.console import new_table
+    from training.evaluation.tournament import cell
+    from training.text import short_names
 
     names, order, ratings = short_names(results.plan.players), results.order(), results.ratings()
     table = new_table("alone \\ field", *(str(place) for place in range(1, len(order) + 1)), "rating")

@@ -17,8 +17,8 @@ from training.config import PRESETS, NetworkConfig, TrainConfig, differences
 from training.extras import require
 
 if TYPE_CHECKING:
-    from training.checkpoint import RunFolder
-    from training.watcher import Watcher
+    from training.learn.checkpoint import RunFolder
+    from training.learn.watcher import Watcher
 
 Preset = Literal["smoke", "fast", "standard", "long"]
 USUAL: Preset = "fast"
@@ -43,7 +43,7 @@ For example:
   noms train --resume --out runs/first
   noms train --resume --out runs/first --decisions 120000000
   noms train big_ships down_up up_down --seats 3 4 5 --ppo.clip 0.1
-  torchrun --nproc_per_node=2 -m training.train small_ships
+  torchrun --nproc_per_node=2 -m training train small_ships
 
 Args:
     config: The run.
@@ -113,8 +113,8 @@ def of_its_size(config: TrainConfig, policy: str | None) -> TrainConfig:
     """The same run with a network of the size of a policy's, if there is that policy (the run will say so if not)."""
     if not policy:
         return config
-    from noms_env.players.policy import policy_file_of
-    from noms_env.players.policy_file import PolicyFileError, read_info
+    from noms_env.policy.file import PolicyFileError, read_info
+    from noms_env.policy.player import policy_file_of
 
     try:
         return dataclasses.replace(config, network=NetworkConfig(**read_info(policy_file_of(policy)).network))
@@ -129,7 +129,7 @@ def saved_config(folder: Path) -> TrainConfig:
         CommandError: there is no run, or its configuration is damaged.
     """
     require("torch", "train", "noms train")
-    from training.checkpoint import CheckpointError, RunFolder
+    from training.learn.checkpoint import CheckpointError, RunFolder
 
     try:
         return TrainConfig.from_dict(RunFolder(folder).config())
@@ -198,8 +198,8 @@ def run(config: TrainConfig, path: Path, resume: bool) -> int:
     Raises:
         CommandError: the configuration asks for what cannot be had, a file cannot be written, or Ctrl-C.
     """
-    from training import train as loop
-    from training.checkpoint import CheckpointError
+    from training.learn import loop as loop
+    from training.learn.checkpoint import CheckpointError
 
     with wrong_arguments():
         check(config)
@@ -221,8 +221,8 @@ def check(config: TrainConfig) -> None:
     Raises:
         ValueError: something is.
     """
-    from training.evaluate import guest
-    from training.self_play import SelfPlay
+    from training.agents.registry import guest
+    from training.learn.self_play import SelfPlay
 
     for name in (*config.panel, *config.league.opponents):
         guest(name)
@@ -241,7 +241,7 @@ def opened(config: TrainConfig, path: Path, resume: bool) -> Iterator[RunFolder]
     Raises:
         CheckpointError: it cannot be used.
     """
-    from training.checkpoint import RunFolder, write_file
+    from training.learn.checkpoint import RunFolder, write_file
 
     if not leads():
         yield RunFolder(path, keep=config.keep)
@@ -263,9 +263,9 @@ def watching(config: TrainConfig, folder: RunFolder) -> Iterator[Watcher]:
     Raises:
         CommandError: the log cannot be written.
     """
-    from training import progress
-    from training.log import Log
-    from training.watcher import Several, Silent
+    from training.learn.log import Log
+    from training.learn.watcher import Several, Silent
+    from training.terminal import progress
 
     if not leads():
         yield Silent()

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
-from training.commands.common import OK, CommandError, terminal, wrong_arguments
+from training.commands.common import OK, CommandError, wrong_arguments
+from training.console import terminal
 from training.options import parse_options
 
 if TYPE_CHECKING:
-    from training.sitting import Sitting
+    from training.terminal.session import Sitting
 
 
 def watch(
@@ -47,8 +48,8 @@ def watch(
     """
     if delay is not None and not 0 <= delay < float("inf"):
         raise CommandError(f"--delay must be 0 or more, not {delay}")
-    from noms_env.rules import game, make_rules
-    from training.sitting import Sitting, companions, drawn_seed
+    from noms_env.variants import game, make_rules
+    from training.terminal.session import Sitting, companions, drawn_seed
 
     with wrong_arguments():
         rules = make_rules(game(variant), seats, parse_options(option))
@@ -69,7 +70,7 @@ def told(sitting: Sitting, seat: int | None) -> Iterator[list[str]]:
         sitting: without a person, at the beginning of a deal.
         seat: tell what this seat sees; everything when None.
     """
-    from training.commands.explained import Story
+    from training.terminal.narrate import Story
 
     while True:
         story = Story(sitting.deals[-1], sitting.table, seat, hands=True)

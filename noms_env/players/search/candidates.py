@@ -13,9 +13,9 @@ from __future__ import annotations
 import numpy as np
 
 from noms_env._jit import highest, jit, lowest
-from noms_env.actions import INDICATE, NOMINATE, NOMINATING, PLAYING
-from noms_env.cards import CARD_SUITS, NO_TRUMP, SUIT_CARDS, bit
-from noms_env.engine.rows import write_members
+from noms_env.core.actions import INDICATE, NOMINATE, NOMINATING, PLAYING
+from noms_env.core.cards import CARD_SUITS, NO_TRUMP, SUIT_CARDS, bit
+from noms_env.engine.row_kernels import write_members
 
 
 @jit

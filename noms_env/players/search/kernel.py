@@ -1,6 +1,6 @@
 """The search itself: flat Monte Carlo, and perfect-information Monte Carlo with exact endings.
 
-For the seat to act in a row, as many *worlds* as wanted are dealt from what it knows (`engine.redeal`). In each of them every
+For the seat to act in a row, as many *worlds* as wanted are dealt from what it knows (`belief`). In each of them every
 candidate action is tried, the same worlds for all. What a deal comes to is its points to the seat less the mean of the
 others' points, as whole numbers (`position.units`): sums do not depend on their order.
 
@@ -39,19 +39,19 @@ from typing import NamedTuple
 import numpy as np
 
 from noms_env._jit import jit
-from noms_env.actions import CALLING, NAMING_SUIT, NUM_ACTIONS, PLAYING, SCORED, UNSAID
-from noms_env.cards import FRENCH
-from noms_env.engine.redeal import new_plan, redeal_rows
-from noms_env.engine.rows import kernel_view
+from noms_env.belief import new_plan, redeal_rows
+from noms_env.core.actions import CALLING, NAMING_SUIT, NUM_ACTIONS, PLAYING, SCORED, UNSAID
+from noms_env.core.cards import FRENCH
+from noms_env.core.state import NOMS, SMALL_SHIPS, new_tables
+from noms_env.engine.row_kernels import kernel_view
 from noms_env.engine.step import step
 from noms_env.players.protocol import NOBODY
+from noms_env.players.rule_based.heuristics import new_minds
+from noms_env.players.rule_based.player import thumb_action
 from noms_env.players.search.candidates import place_among, write_candidates
 from noms_env.players.search.position import count_deal_as_last, fits, new_frames, new_positions, worth_to
 from noms_env.players.search.rollout import next_action
 from noms_env.players.search.solver import EVERY_SEAT, TWO_SIDES, has_two_sides, prepare, worth_here, worth_of_action
-from noms_env.players.thumb.player import thumb_action
-from noms_env.players.thumb.vocabulary import new_minds
-from noms_env.state import NOMS, SMALL_SHIPS, new_tables
 
 SPARE_TABLES = 2
 """Tables that a search needs besides the worlds."""

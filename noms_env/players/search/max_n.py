@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 
 from noms_env._jit import jit, lowest
-from noms_env.cards import bit
+from noms_env.core.cards import bit
 from noms_env.players.search.position import (
     MOST_CARDS,
     allowed,

@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from noms_env._jit import Announcement
-from noms_env.actions import is_integer
-from noms_env.engine.rows import kernel_view
+from noms_env.core.actions import is_integer
+from noms_env.engine.row_kernels import kernel_view
 from noms_env.players.protocol import RowsPlayer, row_seeds
 from noms_env.players.search.kernel import new_work, search_rows
 

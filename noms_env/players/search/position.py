@@ -23,10 +23,10 @@ from typing import Any
 import numpy as np
 
 from noms_env._jit import COMPILED, jit, lowest
-from noms_env.cards import CARD_SUITS, NO_TRUMP, bit, has
-from noms_env.rules import dispatch
-from noms_env.state import MAX_SEATS, NONESUCH, SNIPED_WHIST, all_hands
-from noms_env.tricks import follow
+from noms_env.core.cards import CARD_SUITS, NO_TRUMP, bit, has
+from noms_env.core.state import MAX_SEATS, NONESUCH, SNIPED_WHIST, all_hands
+from noms_env.core.tricks import follow
+from noms_env.variants import dispatch
 
 MOST_CARDS = 42
 """Cards in play that a position has room for."""

@@ -14,11 +14,11 @@ gains more from trying more worlds.
 from __future__ import annotations
 
 from noms_env._jit import highest, jit, lowest
-from noms_env.actions import CALL_ZERO, PLAYING
-from noms_env.cards import CARD_RANK, FRENCH, SUIT_CARDS, bit, has, suit_of
-from noms_env.players.thumb.player import thumb_action
-from noms_env.rules.sniped_whist import LEAST
-from noms_env.state import BIG_SHIPS, DOWN_UP, SNIPED_WHIST, UP_DOWN
+from noms_env.core.actions import CALL_ZERO, PLAYING
+from noms_env.core.cards import CARD_RANK, FRENCH, SUIT_CARDS, bit, has, suit_of
+from noms_env.core.state import BIG_SHIPS, DOWN_UP, SNIPED_WHIST, UP_DOWN
+from noms_env.players.rule_based.player import thumb_action
+from noms_env.variants.sniped_whist import LEAST
 
 
 @jit

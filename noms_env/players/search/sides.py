@@ -19,8 +19,8 @@ from __future__ import annotations
 import numpy as np
 
 from noms_env._jit import highest, jit, lowest
-from noms_env.cards import bit, has
-from noms_env.partners import is_on_side
+from noms_env.core.cards import bit, has
+from noms_env.core.partners import is_on_side
 from noms_env.players.search.max_n import ANY
 from noms_env.players.search.position import (
     MOST_CARDS,

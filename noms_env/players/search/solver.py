@@ -14,11 +14,11 @@ from __future__ import annotations
 import numpy as np
 
 from noms_env._jit import jit, lowest, size
-from noms_env.actions import INDICATE, NUM_ACTIONS, PLAYING, SUIT, UNSAID
-from noms_env.cards import bit, has
-from noms_env.engine.rows import kernel_view, legal_row
+from noms_env.core.actions import INDICATE, NUM_ACTIONS, PLAYING, SUIT, UNSAID
+from noms_env.core.cards import bit, has
+from noms_env.core.state import NOMS, SMALL_SHIPS, new_tables
+from noms_env.engine.row_kernels import kernel_view, legal_row
 from noms_env.engine.step import step
-from noms_env.engine.table import Table
 from noms_env.players.search import max_n, sides
 from noms_env.players.search.max_n import ANY
 from noms_env.players.search.position import (
@@ -32,9 +32,9 @@ from noms_env.players.search.position import (
     set_up,
     units,
 )
-from noms_env.rules.announce import is_misere
-from noms_env.rules.small_ships import contract_value
-from noms_env.state import NOMS, SMALL_SHIPS, new_tables
+from noms_env.table import Table
+from noms_env.variants.families.auction import is_misere
+from noms_env.variants.small_ships import contract_value
 
 EVERY_SEAT, TWO_SIDES = range(2)
 KINDS = ("every_seat", "two_sides")

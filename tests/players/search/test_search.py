@@ -8,21 +8,21 @@ from typing import Any
 import numpy as np
 import pytest
 
-from noms_env.actions import NOMINATE, NUM_ACTIONS, SCORED
-from noms_env.cards import CARD_WORDS, cards_in
-from noms_env.engine.imagine import imagined
-from noms_env.engine.rows import kernel_view
-from noms_env.engine.table import Table
+from noms_env.belief.determinize import imagined
+from noms_env.core.actions import NOMINATE, NUM_ACTIONS, SCORED
+from noms_env.core.cards import CARD_WORDS, cards_in
+from noms_env.core.state import VARIANTS
+from noms_env.engine.row_kernels import kernel_view
 from noms_env.envs.batch import make_batch
 from noms_env.players import NOBODY, Player, make_player
+from noms_env.players.rule_based.heuristics import new_minds
+from noms_env.players.rule_based.player import thumb_action
 from noms_env.players.search.candidates import place_among, write_candidates
 from noms_env.players.search.kernel import add_up, best_of, new_work
 from noms_env.players.search.player import PIMC, FlatMC
 from noms_env.players.search.position import units
 from noms_env.players.search.solver import solve
-from noms_env.players.thumb.player import thumb_action
-from noms_env.players.thumb.vocabulary import new_minds
-from noms_env.state import VARIANTS
+from noms_env.table import Table
 from tests.players import positions
 from tests.rules.table_help import play, table_with
 

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from noms_env.cards import cards_in
-from noms_env.engine.rows import kernel_view
-from noms_env.engine.table import Table
-from noms_env.partners import is_on_side
+from noms_env.core.cards import cards_in
+from noms_env.core.partners import is_on_side
+from noms_env.core.state import all_hands, new_tables
+from noms_env.engine.row_kernels import kernel_view
 from noms_env.players.search import solver
 from noms_env.players.search.position import (
     MEMORY_BITS,
@@ -27,7 +27,7 @@ from noms_env.players.search.position import (
     units,
 )
 from noms_env.players.search.solver import EVERY_SEAT, prepare, solve, worth_here, worth_of_action
-from noms_env.state import all_hands, new_tables
+from noms_env.table import Table
 from tests.rules.table_help import play, table_with
 
 SMALL: dict[str, Any] = {"ranks": 5, "suits": 3}

@@ -1,0 +1,1 @@
+"""Benchmarks, which are not part of the installed package."""

@@ -1,0 +1,410 @@
+"""What is measured of this package."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from random import Random
+from typing import Any
+
+import numpy as np
+
+import noms_env
+from benchmarks.speed.clock import MICROSECONDS, NANOSECONDS, Case, rate, time_of_each
+from noms_env import BatchEnv, SeatVectorEnv, Table, load_player, make_batch
+from noms_env.core.state import TABLE, VARIANTS
+from noms_env.engine import batch_kernels
+from noms_env.engine.row_kernels import IS_SCORED, kernel_view
+from noms_env.observation.layout import PADDED_MASK_SIZE
+
+GAME = "small_ships"
+"""The game where one stands for all: four seats, a round of calls, trump, a nomination, thirteen tricks."""
+LIKE_OH_HELL: dict[str, Any] = {"variant": "down_up", "seats": 4, "episode": "deal"}
+OH_HELL_CARDS = 10
+"""Four seats, a round of calls, ten tricks: as OpenSpiel's `oh_hell(players=4,num_tricks_fixed=10)`."""
+
+SEAT_GAME = "down_up"
+"""The game of `SeatVectorEnv`."""
+
+ALONE, MASK = 0, batch_kernels.WRITE_MASK
+VIEW = batch_kernels.WRITE_MASK | batch_kernels.WRITE_OBSERVATION
+ALL = VIEW | batch_kernels.WRITE_HIDDEN
+WRITTEN = {
+    "alone": (ALONE, "nothing written"),
+    "mask": (MASK, "mask written"),
+    "observation": (VIEW, "mask and observation written"),
+    "state": (ALL, "mask, observation and hidden state written"),
+}
+DECISIONS_A_CALL = 1 << 16
+"""About so many in one call of a compiled loop: some milliseconds."""
+OUT_OF_STEP = 61
+"""The tables begin up to so many decisions apart, so that neighbours are not in the same phase."""
+CLONES = 1000
+REDEAL_AFTER = 30
+"""Decisions before a redeal."""
+EPISODES = 2
+
+
+class Playground:
+    """A batch of tables in the middle of their matches, and what random play at them needs."""
+
+    def __init__(self, tables: int, variant: str = GAME, cards: int | None = None, **arguments: Any) -> None:
+        """Start the tables and play some decisions at each.
+
+        Args:
+            tables: how many.
+            variant: the game.
+            cards: with `episode="deal"`, only deals of this hand size.
+            **arguments: those of `make_batch`.
+        """
+        self.batch: BatchEnv = make_batch(variant, tables, seed=1, **arguments)
+        if cards is not None:
+            self.batch.tables.place_size = cards
+        self.batch.deal()
+        self.streams = np.random.default_rng(0).integers(1, 2**32, tables)
+        self.actions = np.zeros(tables, np.int64)
+        self._mask = np.zeros((tables, PADDED_MASK_SIZE // 8), np.int64)
+        for row in range(tables):
+            self.advance(row, row % OUT_OF_STEP)
+
+    def __len__(self) -> int:
+        """Number of tables."""
+        return len(self.batch)
+
+    def _play(self, first: int, last: int, steps: int, wanted: int) -> None:
+        """The compiled loop."""
+        batch = self.batch
+        observation = batch.observation.view(np.int64)
+        hidden = observation if batch.state is None else batch.state.view(np.int64)
+        tables = kernel_view(batch.tables)
+        batch_kernels.play_random(tables, first, last, steps, self.streams, observation, self._mask, hidden, wanted)
+
+    def advance(self, row: int, decisions: int) -> None:
+        """Random play at one table."""
+        self._play(row, row + 1, decisions, ALONE)
+
+    def compiled(self, wanted: int) -> Callable[[], int]:
+        """One decision at each table, then the next at each."""
+        steps = max(1, DECISIONS_A_CALL // len(self))
+
+        def work() -> int:
+            self._play(0, len(self), steps, wanted)
+            return steps * len(self)
+
+        return work
+
+    def one_by_one(self, wanted: int) -> Callable[[], int]:
+        """A thousand decisions at a table, which stays in the nearest cache, then a thousand at the next."""
+        rows = min(len(self), 64)
+
+        def work() -> int:
+            for row in range(rows):
+                self._play(row, row + 1, 1000, wanted)
+            return 1000 * rows
+
+        return work
+
+    def on_two_cores(self, wanted: int, pool: ThreadPoolExecutor) -> Callable[[], int]:
+        """The compiled loop over one half of the tables in each of two threads."""
+        steps, half = max(1, 2 * DECISIONS_A_CALL // len(self)), len(self) // 2
+
+        def work() -> int:
+            other = pool.submit(self._play, half, len(self), steps, wanted)
+            self._play(0, half, steps, wanted)
+            other.result()
+            return steps * len(self)
+
+        return work
+
+    def public(self, observe: bool = True, check: bool = True) -> Callable[[], int]:
+        """A decision at each table by the calls of `BatchEnv`; matches that are over are followed by the next."""
+        batch = self.batch
+
+        def work() -> int:
+            batch.check = check
+            batch.random_actions(self.streams, self.actions)
+            batch.step(self.actions, observe=observe)
+            self._next_matches(observe)
+            return len(batch)
+
+        return work
+
+    def in_two_calls(self) -> int:
+        """The same with an `observe` of its own, checked."""
+        self.batch.check = True
+        self.batch.observe()
+        self.batch.random_actions(self.streams, self.actions)
+        self.batch.step(self.actions)
+        self._next_matches(observe=False)
+        return len(self.batch)
+
+    def _next_matches(self, observe: bool) -> None:
+        """Follow the matches that are over by the next."""
+        ended = np.flatnonzero(self.batch.over)
+        if len(ended) > 0:
+            self.batch.deal(ended)
+            if observe:
+                self.batch.observe(ended)
+
+    def observing(self) -> int:
+        """`BatchEnv.observe`."""
+        self.batch.observe()
+        return len(self.batch)
+
+
+# ------------------------------------------------------------------------------------------------- one table by itself
+
+
+def choose(random: Random, legal: Sequence[int] | np.ndarray) -> int:
+    """One of the legal actions."""
+    return int(legal[int(random.random() * len(legal))])
+
+
+def aec_episode(env: Any, random: Random, **reset: Any) -> Iterator[int]:
+    """An episode of any AEC environment whose observations hold a mask: `last`, a random legal action, `step`.
+
+    Yields:
+        the actions, after they were taken.
+    """
+    env.reset(**reset)
+    while env.agents:
+        observation, _, terminated, truncated, _ = env.last()
+        if terminated or truncated:
+            env.step(None)
+            continue
+        action = choose(random, np.flatnonzero(observation["action_mask"]))
+        env.step(action)
+        yield action
+
+
+def random_aec(env: Any) -> Callable[[], int]:
+    """An episode; the choice of the action is part of the measurement."""
+    random = Random(0)
+    return lambda: sum(1 for _ in aec_episode(env, random))
+
+
+def prepared_aec(env: Any) -> Callable[[], int]:
+    """Some episodes with actions chosen beforehand: `last` and `step` alone."""
+    random = Random(0)
+    scripts = [list(aec_episode(env, random, seed=seed)) for seed in range(EPISODES)]
+
+    def work() -> int:
+        for seed, script in enumerate(scripts):
+            env.reset(seed=seed)
+            for action in script:
+                env.last()
+                env.step(action)
+        return sum(map(len, scripts))
+
+    return work
+
+
+def table_alone(table: Table, look: bool) -> Callable[[], int]:
+    """A match at a `Table`: the list of the legal actions, the view of the seat to act where wanted, and the action."""
+    random = Random(0)
+
+    def work() -> int:
+        table.start()
+        status, decisions = int(table.row.seat), 0
+        while not (status & IS_SCORED):
+            if look:
+                table.view(status)
+            status = table.step(choose(random, table.legal_actions()))
+            decisions += 1
+            if status & IS_SCORED:
+                status = table.go_on()
+        return decisions
+
+    return work
+
+
+# ----------------------------------------------------------------------------------------------------------- the cases
+
+
+def our_cases(tables: int, many_tables: int) -> list[Case]:
+    """All cases of this package but the growth and the starts.
+
+    Args:
+        tables: tables of a batch.
+        many_tables: tables where one thread is measured against two.
+    """
+    main = Playground(tables, state=True)
+    cases = [*engine_cases(main), *game_cases(tables), *batch_cases(tables), *thread_cases(many_tables)]
+    cases += [*seat_cases(2 * tables), *policy_cases(tables), *single_cases(), *oh_hell_cases(tables)]
+    return [*cases, *copy_cases(max(tables, CLONES + 1))]
+
+
+def engine_cases(ground: Playground) -> Iterator[Case]:
+    """Compiled random play."""
+    pool = ThreadPoolExecutor(1, thread_name_prefix="noms-bench")
+    for name, (wanted, text) in WRITTEN.items():
+        yield Case(f"engine/{name}", text, rate(ground.compiled(wanted)), compared_with=(f"engine/{name}/two",))
+        yield Case(f"engine/{name}/two", f"{text}, two cores", rate(ground.on_two_cores(wanted, pool)))
+    for name in ("alone", "observation"):
+        wanted, text = WRITTEN[name]
+        yield Case(f"engine/{name}/near", f"{text}, a table at a time", rate(ground.one_by_one(wanted)))
+
+
+def game_cases(tables: int) -> Iterator[Case]:
+    """Compiled random play of each game."""
+    for variant in VARIANTS:
+        ground = Playground(tables, variant)
+        yield Case(f"games/{variant}", "mask and observation written", rate(ground.compiled(VIEW)))
+
+
+def batch_cases(tables: int) -> Iterator[Case]:
+    """The calls of `BatchEnv`."""
+    ground = Playground(tables)
+    yield Case("batch/observe", "observe alone", rate(ground.observing))
+    compared = ("batch/trusted", "batch/calls")
+    yield Case("batch/check", "random_actions, step and observe", rate(ground.public()), compared_with=compared)
+    yield Case("batch/trusted", "random_actions, step and observe; check=False", rate(ground.public(check=False)))
+    yield Case("batch/calls", "observe, random_actions, step", rate(ground.in_two_calls))
+    yield Case("batch/blind", "random_actions, step", rate(ground.public(observe=False)))
+
+
+def thread_cases(tables: int) -> Iterator[Case]:
+    """One thread of `BatchEnv` against two."""
+    for threads, compared in ((1, ("threads/2",)), (2, ())):
+        ground = Playground(tables, threads=threads)
+        text = f"{tables:,} tables, check=False, threads={threads}"
+        yield Case(f"threads/{threads}", text, rate(ground.public(check=False)), compared_with=compared)
+
+
+def seat_cases(tables: int) -> Iterator[Case]:
+    """Steps of `SeatVectorEnv`, in the autoreset mode that is the default."""
+    for key, opponents, threads, compared in (
+        ("random", "random", 1, ("seats/random/two",)),
+        ("random/two", "random", 2, ()),
+        ("thumb", "thumb", 1, ("seats/random",)),
+    ):
+        text = f"first legal action, step; {tables:,} tables, opponents={opponents!r}, threads={threads}"
+        steps = learner_steps(tables, opponents=opponents, threads=threads)
+        yield Case(f"seats/{key}", text, rate(steps), compared_with=compared)
+
+
+def learner_steps(tables: int, **arguments: Any) -> Callable[[], int]:
+    """Steps of `SeatVectorEnv`. The decisions of the learners count, not those of the others.
+
+    Args:
+        tables: how many.
+        **arguments: those of `SeatVectorEnv`.
+    """
+    envs = SeatVectorEnv(tables, SEAT_GAME, **arguments)
+    envs.reset(seed=1)
+    masks = envs.action_masks()
+
+    def work() -> int:
+        nonlocal masks
+        deciding = masks.any(axis=1)  # in the other rows the next episode begins
+        envs.step(masks.argmax(axis=1))
+        masks = envs.action_masks()
+        return int(deciding.sum())
+
+    return work
+
+
+def policy_cases(tables: int) -> Iterator[Case]:
+    """Decisions with an alternative of the policy that comes with the package for the game, on one thread."""
+    policy, batch, random = load_player(GAME), Playground(tables).batch, np.random.default_rng(0)
+    batch.observe()
+    free = np.flatnonzero(batch.mask.sum(axis=1, dtype=np.int64) > 1)
+    seen, legal = batch.observation[free], batch.mask[free]
+    number = 0
+
+    def one() -> int:
+        nonlocal number
+        number = (number + 1) % len(free)
+        policy.act(seen[number], legal[number], random)
+        return 1
+
+    def all_at_once() -> int:
+        policy.act(seen, legal, random)
+        return len(free)
+
+    yield Case("policies/one", "load_player: act, one observation", time_of_each(one, 1e-6), MICROSECONDS)
+    yield Case("policies/batch", f"load_player: act, {len(free):,} observations at once", rate(all_at_once))
+
+
+def single_cases() -> Iterator[Case]:
+    """One table, driven from Python."""
+    module = getattr(noms_env, f"{GAME}_v{noms_env.ENV_VERSION}")
+    for maker in ("raw_env", "env"):
+        make = getattr(module, maker)
+        yield Case(f"single/{maker}", f"{maker}: last, step; actions chosen beforehand", rate(prepared_aec(make())))
+        yield Case(f"single/{maker}/random", f"{maker}: last, choice from the mask, step", rate(random_aec(make())))
+    yield Case("single/legal", "Table: legal_actions, step", rate(table_alone(Table(GAME), look=False)))
+    yield Case("single/view", "Table: legal_actions, view, step", rate(table_alone(Table(GAME), look=True)))
+
+
+def oh_hell_cases(tables: int) -> Iterator[Case]:
+    """What is compared with OpenSpiel's `oh_hell`."""
+    ground = Playground(tables, cards=OH_HELL_CARDS, **LIKE_OH_HELL)
+    yield Case("oh_hell/compiled", "compiled, nothing written", rate(ground.compiled(ALONE)))
+    yield Case("oh_hell/check", "BatchEnv: random_actions, step and observe", rate(ground.public()))
+    yield Case("oh_hell/blind", "BatchEnv: random_actions, step", rate(ground.public(observe=False)))
+    for name, look in (("legal", False), ("view", True)):
+        table = Table(**LIKE_OH_HELL, deal_size=OH_HELL_CARDS)
+        text = f"Table: legal_actions, {'view, ' if look else ''}step"
+        yield Case(f"oh_hell/{name}", text, rate(table_alone(table, look)))
+
+
+def copy_cases(tables: int) -> Iterator[Case]:
+    """Copies of one table into a thousand others, true ones and ones that a seat cannot tell from it."""
+    batch = Playground(tables).batch
+    rows = np.arange(1, CLONES + 1)
+    words = batch.tables.view(np.ndarray).view(np.int64).reshape(tables, -1)
+
+    def clone() -> int:
+        batch.clone(0, rows)
+        return 1
+
+    def clone_rows() -> int:
+        batch_kernels.clone_row(words, 0, rows)
+        return 1
+
+    text = f"BatchEnv.clone of a table into {CLONES:,} rows"
+    yield Case("copies/clone", text, time_of_each(clone, 1e-6), MICROSECONDS)
+    yield Case("copies/clone/compiled", "the same, its compiled loop alone", time_of_each(clone_rows, 1e-6), MICROSECONDS)
+    for variant in VARIANTS:
+        text = f"BatchEnv.redeal of a table of {variant} into {CLONES:,} rows"
+        yield Case(f"copies/redeal/{variant}", text, time_of_each(redealing(variant), 1e-6), MICROSECONDS)
+
+
+def redealing(variant: str) -> Callable[[], int]:
+    """Redeals of a table in the middle of a deal, for the seat to act."""
+    ground = Playground(CLONES + 1, variant)
+    ground.advance(0, REDEAL_AFTER)
+    batch, rows, random = ground.batch, np.arange(1, CLONES + 1), np.random.default_rng(0)
+    seat = int(batch.tables.seat[0])
+
+    def work() -> int:
+        batch.redeal(0, seat, random, rows)
+        return 1
+
+    return work
+
+
+def growth_cases(sizes: Sequence[int]) -> Iterator[Case]:
+    """Time of a decision with mask and observation, with more and more tables."""
+    for tables in sizes:
+        ground = Playground(tables)
+        compiled, public = ground.compiled(VIEW), ground.public(check=False)
+        yield Case(f"growth/compiled/{tables}", f"{tables:,} tables, compiled", time_of_each(compiled, 1e-9), NANOSECONDS)
+        yield Case(f"growth/batch/{tables}", f"{tables:,} tables, BatchEnv", time_of_each(public, 1e-9), NANOSECONDS)
+
+
+def bytes_per_table() -> dict[str, float]:
+    """Memory that a table takes in a batch, in bytes."""
+    rows = 1024
+    batch = make_batch(GAME, rows, state=True)
+    assert batch.state is not None
+    rest = (batch.seat, batch.over, batch.scored, batch.points)
+    sizes: dict[str, float] = {
+        "record": TABLE.itemsize,
+        "observation": batch.observation.nbytes / rows,
+        "mask": PADDED_MASK_SIZE,
+        "state": batch.state.nbytes / rows,
+        "other": sum(array.nbytes for array in rest) / rows,
+    }
+    return sizes | {"all": sum(sizes.values())}

@@ -1,0 +1,271 @@
+"""What other packages offer for the same work, each on the game nearest to ours.
+
+They are imported by name and at need: one that is not installed is left out and named. All of them are asked for the
+legal actions at every decision, and decisions of players are counted, not calls: deals, and the steps of finished agents,
+are played and not counted.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import redirect_stderr, redirect_stdout
+from functools import partial
+from importlib import import_module
+from io import StringIO
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+
+from benchmarks.speed.clock import Case, rate
+from benchmarks.speed.ours import choose, random_aec
+
+OH_HELL = ("oh_hell/compiled", "oh_hell/blind", "oh_hell/check", "oh_hell/legal", "oh_hell/view")
+THIRTEEN_TRICKS = ("engine/alone", "batch/blind", "batch/check", "single/legal", "single/view")
+"""Ours to compare: compiled, batch without and with observation, one table without and with observation."""
+OPEN_SPIEL_GAMES = {
+    "oh_hell(players=4,num_tricks_fixed=10)": OH_HELL,
+    "spades": THIRTEEN_TRICKS,
+    "hearts": THIRTEEN_TRICKS,
+    "bridge(use_double_dummy_result=false)": THIRTEEN_TRICKS,
+}
+LENGTH_SAMPLE = 100
+PGX_SCAN = 16
+PGX_DEALS = 20_000
+
+
+def peer_cases(tables: int) -> tuple[list[Case], dict[str, str]]:
+    """The cases of all peers that are installed, and the others with the reason.
+
+    Args:
+        tables: tables of a batch, for the peers that have batches.
+    """
+    return collected({name: partial(build, tables) for name, build in PEERS.items()})
+
+
+def collected(builds: Mapping[str, Callable[[], Iterable[Case]]]) -> tuple[list[Case], dict[str, str]]:
+    """The cases of peers by name, and those that cannot be set up, with the reason."""
+    cases: list[Case] = []
+    missing: dict[str, str] = {}
+    for name, build in builds.items():
+        try:
+            with warnings.catch_warnings(), redirect_stdout(StringIO()), redirect_stderr(StringIO()):
+                warnings.simplefilter("ignore")
+                cases += build()
+        except ModuleNotFoundError as error:
+            missing[name] = f"not installed ({error.name or error}): pip install 'noms-env[bench]'"
+        except Exception as error:  # whatever happens inside another package, the others are measured
+            missing[name] = f"{type(error).__name__}: {error}"
+    return cases, missing
+
+
+def peer_case(key: str, text: str, work: Callable[[], int], *compared_with: str) -> Case:
+    """A case of a peer."""
+    return Case(key, text, rate(work), compared_with=compared_with, of_a_peer=True)
+
+
+# ----------------------------------------------------------------------------------------------------------- OpenSpiel
+
+
+def open_spiel_cases(tables: int) -> list[Case]:
+    """OpenSpiel's states driven from Python, without and with observation, and its own loop in C++."""
+    del tables  # it has no batches of these games
+    spiel = import_module("pyspiel")
+    import_module("open_spiel.python.observation")
+    return [case for name, ours in OPEN_SPIEL_GAMES.items() for case in open_spiel_game(spiel, name, ours)]
+
+
+def open_spiel_game(spiel: Any, name: str, ours: tuple[str, ...]) -> Iterator[Case]:
+    """The cases of one game."""
+    compiled, blind, check, legal, view = ours
+    game = spiel.load_game(name)
+    observer = open_spiel_observer(spiel, game)
+    size = int(np.prod(observer.tensor.shape))
+    key = f"open_spiel/{name.partition('(')[0]}"
+
+    def look(state: Any) -> None:
+        observer.set_from(state, state.current_player())
+
+    yield peer_case(f"{key}/python", f"{name}, from Python: legal_actions", spiel_play(game, None), blind, legal)
+    text = f"{name}, from Python: legal_actions, observer ({size:,} numbers)"
+    yield peer_case(f"{key}/observer", text, spiel_play(game, look), check, view)
+    yield peer_case(f"{key}/compiled", f"{name}, C++ loop, no observation", spiel_bots(spiel, game), compiled)
+
+
+def open_spiel_observer(spiel: Any, game: Any) -> Any:
+    """The observer that fills a numpy array: of the present observation, or else of all that a player knows."""
+    make = import_module("open_spiel.python.observation").make_observation
+    if game.get_type().provides_observation_tensor:
+        return make(game)
+    return make(game, spiel.IIGObservationType(perfect_recall=True))
+
+
+def spiel_play(game: Any, look: Callable[[Any], None] | None) -> Callable[[], int]:
+    """One game of random play; the deals of all these games are uniform."""
+    random = Random(0)
+
+    def work() -> int:
+        state, decisions = game.new_initial_state(), 0
+        while not state.is_terminal():
+            legal = state.legal_actions()
+            if not state.is_chance_node():
+                decisions += 1
+                if look is not None:
+                    look(state)
+            state.apply_action(choose(random, legal))
+        return decisions
+
+    return work
+
+
+def spiel_bots(spiel: Any, game: Any) -> Callable[[], int]:
+    """A thousand decisions or so of uniform random bots, counted by the mean length of a game."""
+    play = spiel_play(game, None)
+    length = sum(play() for _ in range(LENGTH_SAMPLE)) / LENGTH_SAMPLE
+    games = round(1000 / length)
+    bots = [spiel.make_uniform_random_bot(seat, 1 + seat) for seat in range(game.num_players())]
+    seed = 0
+
+    def work() -> int:
+        nonlocal seed
+        for _ in range(games):
+            seed += 1
+            spiel.evaluate_bots(game.new_initial_state(), bots, seed)
+        return round(games * length)
+
+    return work
+
+
+# -------------------------------------------------------------------------------------------------- RLCard, PettingZoo
+
+
+def rlcard_cases(tables: int) -> list[Case]:
+    """RLCard's bridge, with its observation and without."""
+    del tables  # it has no batches
+    env = import_module("rlcard").make("bridge", config={"seed": 1})
+    return [
+        peer_case("rlcard/bridge/env", "bridge, env.step", rlcard_env(env), "batch/check", "single/view"),
+        peer_case("rlcard/bridge/game", "bridge, game.step, no observation", rlcard_game(env), "batch/blind", "single/legal"),
+    ]
+
+
+def rlcard_env(env: Any) -> Callable[[], int]:
+    """One deal by the environment, whose `step` returns the observation."""
+    random = Random(0)
+
+    def work() -> int:
+        state, _ = env.reset()
+        decisions = 0
+        while not env.is_over():
+            state, _ = env.step(choose(random, list(state["legal_actions"])))
+            decisions += 1
+        return decisions
+
+    return work
+
+
+def rlcard_game(env: Any) -> Callable[[], int]:
+    """One deal by the game below the environment."""
+    random = Random(0)
+
+    def work() -> int:
+        game = env.game
+        game.init_game()
+        decisions = 0
+        while not game.is_over():
+            legal = game.judger.get_legal_actions()
+            game.step(legal[int(random.random() * len(legal))])
+            decisions += 1
+        return decisions
+
+    return work
+
+
+def pettingzoo_cases(tables: int) -> list[Case]:
+    """PettingZoo's limit hold'em: it has no trick-taking game."""
+    del tables  # it has no batches
+    game = import_module("pettingzoo.classic.texas_holdem_v4")
+    return [
+        peer_case(
+            f"pettingzoo/texas_holdem/{maker}",
+            f"texas_holdem, {maker}: last, choice from the mask, step",
+            random_aec(getattr(game, maker)()),
+            f"single/{maker}/random",
+        )
+        for maker in ("raw_env", "env")
+    ]
+
+
+# ------------------------------------------------------------------------------------------------------------------ pgx
+
+
+def pgx_cases(tables: int) -> list[Case]:
+    """Pgx's batches on the processor; it has the auction of bridge, and no game with tricks."""
+    os.environ.setdefault("JAX_PLATFORMS", "cpu")
+    pgx = import_module("pgx")
+    cases = []
+    for name, make in (("bridge_bidding", bridge_bidding), ("kuhn_poker", lambda: pgx.make("kuhn_poker"))):
+        scan, step = pgx_programs(make(), tables)
+        text = f"{name}, {tables:,} tables, {PGX_SCAN} steps compiled, observation, all cores"
+        cases.append(peer_case(f"pgx/{name}/scan", text, scan, "engine/observation", "engine/observation/two"))
+        text = f"{name}, {tables:,} tables, a call from Python a step, observation, all cores"
+        cases.append(peer_case(f"pgx/{name}/step", text, step, "batch/check"))
+    return cases
+
+
+def bridge_bidding() -> Any:
+    """The auction of bridge; with made-up deals in place of the table of results, which is a download of some hundred MB."""
+    owners = np.random.default_rng(0).permuted(np.tile(np.repeat(np.arange(4), 13), (PGX_DEALS, 1)), axis=1)
+    keys = owners.reshape(PGX_DEALS, 4, 13) @ 4 ** np.arange(12, -1, -1)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "results.npy"
+        np.save(path, np.stack([keys, np.zeros_like(keys)]).astype(np.int32))
+        return import_module("pgx.bridge_bidding").BridgeBidding(str(path))
+
+
+def pgx_programs(env: Any, tables: int) -> tuple[Callable[[], int], Callable[[], int]]:
+    """Random play of a batch: some steps in one compiled call, and one step a call."""
+    jax, numbers = import_module("jax"), import_module("jax.numpy")
+    once = import_module("pgx.experimental").auto_reset(env.step, env.init)
+
+    def act(state: Any, key: Any) -> Any:
+        for_choice, for_chance = jax.random.split(key)
+        weights = numbers.where(state.legal_action_mask, 0.0, -1e9)
+        actions = jax.random.categorical(for_choice, weights, axis=-1)
+        return jax.vmap(once)(state, actions, jax.random.split(for_chance, tables))
+
+    def acted(state: Any, key: Any) -> tuple[Any, Any]:
+        after = act(state, key)
+        return after, after.observation.sum()  # used, or it would not be computed
+
+    step = jax.jit(act)
+    scan = jax.jit(lambda state, key: jax.lax.scan(acted, state, jax.random.split(key, PGX_SCAN)))
+    key = jax.random.PRNGKey(0)
+    first = jax.jit(jax.vmap(env.init))(jax.random.split(key, tables))
+    return pgx_work(jax, lambda state, key: scan(state, key)[0], first, tables * PGX_SCAN), pgx_work(jax, step, first, tables)
+
+
+def pgx_work(jax: Any, play: Callable[[Any, Any], Any], state: Any, decisions: int) -> Callable[[], int]:
+    """Calls of one program, each going on from the state that the one before left."""
+    key = jax.random.PRNGKey(1)
+
+    def work() -> int:
+        nonlocal state, key
+        key, now = jax.random.split(key)
+        state = jax.block_until_ready(play(state, now))
+        return decisions
+
+    return work
+
+
+PEERS: dict[str, Callable[[int], list[Case]]] = {
+    "open_spiel": open_spiel_cases,
+    "rlcard": rlcard_cases,
+    "pettingzoo classic": pettingzoo_cases,
+    "pgx": pgx_cases,
+}
+"""The peers by name."""

@@ -1,0 +1,105 @@
+"""The figures as a picture: decisions per second beside the peers, and the growth with the number of tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from benchmarks.speed.clock import RATE, Measured
+from benchmarks.speed.report import Results, figure
+from training.extras import require
+
+OURS, PEERS = "#1b7f5c", "#8c8c8c"
+CURVES = {"growth/compiled": "compiled loop", "growth/batch": "BatchEnv"}
+
+
+def need_matplotlib() -> None:
+    """Make sure that a picture can be drawn.
+
+    Raises:
+        MissingExtraError: Matplotlib is not installed.
+    """
+    require("matplotlib", "plot", "--plot")
+
+
+def draw(results: Results, path: str | Path) -> None:
+    """Write a PNG.
+
+    Raises:
+        OSError: the file cannot be written.
+    """
+    figures = require("matplotlib.figure", "plot", "--plot")
+    bars = sorted(bars_of(results), key=lambda one: one.median)
+    curves = {name: _curve(results, name) for name in CURVES}
+    panels: list[tuple[float, Callable[[Any], None]]] = []
+    if bars:
+        panels.append((1.2 + 0.24 * len(bars), lambda axes: draw_bars(axes, bars)))
+    if any(curves.values()):
+        panels.append((4.2, lambda axes: draw_growth(axes, curves)))
+    heights = [height for height, _ in panels]
+    picture = figures.Figure(figsize=(11, sum(heights)), layout="constrained")
+    parts = picture.subfigures(len(panels), 1, squeeze=False, height_ratios=heights)[:, 0]
+    for part, (_, paint) in zip(parts, panels, strict=True):
+        paint(part.subplots())
+    picture.savefig(path, format="png", dpi=120)
+
+
+def bars_of(results: Results) -> list[Measured]:
+    """The peers and what they are compared with; without peers, the rates of ours."""
+    rates = [one for one in results.measured.values() if one.case.unit == RATE]
+    peers = [one for one in rates if one.case.of_a_peer]
+    compared = {key for one in peers for key in one.case.compared_with}
+    return [one for one in rates if one.case.of_a_peer or one.case.key in compared or not peers]
+
+
+def _curve(results: Results, name: str) -> list[tuple[int, Measured]]:
+    """Points of a growth curve: number of tables, figures."""
+    points = [(key.rpartition("/"), one) for key, one in results.measured.items()]
+    return [(int(size), one) for (start, _, size), one in points if start == name]
+
+
+def draw_bars(axes: Any, bars: Sequence[Measured]) -> None:
+    """Decisions per second, the fastest on top, with a line from the lowest to the highest repetition."""
+    places = range(len(bars))
+    medians = [one.median for one in bars]
+    spread = [
+        [one.median - min(one.values) for one in bars],
+        [max(one.values) - one.median for one in bars],
+    ]
+    colours = [PEERS if one.case.of_a_peer else OURS for one in bars]
+    axes.barh(places, medians, color=colours, xerr=spread, error_kw={"linewidth": 1})
+    axes.set_yticks(places, [_label(one) for one in bars], fontsize=8)
+    axes.bar_label(axes.containers[-1], [figure(value, RATE) for value in medians], padding=6, fontsize=8)
+    axes.set_xscale("log")
+    axes.set_xlim(right=5 * max(medians))
+    axes.set_ylim(-0.7, len(bars) - 0.3)
+    axes.set_xlabel("decisions per second (logarithmic)")
+    what = "Training" if any(one.case.key.startswith("train/") for one in bars) else "Random play"
+    axes.set_title(f"{what}, decisions per second: noms_env (green) and peers (grey)", fontsize=10)
+
+
+def _label(one: Measured) -> str:
+    """Name of a bar."""
+    group, _, rest = one.case.key.partition("/")
+    if one.case.of_a_peer:
+        return f"{group}: {one.case.text}"
+    game = {"oh_hell": "down_up with ten cards", "games": rest, "seats": "down_up", "train": rest}.get(group, "small_ships")
+    return f"noms_env, {game}: {one.case.text}"
+
+
+def draw_growth(axes: Any, curves: dict[str, list[tuple[int, Measured]]]) -> None:
+    """Nanoseconds of a decision against the number of tables."""
+    for name, points in curves.items():
+        if points:
+            sizes = [size for size, _ in points]
+            axes.plot(sizes, [one.median for _, one in points], marker="o", label=CURVES[name])
+            lows, highs = [min(one.values) for _, one in points], [max(one.values) for _, one in points]
+            axes.fill_between(sizes, lows, highs, alpha=0.2)
+    axes.set_xscale("log", base=2)
+    axes.set_xticks(sizes, [f"{size:,}" for size in sizes])
+    axes.set_ylim(bottom=0)
+    axes.set_xlabel("tables")
+    axes.set_ylabel("ns per decision")
+    axes.set_title("Time of a decision, mask and observation written, one core", fontsize=10)
+    axes.legend()

@@ -1,0 +1,228 @@
+"""The figures as tables for people and as JSON for programs."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from importlib import metadata
+from pathlib import Path
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+from benchmarks.speed.clock import RATE, Goal, Measured
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+FORM = "noms-bench/1"
+PACKAGES = (
+    *("noms-env", "numba", "llvmlite", "numpy", "pettingzoo", "gymnasium"),
+    *("open-spiel", "rlcard", "pgx", "jax", "jaxlib", "torch", "sb3-contrib", "stable-baselines3"),
+)
+TITLES = {
+    "engine": "Engine: random play of small_ships, compiled",
+    "games": "The games: random play, compiled",
+    "batch": "small_ships: BatchEnv, from Python",
+    "threads": "small_ships: BatchEnv with threads",
+    "seats": "down_up: SeatVectorEnv, decisions of the learners",
+    "policies": "small_ships: the policy of the package, without torch",
+    "single": "small_ships: one table, from Python",
+    "oh_hell": "down_up, deals of ten cards, four seats: as OpenSpiel's oh_hell",
+    "copies": "Copies of tables",
+    "start": "Start, everything compiled before",
+    "cold": "Start, nothing compiled before",
+    "growth": "small_ships: time of a decision, mask and observation written",
+    "train": "The trainer on small_ships: decisions learnt from",
+    "products": "The update of the networks and its matrix products",
+}
+"""Groups of cases of ours; the groups of the peers are named after them."""
+BUSY = 1.2
+"""If the slowest run of the control loop took so many times as long as the median, the machine was not quiet."""
+
+
+@dataclass
+class Results:
+    """What a run has measured.
+
+    Attributes:
+        measured: the figures by key.
+        settings: what the run was asked for.
+        missing: peers that are not there or failed, with the reason.
+        bytes_per_table: memory of a table in a batch.
+        goals: what was to be reached.
+        date: when, in UTC.
+    """
+
+    measured: Mapping[str, Measured]
+    settings: Mapping[str, Any]
+    missing: Mapping[str, str]
+    bytes_per_table: Mapping[str, float] = field(default_factory=dict)
+    goals: Sequence[Goal] = ()
+    date: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
+
+    @property
+    def control(self) -> list[float]:
+        """All times of the control loop, in seconds."""
+        return [seconds for one in self.measured.values() for seconds in one.control]
+
+    def ratios(self, one: Measured) -> dict[str, float]:
+        """How many times as fast as this case those are that it is compared with."""
+        known = (key for key in one.case.compared_with if key in self.measured)
+        return {key: one.times_slower_than(self.measured[key]) for key in known}
+
+    def groups(self) -> dict[str, list[Measured]]:
+        """The figures by group, in the order of measurement."""
+        groups: dict[str, list[Measured]] = {}
+        for key, one in self.measured.items():
+            groups.setdefault(key.partition("/")[0], []).append(one)
+        return groups
+
+
+# ---------------------------------------------------------------------------------------------------------------- JSON
+
+
+def as_json(results: Results) -> dict[str, Any]:
+    """Everything, with every repetition: JSON values only.
+
+    The entry `faster` of a case says of each case that does the same work how many times as fast that one is.
+    """
+    return {
+        "form": FORM,
+        "date": results.date,
+        "machine": machine(),
+        "versions": versions(),
+        "settings": dict(results.settings),
+        "control": {"unit": "s"} | _summary(results.control),
+        "cases": {key: _case(one, results) for key, one in results.measured.items()},
+        "bytes_per_table": dict(results.bytes_per_table),
+        "goals": [asdict(goal) | {"met": goal.met} for goal in results.goals],
+        "missing": dict(results.missing),
+    }
+
+
+def _case(one: Measured, results: Results) -> dict[str, Any]:
+    """One case."""
+    case = one.case
+    head = {"text": case.text, "unit": case.unit, "peer": case.of_a_peer}
+    figures = {"values": one.values, "control": one.control} | _summary(one.values)
+    return head | figures | {"faster": results.ratios(one)}
+
+
+def _summary(values: list[float]) -> dict[str, Any]:
+    """Where values lie."""
+    return {"min": min(values), "median": median(values), "max": max(values)}
+
+
+def machine() -> dict[str, Any]:
+    """What the figures were measured on."""
+    return {
+        "processor": processor(),
+        "cores": os.cpu_count(),
+        "system": platform.platform(),
+        "python": platform.python_version(),
+        "load": list(os.getloadavg()) if hasattr(os, "getloadavg") else None,
+    }
+
+
+def processor() -> str:
+    """Name of the processor."""
+    try:
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    except OSError:
+        pass
+    return platform.processor() or platform.machine()
+
+
+def versions() -> dict[str, str]:
+    """Versions of the packages that are installed."""
+    found = {}
+    for package in PACKAGES:
+        try:
+            found[package] = metadata.version(package)
+        except metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+# -------------------------------------------------------------------------------------------------------------- tables
+
+
+def as_tables(results: Results) -> Iterator[Table | str]:
+    """What to print: a table for each group, and some lines."""
+    from rich.markup import escape
+
+    for name, group in results.groups().items():
+        yield group_table(name, group, results)
+    if results.goals:
+        yield goal_table(results.goals)
+    if results.bytes_per_table:
+        yield "A table takes " + ", ".join(f"{what} {size:,.0f}" for what, size in results.bytes_per_table.items()) + " bytes"
+    for name, reason in results.missing.items():
+        yield f"[yellow]missing: {name}[/yellow]: {escape(reason)}"
+    yield control_line(results.control)
+
+
+def group_table(name: str, group: list[Measured], results: Results) -> Table:
+    """The figures of one group."""
+    from rich.markup import escape
+    from rich.table import Table
+
+    title = TITLES.get(name, f"Peer: {name}")
+    table = Table(title=title, title_justify="left", title_style="bold", box=None, padding=(0, 2, 0, 0), header_style="dim")
+    table.add_column("case", no_wrap=True)
+    table.add_column("median", justify="right", no_wrap=True)
+    table.add_column("lowest to highest", justify="right", no_wrap=True)
+    table.add_column("times as fast, for the same work")
+    table.add_column("what")
+    for one in group:
+        unit = one.case.unit
+        spread = f"{figure(min(one.values), unit)} to {figure(max(one.values), unit)}"
+        faster = "\n".join(f"{times(ratio)} {key}" for key, ratio in results.ratios(one).items())
+        middle = f"{figure(one.median, unit)}{'/s' if unit == RATE else ' ' + unit}"
+        table.add_row(one.case.key, middle, spread, faster, escape(one.case.text))
+    return table
+
+
+def goal_table(goals: Sequence[Goal]) -> Table:
+    """What was to be reached, and what was."""
+    from rich.table import Table
+
+    table = Table(title="Goals", title_justify="left", title_style="bold", box=None, padding=(0, 2, 0, 0), header_style="dim")
+    for name, place in (("goal", "left"), ("wanted", "right"), ("measured", "right"), ("", "left")):
+        table.add_column(name, justify=place)  # type: ignore[arg-type]
+    for goal in goals:
+        wanted = f"{'at most' if goal.at_most else 'at least'} {_number(goal.wanted)}"
+        met = "[green]met[/green]" if goal.met else "[yellow]not met[/yellow]"
+        table.add_row(goal.text, wanted, _number(goal.found), met)
+    return table
+
+
+def _number(value: float) -> str:
+    """A number with the digits that count."""
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def figure(value: float, unit: str) -> str:
+    """A figure with three digits that count."""
+    if unit != RATE:
+        return f"{value:,.1f}" if value >= 10 else f"{value:.2f}"
+    if value >= 1e6:
+        return f"{value / 1e6:.3g}M"
+    return f"{value / 1e3:.3g}k" if value >= 1e4 else f"{value:,.0f}"
+
+
+def times(ratio: float) -> str:
+    """How many times as fast."""
+    return f"{ratio:,.0f} ×" if ratio >= 100 else f"{ratio:.3g} ×"
+
+
+def control_line(control: list[float]) -> str:
+    """How steady the machine was."""
+    low, middle, high = min(control), median(control), max(control)
+    line = f"Control loop: {1e3 * low:.1f} ms at least, {1e3 * middle:.1f} median, {1e3 * high:.1f} at most"
+    return f"{line}: [yellow]the machine was not quiet[/yellow]" if high > BUSY * middle else line

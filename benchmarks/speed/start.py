@@ -1,0 +1,66 @@
+"""How long the package takes to be ready, in processes of their own: with everything compiled, and with nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from benchmarks.speed.clock import SECONDS, Case
+
+SCRIPT = """
+from time import perf_counter
+start = perf_counter()
+import noms_env
+imported = perf_counter()
+env = noms_env.small_ships_v0.raw_env()
+env.reset(seed=0)
+env.step(int(env.last()[0]["action_mask"].argmax()))
+stepped = perf_counter()
+env.last(), env.state()
+import numpy as np
+batch = noms_env.make_batch("noms", tables=2, state=True)
+batch.deal()
+batch.observe()
+actions, streams = np.zeros(2, np.int64), np.ones(2, np.int64)
+batch.random_actions(streams, actions)
+batch.step(actions)
+batch.restore(0, batch.save(1))
+batch.clone(0, 1)
+ready = perf_counter()
+import json
+print(json.dumps({"import": imported - start, "first_step": stepped - imported, "all": ready - start}))
+"""
+
+PARTS = {
+    "import": "import noms_env",
+    "first_step": "first environment, reset and step after the import",
+    "all": "import, environment, batch and every compiled function of theirs",
+}
+
+
+def measure(cache: Path | None) -> dict[str, float]:
+    """Wall seconds of the parts in a new process.
+
+    Args:
+        cache: folder for compiled code; the usual one when None.
+    """
+    place = {} if cache is None else {"NUMBA_CACHE_DIR": str(cache)}
+    command = [sys.executable, "-c", SCRIPT]
+    done = subprocess.run(command, env=os.environ | place, check=True, capture_output=True, text=True)
+    seconds: dict[str, float] = json.loads(done.stdout)
+    return seconds
+
+
+def start_cases(cache: Path | None) -> Iterator[Case]:
+    """The starts with everything compiled (once the folder has been filled)."""
+    for part, text in PARTS.items():
+        yield Case(f"start/{part}", text, _part(part, cache), SECONDS)
+
+
+def _part(part: str, cache: Path | None) -> Callable[[float], float]:
+    """A measurement of one part, which takes as long as it takes."""
+    return lambda _: measure(cache)[part]

@@ -1,0 +1,146 @@
+"""The trainer that others would use for such a game: MaskablePPO of sb3-contrib, on the same game.
+
+Self-play as PettingZoo's tutorial arranges it: one policy takes the decisions of all seats, in one environment of a single
+agent. Moves without alternative are taken by the environment and not counted, as in our trainer.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from benchmarks.speed.clock import Case
+from benchmarks.speed.ours import GAME
+from benchmarks.speed.peers import peer_case
+from noms_env import Table
+from noms_env.core.actions import NUM_ACTIONS
+from noms_env.engine.row_kernels import IS_SCORED
+from noms_env.observation.layout import OBSERVATION_SIZE
+
+MANY = 64
+"""Environments at once: as many as paid off."""
+TUNED = {"n_steps": 64, "batch_size": 1024, "n_epochs": 4}
+THREE_EPOCHS = {"n_steps": 64, "batch_size": 2048, "n_epochs": 3}
+WIDE = TUNED | {"policy_kwargs": {"net_arch": [256, 256]}}
+SETTINGS: dict[str, tuple[int, dict[str, Any], str]] = {
+    "defaults": (1, {}, "its defaults: 1 environment, 64 x 2, 10 epochs"),
+    "many": (MANY, TUNED, f"{MANY} environments, 64 x 2, 4 epochs, minibatches of 1,024"),
+    "three_epochs": (MANY, THREE_EPOCHS, f"{MANY} environments, 64 x 2, 3 epochs, minibatches of 2,048"),
+    "wide": (MANY, WIDE, f"{MANY} environments, 256 x 2, 4 epochs, minibatches of 1,024"),
+}
+"""Environments, arguments, and what they are, by name."""
+QUICK = {"n_steps": 4, "batch_size": 4, "n_epochs": 1}
+QUICK_NUMBER = 2
+
+
+class Deals:
+    """Deals at one table as an environment of a single agent: what Gymnasium asks for, without deriving from it.
+
+    The reward comes with the end of the deal: the points of the seat that took the last decision less the others' mean.
+    """
+
+    def __init__(self, seed: int) -> None:
+        self.table = Table(GAME, seed=seed, episode="deal")
+
+    def reset(self) -> np.ndarray:
+        """Deal, and say what the seat to act sees: float32, shape (OBSERVATION_SIZE,)."""
+        self.table.start()
+        status = self._go_on(int(self.table.row.seat))
+        if status & IS_SCORED:  # nobody had a choice in the whole deal
+            return self.reset()
+        return self._look(status)
+
+    def step(self, action: int) -> tuple[np.ndarray, float, bool]:
+        """Take an action: observation, reward, whether the deal is over."""
+        seat = int(self.table.row.seat)
+        status = self._go_on(self.table.step(action))
+        if not status & IS_SCORED:
+            return self._look(status), 0.0, False
+        return self._look(seat), self._reward(seat), True
+
+    def _go_on(self, status: int) -> int:
+        """Take the moves that have no alternative."""
+        while not status & IS_SCORED:
+            self.legal = self.table.legal_actions()
+            if len(self.legal) > 1:
+                break
+            status = self.table.step(self.legal[0])
+        return status
+
+    def _look(self, seat: int) -> np.ndarray:
+        """What a seat sees."""
+        observation, _ = self.table.view(seat)
+        return observation.astype(np.float32)
+
+    def _reward(self, seat: int) -> float:
+        """Of the deal, for a seat."""
+        points = self.table.row.points[: self.table.seats]
+        return float(points[seat] - np.delete(points, seat).mean())
+
+    def mask(self) -> np.ndarray:
+        """Which actions are legal, bool, shape (NUM_ACTIONS,)."""
+        mask = np.zeros(NUM_ACTIONS, bool)
+        mask[self.legal] = True
+        return mask
+
+
+def maker(gymnasium: Any, seed: int) -> Callable[[], Any]:
+    """What makes the environment; Gymnasium is asked for at need, so that this module can be read without it."""
+
+    class SelfPlayEnv(gymnasium.Env):  # type: ignore[misc]
+        observation_space = gymnasium.spaces.Box(0, 255, (OBSERVATION_SIZE,), np.float32)
+        action_space = gymnasium.spaces.Discrete(NUM_ACTIONS)
+
+        def __init__(self) -> None:
+            self.deals = Deals(seed)
+
+        def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[np.ndarray, dict[str, Any]]:
+            return self.deals.reset(), {}
+
+        def step(self, action: Any) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
+            observation, reward, over = self.deals.step(int(action))
+            return observation, reward, over, False, {}
+
+        def action_masks(self) -> np.ndarray:
+            return self.deals.mask()
+
+    return SelfPlayEnv
+
+
+def maskable_ppo_cases(quick: bool) -> Iterator[Case]:
+    """MaskablePPO at its defaults and at settings that are faster, with one thread of torch and with all that we use.
+
+    Raises:
+        ModuleNotFoundError: it is not installed.
+    """
+    model = import_module("sb3_contrib").MaskablePPO
+    vector = import_module("stable_baselines3.common.vec_env").DummyVecEnv
+    gymnasium = import_module("gymnasium")
+    for name, (wanted, settings, text) in SETTINGS.items():
+        number = min(wanted, QUICK_NUMBER) if quick else wanted
+        tables = vector([maker(gymnasium, seed) for seed in range(number)])
+        learner = model("MlpPolicy", tables, device="cpu", seed=0, **settings | (QUICK if quick else {}))
+        for threads in sorted({1, os.cpu_count() or 1}):
+            key, what = f"maskable_ppo/{name}/{threads}", f"{text}, {threads} thread(s)"
+            yield peer_case(key, what, learning(learner, threads), "train/fast", "train/small")
+
+
+def learning(learner: Any, threads: int) -> Callable[[], int]:
+    """One iteration: as many steps as it collects, and what it learns from them."""
+    torch = import_module("torch")
+    steps = int(learner.n_steps * learner.n_envs)
+
+    def work() -> int:
+        torch.set_num_threads(threads)
+        learner.learn(steps, reset_num_timesteps=False)
+        return steps
+
+    return work
+
+
+TRAINERS: dict[str, Callable[[bool], Iterator[Case]]] = {"sb3-contrib": maskable_ppo_cases}
+"""The peers by name."""

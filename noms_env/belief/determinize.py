@@ -1,0 +1,74 @@
+"""Tables as the seat to act may imagine them: what a player is given that looks at tables.
+
+In an imagined table all that the seat to act has seen is as it is; the cards that it has not seen are dealt anew, uniformly
+among the layouts that it cannot rule out (`redeal`). The true hidden cards have no influence on it, so that whoever is
+given it cannot cheat, not even by mistake. It may be played on, and dealt anew again, as often as one likes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from noms_env._jit import jit
+from noms_env.belief import new_plan, redeal_rows
+from noms_env.core.actions import SCORED
+from noms_env.core.chance import MAX_SEED
+from noms_env.core.state import RECORD, TABLE
+from noms_env.engine.row_kernels import kernel_view
+
+Rows = np.ndarray | Sequence[int] | slice | int | None
+
+
+def imagined(tables: np.recarray, rows: Rows, rng: np.random.Generator) -> np.recarray:
+    """Copies of tables, each as its seat to act may imagine it.
+
+    Args:
+        tables: records (`state.TABLE`), shape (tables,), such as `BatchEnv.tables`; they are left as they are.
+        rows: which of them, in which order: integers of shape (n,), booleans of shape (tables,), a slice or one integer;
+            all when None.
+        rng: gives one integer for each row. What becomes of a row follows from its integer and from what its seat knows.
+
+    Returns:
+        Records, shape (n,). The i-th is what `Table.redeal(seat to act, ...)` makes with the i-th integer.
+
+    Raises:
+        ValueError: there are no such rows, `rng` is no such generator, or a deal is over and nobody is to act.
+    """
+    if not isinstance(rng, np.random.Generator):
+        raise ValueError(f"rng must be a numpy.random.Generator, not {rng!r}")
+    copies = _copies(tables, rows)
+    over = np.flatnonzero(copies.phase == SCORED)
+    if len(over) > 0:
+        raise ValueError(f"the deal of row {over[0]} of {len(copies)} is over: nobody is to act there, so leave it out")
+    seeds = rng.integers(MAX_SEED, endpoint=True, size=len(copies))
+    imagine_rows(kernel_view(copies), np.arange(len(copies)), seeds, new_plan())
+    return copies
+
+
+def _copies(tables: np.recarray, rows: Rows) -> np.recarray:
+    """Copies of some rows, shape (n,)."""
+    numbers = np.arange(len(tables))
+    if rows is not None:
+        try:
+            numbers = np.atleast_1d(numbers[rows])
+        except IndexError as error:
+            raise ValueError(f"rows must be numbers from 0 to {len(tables) - 1}, or {len(tables)} booleans: {error}") from error
+    words = np.ascontiguousarray(tables).view(np.ndarray).view(np.int64).reshape(len(tables), TABLE.itemsize // 8)
+    copies: np.recarray = words.take(numbers, axis=0).view(RECORD).reshape(len(numbers)).view(np.recarray)
+    return copies  # as words, since records are copied field by field
+
+
+@jit
+def imagine_rows(tables, rows, seeds, plans):
+    """Deal what the seat to act has not seen anew, in each row.
+
+    Args:
+        tables: structured array, shape (n,), of deals that go on.
+        rows: int64, shape (n,): 0 to n - 1.
+        seeds: int64, shape (n,), 0 to 2**63 - 1.
+        plans: `redeal.new_plan`.
+    """
+    for i in range(len(rows)):
+        redeal_rows(tables, rows[i : i + 1], tables[i].seat, seeds[i], plans)

@@ -1,0 +1,108 @@
+"""Places with the same constraints as groups, cards that fit the same groups as classes."""
+
+from __future__ import annotations
+
+from noms_env._jit import jit, lowest, size
+from noms_env.belief.plan import PLACES
+from noms_env.core.cards import bit
+
+
+@jit
+def form_groups(p):
+    """Put places that may hold the same cards into one group."""
+    p.n_groups = 0
+    for place in range(PLACES):
+        if p.room[place] == 0:
+            continue
+        group = 0
+        while group < p.n_groups and p.group_allowed[group] != p.allowed[place]:
+            group += 1
+        if group == p.n_groups:
+            p.n_groups += 1
+            p.group_allowed[group] = p.allowed[place]
+            p.group_room[group] = 0
+            p.forced[group] = 0
+        p.group_room[group] += p.room[place]
+        p.group_of[place] = group
+
+
+@jit
+def form_classes(p):
+    """Put unseen cards that fit the same groups into one class."""
+    p.class_cards[0] = p.unseen
+    p.class_groups[0] = 0
+    p.n_classes = 1 if p.unseen != 0 else 0
+    for group in range(p.n_groups):
+        for k in range(p.n_classes):
+            fitting = p.class_cards[k] & p.group_allowed[group]
+            others = p.class_cards[k] & ~p.group_allowed[group]
+            if fitting == 0:
+                continue
+            if others != 0:
+                p.class_cards[p.n_classes] = others
+                p.class_groups[p.n_classes] = p.class_groups[k]
+                p.n_classes += 1
+            p.class_cards[k] = fitting
+            p.class_groups[k] |= bit(group)
+
+
+@jit
+def settle_forced(p):
+    """Give the cards that fit only one group to it; a group that they fill is closed to the others."""
+    again = True
+    while again:
+        again = False
+        for k in range(p.n_classes):
+            groups = p.class_groups[k]
+            if p.class_cards[k] == 0 or (groups & (groups - 1)) != 0:
+                continue
+            group = lowest(groups)
+            p.forced[group] |= p.class_cards[k]
+            p.group_room[group] -= size(p.class_cards[k])
+            p.class_cards[k] = 0
+            if p.group_room[group] == 0:
+                close_group(p, group)
+                again = True
+
+
+@jit
+def close_group(p, group):
+    """A group has no room left."""
+    for k in range(p.n_classes):
+        p.class_groups[k] &= ~bit(group)
+
+
+@jit
+def join_classes(p):
+    """Drop classes without cards, and make one of those that now fit the same groups."""
+    kept = 0
+    for k in range(p.n_classes):
+        if p.class_cards[k] == 0:
+            continue
+        same = 0
+        while same < kept and p.class_groups[same] != p.class_groups[k]:
+            same += 1
+        if same == kept:
+            kept += 1
+            p.class_groups[same] = p.class_groups[k]
+            p.class_cards[same] = p.class_cards[k]
+        else:
+            p.class_cards[same] |= p.class_cards[k]
+    p.n_classes = kept
+    for k in range(kept):
+        p.class_size[k] = size(p.class_cards[k])
+
+
+@jit
+def order_groups(p):
+    """List the groups that have room, the smallest first: the last two cost nothing."""
+    p.n_open = 0
+    for group in range(p.n_groups):
+        if p.group_room[group] == 0:
+            continue
+        place = p.n_open
+        while place > 0 and p.group_room[p.open[place - 1]] > p.group_room[group]:
+            p.open[place] = p.open[place - 1]
+            place -= 1
+        p.open[place] = group
+        p.n_open += 1

@@ -1,0 +1,66 @@
+"""The working memory of a redeal."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from noms_env._jit import COMPILED
+from noms_env.core.state import MAX_SEATS
+
+STOCK = MAX_SEATS
+PLACES = MAX_SEATS + 1
+"""Places are numbered as the seats; the stock comes behind them."""
+
+MOST_CARDS = 64
+_I8, _F8 = np.int64, np.float64
+
+PLAN = np.dtype(
+    [
+        # --- what the seat knows
+        ("unseen", _I8),  # the cards to deal
+        ("known", _I8, PLACES),  # unplayed cards that lie at each place
+        ("room", _I8, PLACES),  # number of unseen cards there
+        ("allowed", _I8, PLACES),  # unseen cards that may be there
+        # --- groups of places with the same constraints
+        ("n_groups", _I8),
+        ("group_of", _I8, PLACES),  # per place with room
+        ("group_allowed", _I8, PLACES),
+        ("group_room", _I8, PLACES),  # but for the cards that fit no other group
+        ("forced", _I8, PLACES),  # those cards
+        ("n_open", _I8),
+        ("open", _I8, PLACES),  # groups that have room left, the smallest first
+        # --- classes of cards that fit the same groups
+        ("n_classes", _I8),
+        ("class_cards", _I8, MOST_CARDS),
+        ("class_groups", _I8, MOST_CARDS),  # bit set
+        ("class_size", _I8, MOST_CARDS),
+        ("largest", _I8),  # class; its size follows from the others and the room left
+        ("stride", _I8, MOST_CARDS),  # a state of the classes is the sum of sizes times strides
+        ("n_states", _I8),
+        ("n_layouts", _F8),  # ways to share the classes out to the open groups
+        # --- one layout in the making
+        ("pool", _I8, PLACES),  # cards of each group
+        ("left_cards", _I8, MOST_CARDS),  # cards of each class that are not in a pool yet
+        ("left", _I8, MOST_CARDS),  # their number
+        ("share", _I8, MOST_CARDS),  # what of them the next group gets
+        ("most", _I8, MOST_CARDS),  # what it can get
+        ("rest", _I8, MOST_CARDS),  # what it leaves
+        ("dealt", _I8, PLACES),  # cards of each place
+        ("list", _I8, MOST_CARDS),
+        # --- the stream of chance
+        ("seed", _I8),
+        ("stream", _I8),
+        ("block", _I8),
+        ("spare", _I8),  # a fraction not used yet, or -1
+        ("fraction", _I8),
+        ("used", _I8),
+    ],
+    align=True,
+)
+"""The working memory of a redeal."""
+
+
+def new_plan() -> np.ndarray:
+    """Working memory for `redeal_rows`, shape (1,), in the form that it wants (see `rows.kernel_view`)."""
+    plans = np.zeros(1, PLAN)
+    return plans if COMPILED else plans.view(np.recarray)

@@ -1,0 +1,114 @@
+"""One numbering of actions for the whole package, and its words.
+
+| actions | meaning | words |
+|---|---|---|
+| 0..51 | play the card of that number | `QS`, `2MK` |
+| 52 | indicate (Small Ships with `indication`) | `indicate` |
+| 53..58 | a suit: trump to name, or the suit of a two-suited lead | `C D H S`, `M S W L Y K` |
+| 59 | no trump | `NT` |
+| 60 | leave the trump unsaid (Noms with `implicit_announcements`) | `unsaid` |
+| 61..73 | nominate a bare rank, 2..A (Noms with `implicit_announcements`) | `2` .. `A` |
+| 74 | pass | `pass` |
+| 75..92 | bid or call 0..17 tricks | `0` .. `17` |
+| 93, 94 | Misere, Mis a Vis | `mis`, `mis_a_vis` |
+| 95..97 | None, Some, Most (Nonesuch) | `none`, `some`, `most` |
+| 98..149 | nominate the card of number `action - 98` | `QS` |
+
+Inside the engine a *call* is `action - PASS`: 0 is a pass, 1 + k a number k. The actions 52 to 97 are called *words*; a
+set of words is an int64 in which bit `action - 52` stands for the action.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from noms_env.core.cards import CARD_NUMBERS, CARD_WORDS, DECK_NAMES, FRENCH, NO_TRUMP, RANK_LETTERS, SUIT_LETTERS
+
+INDICATE = 52
+SUIT = 53
+NO_TRUMP_ACTION = SUIT + NO_TRUMP
+UNSAID_ACTION = 60
+RANK = 61
+PASS = 74
+NUMBER = 75
+MIS = 93
+MIS_A_VIS = 94
+NONE, SOME, MOST = 95, 96, 97
+NOMINATE = 98
+NUM_ACTIONS = 150
+
+FIRST_WORD = INDICATE
+MAX_NUMBER = MIS - NUMBER - 1
+
+# Calls, as the engine counts them.
+CALL_PASS, CALL_ZERO = 0, 1
+CALL_MIS, CALL_MIS_A_VIS = MIS - PASS, MIS_A_VIS - PASS
+CALL_NONE, CALL_SOME, CALL_MOST = NONE - PASS, SOME - PASS, MOST - PASS
+NUM_CALLS = NOMINATE - PASS
+
+# Trump as the engine counts it: a suit, NO_TRUMP, or one of these.
+UNSAID = UNSAID_ACTION - SUIT
+
+CALLING, NAMING_TRUMP, NOMINATING, PLAYING, NAMING_SUIT, SCORED = range(6)
+PHASES = ("call", "trump", "nominate", "play", "suit")
+"""Words of the phases, by number; `SCORED` is the moment after a deal's last action, in which nobody acts."""
+
+CALL_WORDS = ("pass", *(str(k) for k in range(MAX_NUMBER + 1)), "mis", "mis_a_vis", "none", "some", "most")
+
+
+def is_integer(number: Any) -> bool:
+    """True for Python's and numpy's integers (arrays without dimension too), but not for truth values."""
+    if isinstance(number, np.ndarray) and number.ndim == 0:
+        number = number[()]
+    return isinstance(number, int | np.integer) and not isinstance(number, bool)
+
+
+def action_word(action: int, deck_kind: int = FRENCH) -> str:
+    """The word of an action as in the game record.
+
+    Raises:
+        ValueError: there is no action of that number in games with this deck.
+    """
+    if not is_integer(action) or not 0 <= action < NUM_ACTIONS:
+        raise ValueError(f"{action!r} is not the number of an action; the numbers go from 0 to {NUM_ACTIONS - 1}")
+    word = _WORDS[deck_kind].get(int(action))
+    if word is None:
+        raise ValueError(f"action {action} stands for nothing with the {DECK_NAMES[deck_kind]}")
+    return word
+
+
+def action_number(word: str, phase: str, deck_kind: int = FRENCH) -> int:
+    """The number of the action that a word means in a phase (`call`, `trump`, `nominate`, `play`, `suit`).
+
+    Raises:
+        ValueError: unknown phase, or the word means nothing in it.
+    """
+    if phase not in PHASES:
+        raise ValueError(f"{phase!r} is not a phase; the phases are {', '.join(PHASES)}")
+    number = _NUMBERS[deck_kind][phase].get(word)
+    if number is None:
+        known = ", ".join(_NUMBERS[deck_kind][phase])
+        raise ValueError(f"{word!r} means nothing in the phase {phase}; its words are {known}")
+    return number
+
+
+def _numbers(deck_kind: int) -> dict[str, dict[str, int]]:
+    """Per phase, the number of each word."""
+    cards = CARD_NUMBERS[deck_kind]
+    suits = {letter: SUIT + suit for suit, letter in enumerate(SUIT_LETTERS[deck_kind])}
+    numbers = {
+        "call": {word: PASS + call for call, word in enumerate(CALL_WORDS)},
+        "trump": {**suits, "NT": NO_TRUMP_ACTION, "unsaid": UNSAID_ACTION},
+        "nominate": {word: NOMINATE + card for word, card in cards.items()},
+        "play": {**cards, "indicate": INDICATE},
+        "suit": suits,
+    }
+    if deck_kind == FRENCH:
+        numbers["nominate"].update({letter: RANK + rank for rank, letter in enumerate(RANK_LETTERS[FRENCH])})
+    return numbers
+
+
+_NUMBERS = tuple(_numbers(deck_kind) for deck_kind in range(len(CARD_WORDS)))
+_WORDS = tuple({number: word for words in by_phase.values() for word, number in words.items()} for by_phase in _NUMBERS)

@@ -1,0 +1,299 @@
+"""The only loops over tables: many tables started, observed and stepped at once.
+
+Every function works on a range of rows of an array of tables, and on arrays with a row for each table. What happens in a
+row depends on nothing but the row: not on the number of rows, their order, or threads.
+"""
+
+from __future__ import annotations
+
+from noms_env._jit import jit, jit_inline, lowest, size
+from noms_env.core.actions import INDICATE, NOMINATE, PLAYING, SCORED
+from noms_env.core.state import steps_to
+from noms_env.engine.deal import begin_match, hand_out, shuffle_deck, start_match
+from noms_env.engine.legal import is_legal
+from noms_env.engine.step import go_on, step
+from noms_env.observation.writer import write_hidden, write_mask, write_observation
+
+WRITE_MASK, WRITE_OBSERVATION, WRITE_HIDDEN = 1, 2, 4
+"""What is written for the seat to act; the sum for several."""
+
+HOLD, ACT, NEXT_DEAL, NEW_MATCH, ASK, SCORE = range(6)
+"""What is next in a row of `play_on_rows`: nothing, since the learner is to decide or the episode is over; the action of a
+seat; the next deal of the match; the first deal of a match; the answer of a player; the result of a deal is to be noted."""
+
+
+@jit
+def start_rows(tables, rows, dealers):
+    """Start the match that each row's seed, table and match stand for.
+
+    Args:
+        tables: structured array, shape (tables,).
+        rows: int64, shape (n,): which.
+        dealers: int64, shape (n,): first dealer of each, -1 for the one that chance draws.
+    """
+    for i in range(len(rows)):
+        t = tables[rows[i]]
+        begin_match(t)
+        if dealers[i] >= 0:
+            t.dealer = dealers[i]
+        shuffle_deck(t)
+        hand_out(t)
+
+
+@jit
+def observe_rows(tables, first, last, observation, mask, hidden, wanted):
+    """Write what the seat to act of each row sees and may do; the mask of a row that is over is all zeros.
+
+    Args:
+        tables: structured array, shape (tables,).
+        first: first row.
+        last: the row behind the last one.
+        observation: int64, shape (tables, OBSERVATION_SIZE // 8).
+        mask: int64, shape (tables, PADDED_MASK_SIZE // 8).
+        hidden: int64, shape (tables, HIDDEN_SIZE // 8): what nobody sees whole, relative to the seat to act.
+        wanted: which of these three: `WRITE_OBSERVATION` + `WRITE_MASK` + `WRITE_HIDDEN`. The others are not looked at.
+    """
+    for row in range(first, last):
+        write(tables[row], row, observation, mask, hidden, wanted)
+
+
+@jit
+def observe_some(tables, rows, observation, mask, hidden, wanted):
+    """The same for some rows only: `rows` is int64, shape (n,)."""
+    for row in rows:
+        write(tables[row], row, observation, mask, hidden, wanted)
+
+
+@jit_inline
+def write(t, row, observation, mask, hidden, wanted):
+    """Write what is wanted of one table into a row of each array."""
+    if wanted & WRITE_OBSERVATION:
+        write_observation(t, t.seat, observation[row])
+    if wanted & WRITE_MASK:
+        write_mask(t, t.seat, mask[row])
+    if wanted & WRITE_HIDDEN:
+        write_hidden(t, t.seat, hidden[row])
+
+
+@jit
+def first_illegal(tables, actions):
+    """The first row whose deal goes on and whose action is not legal, -1 if there is none."""
+    for row in range(len(tables)):
+        if tables[row].phase != SCORED and not is_legal(tables[row], actions[row]):
+            return row
+    return -1
+
+
+@jit
+def step_rows(tables, first, last, actions, skip_forced, pause, points, scored, seat, over, observation, mask, hidden, wanted):
+    """Take an action in each row that is not over; deal the next hand of its match where one is scored.
+
+    Args:
+        tables: structured array, shape (tables,).
+        first: first row.
+        last: the row behind the last one.
+        actions: int64, shape (tables,); legal ones. The entries of rows that are over or wait are not looked at.
+        skip_forced: take actions without alternative at once, up to the end of the deal.
+        pause: leave rows whose deal is scored as they are, until `next_deal_rows`.
+        points: float32, shape (tables, MAX_SEATS): of the deal that this step ended, else 0.
+        scored: bool, shape (tables,): whether this step ended a deal.
+        seat: int16, shape (tables,): who is to act after it.
+        over: bool, shape (tables,): whether the match is over after it.
+        observation: as for `observe_rows`; written after the step, while the row is in the nearest cache.
+        mask: likewise.
+        hidden: likewise.
+        wanted: likewise; 0 for none.
+    """
+    for row in range(first, last):
+        t = tables[row]
+        if not (pause and scored[row]):
+            if scored[row]:
+                points[row, :] = 0
+                scored[row] = False
+            if t.over == 0:
+                act(t, actions[row], skip_forced)
+                if t.phase == SCORED:
+                    note_points(t, points[row])
+                    scored[row] = True
+                    if not pause:
+                        go_on(t)
+                seat[row] = t.seat
+                over[row] = t.over != 0
+        write(t, row, observation, mask, hidden, wanted)
+
+
+@jit_inline
+def note_points(t, points):
+    """Write the points of a deal, float32, shape (MAX_SEATS,)."""
+    for seat in range(t.n_seats):
+        points[seat] = t.points[seat]
+
+
+@jit
+def act(t, action, skip_forced):
+    """Take an action, and then those without alternative where they are to be skipped."""
+    step(t, action)
+    if skip_forced:
+        while t.phase != SCORED and count_legal(t) == 1:
+            step(t, nth_legal(t, 0))
+
+
+@jit
+def next_deal_rows(tables, first, last, points, scored):
+    """Deal the next hand of the match in each row that waits at the end of a deal (`pause` of `step_rows`).
+
+    Args:
+        tables: structured array, shape (tables,).
+        first: first row.
+        last: the row behind the last one.
+        points: float32, shape (tables, MAX_SEATS): zeros are written for these rows.
+        scored: bool, shape (tables,): likewise.
+    """
+    for row in range(first, last):
+        if scored[row]:
+            points[row, :] = 0
+            scored[row] = False
+            go_on(tables[row])
+
+
+@jit
+def count_legal(t):
+    """Number of legal actions."""
+    return size(t.legal_cards) + size(t.legal_words)
+
+
+@jit
+def nth_legal(t, n):
+    """A legal action by its place: the cards first, then the words, each in ascending order."""
+    n_cards = size(t.legal_cards)
+    if n < n_cards:
+        card = nth_member(t.legal_cards, n)
+        return card if t.phase == PLAYING else NOMINATE + card
+    return INDICATE + nth_member(t.legal_words, n - n_cards)
+
+
+@jit
+def nth_member(members, n):
+    """The member of a set that has n smaller ones."""
+    while n > 0:
+        for _ in range(4):  # without a jump for each, since none could be foreseen
+            members = members & (members - 1) if n > 0 else members
+            n -= 1
+    return lowest(members)
+
+
+@jit
+def random_rows(tables, first, last, streams, actions):
+    """A random legal action for each row, for tests and measurements.
+
+    Args:
+        tables: structured array, shape (tables,).
+        first: first row.
+        last: the row behind the last one.
+        streams: int64, shape (tables,): the state of a 32-bit xorshift generator for each row, not 0; is advanced.
+        actions: int64, shape (tables,): is written.
+    """
+    for row in range(first, last):
+        actions[row] = random_legal(tables[row], streams, row)
+
+
+@jit_inline
+def random_legal(t, streams, row):
+    """A random legal action of a table; advances the generator of its row."""
+    state = streams[row]
+    state ^= (state << 13) & 0xFFFFFFFF
+    state ^= state >> 17
+    state ^= (state << 5) & 0xFFFFFFFF
+    streams[row] = state
+    return nth_legal(t, (state * count_legal(t)) >> 32)
+
+
+@jit
+def play_random(tables, first, last, steps, streams, observation, mask, hidden, wanted):
+    """Random play in one call: the pace of the engine itself. A match that is over is followed by the next at once.
+
+    Args:
+        tables: structured array, shape (tables,), all started.
+        first: first row.
+        last: the row behind the last one.
+        steps: decisions in each row.
+        streams: as for `random_rows`.
+        observation: as for `observe_rows`; written before each decision.
+        mask: likewise.
+        hidden: likewise.
+        wanted: likewise; 0 for none.
+    """
+    for _ in range(steps):
+        for row in range(first, last):
+            t = tables[row]
+            write(t, row, observation, mask, hidden, wanted)
+            step(t, random_legal(t, streams, row))
+            if t.phase == SCORED:
+                go_on(t)
+                if t.over != 0:
+                    t.match += 1
+                    start_match(t)
+
+
+@jit
+def play_on_rows(tables, first, last, next_in, actions, learners, is_random, streams, skip_forced, observation, mask):
+    """Play on with random players, in each row up to where somebody else is to decide or the deal is scored.
+
+    What a learner sees is written when it is to decide, and when the match is over.
+
+    Args:
+        tables: structured array, shape (tables,).
+        first: first row.
+        last: the row behind the last one.
+        next_in: int8, shape (tables,). Rows of `ACT`, `NEXT_DEAL` and `NEW_MATCH` (that of the row's seed, table and match)
+            are played on, and `HOLD`, `ASK` or `SCORE` is written.
+        actions: int64, shape (tables,): legal ones for the rows where one is next.
+        learners: int64, shape (tables,): the learner's seat.
+        is_random: bool, shape (seats,): whether a seat's player is random, by places clockwise from the learner.
+        streams: as for `random_rows`.
+        skip_forced: as for `step_rows`.
+        observation: as for `observe_rows`.
+        mask: likewise.
+    """
+    for row in range(first, last):
+        t = tables[row]
+        if next_in[row] == ACT:
+            act(t, actions[row], skip_forced)
+        elif next_in[row] == NEXT_DEAL:
+            go_on(t)
+        elif next_in[row] == NEW_MATCH:
+            start_match(t)
+        else:
+            continue
+        next_in[row] = play_to_decision(t, row, learners[row], is_random, streams, skip_forced)
+        if next_in[row] == HOLD or t.over != 0:
+            t.seat = learners[row]  # where a match is over, nobody is to act
+            write(t, row, observation, mask, mask, WRITE_OBSERVATION + WRITE_MASK)
+
+
+@jit_inline
+def play_to_decision(t, row, learner, is_random, streams, skip_forced):
+    """Let random players play until somebody else is to decide or the deal is scored; what is next then."""
+    while t.phase != SCORED:
+        place = steps_to(t, learner, t.seat)
+        if not is_random[place]:
+            return HOLD if place == 0 else ASK
+        act(t, random_legal(t, streams, row), skip_forced)
+    return SCORE
+
+
+@jit
+def current(tables, first, last, seat, over):
+    """Write who is to act in each row, and whether its match is over."""
+    for row in range(first, last):
+        seat[row] = tables[row].seat
+        over[row] = tables[row].over != 0
+
+
+@jit
+def clone_row(words, source, rows):
+    """Copy a table into other rows; `words` are the tables as int64, shape (tables, words of a table)."""
+    for i in range(len(rows)):
+        row = rows[i]
+        for k in range(words.shape[1]):
+            words[row, k] = words[source, k]

@@ -1,0 +1,1 @@
+"""One learner among players: the Gymnasium environment, and thousands of tables of it side by side."""

@@ -1,0 +1,275 @@
+"""Many tables with a learner at each: played on from one decision of the learners to the next.
+
+One compiled pass (`engine.many.play_on_rows`) takes the learners' actions, deals, and plays for `random` players. It leaves a
+row when another player must be asked, which is done for many rows at once, and when a deal is scored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from noms_env._jit import announce_compilation
+from noms_env.belief.determinize import imagined
+from noms_env.core.actions import NUM_ACTIONS
+from noms_env.engine import batch_kernels
+from noms_env.engine.row_kernels import kernel_view
+from noms_env.envs.aec import ILLEGAL_REWARD
+from noms_env.envs.batch import make_batch
+from noms_env.envs.gym.seat_config import SeatChoices, members
+from noms_env.envs.gym.seat_players import RowStreams, is_random, learner_seats
+from noms_env.observation.layout import OBSERVATION_SIZE, PADDED_MASK_SIZE
+from noms_env.players import Player
+from noms_env.table import IllegalActionError
+
+RANDOM, LEARNER = -1, -2
+"""In place of the number of a player: the engine chooses; a learner sits there."""
+Seats = int | str | np.ndarray
+
+
+class Results:
+    """What a step gave, a row for each table.
+
+    Attributes:
+        reward: the learner's, float64, shape (rows,).
+        terminated: the episode is over, bool, shape (rows,).
+        truncated: it was cut short, likewise.
+        scored: a deal ended, likewise.
+        points: of all seats in that deal, float64, shape (rows, seats).
+        totals: of the match, likewise.
+        winners: of an episode that is over, bool, shape (rows, seats).
+        refusals: the sentences that refused illegal actions, by rows.
+    """
+
+    def __init__(self, rows: int, seats: int) -> None:
+        """Nothing has happened yet."""
+        self.reward = np.zeros(rows)
+        self.terminated, self.truncated, self.scored = np.zeros((3, rows), np.bool_)
+        self.points, self.totals = np.zeros((2, rows, seats))
+        self.winners = np.zeros((rows, seats), np.bool_)
+        self.refusals: Mapping[int, str] = {}
+
+    def clear(self, rows: np.ndarray) -> None:
+        """Nothing has happened in some rows."""
+        for given in (self.reward, self.terminated, self.truncated, self.scored):
+            given[rows] = 0
+        if self.refusals:
+            self.refusals = {row: sentence for row, sentence in self.refusals.items() if row not in rows}
+
+
+class SeatTables:
+    """Tables with a learner at each.
+
+    Attributes:
+        batch: the tables; nothing but its `tables` and its threads is used, and `observe` for the players who are asked.
+        learner: the learner's seat, int64, shape (rows,).
+        is_over: the episode is over, bool, shape (rows,).
+        results: of the last step.
+        observation: what the learners see, uint8, shape (rows, OBSERVATION_SIZE).
+        mask: their legal actions, int8, shape (rows, NUM_ACTIONS), zeros where the episode is over; written in place.
+    """
+
+    def __init__(self, choices: SeatChoices, rows: int, threads: int | None, new_arrays: bool) -> None:
+        """Set up the tables; `begin` and `play_on` deal.
+
+        Args:
+            choices: the arguments of the environment.
+            rows: number of tables.
+            threads: of the engine, None for all cores.
+            new_arrays: whether `observation` is a new array with each step, or written in place.
+
+        Raises:
+            ValueError: the number of tables or threads is not possible.
+        """
+        rules = choices.table.rules
+        kind = (rules.variant.name, rules.seats, rules.options, 1.0)
+        self.batch = make_batch([kind], rows, episode=choices.episode, threads=threads)
+        self.batch.tables.place_size = choices.table.row.place_size
+        self._fields = self.batch.tables.view(np.ndarray)  # its fields are at hand sooner than those of a record array
+        self._choices = choices
+        self._seats = rules.seats
+        self._new_arrays = new_arrays
+        self._rows = np.arange(rows)
+        self._streams = RowStreams(rows)
+        self._next = np.full(rows, batch_kernels.HOLD, np.int8)
+        self._actions = np.zeros(rows, np.int64)
+        self._observation = np.zeros((rows, OBSERVATION_SIZE // 8), np.int64)
+        self._mask = np.zeros((rows, PADDED_MASK_SIZE // 8), np.int64)
+        self.observation = self._observation.view(np.uint8)
+        self.mask = self._mask.view(np.int8)[:, :NUM_ACTIONS]
+        self.learner = np.zeros(rows, np.int64)
+        self.is_over = np.ones(rows, np.bool_)
+        self.results = Results(rows, rules.seats)
+        self._players: list[Player] = [*{id(player): player for player in choices.players if not is_random(player)}.values()]
+        number_of = {id(player): number for number, player in enumerate(self._players)}
+        numbers = [number_of.get(id(player), RANDOM) for player in choices.players]
+        self._player_at = np.array([LEARNER, *numbers])  # by places clockwise from the learner
+        self._is_random = self._player_at == RANDOM
+
+    # ----------------------------------------------------------------------------------------------------- a step
+
+    def new_results(self, kept: np.ndarray) -> None:
+        """Make the results anew, and the observations where they are new with each step.
+
+        Args:
+            kept: the rows that will not be played on, int64, shape (m,).
+        """
+        self.results = Results(len(self._rows), self._seats)
+        if self._new_arrays:
+            self._observation = np.empty_like(self._observation)
+            self.observation = self._observation.view(np.uint8)
+            tables = kernel_view(self.batch.tables)
+            batch_kernels.observe_some(tables, kept, self._observation, self._mask, self._mask, batch_kernels.WRITE_OBSERVATION)
+
+    def begin(self, rows: np.ndarray, seeds: np.ndarray | None = None, seats: Seats | None = None) -> None:
+        """Let the next match begin in some rows, or the first one of a seed: seat everybody, and begin the random numbers.
+
+        Args:
+            rows: int64, shape (m,).
+            seeds: int64, shape (m,); -1 to go on with the seed in force, as when None.
+            seats: the learner's seats: a rule, or int64, shape (rows,); by the rule of the environment when None.
+        """
+        if len(rows) == 0:
+            return
+        in_force, matches = self._fields["seed"][rows], self._fields["match"][rows] + 1
+        if seeds is None:
+            seeds = in_force
+        else:
+            seeds, matches = np.where(seeds < 0, in_force, seeds), np.where(seeds < 0, matches, 0)
+        self._fields["seed"][rows], self._fields["match"][rows], self._fields["table"][rows] = seeds, matches, 0
+        rule = self._choices.seat if seats is None else seats
+        given = rule[rows] if isinstance(rule, np.ndarray) else learner_seats(rule, self._seats, seeds, matches)
+        self.learner[rows] = given
+        self._streams.begin(rows, seeds, matches)
+        self.is_over[rows] = False
+        self._next[rows] = batch_kernels.NEW_MATCH
+
+    def reseed(self) -> None:
+        """Let the random numbers that all rows share follow from row 0; see `RowStreams.reseed`."""
+        self._streams.reseed()
+
+    def act(self, actions: np.ndarray) -> None:
+        """Let the learners act, wherever the episode goes on.
+
+        Args:
+            actions: int64, shape (rows,), legal ones.
+        """
+        np.copyto(self._actions, actions)
+        self._next[:] = np.where(self.is_over, batch_kernels.HOLD, batch_kernels.ACT)
+
+    def forfeit(self, rows: np.ndarray, actions: np.ndarray) -> None:
+        """End the episodes of some rows because of illegal actions.
+
+        Args:
+            rows: int64, shape (m,).
+            actions: int64, shape (rows,).
+        """
+        self.is_over[rows] = self.results.terminated[rows] = True
+        self.results.reward[rows] = ILLEGAL_REWARD
+        self.results.refusals = {int(row): self.why_illegal(int(row), int(actions[row])) for row in rows}
+        self.mask[rows] = 0
+
+    def play_on(self, starting: np.ndarray, seats: Seats | None = None) -> None:
+        """Play on until it is the learner's turn, or its episode is over, in every row.
+
+        Args:
+            starting: rows in which an episode has just begun, int64, shape (m,). Where it leaves the learner no choice at
+                all (`skip_forced`), the next one begins.
+            seats: the learner's seats in these episodes; see `begin`.
+        """
+        self._play_until_held()
+        while len(starting := starting[self.is_over[starting]]) > 0:
+            self.results.clear(starting)
+            self.begin(starting, seats=seats)
+            self._play_until_held()
+
+    # -------------------------------------------------------------------------------------------------- the rounds
+
+    def _play_until_held(self) -> None:
+        """Play on until all rows are on hold."""
+        announce_compilation()
+        while (self._next != batch_kernels.HOLD).any():
+            self._pass()
+            self._score(np.flatnonzero(self._next == batch_kernels.SCORE))
+            if (
+                self._players and not (self._next == batch_kernels.NEXT_DEAL).any()
+            ):  # so that as many rows as possible ask together
+                self._ask(np.flatnonzero(self._next == batch_kernels.ASK))
+
+    def _pass(self) -> None:
+        """The compiled pass over all rows."""
+        rows = (self._next, self._actions, self.learner, self._is_random, self._streams.words)
+        seen = (self._observation, self._mask)
+        self.batch._in_threads(batch_kernels.play_on_rows, *rows, self._choices.skip_forced, *seen)
+
+    def _score(self, rows: np.ndarray) -> None:
+        """Note the results of deals just scored, and which episodes are over."""
+        if len(rows) == 0:
+            return
+        fields, results, n = self._fields, self.results, self._seats
+        points, winners = fields["points"][rows, :n], members(fields["winners"][rows], n)
+        over, truncated = fields["over"][rows] != 0, fields["truncated"][rows] != 0
+        results.reward[rows] += self._choices.rewards(points, self.learner[rows], over, winners)
+        results.scored[rows] = True
+        results.points[rows], results.totals[rows] = points, fields["totals"][rows, :n]
+        results.terminated[rows], results.truncated[rows] = over & ~truncated, over & truncated
+        results.winners[rows] = winners & over[:, np.newaxis]
+        self.is_over[rows] = over
+        self._next[rows] = np.where(over, batch_kernels.HOLD, batch_kernels.NEXT_DEAL)
+
+    def _ask(self, rows: np.ndarray) -> None:
+        """Let the players who are to act in some rows choose."""
+        who = self._player_at[(self._fields["seat"][rows] - self.learner[rows]) % self._seats]
+        for number, player in enumerate(self._players):
+            asked = rows[who == number]
+            if len(asked) > 0:
+                self._actions[asked] = self._answers(player, asked)
+        self._next[rows] = batch_kernels.ACT
+
+    def _answers(self, player: Player, rows: np.ndarray) -> np.ndarray:
+        """The answers of a player for some rows, int64, shape (m,)."""
+        batch = self.batch
+        batch.observe(rows)
+        self._streams.rows = rows
+        tables = imagined(batch.tables, rows, self._streams) if player.wants_tables else None
+        mask = batch.mask[rows]
+        answers = np.asarray(player.act(batch.observation[rows], mask, self._streams, tables=tables))
+        if answers.shape != rows.shape or answers.dtype.kind not in "iu":
+            raise TypeError(f"{player!r} must answer with {len(rows)} integers, not {answers.dtype} of shape {answers.shape}")
+        answers = answers.astype(np.int64, copy=False)
+        wrong = np.flatnonzero(is_illegal(mask, answers))
+        if len(wrong) > 0:
+            raise self.refusal(int(rows[wrong[0]]), int(answers[wrong[0]]))
+        return answers
+
+    # --------------------------------------------------------------------------------------------- illegal actions
+
+    def illegal(self, actions: np.ndarray) -> np.ndarray:
+        """The rows whose episode goes on and whose learner may not take its action, int64, shape (m,)."""
+        return np.flatnonzero(is_illegal(self.mask, actions) & ~self.is_over)
+
+    def refusal(self, row: int, action: int) -> IllegalActionError:
+        """The error that refuses an action in a row."""
+        return IllegalActionError(f"table {row}: {self.why_illegal(row, action)}")
+
+    def why_illegal(self, row: int, action: int) -> str:
+        """The sentence that refuses an action of the seat to act in a row."""
+        table = self._choices.table
+        table.row_from(self.batch.tables[row])
+        try:
+            table.step(action)
+        except IllegalActionError as refusal:
+            return str(refusal)
+        raise AssertionError(f"action {action} is legal at table {row}")
+
+
+def is_illegal(mask: np.ndarray, actions: np.ndarray) -> np.ndarray:
+    """Whether each action is not legal, bool, shape (m,).
+
+    Args:
+        mask: int8, shape (m, NUM_ACTIONS).
+        actions: int64, shape (m,), any.
+    """
+    within = np.clip(actions, 0, NUM_ACTIONS - 1)
+    return np.asarray((mask[np.arange(len(mask)), within] == 0) | (within != actions))

@@ -1,0 +1,325 @@
+"""One seat at thousands of tables as a Gymnasium vector environment, on the batch engine.
+
+    envs = gymnasium.make_vec("noms_env:noms/down_up-v0", num_envs=4096, opponents="random")
+
+Row i plays as `SeatEnv` does with seed + i: the same deals, observations, rewards and infos, whatever the number of rows, the
+threads, and what happens in other rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+from gymnasium.error import ResetNeeded
+from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space
+
+from noms_env.core.actions import NUM_ACTIONS
+from noms_env.core.chance import MAX_SEED, checked_seed
+from noms_env.envs.aec import POSITION_KEYS, Observation
+from noms_env.envs.gym.seat import RENDER_FPS
+from noms_env.envs.gym.seat_config import SeatChoices, checked_options, frame
+from noms_env.envs.gym.seat_players import Opponents, checked_seat
+from noms_env.envs.gym.seat_runner import Seats, SeatTables
+from noms_env.envs.validation import checked_choice, checked_flag
+
+RENDER_MODES = ("ansi", "rgb_array")
+Step = tuple[Observation, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]
+
+
+class SeatVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
+    """One seat at each of many tables; the other seats are played by players, many rows at once.
+
+    It keeps Gymnasium's contract of vector environments, and gives what `SyncVectorEnv` of as many `SeatEnv` would give:
+
+    * `NEXT_STEP`: the step after an episode has ended begins the next one, whatever the action; its reward is 0.
+    * `SAME_STEP`: the step that ends an episode begins the next one; `final_obs` and `final_info` of the infos show the end.
+    * `DISABLED`: rows that are over wait for `reset(options={"reset_mask": ...})`.
+
+    A row whose episode is over has a mask of zeros. Rewards are float64, shape (num_envs,). The keys of the infos are those of
+    `SeatEnv`, each an array with a row for each environment; under the same name with `_` before it is a mask of the rows that
+    it holds for.
+    """
+
+    metadata: dict[str, Any]
+
+    def __init__(
+        self,
+        num_envs: int,
+        variant: str,
+        *,
+        opponents: Opponents = "random",
+        seat: int | str = 0,
+        seats: int | None = None,
+        episode: str = "deal",
+        reward: str = "points",
+        illegal_action: str = "raise",
+        mask_in: str = "observation",
+        skip_forced: bool = False,
+        render_mode: str | None = None,
+        autoreset_mode: str | AutoresetMode = AutoresetMode.NEXT_STEP,
+        threads: int | None = 1,
+        copy: bool = True,
+        **options: Any,
+    ) -> None:
+        """Set up the tables; `reset` deals.
+
+        Args:
+            num_envs: number of tables.
+            variant: name of the game; it and the arguments up to `render_mode` are those of `SeatEnv`, for every row.
+            opponents: see `SeatEnv`. `random` is fastest, since the engine itself chooses.
+            seat: see `SeatEnv`.
+            seats: see `SeatEnv`.
+            episode: see `SeatEnv`.
+            reward: see `SeatEnv`.
+            illegal_action: `raise` an error that leaves all tables unharmed, or `terminate` the episode of the row.
+            mask_in: see `SeatEnv`.
+            skip_forced: see `SeatEnv`.
+            render_mode: `ansi` or `rgb_array`; `render` gives a frame for each row.
+            autoreset_mode: see the class; a word (`NextStep`, `SameStep`, `Disabled`) or a member of the enumeration.
+            threads: threads of the engine, None for all cores. They never change a result.
+            copy: give new arrays with each call. Without it observations and masks are written in place, which saves about
+                a tenth of the time; they hold until the next call.
+            **options: see `SeatEnv`.
+
+        Raises:
+            ValueError: an argument is not allowed; the message says what is.
+        """
+        self._choices = SeatChoices(
+            variant,
+            opponents=opponents,
+            seat=seat,
+            seats=seats,
+            episode=episode,
+            reward=reward,
+            illegal_action=illegal_action,
+            mask_in=mask_in,
+            skip_forced=skip_forced,
+            **options,
+        )
+        self.autoreset_mode = _checked_mode(autoreset_mode)
+        self._copies = checked_flag("copy", copy)
+        self.render_mode = None if render_mode is None else checked_choice("render_mode", render_mode, RENDER_MODES)
+        self.metadata = {"render_modes": list(RENDER_MODES), "render_fps": RENDER_FPS, "autoreset_mode": self.autoreset_mode}
+        self._tables = SeatTables(self._choices, num_envs, threads, new_arrays=self._copies)
+        self.num_envs = len(self._tables.is_over)
+        self._is_seeded = False
+        self.single_observation_space = self._choices.observation_space()
+        self.single_action_space = spaces.Discrete(NUM_ACTIONS)
+        self.observation_space = batch_space(self.single_observation_space, self.num_envs)
+        self.action_space = batch_space(self.single_action_space, self.num_envs)
+
+    # ------------------------------------------------------------------------------------------------ the interface
+
+    def reset(
+        self,
+        *,
+        seed: int | Sequence[int | None] | None = None,
+        options: dict[str, Any] | None = None,
+    ) -> tuple[Observation, dict[str, Any]]:
+        """Begin an episode in each row, up to the learner's first decision.
+
+        Args:
+            seed: of row 0, where row i has seed + i; or a seed for each row. See `SeatEnv.reset`; None goes on to the next
+                match of a row's seed (at first, of seeds drawn from `np_random`).
+            options: `reset_mask`, bool of shape (num_envs,): begin anew in these rows only. `seat`: the learner's seat in
+                these episodes, one or one for each row. Other keys are ignored; positions are set up in `SeatEnv`.
+
+        Returns:
+            Observations of all rows, and infos of those that were reset.
+
+        Raises:
+            ValueError: a seed, a seat or the mask is not possible; nothing has changed.
+            TypeError: `reset_mask` is no array of booleans.
+        """
+        given = checked_options(options)
+        rows = np.flatnonzero(self._reset_mask(given))
+        seats = self._asked_seats(given)
+        seeds = self._asked_seeds(seed)[rows]
+        super().reset(seed=int(seed) if isinstance(seed, int | np.integer) else None)
+        if not self._is_seeded:
+            drawn = self.np_random.integers(MAX_SEED, endpoint=True, size=len(rows))
+            seeds = np.where(seeds < 0, drawn, seeds)
+            self._is_seeded = True
+        started = np.zeros(self.num_envs, np.bool_)
+        started[rows] = True
+        tables = self._tables
+        tables.new_results(kept=np.flatnonzero(~started))
+        tables.begin(rows, seeds, seats)
+        if started.all():
+            tables.reseed()
+        tables.play_on(rows, seats)
+        return self._seen(), self._infos(started)
+
+    def step(self, actions: np.ndarray) -> Step:
+        """Take an action for each learner, and let the others play until it is to act again or its episode is over.
+
+        Args:
+            actions: integers, shape (num_envs,). With `NEXT_STEP`, those of rows whose episode ended in the step before are
+                not looked at; with these rows begins the next episode.
+
+        Returns:
+            Observations, rewards (float64), terminated (bool), truncated (bool; matches that were cut short), infos.
+
+        Raises:
+            ValueError: not num_envs integers.
+            IllegalActionError: an action is not legal, with `illegal_action="raise"`; no table has changed.
+            gymnasium.error.ResetNeeded: there are no episodes, or with `DISABLED` some are over.
+        """
+        if not self._is_seeded:
+            raise ResetNeeded("there are no episodes yet: call reset first")
+        tables = self._tables
+        if self.autoreset_mode is AutoresetMode.DISABLED and tables.is_over.any():
+            over = ", ".join(map(str, np.flatnonzero(tables.is_over)[:8]))
+            raise ResetNeeded(f"episodes are over (rows {over}): with autoreset disabled, reset them by options['reset_mask']")
+        numbers = self._checked_actions(actions)
+        refused, starting = tables.illegal(numbers), np.flatnonzero(tables.is_over)
+        if len(refused) > 0 and not self._choices.ends_if_illegal:
+            raise tables.refusal(int(refused[0]), int(numbers[refused[0]]))
+        tables.new_results(kept=refused)
+        tables.forfeit(refused, numbers)
+        tables.act(numbers)
+        tables.begin(starting)
+        tables.play_on(starting)
+        return self._results()
+
+    def action_masks(self) -> np.ndarray:
+        """The legal actions of the learners, bool, shape (num_envs, NUM_ACTIONS), as of the last `reset` or `step`.
+
+        All False in rows whose episode is over.
+        """
+        return np.asarray(self._tables.mask != 0)
+
+    def render(self) -> tuple[Any, ...] | None:
+        """A frame for each row, from the view of its learner: text, or an image of uint8 (height, width, 3)."""
+        if self.render_mode is None:
+            return None
+        if not self._is_seeded:
+            raise ResetNeeded("nothing has been dealt yet: call reset first")
+        return tuple(self._frame(row) for row in range(self.num_envs))
+
+    # ------------------------------------------------------------------------------------------------- what is asked for
+
+    def _reset_mask(self, options: Mapping[str, Any]) -> np.ndarray:
+        """The rows to begin anew, bool, shape (num_envs,)."""
+        positions = [key for key in POSITION_KEYS if key in options]
+        if positions:
+            raise ValueError(f"{positions[0]} sets up a position, which SeatEnv can do, not SeatVectorEnv")
+        mask = options.get("reset_mask")
+        if mask is None:
+            return np.ones(self.num_envs, np.bool_)
+        if not isinstance(mask, np.ndarray) or mask.dtype != np.bool_:
+            raise TypeError(f"options['reset_mask'] must be an array of booleans, not {mask!r}")
+        if mask.shape != (self.num_envs,) or not mask.any():
+            raise ValueError(
+                f"options['reset_mask'] must have shape ({self.num_envs},) and a True in it, not {mask.shape} with {mask.sum()}"
+            )
+        if not self._is_seeded and not mask.all():
+            raise ResetNeeded("there are no episodes yet: the first reset must be one of all rows")
+        return mask
+
+    def _asked_seats(self, options: Mapping[str, Any]) -> Seats:
+        """The learner's seats where a reset gives them: a rule for all rows, or int64, shape (num_envs,)."""
+        given = options.get("seat", self._choices.seat)
+        if np.ndim(given) == 0:
+            return checked_seat(given, self._choices.table.seats)
+        if np.shape(given) != (self.num_envs,):
+            raise ValueError(f"seat must be one seat or {self.num_envs} of them, not {given!r}")
+        return np.array([checked_seat(seat, self._choices.table.seats) for seat in np.asarray(given)], np.int64)
+
+    def _asked_seeds(self, seed: Any) -> np.ndarray:
+        """A seed for each row, int64, shape (num_envs,); -1 for none."""
+        if seed is None:
+            return np.full(self.num_envs, -1, np.int64)
+        if np.ndim(seed) == 0:
+            checked_seed(checked_seed(seed) + self.num_envs - 1)
+            return np.asarray(seed + np.arange(self.num_envs))
+        if len(seed) != self.num_envs:
+            raise ValueError(f"seed must be one seed or {self.num_envs} of them, not {len(seed)}")
+        return np.array([-1 if one is None else checked_seed(one) for one in seed], np.int64)
+
+    def _checked_actions(self, actions: Any) -> np.ndarray:
+        """Actions as int64, shape (num_envs,)."""
+        numbers = np.asarray(actions)
+        if numbers.shape != (self.num_envs,) or numbers.dtype.kind not in "iu":
+            raise ValueError(f"actions must be {self.num_envs} integers, not {numbers.dtype} of shape {numbers.shape}")
+        return numbers.astype(np.int64, copy=False)
+
+    # -------------------------------------------------------------------------------------------------- what is shown
+
+    def _results(self) -> Step:
+        """What a step gives, after the next episodes have begun where they do so in the same step."""
+        tables, results = self._tables, self._tables.results
+        given = (results.reward, results.terminated, results.truncated)
+        over = np.flatnonzero(tables.is_over)
+        final = {}
+        if self.autoreset_mode is AutoresetMode.SAME_STEP and len(over) > 0:
+            given = (results.reward.copy(), results.terminated.copy(), results.truncated.copy())
+            final = self._final(over)
+            results.clear(over)
+            tables.begin(over)
+            tables.play_on(over)
+        return (self._seen(), *given, {**self._infos(np.ones(self.num_envs, np.bool_)), **final})
+
+    def _final(self, rows: np.ndarray) -> dict[str, Any]:
+        """The last observations and infos of episodes that are over, as `SyncVectorEnv` gives them."""
+        is_over = self._tables.is_over.copy()
+        final_obs = np.full(self.num_envs, None, object)
+        for row, vector, mask in zip(rows, self._tables.observation[rows], self._tables.mask[rows], strict=True):
+            final_obs[row] = self._choices.observation(vector, mask)
+        infos = {"final_obs": final_obs, "final_info": self._infos(is_over)}
+        return {**infos, **{f"_{key}": is_over.copy() for key in infos}}
+
+    def _seen(self) -> Observation:
+        """What the learners see, in new arrays where they are wanted."""
+        mask = self._tables.mask
+        return self._choices.observation(self._tables.observation, mask.copy() if self._copies else mask)
+
+    def _infos(self, rows: np.ndarray) -> dict[str, Any]:
+        """The infos of some rows (bool, shape (num_envs,)), as `SyncVectorEnv` gives them."""
+        tables, results = self._tables, self._tables.results
+        scored, ended = results.scored & rows, results.scored & rows & tables.is_over
+        infos: dict[str, tuple[np.ndarray, np.ndarray]] = {"seat": (tables.learner, rows)}
+        if scored.any():
+            infos |= {"points": (results.points, scored), "totals": (results.totals, scored)}
+        if ended.any():
+            infos["winners"] = (results.winners, ended)
+        if results.refusals:
+            infos["illegal_action"] = self._refusals()
+        if self._choices.mask_in != "observation":
+            infos["action_mask"] = (tables.mask, rows)
+        shown = {key: _only(values, where) for key, (values, where) in infos.items()}
+        return {**shown, **{f"_{key}": where.copy() for key, (_, where) in infos.items()}}
+
+    def _refusals(self) -> tuple[np.ndarray, np.ndarray]:
+        """The sentences of illegal actions, and the rows that have one."""
+        sentences, where = np.full(self.num_envs, None, object), np.zeros(self.num_envs, np.bool_)
+        for row, sentence in self._tables.results.refusals.items():
+            sentences[row], where[row] = sentence, True
+        return sentences, where
+
+    def _frame(self, row: int) -> Any:
+        """The table of one row, from the view of its learner."""
+        table = self._choices.table
+        table.row_from(self._tables.batch.tables[row])
+        assert self.render_mode is not None
+        return frame(table, int(self._tables.learner[row]), self.render_mode)
+
+
+def _checked_mode(mode: str | AutoresetMode) -> AutoresetMode:
+    """The mode that a word stands for."""
+    try:
+        return AutoresetMode(mode)
+    except ValueError:
+        words = " or ".join(repr(one.value) for one in AutoresetMode)
+        raise ValueError(f"autoreset_mode must be {words}, not {mode!r}") from None
+
+
+def _only(values: np.ndarray, where: np.ndarray) -> np.ndarray:
+    """The rows of an array in a new one that is empty elsewhere."""
+    empty: np.ndarray = np.full(values.shape, None, object) if values.dtype == object else np.zeros(values.shape, values.dtype)
+    empty[where] = values[where]
+    return empty

@@ -1,0 +1,1 @@
+"""Adapters for libraries that are extras: OpenSpiel, RLlib and Stable-Baselines3."""

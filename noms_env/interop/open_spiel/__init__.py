@@ -1,0 +1,56 @@
+"""The games in OpenSpiel, and players of this package as its bots.
+
+    import pyspiel
+    import noms_env.interop.open_spiel  # registers noms_sniped_whist, noms_big_ships, ..., noms_up_down
+
+    game = pyspiel.load_game("noms_small_ships(seats=3,ranks=4,suits=3,reward=relative)")
+
+A game is one deal. Its chance events are explicit (see `explicit_chance`), so that tabular algorithms run on small decks. Its
+actions have the numbers that they have everywhere (`noms_env.core.actions`). Parameters:
+
+| parameter | value |
+|---|---|
+| `seats` | number of seats; -1, the default, for the variant's default |
+| `dealer` | seat; -1 for the last one, so that seat 0 calls or leads first |
+| `reward` | `points` of the deal, or `relative`: own points minus the mean of the others, which makes the game zero-sum |
+| `hand_size`, `deal` | exact-bid games: the deal of the schedule that is played, see `DealKind`; -1 for the default |
+| options | those of the variant that matter within a deal; -1 or an empty word for a default that depends on the table |
+
+`trump_rotation` is written with strokes (`H/C/NT`), `dealer_forced` is -1, 0 or 1. A deal of noms that all pass ends without
+points.
+
+* The information state is what a seat knows and has seen, in order: the cards that it was dealt, the card turned up, all
+  calls, announcements and plays, and what else it was shown. The points of the deal are not in it, but in the returns.
+* The observation is that of the other environments, byte by byte as float32 (`noms_env.observation.layout`). Its string is the
+  table as the seat sees it.
+* `resample_from_infostate` draws uniformly among all layouts that the seat cannot rule out (`noms_env.belief`). Of games
+  in Python OpenSpiel calls it from Python only: `open_spiel.python.algorithms.ismcts` runs, `pyspiel.ISMCTSBot` does not.
+* A clone costs OpenSpiel a new state and a deep copy, a multiple of a step: algorithms that walk the tree again and again
+  (`CFRSolver`) are for decks of a dozen cards.
+"""
+
+from __future__ import annotations
+
+import pyspiel
+
+from noms_env.interop.open_spiel.game import DealGame as DealGame
+from noms_env.interop.open_spiel.game import DealState as DealState
+from noms_env.interop.open_spiel.game import game_type as game_type
+from noms_env.interop.open_spiel.game import state_of as state_of
+from noms_env.interop.open_spiel.observers import InformationStateObserver as InformationStateObserver
+from noms_env.interop.open_spiel.observers import ObservationObserver as ObservationObserver
+from noms_env.interop.open_spiel.parameters import game_name as game_name
+from noms_env.interop.open_spiel.parameters import options_of as options_of
+from noms_env.interop.open_spiel.parameters import parameters_of as parameters_of
+from noms_env.interop.open_spiel.players import PlayerBot as PlayerBot
+from noms_env.interop.open_spiel.players import PlayerPolicy as PlayerPolicy
+from noms_env.variants import GAMES
+
+GAME_CLASSES: dict[str, type[DealGame]] = {
+    name: type(f"DealGameOf_{name}", (DealGame,), {"variant": variant}) for name, variant in GAMES.items()
+}
+"""The class of each variant. OpenSpiel holds on to what makes a game until the process has ended, when only a class is safe to
+let go of."""
+
+for _name, _class in GAME_CLASSES.items():
+    pyspiel.register_game(game_type(GAMES[_name]), _class)

@@ -1,0 +1,177 @@
+"""One seat at thousands of tables for Stable-Baselines3 and sb3-contrib: its interface of vector environments.
+
+    tables = SeatVecEnv(256, "down_up", opponents="random", seat="rotate", reward="relative")
+    MaskablePPO("MlpPolicy", tables).learn(100_000)
+
+`DummyVecEnv` of as many `SeatEnv` gives the same, table by table, but asks one table after the other. This module is for those
+who have Stable-Baselines3 (`pip install 'noms-env[sb3]'`); nothing in the package imports it.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from gymnasium.vector import AutoresetMode
+from stable_baselines3.common.vec_env import VecEnv
+
+from noms_env.envs.gym.seat_vector import SeatVectorEnv
+
+
+class SeatVecEnv(VecEnv):
+    """One seat at each of many tables, as Stable-Baselines3 wants it.
+
+    Row i plays as `SeatEnv` does with seed + i. The step that ends an episode begins the next one: the observation is then the
+    first of the next, `infos[i]["terminal_observation"]` the last of the one that is over, and `reset_infos[i]` the info of the
+    new beginning. `VecMonitor` around it keeps the returns and lengths of episodes, in `infos[i]["episode"]`.
+
+    Observations are bare arrays, uint8 (num_envs, OBSERVATION_SIZE), for `MlpPolicy`; with `mask_in="observation"` dictionaries
+    for `MultiInputPolicy`. Masks come by `env_method("action_masks")`, bool (NUM_ACTIONS,) for each row, which is how
+    MaskablePPO asks for them. Rewards are float32 (num_envs,), dones bool (num_envs,); infos are those of `SeatEnv`, without
+    the mask.
+
+    Attributes:
+        envs: the `SeatVectorEnv` that is played in.
+    """
+
+    def __init__(self, num_envs: int, variant: str, *, mask_in: str = "info", **arguments: Any) -> None:
+        """Set up the tables; `reset` deals.
+
+        Args:
+            num_envs: number of tables.
+            variant: name of the game.
+            mask_in: `info` for observations that are bare arrays, `observation` for dictionaries with the mask in them.
+            **arguments: of `SeatVectorEnv`, but for `autoreset_mode` and `copy`.
+
+        Raises:
+            ValueError: an argument is not allowed; the message says what is.
+        """
+        for name in ("autoreset_mode", "copy"):
+            if name in arguments:
+                raise ValueError(f"{name} cannot be chosen: Stable-Baselines3 wants new arrays and rows that begin at once")
+        if mask_in not in ("info", "observation"):
+            raise ValueError(f"mask_in must be 'info' or 'observation', not {mask_in!r}")
+        self._is_dict = mask_in == "observation"
+        # In the observations the masks cost nothing; infos would have to hold one for each row.
+        self.envs = SeatVectorEnv(num_envs, variant, autoreset_mode=AutoresetMode.SAME_STEP, **arguments)
+        space: Any = self.envs.single_observation_space
+        super().__init__(num_envs, space if self._is_dict else space["observation"], self.envs.single_action_space)
+        self._actions = np.zeros(num_envs, np.int64)
+
+    # ------------------------------------------------------------------------------------------------ the interface
+
+    def reset(self) -> Any:
+        """Begin an episode in each row, with the seeds of `seed` and the options of `set_options`, once.
+
+        Raises:
+            ValueError: a seed or an option is not possible. Options may have `seat`, the learner's seat, in every row or none.
+        """
+        seed = None if all(one is None for one in self._seeds) else self._seeds
+        observations, infos = self.envs.reset(seed=seed, options=self._asked_options())
+        self._reset_seeds()
+        self._reset_options()
+        self.reset_infos = rows_of(infos, self.num_envs)
+        return self._shown(observations)
+
+    def step_async(self, actions: np.ndarray) -> None:
+        """Note the actions, integers of shape (num_envs,), for `step_wait`."""
+        self._actions = actions
+
+    def step_wait(self) -> tuple[Any, np.ndarray, np.ndarray, list[dict[str, Any]]]:
+        """Take the actions, let the others play, and begin the next episodes where they are over.
+
+        Raises:
+            IllegalActionError: an action is not legal, with `illegal_action="raise"`; no table has changed.
+        """
+        observations, rewards, terminated, truncated, infos = self.envs.step(self._actions)
+        final_obs, final_info = infos.pop("final_obs", None), infos.pop("final_info", {})
+        given = rows_of(infos, self.num_envs)
+        dones = terminated | truncated
+        ended = rows_of(final_info, self.num_envs) if dones.any() else []
+        for row in np.flatnonzero(dones).tolist():
+            self.reset_infos[row], given[row] = given[row], ended[row]
+            given[row]["terminal_observation"] = self._shown(final_obs[row])
+        for info, is_cut in zip(given, (truncated & ~terminated).tolist(), strict=True):
+            info["TimeLimit.truncated"] = is_cut
+        return self._shown(observations), rewards.astype(np.float32), dones, given
+
+    def env_method(self, method_name: str, *method_args: Any, indices: Any = None, **method_kwargs: Any) -> list[Any]:
+        """What `action_masks` or `render` gives for each row.
+
+        Raises:
+            AttributeError: another method: the rows share one environment, `envs`.
+        """
+        if method_name not in ("action_masks", "render"):
+            raise AttributeError(f"rows have the methods action_masks and render, not {method_name!r}; see the attribute envs")
+        results = getattr(self.envs, method_name)(*method_args, **method_kwargs)
+        return [None if results is None else results[row] for row in self._get_indices(indices)]
+
+    def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
+        """An attribute of `envs`, which all rows share, for each row.
+
+        Raises:
+            AttributeError: there is no such attribute.
+        """
+        value = getattr(self.envs, attr_name)
+        return [value for _ in self._get_indices(indices)]
+
+    def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
+        """Refused.
+
+        Raises:
+            AttributeError: always: the rows share one environment, whose settings stay as they are.
+        """
+        raise AttributeError(f"{attr_name} cannot be set: the rows share one environment; make another SeatVecEnv")
+
+    def env_is_wrapped(self, wrapper_class: type, indices: Any = None) -> list[bool]:
+        """False for each row: wrappers for single environments cannot be around them."""
+        return [False for _ in self._get_indices(indices)]
+
+    def get_images(self) -> Sequence[np.ndarray | None]:
+        """A picture of each table from the view of its learner, uint8 (height, width, 3), with `render_mode="rgb_array"`."""
+        if self.render_mode != "rgb_array":
+            warnings.warn(f"pictures need render_mode='rgb_array', not {self.render_mode!r}", stacklevel=2)
+            return [None] * self.num_envs
+        return self.env_method("render")
+
+    def close(self) -> None:
+        """Let go of what is held open."""
+        self.envs.close()
+
+    # --------------------------------------------------------------------------------------------- what happens inside
+
+    def _asked_options(self) -> dict[str, Any]:
+        """The options of all rows as those of one `SeatVectorEnv.reset`."""
+        strange = {key for options in self._options for key in options} - {"seat"}
+        if strange:
+            raise ValueError(f"options may have 'seat' here, not {', '.join(map(repr, sorted(strange)))}; SeatEnv takes more")
+        seats = [options["seat"] for options in self._options if "seat" in options]
+        if not seats:
+            return {}
+        if len(seats) != self.num_envs:
+            raise ValueError(f"options must have a seat in every row or in none, not in {len(seats)} of {self.num_envs}")
+        return {"seat": seats[0] if len(set(seats)) == 1 else np.array(seats)}
+
+    def _shown(self, observation: Any) -> Any:
+        """An observation of one row or all, as `mask_in` wants it."""
+        return observation if self._is_dict else observation["observation"]
+
+
+def rows_of(infos: Mapping[str, Any], rows: int) -> list[dict[str, Any]]:
+    """The infos of a vector environment of Gymnasium, as a dictionary for each row.
+
+    Args:
+        infos: per key, an array with a row for each environment, and under the same name with `_` before it bool, shape
+            (rows,): which of them hold.
+        rows: how many there are.
+    """
+    given: list[dict[str, Any]] = [{} for _ in range(rows)]
+    for key, values in infos.items():
+        if key.startswith("_"):
+            continue
+        entries = values.tolist() if values.ndim == 1 else values
+        for row in np.flatnonzero(infos[f"_{key}"]).tolist():
+            given[row][key] = entries[row]
+    return given

@@ -1,0 +1,355 @@
+"""What a seat sees, what it may do, and what nobody sees whole, written as bytes (`layout` tells which byte is what).
+
+The writers fill arrays of 64-bit words, eight bytes at a time: byte k of a word is in bits 8 * k to 8 * k + 7, as it lies
+in memory. The last byte of a word stays below 128, so that words are never negative.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from noms_env._jit import copy, jit, jit_inline, size, spread
+from noms_env.core.actions import CALL_MIS, CALL_MIS_A_VIS, CALL_MOST, CALL_NONE, CALL_ZERO, NOMINATING, NUM_CALLS, SCORED
+from noms_env.core.bids import forbidden_number
+from noms_env.core.cards import CARD_RANK, CARD_SUITS, EXCUSE, bit
+from noms_env.core.partners import role_known_to, side_tricks
+from noms_env.core.state import HELD, MAX_SEATS, eldest, get_byte, left_of, put_byte, steps_to
+from noms_env.observation.layout import HIDDEN, OBSERVATION, OBSERVATION_SIZE, PADDED_MASK_SIZE, word_of
+from noms_env.variants.nonesuch import excuse_is_shown, half_up
+
+CARD_WORDS = 7
+OBSERVATION_WORDS = OBSERVATION_SIZE // 8
+MASK_WORDS = PADDED_MASK_SIZE // 8
+
+EXPAND = np.array([sum(1 << (8 * k) for k in range(8) if byte >> k & 1) for byte in range(256)], np.int64)
+"""Eight bits as eight bytes of 0 or 1."""
+
+CARD_BYTES = np.zeros((2, 64), np.int64)
+"""[deck, card]: six bytes of suits, 1 + place of the rank, 1 + number; [deck, 63], which is card -1, is 0."""
+for _deck in range(2):
+    for _card in range(52):
+        if CARD_RANK[_deck, _card] >= 0 or _card == 36:
+            _suits = int(EXPAND[CARD_SUITS[_deck, _card]])
+            CARD_BYTES[_deck, _card] = _suits | int(CARD_RANK[_deck, _card] + 1) << 48 | (_card + 1) << 56
+
+CALL_BYTES = np.zeros(NUM_CALLS + 1, np.int64)
+"""[1 + call]: called, passed, 1 + number, mis, mis_a_vis, none, some, most; no call is 0."""
+for _call in range(NUM_CALLS):
+    CALL_BYTES[_call + 1] = 1
+    if CALL_ZERO <= _call < CALL_MIS:
+        CALL_BYTES[_call + 1] |= _call << 16
+    else:
+        _place = 1 if _call == 0 else 3 + _call - CALL_MIS
+        CALL_BYTES[_call + 1] |= 1 << (8 * _place)
+
+_HAND, _PLAYED, _TRICK_OF = (word_of(OBSERVATION, name) for name in ("hand", "played", "trick_of"))
+_EXPOSED, _PREVIOUS = (word_of(OBSERVATION, name) for name in ("exposed", "previous_deal"))
+_ON_TABLE, _CALL_OF, _TRICKS, _SEATS = (word_of(OBSERVATION, name) for name in ("on_table", "call_of", "tricks", "seats"))
+_CALLS, _NOMINATED, _TURN_UP, _PHASE = (word_of(OBSERVATION, name) for name in ("calls", "nominated", "turn_up", "phase"))
+_TRUMP, _LED_SUIT, _ROLE, _CONTRACT = (word_of(OBSERVATION, name) for name in ("trump", "led_suit", "role", "contract"))
+_NUMBERS, _VARIANT, _CHOICES = (word_of(OBSERVATION, name) for name in ("numbers", "variant", "choices"))
+_HANDS, _STOCK, _PARTNER, _EXCUSE = (word_of(HIDDEN, name) for name in ("hands", "stock", "partner", "excuse"))
+
+
+# ------------------------------------------------------------------------------------------------------ the mask
+
+
+@jit_inline
+def write_mask(t, seat, out):
+    """The legal actions of a seat, zeros for a seat that is not to act.
+
+    Args:
+        t: the table.
+        seat: who looks.
+        out: int64, shape (19,): 150 bytes of 0 or 1 and two zeros.
+    """
+    if seat != t.seat or t.phase == SCORED:
+        out[:] = 0
+        return
+    cards = t.legal_cards
+    words = t.legal_words
+    if t.phase == NOMINATING:
+        _expand(words << 52, out, 0)
+        _expand((words >> 12) | ((cards & 0x3FFFFFFF) << 34), out, 8)
+        rest = cards >> 30
+    else:
+        _expand(cards | (words << 52), out, 0)
+        _expand(words >> 12, out, 8)
+        rest = np.int64(0)
+    for k in range(3):
+        out[16 + k] = EXPAND[(rest >> (8 * k)) & 255]
+
+
+@jit_inline
+def _expand(bits, out, start):
+    """Write eight words: a byte of 0 or 1 for each of 64 bits."""
+    spread(out, start, bits)
+    out[start + 7] = EXPAND[(bits >> 56) & 255]
+
+
+@jit_inline
+def _write_cards(cards, out, start):
+    """Write a section of cards."""
+    spread(out, start, cards)
+
+
+# ----------------------------------------------------------------------------------------------- the observation
+
+
+@jit_inline
+def write_observation(t, seat, out):
+    """What a seat sees (`layout.OBSERVATION`).
+
+    Args:
+        t: the table.
+        seat: who looks.
+        out: int64, shape (OBSERVATION_SIZE // 8,).
+    """
+    _write_cards(t.hands[seat], out, _HAND)
+    copy(out, _TRICK_OF, t.trick_of)
+    _write_cards(exposed_cards(t), out, _EXPOSED)
+    if t.observe_previous_hand != 0:
+        write_previous(t, seat, out)
+    else:
+        _write_cards(np.int64(0), out, _PREVIOUS)
+    looked_at = seat
+    for relative in range(MAX_SEATS):
+        if relative < t.n_seats:
+            write_seat(t, seat, looked_at, relative, out)
+            looked_at = left_of(t, looked_at)
+        else:
+            clear_seat(relative, out)
+    copy(out, _CALLS, t.calls)
+    out[_NOMINATED] = nominated_word(t)
+    out[_TURN_UP] = CARD_BYTES[t.deck_kind, t.turn_up & 63]
+    out[_PHASE] = phase_word(t, seat)
+    out[_TRUMP] = EXPAND[1 << t.trump] if t.trump >= 0 else 0
+    out[_LED_SUIT] = EXPAND[1 << t.led_suit] if t.led_suit >= 0 else 0
+    out[_ROLE] = role_word(t, seat)
+    out[_CONTRACT] = contract_word(t)
+    out[_NUMBERS] = deal_numbers(t, seat)
+    out[_NUMBERS + 1] = call_numbers(t, seat)
+    out[_VARIANT] = EXPAND[1 << t.variant] | (np.int64(t.episode) << 56)
+    copy(out, _CHOICES, t.choices)
+
+
+@jit_inline
+def write_seat(t, observer, seat, relative, out):
+    """The sections with a row for each seat."""
+    _write_cards(t.played[seat], out, _PLAYED + CARD_WORDS * relative)
+    out[_ON_TABLE + relative] = CARD_BYTES[t.deck_kind, t.on_table[seat] & 63]
+    out[_CALL_OF + relative] = CALL_BYTES[t.call[seat] + 1]
+    wanted = tricks_wanted(t, observer, seat)
+    out[_TRICKS + relative] = EXPAND[t.voids[seat]] | (np.int64(t.tricks[seat]) << 48) | (np.int64(wanted) << 56)
+    out[_SEATS + relative] = seat_word(t, seat)
+
+
+@jit_inline
+def clear_seat(relative, out):
+    """The same for a seat that is not there."""
+    _write_cards(np.int64(0), out, _PLAYED + CARD_WORDS * relative)
+    out[_ON_TABLE + relative] = 0
+    out[_CALL_OF + relative] = 0
+    out[_TRICKS + relative] = 0
+    out[_SEATS + relative] = 0
+
+
+@jit
+def exposed_cards(t):
+    """Unplayed cards whose place all know: an open hand, and nominations refused because they lie in the stock."""
+    return t.refused | t.hands[t.exposed] if t.exposed >= 0 else t.refused
+
+
+@jit
+def write_previous(t, seat, out):
+    """Rules 4.3: of the deal before, what all saw played, and what the seat itself held to the end."""
+    for card in range(52):
+        seen = get_byte(t.previous, card)
+        if card % 8 == 0:
+            out[_PREVIOUS + card // 8] = 0
+        if 0 < seen < HELD:
+            relative = ((seen - 1) % 4 - seat) % t.n_seats
+            put_byte(out[_PREVIOUS : _PREVIOUS + CARD_WORDS], card, 1 + (seen - 1) // 4 * 4 + relative)
+        elif seen == HELD + seat:
+            put_byte(out[_PREVIOUS : _PREVIOUS + CARD_WORDS], card, HELD)
+
+
+@jit
+def tricks_wanted(t, observer, seat):
+    """64 + the tricks that a seat still wants by its call or contract, as far as the observer knows; 0 without such."""
+    if t.declarer >= 0:
+        return 64 + contract_tricks(t) - known_side_tricks(t, observer) if is_known_on_side(t, observer, seat) else 0
+    call = t.call[seat]
+    if CALL_ZERO <= call < CALL_MIS and t.high_call < 0:
+        return 64 + call - CALL_ZERO - t.tricks[seat]
+    if call == CALL_MOST:
+        return 64 + half_up(t) - t.tricks[seat]
+    return 64 - t.tricks[seat] if call == CALL_NONE else 0
+
+
+@jit
+def contract_tricks(t):
+    """The number of the contract; 0 for Misere and Mis a Vis."""
+    return t.contract - CALL_ZERO if t.contract < CALL_MIS else 0
+
+
+@jit
+def is_known_on_side(t, observer, seat):
+    """True if the observer knows that a seat is on the declarer's side."""
+    if seat == t.declarer or seat == t.revealed:
+        return True
+    return seat == observer and seat == t.partner
+
+
+@jit
+def known_side_tricks(t, observer):
+    """Tricks of the declarer's side, as far as the observer knows the side."""
+    partner_is_known = t.partner >= 0 and (t.revealed == t.partner or t.partner == observer)
+    return side_tricks(t) if partner_is_known else t.tricks[t.declarer]
+
+
+@jit
+def seat_word(t, seat):
+    """Totals and public marks of a seat."""
+    word = t.standings[seat]
+    if seat == t.dealer:
+        word |= 1 << 24
+    if seat == t.leader:
+        word |= 1 << 32
+    if seat == t.declarer:
+        word |= 1 << 40
+    if seat == t.revealed or (seat == t.excuse and excuse_is_shown(t)):
+        word |= 1 << 48
+    if seat == t.best_seat:
+        word |= 1 << 56
+    return word
+
+
+@jit
+def nominated_word(t):
+    """The nominated card, or a bare rank that has no suit yet."""
+    if t.nominated < 0 and t.nominated_rank >= 0:
+        return np.int64(t.nominated_rank + 1) << 48
+    return CARD_BYTES[t.deck_kind, t.nominated & 63]
+
+
+@jit
+def phase_word(t, seat):
+    """The phase, and three marks of the play."""
+    word = EXPAND[1 << t.phase] if t.phase != SCORED else np.int64(0)
+    if seat == t.seat and t.phase != SCORED:
+        word |= np.int64(1) << 40
+    if t.broken != 0:
+        word |= np.int64(1) << 48
+    if t.exposed >= 0:
+        word |= np.int64(1) << 56
+    return word
+
+
+@jit
+def role_word(t, seat):
+    """The seat's own role, and what all know of the roles."""
+    word = EXPAND[1 << role_known_to(t, seat)]
+    if t.alone != 0 or (t.declarer >= 0 and t.revealed == t.declarer):
+        word |= np.int64(1) << 40
+    if t.revealed >= 0:
+        word |= np.int64(1) << 48
+    return word
+
+
+@jit
+def contract_word(t):
+    """The contract, the multiplier, the high bid, the passes in a row."""
+    contract = bid_bytes(t.contract)
+    high = bid_bytes(t.high_call)
+    return contract | (np.int64(t.multiplier) << 24) | (high << 32) | (np.int64(t.passes) << 56)
+
+
+@jit
+def bid_bytes(call):
+    """1 + number, mis, mis_a_vis as three bytes; no bid is 0."""
+    if call < CALL_ZERO:
+        return np.int64(0)
+    if call == CALL_MIS:
+        return np.int64(1) << 8
+    if call == CALL_MIS_A_VIS:
+        return np.int64(1) << 16
+    return np.int64(call)
+
+
+@jit
+def deal_numbers(t, seat):
+    """The first word of the section `numbers`."""
+    left = t.n_deals - t.deal if t.n_deals > 0 else 0
+    own_place = steps_to(t, eldest(t), seat)
+    return (
+        np.int64(t.hand_size)
+        | (np.int64(size(t.hands[seat])) << 8)
+        | (np.int64(t.trick_number) << 16)
+        | (np.int64(t.n_table) << 24)
+        | (np.int64(min(t.deal + 1, 255)) << 32)
+        | (np.int64(min(left, 255)) << 40)
+        | (np.int64(t.n_seats) << 48)
+        | (np.int64(own_place) << 56)
+    )
+
+
+@jit
+def call_numbers(t, seat):
+    """The second word of the section `numbers`."""
+    called = np.int64(0)
+    forbidden = 0
+    gap = np.int64(0)
+    if t.sizes[0] > 0:
+        called = np.int64(t.called)
+        forbidden = forbidden_number(t) + 1
+        gap = 64 + called - t.hand_size
+    shown_by = 1 + steps_to(t, seat, t.excuse) if excuse_is_shown(t) else 0
+    return (
+        np.int64(forbidden)
+        | (called << 8)
+        | (np.int64(gap) << 16)
+        | (np.int64(size(t.stock)) << 24)
+        | (np.int64(size(unseen_cards(t, seat))) << 32)
+        | (np.int64(shown_by) << 40)
+    )
+
+
+@jit
+def unseen_cards(t, seat):
+    """The cards that a seat has not seen in this deal."""
+    seen = t.hands[seat] | exposed_cards(t) | t.gone
+    if t.turn_up >= 0:
+        seen |= bit(t.turn_up)
+    if excuse_is_shown(t):
+        seen |= bit(EXCUSE)
+    return t.cards & ~seen
+
+
+# --------------------------------------------------------------------------------------------------- the hidden part
+
+
+@jit_inline
+def write_hidden(t, seat, out):
+    """What nobody sees whole (`layout.HIDDEN`), seats relative to one seat.
+
+    Args:
+        t: the table.
+        seat: relative seat 0.
+        out: int64, shape (HIDDEN_SIZE // 8,).
+    """
+    looked_at = seat
+    for relative in range(MAX_SEATS):
+        here = relative < t.n_seats
+        _write_cards(t.hands[looked_at] if here else np.int64(0), out, _HANDS + CARD_WORDS * relative)
+        if here:
+            looked_at = left_of(t, looked_at)
+    _write_cards(t.stock, out, _STOCK)
+    out[_PARTNER] = one_hot_seat(t, t.partner, seat)
+    out[_EXCUSE] = one_hot_seat(t, t.excuse, seat)
+
+
+@jit
+def one_hot_seat(t, seat, observer):
+    """A seat as seven bytes, relative to the observer; none is 0."""
+    return EXPAND[1 << steps_to(t, observer, seat)] if seat >= 0 else 0

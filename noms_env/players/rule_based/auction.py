@@ -1,0 +1,307 @@
+"""Rules of thumb for the auction games with a hidden partner: Small Ships and Noms.
+
+The auction
+1. The tricks of the own hand under the best trump, and a share of the others, give the tricks that the side may expect; from
+   that the chance of making each bid (`make_chance`).
+2. Misere: the chance follows from the danger of the hand, which counts how far each card is above what is safe.
+3. A bid is worth its points times its chance, less what a failure costs: in Noms a failure gives the others what a success
+   would have given the side; in Small Ships it costs nothing but the three points that a seat may expect if it passes.
+   Make the bid that is worth most, or pass if none is worth passing.
+
+Announcements
+4. Trump: the suit (or none) under which the own hand takes most tricks; in Misere fewest.
+5. Nominate the highest missing trump; the trumps are as good as complete if two own ones are above it. Then, or without
+   trumps, the highest missing card of a side suit: an ace, from the longest suit.
+6. In Misere nominate an own card, the lowest: a partner would have to duck as well.
+7. Never leave trump unsaid, never nominate a bare rank, never indicate: it costs twice the bid.
+
+Whose side
+8. Declarer and holder of the card count each other as friends. The others are friends; before the holder is known each
+   seat that may hold the card, not having shown a void of its suit, does so with the same chance.
+
+The play of a numbered bid
+9. Declarer and partner count a trick of their side as one, whoever takes it, so that neither overtakes the other. On lead
+   they draw trumps while others may hold any.
+10. An opponent in Small Ships counts an own trick as one, and one more trick against the contract as another 0.3; in Noms
+    every trick against the contract counts as one.
+11. On lead an opponent who does not know the holder yet likes the suit of the nominated card, if it is not trump: it forces
+    the card out.
+12. Friends of the seat that is winning the trick seldom overtake it; the others do when they can.
+
+The play of Misere
+13. The declarer's side counts each trick as a loss of ten, so it throws its highest losers and leads low.
+14. The opponents count a trick of the declarer's side as ten until it has one, as one later. They lead low and stay below
+    him; in Small Ships an own trick counts as one.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from noms_env._jit import highest, jit, lowest, size
+from noms_env.core.actions import CALL_MIS_A_VIS, CALL_PASS, CALL_ZERO, FIRST_WORD, NOMINATE, PASS, SUIT
+from noms_env.core.cards import SUIT_CARDS, above, has, suit_of
+from noms_env.core.state import NOMS, SMALL_SHIPS
+from noms_env.players.rule_based.heuristics import LEAST_GAIN, best_card, best_trump, look, loser_or
+from noms_env.players.rule_based.weights import DUCKING, TAKING
+from noms_env.variants.families.auction import is_misere
+from noms_env.variants.noms import has_cheap_mis
+
+OTHERS_SHARE = np.array([0.0, 0.0, 0.65, 0.55, 0.44, 0.37, 0.31, 0.27])
+OWN_SHARE = np.array([0.0, 0.0, 0.35, 0.44, 0.60, 0.72, 0.82, 0.90])
+"""[seats]: what a side takes on average is the first times the hand size plus the second times the tricks expected of the
+declarer's own hand. Fitted to forced contracts in self-play, 3 to 6 seats (standard deviation of a deal 1.1 to 1.7)."""
+MAKE_SLOPE = 1.2
+PASS_WORTH = 3.0 / 13.0
+"""Points expected of a pass in Small Ships, per card in hand; chosen in duels."""
+MISERE_BASE, MISERE_SEATS, MISERE_DANGER, MISERE_LEAD = 0.2, 2.2, 0.18, 0.7
+"""Log odds of Misere: with three seats, for each more, for each point of danger per 13 cards, and for having to lead."""
+MISERE_MARGIN = 2
+"""Tricks that a failed Misere costs on top of its value."""
+EAGER, SHY, FRIENDLY = 1.0, 0.05, 0.2
+DEFEAT = 0.3
+MISERE_LOSS = 10.0
+FORCE_CARD = 0.2
+
+
+# ------------------------------------------------------------------------------------------------ the auction
+
+
+@jit
+def call(t, m):
+    """1, 2, 3. The action."""
+    look(t, t.seat, m)
+    _, own = best_trump(t, TAKING, 1.0, m)
+    side = OTHERS_SHARE[t.n_seats] * t.hand_size + OWN_SHARE[t.n_seats] * own
+    calls = t.legal_words >> (PASS - FIRST_WORD)
+    best, choice = -np.inf, CALL_PASS
+    while calls != 0:
+        value = call_value(t, lowest(calls), side)
+        if value > best + LEAST_GAIN:
+            best, choice = value, lowest(calls)
+        calls &= calls - 1
+    return PASS + choice
+
+
+@jit
+def call_value(t, call, side):
+    """3. What a call is worth, in points more than the others'; for a pass, what it is worth to leave the bid to others."""
+    if call == CALL_PASS:
+        return 0.0 if t.variant == NOMS else PASS_WORTH * t.hand_size
+    if is_misere(call):
+        return misere_value(t, call)
+    tricks = call - CALL_ZERO
+    chance = make_chance(side, tricks)
+    return tricks * (2.0 * chance - 1.0) if t.variant == NOMS else tricks * chance
+
+
+@jit
+def make_chance(side, tricks):
+    """1. Chance to take at least so many tricks, for a side that expects a number on average."""
+    return 1.0 / (1.0 + math.exp(MAKE_SLOPE * (tricks - 0.5 - side)))
+
+
+@jit
+def misere_value(t, call):
+    """2, 3. What Misere or Mis a Vis is worth; an open hand must be safe against all that play to catch it."""
+    chance = misere_chance(t)
+    if call == CALL_MIS_A_VIS:
+        return 2.0 * t.hand_size * (2.0 * chance * chance * chance - 1.0)
+    if t.variant == NOMS and not has_cheap_mis(t):
+        return t.hand_size * (2.0 * chance - 1.0)
+    value = int(t.mis_value) if t.variant == NOMS else int(t.misere_value)
+    return value * chance - (value + MISERE_MARGIN) * (1.0 - chance)
+
+
+@jit
+def misere_chance(t):
+    """2. Chance to take no trick, alone."""
+    odds = MISERE_BASE + MISERE_SEATS * (t.n_seats - 3) - MISERE_DANGER * danger(t, t.hands[t.seat]) * 13.0 / t.hand_size
+    if t.variant == NOMS:
+        odds -= MISERE_LEAD
+    return 1.0 / (1.0 + math.exp(-odds))
+
+
+@jit
+def danger(t, hand):
+    """2. Over all suits, how far the i-th lowest card is above the rank 2i + 1 (i and the lowest rank are 0)."""
+    total = 0
+    for suit in range(t.suits):
+        cards = hand & SUIT_CARDS[t.deck_kind, suit]
+        safe = 13 * suit + 13 - int(t.ranks) + 1
+        while cards != 0:
+            total += max(0, lowest(cards) - safe)
+            safe += 2
+            cards &= cards - 1
+    return total
+
+
+# ------------------------------------------------------------------------------------------------ announcements
+
+
+@jit
+def name_trump(t, m):
+    """4, 7. The action."""
+    look(t, t.seat, m)
+    if is_misere(t.contract):
+        trump, _ = best_trump(t, DUCKING, -1.0, m)
+    else:
+        trump, _ = best_trump(t, TAKING, 1.0, m)
+    return SUIT + trump
+
+
+@jit
+def nominate(t):
+    """5, 6, 7. The action."""
+    hand = t.hands[t.seat]
+    own = t.legal_cards & hand
+    missing = t.legal_cards & ~hand
+    if (is_misere(t.contract) and own != 0) or missing == 0:
+        return NOMINATE + lowest_rank(t, own)
+    trumps = missing & t.trump_cards
+    if trumps != 0 and (size(above(hand & t.trump_cards, highest(trumps))) < 2 or missing == trumps):
+        return NOMINATE + highest(trumps)
+    return NOMINATE + best_missing(t, hand, missing & ~t.trump_cards)
+
+
+@jit
+def lowest_rank(t, cards):
+    """The card of the lowest rank."""
+    choice = lowest(cards)
+    while cards != 0:
+        if lowest(cards) % 13 < choice % 13:
+            choice = lowest(cards)
+        cards &= cards - 1
+    return choice
+
+
+@jit
+def best_missing(t, hand, missing):
+    """5. The card of the highest rank, among equals that of the suit in which the hand is longest."""
+    best, choice = -1, -1
+    while missing != 0:
+        card = lowest(missing)
+        value = 16 * (card % 13) + size(hand & SUIT_CARDS[t.deck_kind, suit_of(card)])
+        if value > best:
+            best, choice = value, card
+        missing &= missing - 1
+    return choice
+
+
+# ------------------------------------------------------------------------------------------------ whose side
+
+
+@jit
+def is_on_side(t, seat):
+    """8. True if a seat, as it knows itself, is the declarer or holds or held the nominated card."""
+    return seat == t.declarer or (t.nominated >= 0 and has(t.hands[seat] | t.played[seat], t.nominated))
+
+
+@jit
+def friend_chance(t, seat, other):
+    """8. Chance that another seat is on a seat's side, as far as the seat knows."""
+    if seat == other:
+        return 1.0
+    if other == t.declarer:
+        return 1.0 if is_on_side(t, seat) else 0.0
+    if not is_on_side(t, seat):
+        return 1.0 - holder_chance(t, seat, other)
+    if seat != t.declarer or (t.nominated >= 0 and has(t.hands[seat] | t.played[seat], t.nominated)):
+        return 0.0
+    return holder_chance(t, seat, other)
+
+
+@jit
+def holder_chance(t, seat, other):
+    """8. Chance that another seat, not the declarer, was dealt the nominated card, for one that was not."""
+    if t.alone != 0:
+        return 0.0
+    if t.revealed >= 0:
+        return 1.0 if t.revealed == other else 0.0
+    if not may_hold(t, other):
+        return 0.0
+    candidates = 0
+    for place in range(t.n_seats):
+        if place != seat and place != t.declarer and may_hold(t, place):
+            candidates += 1
+    return 1.0 / candidates
+
+
+@jit
+def may_hold(t, seat):
+    """8. False if a seat has shown a void of the suit of the nominated card."""
+    return t.nominated < 0 or not has(t.voids[seat], suit_of(int(t.nominated)))
+
+
+# ------------------------------------------------------------------------------------------------ the play
+
+
+@jit
+def play(t, m):
+    """8 to 14. The card."""
+    seat = t.seat
+    if t.legal_cards & (t.legal_cards - 1) == 0:
+        return lowest(t.legal_cards)
+    look(t, seat, m)
+    if not is_misere(t.contract):
+        weigh_seats(t, seat, m)
+        return best_card(t, cards_to_lead(t, seat, m), TAKING, m.worth[seat], m)
+    weigh_misere(t, seat, m)
+    if is_on_side(t, seat):
+        return loser_or(t, best_card(t, t.legal_cards, DUCKING, -MISERE_LOSS, m), m)
+    if t.variant == SMALL_SHIPS:
+        return best_card(t, t.legal_cards, TAKING, m.worth[seat], m)
+    return best_card(t, t.legal_cards, DUCKING, -1.0, m)
+
+
+@jit
+def weigh_seats(t, seat, m):
+    """9, 10, 12. What it is worth that each seat takes the trick, and how much each wants it."""
+    selfish = t.variant == SMALL_SHIPS and not is_on_side(t, seat)
+    for other in range(t.n_seats):
+        friend = friend_chance(t, seat, other)
+        m.worth[other] = DEFEAT * friend if selfish else friend
+        m.eager[other] = EAGER + friend * (FRIENDLY - EAGER)
+    if selfish:
+        m.worth[seat] = 1.0 + DEFEAT
+
+
+@jit
+def cards_to_lead(t, seat, m):
+    """9, 11. The cards to choose from; on lead the declarer's side draws trumps, an opponent may like a suit."""
+    if t.n_table > 0:
+        return t.legal_cards
+    if not is_on_side(t, seat):
+        if t.nominated >= 0 and t.revealed < 0 and not has(t.trump_cards, t.nominated):
+            m.liked = SUIT_CARDS[t.deck_kind, suit_of(int(t.nominated))]
+            m.liking = FORCE_CARD
+        return t.legal_cards
+    trumps = t.legal_cards & t.trump_cards
+    return trumps if trumps != 0 and rivals_may_hold_trumps(t, seat, m) else t.legal_cards
+
+
+@jit
+def rivals_may_hold_trumps(t, seat, m):
+    """9. True if a seat that may be an opponent may hold a trump."""
+    if m.unseen & t.trump_cards == 0:
+        return False
+    rivals = 0
+    for other in range(t.n_seats):
+        if friend_chance(t, seat, other) < 1.0 and not has(t.voids[other], t.trump):
+            rivals += 1
+    return rivals > 0
+
+
+@jit
+def weigh_misere(t, seat, m):
+    """13, 14. The same in Misere."""
+    on_side = is_on_side(t, seat)
+    stake = 1.0 if t.tricks[t.declarer] > 0 else MISERE_LOSS
+    for other in range(t.n_seats):
+        friend = friend_chance(t, seat, other)
+        m.worth[other] = -MISERE_LOSS * friend if on_side else stake * (1.0 - friend)
+        m.eager[other] = SHY
+    if not on_side:
+        m.worth[seat] = 1.0 if t.variant == SMALL_SHIPS and t.misere_opponents_score != 0 else 0.0

@@ -1,0 +1,154 @@
+"""Rules of thumb for the exact-bid games: Big Ships, ten down and up, one to thirteen.
+
+The call
+1. Reckon for each card how likely it is to take a trick, from that the chance of each number of tricks, and call the
+   likeliest number that is allowed; so the last caller under the hook calls the second likeliest, where the likeliest is
+   forbidden. Where a call is made by taking at least so many tricks (`bonus`), call as low as is allowed.
+2. Never call fewer than the sure tricks: not zero with the ace of trumps.
+3. The more the seats before have called, the less each card is worth; a seat that is still to call counts as one that calls
+   its share of the tricks.
+
+The play
+4. When every trick left is needed, lead the highest trump, or else the card that is most likely to win.
+5. Otherwise take the card with which it is likeliest to make the call exactly, ten points, and among equals the one with
+   most tricks, one point each. What follows from it:
+   a. Tricks needed: win those that are as good as sure, and cheaply; keep what will win later.
+   b. None needed: throw away the highest card that loses, and lead low.
+   c. The call out of reach, or exceeded: grab what there is to grab.
+6. A trick that a rival takes who has made its call spoils its ten points: that is worth half a point at a table of four.
+7. Others that need tricks take them when they can (85 %); others that need none seldom do so when they need not (20 %).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from noms_env._jit import highest, jit, lowest, size
+from noms_env.core.actions import CALL_ZERO, PASS
+from noms_env.core.bids import exact_calls, numbers
+from noms_env.core.cards import bit, has
+from noms_env.players.rule_based.heuristics import (
+    LEAST_GAIN,
+    best_suit,
+    different,
+    look,
+    loser_or,
+    note_peers,
+    spread_kept_odds,
+    spread_odds,
+    sure_tricks,
+    trick_value,
+)
+from noms_env.players.rule_based.weights import CONTRACT
+from noms_env.variants.families.exact_bid import AT_LEAST, BONUS_POINTS
+
+EAGER, SHY = 0.85, 0.2
+SPOIL = 1.5
+"""Points, divided by the number of rivals."""
+
+
+@jit
+def call(t, m):
+    """1, 2, 3. The action."""
+    seat = t.seat
+    size_of_hand = int(t.hand_size)
+    look(t, seat, m)
+    to_call = t.n_seats - 1 - int(t.n_calls)
+    m.pressure = int(t.called) / size_of_hand + to_call / t.n_seats
+    calls = exact_calls(t)
+    if t.bonus == AT_LEAST:
+        return PASS + lowest(calls)
+    enough = calls & numbers(sure_tricks(t, t.hands[seat], m), size_of_hand)
+    if enough != 0:
+        calls = enough
+    spread_odds(t, t.hands[seat], size_of_hand, CONTRACT, m)
+    best, choice = -np.inf, 0
+    for tricks in range(size_of_hand + 1):
+        if has(calls, CALL_ZERO + tricks) and m.odds[tricks] > best + LEAST_GAIN:
+            best, choice = m.odds[tricks], tricks
+    return PASS + CALL_ZERO + choice
+
+
+@jit
+def need(t, seat):
+    """Tricks that a seat lacks to its call; negative beyond it."""
+    return int(t.call[seat]) - CALL_ZERO - int(t.tricks[seat])
+
+
+@jit
+def weigh_seats(t, m):
+    """6, 7. What the others want, and what it is worth that they take the trick."""
+    wanted = 0
+    left = int(t.hand_size) - int(t.trick_number)
+    for other in range(t.n_seats):
+        missing = need(t, other)
+        m.eager[other] = EAGER if missing > 0 else SHY
+        m.worth[other] = SPOIL / (t.n_seats - 1) if missing == 0 and other != t.seat else 0.0
+        if other != t.seat:
+            wanted += max(0, min(missing, left))
+    m.pressure = wanted / left
+
+
+@jit
+def play(t, m):
+    """4 to 7. The card."""
+    seat = t.seat
+    if t.legal_cards & (t.legal_cards - 1) == 0:
+        return lowest(t.legal_cards)
+    look(t, seat, m)
+    weigh_seats(t, m)
+    missing = need(t, seat)
+    if t.n_table == 0 and missing == size(t.hands[seat]):
+        return strongest_lead(t, m)
+    note_peers(t, m)
+    best, choice = -np.inf, -1
+    left = different(t, t.legal_cards, m)
+    while left != 0:
+        card = lowest(left)
+        left &= left - 1
+        value = card_value(t, card, missing, m)
+        if value > best + LEAST_GAIN:
+            best, choice = value, card
+    return loser_or(t, choice, m)
+
+
+@jit
+def strongest_lead(t, m):
+    """4. The highest trump, or else the card that is most likely to win."""
+    trumps = t.legal_cards & t.trump_cards
+    if trumps != 0:
+        return highest(trumps)
+    best, choice = -np.inf, -1
+    left = t.legal_cards
+    while left != 0:
+        card = lowest(left)
+        left &= left - 1
+        trick_value(t, t.seat, card, best_suit(t, t.seat, card, m), m)
+        if m.wins >= best:
+            best, choice = m.wins, card
+    return choice
+
+
+@jit
+def card_value(t, card, missing, m):
+    """5, 6. The points expected with a card: the chance of the call times its bonus, tricks, and what spoils others."""
+    spoiled = trick_value(t, t.seat, card, best_suit(t, t.seat, card, m), m)
+    wins = m.wins
+    rest = t.hands[t.seat] & ~bit(card)
+    most = max(0, min(missing, size(rest)))
+    tricks = wins + spread_kept_odds(t, card, most, CONTRACT, m)
+    made = wins * made_chance(t, missing - 1, rest, m) + (1.0 - wins) * made_chance(t, missing, rest, m)
+    return BONUS_POINTS * made + tricks + spoiled
+
+
+@jit
+def made_chance(t, missing, rest, m):
+    """Chance that the cards kept take the tricks missing, from `odds`; no more, unless that makes the call too."""
+    if missing > size(rest):
+        return 0.0
+    if t.bonus != AT_LEAST:
+        return m.odds[missing] if missing >= 0 else 0.0
+    chance = 1.0
+    for tricks in range(missing):
+        chance -= m.odds[tricks]
+    return chance

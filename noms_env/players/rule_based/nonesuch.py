@@ -1,0 +1,139 @@
+"""Rules of thumb for Nonesuch.
+
+The bid
+1. Reckon the chance of each number of tricks if the seat takes what it can; that gives the points expected of Some and of
+   Most. Reckon it again for a seat that ducks; that gives those of None. Bid what promises most: None on hands without high
+   cards, Most on those that should take half of the tricks.
+2. While only two suits can be trump, the holder of the Excuse reckons with the better of them for each bid and with the up
+   card in hand; the others with the mean of both.
+
+Trump
+3. The suit that is better for the bid made.
+
+The play
+4. A trick is worth one point to a seat with Some, two with Most; a seat with None loses all tricks' points and one more
+   with its first trick, and one with each further. What others gain counts against the player, shared among them.
+5. So it takes what it can with Some and Most, keeps out of it with None, and lets a seat with None that has no trick yet
+   take one, by leading low and by staying below it.
+6. Seats with Some or Most take a trick nine times out of ten when they can, seats with None next to never (3 %).
+7. A two-suited lead names the suit that is better for this trick.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from noms_env._jit import jit, lowest
+from noms_env.core.actions import CALL_MOST, CALL_NONE, CALL_SOME, PASS, SUIT
+from noms_env.core.cards import CARD_SUITS, EXCUSE, bit, has
+from noms_env.players.rule_based.heuristics import LEAST_GAIN, best_card, best_suit, look, spread_odds, suppose_trump
+from noms_env.players.rule_based.weights import DECKTET_DUCKING, DECKTET_TAKING
+from noms_env.variants.nonesuch import half_up
+
+EAGER, SHY = 0.9, 0.03
+
+
+@jit
+def coming_hand(t):
+    """2. The hand that the seat to act will play with: the holder of the Excuse gets the up card for it."""
+    hand = t.hands[t.seat]
+    return (hand & ~bit(EXCUSE)) | bit(t.turn_up) if has(hand, EXCUSE) else hand
+
+
+@jit
+def look_ahead(t, m):
+    """Note what the seat to act has not seen, before the swap: the others will hold all of it, the up card included."""
+    look(t, t.seat, m)
+    m.unseen = (m.unseen | bit(t.turn_up)) & ~bit(EXCUSE) & ~coming_hand(t)
+    m.share = 1.0
+
+
+@jit
+def bid_points(t, bid, m):
+    """1. The points expected of a bid, under the trump that is supposed."""
+    ducks = bid == CALL_NONE
+    expected = spread_odds(t, coming_hand(t), int(t.hand_size), DECKTET_DUCKING if ducks else DECKTET_TAKING, m)
+    if ducks:
+        return t.hand_size * m.odds[0] - expected
+    if bid == CALL_SOME:
+        return expected
+    half = int(half_up(t))
+    points = 0.0
+    for tricks in range(int(t.hand_size) + 1):
+        points += m.odds[tricks] * (2.0 * tricks if tricks >= half else tricks - half)
+    return points
+
+
+@jit
+def bid_value(t, bid, m):
+    """1, 2. The points expected of a bid."""
+    if t.trump >= 0:
+        return bid_points(t, bid, m)
+    suits = CARD_SUITS[t.deck_kind, t.turn_up]
+    suppose_trump(t, lowest(suits))
+    first = bid_points(t, bid, m)
+    suppose_trump(t, lowest(suits & (suits - 1)))
+    second = bid_points(t, bid, m)
+    suppose_trump(t, -1)
+    return max(first, second) if has(t.hands[t.seat], EXCUSE) else (first + second) / 2.0
+
+
+@jit
+def call(t, m):
+    """1, 2. The action."""
+    look_ahead(t, m)
+    best, choice = -np.inf, CALL_SOME
+    for bid in (CALL_SOME, CALL_NONE, CALL_MOST):
+        value = bid_value(t, bid, m)
+        if value > best + LEAST_GAIN:
+            best, choice = value, bid
+    return PASS + choice
+
+
+@jit
+def name_trump(t, m):
+    """3. The action."""
+    look_ahead(t, m)
+    suits = CARD_SUITS[t.deck_kind, t.turn_up]
+    best, choice = -np.inf, -1
+    while suits != 0:
+        suppose_trump(t, lowest(suits))
+        value = bid_points(t, int(t.call[t.seat]), m)
+        if value > best + LEAST_GAIN:
+            best, choice = value, lowest(suits)
+        suits &= suits - 1
+    suppose_trump(t, -1)
+    return SUIT + choice
+
+
+@jit
+def weigh_seats(t, m):
+    """4, 6. What the trick is worth, by the seat that takes it, and how much each wants it."""
+    for seat in range(t.n_seats):
+        ducks = t.call[seat] == CALL_NONE
+        gain = 1.0
+        if ducks:
+            gain = -1.0 - t.hand_size if t.tricks[seat] == 0 else -1.0
+        elif t.call[seat] == CALL_MOST:
+            gain = 2.0
+        m.worth[seat] = gain if seat == t.seat else -gain / (t.n_seats - 1.0)
+        m.eager[seat] = SHY if ducks else EAGER
+
+
+@jit
+def play(t, m):
+    """4, 5, 6. The card."""
+    if t.legal_cards & (t.legal_cards - 1) == 0:
+        return lowest(t.legal_cards)
+    look(t, t.seat, m)
+    weigh_seats(t, m)
+    mood = DECKTET_DUCKING if t.call[t.seat] == CALL_NONE else DECKTET_TAKING
+    return best_card(t, t.legal_cards, mood, m.worth[t.seat], m)
+
+
+@jit
+def name_suit(t, m):
+    """7. The action: the card led lies on the table already."""
+    look(t, t.seat, m)
+    weigh_seats(t, m)
+    return SUIT + best_suit(t, t.seat, int(t.best_card), m)

@@ -1,0 +1,47 @@
+"""Rules of thumb for sniped whist.
+
+1. The fewest tricks win: the best card is the one with which the tricks expected, this one and those to come, are fewest.
+   So it leads low, throws its highest losers under the trick, takes a trick that it must take with its highest card when it
+   plays last, and gives the highest cards away when it cannot follow.
+2. The others duck too: they take a trick when they must, and seldom (5 %) when they only can.
+3. The most tricks win (`objective`): the same with the signs turned, and everybody takes what he can.
+4. A dealer who names trump takes the trump with which he expects the fewest tricks, or the most.
+"""
+
+from __future__ import annotations
+
+from noms_env._jit import jit, lowest
+from noms_env.core.actions import SUIT
+from noms_env.players.rule_based.heuristics import best_card, best_trump, look, loser_or, top_of_run
+from noms_env.players.rule_based.weights import DUCKING, TAKING
+from noms_env.variants.sniped_whist import LEAST
+
+SHY = 0.05
+
+
+@jit
+def play(t, m):
+    """1, 2, 3. The card."""
+    if t.legal_cards & (t.legal_cards - 1) == 0:
+        return lowest(t.legal_cards)
+    look(t, t.seat, m)
+    ducks = t.objective == LEAST
+    for seat in range(t.n_seats):
+        m.worth[seat] = 0.0
+        m.eager[seat] = SHY if ducks else 1.0
+    m.worth[t.seat] = -1.0 if ducks else 1.0
+    card = best_card(t, t.legal_cards, DUCKING if ducks else TAKING, m.worth[t.seat], m)
+    if ducks and t.n_table == t.n_seats - 1:
+        return top_of_run(t, card, m)
+    return loser_or(t, card, m) if ducks else card
+
+
+@jit
+def name_trump(t, m):
+    """4. The action."""
+    look(t, t.seat, m)
+    if t.objective == LEAST:
+        trump, _ = best_trump(t, DUCKING, -1.0, m)
+    else:
+        trump, _ = best_trump(t, TAKING, 1.0, m)
+    return SUIT + trump

@@ -1,0 +1,129 @@
+"""What a player counts at each of its cards, as bytes behind those of an observation, from which all of it follows.
+
+1. Cards that are out: of the deck, neither in the own hand nor played, nor known to lie in the stock.
+2. A card stands in its suit; one that bears the trump in the trump suit, any other two-suited card (nonesuch) in both.
+3. It is beaten, in that suit, by the higher cards and, of a suit that is not trump, by cards of it that bear the trump also.
+4. `takes`: of the own cards, those that would be the best of the trick so far.
+
+A network could find all of this in the observation, but it would have to learn it for each card anew: which cards of a suit
+are out, and on which side of an own one, is a sum over products.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from noms_env._jit import jit, jit_inline, lowest, nonzero, size
+from noms_env.core.cards import CARD_SUITS, DECKTET, FRENCH, SUIT_CARDS, above, has
+from noms_env.core.state import MAX_SEATS, NONESUCH
+from noms_env.observation.layout import CARD_BYTES, OBSERVATION, OBSERVATION_SIZE, SEAT_BYTES
+from noms_env.variants.rulebook import choice_names
+
+TAKES, BEATEN_BY, BEATS, TOP, BOTTOM, SECOND = range(6)
+"""Sections, of a byte for each card: see `write_counts`. From `SECOND` on the four before it, for another suit of the card."""
+OF_SUIT = SECOND - BEATEN_BY
+SECTIONS = SECOND + OF_SUIT
+COUNTS_SIZE = SECTIONS * CARD_BYTES
+
+_AT = {section.name: section.start for section in OBSERVATION}
+_HAND, _PLAYED_IN, _EXPOSED, _ON_TABLE = (_AT[name] for name in ("hand", "trick_of", "exposed", "on_table"))
+_SEATS, _TRUMP, _LED, _PHASE, _VARIANT = (_AT[name] for name in ("seats", "trump", "led_suit", "phase", "variant"))
+_RANKS, _SUITS = (_AT["choices"] + choice_names().index(name) for name in ("ranks", "suits"))
+_NUMBER, _BEST, _IS_OPEN = 7, 7, 7
+"""Places in a row of `on_table`, in a row of `seats`, and in `phase`."""
+
+
+def counts_start(section: int) -> int:
+    """Where a section begins, counted from the first byte of the observation."""
+    return int(OBSERVATION_SIZE + section * CARD_BYTES)
+
+
+@jit
+def write_counts(seen, counts):
+    """Count at the own cards.
+
+    Args:
+        seen: the observation, uint8, shape (OBSERVATION_SIZE,).
+        counts: uint8, shape (COUNTS_SIZE,): is written. For each own card: 1 if it takes the trick so far; how many cards that
+            are out beat it in its suit, how many it beats, 1 where the one is none, and where the other is none; then the same
+            four in its other suit. All other bytes are 0.
+    """
+    counts[:] = 0
+    is_decktet = seen[_VARIANT + NONESUCH] != 0
+    kind = DECKTET if is_decktet else FRENCH
+    hand = nonzero(seen, _HAND)
+    out = (decktet_cards() if is_decktet else french_cards(seen)) & ~hand & ~nonzero(seen, _PLAYED_IN)
+    if seen[_PHASE + _IS_OPEN] == 0:
+        out &= ~nonzero(seen, _EXPOSED)
+    trumps = SUIT_CARDS[kind, suit_at(seen, _TRUMP)]
+    mark(counts, TAKES, hand & taking_cards(seen, kind, trumps))
+    left = hand
+    while left != 0:
+        card = lowest(left)
+        left &= left - 1
+        if has(trumps, card):
+            count_in_suit(card, out & trumps, np.int64(0), counts, BEATEN_BY)
+        else:
+            suits = CARD_SUITS[kind, card]
+            section = BEATEN_BY
+            while suits != 0:
+                count_in_suit(card, out & SUIT_CARDS[kind, lowest(suits)], trumps, counts, section)
+                suits &= suits - 1
+                section += OF_SUIT
+
+
+@jit_inline
+def decktet_cards():
+    """The cards of the Decktet that bear a suit."""
+    return np.int64((1 << 36) - 1)
+
+
+@jit_inline
+def french_cards(seen):
+    """The cards of the French deck in use: the top ranks of the first suits."""
+    ranks = np.int64(seen[_RANKS]) - 1
+    cards = np.int64(0)
+    for suit in range(np.int64(seen[_SUITS]) - 1):
+        cards |= ((np.int64(1) << ranks) - 1) << (13 * suit + 13 - ranks)
+    return cards
+
+
+@jit_inline
+def suit_at(seen, start):
+    """The suit that is marked in a section; that of no cards where none is."""
+    for suit in range(6):
+        if seen[start + suit] != 0:
+            return suit
+    return 6
+
+
+@jit
+def taking_cards(seen, kind, trumps):
+    """4. The cards that beat the best of the trick so far; none before a lead."""
+    for seat in range(MAX_SEATS):
+        if seen[_SEATS + SEAT_BYTES * seat + _BEST] != 0 and seen[_ON_TABLE + SEAT_BYTES * seat + _NUMBER] != 0:
+            best = np.int64(seen[_ON_TABLE + SEAT_BYTES * seat + _NUMBER]) - 1
+            if has(trumps, best):
+                return above(trumps, best)
+            return above(SUIT_CARDS[kind, suit_at(seen, _LED)], best) | trumps
+    return np.int64(0)
+
+
+@jit_inline
+def count_in_suit(card, out, trumps, counts, section):
+    """Write the four bytes of a card in a suit of which some cards are out."""
+    beaten_by = size(out & (above(out, card) | trumps))
+    beats = size(out) - beaten_by
+    place = section * CARD_BYTES + card
+    counts[place] = beaten_by
+    counts[place + CARD_BYTES] = beats
+    counts[place + 2 * CARD_BYTES] = beaten_by == 0
+    counts[place + 3 * CARD_BYTES] = beats == 0
+
+
+@jit_inline
+def mark(counts, section, cards):
+    """Write 1 for each card of a set."""
+    while cards != 0:
+        counts[section * CARD_BYTES + lowest(cards)] = 1
+        cards &= cards - 1

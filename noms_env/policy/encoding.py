@@ -1,0 +1,315 @@
+"""Observations as features of a network: columns that can vary, numbers as one-hot where that helps, suits in one order.
+
+1. *Columns.* Of the 1,024 bytes of an observation only those are kept that can differ at the tables in question: seats that
+   are there, cards that exist, options on which the tables differ. Scores and places in a match are left out, since a
+   network learns to play for the points of the deal.
+2. *Numbers.* A byte is copied; `scale` brings it to about 0 to 1 (it can be folded into the first layer, so
+   features stay bytes). Some numbers also stand as one-hot: tricks still wanted, own place, the nominated card.
+3. *Suits.* With the French deck no rule tells one side suit from another, so the suits of each table are renamed: trump (if
+   there is one) becomes suit 0, and the others follow by the hand dealt to the seat, longest suit first (equal lengths: higher
+   cards first). Masks and actions are renamed likewise; `Encoding.actions` leads back. What a suit was called is lost, which
+   matters to nothing but the order of the piles in noms. The Decktet, whose cards bear two suits, keeps its names.
+4. *Behind the observation* (`extended`), where asked for: what a player counts at each of its cards, and what `thumb` would do,
+   as one feature for each output of the network; these are the last features.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from noms_env._jit import jit, jit_allocating, jit_inline
+from noms_env.core.state import NONESUCH
+from noms_env.players.rule_based.heuristics import new_minds
+from noms_env.policy.extra_features import HINT_START, extend, new_extended
+from noms_env.policy.features import (
+    AUCTION,
+    COPY,
+    IDENTITY,
+    ORDERS,
+    RANKS,
+    SECTIONS,
+    SUITS,
+    Placed,
+    Tables,
+    features_of,
+    has_stock,
+    hidden_features_of,
+    moved_actions,
+    possible_actions,
+)
+from noms_env.policy.rules_lookup import number_of_rules, rules_rows, rules_tables
+from noms_env.variants import Rules
+
+ORDER_NUMBER = np.zeros(4**SUITS, np.int64)
+"""The number of an order by the sum of old suit * 4 ** new suit."""
+for _number, _order in enumerate(ORDERS):
+    ORDER_NUMBER[sum(suit * 4**place for place, suit in enumerate(_order))] = _number
+
+_HAND, _PLAYED = SECTIONS["hand"].start, SECTIONS["played"].start
+_TRUMP = SECTIONS["trump"].start
+_VARIANT = SECTIONS["variant"].start
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """The features of the tables of some rules.
+
+    Attributes:
+        kinds: the rules.
+        index: int16, shape (24, n_features): per order of the suits, the byte that each feature looks at.
+        value: int16, shape (24, n_features): the value that it is compared with, or `COPY`.
+        scale: float32, shape (n_features,): what a network sees is `feature * scale`.
+        hidden_index: int16, shape (24, n_hidden): the same for the hidden state; all its features are bytes of 0 and 1.
+        choices: int16, shape (n_choices,): the actions that can be legal at such tables, ascending: the outputs of a network.
+        actions: int16, shape (24, n_choices): per order, the action that each of them stands for.
+        holders: places where a hidden card may be: the other seats, and undealt where that can be.
+        cards: cards of the deck; the hidden features begin with `holders` times so many.
+        partners: seats, 0 where nobody has a partner: so many hidden features follow.
+        counts: whether some features are those of `players.counts`, and `index` so reaches behind the observation.
+        hints: whether the last `n_choices` features say what `thumb` would do.
+        rules: `which_rules.rules_rows`.
+        tables: `which_rules.rules_tables`.
+        digest: SHA-256 of all of this: networks with equal digests read the same features.
+    """
+
+    kinds: tuple[Rules, ...]
+    index: np.ndarray = field(repr=False, compare=False)
+    value: np.ndarray = field(repr=False, compare=False)
+    scale: np.ndarray = field(repr=False, compare=False)
+    hidden_index: np.ndarray = field(repr=False, compare=False)
+    choices: np.ndarray = field(repr=False, compare=False)
+    actions: np.ndarray = field(repr=False, compare=False)
+    holders: int
+    cards: int
+    partners: int
+    counts: bool
+    hints: bool
+    rules: np.ndarray = field(repr=False, compare=False)
+    tables: np.ndarray = field(repr=False, compare=False)
+    digest: str
+
+    @property
+    def n_features(self) -> int:
+        """Inputs of a network that sees what a seat sees."""
+        return int(self.index.shape[1])
+
+    @property
+    def n_hidden(self) -> int:
+        """Inputs that a network which sees everything has besides."""
+        return int(self.hidden_index.shape[1])
+
+    @property
+    def n_choices(self) -> int:
+        """Outputs of a policy network."""
+        return len(self.choices)
+
+    def encode(self, observation: np.ndarray, mask: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Features and masks of some observations.
+
+        Args:
+            observation: uint8, shape (n, OBSERVATION_SIZE).
+            mask: int8, shape (n, NUM_ACTIONS).
+
+        Returns:
+            features uint8, shape (n, n_features); mask int8, shape (n, n_choices); order int64, shape (n,):
+            `actions[order[i], k]` is the action that the network's output k stands for in row i.
+        """
+        rows = np.arange(len(observation))
+        return self.encode_rows(observation, mask, rows)
+
+    def encode_rows(
+        self, observation: np.ndarray, mask: np.ndarray, rows: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The same for some rows of larger arrays; `rows` int64, shape (n,)."""
+        order = np.empty(len(rows), np.int64)
+        features = np.empty((len(rows), self.n_features), np.uint8)
+        moved_mask = np.empty((len(rows), self.n_choices), np.int8)
+        suit_orders(observation, rows, order)
+        if self.counts or self.hints:
+            hinting = (self.tables.copy(), new_minds()) if self.hints else (None, None)
+            behind = (self.counts, self.hints, self.rules, *hinting, new_extended())
+            write_extended_features(observation, mask, rows, order, self.index, self.value, behind, features)
+        else:
+            write_features(observation, rows, order, self.index, self.value, features)
+        gather_rows(mask, rows, order, self.actions, moved_mask)
+        return features, moved_mask, order
+
+    def encode_hidden(self, hidden: np.ndarray, rows: np.ndarray, order: np.ndarray) -> np.ndarray:
+        """The hidden state of some rows, uint8, shape (n, n_hidden), with the suits as in their observations.
+
+        Args:
+            hidden: uint8, shape (tables, HIDDEN_SIZE).
+            rows: int64, shape (n,).
+            order: int64, shape (n,): from `encode_rows`.
+        """
+        out = np.empty((len(rows), self.n_hidden), np.uint8)
+        gather_rows(hidden, rows, order, self.hidden_index, out)
+        return out
+
+
+# ------------------------------------------------------------------------------------------------------ compiled
+
+
+@jit_allocating
+def suit_orders(observation, rows, order):
+    """Write the number of the order into which each row's suits are put.
+
+    Args:
+        observation: uint8, shape (tables, OBSERVATION_SIZE).
+        rows: int64, shape (n,).
+        order: int64, shape (n,): is written.
+    """
+    weight = np.empty(SUITS, np.int64)
+    for i in range(len(rows)):
+        row = observation[rows[i]]
+        if row[_VARIANT + NONESUCH] != 0:
+            order[i] = IDENTITY
+            continue
+        for suit in range(SUITS):
+            weight[suit] = suit_weight(row, suit)
+        order[i] = ORDER_NUMBER[packed_order(weight)]
+
+
+@jit
+def suit_weight(row, suit):
+    """What a suit is sorted by: trump before all others, then by length and cards of the hand that the seat was dealt."""
+    length = np.int64(0)
+    cards = np.int64(0)
+    for rank in range(RANKS):
+        held = np.int64(row[_HAND + RANKS * suit + rank] | row[_PLAYED + RANKS * suit + rank])
+        length += held
+        cards += held << rank
+    return (np.int64(row[_TRUMP + suit]) << 20) + (length << 14) + cards
+
+
+@jit
+def packed_order(weight):
+    """The suits by descending weight (equal ones by number), as a sum of suit * 4 ** place; `weight` is used up."""
+    packed = 0
+    for place in range(SUITS):
+        best = 0
+        for suit in range(1, SUITS):
+            if weight[suit] > weight[best]:
+                best = suit
+        weight[best] = -1
+        packed += best << (2 * place)
+    return packed
+
+
+@jit
+def write_features(observation, rows, order, index, value, features):
+    """Write features: bytes, or whether bytes have certain values.
+
+    Args:
+        observation: uint8, shape (tables, OBSERVATION_SIZE).
+        rows: int64, shape (n,).
+        order: int64, shape (n,): from `suit_orders`.
+        index: int16, shape (24, n_features).
+        value: int16, shape (24, n_features).
+        features: uint8, shape (n, n_features): is written.
+    """
+    for i in range(len(rows)):
+        write_row(observation[rows[i]], index[order[i]], value[order[i]], features[i])
+
+
+@jit
+def write_extended_features(observation, mask, rows, order, index, value, behind, features):
+    """The same with what stands behind the observation.
+
+    Args:
+        observation: uint8, shape (tables, OBSERVATION_SIZE).
+        mask: int8, shape (tables, NUM_ACTIONS).
+        rows: int64, shape (n,).
+        order: int64, shape (n,): from `suit_orders`.
+        index: int16, shape (24, n_features).
+        value: int16, shape (24, n_features).
+        behind: whether there are counts, whether there are hints, `which_rules.rules_rows`, `rules_tables`, `new_minds`,
+            `new_extended`; tables and minds are None without hints.
+        features: uint8, shape (n, n_features): is written.
+    """
+    counts, hints, rules, tables, minds, extended = behind
+    for i in range(len(rows)):
+        row = observation[rows[i]]
+        kind = number_of_rules(row, rules) if hints else 0
+        extend(row, mask[rows[i]], counts, kind, tables, minds, extended)
+        write_row(extended, index[order[i]], value[order[i]], features[i])
+
+
+@jit_inline
+def write_row(row, columns, values, features):
+    """The features of one row."""
+    for k in range(len(columns)):
+        byte = row[columns[k]]
+        features[k] = byte if values[k] < 0 else byte == values[k]
+
+
+@jit
+def gather_rows(source, rows, order, index, out):
+    """Write `out[i, k] = source[rows[i], index[order[i], k]]`."""
+    for i in range(len(rows)):
+        row, columns = source[rows[i]], index[order[i]]
+        for k in range(len(columns)):
+            out[i, k] = row[columns[k]]
+
+
+# -------------------------------------------------------------------------------------------------- which features
+
+
+def make_encoding(kinds: Sequence[Rules], counts: bool = False, hints: bool = False) -> Encoding:
+    """The features for tables of some rules.
+
+    Args:
+        kinds: the rules.
+        counts: whether what a player counts at each of its cards is among them (`players.counts`).
+        hints: whether what `thumb` would do is among them (`players.hint`).
+
+    Raises:
+        ValueError: there are none.
+    """
+    if not kinds:
+        raise ValueError("an encoding needs the rules of at least one table")
+    parts = list(features_of(kinds, counts))
+    index, value = _by_order(parts)
+    hidden = list(hidden_features_of(kinds))
+    hidden_index, _ = _by_order(hidden)
+    scale = np.array([feature.scale for feature, _ in parts], np.float32)
+    choices = np.array(sorted(set().union(*map(possible_actions, kinds))), np.int16)
+    actions = np.ascontiguousarray(moved_actions()[:, choices])
+    if hints:
+        index = np.concatenate([index, HINT_START + actions], axis=1)
+        value = np.concatenate([value, np.full_like(actions, COPY)], axis=1)
+        scale = np.concatenate([scale, np.ones(len(choices), np.float32)])
+    arrays = {
+        "index": index,
+        "value": value,
+        "scale": scale,
+        "hidden_index": hidden_index,
+        "choices": choices,
+        "actions": actions,
+    }
+    digest = hashlib.sha256()
+    for name, array in sorted(arrays.items()):
+        digest.update(name.encode() + str(array.dtype).encode() + str(array.shape).encode() + array.tobytes())
+    tables = Tables(kinds)
+    return Encoding(
+        tuple(kinds),
+        **arrays,
+        holders=tables.seats - 1 + has_stock(kinds),
+        cards=len(tables.cards),
+        partners=tables.seats if tables.plays(*AUCTION) else 0,
+        counts=counts,
+        hints=hints,
+        rules=rules_rows(kinds),
+        tables=rules_tables(kinds),
+        digest=digest.hexdigest(),
+    )
+
+
+def _by_order(parts: Sequence[Placed]) -> tuple[np.ndarray, np.ndarray]:
+    """Columns and values of features, for each order of the suits."""
+    moved = np.array([[feature.moved(order, start) for feature, start in parts] for order in ORDERS], np.int16)
+    return np.ascontiguousarray(moved[:, :, 0]), np.ascontiguousarray(moved[:, :, 1])

@@ -1,0 +1,337 @@
+"""Which inputs a network has, and which outputs: one for everything that can vary at the tables in question.
+
+Each section of the observation has a function below that says what becomes of it.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from noms_env.core.actions import (
+    INDICATE,
+    MIS,
+    MIS_A_VIS,
+    MOST,
+    NO_TRUMP_ACTION,
+    NOMINATE,
+    NONE,
+    NUM_ACTIONS,
+    NUMBER,
+    PASS,
+    RANK,
+    SOME,
+    SUIT,
+    UNSAID_ACTION,
+)
+from noms_env.core.cards import DECKTET, FRENCH, MAX_SUITS
+from noms_env.core.state import new_tables
+from noms_env.observation.layout import CARD_BYTES, HIDDEN, OBSERVATION
+from noms_env.policy.card_features import BEATEN_BY, BEATS, BOTTOM, OF_SUIT, TAKES, TOP, counts_start
+from noms_env.variants import Rules, write_rules
+
+SUITS, RANKS = 4, 13
+ORDERS = tuple(itertools.permutations(range(SUITS)))
+"""The orders that suits may be put in: `ORDERS[order][new suit]` is the old one. The first leaves all as they are."""
+IDENTITY = 0
+
+SECTIONS = {section.name: section for section in OBSERVATION}
+_HIDDEN_SECTIONS = {section.name: section for section in HIDDEN}
+COPY = -1
+
+
+@dataclass(frozen=True)
+class Feature:
+    """One input of the network.
+
+    Attributes:
+        column: byte of the observation, as it lies there when the suits keep their names.
+        value: 0..255: the feature is 1 where the byte has this value; `COPY`: it is the byte itself.
+        scale: factor that brings the feature to about 0..1.
+        suits: how the column moves with the suits: "" not at all, "cards" (a section of cards), "suits" (six bytes of suits),
+            "card" (a byte that holds 1 + number of a card: its value moves).
+    """
+
+    column: int
+    value: int = COPY
+    scale: float = 1.0
+    suits: str = ""
+
+    def moved(self, order: Sequence[int], start: int) -> tuple[int, int]:
+        """Column and value once the suits are in another order; `start` is where the section (or its row) begins."""
+        if self.suits == "cards":
+            return start + moved_card(self.column - start, order), self.value
+        if self.suits == "suits" and self.column - start < SUITS:
+            return start + order[self.column - start], self.value
+        if self.suits == "card":
+            return self.column, 1 + moved_card(self.value - 1, order)
+        return self.column, self.value
+
+
+def moved_card(card: int, order: Sequence[int]) -> int:
+    """The card of the deck that stands at a card's place once the suits are in another order."""
+    suit, rank = divmod(card, RANKS)
+    return RANKS * order[suit] + rank if suit < SUITS else card
+
+
+Placed = tuple[Feature, int]
+"""A feature, and where its section (or the row of it) starts."""
+
+
+# ------------------------------------------------------------------------------------------------------ the tables
+
+
+class Tables:
+    """What the features depend on: the union over the rules."""
+
+    def __init__(self, kinds: Sequence[Rules]) -> None:
+        """Look at all the rules."""
+        self.variants = {kind.variant.name for kind in kinds}
+        self.seats = max(kind.seats for kind in kinds)
+        self.decks = {kind.variant.deck_kind for kind in kinds}
+        self.cards = sorted({card for kind in kinds for card in kind.deck})
+        self.suits = max(MAX_SUITS if deck == DECKTET else SUITS for deck in self.decks)
+        self.ranks = 10 if self.decks == {DECKTET} else RANKS
+        self.options = [kind.options for kind in kinds]
+        if FRENCH in self.decks:  # any suit may come to stand in any place
+            ranks = {card % RANKS for kind in kinds if kind.variant.deck_kind == FRENCH for card in kind.deck}
+            french = {RANKS * suit + rank for suit in range(SUITS) for rank in ranks}
+            self.cards = sorted({*self.cards, *french})
+
+    def plays(self, *variants: str) -> bool:
+        """Whether one of these is among the variants."""
+        return not self.variants.isdisjoint(variants)
+
+    def has(self, option: str, *values: object) -> bool:
+        """Whether an option has one of these values at some table."""
+        return any(options.get(option) in values for options in self.options)
+
+
+EXACT = ("big_ships", "down_up", "up_down")
+AUCTION = ("small_ships", "noms")
+
+
+def features_of(kinds: Sequence[Rules], counts: bool = False) -> Iterator[Placed]:
+    """All features, section by section; behind them, where asked for, those of `counts`. Hints come behind (`encoding`)."""
+    tables = Tables(kinds)
+    yield from _card_features(tables)
+    for seat in range(tables.seats):
+        yield from _seat_features(tables, seat)
+    yield from _call_features(tables)
+    yield from _deal_features(tables)
+    yield from _rule_features(kinds)
+    if counts:
+        yield from _count_features(tables)
+
+
+def _row(name: str, row: int = 0) -> int:
+    """Where a row of a section starts."""
+    section = SECTIONS[name]
+    return section.start + row * (section.shape[-1] if len(section.shape) == 2 else 0)
+
+
+def _cards(tables: Tables, start: int, scale: float = 1.0) -> Iterator[Placed]:
+    """A byte for each card."""
+    for card in tables.cards:
+        yield Feature(start + card, scale=scale, suits="cards"), start
+
+
+def _suits(tables: Tables, start: int) -> Iterator[Placed]:
+    """A byte for each suit."""
+    for suit in range(tables.suits):
+        yield Feature(start + suit, suits="suits"), start
+
+
+def _copies(start: int, *places: int, scale: float = 1.0) -> Iterator[Placed]:
+    """Bytes as they are."""
+    for place in places:
+        yield Feature(start + place, scale=scale), start
+
+
+def _one_hot(column: int, low: int, high: int) -> Iterator[Placed]:
+    """A feature for each value of a byte from low to high."""
+    for value in range(low, high + 1):
+        yield Feature(column, value), column
+
+
+def _card_features(tables: Tables) -> Iterator[Placed]:
+    """Hand, cards played by each seat, when, and cards whose place all know."""
+    yield from _cards(tables, _row("hand"))
+    for seat in range(tables.seats):
+        yield from _cards(tables, _row("played", seat))
+    yield from _cards(tables, _row("trick_of"), 1 / 8)
+    if tables.plays("noms") or tables.has("stock_nomination", "redraw"):
+        yield from _cards(tables, _row("exposed"))
+    if tables.has("observe_previous_hand", True):
+        yield from _cards(tables, _row("previous_deal"), 1 / 32)
+
+
+def _seat_features(tables: Tables, seat: int) -> Iterator[Placed]:
+    """Card on the table, call, voids, tricks and marks of a seat.
+
+    When a seat acts, its own card lies on the table only if it names the suit of a two-suited lead (nonesuch).
+    """
+    may_lie = seat > 0 or tables.plays("nonesuch")
+    if may_lie:
+        yield from _suits(tables, _row("on_table", seat))
+        yield from _one_hot(_row("on_table", seat) + MAX_SUITS, 1, tables.ranks)
+    if seat > 0:
+        yield from _suits(tables, _row("tricks", seat))
+        yield from _copies(_row("seats", seat), 2)
+    tricks = _row("tricks", seat) + MAX_SUITS
+    yield from _copies(tricks, 0, scale=1 / 4)
+    yield from _copies(_row("seats", seat), 3, 4)
+    if may_lie:
+        yield from _copies(_row("seats", seat), 7)
+    if tables.plays(*EXACT, *AUCTION, "nonesuch"):
+        yield from _one_hot(tricks + 1, WANTED - 3, WANTED + RANKS)
+    if tables.plays(*EXACT, *AUCTION):
+        yield from _copies(_row("call_of", seat), 2, scale=1 / 4)
+    if tables.plays(*EXACT):
+        yield from _copies(_row("call_of", seat), 0)
+    if tables.plays(*AUCTION, "nonesuch"):
+        yield from _copies(_row("seats", seat), 5, 6)
+        yield from _copies(_row("call_of", seat), 1, 3, 4, 5, 6, 7)
+
+
+WANTED = 64
+"""Offset of the bytes that hold the tricks still wanted, and how far the calls are from the tricks. They are shown as one-hot
+only: the byte is 0 where there is no such number, which as a number would be -64."""
+AUCTION_CALLS = 24
+"""Calls of an auction that are shown in order; there are hardly ever more."""
+
+
+def _call_features(tables: Tables) -> Iterator[Placed]:
+    """The auction in order, its high bid, and the contract; what the hook forbids."""
+    numbers = _row("numbers")
+    if tables.plays(*AUCTION):
+        yield from _copies(_row("calls"), *range(AUCTION_CALLS), scale=1 / 8)
+        yield from _copies(_row("contract"), 1, 2, 3, 5, 6, 7)
+        yield from _copies(_row("contract"), 0, 4, scale=1 / 4)
+        yield from _one_hot(_row("contract"), 1, RANKS + 1)
+        yield from _one_hot(_row("contract") + 4, 1, RANKS + 1)
+        yield from _suits(tables, _row("nominated"))
+        yield from _copies(_row("nominated"), MAX_SUITS, scale=1 / 8)
+        for card in tables.cards:
+            yield Feature(_row("nominated") + 7, 1 + card, suits="card"), _row("nominated")
+    if tables.plays(*EXACT):
+        yield from _copies(numbers, 8, scale=1 / 4)
+        yield from _copies(numbers, 9, scale=1 / 8)
+        yield from _one_hot(numbers + 8, 1, 9)
+        yield from _one_hot(numbers + 10, WANTED - 8, WANTED + 8)
+
+
+def _deal_features(tables: Tables) -> Iterator[Placed]:
+    """Phase, trump, suit led, own role, and the numbers of the deal."""
+    numbers = _row("numbers")
+    yield from _copies(_row("phase"), 0, 1, 2, 3, 4, 6, 7)
+    yield from _suits(tables, _row("trump"))
+    yield from _copies(_row("trump"), 6, 7)
+    yield from _suits(tables, _row("led_suit"))
+    yield from _suits(tables, _row("turn_up"))
+    yield from _copies(_row("turn_up"), MAX_SUITS, scale=1 / 8)
+    yield from _copies(_row("role"), 0, 1, 2, 3, 4, 5, 6)
+    yield from _copies(numbers, 0, 1, 2, 3, 6, 7, scale=1 / 4)
+    yield from _copies(numbers, 11, 12, scale=1 / 16)
+    if tables.plays("nonesuch"):
+        yield from _copies(numbers, 13, scale=1 / 2)
+    yield from _one_hot(numbers + 1, 1, RANKS)
+    yield from _one_hot(numbers + 7, 0, tables.seats - 1)
+
+
+def _rule_features(kinds: Sequence[Rules]) -> Iterator[Placed]:
+    """Variant and options, as far as the tables differ in them."""
+    numbers = np.array([kind.variant.number for kind in kinds])
+    for variant in sorted(set(numbers)) if (numbers != numbers[0]).any() else ():
+        yield from _copies(_row("variant"), int(variant))
+    choices = np.stack([_choices(kind) for kind in kinds])
+    for place in np.flatnonzero((choices != choices[0]).any(axis=0)):
+        yield from _copies(_row("choices"), int(place), scale=1 / max(1, int(choices[:, place].max())))
+
+
+def _count_features(tables: Tables) -> Iterator[Placed]:
+    """What is counted at the own cards, in one suit, or with the Decktet in two."""
+    yield from _cards(tables, counts_start(TAKES))
+    for behind in (0, OF_SUIT) if DECKTET in tables.decks else (0,):
+        for section in (BEATEN_BY, BEATS):
+            yield from _cards(tables, counts_start(section + behind), scale=1 / 4)
+        for section in (TOP, BOTTOM):
+            yield from _cards(tables, counts_start(section + behind))
+
+
+def _choices(kind: Rules) -> np.ndarray:
+    """The bytes of the options in an observation, uint8, shape (NUM_CHOICES,)."""
+    tables = new_tables(1)
+    write_rules(tables[0], kind)
+    return np.asarray(tables.choices[0]).view(np.uint8)
+
+
+def hidden_features_of(kinds: Sequence[Rules]) -> Iterator[Placed]:
+    """The hands of the other seats, the undealt cards, the partner, who was dealt the Excuse."""
+    tables = Tables(kinds)
+    hands, stock = _HIDDEN_SECTIONS["hands"], _HIDDEN_SECTIONS["stock"]
+    for seat in range(1, tables.seats):
+        yield from _cards(tables, hands.start + seat * CARD_BYTES)
+    if has_stock(kinds):
+        yield from _cards(tables, stock.start)
+    if tables.plays(*AUCTION):
+        yield from _copies(_HIDDEN_SECTIONS["partner"].start, *range(tables.seats))
+    if tables.plays("nonesuch"):
+        yield from _copies(_HIDDEN_SECTIONS["excuse"].start, *range(tables.seats))
+
+
+def has_stock(kinds: Sequence[Rules]) -> bool:
+    """Whether cards of the French deck may be left over: not in nonesuch, whose up card and Excuse are known or asked for."""
+    return any(kind.seats * _fewest_cards(kind) < len(kind.deck) for kind in kinds if kind.variant.deck_kind == FRENCH)
+
+
+def _fewest_cards(kind: Rules) -> int:
+    """Cards in the smallest hands."""
+    return int(min(kind.schedule, default=0) or kind.options.get("hand_size") or 0)
+
+
+def _most_cards(kind: Rules) -> int:
+    """Cards in the largest hands."""
+    return int(max(kind.schedule, default=0) or kind.options.get("hand_size") or 0)
+
+
+# ------------------------------------------------------------------------------------------------------- the outputs
+
+
+def possible_actions(kind: Rules) -> set[int]:
+    """The actions that can be legal at a table, whatever its suits are called."""
+    variant, options = kind.variant.name, kind.options
+    tables = Tables([kind])
+    actions = set(tables.cards)
+    trumps = {*range(SUIT, SUIT + tables.suits), NO_TRUMP_ACTION}
+    numbers = set(range(NUMBER, NUMBER + _most_cards(kind) + 1))
+    if variant in EXACT:
+        actions |= numbers
+    if variant in AUCTION:
+        actions |= {PASS, MIS, *numbers, *trumps, *(NOMINATE + card for card in tables.cards)}
+    if variant == "noms":
+        actions.add(MIS_A_VIS)
+    if variant == "nonesuch":
+        actions |= {PASS, NONE, SOME, MOST, *trumps}
+    if options.get("trump_mode") == "dealer":
+        actions |= trumps
+    if options.get("implicit_announcements"):
+        actions |= {UNSAID_ACTION, *range(RANK, RANK + RANKS)}
+    if options.get("indication"):
+        actions.add(INDICATE)
+    return actions
+
+
+def moved_actions() -> np.ndarray:
+    """Per order of the suits, the action that each action of the network stands for."""
+    actions = np.tile(np.arange(NUM_ACTIONS, dtype=np.int16), (len(ORDERS), 1))
+    for number, order in enumerate(ORDERS):
+        for card in range(SUITS * RANKS):
+            actions[number, card] = moved_card(card, order)
+            actions[number, NOMINATE + card] = NOMINATE + moved_card(card, order)
+        for suit in range(SUITS):
+            actions[number, SUIT + suit] = SUIT + order[suit]
+    return actions

@@ -1,0 +1,357 @@
+"""The file of a policy: tensors as safetensors, and one JSON document that says what they are.
+
+Reading trusts nothing: a file that is damaged, foreign, or made for another environment is refused with a sentence, before
+much memory is taken, and no code in it could ever run. Nothing here needs torch.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save
+
+from noms_env.observation.layout import layout_digest
+from noms_env.policy.encoding import Encoding, make_encoding
+from noms_env.policy.inference import shapes_of
+from noms_env.variants import Rules, RulesError, game, make_rules
+from noms_env.version import ENV_VERSION
+
+FORMAT = "noms-policy/1"
+KEY = "noms-policy"
+"""The key of the metadata under which the document stands."""
+MAX_HEADER = 1 << 20
+MAX_FILE = 1 << 30
+MAX_KINDS = 1000
+MAX_SIZE = 8192
+"""Of the width of a network, its blocks and its embeddings."""
+PACKAGES = ("noms-env", "numpy", "numba", "safetensors", "torch")
+NETWORK_KEYS = {"width": 4, "blocks": 0, "card_width": 1}
+"""What is said of a network, and the least that it may be."""
+FIELDS = (
+    *("format", "kinds", "environment", "layout", "encoding", "network", "training", "seed", "decisions"),
+    *("score", "packages", "revision", "sha256"),
+)
+COUNTS, HINTS = "counts", "hints"
+"""Fields that say `true` in the files of those policies that read the features of `players.counts`, and of `players.hint`, and
+are in no other."""
+
+
+class PolicyFileError(ValueError):
+    """A file that holds no policy which can be used here; the message says why."""
+
+
+@dataclass(frozen=True)
+class PolicyInfo:
+    """What a policy file says of its policy.
+
+    Attributes:
+        kinds: the rules of the tables for which it was trained.
+        network: `width`, `blocks` and `card_width`.
+        training: the configuration of the training, plain values.
+        seed: of the training.
+        decisions: that it was trained on.
+        score: that the training gave it; None where it gave none.
+        packages: versions of the packages that made the file.
+        revision: of the code, as `git describe` names it; None where that is not known.
+        counts: whether its network reads the features of `players.counts`.
+        hints: whether its network reads what `thumb` would do (`players.hint`).
+    """
+
+    kinds: tuple[Rules, ...]
+    network: dict[str, int]
+    training: dict[str, Any] = field(default_factory=dict)
+    seed: int = 0
+    decisions: int = 0
+    score: float | None = None
+    packages: dict[str, str] = field(default_factory=lambda: package_versions())
+    revision: str | None = None
+    counts: bool = False
+    hints: bool = False
+
+
+def package_versions() -> dict[str, str]:
+    """Versions of the packages that have to do with a policy, as far as they are installed."""
+    found = {}
+    for name in PACKAGES:
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+# --------------------------------------------------------------------------------------------------------- writing
+
+
+def save_policy(path: Path | str, tensors: Mapping[str, np.ndarray], info: PolicyInfo) -> None:
+    """Write a policy file; a file of that name is replaced only once the new one is safe on the disk.
+
+    Args:
+        path: where.
+        tensors: the actor's parameters, float32, named and shaped as `forward.shapes_of` says.
+        info: what they are.
+
+    Raises:
+        PolicyFileError: the tensors do not fit the network, or hold numbers that are not finite.
+        OSError: the file cannot be written; an older one is unharmed.
+    """
+    encoding = make_encoding(info.kinds, info.counts, info.hints)
+    arrays = {name: np.ascontiguousarray(tensor) for name, tensor in tensors.items()}
+    _check_tensors(arrays, shapes_of(encoding.n_features, info.network, info.hints), "the policy")
+    document = {
+        "format": FORMAT,
+        "kinds": [{"variant": kind.variant.name, "seats": kind.seats, "options": given_options(kind)} for kind in info.kinds],
+        "environment": ENV_VERSION,
+        "layout": layout_digest(),
+        "encoding": encoding.digest,
+        "network": info.network,
+        "training": info.training,
+        "seed": info.seed,
+        "decisions": info.decisions,
+        "score": info.score,
+        "packages": info.packages,
+        "revision": info.revision,
+    } | {name: True for name in (COUNTS, HINTS) if getattr(info, name)}
+    document["sha256"] = _digest(document, arrays)
+    write_atomically(Path(path), save(arrays, {KEY: _text(document)}))
+
+
+def given_options(kind: Rules) -> dict[str, Any]:
+    """The options that have to be given to `make_rules` for these rules."""
+    given = dict(kind.options)
+    for name in kind.options:
+        fewer = {other: value for other, value in given.items() if other != name}
+        try:
+            if make_rules(kind.variant, kind.seats, fewer) == kind:
+                given = fewer
+        except RulesError:
+            continue
+    return given
+
+
+def write_atomically(path: Path, content: bytes) -> None:
+    """Write a file so that at any moment either the old content or the new one is there, whole.
+
+    Raises:
+        OSError: it cannot be written; the old file is unharmed, and nothing else is left behind.
+    """
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(name).chmod(0o666 & ~_umask())
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+    _sync_folder(path.parent)
+
+
+def _umask() -> int:
+    """The permissions that new files do not get."""
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make a new name in a folder survive a power cut, where folders can be opened."""
+    if os.name != "posix":
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _text(document: Mapping[str, Any]) -> str:
+    """JSON, always the same text for the same document."""
+    return json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+
+
+def _digest(document: Mapping[str, Any], tensors: Mapping[str, np.ndarray]) -> str:
+    """SHA-256 over the document but for its own entry, and the tensors: names, types, shapes, bytes."""
+    digest = hashlib.sha256(_text({name: value for name, value in document.items() if name != "sha256"}).encode())
+    for name in sorted(tensors):
+        tensor = tensors[name]
+        digest.update(_text({"name": name, "type": str(tensor.dtype), "shape": tensor.shape}).encode())
+        digest.update(np.ascontiguousarray(tensor).view(np.uint8).data)
+    return digest.hexdigest()
+
+
+# --------------------------------------------------------------------------------------------------------- reading
+
+
+def read_policy(path: Path | str) -> tuple[PolicyInfo, Encoding, dict[str, np.ndarray]]:
+    """Read a policy file.
+
+    Returns:
+        What it says, the encoding of its rules, and the tensors.
+
+    Raises:
+        PolicyFileError: there is no such file, or it holds no policy that can be used here.
+    """
+    file = Path(path)
+    with _opened(file) as opened:
+        document = _document(file, opened.metadata())
+        tensors = _tensors(file, opened)
+    if document["sha256"] != _digest(document, tensors):
+        raise PolicyFileError(f"{file} is damaged: its content does not have the SHA-256 that it was written with")
+    info = _info(file, document)
+    encoding = make_encoding(info.kinds, info.counts, info.hints)
+    if document["encoding"] != encoding.digest:
+        raise PolicyFileError(f"{file} was made for another encoding of observations than this version of noms-env has")
+    _check_tensors(tensors, shapes_of(encoding.n_features, info.network, info.hints), str(file))
+    return info, encoding, tensors
+
+
+def read_info(path: Path | str) -> PolicyInfo:
+    """What a policy file says of its policy. The tensors are not read, so it is not known whether they are whole.
+
+    Raises:
+        PolicyFileError: there is no such file, or what it says is of no policy that can be used here.
+    """
+    file = Path(path)
+    with _opened(file) as opened:
+        document = _document(file, opened.metadata())
+    return _info(file, document)
+
+
+@contextmanager
+def _opened(file: Path) -> Iterator[Any]:
+    """A policy file, opened: its header is read, its tensors when they are asked for.
+
+    Raises:
+        PolicyFileError: there is no such file, or it is no safetensors file.
+    """
+    _check_size(file)
+    try:
+        with safe_open(file, framework="numpy") as opened:
+            yield opened
+    except PolicyFileError:
+        raise
+    except (SafetensorError, OSError, ValueError, TypeError) as error:
+        raise PolicyFileError(f"{file} is no safetensors file, or it is damaged: {error}") from error
+
+
+def _check_size(file: Path) -> None:
+    """Refuse what cannot be a policy by its size and its first eight bytes: how long the header is."""
+    try:
+        size = file.stat().st_size
+        with file.open("rb") as opened:
+            header = int.from_bytes(opened.read(8), "little")
+    except FileNotFoundError as error:
+        raise PolicyFileError(f"there is no file {file}") from error
+    except OSError as error:
+        raise PolicyFileError(f"{file} cannot be read: {error.strerror}") from error
+    if size > MAX_FILE:
+        raise PolicyFileError(f"{file} is larger than any policy: {size} bytes, where {MAX_FILE} are the most")
+    if size < 8 or header > min(size - 8, MAX_HEADER):
+        raise PolicyFileError(f"{file} is no safetensors file with a policy, or it was cut off")
+
+
+def _document(file: Path, entries: Mapping[str, str] | None) -> dict[str, Any]:
+    """The JSON document of a file."""
+    text = (entries or {}).get(KEY)
+    if text is None:
+        raise PolicyFileError(f"{file} is a safetensors file without {KEY!r} in its metadata: not a policy of noms-env")
+    try:
+        document = json.loads(text)
+        is_as_written = isinstance(document, dict) and _text(document) == text
+    except (ValueError, RecursionError) as error:
+        raise PolicyFileError(f"what {file} says of its policy is damaged: {error}") from error
+    if is_as_written and document.get("format") != FORMAT:
+        found = str(document.get("format"))[:40]
+        raise PolicyFileError(f"{file} has the format {found!r}; this version of noms-env reads {FORMAT!r}")
+    sees = {name: document[name] for name in (COUNTS, HINTS) if name in document} if is_as_written else {}
+    if not is_as_written or set(document) - set(sees) != set(FIELDS) or any(value is not True for value in sees.values()):
+        raise PolicyFileError(f"what {file} says of its policy is damaged")
+    return dict(document)
+
+
+def _tensors(file: Path, opened: Any) -> dict[str, np.ndarray]:
+    """All tensors of an opened file, which must be float32."""
+    tensors = {}
+    for name in opened.keys():  # noqa: SIM118 - not a dictionary
+        kind = opened.get_slice(name).get_dtype()
+        if kind != "F32":
+            raise PolicyFileError(f"{file} holds {name!r} as {kind}; a policy's tensors are F32")
+        tensors[name] = opened.get_tensor(name)
+    return tensors
+
+
+def _info(file: Path, document: Mapping[str, Any]) -> PolicyInfo:
+    """What the document says, checked."""
+    version, layout = document["environment"], document["layout"]
+    if version != ENV_VERSION:
+        raise PolicyFileError(f"{file} was made for version {version!r} of the environments; this is version {ENV_VERSION}")
+    if layout != layout_digest():
+        raise PolicyFileError(f"{file} was made for another layout of observations or actions than this noms-env has")
+    types = {"training": dict, "seed": int, "decisions": int, "score": float | None, "packages": dict, "revision": str | None}
+    for name, kind in types.items():
+        if not isinstance(document[name], kind):
+            raise PolicyFileError(f"{file} says {document[name]!r} for {name}, which makes no sense")
+    values = {name: document[name] for name in types}
+    values |= {name: name in document for name in (COUNTS, HINTS)}
+    return PolicyInfo(_kinds(file, document["kinds"]), _network(file, document["network"]), **values)
+
+
+def _kinds(file: Path, entries: Any) -> tuple[Rules, ...]:
+    """The rules of a document."""
+    if not isinstance(entries, list) or not 1 <= len(entries) <= MAX_KINDS:
+        raise PolicyFileError(f"{file} does not say for which games its policy was trained")
+    kinds = []
+    for entry in entries:
+        is_known = isinstance(entry, dict) and set(entry) == {"variant", "seats", "options"}
+        if not is_known or not isinstance(entry["options"], dict):
+            raise PolicyFileError(f"{file} does not say for which games its policy was trained")
+        try:
+            kinds.append(make_rules(game(entry["variant"]), entry["seats"], entry["options"]))
+        except RulesError as error:
+            raise PolicyFileError(f"{file} names rules that there are not: {error}") from error
+    return tuple(kinds)
+
+
+def _network(file: Path, sizes: Any) -> dict[str, int]:
+    """The size of the network of a document."""
+    is_known = isinstance(sizes, dict) and set(sizes) == set(NETWORK_KEYS)
+    if not is_known or not all(_is_between(sizes[name], least) for name, least in NETWORK_KEYS.items()):
+        raise PolicyFileError(f"{file} gives no size of a network: {', '.join(NETWORK_KEYS)}")
+    return dict(sizes)
+
+
+def _is_between(number: Any, least: int) -> bool:
+    """Whether something is an integer from a least one to `MAX_SIZE`."""
+    return type(number) is int and least <= number <= MAX_SIZE
+
+
+def _check_tensors(tensors: Mapping[str, np.ndarray], shapes: Mapping[str, tuple[int, ...]], what: str) -> None:
+    """Refuse tensors that are not the parameters of the network.
+
+    Raises:
+        PolicyFileError: a tensor lacks, is too many, has another type or shape, or holds infinities or NaN.
+    """
+    for name in sorted(set(shapes) ^ set(tensors)):
+        raise PolicyFileError(f"{what} {'lacks the' if name in shapes else 'has an unknown'} tensor {name!r}")
+    for name, shape in shapes.items():
+        tensor = tensors[name]
+        if tensor.shape != shape or tensor.dtype != np.float32:
+            found = f"{tensor.dtype} of shape {tensor.shape}"
+            raise PolicyFileError(f"{what} has {name!r} as {found}; it must be float32 of shape {shape}")
+        if not math.isfinite(float(np.abs(tensor).max(initial=0))):
+            raise PolicyFileError(f"{what} holds numbers in {name!r} that are not finite")

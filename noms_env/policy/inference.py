@@ -1,0 +1,227 @@
+"""The network of a policy without torch: float32 arithmetic on one core (`decide`), the same bits for a row in any batch.
+
+    first layer (sum of the weights of the features that are not 0) -> ReLU
+    -> blocks times x + ReLU(W normalised(x) + b) -> W normalised(x) + b
+
+where `normalised` brings a row to mean 0 and variance 1; its scale and shift are folded into the layer behind it.
+
+About a tenth of the features of an observation are not 0, so the first layer is a sum of few rows of its weights. The other
+products are those of `products`. A row's logits thus depend on nothing but the row.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from noms_env.core.actions import NOMINATE, NUM_ACTIONS
+from noms_env.core.state import NUM_CHOICES
+from noms_env.observation.layout import OBSERVATION, OBSERVATION_SIZE
+from noms_env.players.rule_based.heuristics import new_minds
+from noms_env.policy.encoding import Encoding
+from noms_env.policy.extra_features import size_with
+from noms_env.policy.features import COPY
+from noms_env.policy.inference_kernels import decide_rows
+from noms_env.policy.matmul import PANEL, as_panels, padded, padded_columns
+from noms_env.policy.rules_lookup import CHOICES, SEATS, VARIANT
+
+CARDS = 52
+VARIANT_BYTES = next(math.prod(section.shape) for section in OBSERVATION if section.name == "variant")
+
+
+def shapes_of(n_features: int, network: Mapping[str, int], hints: bool = False) -> dict[str, tuple[int, ...]]:
+    """Names and shapes of an actor's parameters, as `training.learn.network.Actor` names them.
+
+    Args:
+        n_features: inputs.
+        network: `width`, `blocks` and `card_width`.
+        hints: whether it sees what `thumb` would do.
+    """
+    width, blocks, card_width = network["width"], network["blocks"], network["card_width"]
+    shapes: dict[str, tuple[int, ...]] = {"trunk.first.weight": (width, n_features), "trunk.first.bias": (width,)}
+    for block in range(blocks + 1):
+        shapes |= {f"trunk.norms.{block}.weight": (width,), f"trunk.norms.{block}.bias": (width,)}
+    for block in range(blocks):
+        shapes |= {f"trunk.layers.{block}.weight": (width, width), f"trunk.layers.{block}.bias": (width,)}
+    return (
+        shapes
+        | {
+            "head.cards": (CARDS, card_width),
+            "head.play.weight": (card_width, width),
+            "head.nominate.weight": (card_width, width),
+            "head.words.weight": (NOMINATE - CARDS, width),
+            "head.bias": (NUM_ACTIONS,),
+        }
+        | ({"head.hint": (NUM_ACTIONS,)} if hints else {})
+    )
+
+
+@dataclass(frozen=True)
+class Forward:
+    """A policy's parameters, folded and laid out for the compiled functions.
+
+    Attributes:
+        rules: see `Encoding`.
+        first: float32, shape (padded width / PANEL, n, PANEL): weights by feature in panels, scales folded in; first those of
+            bytes that are copied, then those of values that bytes may have, without those that follow from the rules.
+        first_bias: float32, shape (kinds, padded width): with the features that follow from the rules.
+        layers: float32, shape (blocks, padded width / PANEL, width, PANEL): weights of the blocks in panels.
+        head: float32, shape (padded choices / PANEL, width, PANEL).
+        biases: float32, shape (blocks, padded width): of the blocks.
+        head_bias: float32, shape (padded choices,).
+        copies: int16, shape (24, bytes of an extended observation that are looked at): per order of the suits and byte, the
+            feature that it is copied to, or -1.
+        hot_columns: int16, shape (n_hot,): the bytes of which the value counts.
+        hot_rows: int16, shape (24, n_hot, 256): per order, byte and value, the feature, or -1.
+        actions: see `Encoding`.
+        counts: see `Encoding`.
+        hints: see `Encoding`.
+        hint: float32, shape (n_choices,): is added to the logit of what `thumb` would do; zeros without hints.
+        tables: see `Encoding`.
+    """
+
+    rules: np.ndarray = field(repr=False)
+    first: np.ndarray = field(repr=False)
+    first_bias: np.ndarray = field(repr=False)
+    layers: np.ndarray = field(repr=False)
+    head: np.ndarray = field(repr=False)
+    biases: np.ndarray = field(repr=False)
+    head_bias: np.ndarray = field(repr=False)
+    copies: np.ndarray = field(repr=False)
+    hot_columns: np.ndarray = field(repr=False)
+    hot_rows: np.ndarray = field(repr=False)
+    actions: np.ndarray = field(repr=False)
+    counts: bool
+    hints: bool
+    hint: np.ndarray = field(repr=False)
+    tables: np.ndarray = field(repr=False)
+
+    @classmethod
+    def folded(cls, encoding: Encoding, tensors: Mapping[str, np.ndarray]) -> Forward:
+        """From parameters as `shapes_of` lists them; the folding is reckoned in float64."""
+        exact = {name: np.asarray(tensor, np.float64) for name, tensor in tensors.items()}
+        blocks = sum(name.startswith("trunk.layers.") for name in exact) // 2
+        first = exact["trunk.first.weight"] * encoding.scale
+        layers, biases = [], []
+        for block in range(blocks):
+            name = f"trunk.layers.{block}"
+            weight, bias = _behind_norm(exact, block, exact[f"{name}.weight"], exact[f"{name}.bias"])
+            layers.append(as_panels(weight))
+            biases.append(bias)
+        head, head_bias = _behind_norm(exact, blocks, *_head(exact, encoding))
+        width = len(first)
+        known, of_rules = _follow_from_rules(encoding, encoding.rules)
+        copied, hot = (np.flatnonzero(~known & chosen) for chosen in (encoding.value[0] == COPY, encoding.value[0] != COPY))
+        hint = exact["head.hint"][encoding.choices] if encoding.hints else np.zeros(encoding.n_choices)
+        return cls(
+            encoding.rules,
+            as_panels(first[:, np.concatenate([copied, hot])]),
+            padded_columns(of_rules @ first[:, known].T + exact["trunk.first.bias"]),
+            np.stack(layers) if layers else np.zeros((0, padded(width) // PANEL, width, PANEL), np.float32),
+            as_panels(head),
+            padded_columns(np.stack(biases) if biases else np.zeros((0, width))),
+            padded_columns(head_bias[np.newaxis])[0],
+            _copies(encoding.index[:, copied], size_with(encoding.counts, encoding.hints)),
+            *_hot(encoding.index[:, hot], encoding.value[:, hot], len(copied)),
+            np.ascontiguousarray(encoding.actions),
+            encoding.counts,
+            encoding.hints,
+            hint.astype(np.float32),
+            encoding.tables,
+        )
+
+    def is_finite(self) -> bool:
+        """Whether the folding kept all numbers finite."""
+        return all(
+            np.isfinite(part).all()
+            for part in (self.first, self.first_bias, self.layers, self.head, self.biases, self.head_bias, self.hint)
+        )
+
+    @cached_property
+    def parameters(self) -> tuple[np.ndarray, ...]:
+        """All of it but the tables, which are overwritten, as the compiled functions take it."""
+        return tuple(getattr(self, part.name) for part in fields(self) if part.name != "tables")
+
+    def decide(self, observation: np.ndarray, mask: np.ndarray, seeds: np.ndarray, temperature: float, out: Out) -> bool:
+        """Fill `out`, and say whether all rows are `FINE`; see `decide_rows`."""
+        work = (self.tables.copy(), new_minds()) if self.hints else (None, None)
+        return bool(decide_rows(observation, mask, seeds, temperature, self.parameters, work, tuple(out)))
+
+
+class Out(NamedTuple):
+    """What is asked of a `Forward`, for n rows.
+
+    Attributes:
+        verdict: int64, shape (n,): `FINE`, or what is wrong with a row.
+        actions: int64, shape (n,); shape (0,) where no actions are asked for.
+        probabilities: float32, shape (n, NUM_ACTIONS); shape (0, NUM_ACTIONS) where none are asked for.
+    """
+
+    verdict: np.ndarray
+    actions: np.ndarray
+    probabilities: np.ndarray
+
+    @classmethod
+    def of(cls, rows: int, *, probabilities: bool) -> Out:
+        """Room for actions, or for probabilities."""
+        asked = (0, rows) if probabilities else (rows, 0)
+        return cls(np.empty(rows, np.int64), np.empty(asked[0], np.int64), np.zeros((asked[1], NUM_ACTIONS), np.float32))
+
+
+def _copies(index: np.ndarray, size: int) -> np.ndarray:
+    """`copies` of a `Forward`, of so many bytes, from those that are copied, int16, shape (24, n_copied)."""
+    copies = np.full((len(index), size), -1, np.int16)
+    np.put_along_axis(copies, index.astype(np.int64), np.arange(index.shape[1], dtype=np.int16)[np.newaxis], axis=1)
+    assert (copies >= 0).sum() == index.size, "a byte is copied twice"
+    return copies
+
+
+def _follow_from_rules(encoding: Encoding, rules: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Which features follow from the rules, bool, shape (n_features,), and what they are, shape (kinds, so many).
+
+    Args:
+        encoding: of the policy.
+        rules: from `rules_rows`.
+    """
+    seen = np.zeros((len(rules), OBSERVATION_SIZE), np.uint8)
+    seen[:, CHOICES : CHOICES + NUM_CHOICES] = rules[:, :NUM_CHOICES]
+    seen[:, SEATS] = rules[:, NUM_CHOICES]
+    seen[np.arange(len(rules)), VARIANT + rules[:, NUM_CHOICES + 1].astype(np.int64)] = 1
+    index, value = encoding.index[0], encoding.value[0]
+    known = (index >= CHOICES) & (index < CHOICES + NUM_CHOICES) | (index == SEATS)
+    known |= (index >= VARIANT) & (index < VARIANT + VARIANT_BYTES)
+    found = seen[:, index[known]]
+    return known, np.where(value[known] == COPY, found, found == value[known])
+
+
+def _hot(index: np.ndarray, value: np.ndarray, before: int) -> tuple[np.ndarray, np.ndarray]:
+    """`hot_columns` and `hot_rows` of a `Forward`, whose features have numbers from `before` on."""
+    columns = np.unique(index[0])
+    rows = np.full((len(index), len(columns), 256), -1, np.int16)
+    for of_order, places, values in zip(rows, index, value, strict=True):
+        of_order[np.searchsorted(columns, places), values] = before + np.arange(len(places))
+    assert (rows >= 0).sum() == index.size, "a value of a byte stands twice"
+    return columns, rows
+
+
+def _head(exact: Mapping[str, np.ndarray], encoding: Encoding) -> tuple[np.ndarray, np.ndarray]:
+    """The head as one layer: weight, shape (n_choices, width), and bias."""
+    cards = exact["head.cards"]
+    parts = [cards @ exact["head.play.weight"], exact["head.words.weight"], cards @ exact["head.nominate.weight"]]
+    weight: np.ndarray = np.concatenate(parts)[encoding.choices]
+    bias: np.ndarray = exact["head.bias"][encoding.choices]
+    return weight, bias
+
+
+def _behind_norm(
+    exact: Mapping[str, np.ndarray], norm: int, weight: np.ndarray, bias: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """A layer with the scale and shift of the norm before it folded in."""
+    scaled: np.ndarray = weight * exact[f"trunk.norms.{norm}.weight"]
+    shifted: np.ndarray = bias + weight @ exact[f"trunk.norms.{norm}.bias"]
+    return scaled, shifted

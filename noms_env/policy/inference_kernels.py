@@ -1,0 +1,305 @@
+"""The compiled pass of a policy's network: from observations and masks to actions or probabilities, block by block.
+
+Its parameters are laid out by `forward`, which says what the network is.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from noms_env._jit import jit, jit_allocating, jit_inline, jit_sums, lowest, nonzero
+from noms_env.core.chance import philox
+from noms_env.players.protocol import NOBODY
+from noms_env.policy.encoding import suit_orders
+from noms_env.policy.extra_features import EXTENDED_SIZE, NO_HINT, extend
+from noms_env.policy.matmul import PANEL, SIDE_BY_SIDE, multiply, multiply_needed, multiply_sparse
+from noms_env.policy.rules_lookup import number_of_rules
+
+EPSILON = 1e-5
+"""Added to the variance, as torch's LayerNorm does."""
+
+CHUNK = 56
+"""Bytes that are looked at together; see `nonzero`."""
+
+BLOCK = 192
+"""Rows that go through all layers together: their activations stay in the second-level cache."""
+
+FINE, OTHER_RULES, STRANGE_ACTION = range(3)
+"""What `decide_rows` says of a row."""
+
+
+@jit_allocating
+def decide_rows(observation, mask, seeds, temperature, parameters, work, out):
+    """Actions or probabilities for some rows, block by block.
+
+    Args:
+        observation: uint8, shape (n, OBSERVATION_SIZE).
+        mask: int8, shape (n, NUM_ACTIONS).
+        seeds: int64, shape (n,): what the draw of each row follows from; not looked at where nothing is drawn.
+        temperature: the logits are divided by it; 0 for the most probable action, the lowest of equals.
+        parameters: see `Forward.parameters`.
+        work: tables of the rules and `new_minds`, which are written over; two times None without hints.
+        out: the arrays of an `Out`; are written.
+
+    Returns:
+        Whether all rows are `FINE`.
+    """
+    rules, first, first_bias, layers, head, biases, head_bias = parameters[:7]
+    copies, hot_columns, hot_rows, actions, counts, hints, hint = parameters[7:]
+    tables, minds = work
+    verdict, taken, probabilities = out
+    room, width = min(len(observation), BLOCK), head.shape[1]
+    x = np.zeros((room, first_bias.shape[1]), np.float32)
+    level = np.zeros((room, first_bias.shape[1]), np.float32)
+    y = np.zeros((room, max(first_bias.shape[1], len(head_bias))), np.float32)
+    rows = np.empty(room, np.int64)
+    kinds = np.empty(room, np.int64)
+    order = np.empty(room, np.int64)
+    active = np.empty(room * (first.shape[1] + SIDE_BY_SIDE), np.uint16)
+    amount = np.empty(len(active), np.float32)
+    starts = np.zeros(room + 1, np.int64)
+    options = np.empty(room * actions.shape[1] + 1, np.int16)
+    ends = np.zeros(room + 1, np.int64)
+    needed = np.empty(room, np.int64)
+    weights = np.empty(actions.shape[1], np.float64)
+    hinted = np.full(room, NO_HINT)
+    extended = np.zeros(EXTENDED_SIZE, np.uint8)
+    next_row = 0
+    while next_row < len(observation):
+        next_row, count = next_block(observation, mask, rules, actions, next_row, rows, kinds, out)
+        suit_orders(observation, rows[:count], order[:count])
+        for i in range(count):
+            seen, names, legal = observation[rows[i]], actions[order[i]], mask[rows[i]]
+            if counts or hints:
+                hinted[i] = extend(seen, legal, counts, kinds[i], tables, minds, extended)
+                seen = extended[: copies.shape[1]]
+            found = find_active(seen, copies[order[i]], active, amount, starts[i])
+            starts[i + 1] = find_hot(seen, hot_columns, hot_rows[order[i]], active, amount, starts[i], found)
+            ends[i + 1], needed[i] = find_options(legal, names, options, ends[i])
+        multiply_sparse(active, amount, starts, count, first, y)
+        for i in range(count):
+            x[i] = 0
+            add_layer(y[i], first_bias[kinds[i]], width, x[i], level[i])
+        run_layers(x, count, layers, head, biases, needed, level, y)
+        for i in range(count):
+            names, places = actions[order[i]], options[ends[i] : ends[i + 1]]
+            best = find_best(y[i], head_bias, places, names, hint, hinted[i], weights)
+            if len(probabilities) > 0:
+                write_probabilities(weights, places, names, best, temperature, probabilities[rows[i]])
+            else:
+                taken[rows[i]] = draw(weights, places, names, best, temperature, seeds[rows[i]])
+    return not verdict.any()
+
+
+@jit
+def next_block(observation, mask, rules, actions, start, rows, kinds, out):
+    """Note up to `BLOCK` rows that the network has to look at, and their rules: the row after them, and their number.
+
+    Rows without a choice are answered, and rows that the network was not made for are left out.
+    """
+    verdict, taken, _ = out
+    row, count = start, 0
+    while row < len(observation) and count < len(rows):
+        legal = mask[row]
+        legal_count = number_of_legal(legal)
+        kinds[count], verdict[row] = judge(observation[row], legal, legal_count, rules, actions)
+        is_answered = len(taken) > 0 and legal_count < 2
+        if is_answered:
+            taken[row] = the_only(legal) if legal_count == 1 else NOBODY
+        if verdict[row] == FINE and not is_answered:
+            rows[count] = row
+            count += 1
+        row += 1
+    return row, count
+
+
+@jit
+def run_layers(x, rows, layers, head, biases, needed, level, y):
+    """The blocks and the head: from the first layer's output in `x`, and normalised in `level`, to logits in `y`.
+
+    The logits are without their bias, and only those in panels that are needed.
+    """
+    for block in range(len(layers)):
+        multiply(level, rows, layers[block], y)
+        for i in range(rows):
+            add_layer(y[i], biases[block], head.shape[1], x[i], level[i])
+    multiply_needed(level, rows, head, needed, y)
+
+
+@jit_inline
+def number_of_legal(legal):
+    """How many actions are legal."""
+    count = 0
+    for action in range(len(legal)):
+        count += legal[action] != 0
+    return count
+
+
+@jit_inline
+def judge(seen, legal, legal_count, rules, actions):
+    """The number of a row's rules, and whether the network was made for it: its rules are known, and its legal actions.
+
+    A row in which nobody is to act is fine.
+    """
+    if legal_count == 0:
+        return 0, FINE
+    kind = number_of_rules(seen, rules)
+    if kind == len(rules):
+        return 0, OTHER_RULES
+    known_count = 0
+    for k in range(actions.shape[1]):
+        known_count += legal[actions[0, k]] != 0
+    return kind, FINE if known_count == legal_count else STRANGE_ACTION
+
+
+@jit_inline
+def the_only(legal):
+    """The legal action, where there is one."""
+    only = NOBODY
+    for action in range(len(legal)):
+        if legal[action] != 0:
+            only = action
+    return only
+
+
+@jit_inline
+def find_active(seen, copies, active, amount, start):
+    """Write the features copied from bytes that are not 0, and these bytes, from `start` on; the end."""
+    end = start
+    for first in range(0, len(seen), CHUNK):
+        inside = min(first, len(seen) - CHUNK)
+        left = nonzero(seen, inside) >> (first - inside)
+        while left != 0:
+            byte = first + lowest(left)
+            active[end] = copies[byte]
+            amount[end] = seen[byte]
+            end += copies[byte] >= 0
+            left &= left - 1
+    return end
+
+
+@jit_inline
+def find_hot(seen, hot_columns, hot_rows, active, amount, start, end):
+    """Add the features of values that bytes have, and nothings that make their number since `start` a multiple; the end."""
+    for place in range(len(hot_columns)):
+        feature = hot_rows[place, seen[hot_columns[place]]]
+        active[end] = feature
+        amount[end] = 1
+        end += feature >= 0
+    while end == start or (end - start) % SIDE_BY_SIDE != 0:
+        active[end] = 0
+        amount[end] = 0
+        end += 1
+    return end
+
+
+@jit_inline
+def find_options(legal, names, options, start):
+    """Write the places of the legal actions from `start` on; the end, and the set of the panels they are in."""
+    end, panels = start, np.int64(0)
+    for k in range(len(names)):
+        options[end] = k
+        end += legal[names[k]] != 0
+    for place in range(start, end):
+        panels |= 1 << (np.int64(options[place]) // PANEL)
+    return end, panels
+
+
+@jit_inline
+def add_layer(y, bias, width, x, level):
+    """`x += ReLU(y + bias)`, and `level = normalised(x)`."""
+    for j in range(len(x)):
+        x[j] += max(y[j] + bias[j], np.float32(0))
+    normalise(x, width, level)
+
+
+@jit_inline
+def normalise(x, width, out):
+    """Write a row with mean 0 and variance 1."""
+    mean = total(x, width) / np.float32(width)
+    variance = squares(x, width, mean) / np.float32(width)
+    factor = np.float32(1) / np.sqrt(variance + np.float32(EPSILON))
+    for j in range(width):
+        out[j] = (x[j] - mean) * factor
+
+
+@jit_sums
+def total(x, width):
+    """The sum of a row."""
+    result = np.float32(0)
+    for j in range(width):
+        result += x[j]
+    return result
+
+
+@jit_sums
+def squares(x, width, mean):
+    """The sum of the squared distances from the mean."""
+    result = np.float32(0)
+    for j in range(width):
+        result += (x[j] - mean) * (x[j] - mean)
+    return result
+
+
+@jit_inline
+def find_best(y, bias, options, names, hint, hinted, weights):
+    """Write the legal actions' logits to `weights`; the place of the highest, of equals the lowest action; -1 for none."""
+    best = -1
+    for k in range(len(options)):
+        weights[k] = np.float64(y[options[k]]) + np.float64(bias[options[k]])
+        if names[options[k]] == hinted:
+            weights[k] += np.float64(hint[options[k]])
+        if best < 0 or is_better(weights, options, names, k, best):
+            best = k
+    return best
+
+
+@jit_inline
+def is_better(weights, options, names, k, best):
+    """Whether an action has the higher logit, or of equal ones the lower number."""
+    return weights[k] > weights[best] or (weights[k] == weights[best] and names[options[k]] < names[options[best]])
+
+
+@jit_inline
+def weigh(weights, count, best, temperature):
+    """Turn logits into weights, and return their sum."""
+    highest = weights[best]
+    total = 0.0
+    for k in range(count):
+        weights[k] = np.exp((weights[k] - highest) / temperature)
+        total += weights[k]
+    return total
+
+
+@jit_inline
+def write_probabilities(weights, options, names, best, temperature, out):
+    """Write the probabilities of a row; nothing where nothing is legal."""
+    if best >= 0 and temperature == 0:
+        out[names[options[best]]] = 1
+    elif best >= 0:
+        total = weigh(weights, len(options), best, temperature)
+        for k in range(len(options)):
+            out[names[options[k]]] = weights[k] / total
+
+
+@jit_inline
+def draw(weights, options, names, best, temperature, seed):
+    """An action by the inverse of the distribution function, at a number that follows from a seed."""
+    if temperature == 0:
+        return np.int64(names[options[best]])
+    left = uniform(seed) * weigh(weights, len(options), best, temperature)
+    chosen = best
+    for k in range(len(options)):
+        chosen = k
+        left -= weights[k]
+        if left < 0:
+            break
+    return np.int64(names[options[chosen]])
+
+
+@jit_inline
+def uniform(seed):
+    """A number from 0 to below 1 that follows from a seed: 53 bits of Philox."""
+    number = int(seed)
+    words = philox(0, 0, 0, 0, number & 0xFFFFFFFF, number >> 32)
+    return ((words[0] << 21) | (words[1] >> 11)) / 2.0**53

@@ -1,0 +1,282 @@
+"""A trained policy as a player, without torch.
+
+player = noms_env.load_player("runs/down_up/policy.safetensors")
+action = player.act(observation, mask, rng)                      # one row: an int
+actions = player.act(batch.observation, batch.mask, rng, temperature=0)
+chances = player.probabilities(batch.observation, batch.mask)    # float32, shape (n, NUM_ACTIONS)
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+from noms_env._jit import PACKAGE, announce_compilation
+from noms_env.core.actions import NUM_ACTIONS
+from noms_env.core.state import VARIANTS
+from noms_env.observation.layout import OBSERVATION, OBSERVATION_SIZE
+from noms_env.players.protocol import row_seeds
+from noms_env.policy.encoding import Encoding
+from noms_env.policy.file import PolicyFileError, PolicyInfo, read_info, read_policy
+from noms_env.policy.inference import Forward, Out
+from noms_env.policy.inference_kernels import FINE, OTHER_RULES
+from noms_env.policy.rules_lookup import hand_sizes
+from noms_env.variants import Rules
+from noms_env.variants.rulebook import choice_bytes, choice_names
+
+POLICY_NAME = "policy.safetensors"
+_START = {section.name: section.start for section in OBSERVATION}
+
+
+class PolicyPlayer:
+    """A trained policy: draws actions with the probabilities that the network gives them.
+
+    A row's answer depends on its observation, its mask and its own draw only, bit for bit, whatever other rows are asked for
+    at once. A single legal action is taken without looking.
+
+    Attributes:
+        info: what the policy's file says of it.
+        encoding: what the network reads of an observation.
+        kinds: the rules of the tables that it can sit at.
+    """
+
+    wants_tables: ClassVar[bool] = False
+
+    def __init__(self, info: PolicyInfo, encoding: Encoding, tensors: dict[str, np.ndarray]) -> None:
+        """Set up a player.
+
+        Args:
+            info: of the policy.
+            encoding: of the rules in it.
+            tensors: the actor's parameters (`policy_file.read_policy` checks them).
+
+        Raises:
+            PolicyFileError: the parameters are so large that they cannot be reckoned with in float32.
+        """
+        self.info, self.encoding = info, encoding
+        with np.errstate(over="ignore", invalid="ignore"):
+            self._forward = Forward.folded(encoding, tensors)
+        if not self._forward.is_finite():
+            raise PolicyFileError("the policy holds numbers that are too large to reckon with")
+
+    @property
+    def kinds(self) -> tuple[Rules, ...]:
+        """The rules of the tables that it can sit at."""
+        return self.info.kinds
+
+    def act(
+        self,
+        observation: np.ndarray,
+        mask: np.ndarray,
+        rng: np.random.Generator,
+        *,
+        tables: np.recarray | None = None,
+        temperature: float = 1.0,
+    ) -> Any:
+        """Choose an action in each row; see `Player.act`.
+
+        Args:
+            observation: uint8, shape (n, OBSERVATION_SIZE), or (OBSERVATION_SIZE,) for one row.
+            mask: 1 for each legal action, int8, shape (n, NUM_ACTIONS) or (NUM_ACTIONS,).
+            rng: gives one integer for each row, from which its draw follows; none at temperature 0.
+            tables: not looked at.
+            temperature: the logits are divided by it: 1 as trained, below more decided; 0 takes the most probable action,
+                the lowest of equals.
+
+        Returns:
+            int64, shape (n,), or an int for one row; `NOBODY` where nothing is legal.
+
+        Raises:
+            ValueError: arrays of another shape or type, a temperature below 0, or an observation of a table with other
+                rules than the policy was trained for.
+        """
+        seen, legal = _checked_rows(observation, mask)
+        heat = _checked_temperature(temperature)
+        seeds = row_seeds(rng, len(seen)) if heat > 0 else np.zeros(len(seen), np.int64)
+        actions = self._decide(seen, legal, seeds, heat, probabilities=False).actions
+        return int(actions[0]) if np.ndim(mask) == 1 else actions
+
+    def probabilities(self, observation: np.ndarray, mask: np.ndarray, *, temperature: float = 1.0) -> np.ndarray:
+        """The probabilities of all actions.
+
+        Args:
+            observation: see `act`.
+            mask: see `act`.
+            temperature: see `act`; at 0 the action that would be taken has probability 1.
+
+        Returns:
+            float32, shape (n, NUM_ACTIONS), or (NUM_ACTIONS,) for one row: 0 for actions that are not legal; zeros where
+            nothing is legal.
+
+        Raises:
+            ValueError: see `act`.
+        """
+        seen, legal = _checked_rows(observation, mask)
+        seeds = np.zeros(len(seen), np.int64)
+        out = self._decide(seen, legal, seeds, _checked_temperature(temperature), probabilities=True).probabilities
+        return out[0] if np.ndim(mask) == 1 else out
+
+    def _decide(self, seen: np.ndarray, legal: np.ndarray, seeds: np.ndarray, heat: float, *, probabilities: bool) -> Out:
+        """Run the network; refuse rows that it was not made for."""
+        announce_compilation()
+        out = Out.of(len(seen), probabilities=probabilities)
+        if not self._forward.decide(seen, legal, seeds, heat, out):
+            row = int(np.flatnonzero(out.verdict != FINE)[0])
+            where = f"row {row} of {len(seen)}: " if len(seen) > 1 else ""
+            raise ValueError(where + self._refusal(int(out.verdict[row]), seen[row], legal[row]))
+        return out
+
+    def _refusal(self, verdict: int, seen: np.ndarray, legal: np.ndarray) -> str:
+        """Why a row cannot be answered."""
+        if verdict == OTHER_RULES:
+            trained = ", ".join(sorted({_name(kind.variant.name, kind.seats) for kind in self.kinds}))
+            return f"this policy was trained for {trained}; the observation is of {self._difference(seen)}"
+        strange = set(np.flatnonzero(legal).tolist()) - set(self.encoding.choices.tolist())
+        return f"the mask allows action {min(strange)}, which is never legal at the tables that this policy was trained for"
+
+    def _difference(self, seen: np.ndarray) -> str:
+        """What the observation is of, as far as it differs from what is known."""
+        marks = np.flatnonzero(seen[_START["variant"] :][: len(VARIANTS)])
+        seats = int(seen[_START["numbers"] + 6])
+        if len(marks) != 1:
+            return "no game: no variant is marked in it"
+        name = VARIANTS[marks[0]]
+        same = [kind for kind in self.kinds if kind.variant.name == name and kind.seats == seats]
+        if not same:
+            return _name(name, seats)
+        options = seen[_START["choices"] :]
+        names = choice_names()
+        known = [choice_bytes(kind) for kind in same]
+        unlike = [[option for place, option in enumerate(names) if options[place] != kind[place]] for kind in known]
+        fewest = min(unlike, key=len)
+        if fewest:
+            return f"{_name(name, seats)} with other options: {', '.join(fewest)}"
+        sizes = ", ".join(str(size) for size in sorted(set().union(*map(hand_sizes, same))))
+        return f"{_name(name, seats)} with hands of {int(seen[_START['numbers']])} cards instead of {sizes}"
+
+
+def _name(variant: str, seats: int) -> str:
+    """A game and its seats, in words."""
+    return f"{variant} with {seats} seats"
+
+
+def _checked_rows(observation: np.ndarray, mask: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Observations and masks as rows that compiled code takes: contiguous, and of one type."""
+    seen, legal = np.asarray(observation), np.asarray(mask)
+    if seen.dtype != np.uint8 or legal.dtype.kind not in "bui":
+        raise ValueError(f"observation must be uint8 and mask int8, not {seen.dtype} and {legal.dtype}")
+    if seen.shape[-1:] != (OBSERVATION_SIZE,) or legal.shape[-1:] != (NUM_ACTIONS,) or legal.ndim not in (1, 2):
+        raise ValueError(
+            f"observation and mask must have shapes (n, {OBSERVATION_SIZE}) and (n, {NUM_ACTIONS}), or one row of each, "
+            f"not {seen.shape} and {legal.shape}"
+        )
+    if seen.shape[:-1] != legal.shape[:-1]:
+        raise ValueError(f"observation and mask must have as many rows, not {seen.shape} and {legal.shape}")
+    if legal.dtype.kind == "b" or legal.dtype.itemsize > 1:
+        legal = legal != 0
+    rows = (seen.reshape(-1, OBSERVATION_SIZE), legal.view(np.int8).reshape(-1, NUM_ACTIONS))
+    seen, legal = (array if array.flags.carray else np.require(array, requirements=("C", "W")) for array in rows)
+    return seen, legal
+
+
+def _checked_temperature(temperature: float) -> float:
+    """A temperature as a float."""
+    try:
+        heat = float(temperature)
+    except (TypeError, ValueError):
+        heat = math.nan
+    if not 0 <= heat < math.inf:
+        raise ValueError(f"temperature must be a number from 0 on, not {temperature!r}")
+    return heat
+
+
+# --------------------------------------------------------------------------------------------------------- loading
+
+
+def load_player(path_or_name: Path | str) -> PolicyPlayer:
+    """The player of a policy file.
+
+    Args:
+        path_or_name: a policy file, a folder that holds a `policy.safetensors`, or the name of a policy that comes with the
+            package, or of a game: `noms` is the policy that comes with the package for noms. Names go before folders.
+
+    Raises:
+        PolicyFileError: there is no such file or name, or it holds no policy that can be used here.
+    """
+    info, encoding, tensors = read_policy(policy_file_of(path_or_name))
+    return PolicyPlayer(info, encoding, tensors)
+
+
+def shipped_policies() -> dict[str, Path]:
+    """The policies that come with the package, by name: beside it in a checkout, within it where it was installed."""
+    folders = [PACKAGE / "checkpoints"]
+    if (PACKAGE.parent / "pyproject.toml").is_file():
+        folders.append(PACKAGE.parent / "checkpoints")
+    found = [file for folder in folders for file in sorted(folder.glob(f"*/{POLICY_NAME}"))]
+    return {file.parent.name: file for file in found}
+
+
+def policy_of_game(variant: str) -> Path | None:
+    """The file of the policy that comes with the package for a game; None if there is none.
+
+    Of several it is the one that is named after the game, then the one that was trained on the most decisions, the first by
+    name of equals. Files that cannot be used here are passed over.
+    """
+    found = {name: info for name, info in _shipped_infos().items() if info and variant in _variants(info)}
+    if not found:
+        return None
+    return shipped_policies()[min(found, key=lambda name: (name != variant, -found[name].decisions, name))]
+
+
+def is_policy_name(name: str) -> bool:
+    """Whether a word names a policy that comes with the package, or a game, and so perhaps the policy for it."""
+    return name in VARIANTS or name in shipped_policies()
+
+
+def policy_file_of(path_or_name: Path | str) -> Path:
+    """The file that is meant by what `load_player` is given.
+
+    Raises:
+        PolicyFileError: there is no policy of that name.
+    """
+    if isinstance(path_or_name, str):
+        shipped = shipped_policies().get(path_or_name)
+        if shipped is None and path_or_name in VARIANTS:
+            shipped = policy_of_game(path_or_name)
+        if shipped is not None:
+            return shipped
+    path = Path(path_or_name)
+    if path.is_dir():
+        return path / POLICY_NAME
+    is_name = isinstance(path_or_name, str) and path.name == path_or_name and not path.suffix
+    if is_name and not path.exists():
+        there_are = ", ".join(_name_and_games()) or "none yet"
+        raise PolicyFileError(f"there is no policy {path_or_name!r}; the policies that come with the package: {there_are}")
+    return path
+
+
+def _shipped_infos() -> dict[str, PolicyInfo | None]:
+    """What the files of the policies that come with the package say, by name; None for one that cannot be used here."""
+    found: dict[str, PolicyInfo | None] = {}
+    for name, file in shipped_policies().items():
+        try:
+            found[name] = read_info(file)
+        except PolicyFileError:
+            found[name] = None
+    return found
+
+
+def _variants(info: PolicyInfo) -> list[str]:
+    """The games of a policy."""
+    return list(dict.fromkeys(kind.variant.name for kind in info.kinds))
+
+
+def _name_and_games() -> Iterator[str]:
+    """The policies that come with the package: `auctions (small_ships, noms)`, or the name alone where the game has it too."""
+    for name, info in _shipped_infos().items():
+        games = _variants(info) if info else []
+        yield name if games in ([], [name]) else f"{name} ({', '.join(games)})"

@@ -1,0 +1,67 @@
+"""Which rules an observation shows, of those that a policy was made for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from noms_env._jit import jit_inline
+from noms_env.core.state import MAX_TRICKS, NUM_CHOICES, new_tables
+from noms_env.engine.row_kernels import kernel_view
+from noms_env.observation.layout import OBSERVATION
+from noms_env.variants import Rules, write_rules
+from noms_env.variants.rulebook import choice_bytes
+
+VARIANT, NUMBERS, CHOICES = (
+    next(section.start for section in OBSERVATION if section.name == name) for name in ("variant", "numbers", "choices")
+)
+SEATS = NUMBERS + 6
+DEALT = NUMBERS
+SIZES = NUM_CHOICES + 2
+RULES_BYTES = SIZES + MAX_TRICKS + 1
+
+
+def rules_rows(kinds: Sequence[Rules]) -> np.ndarray:
+    """What an observation shows of some rules, uint8, shape (kinds, RULES_BYTES).
+
+    A row: the options as an observation shows them, the seats, the number of the variant, and 1 for each number of cards that
+    a hand may have.
+    """
+    rows = np.zeros((len(kinds), RULES_BYTES), np.uint8)
+    for row, kind in zip(rows, kinds, strict=True):
+        row[:SIZES] = [*choice_bytes(kind), kind.seats, kind.variant.number]
+        row[[SIZES + size for size in hand_sizes(kind)]] = 1
+    return rows
+
+
+def hand_sizes(kind: Rules) -> set[int]:
+    """The numbers of cards that the seats may be dealt."""
+    return set(kind.schedule) or {kind.options.get("hand_size") or len(kind.deck) // kind.seats}
+
+
+def rules_tables(kinds: Sequence[Rules]) -> np.ndarray:
+    """A table of each of some rules at which nothing has been dealt, shape (kinds,), as `rows.kernel_view` makes them."""
+    tables = new_tables(len(kinds))
+    for table, kind in zip(tables, kinds, strict=True):
+        write_rules(table, kind)
+    return kernel_view(tables)
+
+
+@jit_inline
+def number_of_rules(seen, rules):
+    """The number of the rules that an observation shows, or how many there are where it is none of them.
+
+    Args:
+        seen: the observation, uint8, shape (OBSERVATION_SIZE,) or longer.
+        rules: `rules_rows`.
+    """
+    size = np.int64(seen[DEALT])
+    for kind in range(len(rules)):
+        different = seen[SEATS] ^ rules[kind, NUM_CHOICES]
+        for place in range(NUM_CHOICES):
+            different |= seen[CHOICES + place] ^ rules[kind, place]
+        is_dealt = size <= MAX_TRICKS and rules[kind, SIZES + size] != 0
+        if different == 0 and is_dealt and seen[VARIANT + np.int64(rules[kind, NUM_CHOICES + 1])] != 0:
+            return kind
+    return len(rules)

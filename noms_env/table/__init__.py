@@ -1,0 +1,443 @@
+"""One table as Python sees it: a row of `state.TABLE` with its rules, checks and words around the compiled engine."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from noms_env._jit import announce_compilation
+from noms_env.belief import new_plan, redeal_rows
+from noms_env.belief.determinize import imagined
+from noms_env.core.actions import INDICATE, NOMINATE, NUM_ACTIONS, SCORED, action_number, action_word, is_integer
+from noms_env.core.cards import CARD_NUMBERS, CARD_WORDS, DECK_NAMES, NO_TRUMP, SUIT_LETTERS, cards_in
+from noms_env.core.chance import MAX_SEED, MAX_TABLE, checked_seed
+from noms_env.core.state import EPISODES, NOMS, RULE_FIELDS, TABLE, new_tables, phase_word
+from noms_env.engine.deal import begin_match, hand_out, shuffle_deck
+from noms_env.engine.row_kernels import ILLEGAL, go_on_row, kernel_view, legal_row, state_row, step_row, view_row
+from noms_env.observation.layout import STATE_SIZE
+from noms_env.observation.writer import MASK_WORDS, OBSERVATION_WORDS
+from noms_env.variants import Rules, RulesError, game, make_rules, write_rules
+from noms_env.variants.noms import MOST_MULTIPLIER
+
+MAX_DEAL_NUMBER = 10_000
+MAX_TOTAL = 1_000_000
+
+_WORD, _BYTE, _FLAG = np.dtype(np.int64), np.dtype(np.uint8), np.dtype(np.int8)
+"""Made once: numpy takes longer to make an array when it is given the plain type."""
+
+
+class PositionError(ValueError):
+    """A position that the rules do not allow; the message says what was wrong and what is allowed."""
+
+
+class IllegalActionError(ValueError):
+    """An action that is not legal; the message names the seat, the action, the reason and what is legal."""
+
+
+class Table:
+    """One table of any variant.
+
+    Attributes:
+        rules: the variant with every choice made.
+        row: the record of the table (`state.TABLE`), shape ().
+    """
+
+    def __init__(
+        self,
+        variant: str,
+        seats: int | None = None,
+        options: dict[str, Any] | None = None,
+        *,
+        seed: int = 0,
+        table: int = 0,
+        episode: str = "match",
+        deal_size: int | None = None,
+    ) -> None:
+        """Set up a table; `start` deals.
+
+        Args:
+            variant: name of the game.
+            seats: number of seats, the variant's default when None.
+            options: options of the variant that differ from their defaults.
+            seed: 0 to 2**63 - 1.
+            table: 0 to 2**32 - 1; tables of one seed have independent deals.
+            episode: `match`, or `deal` for one scored deal.
+            deal_size: episode `deal` of the exact-bid games: only deals of this hand size.
+
+        Raises:
+            ValueError: one of these is not allowed (`RulesError` for seats and options).
+        """
+        self.rules: Rules = make_rules(game(variant), seats, options)
+        self._take_rows(new_tables(1))
+        write_rules(self.row, self.rules)
+        self.row.seed = checked_seed(seed)
+        self.row.table = _checked_counter("table", table)
+        self.row.match = -1
+        self._set_episode(episode, deal_size)
+
+    def _take_rows(self, rows: np.recarray) -> None:
+        """Make these the memory of the table."""
+        self._rows = rows
+        self._kernel_rows = kernel_view(rows)
+        self.row: np.record = rows[0]
+
+    def _set_episode(self, episode: str, deal_size: int | None) -> None:
+        """Check and note what an episode is."""
+        if episode not in EPISODES:
+            raise RulesError(f"episode must be 'match' or 'deal', not {episode!r}")
+        self.row.episode = EPISODES.index(episode)
+        self.row.place_size = -1
+        if episode == "deal" and self.rules.options.get("accumulate"):
+            raise RulesError("accumulate adds up the deals of a match; with episode='deal' it must be False")
+        if deal_size is None:
+            return
+        sizes = sorted(set(self.rules.schedule))
+        if not sizes or episode != "deal":
+            raise RulesError("hand_size picks a deal of the schedule: only for the exact-bid games, with episode='deal'")
+        if isinstance(deal_size, bool) or deal_size not in sizes:
+            raise RulesError(f"hand_size must be one of the schedule's, {sizes[0]} to {sizes[-1]}, not {deal_size!r}")
+        self.row.place_size = int(deal_size)
+
+    # ------------------------------------------------------------------------------------------------- starting
+
+    def start(
+        self,
+        match: int | None = None,
+        *,
+        deck: Sequence[str] | None = None,
+        dealer: int | None = None,
+        totals: Sequence[float] | None = None,
+        deal: int | None = None,
+        multiplier: int | None = None,
+    ) -> None:
+        """Begin a match, or set up a position at the start of one of its deals.
+
+        Args:
+            match: which match of (seed, table); the next one when None.
+            deck: words of all cards in dealing order (noms: after the cut); drawn when None.
+            dealer: seat; drawn when None.
+            totals: points of the match before this deal, one for each seat; zeros when None.
+            deal: running number of the deal in the match, from 0.
+            multiplier: 2 for a double hand (noms).
+
+        Raises:
+            PositionError: the position is impossible; the table is unharmed.
+        """
+        announce_compilation()
+        cards = None if deck is None else self._checked_deck(deck)
+        dealer = None if dealer is None else self._checked_dealer(dealer)
+        points = None if totals is None else self._checked_totals(totals)
+        number = None if deal is None else self._checked_deal(deal)
+        factor = 1 if multiplier is None else self._checked_multiplier(multiplier)
+        row = self.row
+        row.match = row.match + 1 if match is None else _checked_counter("match", match)
+        begin_match(row)
+        if dealer is not None:
+            row.dealer = dealer
+        if points is not None:
+            row.totals[: self.seats] = points
+        if number is not None:
+            row.deal = number
+        row.multiplier = factor
+        if cards is None:
+            shuffle_deck(row)
+        else:
+            row.deck[: len(cards)] = cards
+        hand_out(row)
+
+    def _checked_deck(self, deck: Sequence[str]) -> list[int]:
+        """Card numbers of a deck in words."""
+        if isinstance(deck, str) or not isinstance(deck, Sequence):
+            raise PositionError(f"deck must be a list of cards in dealing order, not {deck!r}")
+        names = [CARD_WORDS[self.deck_kind][card] for card in self.rules.deck]
+        wrong = [word for word in deck if word not in names]
+        if wrong:
+            raise PositionError(
+                f"deck holds {wrong[0]!r}, which is not a card of this deck ({DECK_NAMES[self.deck_kind]}: {' '.join(names)})"
+            )
+        twice = sorted({word for word in deck if list(deck).count(word) > 1})
+        if twice:
+            raise PositionError(f"deck holds {twice[0]} more than once; every card must be there once")
+        missing = [word for word in names if word not in set(deck)]
+        if missing:
+            raise PositionError(f"deck lacks {' '.join(missing)}; all {len(names)} cards must be there, dealt or not")
+        return [CARD_NUMBERS[self.deck_kind][word] for word in deck]
+
+    def _checked_dealer(self, dealer: int) -> int:
+        """A seat number."""
+        if not is_integer(dealer) or not 0 <= dealer < self.seats:
+            raise PositionError(f"dealer must be a seat from 0 to {self.seats - 1}, not {dealer!r}")
+        return int(dealer)
+
+    def _checked_totals(self, totals: Sequence[float]) -> list[float]:
+        """Points of the match so far, under the target."""
+        given = list(totals) if isinstance(totals, Sequence | np.ndarray) and not isinstance(totals, str) else []
+        points = [float(total) for total in given if is_integer(total) or isinstance(total, float | np.floating)]
+        if len(points) != self.seats or len(given) != self.seats or not all(abs(total) <= MAX_TOTAL for total in points):
+            raise PositionError(
+                f"totals must be {self.seats} numbers from -{MAX_TOTAL} to {MAX_TOTAL}, one for each seat, not {totals!r}"
+            )
+        if self.rules.options.get("accumulate") and any(points):
+            raise PositionError(f"totals must be zeros with accumulate, which scores in the last deal only; not {totals!r}")
+        target = self.rules.options.get("target")
+        playing_on = self.rules.options.get("tie") == "play_on" and points.count(max(points)) > 1
+        if target is not None and max(points) >= target and not playing_on and self.row.episode == 0:
+            raise PositionError(f"totals must be below the target of {target}, or the match would be over; not {totals!r}")
+        return points
+
+    def _checked_deal(self, deal: int) -> int:
+        """A running number of a deal that the match can have."""
+        options, schedule = self.rules.options, self.rules.schedule
+        lengths = [options.get(name) for name in ("n_hands", "max_hands", "max_deals")]
+        most = min([MAX_DEAL_NUMBER, *(n for n in lengths if n is not None), *([len(schedule)] if schedule else [])])
+        if not is_integer(deal) or not 0 <= deal < most:
+            raise PositionError(f"deal must be an integer from 0 to {most - 1}, not {deal!r}")
+        size = int(self.row.place_size)
+        if size > 0 and schedule[deal] != size:
+            raise PositionError(f"deal {deal} has {schedule[deal]} cards, but the episode asks for hand_size={size}")
+        return int(deal)
+
+    def _checked_multiplier(self, multiplier: int) -> int:
+        """1, or what pass-outs can lead to."""
+        allowed = [1]
+        if self.row.variant == NOMS:
+            most = MOST_MULTIPLIER if self.rules.options["double_repeat"] == "quadruple" else 2
+            allowed = [1 << power for power in range(most.bit_length())]
+        if not is_integer(multiplier) or multiplier not in allowed:
+            raise PositionError(f"multiplier must be {' or '.join(map(str, allowed))} here, not {multiplier!r}")
+        return int(multiplier)
+
+    # -------------------------------------------------------------------------------------------------- playing
+
+    def step(self, action: int) -> int:
+        """Take a legal action; after the last one of a deal the deal is scored, and `go_on` deals the next.
+
+        Returns:
+            the status: seat to act, and `rows.IS_SCORED` if the deal is scored.
+
+        Raises:
+            IllegalActionError: the action is not legal; the table is unharmed.
+        """
+        number = action if type(action) is int else int(action) if is_integer(action) else ILLEGAL
+        status: int = step_row(self._kernel_rows, 0, number)
+        if status == ILLEGAL:
+            raise IllegalActionError(self._why_illegal(action))
+        return status
+
+    def act(self, word: str) -> None:
+        """Take the action that a word means in the present phase.
+
+        Raises:
+            ValueError: the word means nothing in this phase, or the action is not legal; the table is unharmed.
+        """
+        self.step(self.number(word))
+
+    def go_on(self) -> int:
+        """Deal the next hand after a scored deal, unless the match is over; the status after it."""
+        status: int = go_on_row(self._kernel_rows, 0)
+        return status
+
+    def view(self, seat: int) -> tuple[np.ndarray, np.ndarray]:
+        """What a seat sees and what it may do: uint8 (OBSERVATION_SIZE,) and int8 (NUM_ACTIONS,), in new arrays."""
+        observation = np.empty(OBSERVATION_WORDS, _WORD)
+        mask = np.empty(MASK_WORDS, _WORD)
+        view_row(self._kernel_rows, 0, seat, observation, mask)
+        return observation.view(_BYTE), np.ndarray(NUM_ACTIONS, _FLAG, mask)
+
+    def state(self, seat: int = 0) -> np.ndarray:
+        """Everything, seats relative to one seat: uint8 (STATE_SIZE,), in a new array."""
+        words = np.empty(STATE_SIZE // 8, np.int64)
+        state_row(self._kernel_rows, 0, seat, words[:OBSERVATION_WORDS], words[OBSERVATION_WORDS:])
+        return words.view(np.uint8)
+
+    def _why_illegal(self, action: Any) -> str:
+        """The sentence that refuses an action."""
+        if self.phase is None:
+            return f"action {action!r} comes after the {'match' if self.is_over else 'deal'} is over; nobody is to act"
+        legal = ", ".join(self.legal_words())
+        start = f"seat {self.row.seat} may not take action {action!r}"
+        try:
+            word = action_word(int(action), self.deck_kind) if is_integer(action) else None
+        except ValueError:
+            word = None
+        if word is None:
+            return f"{start}: it is not the number of an action. Legal in the phase {self.phase} are {legal}"
+        return f"{start} ({word}): {self._reason(int(action), word)}. Legal in the phase {self.phase} are {legal}"
+
+    def _reason(self, action: int, word: str) -> str:
+        """Why an action with a word is refused."""
+        if self.phase == "play" and action < INDICATE:
+            if not self.row.hands[self.row.seat] >> action & 1:
+                return f"it does not hold {word}"
+            if self.row.n_table > 0:
+                return f"it must follow {SUIT_LETTERS[self.deck_kind][self.row.led_suit]}"
+            return f"{word} may not be led now"
+        words = {"call": range(74, 98), "trump": range(53, 61), "suit": range(53, 59)}
+        known = words.get(self.phase or "", range(INDICATE, INDICATE + 1) if self.phase == "play" else range(61, 150))
+        if action not in known or (self.phase == "nominate" and 74 <= action < NOMINATE):
+            return f"the phase is {self.phase}, which has no such action"
+        return "the rules do not allow it now"
+
+    # ------------------------------------------------------------------------------------------------ looking on
+
+    @property
+    def seats(self) -> int:
+        """Number of seats."""
+        return self.rules.seats
+
+    @property
+    def deck_kind(self) -> int:
+        """`cards.FRENCH` or `cards.DECKTET`."""
+        return self.rules.variant.deck_kind
+
+    @property
+    def phase(self) -> str | None:
+        """`call`, `trump`, `nominate`, `play`, `suit`; None when a deal is scored and nobody is to act."""
+        return phase_word(self.row)
+
+    @property
+    def is_scored(self) -> bool:
+        """True between the last action of a deal and `go_on`."""
+        return bool(self.row.phase == SCORED)
+
+    @property
+    def is_over(self) -> bool:
+        """True when the match is over."""
+        return bool(self.row.over)
+
+    def legal_actions(self) -> list[int]:
+        """Numbers of the legal actions, ascending."""
+        actions = np.empty(NUM_ACTIONS, np.int64)
+        count = legal_row(self._kernel_rows, 0, actions)
+        legal: list[int] = actions[:count].tolist()
+        return legal
+
+    def legal_words(self) -> list[str]:
+        """Words of the legal actions."""
+        return [self.word(action) for action in self.legal_actions()]
+
+    def word(self, action: int) -> str:
+        """The word of an action."""
+        return action_word(action, self.deck_kind)
+
+    def number(self, word: str, phase: str | None = None) -> int:
+        """The number of the action that a word means in a phase, the present one when None.
+
+        Raises:
+            ValueError: the word means nothing in that phase, or nobody is to act.
+        """
+        phase = self.phase if phase is None else phase
+        if phase is None:
+            raise ValueError(f"{word!r} means nothing now: the deal is over and nobody is to act")
+        return action_number(word, phase, self.deck_kind)
+
+    def card_words(self, cards: int) -> list[str]:
+        """Words of a set of cards, in the order of their numbers."""
+        return [CARD_WORDS[self.deck_kind][card] for card in cards_in(cards)]
+
+    def trump_word(self) -> str | None:
+        """Letter of the trump suit, `NT`, or None while there is none."""
+        trump = int(self.row.trump)
+        if not 0 <= trump <= NO_TRUMP:
+            return None
+        return "NT" if trump == NO_TRUMP else SUIT_LETTERS[self.deck_kind][trump]
+
+    # --------------------------------------------------------------------------------------------------- copies
+
+    def copy(self) -> Table:
+        """An independent copy in the same state."""
+        twin = object.__new__(Table)
+        twin.rules = self.rules
+        twin._take_rows(self._rows.copy())
+        return twin
+
+    def redeal(self, seat: int, rng: np.random.Generator) -> Table:
+        """A copy in which a seat cannot tell that the cards it has not seen lie elsewhere, each layout equally likely.
+
+        See `belief` for what the seat is taken to know. The copy's chance to come is another, too.
+
+        Args:
+            seat: who looks; not only the seat to act.
+            rng: gives one integer.
+
+        Raises:
+            ValueError: no such seat, no such generator, or the deal is over.
+        """
+        seed = redeal_seed(self.row, seat, rng)
+        twin = self.copy()
+        redeal_rows(twin._kernel_rows, np.zeros(1, np.int64), int(seat), seed, new_plan())
+        return twin
+
+    def imagine(self, rng: np.random.Generator) -> np.recarray:
+        """The table as the seat to act may imagine it: what players that look at tables are given.
+
+        Args:
+            rng: gives one integer.
+
+        Returns:
+            A record (`state.TABLE`) in an array of shape (1,): that of `redeal(seat to act, rng)`.
+
+        Raises:
+            ValueError: no such generator, or the deal is over.
+        """
+        return imagined(self._rows, None, rng)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """For pickle and deepcopy: the choices, and the record as bytes."""
+        return {
+            "variant": self.rules.variant.name,
+            "seats": self.seats,
+            "options": dict(self.rules.options),
+            "row": self.get_state(),
+        }
+
+    def __setstate__(self, saved: dict[str, Any]) -> None:
+        """From what `__getstate__` gave."""
+        self.rules = make_rules(game(saved["variant"]), saved["seats"], saved["options"])
+        self._take_rows(new_tables(1))
+        self._rows[0] = np.frombuffer(saved["row"], TABLE)[0]
+
+    def row_from(self, row: np.record) -> None:
+        """Take over the record of a table with the same rules."""
+        self._rows[0] = row
+
+    def get_state(self) -> bytes:
+        """The whole table as bytes."""
+        return self._rows.tobytes()
+
+    def set_state(self, state: bytes) -> None:
+        """Restore what `get_state` gave at a table with the same rules.
+
+        Raises:
+            ValueError: these are not the bytes of such a table; the table is unharmed.
+        """
+        if not isinstance(state, bytes | bytearray) or len(state) != TABLE.itemsize:
+            raise ValueError(f"the state must be the {TABLE.itemsize} bytes that get_state returned")
+        row = np.frombuffer(state, TABLE)[0]
+        if any(np.any(row[name] != self.row[name]) for name in RULE_FIELDS):
+            raise ValueError(f"the state is of a table with other rules than {self.rules.variant.name} here")
+        self._rows[0] = row
+
+
+def redeal_seed(row: np.record, seat: int, rng: np.random.Generator) -> int:
+    """The seed of a redeal of a table, once its arguments are checked.
+
+    Raises:
+        ValueError: no such seat, no such generator, or the deal is over.
+    """
+    if not is_integer(seat) or not 0 <= seat < row.n_seats:
+        raise ValueError(f"seat must be a seat from 0 to {row.n_seats - 1}, not {seat!r}")
+    if not isinstance(rng, np.random.Generator):
+        raise ValueError(f"rng must be a numpy.random.Generator, not {rng!r}")
+    if row.phase == SCORED:
+        raise ValueError("the deal is over and its points are known; only a deal that goes on can be dealt anew")
+    return int(rng.integers(MAX_SEED, endpoint=True))
+
+
+def _checked_counter(name: str, number: Any) -> int:
+    """A number of 32 bits, which counts tables or matches in the streams of chance."""
+    if not is_integer(number) or not 0 <= number <= MAX_TABLE:
+        raise ValueError(f"{name} must be an integer from 0 to {MAX_TABLE}, not {number!r}")
+    return int(number)

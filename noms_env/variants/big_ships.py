@@ -1,0 +1,77 @@
+"""Big Ships (rules 2; source text 000, "Big Ships Rules").
+
+1. Three to seven seats. The first hand has `start_cards`, the next one card less each, down to one and up again.
+2. Trumps in turn: hearts, clubs, diamonds, spades, none.
+3. One round of calls, from eldest; no hook unless the table wants it.
+4. One point for each trick, ten more for making the call.
+
+Deviations and decisions: the source text does not give the first hand's size; the rulebook takes min(13, 52 // seats).
+"Make your call" is read as exactly.
+"""
+
+from __future__ import annotations
+
+from noms_env.core.cards import FRENCH
+from noms_env.core.state import MAX_TRICKS
+from noms_env.variants.families.exact_bid import BONUSES, HOOK_NEED, down, hook_options, largest_hand, up
+from noms_env.variants.rulebook import (
+    SHORT_DECK,
+    TRUMP_ROTATION,
+    Option,
+    RulesError,
+    Values,
+    Variant,
+    complete_rotation,
+    deck_size,
+)
+
+DIRECTIONS = ("down_up", "down", "up_down")
+
+
+def complete(values: Values, seats: int) -> None:
+    """Work out the defaults that depend on the table."""
+    most = largest_hand(values, seats, MAX_TRICKS)
+    if values["start_cards"] is None:
+        values["start_cards"] = min(13, most)
+    if not 1 <= values["start_cards"] <= most:
+        raise RulesError(
+            f"start_cards must be an integer from 1 to {most} with {deck_size(values)} cards and {seats} seats, "
+            f"not {values['start_cards']}"
+        )
+    complete_rotation(values, ("H", "C", "D", "S", "NT"))
+
+
+def schedule(values: Values, _seats: int) -> list[int]:
+    """1. The hand sizes of a match."""
+    start = values["start_cards"]
+    if values["direction"] == "down":
+        return down(start)
+    if values["direction"] == "up_down":
+        return up(start) + down(start)[1:]
+    return down(start) + (up(start) if values["repeat_one"] else up(start)[1:])
+
+
+BIG_SHIPS_GAME = Variant(
+    name="big_ships",
+    title="Big Ships",
+    seats=(3, 7),
+    default_seats=4,
+    deck_kind=FRENCH,
+    complete=complete,
+    schedule=schedule,
+    needs=(HOOK_NEED,),
+    options=(
+        Option(
+            "start_cards",
+            None,
+            "cards of the first hand (the largest, under direction='up_down')",
+            range="from 1 to what the deck has for each seat, 17 at most",
+        ),
+        *hook_options(False, min_cards=1),
+        Option("bonus", "exact", "ten points for exactly, or at least, the tricks called", words=BONUSES),
+        Option("repeat_one", False, "play the one-card hand twice where the sizes turn there", flag=True),
+        Option("direction", "down_up", "how the hand sizes go", words=DIRECTIONS),
+        TRUMP_ROTATION,
+        *SHORT_DECK,
+    ),
+)

@@ -1,0 +1,1 @@
+"""What the variants of one family share: the exact-bid games, and the auction games."""

@@ -1,0 +1,340 @@
+"""Noms (rules 4; source text 001).
+
+1. Four seats, 13 cards each, dealt in packets from a deck that is cut but not shuffled (`noms_deck`).
+2. Auction from eldest: 10, 11, 12, 13, Mis, Mis a Vis. Four passes: no play, and the next deal is a double hand.
+3. For a number the bidder names trump, then any card: its holder is the hidden partner. Mis and Mis a Vis are played
+   alone and without trumps; the bidder of Mis a Vis lays his hand open after the first trick.
+4. The bidder leads, any card.
+5. Made: the bid for the bidder and the partner, 13 for Mis, 26 for Mis a Vis. Failed: the same for each opponent.
+   Twice that in a double hand.
+6. The match ends when a seat has 101 points.
+7. Options of the source text: unbid slam, reduced minimum, value of Mis, first lead, implicit announcements (4.2, 4.4).
+
+Deviations and decisions: how a pile is gathered and where the deck is cut (4.3); ties are joint wins; implicit
+announcements, part of the source text's base game, are an option since they add nothing that cannot be reached without.
+"""
+
+from __future__ import annotations
+
+from math import ceil
+
+from noms_env._jit import jit
+from noms_env.core.actions import CALL_MIS_A_VIS, CALL_PASS, CALLING, INDICATE, RANK, SCORED, UNSAID, UNSAID_ACTION
+from noms_env.core.bids import auction_is_over, higher_bids, is_forced_dealer, record_auction_call
+from noms_env.core.cards import FRENCH, NO_TRUMP, bit, suit_of
+from noms_env.core.partners import is_on_side, nominate, side_tricks
+from noms_env.core.state import eldest
+from noms_env.core.tricks import name_trump, open_play
+from noms_env.variants.families.auction import (
+    all_trumps,
+    ask_nomination,
+    ask_trump,
+    bid_number,
+    declare,
+    is_misere,
+    without_trump,
+)
+from noms_env.variants.noms_deck import DEAL_MODES, PILE_ORDERS, TRICK_ORDERS, TRICK_STACKS
+from noms_env.variants.rulebook import (
+    HAND_SIZE,
+    SHORT_DECK,
+    Need,
+    Option,
+    RulesError,
+    Values,
+    Variant,
+    complete_hand_size,
+    deck_size,
+)
+
+FIRST_LEADS = ("bidder", "left_of_dealer")
+BIDDER_LEADS, LEFT_OF_DEALER_LEADS = range(2)
+TIES = ("joint", "play_on")
+JOINT, PLAY_ON = range(2)
+DOUBLE_REPEATS = ("double", "quadruple", "single")
+STAY_DOUBLE, QUADRUPLE, BACK_TO_SINGLE = range(3)
+MOST_MULTIPLIER = 64
+CHEAP_MIS = 10
+
+
+def complete(values: Values, seats: int) -> None:
+    """Work out the defaults that depend on the table, and refuse what cannot be dealt or bid."""
+    complete_hand_size(values, seats)
+    hand_size = values["hand_size"]
+    usual = 10 if hand_size == 13 else min(10, ceil(10 * hand_size / 13))
+    if values["min_bid"] is None:
+        values["min_bid"] = usual
+    low, high = (7, 10) if hand_size == 13 else (1, hand_size)
+    if not low <= values["min_bid"] <= high:
+        raise RulesError(f"min_bid must be an integer from {low} to {high} with {hand_size} cards, not {values['min_bid']}")
+    if values["dealer_forced"] is None:
+        values["dealer_forced"] = values["min_bid"] < usual
+    _complete_mis_value(values)
+    _complete_deal_mode(values, seats)
+
+
+def _complete_mis_value(values: Values) -> None:
+    """4.4, value of Mis: the hand size, or 10."""
+    hand_size = values["hand_size"]
+    if values["mis_value"] is None:
+        values["mis_value"] = hand_size
+    cheap_possible = hand_size > CHEAP_MIS >= values["min_bid"]
+    if values["mis_value"] != hand_size and not (values["mis_value"] == CHEAP_MIS and cheap_possible):
+        allowed = f"{hand_size} or {CHEAP_MIS}" if cheap_possible else str(hand_size)
+        raise RulesError(f"mis_value must be {allowed} with {hand_size} cards, not {values['mis_value']}")
+
+
+def _complete_deal_mode(values: Values, seats: int) -> None:
+    """4.3: packets need the whole deck and four seats; a shortened game is shuffled and dealt singly."""
+    whole = deck_size(values) == 52 and seats == 4 and values["hand_size"] == 13
+    if values["deal_mode"] is None:
+        values["deal_mode"] = "packets" if whole else "single_shuffled"
+    if values["deal_mode"] != "single_shuffled" and not whole:
+        raise RulesError(
+            f"deal_mode must be 'single_shuffled' unless 52 cards are dealt to 4 seats, not {values['deal_mode']!r}"
+        )
+
+
+def _is_dealt_in_packets(values: Values) -> bool:
+    """True if the deck goes from deal to deal unshuffled."""
+    return bool(values["deal_mode"] == "packets")
+
+
+NOMS_GAME = Variant(
+    name="noms",
+    title="Noms",
+    seats=(4, 4),
+    default_seats=4,
+    deck_kind=FRENCH,
+    complete=complete,
+    needs=(
+        *(
+            Need(name, "with deal_mode='packets': a shuffled deck is not gathered, nor cut", _is_dealt_in_packets)
+            for name in ("cut", "cut_min", "trick_order", "trick_stack", "pile_order")
+        ),
+        Need("cut_min", "without a fixed cut", lambda values: values["cut"] is None),
+        Need("tie", "with a target", lambda values: values["target"] is not None),
+        Need("double_repeat", "where the dealer is not forced to bid", lambda values: not values["dealer_forced"]),
+    ),
+    options=(
+        Option(
+            "min_bid",
+            None,
+            "lowest number to bid",
+            range="from 7 to 10 with 13 cards for each seat, from 1 to their number with fewer",
+        ),
+        Option(
+            "dealer_forced",
+            None,
+            "the dealer may not pass behind passes; by default with a min_bid below 10",
+            flag=True,
+        ),
+        Option("unbid_slam_loses", False, "taking all tricks on a lower bid loses, 26 to each opponent", flag=True),
+        Option(
+            "mis_value",
+            None,
+            "13: Mis above 13; 10: Mis between 10 and 11, no Mis a Vis",
+            range="equal to the hand size, or 10 with a min_bid up to 10",
+        ),
+        Option("first_lead", "bidder", "who leads to the first trick", words=FIRST_LEADS),
+        Option("implicit_announcements", False, "trump may be left unsaid, a bare rank nominated", flag=True),
+        Option("tie", "joint", "equal leaders at the end win together, or play on", words=TIES),
+        Option("cut", None, "cards that every cut takes off the top; None draws it", numbers=(0, 51), none=True),
+        Option("cut_min", 1, "fewest cards that a cut takes off or leaves", numbers=(1, 26)),
+        Option("trick_order", "play", "order of the cards in a gathered trick", words=TRICK_ORDERS),
+        Option("trick_stack", "on_top", "where a won trick goes in its winner's pile", words=TRICK_STACKS),
+        Option("pile_order", "left_first", "how the new dealer stacks the piles", words=PILE_ORDERS),
+        Option("deal_mode", None, "packets from the unshuffled deck, or shuffled deals", words=DEAL_MODES),
+        Option("double_repeat", "double", "what a pass-out in a double hand leads to", words=DOUBLE_REPEATS),
+        Option("max_deals", 200, "deals after which the match is truncated", numbers=(1, 1000)),
+        Option("early_stop", False, "end the deal when its points are decided", flag=True),
+        Option("target", 101, "points that end the match", numbers=(1, 10000), none=True),
+        Option("observe_previous_hand", False, "show each seat what it saw of the deal before", flag=True),
+        HAND_SIZE,
+        *SHORT_DECK,
+    ),
+)
+
+
+@jit
+def has_cheap_mis(t):
+    """4.4, value of Mis: Mis counts 10 and stands between 10 and 11."""
+    return t.mis_value != t.hand_size
+
+
+@jit
+def open_deal(t):
+    """2. Eldest calls first; Mis above the top number, or above 10 if that is its value."""
+    t.misere_height = 2 * t.mis_value + 1
+    t.open_misere = 0 if has_cheap_mis(t) else 1
+    t.phase = CALLING
+    t.seat = eldest(t)
+
+
+@jit
+def legal_calls(t):
+    """2. Pass, or any bid above the high bid; a forced dealer may not pass."""
+    if t.dealer_forced != 0 and is_forced_dealer(t):
+        return higher_bids(t)
+    return higher_bids(t) | bit(CALL_PASS)
+
+
+@jit
+def make_call(t, call):
+    """2, 3. A call; the last one makes the high bidder the declarer, or ends a deal that all have passed."""
+    record_auction_call(t, call)
+    if not auction_is_over(t):
+        return
+    if t.high_call < 0:
+        t.passed_out = 1
+        t.phase = SCORED
+        return
+    declare(t)
+    if is_misere(t.contract):
+        t.alone = 1
+        without_trump(t)
+        open_play(t, first_leader(t))
+    else:
+        ask_trump(t)
+
+
+@jit
+def first_leader(t):
+    """4. The bidder, or by option eldest."""
+    return t.declarer if t.first_lead == BIDDER_LEADS else eldest(t)
+
+
+@jit
+def legal_trumps(t):
+    """3, 4.2. A suit or no trump; a bidder who leads may leave it unsaid where the option allows."""
+    if t.implicit_announcements != 0 and t.first_lead == BIDDER_LEADS:
+        return all_trumps(t) | bit(UNSAID_ACTION - INDICATE)
+    return all_trumps(t)
+
+
+@jit
+def make_trump(t, trump):
+    """3. The announcement of trump; then the nomination."""
+    if trump == UNSAID:
+        t.trump = UNSAID
+    else:
+        name_trump(t, trump)
+    ask_nomination(t)
+
+
+@jit
+def legal_ranks(t):
+    """4.2. Bare ranks, of the trump suit; not with no trump."""
+    if t.implicit_announcements == 0 or t.trump == NO_TRUMP:
+        return bit(0) - 1
+    return ((bit(13) - 1) & ~(bit(13 - t.ranks) - 1)) << (RANK - INDICATE)
+
+
+@jit
+def make_nomination(t, card):
+    """3, 4. A card is nominated; then the first lead."""
+    nominate(t, card)
+    open_play(t, first_leader(t))
+
+
+@jit
+def make_rank_nomination(t, rank):
+    """4.2. A bare rank is nominated: of the trump suit, at once or when the lead names it."""
+    if t.trump == UNSAID:
+        t.nominated_rank = rank
+        open_play(t, first_leader(t))
+    else:
+        make_nomination(t, 13 * t.trump + rank)
+
+
+@jit
+def resolve_first_lead(t, card):
+    """4.2. The first lead fixes a trump left unsaid, and the card of a bare rank."""
+    name_trump(t, suit_of(card))
+    if t.nominated_rank >= 0:
+        nominate(t, 13 * suit_of(card) + t.nominated_rank)
+
+
+@jit
+def expose(t):
+    """3. Mis a Vis: the bidder's hand lies open from the end of trick 1."""
+    if t.contract == CALL_MIS_A_VIS:
+        t.exposed = t.declarer
+
+
+@jit
+def is_decided(t):
+    """8b, `early_stop`: no later trick can change the points."""
+    side = side_tricks(t)
+    if is_misere(t.contract):
+        return side > 0 and not has_cheap_mis(t)
+    others = t.trick_number - side
+    if others > t.hand_size - bid_number(t):
+        return True
+    return side >= bid_number(t) and (others > 0 or not may_slam_lose(t))
+
+
+@jit
+def may_slam_lose(t):
+    """4.4, slam not bid: the option is on and the bid is below all tricks."""
+    return t.unbid_slam_loses != 0 and bid_number(t) < t.hand_size
+
+
+@jit
+def settle(t):
+    """5, 7."""
+    if t.passed_out != 0:
+        return
+    if is_misere(t.contract) and has_cheap_mis(t):
+        settle_cheap_mis(t)
+        return
+    made = is_made(t)
+    value = t.multiplier * (made_value(t) if made else failed_value(t))
+    for seat in range(t.n_seats):
+        if is_on_side(t, seat) == made:
+            t.points[seat] = value
+
+
+@jit
+def is_made(t):
+    """5. As many tricks as bid (but not all, if an unbid slam loses); none for Mis and Mis a Vis."""
+    if is_misere(t.contract):
+        return side_tricks(t) == 0
+    if may_slam_lose(t) and side_tricks(t) == t.hand_size:
+        return False
+    return side_tricks(t) >= bid_number(t)
+
+
+@jit
+def made_value(t):
+    """5. The bid; the hand size (13) for Mis, twice that for Mis a Vis."""
+    if t.contract == CALL_MIS_A_VIS:
+        return 2 * int(t.hand_size)
+    return int(t.mis_value) if is_misere(t.contract) else int(bid_number(t))
+
+
+@jit
+def failed_value(t):
+    """5, 7. The same for each opponent; 26 for a slam that was not bid."""
+    if not is_misere(t.contract) and side_tricks(t) >= bid_number(t):
+        return 2 * int(t.hand_size)
+    return made_value(t)
+
+
+@jit
+def settle_cheap_mis(t):
+    """4.4, value of Mis: +10, or minus 10 and his tricks; nothing to the others."""
+    taken = int(t.tricks[t.declarer])
+    t.points[t.declarer] = t.multiplier * (CHEAP_MIS if taken == 0 else -(CHEAP_MIS + taken))
+
+
+@jit
+def next_multiplier(t):
+    """2, 8b `double_repeat`: twice the points after a pass-out."""
+    if t.passed_out == 0:
+        return 1
+    if t.multiplier == 1:
+        return 2
+    if t.double_repeat == QUADRUPLE:
+        return min(2 * int(t.multiplier), MOST_MULTIPLIER)
+    return 1 if t.double_repeat == BACK_TO_SINGLE else int(t.multiplier)

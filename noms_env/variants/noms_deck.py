@@ -1,0 +1,116 @@
+"""The deck of Noms on its way from deal to deal (rules 4.3).
+
+A deck is a list of cards, place 0 on top. The cards of a played deal are gathered trick by trick and pile by pile, those
+of a passed-out deal sorted hand by hand; then the deck is cut, and dealt in packets. It is never shuffled but for the
+first deal of a match (and in the two shuffled modes).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from noms_env._jit import highest, jit, jit_allocating
+from noms_env.core.cards import SUIT_CARDS, bit, has
+from noms_env.core.chance import DRAW_CUT, DRAW_PILE_ORDER, DRAW_TRICK_ORDER, below, shuffle
+from noms_env.core.state import left_of
+
+TRICK_ORDERS = ("play", "reverse", "random")
+AS_PLAYED, REVERSED, SHUFFLED_TRICK = range(3)
+TRICK_STACKS = ("on_top", "underneath")
+ON_TOP, UNDERNEATH = range(2)
+PILE_ORDERS = ("left_first", "right_first", "random")
+LEFT_FIRST, RIGHT_FIRST, RANDOM_PILES = range(3)
+DEAL_MODES = ("packets", "packets_shuffled", "single_shuffled")
+PACKETS, PACKETS_SHUFFLED, SINGLE_SHUFFLED = range(3)
+
+SORTING_ORDER = np.array([2, 0, 1, 3])
+"""After four passes: hearts, clubs, diamonds, spades."""
+
+# Four rounds; in round r the r-th seat from eldest gets four cards, the others three.
+PACKET_SEATS = np.array([seat for round_ in range(4) for seat in range(4) for _ in range(4 if seat == round_ else 3)], np.int64)
+"""Per place of the deck, the seat that is dealt the card, counted from eldest."""
+
+
+@jit_allocating
+def cut(t):
+    """Move the top cards under the rest; how many is fixed by option, or drawn."""
+    where = int(t.cut)
+    if where < 0:
+        low = int(t.cut_min)
+        where = low + below(t, DRAW_CUT, 52 - 2 * low + 1)
+    top = t.deck[:where].copy()
+    rest = 52 - where
+    for place in range(rest):
+        t.deck[place] = t.deck[where + place]
+    for place in range(where):
+        t.deck[rest + place] = top[place]
+
+
+@jit
+def gather_passed(t):
+    """After four passes: sorted hands, stacked from the left of the (old) dealer on."""
+    place = 0
+    seat = left_of(t, t.dealer)
+    for _ in range(t.n_seats):
+        for suit in SORTING_ORDER:
+            cards = t.hands[seat] & SUIT_CARDS[t.deck_kind, suit]
+            while cards != 0:
+                card = highest(cards)
+                cards &= ~bit(card)
+                t.deck[place] = card
+                place += 1
+        seat = left_of(t, seat)
+
+
+@jit_allocating
+def gather_played(t):
+    """After a played deal: the new dealer (left of the old one) stacks the four piles, his own last."""
+    piles = np.arange(4)
+    if t.pile_order == RANDOM_PILES:
+        shuffle(t, DRAW_PILE_ORDER, piles, 4)
+    new_dealer = left_of(t, t.dealer)
+    place = 0
+    for i in piles:
+        step = 3 - i if t.pile_order == RIGHT_FIRST and i < 3 else i + 1
+        place = gather_pile(t, (new_dealer + step) % 4, place)
+
+
+@jit
+def gather_pile(t, seat, place):
+    """Put the tricks of a seat into the deck from a place on; returns the place behind them.
+
+    The cards that a seat still holds (`early_stop`) count as the last trick that it took.
+    """
+    if t.trick_stack == ON_TOP:
+        place = gather_held(t, seat, place)
+    for i in range(t.trick_number):
+        trick = t.trick_number - 1 - i if t.trick_stack == ON_TOP else i
+        if t.trick_winners[trick] == seat:
+            place = gather_packet(t, t.order[4 * trick : 4 * trick + 4], trick, place)
+    if t.trick_stack == UNDERNEATH:
+        place = gather_held(t, seat, place)
+    return place
+
+
+@jit_allocating
+def gather_held(t, seat, place):
+    """The cards still held, clubs to spades and low to high, as one packet."""
+    held = np.zeros(13, np.int8)
+    count = 0
+    for card in range(52):
+        if has(t.hands[seat], card):
+            held[count] = card
+            count += 1
+    return gather_packet(t, held[:count], 13 + 2 * seat, place)
+
+
+@jit_allocating
+def gather_packet(t, cards, number, place):
+    """One packet into the deck in the order of `trick_order`; `number` tells the packets' draws apart."""
+    packet = cards.copy()
+    count = len(packet)
+    if t.trick_order == SHUFFLED_TRICK:
+        shuffle(t, DRAW_TRICK_ORDER, packet, count, number)
+    for i in range(count):
+        t.deck[place + i] = packet[count - 1 - i if t.trick_order == REVERSED else i]
+    return place + count

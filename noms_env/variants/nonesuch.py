@@ -1,0 +1,160 @@
+"""Nonesuch (rules 5; source text 002), by P. D. Magnus, for the Decktet.
+
+1. Three or four seats; the basic deck and the Excuse. All cards but one are dealt, 12 or 9 each; the last is turned up.
+2. An ace or crown turned up: its suit is trump. A number card: one of its suits will be. The Excuse: no trump.
+3. One bid each from eldest: None, Some or Most.
+4. Then the holder of the Excuse shows it, chooses between the two suits of a number card, and swaps it for the up card.
+5. Eldest leads. No trump may be led until one has been played, unless the leader has nothing else. The leader of a
+   two-suited card names the suit to follow.
+6. The highest card that bears the trump wins, else the highest of the suit named (`tricks`).
+7. Some: +1 a trick. Most: +2 a trick with at least half of them, else minus what is missing. None: + all tricks if none
+   was taken, else -1 a trick.
+8. The match ends when a seat has 31 points.
+
+Deviations and decisions: half of nine tricks is five (`half`); ties are joint wins.
+"""
+
+from __future__ import annotations
+
+from noms_env._jit import jit, size
+from noms_env.core.actions import CALL_MOST, CALL_NONE, CALL_SOME, CALLING, INDICATE, NAMING_TRUMP, SUIT
+from noms_env.core.bids import record_call, round_is_over
+from noms_env.core.cards import CARD_SUITS, DECKTET, EXCUSE, NO_TRUMP, bit
+from noms_env.core.partners import holder_of
+from noms_env.core.state import eldest
+from noms_env.core.tricks import name_trump, open_play
+from noms_env.variants.rulebook import Option, Values, Variant
+
+HALVES = ("ceil", "exact", "floor")
+UP, EXACTLY, DOWN = range(3)
+
+
+def complete(_values: Values, _seats: int) -> None:
+    """Nothing depends on the table."""
+
+
+NONESUCH_GAME = Variant(
+    name="nonesuch",
+    title="Nonesuch",
+    seats=(3, 4),
+    default_seats=4,
+    deck_kind=DECKTET,
+    complete=complete,
+    options=(
+        Option("half", "ceil", "what a failed Most is counted from, with nine tricks: 5, 4.5 or 4", words=HALVES),
+        Option("target", 31, "points that end the match", numbers=(1, 10000), none=True),
+        Option("max_hands", 100, "deals after which the match is truncated", numbers=(1, 1000)),
+    ),
+)
+
+
+@jit
+def open_deal(t):
+    """1, 2, 3. The last card is turned up; trump is known if it bears one suit, or is the Excuse."""
+    t.turn_up = t.deck[36]
+    t.excuse = holder_of(t, EXCUSE)
+    suits = CARD_SUITS[t.deck_kind, t.turn_up]
+    if t.excuse < 0:
+        name_trump(t, NO_TRUMP)
+    elif size(suits) == 1:
+        name_trump(t, up_card_suit(t))
+    t.phase = CALLING
+    t.seat = eldest(t)
+
+
+@jit
+def up_card_suit(t):
+    """The first suit of the up card."""
+    suit = 0
+    while (CARD_SUITS[t.deck_kind, t.turn_up] >> suit) & 1 == 0:
+        suit += 1
+    return suit
+
+
+@jit
+def legal_calls(t):
+    """3. Any of the three, whatever the others bid."""
+    return bit(CALL_NONE) | bit(CALL_SOME) | bit(CALL_MOST)
+
+
+@jit
+def make_call(t, call):
+    """3, 4, 5. One bid each; then the Excuse, and the choice of trump if there is one."""
+    record_call(t, call)
+    if not round_is_over(t):
+        return
+    if t.trump < 0:
+        t.phase = NAMING_TRUMP
+        t.seat = t.excuse
+        return
+    if t.excuse >= 0:
+        swap(t)
+    open_play(t, eldest(t))
+
+
+@jit
+def excuse_is_shown(t):
+    """4. The holder of the Excuse has shown it, to name trump or to swap it."""
+    return t.excuse >= 0 and (t.phase == NAMING_TRUMP or t.leader >= 0)
+
+
+@jit
+def swap(t):
+    """4. The Excuse goes out of play, and its holder takes the up card."""
+    t.hands[t.excuse] = (t.hands[t.excuse] & ~bit(EXCUSE)) | bit(t.turn_up)
+
+
+@jit
+def legal_trumps(t):
+    """4. The suits of the up card."""
+    return CARD_SUITS[t.deck_kind, t.turn_up] << (SUIT - INDICATE)
+
+
+@jit
+def make_trump(t, trump):
+    """4, 5. The holder of the Excuse names trump and swaps; eldest leads."""
+    name_trump(t, trump)
+    swap(t)
+    open_play(t, eldest(t))
+
+
+@jit
+def may_lead(t, hand):
+    """5. No trump until one has been played, unless there is nothing else."""
+    others = hand & ~t.trump_cards
+    return hand if t.broken != 0 or others == 0 else others
+
+
+@jit
+def settle(t):
+    """7."""
+    for seat in range(t.n_seats):
+        tricks = int(t.tricks[seat])
+        if t.call[seat] == CALL_SOME:
+            t.points[seat] = tricks
+        elif t.call[seat] == CALL_MOST:
+            t.points[seat] = most_points(t, tricks)
+        else:
+            t.points[seat] = t.hand_size if tricks == 0 else -tricks
+
+
+@jit
+def most_points(t, tricks):
+    """7. Twice the tricks with at least half of them; else minus the tricks missing to half."""
+    if 2 * tricks >= t.hand_size:
+        return 2.0 * tricks
+    return tricks - half(t)
+
+
+@jit
+def half(t):
+    """7, `half`: half of the tricks as a shortfall is counted from."""
+    if t.half == EXACTLY:
+        return t.hand_size / 2
+    return float(t.hand_size // 2 if t.half == DOWN else half_up(t))
+
+
+@jit
+def half_up(t):
+    """7. The fewest tricks that are at least half of all."""
+    return (t.hand_size + 1) // 2

@@ -1,0 +1,335 @@
+"""Rules as data: the options of a variant, their checks, and the values in force at a table.
+
+A variant's file declares a `Variant`: its seats, its deck and its `Option`s. `make_rules` checks what a user gives and
+fills in the rest; the result, a `Rules`, is one small value that can be printed, compared, written into a record and
+copied into a table.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from noms_env.core.actions import is_integer
+from noms_env.core.cards import FRENCH, NO_TRUMP, SUIT_LETTERS, french_deck, set_of
+from noms_env.core.state import MAX_ROTATION, MAX_TRICKS, NUM_CHOICES, OPTION_FIELDS, VARIANTS
+
+Values = dict[str, Any]
+
+
+class RulesError(ValueError):
+    """An option, a value or a combination that the rules do not allow; the message says what is allowed."""
+
+
+@dataclass(frozen=True)
+class Option:
+    """One choice of a variant: its name and default, what it may be, and a line that says what it does.
+
+    Exactly one of `flag`, `words`, `numbers`, `range` and `rotation` says what values it takes; `none` also allows None. A
+    default of None without `none` is worked out from the table.
+    """
+
+    name: str
+    default: Any
+    doc: str
+    flag: bool = False
+    words: tuple[str, ...] = ()
+    numbers: tuple[int, int] | None = None
+    rotation: bool = False
+    none: bool = False
+    range: str = ""
+    """What integers are allowed, where that depends on the table; the variant's `complete` checks it."""
+
+    def allowed(self) -> str:
+        """What the option may be, in words."""
+        if self.flag:
+            text = "True or False"
+        elif self.words:
+            text = " or ".join(repr(word) for word in self.words)
+        elif self.rotation:
+            text = f"a list of 1 to {MAX_ROTATION} of C, D, H, S and NT, suits of the deck only"
+        elif self.range:
+            text = f"an integer {self.range}"
+        else:
+            low, high = self.numbers or (0, 0)
+            text = f"an integer from {low} to {high}"
+        return text + (" or None" if self.none else "")
+
+    def checked(self, value: Any) -> Any:
+        """The value in its plain Python type.
+
+        Raises:
+            RulesError: the value is not allowed.
+        """
+        if value is None and (self.none or self.default is None):
+            return None
+        if self.flag and isinstance(value, bool | np.bool_):
+            return bool(value)
+        if self.words and isinstance(value, str) and value in self.words:
+            return str(value)
+        if is_integer(value) and (self.range or (self.numbers and self.numbers[0] <= value <= self.numbers[1])):
+            return int(value)
+        if self.rotation and isinstance(value, list | tuple):
+            entries = [str(entry) for entry in value]
+            if 1 <= len(entries) <= MAX_ROTATION and all(entry in ROTATION_WORDS for entry in entries):
+                return entries
+        raise RulesError(f"{self.name} must be {self.allowed()}, not {value!r}")
+
+    def code(self, value: Any) -> int:
+        """The value as the table's field holds it."""
+        if value is None:
+            return -1
+        return self.words.index(value) if self.words else int(value)
+
+
+ROTATION_WORDS = (*SUIT_LETTERS[FRENCH], "NT")
+
+
+@dataclass(frozen=True)
+class Need:
+    """An option that has an effect only under a condition; elsewhere it may only have its default.
+
+    Attributes:
+        option: its name.
+        where: the condition in words.
+        holds: the condition.
+    """
+
+    option: str
+    where: str
+    holds: Callable[[Values], bool]
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One game of the family: who can play it, with which deck, and under which options."""
+
+    name: str
+    title: str
+    seats: tuple[int, int]
+    default_seats: int
+    deck_kind: int
+    options: tuple[Option, ...] = field(repr=False)
+    complete: Callable[[Values, int], None] = field(repr=False)
+    """Fills in the defaults that depend on the table and refuses combinations that make no sense."""
+    schedule: Callable[[Values, int], list[int]] | None = field(default=None, repr=False)
+    """Hand sizes of a match, deal by deal, where the rulebook lists them (the exact-bid games)."""
+
+    needs: tuple[Need, ...] = field(default=(), repr=False)
+    """Options that have an effect only where others have certain values."""
+
+    @property
+    def number(self) -> int:
+        """The variant's number in the table."""
+        return VARIANTS.index(self.name)
+
+    def option(self, name: str) -> Option:
+        """The option of that name.
+
+        Raises:
+            RulesError: the variant has no such option.
+        """
+        for option in self.options:
+            if option.name == name:
+                return option
+        names = [option.name for option in self.options]
+        close = difflib.get_close_matches(name, names, 1)
+        hint = f" Did you mean {close[0]!r}?" if close else ""
+        raise RulesError(f"{self.name} has no option {name!r}.{hint} Its options are {', '.join(names)}.")
+
+
+@dataclass(frozen=True)
+class Rules:
+    """A variant with every choice made: the rules of one table."""
+
+    variant: Variant
+    seats: int
+    options: Values = field(hash=False)
+
+    @property
+    def schedule(self) -> list[int]:
+        """Hand sizes of the match, deal by deal; empty where there is no such list."""
+        return self.variant.schedule(self.options, self.seats) if self.variant.schedule else []
+
+    @property
+    def deck(self) -> list[int]:
+        """Numbers of the cards in use, ascending."""
+        if self.variant.deck_kind != FRENCH:
+            return list(range(37))
+        return french_deck(self.options["ranks"], self.options["suits"])
+
+
+def make_rules(variant: Variant, seats: int | None = None, options: Mapping[str, Any] | None = None) -> Rules:
+    """Check the seats and the options given, and complete them.
+
+    Args:
+        variant: the game.
+        seats: number of seats; the variant's default when None.
+        options: the options that differ from their defaults.
+
+    Raises:
+        RulesError: unknown option, value out of range, or a combination that cannot be dealt, bid or ended.
+    """
+    given = {name: variant.option(name).checked(value) for name, value in (options or {}).items()}
+    seats = _checked_seats(variant, seats, _with_defaults(variant, given))
+    values = _completed(variant, seats, given)
+    for need in variant.needs:
+        if need.option in given and not need.holds(values):
+            usual = _completed(variant, seats, {name: value for name, value in given.items() if name != need.option})
+            if values[need.option] != usual[need.option]:
+                raise RulesError(f"{need.option} has an effect only {need.where}; elsewhere leave it at {usual[need.option]!r}")
+    return Rules(variant, seats, values)
+
+
+def _with_defaults(variant: Variant, given: Values) -> Values:
+    """The options given, and the others at their defaults."""
+    return {option.name: option.default for option in variant.options} | given
+
+
+def _completed(variant: Variant, seats: int, given: Values) -> Values:
+    """All options of a table, with the defaults that depend on it worked out."""
+    values = _with_defaults(variant, given)
+    variant.complete(values, seats)
+    return values
+
+
+def _checked_seats(variant: Variant, seats: int | None, values: Values) -> int:
+    """The number of seats: the rulebook's range with the whole deck, from two up with a shortened one."""
+    low, high = variant.seats
+    if variant.deck_kind == FRENCH and is_shortened(values):
+        low = 2
+    if seats is None:
+        return variant.default_seats
+    if not is_integer(seats) or not low <= seats <= high:
+        allowed = str(low) if low == high else f"{low} to {high}"
+        shorter = "" if low == 2 or variant.deck_kind != FRENCH else " (fewer only with a deck shortened by ranks or suits)"
+        raise RulesError(f"{variant.name} is played with {allowed} seats{shorter}, not {seats!r}")
+    return int(seats)
+
+
+# ------------------------------------------------------------------------------- choices that several variants share
+
+
+def is_shortened(values: Values) -> bool:
+    """True if the French deck is not the whole one."""
+    return bool(values["ranks"] < 13 or values["suits"] < 4)
+
+
+def deck_size(values: Values) -> int:
+    """Cards of the French deck in use."""
+    return int(values["ranks"] * values["suits"])
+
+
+SHORT_DECK = (
+    Option("ranks", 13, "the top ranks of each suit that are in the deck (not of the rulebook)", numbers=(2, 13)),
+    Option("suits", 4, "the first suits, of C D H S, that are in the deck (not of the rulebook)", numbers=(1, 4)),
+    Option("reveal_stock_at_end", False, "show the undealt cards in the result of a deal", flag=True),
+)
+"""Options of every game with the French deck."""
+
+HAND_SIZE = Option(
+    "hand_size",
+    None,
+    "cards for each seat; by default as many as the deck has for all",
+    range=f"from 1 to what the deck has for each seat, {MAX_TRICKS} at most",
+)
+
+TRUMP_ROTATION = Option("trump_rotation", None, "trumps in turn, deal by deal", rotation=True)
+
+
+def complete_hand_size(values: Values, seats: int) -> None:
+    """Work out or check `hand_size` for games in which it is the same in every deal.
+
+    Raises:
+        RulesError: the deck has not enough cards, or the hand would be larger than a table can hold.
+    """
+    most = min(deck_size(values) // seats, MAX_TRICKS)
+    refuse_too_small_deck(values, seats)
+    if values["hand_size"] is None:
+        if deck_size(values) // seats > MAX_TRICKS:
+            raise RulesError(f"hand_size must be given with this deck and {seats} seats: an integer from 1 to {MAX_TRICKS}")
+        values["hand_size"] = most
+    if not 1 <= values["hand_size"] <= most:
+        raise RulesError(
+            f"hand_size must be an integer from 1 to {most} with {deck_size(values)} cards and {seats} seats, "
+            f"not {values['hand_size']}"
+        )
+
+
+def refuse_too_small_deck(values: Values, seats: int) -> None:
+    """Refuse a table at which not every seat would have a card.
+
+    Raises:
+        RulesError: the deck has less than one card a seat.
+    """
+    if deck_size(values) < seats:
+        raise RulesError(f"a deck of {deck_size(values)} cards is too small for {seats} seats")
+
+
+def complete_rotation(values: Values, default: tuple[str, ...]) -> None:
+    """Work out or check `trump_rotation`: it may name only suits of the deck.
+
+    Raises:
+        RulesError: it names another suit.
+    """
+    present = (*SUIT_LETTERS[FRENCH][: values["suits"]], "NT")
+    if values["trump_rotation"] is None:
+        values["trump_rotation"] = [word for word in default if word in present]
+    strange = [word for word in values["trump_rotation"] if word not in present]
+    if strange:
+        raise RulesError(
+            f"trump_rotation names {strange[0]}, which is not in a deck of {values['suits']} suits; "
+            f"allowed are {', '.join(present)}"
+        )
+
+
+# ---------------------------------------------------------------------------------------------- into a table's record
+
+
+def write_rules(t: Any, rules: Rules) -> None:
+    """Copy the rules into a table (a row of `state.TABLE`): variant, seats, deck and every option."""
+    values = rules.options
+    t.variant = rules.variant.number
+    t.deck_kind = rules.variant.deck_kind
+    t.n_seats = rules.seats
+    t.cards = set_of(rules.deck)
+    for name in OPTION_FIELDS:
+        setattr(t, name, rules.variant.option(name).code(values[name]) if name in values else 0)
+    t.option_hand_size = values.get("hand_size", -1)
+    schedule = rules.schedule
+    t.n_deals = len(schedule) if schedule else values.get("n_hands", -1)
+    for place, size in enumerate(schedule):
+        t.sizes[place] = size
+    rotation = values.get("trump_rotation", [])
+    t.rotation_length = len(rotation)
+    for place, word in enumerate(rotation):
+        t.trump_rotation[place] = NO_TRUMP if word == "NT" else SUIT_LETTERS[FRENCH].index(word)
+    t.choices[:] = np.array(choice_bytes(rules), np.uint8).view(np.int64)
+
+
+DISPLAY_OPTIONS = ("reveal_stock_at_end", "observe_previous_hand")
+"""Options that say what is shown, not how it is played."""
+
+
+def choice_names() -> list[str]:
+    """What each byte of the section `choices` of an observation holds."""
+    rotation = [f"trump_rotation[{place}]" for place in range(MAX_ROTATION)]
+    return [*(name for name in OPTION_FIELDS if name not in DISPLAY_OPTIONS), *rotation]
+
+
+def choice_bytes(rules: Rules) -> list[int]:
+    """The choices as bytes: 0 where the variant has no such option, else 1 + code, at most 254; None is 255."""
+    bytes_of = {}
+    for option in rules.variant.options:
+        value = rules.options[option.name]
+        if option.rotation:
+            for place, word in enumerate(value):
+                bytes_of[f"trump_rotation[{place}]"] = 1 + ROTATION_WORDS.index(word)
+        else:
+            bytes_of[option.name] = 255 if value is None else min(option.code(value) + 1, 254)
+    found = [bytes_of.get(name, 0) for name in choice_names()]
+    return found + [0] * (NUM_CHOICES - len(found))

@@ -1,0 +1,215 @@
+"""Small Ships, also called Misere (rules 3; source text 000, "Small Ships Rules").
+
+1. Three to six seats (the source text: four). All cards are dealt as far as they go round.
+2. Auction from eldest: 7, 8, 9, 10, Misere, 11, 12, 13 with four seats. If all pass, the dealer must bid.
+3. The declarer names trump, then any card: its holder is the partner, and nobody but the holder knows. A card of his
+   own means that he is alone.
+4. Eldest leads. A declarer who leads to the first trick may not lead the suit of the nominated card.
+5. A bid made: the bid for each of the side. Failed: nothing. Misere: +10 alone, +20 each with a partner; failed, each
+   loses 10 and the tricks that both took. Everybody else: one point for each own trick.
+6. The match ends at 100 points or after 20 deals.
+7. Indication (option, rules 3.4): the holder may show himself, for twice the bid off his points.
+
+Deviations and decisions: three, five and six seats, the ladder there and the value of Misere are the rulebook's
+proposal (3.3); "may not lead to the nominated card" is read as its suit; the source text also ends a match after an hour.
+"""
+
+from __future__ import annotations
+
+from noms_env._jit import jit
+from noms_env.core.actions import CALL_PASS, CALLING
+from noms_env.core.bids import auction_is_over, higher_bids, is_forced_dealer, numbers, record_auction_call
+from noms_env.core.cards import FRENCH, SUIT_CARDS, bit, suit_of
+from noms_env.core.partners import is_on_side, nominate, side_size, side_tricks
+from noms_env.core.state import eldest
+from noms_env.core.tricks import open_play
+from noms_env.variants.families.auction import ask_nomination, ask_trump, bid_number, declare, is_misere, without_trump
+from noms_env.variants.rulebook import HAND_SIZE, SHORT_DECK, Option, RulesError, Values, Variant, complete_hand_size
+
+MISERE_TRUMPS = ("choice", "none")
+MISERE_WITHOUT_TRUMP = 1
+PENALTIES = ("team", "own")
+OWN_TRICKS = 1
+RESTRICTIONS = ("suit", "card", "off")
+BAN_SUIT, BAN_CARD, BAN_OFF = range(3)
+STOCK_NOMINATIONS = ("alone", "illegal", "redraw")
+STOCK_ALONE, STOCK_ILLEGAL, STOCK_REDRAW = range(3)
+
+
+def complete(values: Values, seats: int) -> None:
+    """Work out the ladder (3.3) and refuse what cannot be bid or ended."""
+    complete_hand_size(values, seats)
+    hand_size = values["hand_size"]
+    if values["min_bid"] is None:
+        values["min_bid"] = 2 * hand_size // seats + 1
+        if values["min_bid"] > hand_size:
+            raise RulesError(
+                f"with {hand_size} cards and {seats} seats the lowest bid would be {values['min_bid']}, more than there are "
+                f"tricks; give min_bid, an integer from 1 to {hand_size}"
+            )
+    if not 1 <= values["min_bid"] <= hand_size:
+        raise RulesError(f"min_bid must be an integer from 1 to {hand_size} with {hand_size} cards, not {values['min_bid']}")
+    lowest = values["min_bid"] - 1
+    if values["misere_above"] is None:
+        values["misere_above"] = max(lowest, hand_size - 3)
+    if not lowest <= values["misere_above"] <= hand_size:
+        raise RulesError(
+            f"misere_above must be an integer from {lowest} (Misere is the lowest bid) to {hand_size}, "
+            f"not {values['misere_above']}"
+        )
+    if values["misere_value"] is None:
+        values["misere_value"] = max(1, hand_size - 3)
+    if values["target"] is None and values["max_hands"] is None:
+        raise RulesError("target and max_hands are both None, so the match would never end; give one of them")
+
+
+SMALL_SHIPS_GAME = Variant(
+    name="small_ships",
+    title="Small Ships",
+    seats=(3, 6),
+    default_seats=4,
+    deck_kind=FRENCH,
+    complete=complete,
+    options=(
+        Option(
+            "min_bid",
+            None,
+            "lowest number to bid; by default just above the share of two seats",
+            range="from 1 to the hand size",
+        ),
+        Option("misere_value", None, "points of Misere made alone; by default three below the hand size", numbers=(1, 100)),
+        Option(
+            "misere_above",
+            None,
+            "the number directly below Misere; by default the same",
+            range="from min_bid - 1 to the hand size",
+        ),
+        Option("misere_trump", "choice", "Misere with a trump of the declarer's choice, or without", words=MISERE_TRUMPS),
+        Option("misere_nominates", True, "the declarer of Misere nominates a card; if not he is alone", flag=True),
+        Option("misere_penalty", "team", "failed Misere: the side's tricks count for each, or own tricks", words=PENALTIES),
+        Option("misere_opponents_score", True, "opponents score their tricks in Misere too", flag=True),
+        Option("forced_bid_numeric_only", True, "a dealer forced to bid must name a number", flag=True),
+        Option("forced_bid_closes", False, "a forced bid ends the auction", flag=True),
+        Option("first_trick_restriction", "suit", "what a declarer on lead may not lead to trick 1", words=RESTRICTIONS),
+        Option("stock_nomination", "alone", "a nominated card in the stock", words=STOCK_NOMINATIONS),
+        Option("target", 100, "points that end the match", numbers=(1, 10000), none=True),
+        Option("max_hands", 20, "deals that end the match", numbers=(1, 1000), none=True),
+        Option("indication", False, "the holder of the nominated card may show himself, at a price", flag=True),
+        HAND_SIZE,
+        *SHORT_DECK,
+    ),
+)
+
+
+@jit
+def open_deal(t):
+    """2. Eldest calls first."""
+    t.misere_height = 2 * t.misere_above + 1
+    t.phase = CALLING
+    t.seat = eldest(t)
+
+
+@jit
+def legal_calls(t):
+    """2. Pass, or any bid above the high bid; a dealer behind passes only must bid."""
+    if not is_forced_dealer(t):
+        return higher_bids(t) | bit(CALL_PASS)
+    if t.forced_bid_numeric_only != 0:
+        return numbers(int(t.min_bid), int(t.hand_size))
+    return higher_bids(t)
+
+
+@jit
+def make_call(t, call):
+    """2, 3. A call; the last one makes the high bidder the declarer."""
+    closes = t.forced_bid_closes != 0 and is_forced_dealer(t)
+    record_auction_call(t, call)
+    if not closes and not auction_is_over(t):
+        return
+    declare(t)
+    if is_misere(t.contract) and t.misere_nominates == 0:
+        t.alone = 1
+    if is_misere(t.contract) and t.misere_trump == MISERE_WITHOUT_TRUMP:
+        without_trump(t)
+        after_trump(t)
+    else:
+        ask_trump(t)
+
+
+@jit
+def after_trump(t):
+    """3. The nomination, where the contract has one."""
+    if t.alone != 0:
+        open_play(t, eldest(t))
+    else:
+        ask_nomination(t)
+
+
+@jit
+def legal_nominations(t):
+    """3, 3.3. Any card; by option not one of the stock, or not one that was refused."""
+    barred = t.stock if t.stock_nomination == STOCK_ILLEGAL else t.refused
+    return t.cards & ~barred
+
+
+@jit
+def make_nomination(t, card):
+    """3, 4. The nomination, and eldest leads; under "redraw" a card of the stock is refused."""
+    if t.stock_nomination == STOCK_REDRAW and (t.stock & bit(card)) != 0:
+        t.refused |= bit(card)
+        return
+    nominate(t, card)
+    open_play(t, eldest(t))
+
+
+@jit
+def may_lead(t, hand):
+    """4. The declarer on lead to trick 1 may not lead the suit (or by option the card) nominated, if he has another."""
+    if t.trick_number > 0 or t.seat != t.declarer or t.nominated < 0 or t.first_trick_restriction == BAN_OFF:
+        return hand
+    nominated = int(t.nominated)
+    banned = bit(nominated) if t.first_trick_restriction == BAN_CARD else SUIT_CARDS[t.deck_kind, suit_of(nominated)]
+    return hand & ~banned if (hand & ~banned) != 0 else hand
+
+
+@jit
+def settle(t):
+    """5, 7."""
+    for seat in range(t.n_seats):
+        if not is_on_side(t, seat):
+            t.points[seat] = opponent_points(t, seat)
+        elif is_misere(t.contract):
+            t.points[seat] = misere_points(t, seat)
+        else:
+            t.points[seat] = bid_points(t)
+    if t.indicated >= 0:
+        t.points[t.indicated] -= 2 * contract_value(t)
+
+
+@jit
+def bid_points(t):
+    """5. The bid if the side took as many tricks, else nothing; no credit for more."""
+    return bid_number(t) if side_tricks(t) >= bid_number(t) else 0
+
+
+@jit
+def misere_points(t, seat):
+    """5. Misere made, once for a lone declarer and twice for each of a pair; or the penalty."""
+    value = int(t.misere_value)
+    if side_tricks(t) == 0:
+        return value * side_size(t)
+    return -(value + int(t.tricks[seat] if t.misere_penalty == OWN_TRICKS else side_tricks(t)))
+
+
+@jit
+def opponent_points(t, seat):
+    """5. One point for each own trick, whatever became of the contract."""
+    if is_misere(t.contract) and t.misere_opponents_score == 0:
+        return 0
+    return int(t.tricks[seat])
+
+
+@jit
+def contract_value(t):
+    """7. The bid; Misere counts as its value."""
+    return int(t.misere_value) if is_misere(t.contract) else bid_number(t)

@@ -1,0 +1,166 @@
+"""Sniped whist (rules 1; source text 000, first item).
+
+1. Three to seven seats, no bids, no partners; the cards are dealt out as far as they go round.
+2. Trump is turned up: the next undealt card, or the dealer's last card if all are dealt.
+3. Eldest leads; singles play whist.
+4. The fewest tricks share +1, the most tricks are sniped and share -1.
+
+Deviations and decisions: three seats, the spare cards out of play, the way of turning up trump and the place scoring
+are decisions of the rulebook; the source text speaks of four or more players and of the flicked nose only.
+"""
+
+from __future__ import annotations
+
+from noms_env._jit import jit, size
+from noms_env.core.actions import NAMING_TRUMP
+from noms_env.core.cards import FRENCH, bit, has
+from noms_env.core.chance import DRAW_SNIPED, below
+from noms_env.core.state import eldest
+from noms_env.core.tricks import open_play
+from noms_env.variants.rulebook import (
+    HAND_SIZE,
+    SHORT_DECK,
+    TRUMP_ROTATION,
+    Need,
+    Option,
+    Values,
+    Variant,
+    complete_hand_size,
+    complete_rotation,
+)
+from noms_env.variants.trumps import DEALER_CHOOSES, TRUMP_MODES, set_trump
+
+SCORINGS = ("place", "tricks")
+PLACE, TRICKS = range(2)
+TIES = ("share", "none", "cut")
+SHARE, NOBODY, CUT = range(3)
+OBJECTIVES = ("least", "most")
+LEAST, MOST = range(2)
+
+
+def complete(values: Values, seats: int) -> None:
+    """Work out the defaults that depend on the table."""
+    complete_hand_size(values, seats)
+    complete_rotation(values, ("H", "C", "D", "S", "NT"))
+
+
+SNIPED_WHIST_GAME = Variant(
+    name="sniped_whist",
+    title="Sniped whist",
+    seats=(3, 7),
+    default_seats=4,
+    deck_kind=FRENCH,
+    complete=complete,
+    needs=(
+        Need("snip_penalty", "with scoring='tricks'", lambda values: bool(values["scoring"] == "tricks")),
+        Need("trump_rotation", "with trump_mode='rotation'", lambda values: bool(values["trump_mode"] == "rotation")),
+        Need("accumulate", "with n_hands above 1", lambda values: bool(values["n_hands"] > 1)),
+    ),
+    options=(
+        Option("n_hands", 1, "deals in a match", numbers=(1, 100)),
+        Option("trump_mode", "turnup", "where the trump comes from", words=TRUMP_MODES),
+        TRUMP_ROTATION,
+        Option("scoring", "place", "points by place, or one for each trick", words=SCORINGS),
+        Option("snip_penalty", 0, "taken off each sniped seat under scoring='tricks'", numbers=(0, 100)),
+        Option("tie", "share", "several with the most tricks: all sniped, nobody, or one by lot", words=TIES),
+        Option("accumulate", False, "tricks add up over the deals and are scored in the last", flag=True),
+        Option("objective", "least", "the fewest tricks win, or the most (plain whist)", words=OBJECTIVES),
+        HAND_SIZE,
+        *SHORT_DECK,
+    ),
+)
+
+
+@jit
+def open_deal(t):
+    """2, 3. The trump, and eldest on lead; with trump_mode="dealer" the dealer names it first."""
+    if t.trump_mode == DEALER_CHOOSES:
+        t.phase = NAMING_TRUMP
+        t.seat = t.dealer
+        return
+    set_trump(t, True)
+    open_play(t, eldest(t))
+
+
+@jit
+def settle(t):
+    """4. Points of the deal; with `accumulate` only the last deal scores, on all tricks of the match."""
+    if t.accumulate != 0 and t.deal < t.n_deals - 1:
+        return
+    winners, losers = first_and_last(t)
+    if winners == losers:
+        losers = 0 if t.scoring == PLACE or t.tie == NOBODY else losers
+        winners = 0
+    t.sniped = sniped_among(t, losers)
+    for seat in range(t.n_seats):
+        t.points[seat] = place_points(t, seat, winners) if t.scoring == PLACE else trick_points(t, seat)
+
+
+@jit
+def counted_tricks(t, seat):
+    """The tricks that are scored: of this deal, and of the earlier ones if they accumulate."""
+    return t.tricks[seat] + (t.piled[seat] if t.accumulate != 0 else 0)
+
+
+@jit
+def first_and_last(t):
+    """The seats that win and the seats that are liable to be sniped, as bit sets."""
+    least = most = counted_tricks(t, 0)
+    for seat in range(1, t.n_seats):
+        tricks = counted_tricks(t, seat)
+        least = min(least, tricks)
+        most = max(most, tricks)
+    fewest = seats_with(t, least)
+    highest = seats_with(t, most)
+    return (fewest, highest) if t.objective == LEAST else (highest, fewest)
+
+
+@jit
+def seats_with(t, tricks):
+    """The seats that have so many tricks."""
+    seats = bit(0) - 1
+    for seat in range(t.n_seats):
+        if counted_tricks(t, seat) == tricks:
+            seats |= bit(seat)
+    return seats
+
+
+@jit
+def sniped_among(t, losers):
+    """Rules 8b, `tie`: of several seats tied, all, none, or one drawn by lot."""
+    if size(losers) <= 1 or t.tie == SHARE:
+        return losers
+    if t.tie == NOBODY:
+        return losers - losers
+    left = below(t, DRAW_SNIPED, size(losers))
+    for seat in range(t.n_seats):
+        if has(losers, seat):
+            if left == 0:
+                return bit(seat)
+            left -= 1
+    return losers
+
+
+@jit
+def place_points(t, seat, winners):
+    """+1 shared among the winners, -1 shared among the sniped."""
+    points = 0.0
+    if has(winners, seat):
+        points += 1.0 / size(winners)
+    if has(t.sniped, seat):
+        points -= 1.0 / size(t.sniped)
+    return points
+
+
+@jit
+def trick_points(t, seat):
+    """One point off (or, where most win, on) for each trick, and the penalty of the sniped."""
+    tricks = float(counted_tricks(t, seat))
+    points = tricks if t.objective == MOST else 0.0 - tricks
+    return points - t.snip_penalty if has(t.sniped, seat) else points
+
+
+@jit
+def single_deal_winners(t):
+    """In a match of one deal the winners are those with the fewest (or the most) tricks."""
+    return first_and_last(t)[0]

@@ -1,0 +1,41 @@
+"""Trumps that nobody chooses: in rotation, turned up, or drawn (rules 1, 2, 6, 7). Shared by four variants."""
+
+from __future__ import annotations
+
+from noms_env._jit import jit
+from noms_env.core.cards import NO_TRUMP, suit_of
+from noms_env.core.chance import DRAW_TRUMP, below
+from noms_env.core.tricks import name_trump
+
+TRUMP_MODES = ("rotation", "turnup", "random", "none", "dealer")
+ROTATION, TURN_UP, RANDOM, NO_TRUMPS, DEALER_CHOOSES = range(len(TRUMP_MODES))
+
+
+@jit
+def rotated_trump(t):
+    """The trump whose turn it is in this deal."""
+    return int(t.trump_rotation[t.deal % t.rotation_length])
+
+
+@jit
+def turn_up(t, dealer_last):
+    """Turn a card for trump: the next undealt one; if none is left, the dealer's last card or, without it, no trump."""
+    dealt = t.n_seats * t.hand_size
+    if t.stock != 0:
+        t.turn_up = t.deck[dealt]
+    elif dealer_last:
+        t.turn_up = t.deck[dealt - 1]
+    name_trump(t, suit_of(int(t.turn_up)) if t.turn_up >= 0 else NO_TRUMP)
+
+
+@jit
+def set_trump(t, dealer_last):
+    """Fix the trump of a deal by `trump_mode`, but for the mode in which the dealer chooses."""
+    if t.trump_mode == ROTATION:
+        name_trump(t, rotated_trump(t))
+    elif t.trump_mode == TURN_UP:
+        turn_up(t, dealer_last)
+    elif t.trump_mode == RANDOM:
+        name_trump(t, below(t, DRAW_TRUMP, int(t.suits)))
+    elif t.trump_mode == NO_TRUMPS:
+        name_trump(t, NO_TRUMP)

@@ -1,0 +1,57 @@
+"""Nomination whist, one to thirteen to one (rules 7; source text 004).
+
+1. Four seats. Hands of 1, 2, ..., 12, 13, 12, ..., 2, 1 cards.
+2. Trumps in turn: spades, hearts, diamonds, clubs, none.
+3. One round of calls, from eldest; in hands of four cards and more the calls may not add up to the tricks.
+4. One point for each trick, ten more for an exact call.
+
+Deviations and decisions: the source text says that a suit "may be designated" as trumps and leaves open how; the rulebook
+rotates. "After thirteen, the cards dealt moves back to one" is read as counting down.
+"""
+
+from __future__ import annotations
+
+from noms_env.core.cards import FRENCH
+from noms_env.variants.families.exact_bid import FULL_DEAL_TURN_UPS, HOOK_NEED, down, hook_options, largest_hand, up
+from noms_env.variants.rulebook import SHORT_DECK, TRUMP_ROTATION, Need, Option, Values, Variant, complete_rotation
+from noms_env.variants.trumps import DEALER_CHOOSES, TRUMP_MODES
+
+SCHEDULES = ("up_down", "up", "up_down_repeat_top")
+
+
+def complete(values: Values, seats: int) -> None:
+    """Work out the defaults that depend on the table."""
+    largest_hand(values, seats, 13)
+    complete_rotation(values, ("S", "H", "D", "C", "NT"))
+
+
+def schedule(values: Values, seats: int) -> list[int]:
+    """1. The hand sizes of a match."""
+    top = largest_hand(values, seats, 13)
+    if values["schedule"] == "up":
+        return up(top)
+    return up(top) + (down(top) if values["schedule"] == "up_down_repeat_top" else down(top)[1:])
+
+
+UP_DOWN_GAME = Variant(
+    name="up_down",
+    title="Nomination whist, one to thirteen to one",
+    seats=(4, 4),
+    default_seats=4,
+    deck_kind=FRENCH,
+    complete=complete,
+    schedule=schedule,
+    needs=(
+        HOOK_NEED,
+        Need("trump_rotation", "with trump_mode='rotation'", lambda values: bool(values["trump_mode"] == "rotation")),
+        Need("turnup_full_deal", "with trump_mode='turnup'", lambda values: bool(values["trump_mode"] == "turnup")),
+    ),
+    options=(
+        Option("schedule", "up_down", "how the hand sizes go", words=SCHEDULES),
+        Option("trump_mode", "rotation", "where the trump comes from", words=TRUMP_MODES[:DEALER_CHOOSES]),
+        Option("turnup_full_deal", "none", "trump turned up when all cards are dealt", words=FULL_DEAL_TURN_UPS),
+        *hook_options(True, min_cards=4),
+        TRUMP_ROTATION,
+        *SHORT_DECK,
+    ),
+)

@@ -1,0 +1,243 @@
+"""Programs that play: each runs in a process of its own, is told one line for each decision, and answers with one.
+
+The lines are those of `bot_lines`. A program that ends, is late or answers nonsense fails at that decision (`ForfeitError`); it
+is ended then, with all that it has started, and begun anew for the next one. After some failures in a row it is not asked
+again.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import weakref
+from collections.abc import Sequence
+from contextlib import suppress
+from queue import Empty, SimpleQueue
+from threading import Thread
+from typing import IO, ClassVar
+
+import numpy as np
+
+from noms_env.players import NOBODY, as_batch, row_seeds
+from training.agents.bot_lines import LONGEST, AnswerError, chosen_action, decision, hello, wants_observation
+from training.agents.forfeit import ForfeitError
+
+LIMIT = 10.0
+"""Seconds for a decision, if nothing else is said."""
+START_LIMIT = 30.0
+"""Seconds for the answer to the first line, in which a program may load what it needs."""
+GRACE = 1.0
+"""Seconds in which a program is to end once its input has ended."""
+MOST_FAILURES = 3
+"""Failures in a row after which a program is not asked again."""
+COMPLAINT = 200
+"""Characters of the last line on standard error that are quoted."""
+SEED_BITS = 32
+"""Of the number that a program gets for what it leaves to chance: exact in any language's floating-point numbers."""
+
+Lines = SimpleQueue[bytes | None]
+
+
+class BotError(Exception):
+    """A program failed; the message says how, as half a sentence."""
+
+
+class BotPlayer:
+    """A program as a player; rows are asked one after another.
+
+    Attributes:
+        name: as the user wrote it.
+    """
+
+    wants_tables: ClassVar[bool] = True
+
+    def __init__(self, name: str, words: Sequence[str], limit: float = LIMIT) -> None:
+        """Take a program; it is started when it is first asked.
+
+        Args:
+            name: for messages.
+            words: the program and its arguments.
+            limit: seconds for each decision.
+        """
+        self.name = name
+        self._words, self._limit = list(words), limit
+        self._program: Program | None = None
+        self._wants_observation = False
+        self._failures = 0
+
+    @as_batch
+    def act(
+        self,
+        observation: np.ndarray,
+        mask: np.ndarray,
+        rng: np.random.Generator,
+        *,
+        tables: np.recarray | None = None,
+    ) -> np.ndarray:
+        """See `noms_env.players.Player.act`.
+
+        Raises:
+            ForfeitError: the program failed at a row; those behind it were not asked for.
+        """
+        assert tables is not None  # `as_batch` has seen to it
+        seeds = row_seeds(rng, len(mask)) & ((1 << SEED_BITS) - 1)
+        rows = zip(observation, mask, tables, seeds.tolist(), strict=True)
+        return np.array([self._decided(*row) if row[1].any() else NOBODY for row in rows], np.int64)
+
+    def start(self) -> None:
+        """Start the program, if it does not run, and exchange the first lines.
+
+        Raises:
+            BotError: that failed; it does not run.
+        """
+        if self._program is not None:
+            return
+        self._program = Program(self._words)
+        try:
+            answer = self._program.ask(hello(self._limit), max(START_LIMIT, self._limit), "to answer the first line")
+            self._wants_observation = wants_observation(answer)
+        except (BotError, AnswerError) as error:
+            self.close(at_once=True)
+            raise BotError(str(error)) from error
+
+    def close(self, at_once: bool = False) -> None:
+        """End the program, if it runs; with `at_once` by force."""
+        if self._program is not None:
+            self._program.end(at_once)
+            self._program = None
+
+    def _decided(self, observation: np.ndarray, mask: np.ndarray, row: np.record, seed: int) -> int:
+        """The program's action in one row."""
+        if self._failures >= MOST_FAILURES:
+            raise ForfeitError(self.name, f"failed {MOST_FAILURES} times in a row and was not asked again")
+        try:
+            self.start()
+            assert self._program is not None
+            line = decision(row, mask, seed, observation if self._wants_observation else None)
+            action = chosen_action(self._program.ask(line, self._limit, "for a decision"), row, mask)
+        except (BotError, AnswerError) as error:
+            self._failures += 1
+            self.close(at_once=True)  # what it might still say would be taken for its next answer
+            raise ForfeitError(self.name, str(error)) from error
+        self._failures = 0
+        return action
+
+
+# ----------------------------------------------------------------------------------------------------------- the process
+
+
+class Program:
+    """A process that is asked line by line. It ends with this object at the latest."""
+
+    def __init__(self, words: Sequence[str]) -> None:
+        """Start it.
+
+        Raises:
+            BotError: it cannot be started.
+        """
+        try:
+            # A session of its own: Ctrl-C at the terminal does not reach it, and it can be ended with all that it has started.
+            self._process = subprocess.Popen(
+                words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
+            )
+        except (OSError, ValueError) as error:
+            raise BotError(f"could not be started: {getattr(error, 'strerror', None) or error}") from error
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        assert self._process.stderr is not None
+        self._questions, self._answers = Lines(), Lines()
+        self._complaints: list[bytes] = []
+        pipes = (self._process.stdin, self._process.stdout, self._questions, self._answers)
+        talking = Thread(target=_talk, args=pipes, daemon=True, name="noms-bot")
+        self._listening = Thread(
+            target=_listen, args=(self._process.stderr, self._complaints), daemon=True, name="noms-bot-errors"
+        )
+        talking.start()
+        self._listening.start()
+        self._end = weakref.finalize(self, _end, self._process, self._questions, (talking, self._listening))
+
+    def ask(self, line: bytes, limit: float, what: str) -> bytes:
+        """Tell it a line and wait for its answer.
+
+        Args:
+            line: with its end.
+            limit: seconds.
+            what: the time is for, for the message: `for a decision`.
+
+        Returns:
+            A whole line.
+
+        Raises:
+            BotError: it has ended, is late, or says no end of a line; it is of no use any more.
+        """
+        self._questions.put(line)
+        try:
+            answer = self._answers.get(timeout=limit)
+        except Empty:
+            raise BotError(f"took more than {limit:g} seconds {what}") from None
+        if answer and answer.endswith(b"\n"):
+            return answer
+        if answer and len(answer) >= LONGEST:
+            raise BotError(f"answered with a line of more than {LONGEST:,} bytes")
+        raise BotError(self._how_it_ended())
+
+    def end(self, at_once: bool = False) -> None:
+        """End it: by the end of its input, and where that is no help, or at once, by force."""
+        if at_once and self._process.poll() is None:
+            _kill(self._process)
+        self._end()
+
+    def _how_it_ended(self) -> str:
+        """Why there is no answer."""
+        try:
+            status = self._process.wait(GRACE)
+        except subprocess.TimeoutExpired:
+            return "closed its output"
+        self._listening.join(GRACE)
+        how = f"ended with exit status {status}" if status >= 0 else f"was ended by signal {-status}"
+        lines = b"".join(self._complaints).decode(errors="replace").split("\n")
+        said = [line.strip() for line in lines if line.strip()]
+        return f"{how} ({said[-1][:COMPLAINT]})" if said else how
+
+
+def _talk(questions_to: IO[bytes], answers_from: IO[bytes], questions: Lines, answers: Lines) -> None:
+    """Pass on lines until there are no more; an empty answer stands for the end of the program."""
+    while (line := questions.get()) is not None:
+        try:
+            questions_to.write(line)
+            questions_to.flush()
+            answers.put(answers_from.readline(LONGEST))
+        except OSError:
+            answers.put(b"")
+    with suppress(OSError):  # what could not be written before cannot be written now
+        questions_to.close()
+    answers_from.close()
+
+
+def _listen(errors: IO[bytes], complaints: list[bytes]) -> None:
+    """Keep the last lines on standard error."""
+    with errors:
+        while line := errors.readline(LONGEST):
+            complaints.append(line)
+            del complaints[:-8]
+
+
+def _end(process: subprocess.Popen[bytes], questions: Lines, threads: Sequence[Thread]) -> None:
+    """End a process and the threads that serve it; nothing of it is left, and the system need not remember it."""
+    questions.put(None)
+    with suppress(subprocess.TimeoutExpired):
+        process.wait(GRACE)
+    _kill(process)
+    process.wait()
+    for thread in threads:
+        thread.join(GRACE)
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    """End a process at once, and all that it has started."""
+    if os.name == "posix":
+        with suppress(ProcessLookupError, PermissionError):  # nobody is left
+            os.killpg(process.pid, signal.SIGKILL)
+    else:
+        process.kill()

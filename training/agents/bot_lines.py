@@ -1,0 +1,320 @@
+"""What is said to a program that plays and what it answers: the protocol `noms-bot/1`, lines of JSON.
+
+`examples/README.md` describes it for those who write such a program. Words of cards and actions are those of the game record
+(`noms_env.core.actions`).
+
+A decision is told from the record of a table alone. Players are only ever given tables in which the cards that their seat has
+not seen are dealt anew (`noms_env.belief.determinize`), so the true ones cannot get into a line; and none of the imagined ones
+does, since what is told here are the own hand and what all have seen.
+"""
+
+from __future__ import annotations
+
+import json
+from base64 import b64encode
+from functools import lru_cache
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from noms_env.core.actions import CALL_WORDS, PHASES, UNSAID, action_word, is_integer
+from noms_env.core.cards import CARD_WORDS, NO_TRUMP, RANK_LETTERS, SUIT_LETTERS, cards_in
+from noms_env.core.partners import ROLES, role_known_to
+from noms_env.core.state import EPISODES, HELD, NONESUCH, RECORD, TABLE, VARIANTS
+from noms_env.variants import GAMES, Option, Rules
+from noms_env.variants.rulebook import ROTATION_WORDS
+from noms_env.version import ENV_VERSION
+
+PROTOCOL = "noms-bot/1"
+LONGEST = 1 << 20
+"""Bytes of an answer."""
+SHOWN = 60
+"""Characters of a wrong answer that are quoted."""
+
+Document = dict[str, Any]
+
+_FIELDS: Any = TABLE.fields
+_RULES_START, _RULES_END = _FIELDS["variant"][1], _FIELDS["option_hand_size"][1] + 2
+"""The bytes of a table's record that hold its rules, and what an episode is."""
+
+
+class AnswerError(ValueError):
+    """An answer that means nothing; the message says what was answered, as half a sentence."""
+
+
+# ---------------------------------------------------------------------------------------------------------- the first line
+
+
+def hello(limit: float) -> bytes:
+    """The first line.
+
+    Args:
+        limit: seconds that the program has for each decision.
+    """
+    return _line({"type": "hello", "protocol": PROTOCOL, "environment": ENV_VERSION, "limit": limit})
+
+
+def wants_observation(answer: bytes) -> bool:
+    """Whether a program asks for observations, from its answer to the first line.
+
+    Raises:
+        AnswerError: it does not speak this protocol.
+    """
+    document = _parsed(answer)
+    if not isinstance(document, dict) or document.get("protocol") != PROTOCOL:
+        raise AnswerError(f'answered the first line with {_brief(answer)}, not with {{"protocol": "{PROTOCOL}"}}')
+    wanted = document.get("observation", False)
+    if not isinstance(wanted, bool):
+        raise AnswerError(f"answered the first line with an observation of {_brief(answer)}, where true or false is meant")
+    return wanted
+
+
+# ------------------------------------------------------------------------------------------------------------- a decision
+
+
+def decision(row: np.record, mask: np.ndarray, seed: int, observation: np.ndarray | None = None) -> bytes:
+    """The line of a decision: what the seat to act sees and may do.
+
+    Args:
+        row: a table (`state.TABLE`), at a moment at which a seat is to act.
+        mask: 1 for each legal action, int8, shape (NUM_ACTIONS,).
+        seed: for what the program leaves to chance.
+        observation: uint8, shape (OBSERVATION_SIZE,), for a program that asks for it.
+    """
+    fixed = _fixed(row.tobytes()[_RULES_START:_RULES_END])
+    table = _unpacked(row)
+    role = ROLES[role_known_to(row, table.seat)]
+    document = {**_asked(table, mask), "seed": seed, **_seen(table, role)}
+    if observation is not None:
+        document["observation"] = b64encode(observation.tobytes()).decode()
+    return fixed + _line(document)[1:]
+
+
+def chosen_action(answer: bytes, row: np.record, mask: np.ndarray) -> int:
+    """The legal action that an answer means.
+
+    Args:
+        answer: a line.
+        row: see `decision`.
+        mask: see `decision`.
+
+    Raises:
+        AnswerError: it means none.
+    """
+    document = _parsed(answer)
+    action = document.get("action") if isinstance(document, dict) else document
+    actions = np.flatnonzero(mask).tolist()
+    if isinstance(action, str):
+        words = [action_word(number, int(row.deck_kind)) for number in actions]
+        if action not in words:
+            raise AnswerError(f"answered {_brief(answer)}, which was not legal: legal were {_listed(words)}")
+        return int(actions[words.index(action)])
+    if not is_integer(action):
+        raise AnswerError(f"answered {_brief(answer)}, which names no action")
+    if action not in actions:
+        raise AnswerError(f"chose action {action}, which was not legal")
+    return int(action)
+
+
+def _unpacked(row: np.record) -> SimpleNamespace:
+    """The fields of a table's record as plain numbers and lists: to read them from the record one by one takes long."""
+    values = zip(TABLE.names or (), row.item(), strict=True)
+    return SimpleNamespace(**{name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in values})
+
+
+def _asked(t: SimpleNamespace, mask: np.ndarray) -> Document:
+    """Who is asked what; the legal actions in words and in numbers."""
+    actions = np.flatnonzero(mask).tolist()
+    return {
+        "seat": t.seat,
+        "phase": PHASES[t.phase],
+        "hand": _cards(t.hands[t.seat], t.deck_kind),
+        "legal": [action_word(action, t.deck_kind) for action in actions],
+        "actions": actions,
+    }
+
+
+def _seen(t: SimpleNamespace, role: str) -> Document:
+    """What the seat to act sees, and its role as it knows it."""
+    seats, kind = t.n_seats, t.deck_kind
+    return {
+        # --- the match
+        "episode": EPISODES[t.episode],
+        "deal": t.deal,
+        "deals": _or_none(t.n_deals),
+        "before": [_plain(total) for total in t.totals[:seats]],
+        "piled": t.piled[:seats] if t.accumulate else None,
+        "previous": _previous(t) if t.observe_previous_hand else None,
+        # --- the deal
+        "dealer": t.dealer,
+        "hand_size": t.hand_size,
+        "multiplier": t.multiplier,
+        "turn_up": _card(t.turn_up, kind),
+        # --- the contract
+        "calls": _calls(t),
+        "contract": CALL_WORDS[t.contract] if t.contract >= 0 else None,
+        "declarer": _or_none(t.declarer),
+        "trump": _trump(t),
+        "nominated": _nominated(t),
+        "refused": _cards(t.refused, kind),
+        "indicated": t.indicated >= 0,
+        "revealed": _or_none(t.revealed),
+        "role": role,
+        "open": None if t.exposed < 0 else {"seat": t.exposed, "hand": _cards(t.hands[t.exposed], kind)},
+        "excuse": _or_none(t.excuse) if t.variant == NONESUCH and PHASES[t.phase] != "call" else None,
+        "broken": bool(t.broken) if t.variant == NONESUCH else None,
+        # --- the play
+        "tricks": t.tricks[:seats],
+        "played": [_trick(t, number) for number in range(t.trick_number)],
+        "trick": _present_trick(t),
+        "voids": [_suits(voids, kind) for voids in t.voids[:seats]],
+    }
+
+
+def _calls(t: SimpleNamespace) -> list[Document]:
+    """The calls in their order; seats call in turn, from the dealer's left."""
+    calls = _bytes(t.calls)[: t.n_calls]
+    return [{"seat": (t.dealer + 1 + turn) % t.n_seats, "call": CALL_WORDS[call - 1]} for turn, call in enumerate(calls)]
+
+
+def _trump(t: SimpleNamespace) -> str | None:
+    """As in the record; `unsaid` while the first lead is to tell it."""
+    if t.trump == UNSAID:
+        return "unsaid"
+    if not 0 <= t.trump <= NO_TRUMP:
+        return None
+    return "NT" if t.trump == NO_TRUMP else SUIT_LETTERS[t.deck_kind][t.trump]
+
+
+def _nominated(t: SimpleNamespace) -> str | None:
+    """The nominated card, or a bare rank."""
+    if t.nominated < 0 and t.nominated_rank >= 0:
+        return RANK_LETTERS[t.deck_kind][t.nominated_rank]
+    return _card(t.nominated, t.deck_kind)
+
+
+def _trick(t: SimpleNamespace, number: int) -> Document:
+    """A complete trick: its cards clockwise from the leader."""
+    cards = t.order[number * t.n_seats : (number + 1) * t.n_seats]
+    leader = next(seat for seat in range(t.n_seats) if t.played[seat] >> cards[0] & 1)
+    return {"leader": leader, "cards": [CARD_WORDS[t.deck_kind][card] for card in cards], "winner": t.trick_winners[number]}
+
+
+def _present_trick(t: SimpleNamespace) -> Document | None:
+    """The trick on the table, and the suit to follow; None before the play."""
+    if t.leader < 0:
+        return None
+    cards = [t.on_table[(t.leader + turn) % t.n_seats] for turn in range(t.n_table)]
+    suit = SUIT_LETTERS[t.deck_kind][t.led_suit] if t.led_suit >= 0 else None
+    return {"leader": t.leader, "cards": [CARD_WORDS[t.deck_kind][card] for card in cards], "suit": suit}
+
+
+def _previous(t: SimpleNamespace) -> Document:
+    """What the seat remembers of the deal before (`observe_previous_hand`)."""
+    words = CARD_WORDS[t.deck_kind]
+    seen = _bytes(t.previous)[: len(words)]
+    places = sorted((*divmod(byte - 1, 4), words[card]) for card, byte in enumerate(seen) if 0 < byte < HELD)
+    return {
+        "played": [{"trick": trick, "seat": seat, "card": word} for trick, seat, word in places],
+        "held": [words[card] for card, byte in enumerate(seen) if byte == HELD + t.seat],
+    }
+
+
+def _bytes(words: list[int]) -> bytes:
+    """Bytes that are packed into 64-bit words (`noms_env.core.state`)."""
+    return b"".join(word.to_bytes(8, "little", signed=True) for word in words)
+
+
+def _card(card: int, kind: int) -> str | None:
+    """A card's word; None for none."""
+    return CARD_WORDS[kind][card] if card >= 0 else None
+
+
+def _cards(cards: int, kind: int) -> list[str]:
+    """A set of cards, in the order of their numbers."""
+    return [CARD_WORDS[kind][card] for card in cards_in(cards)]
+
+
+def _suits(suits: int, kind: int) -> list[str]:
+    """A bit set of suits."""
+    return [SUIT_LETTERS[kind][suit] for suit in cards_in(suits)]
+
+
+def _or_none(number: int) -> int | None:
+    """A field of the table in which -1 stands for none."""
+    return None if number < 0 else int(number)
+
+
+def _plain(points: float) -> int | float:
+    """A whole number of points as an int."""
+    return int(points) if float(points).is_integer() else float(points)
+
+
+# -------------------------------------------------------------------------------------------------- what does not change
+
+
+@lru_cache(maxsize=64)
+def _fixed(rules: bytes) -> bytes:
+    """The beginning of a line, up to a comma: the rules of a table whose record has these bytes."""
+    record = bytearray(TABLE.itemsize)
+    record[_RULES_START:_RULES_END] = rules
+    found = rules_of(np.frombuffer(bytes(record), RECORD)[0])
+    words = CARD_WORDS[found.variant.deck_kind]
+    document = {
+        "type": "decision",
+        "variant": found.variant.name,
+        "seats": found.seats,
+        "options": found.options,
+        "cards": [words[card] for card in found.deck],
+    }
+    return _line(document)[:-2] + b","
+
+
+def rules_of(row: np.record) -> Rules:
+    """The rules that a table's record was written with: the inverse of `noms_env.variants.write_rules`."""
+    variant = GAMES[VARIANTS[row.variant]]
+    return Rules(variant, int(row.n_seats), {option.name: _value(row, option) for option in variant.options})
+
+
+def _value(row: np.record, option: Option) -> Any:
+    """The value of an option."""
+    if option.rotation:
+        return [ROTATION_WORDS[-1 if suit == NO_TRUMP else suit] for suit in row.trump_rotation[: row.rotation_length]]
+    code = int(row.option_hand_size if option.name == "hand_size" else row[option.name])
+    if code < 0 and option.none:
+        return None
+    if option.flag:
+        return bool(code)
+    return option.words[code] if option.words else code
+
+
+# ---------------------------------------------------------------------------------------------------------------- JSON
+
+
+def _line(document: Document) -> bytes:
+    """A document as a line."""
+    return json.dumps(document, separators=(",", ":")).encode() + b"\n"
+
+
+def _parsed(answer: bytes) -> Any:
+    """What a line says.
+
+    Raises:
+        AnswerError: it is no JSON.
+    """
+    try:
+        return json.loads(answer)
+    except (ValueError, RecursionError) as error:
+        raise AnswerError(f"answered {_brief(answer)}, which is no JSON") from error
+
+
+def _brief(answer: bytes) -> str:
+    """An answer, cut short if it is long."""
+    text = answer.decode(errors="replace").strip()
+    return repr(text if len(text) <= SHOWN else f"{text[:SHOWN]}...")
+
+
+def _listed(words: list[str]) -> str:
+    """Words, cut short if they are many."""
+    return " ".join(words[:8]) + (" ..." if len(words) > 8 else "")

@@ -1,0 +1,382 @@
+"""Anybody's players at the tables: functions and classes of other modules, names that packages register, and programs.
+
+| name | who plays |
+|---|---|
+| `my_agent:make`, `path/my_agent.py:make` | what the function gives; see `_maker_of` for the two kinds of functions |
+| `alice` | the function that an installed package has registered as `alice` in the entry points `noms_env.players` |
+| `cmd:./my_bot --level 3` | a program that is told of decisions in lines of JSON (`bot`) |
+
+A player fails where it raises, or answers what is not legal. It is asked through `OwnPlayer`, which says so with a
+`ForfeitError`; in blocks of deals `guarded` lets it lose the table for that.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import inspect
+import re
+import shlex
+import shutil
+import sys
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from types import ModuleType
+from typing import Any, ClassVar, cast
+
+import numpy as np
+
+from noms_env._jit import PACKAGE
+from noms_env.core.actions import NUM_ACTIONS, is_integer
+from noms_env.players import NOBODY, Player, as_batch, row_seeds
+from training.agents.bot import LIMIT, BotError, BotPlayer
+from training.agents.forfeit import ForfeitError
+from training.agents.table_pool import Guest
+
+GROUP = "noms_env.players"
+"""The group of entry points."""
+COMMAND = "cmd:"
+BLOCK = 32
+"""Deals that are played side by side: fewer than with the players of the package, since others may be slow."""
+WANTED = (
+    "a player is a function without arguments that returns one (noms_env.players.Player), "
+    "or act(observation, mask, rng), which returns the number of a legal action"
+)
+_NAME = re.compile(r"(?P<module>.+\.py|[^\W\d]\w*(?:\.[^\W\d]\w*)*):(?P<function>[^\W\d]\w*(?:\.[^\W\d]\w*)*)")
+_NOT_THEIRS = (str(Path(__file__).parents[1]), str(PACKAGE), str(Path(importlib.__file__).parent), "<frozen")
+"""How the names of files begin that are not of a player of somebody else's."""
+
+Act = Callable[[np.ndarray, np.ndarray, np.random.Generator], int]
+"""One decision: observation (uint8, shape (OBSERVATION_SIZE,)), mask (int8, shape (NUM_ACTIONS,)), and chance."""
+
+
+@dataclass(frozen=True)
+class Own:
+    """How a player of somebody else's is made.
+
+    Attributes:
+        make: the player, for a block of deals or a sitting.
+        at_once: rows that it should be asked for at once; None for any number.
+        keeps_limit: it keeps the time that it has for a decision by itself.
+    """
+
+    make: Callable[[], Player]
+    at_once: int | None = None
+    keeps_limit: bool = False
+
+    def guest(self, rng: np.random.Generator) -> OwnGuest:
+        """The player at the tables of a block, with its stream of random numbers."""
+        return OwnGuest(self.make(), rng, self.at_once, self.keeps_limit)
+
+
+class OwnGuest(Guest):
+    """A player of somebody else's at the tables; see `Own` for the attributes."""
+
+    def __init__(self, player: Player, rng: np.random.Generator, at_once: int | None, keeps_limit: bool) -> None:
+        """Take a place."""
+        super().__init__(player, rng)
+        self.at_once, self.keeps_limit = at_once, keeps_limit
+
+    def close(self) -> None:
+        """The block is over: a program is ended."""
+        if isinstance(self.player, BotPlayer):
+            self.player.close()
+
+
+def own_player(name: str, limit: float | None = None) -> Own | None:
+    """The player of somebody else's that a name stands for; None if it can stand for none.
+
+    Args:
+        name: see the table above.
+        limit: seconds that a program has for a decision; `bot.LIMIT` when None.
+
+    Raises:
+        ValueError: what it stands for cannot be loaded, started, or is no player.
+    """
+    if name.startswith(COMMAND):
+        return _program(name, LIMIT if limit is None else limit)
+    entry = _entry(name)
+    if entry is not None:
+        return _function(name, lambda: entry.load())
+    parts = _NAME.fullmatch(name)
+    if parts is None:
+        return None
+    return _function(name, lambda: _attribute(_module(parts["module"]), parts["function"]))
+
+
+def entry_names() -> list[str]:
+    """The names that installed packages have registered."""
+    return sorted({entry.name for entry in entry_points(group=GROUP)})
+
+
+def _entry(name: str) -> EntryPoint | None:
+    """The entry point of that name."""
+    return next(iter(entry_points(group=GROUP, name=name)), None)
+
+
+# ------------------------------------------------------------------------------------------------------------- programs
+
+
+def _program(name: str, limit: float) -> Own:
+    """The player of `cmd:...`; the program has been tried once.
+
+    Raises:
+        ValueError: there is no such program, or it does not answer the first line.
+    """
+    try:
+        words = shlex.split(name.removeprefix(COMMAND))
+    except ValueError as error:
+        raise ValueError(f"{name}: the words of the command cannot be told apart: {error}") from error
+    if not words:
+        raise ValueError(f"a program follows {COMMAND}, such as {COMMAND}./my_bot; here there is none")
+    if shutil.which(words[0]) is None:
+        raise ValueError(f"{name}: there is no program {words[0]!r}")
+    bot = BotPlayer(name, words, limit)
+    try:
+        bot.start()
+    except BotError as error:
+        raise ValueError(f"{name} {error}") from error
+    finally:
+        bot.close()
+    return Own(lambda: cast(Player, BotPlayer(name, words, limit)), at_once=1, keeps_limit=True)
+
+
+# ------------------------------------------------------------------------------------------------------------ functions
+
+
+def _function(name: str, load: Callable[[], Any]) -> Own:
+    """The player of a function; it has been made once.
+
+    Raises:
+        ValueError: it cannot be loaded or made.
+    """
+    try:
+        make, at_once = _maker_of(load())
+        _checked_player(make())
+    except Exception as error:
+        raise ValueError(f"{name} {_what(error)}") from error
+
+    def anew() -> Player:
+        try:
+            return own(_checked_player(make()), name)
+        except Exception as error:
+            return Failed(name, _what(error))
+
+    return Own(anew, at_once)
+
+
+def _what(error: Exception) -> str:
+    """What is wrong with a player that cannot be made, as half a sentence."""
+    return str(error) if isinstance(error, NoPlayerError) else raised(error)
+
+
+class NoPlayerError(TypeError):
+    """What was named is no player; the message says what it is instead, as half a sentence."""
+
+
+def _maker_of(thing: Any) -> tuple[Callable[[], Any], int | None]:
+    """What makes the player of a function, and how many rows it is to be asked for at once.
+
+    A function (or class) that can be called without arguments is taken to return a player. One that can be called with three
+    is taken to be `act(observation, mask, rng)`: it is asked for one decision at a time, with a generator of its own for each.
+
+    Raises:
+        NoPlayerError: it is neither.
+    """
+    if not callable(thing):
+        raise NoPlayerError(f"is {type(thing).__name__}: {WANTED}")
+    try:
+        signature = inspect.signature(thing)
+    except (TypeError, ValueError):
+        raise NoPlayerError(f"does not say what arguments it takes: {WANTED}") from None
+    if _takes(signature, 0):
+        return thing, None
+    if _takes(signature, 3):
+        return lambda: OneByOne(thing), 1
+    raise NoPlayerError(f"takes the arguments {signature}: {WANTED}")
+
+
+def _takes(signature: inspect.Signature, count: int) -> bool:
+    """Whether a function can be called with so many arguments by position."""
+    try:
+        signature.bind(*range(count))
+    except TypeError:
+        return False
+    return True
+
+
+def _checked_player(player: Any) -> Player:
+    """What a function has returned.
+
+    Raises:
+        NoPlayerError: it is no player.
+    """
+    lacks = [
+        *(["act(observation, mask, rng, *, tables)"] if not callable(getattr(player, "act", None)) else []),
+        *(["wants_tables, True or False"] if not isinstance(getattr(player, "wants_tables", None), bool) else []),
+    ]
+    if lacks:
+        raise NoPlayerError(f"returned {type(player).__name__}, which is no player: it lacks {' and '.join(lacks)}")
+    found: Player = player
+    return found
+
+
+def _module(name: str) -> ModuleType:
+    """A module by its name, also from the present folder, or by its file."""
+    if name.endswith(".py"):
+        return _module_of(Path(name).resolve())
+    present = str(Path.cwd())
+    if present not in sys.path and "" not in sys.path:
+        sys.path.append(present)
+    return importlib.import_module(name)
+
+
+@cache
+def _module_of(file: Path) -> ModuleType:
+    """The module of a file, which may import others from its folder.
+
+    Raises:
+        NoPlayerError: there is no such file.
+    """
+    spec = importlib.util.spec_from_file_location(f"{file.stem}@{file.parent}", file)
+    if spec is None or spec.loader is None or not file.is_file():
+        raise NoPlayerError(f"cannot be loaded: there is no file {file}")
+    if str(file.parent) not in sys.path:
+        sys.path.append(str(file.parent))
+    module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[spec.name]
+        raise
+    return module
+
+
+def _attribute(module: ModuleType, path: str) -> Any:
+    """Something in a module.
+
+    Raises:
+        NoPlayerError: there is nothing of that name.
+    """
+    found: Any = module
+    for name in path.split("."):
+        if not hasattr(found, name):
+            raise NoPlayerError(f"cannot be loaded: there is no {path} in {module.__file__ or module.__name__}")
+        found = getattr(found, name)
+    return found
+
+
+# -------------------------------------------------------------------------------------------------------------- players
+
+
+class OneByOne:
+    """The player of a function that makes one decision."""
+
+    wants_tables: ClassVar[bool] = False
+
+    def __init__(self, act: Act) -> None:
+        """Take a function."""
+        self._act = act
+
+    @as_batch
+    def act(
+        self,
+        observation: np.ndarray,
+        mask: np.ndarray,
+        rng: np.random.Generator,
+        *,
+        tables: np.recarray | None = None,
+    ) -> np.ndarray:
+        """See `noms_env.players.Player.act`.
+
+        Raises:
+            TypeError: the function has returned no integer.
+        """
+        rows = zip(observation, mask, row_seeds(rng, len(mask)).tolist(), strict=True)
+        return np.array([self._decided(*row) if row[1].any() else NOBODY for row in rows], np.int64)
+
+    def _decided(self, observation: np.ndarray, mask: np.ndarray, seed: int) -> int:
+        """One decision."""
+        action = self._act(observation, mask, np.random.default_rng(seed))
+        if not is_integer(action):
+            raise TypeError(f"the answer must be the number of an action, not {action!r}")
+        return int(action)
+
+
+class OwnPlayer:
+    """A player whose failures are `ForfeitError`s. Answers for one row are checked, those for several are left to `guarded`."""
+
+    wants_tables: ClassVar[bool] = False
+
+    def __init__(self, player: Player, name: str) -> None:
+        """Take a player; see `own`."""
+        self.player, self.name = player, name
+
+    def act(
+        self,
+        observation: np.ndarray,
+        mask: np.ndarray,
+        rng: np.random.Generator,
+        *,
+        tables: np.recarray | None = None,
+    ) -> Any:
+        """See `noms_env.players.Player.act`.
+
+        Raises:
+            ForfeitError: the player raised, or its only answer is not legal.
+        """
+        try:
+            actions = self.player.act(observation, mask, rng, tables=tables)
+        except Exception as error:
+            raise ForfeitError(self.name, raised(error)) from error
+        if np.ndim(mask) == 1 and not (is_integer(actions) and 0 <= actions < NUM_ACTIONS and mask[actions]):
+            raise ForfeitError(self.name, f"chose action {actions!r}, which was not legal")
+        return actions
+
+
+class OwnPlayerWithTables(OwnPlayer):
+    """The same for a player that looks at tables."""
+
+    wants_tables: ClassVar[bool] = True
+
+
+class Failed:
+    """In the place of a player that could not be made."""
+
+    wants_tables: ClassVar[bool] = False
+
+    def __init__(self, name: str, why: str) -> None:
+        """Whose place, and what it did."""
+        self.name, self.why = name, why
+
+    def act(
+        self,
+        observation: np.ndarray,
+        mask: np.ndarray,
+        rng: np.random.Generator,
+        *,
+        tables: np.recarray | None = None,
+    ) -> Any:
+        """Nothing.
+
+        Raises:
+            ForfeitError: always.
+        """
+        raise ForfeitError(self.name, self.why)
+
+
+def own(player: Player, name: str) -> OwnPlayer:
+    """A player whose failures are `ForfeitError`s with this name."""
+    return (OwnPlayerWithTables if player.wants_tables else OwnPlayer)(player, name)
+
+
+def raised(error: Exception) -> str:
+    """What was raised, and where in somebody else's code, as half a sentence."""
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not frame.filename.startswith(_NOT_THEIRS)]
+    lines = [frame.lineno for frame in frames if frame.filename == frames[0].filename]
+    where = f" ({Path(frames[0].filename).name}, line {lines[-1]})" if frames else ""
+    return f"raised {type(error).__name__}: {error}".rstrip(": ").replace("\n", " ") + where

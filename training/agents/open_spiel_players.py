@@ -1,0 +1,115 @@
+"""Bots of OpenSpiel as players at the tables: the name of such a player is that of a function, here or in any module.
+
+    noms evaluate training.agents.open_spiel_players:ismcts random --variant up_down --deals 50
+    noms evaluate my_bots:make thumb --variant up_down  # def make(): return OpenSpielPlayer(my_bot)
+
+A bot is asked in a state of the game `noms_<variant>` (`noms_env.interop.open_spiel`): the deal at the table, come to
+where it is, with the cards that the seat has not seen dealt anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache, partial
+from typing import Any, ClassVar
+
+import numpy as np
+import pyspiel
+from open_spiel.python.algorithms.ismcts import ISMCTSBot
+from open_spiel.python.algorithms.mcts import RandomRolloutEvaluator
+from open_spiel.python.bots.uniform_random import UniformRandomBot
+
+from noms_env.core.cards import NO_TRUMP
+from noms_env.interop.open_spiel import DealGame, game_name, parameters_of, state_of
+from noms_env.players import NOBODY, as_batch, row_seeds
+from noms_env.variants.rulebook import ROTATION_WORDS
+from noms_env.variants.trumps import ROTATION
+from training.agents.bot_lines import rules_of
+
+SIMULATIONS = 50
+"""Of `ismcts`, for each decision."""
+
+MakeBot = Callable[[DealGame, int, int], Any]
+"""Makes a bot (`pyspiel.Bot`) from the game, its seat and a seed (0 to 2**63 - 1)."""
+
+
+class OpenSpielPlayer:
+    """A bot of OpenSpiel as a player. It is made anew for each decision, so nothing that it remembers lasts."""
+
+    wants_tables: ClassVar[bool] = True
+
+    def __init__(self, make_bot: MakeBot) -> None:
+        """Take what makes the bot."""
+        self._make_bot = make_bot
+
+    @as_batch
+    def act(
+        self,
+        observation: np.ndarray,
+        mask: np.ndarray,
+        rng: np.random.Generator,
+        *,
+        tables: np.recarray | None = None,
+    ) -> np.ndarray:
+        """See `noms_env.players.Player.act`."""
+        assert tables is not None  # `as_batch` sees to it
+        rows = zip(tables, mask, row_seeds(rng, len(mask)).tolist(), strict=True)
+        return np.array([self._decided(row, seed) if legal.any() else NOBODY for row, legal, seed in rows], np.int64)
+
+    def _decided(self, row: np.record, seed: int) -> int:
+        """One decision."""
+        game = game_of(row)
+        return int(self._make_bot(game, int(row.seat), seed).step(state_of(game, row)))
+
+
+def game_of(row: np.record) -> DealGame:
+    """The game of OpenSpiel whose deals are as the one at a table (`state.TABLE`).
+
+    What goes beyond a deal is left out: totals, a double hand of noms, tricks that add up over the deals.
+    """
+    rules = rules_of(row)
+    parameters = parameters_of(rules, dealer=int(row.dealer))
+    if rules.schedule:
+        parameters["deal"] = int(row.deal)
+    elif "trump_rotation" in parameters and row.trump_mode == ROTATION:
+        parameters["trump_rotation"] = ROTATION_WORDS[-1 if row.trump == NO_TRUMP else int(row.trump)]
+    return _loaded(game_name(rules.variant.name), tuple(parameters.items()))
+
+
+@lru_cache(maxsize=128)
+def _loaded(name: str, parameters: tuple[tuple[str, Any], ...]) -> DealGame:
+    """A game by its name and parameters."""
+    game: DealGame = pyspiel.load_game(name, dict(parameters))
+    return game
+
+
+# ------------------------------------------------------------------------------------------------------------- the players
+
+
+def ismcts() -> OpenSpielPlayer:
+    """Information-set Monte Carlo tree search with random playouts (P. I. Cowling, E. J. Powley, D. Whitehouse, 2012)."""
+    return OpenSpielPlayer(partial(ismcts_bot, simulations=SIMULATIONS))
+
+
+def uniform_random() -> OpenSpielPlayer:
+    """Every legal action with the same probability."""
+    return OpenSpielPlayer(lambda game, seat, seed: UniformRandomBot(seat, np.random.default_rng(seed)))
+
+
+def ismcts_bot(game: DealGame, seat: int, seed: int, *, simulations: int) -> Any:
+    """OpenSpiel's search; it explores with a constant of a quarter of the range of the points.
+
+    Args:
+        game: that is played.
+        seat: of the bot; the search asks the state.
+        seed: what its random choices follow from.
+        simulations: for each decision.
+    """
+    chance = np.random.RandomState(seed % 2**32)
+    evaluator = RandomRolloutEvaluator(1, chance)
+    explore = (game.max_utility() - game.min_utility()) / 4
+    bot = ISMCTSBot(game, evaluator, explore, simulations, random_state=chance)
+    bot.set_resampler(
+        lambda state, player: state.resample_from_infostate(player, chance.random_sample)
+    )  # its own: by the clock
+    return bot

@@ -1,0 +1,244 @@
+"""Tables at which deals are played by players: the only door from training and evaluation to `noms_env`; needs no torch.
+
+A `Hall` is a batch of tables; `play` plays one deal at each, to its end, with any player at any seat. Players change between
+deals only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from time import perf_counter
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+
+from noms_env import BatchEnv, make_batch
+from noms_env.belief.determinize import imagined
+from noms_env.core.actions import PHASES
+from noms_env.players import Player
+from noms_env.variants import Rules, RulesError, game, make_rules
+
+CALLING, NAMING_TRUMP, NOMINATING, PLAYING, NAMING_SUIT = range(5)
+"""Phases as the tables count them (`noms_env.core.actions.PHASES`)."""
+PHASE_NAMES = PHASES
+
+
+def make_kinds(variants: Sequence[str], seats: Sequence[int] = (), options: Mapping[str, Any] | None = None) -> list[Rules]:
+    """The rules of the tables of a run: each game with each number of seats that it can be played with.
+
+    Args:
+        variants: names of games.
+        seats: numbers of seats; the usual number of each game when there are none.
+        options: options, each for every game that has it.
+
+    Raises:
+        RulesError: no such game, a number of seats or an option that suits none of the games, a value that is not allowed.
+    """
+    games = [game(name) for name in variants]
+    given = dict(options or {})
+    for name in given:
+        if not any(name == option.name for variant in games for option in variant.options):
+            raise RulesError(f"no game of this run has an option {name!r}")
+    kinds: list[Rules] = []
+    for variant in games:
+        own = {name: value for name, value in given.items() if any(name == option.name for option in variant.options)}
+        for number in seats or (None,):
+            try:
+                kinds.append(make_rules(variant, number, own))
+            except RulesError:
+                low, high = variant.seats
+                if number is None or low <= number <= high:
+                    raise
+    for number in seats:
+        if not any(kind.seats == number for kind in kinds):
+            allowed = ", ".join(f"{variant.name} {variant.seats[0]} to {variant.seats[1]}" for variant in games)
+            raise RulesError(f"no game of this run is played with {number!r} seats: {allowed}")
+    for variant in games:
+        if not any(kind.variant is variant for kind in kinds):
+            raise RulesError(f"{variant.name} is played with {variant.seats[0]} to {variant.seats[1]} seats")
+    return kinds
+
+
+class ArrayPlayer(Protocol):
+    """What `play` asks: actions for some rows of a batch."""
+
+    def choose(self, batch: BatchEnv, rows: np.ndarray) -> np.ndarray:
+        """Legal actions, int64, shape (n,), for the seats to act at `rows`, int64, shape (n,)."""
+        ...
+
+
+# ----------------------------------------------------------------------------------------------------------- a hall
+
+
+class Hall:
+    """Tables of several kinds, which stop at the end of each deal.
+
+    Attributes:
+        batch: the tables; `batch.points` and `batch.tables` show each finished deal.
+        kind: int64, shape (n,): which of `kinds` each row plays.
+        seats: int64, shape (n,): seats at each row.
+        in_matches: deals follow one another as in a match; otherwise each stands for itself.
+        engine_seconds: time that the tables have taken, for measurements.
+    """
+
+    def __init__(
+        self,
+        kinds: Sequence[Rules],
+        kind_numbers: Sequence[int],
+        tables: int,
+        *,
+        seed: int,
+        first_table: int = 0,
+        in_matches: bool = False,
+        state: bool = False,
+        skip_forced: bool = True,
+        shares: Sequence[float] | None = None,
+    ) -> None:
+        """Set up tables.
+
+        Args:
+            kinds: rules.
+            kind_numbers: which of the run's kinds these are.
+            tables: how many tables; at least one for each kind.
+            seed: of the deals.
+            first_table: number of the first table; halls of one seed must not overlap.
+            in_matches: see the class.
+            state: keep the hidden state, for the critic.
+            skip_forced: moves without alternative are not asked for.
+            shares: of the tables, above 0, for each kind; all alike if not given.
+        """
+        self.batch = make_batch(
+            [
+                (kind.variant.name, kind.seats, kind.options, share)
+                for kind, share in zip(kinds, shares or [1.0] * len(kinds), strict=True)
+            ],
+            tables,
+            seed=seed,
+            episode="match" if in_matches else "deal",
+            skip_forced=skip_forced,
+            pause=True,
+            state=state,
+            check=False,
+        )
+        self.in_matches = in_matches
+        self.kind = np.zeros(tables, np.int64)
+        for number, group in zip(kind_numbers, self.batch.groups, strict=True):
+            self.kind[group.rows] = number
+        self.seats = self.batch.tables.n_seats.astype(np.int64)
+        self.table_numbers = np.arange(first_table, first_table + tables)
+        self.fresh = True
+        self.engine_seconds = 0.0
+
+    def __len__(self) -> int:
+        """Number of tables."""
+        return len(self.batch)
+
+    def deal(self, number: int, sizes: np.ndarray | None = None) -> None:
+        """Start a deal at each table.
+
+        Args:
+            number: of the deals: the same number means the same cards (but in matches, where they come one after another).
+            sizes: int64, shape (n,): hand sizes in the exact-bid games, -1 for any; not in matches.
+        """
+        batch, started = self.batch, perf_counter()
+        if not self.in_matches:
+            if sizes is not None:
+                batch.tables.place_size = sizes
+            batch.deal(match=number, table=self.table_numbers)
+        elif self.fresh:
+            batch.deal(match=0, table=self.table_numbers)
+        else:
+            batch.next_deal()
+            batch.deal(batch.over)
+        self.fresh = False
+        self.engine_seconds += perf_counter() - started
+
+    def observe(self) -> None:
+        """Write what the seats to act see."""
+        started = perf_counter()
+        self.batch.observe()
+        self.engine_seconds += perf_counter() - started
+
+    def step(self, actions: np.ndarray) -> None:
+        """Take an action at each table whose deal goes on."""
+        started = perf_counter()
+        self.batch.step(actions)
+        self.engine_seconds += perf_counter() - started
+
+    def save(self) -> np.ndarray:
+        """The tables as bytes, uint8, shape (n, bytes of a table)."""
+        return self.batch.save().view(np.uint8).reshape(len(self), -1)
+
+    def restore(self, saved: np.ndarray) -> None:
+        """The tables as they were at the end of a deal."""
+        records = np.ascontiguousarray(saved).view(self.batch.tables.dtype).reshape(-1)
+        self.batch.restore(None, records)
+        self.batch.scored[:] = True
+        self.fresh = False
+
+
+def play(
+    hall: Hall,
+    players: Sequence[ArrayPlayer],
+    seating: np.ndarray,
+    opened: np.ndarray | None = None,
+    opener: ArrayPlayer | None = None,
+) -> None:
+    """Play the deals that a hall has dealt, to their ends.
+
+    Args:
+        hall: the tables; afterwards `hall.batch.points` are the points of the deals.
+        players: who plays.
+        seating: integers, shape (n, MAX_SEATS): which of the players sits on each seat.
+        opened: bool, shape (n,): tables at which `opener` makes all decisions before the play.
+        opener: who that is.
+    """
+    batch = hall.batch
+    actions = np.zeros(len(hall), np.int64)
+    everybody = [*players] if opener is None else [*players, opener]
+    while True:
+        rows = np.flatnonzero(~batch.scored)
+        if len(rows) == 0:
+            return
+        hall.observe()
+        who = seating[rows, batch.seat[rows]]
+        if opened is not None:
+            who = np.where(opened[rows] & (batch.tables.phase[rows] < PLAYING), len(players), who)
+        for number, player in enumerate(everybody):
+            mine = rows[who == number]
+            if len(mine) > 0:
+                actions[mine] = player.choose(batch, mine)
+        hall.step(actions)
+
+
+@runtime_checkable
+class TellsProbabilities(Protocol):
+    """A player that says how probable it finds each action; see `PolicyPlayer.probabilities`."""
+
+    def probabilities(self, observation: np.ndarray, mask: np.ndarray) -> np.ndarray:
+        """Float32, shape (n, NUM_ACTIONS), for rows as `Player.act` has them; draws nothing."""
+        ...
+
+
+class Guest:
+    """A player of `noms_env.players` at the tables."""
+
+    def __init__(self, player: Player, rng: np.random.Generator) -> None:
+        """Take a place; `rng` is the player's own stream."""
+        self.player, self.rng = player, rng
+
+    @property
+    def tells(self) -> bool:
+        """Whether the player can say how probable each action is: a policy can."""
+        return isinstance(self.player, TellsProbabilities)
+
+    def choose(self, batch: BatchEnv, rows: np.ndarray) -> np.ndarray:
+        """See `ArrayPlayer`."""
+        tables = imagined(batch.tables, rows, self.rng) if self.player.wants_tables else None
+        actions = self.player.act(batch.observation[rows], batch.mask[rows], self.rng, tables=tables)
+        return np.asarray(actions)
+
+    def probabilities(self, batch: BatchEnv, rows: np.ndarray) -> np.ndarray:
+        """How probable the player finds each action, float32, shape (n, NUM_ACTIONS), where it `tells`."""
+        assert isinstance(self.player, TellsProbabilities)
+        return self.player.probabilities(batch.observation[rows], batch.mask[rows])

@@ -1,0 +1,1 @@
+"""How strong a player is: duplicate deals, tournaments, statistics and behaviour."""

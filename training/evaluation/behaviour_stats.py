@@ -1,0 +1,222 @@
+"""Probes of behaviour: what players do at the tables, as rates that people can read, from tables at the end of a deal.
+
+| games | probe | mean over | of |
+|---|---|---|---|
+| exact-bid | `bid/hit` `bid/over` `bid/under` | calls | 1 if exactly so many tricks were taken, more, fewer |
+| | `bid/hit/K` | calls with K cards | likewise |
+| | `bid/excess` | calls | called less taken |
+| | `bid/zero` | calls | 1 for a call of none |
+| | `bid/zero/hit` | calls of none | 1 if none was taken |
+| auction | `passed_out` | deals | 1 if all passed (where they may) |
+| | `contract/W` | deals | 1 for the contract W: a number, `mis`, `mis_a_vis` |
+| | `contract/W/made` | contracts W | 1 if made |
+| | `numbers/made` | contracts of a number | 1 if made |
+| | `misere` | deals | 1 for `mis` and `mis_a_vis` |
+| | `misere/made` | these | 1 if made |
+| | `solo` | nominations | 1 for a card of the declarer's own |
+| | `solo/made` | these | 1 if made |
+| | `stock` | nominations | 1 for an undealt card (where there are such) |
+| | `partner/trick` | deals with a partner | trick, from 1, in which the nominated card was played |
+| | `partner/overtakes` `defender/overtakes` | chances (`overtaking`) | 1 if he took a trick that the declarer was winning |
+| | `partner/indicated` | deals with a partner | 1 if the partner showed himself (with that option) |
+| nonesuch | `call/none` `call/some` `call/most` | calls | 1 for that call |
+| | `none/made` `most/made` | such calls | 1 if made |
+| sniped whist | `sniped` | seats | 1 if sniped |
+| | `sniped/shared` | deals | 1 if several were sniped |
+| | `tricks/spread` | deals | the most tricks of a seat less the fewest |
+
+A contract is made if it brought the declarer points, so options of the scoring are heeded.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from noms_env.core.actions import CALL_MIS, CALL_MIS_A_VIS, CALL_MOST, CALL_NONE, CALL_SOME, CALL_WORDS, CALL_ZERO
+from noms_env.core.state import MAX_SEATS
+from noms_env.policy.features import AUCTION, EXACT
+from noms_env.variants import Rules
+from training.evaluation.overtaking import overtakes
+
+SEATS = np.arange(MAX_SEATS)
+
+MAIN = {
+    "bid/hit": "bids hit exactly",
+    "bid/over": "took more than bid",
+    "bid/under": "took fewer than bid",
+    "bid/zero": "bids of none",
+    "passed_out": "passed out",
+    "numbers/made": "contracts made",
+    "misere": "misere bid",
+    "misere/made": "misere made",
+    "solo": "own card nominated",
+    "partner/trick": "partner seen in trick",
+    "partner/overtakes": "partner overtakes",
+    "defender/overtakes": "defender overtakes",
+    "call/none": "bid None",
+    "none/made": "None made",
+    "call/most": "bid Most",
+    "most/made": "Most made",
+    "sniped": "seats sniped",
+    "tricks/spread": "most less fewest tricks",
+}
+"""The probes that say most, in words."""
+NUMBERS = ("bid/excess", "partner/trick", "tricks/spread")
+"""Probes that are numbers; all others are rates, 0 to 1."""
+
+
+def as_read(probe: str, value: float) -> str:
+    """A probe as people read it: a rate, or a number."""
+    return f"{value:.2f}" if probe in NUMBERS else f"{value:.1%}"
+
+
+@dataclass
+class Tally:
+    """Sums and counts of probes, which add up over batches.
+
+    Attributes:
+        sums: by probe.
+        counts: of what each sum is of, by probe.
+    """
+
+    sums: dict[str, float] = field(default_factory=lambda: defaultdict(float))
+    counts: dict[str, int] = field(default_factory=lambda: defaultdict(int))
+
+    def add(self, name: str, values: np.ndarray) -> None:
+        """Count values of a probe: numbers or truth values, any shape."""
+        self.sums[name] += float(values.sum())
+        self.counts[name] += values.size
+
+    def add_counts(self, name: str, done: int, possible: int) -> None:
+        """Count what was done so many times of those in which it was possible."""
+        self.sums[name] += done
+        self.counts[name] += possible
+
+    def __add__(self, other: Tally) -> Tally:
+        """Both together."""
+        together = Tally()
+        for part in (self, other):
+            for name, count in part.counts.items():
+                together.sums[name] += part.sums[name]
+                together.counts[name] += count
+        return together
+
+    def means(self) -> dict[str, float]:
+        """The mean of each probe of which there was anything to count."""
+        return {name: self.sums[name] / count for name, count in self.counts.items() if count > 0}
+
+
+def deal_probes(tables: np.recarray, kind: Rules, seats: np.ndarray | None = None) -> dict[str, float]:
+    """The probes of some deals: `count_deals(...).means()`."""
+    return count_deals(tables, kind, seats).means()
+
+
+def count_deals(tables: np.recarray, kind: Rules, seats: np.ndarray | None = None) -> Tally:
+    """Count what was done in some deals.
+
+    Args:
+        tables: records of tables at the end of a deal (`state.TABLE`), shape (n,).
+        kind: their rules.
+        seats: bool, shape (n, MAX_SEATS): whose calls and contracts count; all seats' when None. Columns of seats that are
+            not there are not looked at.
+    """
+    there = tables.n_seats[:, None] > SEATS
+    watched = there if seats is None else there & seats
+    tally = Tally()
+    name = kind.variant.name
+    if name in EXACT:
+        _count_exact_bids(tally, tables, watched)
+    elif name in AUCTION:
+        _count_auction(tally, tables, watched, kind)
+    elif name == "nonesuch":
+        _count_nonesuch(tally, tables, watched)
+    else:
+        _count_sniped(tally, tables, watched)
+    return tally
+
+
+def _count_exact_bids(tally: Tally, tables: np.recarray, watched: np.ndarray) -> None:
+    """Calls and tricks of the exact-bid games."""
+    excess = (tables.call - CALL_ZERO - tables.tricks)[watched]
+    none = (tables.call == CALL_ZERO)[watched]
+    size = np.broadcast_to(tables.hand_size[:, None], watched.shape)[watched]
+    tally.add("bid/hit", excess == 0)
+    tally.add("bid/over", excess < 0)
+    tally.add("bid/under", excess > 0)
+    tally.add("bid/excess", excess)
+    tally.add("bid/zero", none)
+    tally.add("bid/zero/hit", excess[none] == 0)
+    for cards in np.unique(size):
+        tally.add(f"bid/hit/{cards}", excess[size == cards] == 0)
+
+
+def _count_auction(tally: Tally, tables: np.recarray, watched: np.ndarray, kind: Rules) -> None:
+    """Contracts, nominations and partners of Small Ships and Noms."""
+    rows = np.arange(len(tables))
+    declared = (tables.declarer >= 0) & watched[rows, tables.declarer]
+    made = tables.points[rows, tables.declarer] > 0
+    if kind.variant.name == "noms":
+        tally.add("passed_out", tables.passed_out != 0)
+    misere = (tables.contract == CALL_MIS) | (tables.contract == CALL_MIS_A_VIS)
+    for call in possible_contracts(kind):
+        these = declared & (tables.contract == call)
+        tally.add(f"contract/{CALL_WORDS[call]}", these)
+        tally.add(f"contract/{CALL_WORDS[call]}/made", made[these])
+    tally.add("numbers/made", made[declared & ~misere])
+    tally.add("misere", declared & misere)
+    tally.add("misere/made", made[declared & misere])
+    _count_nominations(tally, tables, declared & (tables.nominated >= 0), made, kind)
+    for who, (possible, done) in zip(("partner", "defender"), overtakes(tables, watched), strict=True):
+        tally.add_counts(f"{who}/overtakes", int(done), int(possible))
+
+
+def possible_contracts(kind: Rules) -> Iterable[int]:
+    """The calls that can become the contract, as `action - PASS`."""
+    options = kind.options
+    yield from range(CALL_ZERO + options["min_bid"], CALL_ZERO + options["hand_size"] + 1)
+    yield CALL_MIS
+    if kind.variant.name == "noms" and options["mis_value"] == options["hand_size"]:
+        yield CALL_MIS_A_VIS
+
+
+def _count_nominations(tally: Tally, tables: np.recarray, named: np.ndarray, made: np.ndarray, kind: Rules) -> None:
+    """What was nominated, and when it came out; `named` tells the deals that count, bool, shape (n,)."""
+    rows = np.arange(len(tables))
+    card = np.maximum(tables.nominated, 0).astype(np.int64)
+    own = (tables.hands | tables.played)[rows, tables.declarer]
+    solo = named & ((own >> card) & 1 != 0)
+    with_partner = named & (tables.partner >= 0)
+    tally.add("solo", solo[named])
+    tally.add("solo/made", made[solo])
+    if kind.seats * kind.options["hand_size"] < len(kind.deck):
+        tally.add("stock", (~solo & ~with_partner)[named])
+    shown = tables.indicated >= 0
+    if kind.options.get("indication"):
+        tally.add("partner/indicated", shown[with_partner])
+    trick = tables.trick_of[rows, card >> 3] >> (8 * (card & 7)) & 255
+    tally.add("partner/trick", trick[with_partner & ~shown & (trick > 0)])
+
+
+def _count_nonesuch(tally: Tally, tables: np.recarray, watched: np.ndarray) -> None:
+    """The three calls of Nonesuch."""
+    call, tricks = tables.call[watched], tables.tricks[watched]
+    size = np.broadcast_to(tables.hand_size[:, None], watched.shape)[watched]
+    for word, number in (("none", CALL_NONE), ("some", CALL_SOME), ("most", CALL_MOST)):
+        tally.add(f"call/{word}", call == number)
+    tally.add("none/made", tricks[call == CALL_NONE] == 0)
+    tally.add("most/made", (2 * tricks >= size)[call == CALL_MOST])
+
+
+def _count_sniped(tally: Tally, tables: np.recarray, watched: np.ndarray) -> None:
+    """Who was sniped, and by how much the seats differ."""
+    sniped = tables.sniped[:, None] >> SEATS & 1
+    there = tables.n_seats[:, None] > SEATS
+    most = np.where(there, tables.tricks, 0).max(axis=1)
+    fewest = np.where(there, tables.tricks, most[:, None]).min(axis=1)
+    tally.add("sniped", sniped[watched])
+    tally.add("sniped/shared", sniped.sum(axis=1) > 1)
+    tally.add("tricks/spread", most - fewest)

@@ -1,0 +1,160 @@
+"""Whole matches with duplicate starts: who wins them.
+
+A match is played once with each player alone on each seat, against the other on all other seats. All its games begin with
+the same cards and the same dealer, and, but for games whose deck is not shuffled between deals, go on with the same cards.
+Who wins alone has the whole win, several winners share it; a player who loses a table (`guarded`) has no part in the match.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from threading import Event
+
+import numpy as np
+
+from noms_env.core.state import MAX_SEATS
+from noms_env.variants import Rules
+from training.agents.guarded import Guarded, guarded
+from training.agents.registry import Contestant
+from training.agents.table_pool import Hall, play
+from training.evaluation.behaviour_stats import SEATS
+from training.evaluation.comparison import AGAINST, ALONE, NothingPlayedError, line_ups
+from training.evaluation.duplicate import DealSet, deal_seed
+from training.evaluation.statistics import Estimate, estimate
+from training.workers import Ending, run_jobs
+
+BLOCK = 16
+"""Matches that are played side by side; with players that search each is a block of its own."""
+
+
+@dataclass(frozen=True)
+class Matches:
+    """Matches between two players.
+
+    Attributes:
+        shares: float64, shape (matches, 2 * seats): the part of the win that A had, alone on each seat, and B likewise.
+        deals: of all games of all matches.
+        seed: of the resampling.
+        ending: whether all matches were played.
+    """
+
+    shares: np.ndarray
+    deals: int
+    seed: int
+    ending: Ending
+
+    @property
+    def fair(self) -> float:
+        """The part of the wins that each seat has among equals."""
+        return 2.0 / int(self.shares.shape[1])
+
+    def estimate(self, name: str) -> Estimate:
+        """The part of the wins of A in `alone`, of B in `against`."""
+        seats = self.shares.shape[1] // 2
+        part = self.shares[:, :seats] if name == ALONE else self.shares[:, seats:]
+        return estimate(part.mean(axis=1), self.seed)
+
+    def advantage(self) -> Estimate:
+        """By how much A's part of the wins is above the fair one when alone, and B's below it: the mean of both."""
+        seats = self.shares.shape[1] // 2
+        return estimate((self.shares[:, :seats].mean(axis=1) - self.shares[:, seats:].mean(axis=1)) / 2, self.seed)
+
+
+def compare_matches(
+    kind: Rules,
+    a: Contestant,
+    b: Contestant,
+    matches: int,
+    *,
+    seed: int = 0,
+    deal_set: DealSet = "dev",
+    threads: int = 1,
+    until: float | None = None,
+    limit: float | None = None,
+    tick: Callable[[int], None] = lambda matches: None,
+) -> Matches:
+    """Play matches between two players; the arguments are those of `comparison.compare`.
+
+    Raises:
+        ValueError: fewer than two matches, or one of the players cannot sit at such a table.
+        NothingPlayedError: it was stopped before two matches were done.
+    """
+    if matches < 2:
+        raise ValueError(f"the number of matches must be 2 or more, not {matches}")
+    for player in (a, b):
+        player.check(kind)
+    seatings = np.concatenate([line_up.seatings for line_up in line_ups(kind.seats) if line_up.name in (ALONE, AGAINST)])
+    block = BLOCK if min(a.block, b.block) >= BLOCK else 1
+
+    def job(first: int) -> Callable[[Event], tuple[np.ndarray, int]]:
+        count = min(block, matches - first)
+        return lambda stop: play_matches(kind, (a, b), seatings, range(first, first + count), seed, deal_set, stop, limit)
+
+    jobs = [job(first) for first in range(0, matches, block)]
+    done = run_jobs(jobs, threads, until=until, tick=lambda _, result: tick(len(result[0])))
+    if sum(len(shares) for shares, _ in done.results) < 2:
+        raise NothingPlayedError(done.ending)
+    shares = np.concatenate([shares for shares, _ in done.results])
+    return Matches(shares, sum(deals for _, deals in done.results), seed, done.ending)
+
+
+def play_matches(
+    kind: Rules,
+    players: Sequence[Contestant],
+    seatings: np.ndarray,
+    numbers: range,
+    seed: int,
+    deal_set: DealSet,
+    stop: Event,
+    limit: float | None = None,
+) -> tuple[np.ndarray, int]:
+    """Play some matches to their ends.
+
+    Args:
+        kind: the rules.
+        players: A and B.
+        seatings: bool, shape (games, seats): where A sits; one of the two sits alone in each.
+        numbers: of the matches, one after another.
+        seed: of the players.
+        deal_set: whose cards are dealt.
+        stop: once it is set, all is given up.
+        limit: seconds for a decision (`Guarded`).
+
+    Returns:
+        The part of the win that the player who sits alone had, float64, shape (matches, games), and the number of deals.
+
+    Raises:
+        Stopped: the event was set.
+    """
+    games = len(seatings)
+    is_a = np.tile(seatings, (len(numbers), 1))
+    hall = Hall([kind], [0], len(is_a), seed=deal_seed(deal_set), in_matches=True)
+    hall.table_numbers = numbers.start + np.arange(len(is_a)) // games
+    seating = np.ones((len(hall), MAX_SEATS), np.int64)
+    seating[:, : kind.seats] = ~is_a
+    with guarded(players, (seed, numbers.start), stop, limit) as guards:
+        deals = play_to_end(hall, guards, seating)
+    winners = hall.batch.tables.winners[:, None] >> SEATS[: kind.seats] & 1
+    alone_is_a = is_a.sum(axis=1) == 1
+    hero = np.where(alone_is_a, is_a.argmax(axis=1), (~is_a).argmax(axis=1))
+    shares = winners[np.arange(len(hall)), hero] / winners.sum(axis=1)
+    rows = np.arange(len(hall))
+    lost_by_a, lost_by_b = (np.isin(rows, list(guard.lost)) for guard in guards)
+    shares = np.where(np.where(alone_is_a, lost_by_b, lost_by_a), 1.0, shares)
+    shares = np.where(np.where(alone_is_a, lost_by_a, lost_by_b), 0.0, shares)
+    return shares.reshape(len(numbers), games), deals
+
+
+def play_to_end(hall: Hall, players: Sequence[Guarded], seating: np.ndarray) -> int:
+    """Play the match of each table to its end, and return the number of deals."""
+    batch, deals = hall.batch, 0
+    hall.deal(0)
+    while True:
+        playing = ~batch.over
+        play(hall, players, seating)
+        deals += int(playing.sum())
+        if batch.over.all():
+            return deals
+        batch.next_deal()
+        batch.scored[batch.over] = True  # `play` is to leave those alone whose match is over

@@ -1,0 +1,247 @@
+"""What a comparison of two players looks like: on the terminal, and as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from noms_env.policy.file import given_options
+from noms_env.version import ENV_VERSION, __version__
+from training.console import new_table
+from training.evaluation.behaviour_stats import MAIN, as_read
+from training.evaluation.comparison import AGAINST, ALONE, MIXED, Comparison, Lost
+from training.evaluation.deal_sets import digest
+from training.evaluation.matches import Matches
+from training.evaluation.statistics import Estimate
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+FORMAT = "noms-evaluate/1"
+GOAL = 0.8
+"""Chance with which a difference is found, for the words."""
+
+
+def plus_minus(estimate: Estimate, digits: int = 3) -> str:
+    """`+0.123 ±0.045`."""
+    return f"{estimate.mean:+z.{digits}f} ±{(estimate.high - estimate.low) / 2:.{digits}f}"
+
+
+def percent(estimate: Estimate) -> str:
+    """`31.2 % ±1.4`."""
+    return f"{100 * estimate.mean:.1f} % ±{50 * (estimate.high - estimate.low):.1f}"
+
+
+# ------------------------------------------------------------------------------------------------------------ terminal
+
+
+def print_comparison(console: Console, comparison: Comparison, matches: Matches | None, seconds: float, tell: float) -> None:
+    """Print all about a game.
+
+    Args:
+        console: where.
+        comparison: on duplicate deals.
+        matches: whole matches, if any were played.
+        seconds: that the deals took.
+        tell: the difference for which the number of deals is told.
+    """
+    from rich.text import Text
+
+    console.print(Text(headline(comparison, seconds), style="bold"))
+    for table in (points_table(comparison), win_table(comparison, matches), group_table(comparison), probe_table(comparison)):
+        if table is not None and table.row_count:
+            console.print(table)
+    for sentence in sentences(comparison, matches, tell):
+        console.print(Text(sentence))
+    console.print()
+
+
+def headline(comparison: Comparison, seconds: float) -> str:
+    """What was played, and how fast."""
+    kind, games = comparison.kind, comparison.deals * comparison.games
+    played = f"{comparison.deals:,} deals of the set {comparison.deal_set} in {comparison.games} seatings"
+    speed = f"{games:,} games in {seconds:.1f} s" if seconds > 0 else f"{games:,} games"
+    return f"{kind.variant.name}, {kind.seats} seats: {comparison.names[0]} v {comparison.names[1]} · {played} · {speed}"
+
+
+def points_table(comparison: Comparison) -> Table:
+    """Points by line-up; each row tells of whom it says."""
+    a, b = comparison.names
+    table = new_table("points per deal above the others", "", "95 %")
+    for line_up in comparison.line_ups:
+        one = comparison.estimate(line_up.name)
+        if line_up.name == AGAINST:
+            one = negative(one)
+        _add(table, {ALONE: f"{a} alone", AGAINST: f"{b} alone", MIXED: f"{a}, half of the seats each"}[line_up.name], one)
+    _add(table, f"{a}, all together", comparison.estimate(), "bold")
+    if comparison.controlled is not None:
+        _add(table, f"{a}, with control variate", comparison.controlled)
+    return table
+
+
+def _add(table: Table, name: str, estimate: Estimate, style: str = "") -> None:
+    """A row, in green where the interval, as it is printed, lies above 0 and in red where it lies below."""
+    from rich.text import Text
+
+    low, high = round(estimate.low, 3), round(estimate.high, 3)
+    colour = "green" if low > 0 else "red" if high < 0 else ""
+    interval = f"{low:+z.3f} to {high:+z.3f}"
+    table.add_row(Text(name, style), Text(plus_minus(estimate), f"{style} {colour}".strip()), interval)
+
+
+def negative(one: Estimate) -> Estimate:
+    """The same from the other player's point of view."""
+    return Estimate(-one.mean, one.standard_error, -one.high, -one.low, one.deals, one.method)
+
+
+def win_table(comparison: Comparison, matches: Matches | None) -> Table | None:
+    """Matches won."""
+    if matches is None:
+        return None
+    from rich.text import Text
+
+    table = new_table(f"matches won (among equals: {matches.fair:.1%})", "95 %")
+    for side, line_up in ((0, ALONE), (1, AGAINST)):
+        table.add_row(Text(f"{comparison.names[side]} alone"), percent(matches.estimate(line_up)))
+    return table
+
+
+def group_table(comparison: Comparison) -> Table:
+    """Roles: how often each player is in each when it is alone, and what it makes there."""
+    from rich.text import Text
+
+    a, b = comparison.names
+    table = new_table("by role, alone", f"{a}: games", "points", f"{b}: games", "points")
+    groups = comparison.played.groups
+    for grouping, names in (groups[0] + groups[1]).names().items():
+        for name in names:
+            cells = [
+                cell for side in groups for cell in _group_cells(side.games(grouping, name), side.estimate(grouping, name))
+            ]
+            table.add_row(Text(f"{grouping}: {name}"), *cells)
+    return table
+
+
+def _group_cells(games: int, one: Estimate | None) -> tuple[str, str]:
+    """Number of games, and points."""
+    return (f"{games:,}", plus_minus(one, 2)) if one is not None else ("0", "")
+
+
+def probe_table(comparison: Comparison) -> Table:
+    """The main probes of behaviour of each player when it is alone."""
+    from rich.text import Text
+
+    table = new_table("behaviour, alone", *comparison.names)
+    means = [tally.means() for tally in comparison.played.probes]
+    for probe, text in MAIN.items():
+        if any(probe in one for one in means):
+            table.add_row(Text(text), *(as_read(probe, one[probe]) if probe in one else "" for one in means))
+    return table
+
+
+def sentences(comparison: Comparison, matches: Matches | None, tell: float) -> Iterator[str]:
+    """What is to be said besides."""
+    one = comparison.estimate()
+    if one.standard_error > 0:
+        yield (
+            f"{comparison.deals:,} deals find a difference of {comparison.found:.3f} points in {GOAL:.0%} of cases; "
+            f"for one of {tell:g} it takes {comparison.needed(tell):,} deals."
+        )
+        yield (
+            f"Variance: {comparison.variance_ratio:.3f} of that of as many independent deals played once, "
+            f"{comparison.game_ratio:.2f} of that of as many games on deals of their own."
+        )
+    else:
+        yield "All deals end alike for both."
+    if comparison.controlled is not None and comparison.controlled.standard_error > 0:
+        gain = (one.standard_error / comparison.controlled.standard_error) ** 2
+        yield f"The control variate is worth {gain:.2f} times as many deals."
+    if matches is not None:
+        yield f"Matches: {len(matches.shares):,}, each in {matches.shares.shape[1]} seatings, {matches.deals:,} deals in all."
+    if comparison.ending != "all":
+        yield f"Stopped {'by Ctrl-C' if comparison.ending == 'ctrl-c' else 'when the time was over'}."
+    for name, lost in zip(comparison.names, comparison.played.lost, strict=True):
+        yield from lost_sentence(name, lost)
+
+
+def lost_sentence(name: str, lost: Lost) -> Iterator[str]:
+    """Tables that a player has lost, if any."""
+    if lost.tables:
+        yield f"{name} lost {lost.tables:,} tables: it {'; '.join(lost.why)}."
+
+
+# ---------------------------------------------------------------------------------------------------------------- JSON
+
+
+def as_json(
+    names: tuple[str, str], found: list[tuple[Comparison, Matches | None]], tell: float, policies: Mapping[str, str]
+) -> dict[str, Any]:
+    """All figures, as plain values; nothing in them depends on the clock or the machine.
+
+    Args:
+        names: of A and B.
+        found: of each game.
+        tell: the difference for which the number of deals is told.
+        policies: SHA-256 of the files of those of the two that are policies.
+    """
+    return {
+        "format": FORMAT,
+        "noms_env": __version__,
+        "environment": ENV_VERSION,
+        "a": names[0],
+        "b": names[1],
+        "policies": dict(policies),
+        "games": [game_json(comparison, matches, tell) for comparison, matches in found],
+    }
+
+
+def game_json(comparison: Comparison, matches: Matches | None, tell: float) -> dict[str, Any]:
+    """The figures of one game; points are A's above B's, but for groups and probes, which are each player's own."""
+    kind, controlled = comparison.kind, comparison.controlled
+    return {
+        "variant": kind.variant.name,
+        "seats": kind.seats,
+        "options": given_options(kind),
+        "set": comparison.deal_set,
+        "set_sha256": digest(kind, comparison.deal_set),
+        "seed": comparison.seed,
+        "deals": comparison.deals,
+        "seatings": comparison.games,
+        "ending": comparison.ending,
+        "points": {
+            **{line_up.name: asdict(comparison.estimate(line_up.name)) for line_up in comparison.line_ups},
+            "all": asdict(comparison.estimate()),
+            "all_with_control_variate": None if controlled is None else asdict(controlled),
+        },
+        "p_value": comparison.estimate().p_value,
+        "found_difference": comparison.found,
+        "deals_needed": {"difference": tell, "deals": comparison.needed(tell)},
+        "variance_ratio": {"deals": comparison.variance_ratio, "games": comparison.game_ratio},
+        "matches": None if matches is None else matches_json(matches),
+        "groups": {side: groups_json(groups) for side, groups in zip("ab", comparison.played.groups, strict=True)},
+        "probes": {side: tally.means() for side, tally in zip("ab", comparison.played.probes, strict=True)},
+        "lost": {side: asdict(lost) for side, lost in zip("ab", comparison.played.lost, strict=True)},
+    }
+
+
+def groups_json(groups: Any) -> dict[str, Any]:
+    """Points of each group of games."""
+    return {
+        grouping: {name: asdict(one) for name in names if (one := groups.estimate(grouping, name)) is not None}
+        for grouping, names in groups.names().items()
+    }
+
+
+def matches_json(matches: Matches) -> dict[str, Any]:
+    """Matches won."""
+    return {
+        "matches": len(matches.shares),
+        "seatings": matches.shares.shape[1],
+        "deals": matches.deals,
+        "fair": matches.fair,
+        "a_alone": asdict(matches.estimate(ALONE)),
+        "b_alone": asdict(matches.estimate(AGAINST)),
+        "advantage": asdict(matches.advantage()),
+    }

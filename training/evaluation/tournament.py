@@ -1,0 +1,399 @@
+"""Everybody against everybody on the same duplicate deals: the payoff table, and ratings that follow from it.
+
+Each pair plays the line-ups `alone` and `against` of `comparison`, on the same deals as all other pairs. The payoff table is
+the result; a rating only sums it up: the least-squares fit of the pairs' differences by differences of ratings, which for
+equally many deals of every pair is the mean of a player's differences against all, itself included. Its standard error is
+that of a mean over deals, so it heeds that all pairs have the same cards. Ratings are points per deal, and sum to zero.
+
+Each block of deals is a file of its own in the folder of the tournament, written whole or not at all, so that a tournament
+that was stopped goes on where it was, and ends as if it had never been stopped.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from itertools import combinations
+from pathlib import Path
+from threading import Event
+from typing import Any
+
+import numpy as np
+
+from noms_env.policy.file import given_options
+from noms_env.variants import Rules
+from noms_env.version import ENV_VERSION
+from training.agents.registry import Contestant
+from training.evaluation.comparison import AGAINST, ALONE, Block, Lost, Task, line_ups
+from training.evaluation.deal_sets import digest
+from training.evaluation.duplicate import DealSet
+from training.evaluation.statistics import Estimate, estimate, holm
+from training.workers import Ending, run_jobs
+
+FORMAT = "noms-tournament/1"
+PLAN, RESULTS, TABLE, PICTURE, BLOCKS = "plan.json", "results.json", "table.md", "heat.png", "blocks"
+Saved = dict[str, Any]
+"""A block as its file holds it: `alone` and `against`, the value of each deal for the first of the pair, and `lost`."""
+
+
+class TournamentError(ValueError):
+    """A folder that holds no tournament which can go on, or another one; the message says why."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is played.
+
+    Attributes:
+        players: their names.
+        kind: the rules.
+        deals: of each pair.
+        seed: of what is random in the players.
+        deal_set: whose first deals are played.
+        limit: seconds for a decision; None for no limit.
+        policies: SHA-256 of the files of those players that are policies, by name.
+    """
+
+    players: tuple[str, ...]
+    kind: Rules
+    deals: int
+    seed: int = 0
+    deal_set: DealSet = "dev"
+    limit: float | None = None
+    policies: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Check it.
+
+        Raises:
+            ValueError: it cannot be played.
+        """
+        if len(self.players) < 2 or len(set(self.players)) < len(self.players):
+            raise ValueError(f"a tournament needs two or more different players, not {', '.join(self.players) or 'none'}")
+        if self.deals < 2:
+            raise ValueError(f"the number of deals must be 2 or more, not {self.deals}")
+
+    @property
+    def pairs(self) -> list[tuple[int, int]]:
+        """Numbers of the players of each pair."""
+        return list(combinations(range(len(self.players)), 2))
+
+    def as_json(self) -> dict[str, Any]:
+        """The plan as plain values."""
+        return {
+            "format": FORMAT,
+            "environment": ENV_VERSION,
+            "players": list(self.players),
+            "variant": self.kind.variant.name,
+            "seats": self.kind.seats,
+            "options": json.loads(json.dumps(given_options(self.kind))),
+            "deals": self.deals,
+            "seed": self.seed,
+            "set": self.deal_set,
+            "set_sha256": digest(self.kind, self.deal_set),
+            "limit": self.limit,
+            "policies": dict(self.policies),
+        }
+
+
+# ------------------------------------------------------------------------------------------------------------ the folder
+
+
+class Folder:
+    """The files of a tournament."""
+
+    def __init__(self, path: Path) -> None:
+        """Take a folder, which need not be there yet."""
+        self.path = path
+
+    def begin(self, plan: Plan) -> None:
+        """Make the folder.
+
+        Raises:
+            TournamentError: there is a tournament in it.
+            OSError: it cannot be made.
+        """
+        if (self.path / PLAN).exists():
+            raise TournamentError(f"there is a tournament in {self.path}: go on with it (--resume), or take another folder")
+        self.path.mkdir(parents=True, exist_ok=True)
+        write_whole(self.path / PLAN, dump(plan.as_json()))
+
+    def go_on(self, plan: Plan) -> None:
+        """Make sure that the tournament in the folder is this one, or one that this one has grown from.
+
+        It may have got more deals, and more players behind the others; what has been played stays.
+
+        Raises:
+            TournamentError: there is none, or another.
+            OSError: the folder cannot be written.
+        """
+        try:
+            saved = json.loads((self.path / PLAN).read_text())
+        except (OSError, ValueError) as error:
+            raise TournamentError(f"there is no tournament to go on with in {self.path}") from error
+        for name, value in plan.as_json().items():
+            before = saved.get(name, {} if name == "policies" else None)
+            if not has_grown_from(name, before, value):
+                raise TournamentError(f"the tournament in {self.path} was begun with {name} {before!r}, not {value!r}")
+        write_whole(self.path / PLAN, dump(plan.as_json()))
+
+    def file_of(self, pair: tuple[int, int], first: int) -> Path:
+        """The file of a block."""
+        return self.path / BLOCKS / f"{pair[0]}-{pair[1]}" / f"{first:08}.json"
+
+    def save(self, pair: tuple[int, int], first: int, block: Block, seats: int) -> None:
+        """Write a block.
+
+        Raises:
+            OSError: it cannot be written.
+        """
+        file = self.file_of(pair, first)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(file, json.dumps(saved_block(block, seats)) + "\n")
+
+    def load(self, pair: tuple[int, int], first: int, count: int) -> Saved | None:
+        """A block; None if it has not been played yet, or its file is damaged."""
+        try:
+            saved = json.loads(self.file_of(pair, first).read_text())
+            lengths = {len(saved["alone"]), len(saved["against"])}
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+        return saved if lengths == {count} else None
+
+
+def has_grown_from(name: str, before: Any, now: Any) -> bool:
+    """Whether an entry of a plan is as it was, or has more deals or players."""
+    if before is None or before == now:
+        return bool(before == now)
+    if name == "players":
+        return bool(now[: len(before)] == before)
+    if name == "deals":
+        return bool(now > before)
+    return name == "policies" and all(now.get(player) == sha256 for player, sha256 in before.items())
+
+
+def saved_block(block: Block, seats: int) -> Saved:
+    """A block as its file holds it."""
+    alone, against = block.values[:, :seats].mean(axis=1), block.values[:, seats:].mean(axis=1)
+    return {"alone": alone.tolist(), "against": against.tolist(), "lost": [asdict(lost) for lost in block.lost]}
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file so that it is there whole or not at all.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    unfinished = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        unfinished.write_text(text)
+        unfinished.replace(path)
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
+def dump(document: Any) -> str:
+    """JSON for people to read."""
+    return json.dumps(document, indent=1) + "\n"
+
+
+# --------------------------------------------------------------------------------------------------------------- playing
+
+
+def play_tournament(
+    plan: Plan,
+    players: Sequence[Contestant],
+    folder: Folder,
+    *,
+    threads: int = 1,
+    tick: Callable[[int], None] = lambda deals: None,
+) -> Ending:
+    """Play what has not been played yet.
+
+    Args:
+        plan: what.
+        players: those that the plan names.
+        folder: where the blocks are; `begin` or `go_on` was called.
+        threads: that share the blocks; they change no result.
+        tick: is told how many more deals are done.
+
+    Returns:
+        `all`, or `ctrl-c`.
+
+    Raises:
+        ValueError: a player cannot sit at such tables.
+        OSError: a block cannot be written.
+    """
+    for player in players:
+        player.check(plan.kind)
+    left: list[tuple[tuple[int, int], int]] = []
+    jobs: list[Callable[[Event], Block]] = []
+    for pair, task, first, count in blocks_of(plan, players):
+        if folder.load(pair, first, count) is not None:
+            tick(count)
+        else:
+            left.append((pair, first))
+            jobs.append(task.job(first, count))
+
+    def keep(number: int, block: Block) -> None:
+        folder.save(*left[number], block, plan.kind.seats)
+        tick(len(block.values))
+
+    return run_jobs(jobs, threads, tick=keep).ending
+
+
+def blocks_of(plan: Plan, players: Sequence[Contestant]) -> Iterator[tuple[tuple[int, int], Task, int, int]]:
+    """All blocks: pair, what plays them, first deal, number of deals; the pairs keep pace with one another."""
+    seatings = line_ups(plan.kind.seats, (ALONE, AGAINST))
+    tasks = {
+        pair: Task(plan.kind, (players[pair[0]], players[pair[1]]), seatings, plan.seed, plan.deal_set, False, plan.limit)
+        for pair in plan.pairs
+    }
+    found = [(first, pair) for pair, task in tasks.items() for first in range(0, plan.deals, task.block)]
+    for first, pair in sorted(found):
+        yield pair, tasks[pair], first, min(tasks[pair].block, plan.deals - first)
+
+
+# --------------------------------------------------------------------------------------------------------------- results
+
+
+@dataclass(frozen=True)
+class Results:
+    """The payoff table.
+
+    Attributes:
+        plan: what was played.
+        values: float64, shape (players, players, deals): points of the first, alone, above the mean of the others, who are
+            all the second; 0 where both are the same.
+        lost: by player: tables lost.
+    """
+
+    plan: Plan
+    values: np.ndarray
+    lost: tuple[Lost, ...]
+
+    @property
+    def deals(self) -> int:
+        """Of each pair."""
+        return int(self.values.shape[2])
+
+    @property
+    def differences(self) -> np.ndarray:
+        """What each player is better than each other, alone or in the field: antisymmetric, shape as `values`."""
+        halves: np.ndarray = (self.values - self.values.swapaxes(0, 1)) / 2
+        return halves
+
+    def alone(self, player: int, field: int) -> Estimate:
+        """Points of a player alone in a field of another."""
+        return estimate(self.values[player, field], self.plan.seed)
+
+    def difference(self, a: int, b: int) -> Estimate:
+        """What one is better than the other."""
+        return estimate(self.differences[a, b], self.plan.seed)
+
+    def ratings(self) -> list[Estimate]:
+        """The rating of each player."""
+        means = self.differences.mean(axis=1)
+        return [estimate(one, self.plan.seed) for one in means]
+
+    def order(self) -> list[int]:
+        """The players, the best first."""
+        ratings = self.ratings()
+        return sorted(range(len(ratings)), key=lambda player: -ratings[player].mean)
+
+    def as_json(self) -> dict[str, Any]:
+        """All figures as plain values."""
+        names, pairs = self.plan.players, self.plan.pairs
+        differences = [self.difference(a, b) for a, b in pairs]
+        adjusted = holm([one.p_value for one in differences])
+        return {
+            **self.plan.as_json(),
+            "deals": self.deals,
+            "table": {a: {b: asdict(self.alone(i, j)) for j, b in enumerate(names) if i != j} for i, a in enumerate(names)},
+            "pairs": [
+                {"a": names[a], "b": names[b], **asdict(one), "p_value": one.p_value, "p_value_holm": together}
+                for (a, b), one, together in zip(pairs, differences, adjusted, strict=True)
+            ],
+            "ratings": {name: asdict(one) for name, one in zip(names, self.ratings(), strict=True)},
+            "lost": {name: asdict(one) for name, one in zip(names, self.lost, strict=True)},
+        }
+
+
+def read_results(plan: Plan, players: Sequence[Contestant], folder: Folder) -> Results | None:
+    """The results of the deals that all pairs have played; None before there are two such deals."""
+    parts: dict[tuple[int, int], list[Saved]] = {pair: [] for pair in plan.pairs}
+    gaps: set[tuple[int, int]] = set()
+    for pair, _, first, count in blocks_of(plan, players):
+        saved = folder.load(pair, first, count)
+        if saved is None:
+            gaps.add(pair)
+        elif pair not in gaps:
+            parts[pair].append(saved)
+    deals = min(sum(len(part["alone"]) for part in played) for played in parts.values())
+    if deals < 2:
+        return None
+    number = len(plan.players)
+    values, lost = np.zeros((number, number, deals)), [Lost() for _ in range(number)]
+    for (a, b), played in parts.items():
+        values[a, b] = np.concatenate([part["alone"] for part in played])[:deals]
+        values[b, a] = -np.concatenate([part["against"] for part in played])[:deals]
+        for part in played:
+            for player, one in zip((a, b), part["lost"], strict=True):
+                lost[player] += Lost(**one)
+    return Results(plan, values, tuple(lost))
+
+
+# -------------------------------------------------------------------------------------------------------------- Markdown
+
+
+def markdown(document: Mapping[str, Any]) -> str:
+    """The payoff table as Markdown, the best player first.
+
+    Args:
+        document: `Results.as_json`, or a file of it.
+    """
+    return (
+        f"{document['variant']}, {document['seats']} seats, {document['deals']:,} deals of the set `{document['set']}` for "
+        "each pair. Points per deal of the player of the row, alone, above the mean of the others, all of them the player of "
+        "the column, with the 95 % interval; rating with standard error.\n\n"
+    ) + crosstable(document)
+
+
+def crosstable(document: Mapping[str, Any]) -> str:
+    """The table alone, and what is to be said of it.
+
+    Args:
+        document: `Results.as_json`, or a file of it.
+    """
+    ratings = {name: Estimate(**one) for name, one in document["ratings"].items()}
+    order = sorted(ratings, key=lambda name: -ratings[name].mean)
+    lines = [
+        " | ".join(["| alone \\ field", *(f"`{name}`" for name in order), "rating |"]),
+        "|---|" + "---:|" * (len(order) + 1),
+    ]
+    for name in order:
+        alone = document["table"][name]
+        cells = [cell(Estimate(**alone[other])) if other != name else "" for other in order]
+        rating = f"{ratings[name].mean:+.3f} ({ratings[name].standard_error:.3f})"
+        lines.append(" | ".join([f"| `{name}`", *cells, f"{rating} |"]))
+    lines += ["", *sentences(document)]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def sentences(document: Mapping[str, Any]) -> Iterator[str]:
+    """What is to be said besides: pairs that cannot be told apart, and lost tables."""
+    equal = [f"`{pair['a']}` and `{pair['b']}`" for pair in document["pairs"] if pair["p_value_holm"] >= 0.05]
+    if equal:
+        yield f"Not told apart at the 5 % level, all pairs taken together (Holm): {', '.join(equal)}."
+    else:
+        yield "All pairs are told apart at the 5 % level, all taken together (Holm)."
+    for name, lost in document["lost"].items():
+        if lost["tables"]:
+            yield f"`{name}` lost {lost['tables']:,} tables: it {'; '.join(lost['why'])}."
+
+
+def cell(one: Estimate) -> str:
+    """An estimate in a table."""
+    return f"{one.mean:+.3f} ±{(one.high - one.low) / 2:.3f}"

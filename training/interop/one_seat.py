@@ -1,0 +1,115 @@
+"""For learners of other libraries, which sit on one seat: what a network can read, and how its play is measured."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from noms_env import SeatVectorEnv, Table
+from noms_env.policy.encoding import make_encoding
+from noms_env.policy.features import COPY
+from noms_env.variants import Rules
+
+Choose = Callable[[np.ndarray, np.ndarray], np.ndarray]
+"""From observations, uint8 (n, OBSERVATION_SIZE), and masks, int8 (n, NUM_ACTIONS), to actions, integers (n,)."""
+
+
+class Features(nn.Module):
+    """The first layer of a network for observations as they are: from bytes to what the package's own policies read.
+
+    Of the bytes those are kept that can differ at such tables, each from 0 to about 1, and some numbers come as one-hot too
+    (`noms_env.policy.encoding`). The suits keep their names.
+
+    Attributes:
+        n_features: what comes out.
+    """
+
+    index: Tensor
+    value: Tensor
+    scale: Tensor
+
+    def __init__(self, rules: Rules) -> None:
+        """Look up what can differ at tables of these rules (`Table(variant).rules`)."""
+        super().__init__()
+        encoding = make_encoding([rules])
+        self.n_features = encoding.n_features
+        self.register_buffer("index", torch.from_numpy(encoding.index[0].astype(np.int64)))
+        self.register_buffer("value", torch.from_numpy(encoding.value[0].astype(np.float32)))
+        self.register_buffer("scale", torch.from_numpy(encoding.scale))
+
+    def forward(self, observation: Tensor) -> Tensor:
+        """From shape (..., OBSERVATION_SIZE), bytes of any type, to float32, shape (..., n_features)."""
+        seen = observation[..., self.index].float()
+        return torch.where(self.value == COPY, seen, (seen == self.value).float()) * self.scale
+
+
+def two_layers(rules: Rules, outputs: int, width: int = 128) -> nn.Sequential:
+    """A network of two hidden layers behind `Features`."""
+    features = Features(rules)
+    hidden = (nn.Linear(features.n_features, width), nn.ReLU(), nn.Linear(width, width), nn.ReLU())
+    return nn.Sequential(features, *hidden, nn.Linear(width, outputs))
+
+
+def duplicate_points(
+    choose: Choose, variant: str, *, deals: int = 500, seed: int = 1_000_000, **arguments: Any
+) -> tuple[float, float]:
+    """Points per deal less the mean of the other seats', of whoever chooses on one seat; 0 is as good as they are.
+
+    Each deal is played once from every seat, with the same cards (duplicate). These games depend on each other, so the interval
+    is one over deals, which do not.
+
+    Args:
+        choose: what is measured; it is asked for all tables at once.
+        variant: name of the game.
+        deals: how many.
+        seed: of the first deal; the others have the seeds after it.
+        **arguments: others of `SeatVectorEnv`, such as `opponents` (random players, if nothing is said).
+
+    Returns:
+        The mean, and the margin of its 95 % interval.
+
+    Raises:
+        ValueError: an argument is not allowed, or there are fewer than two deals.
+        IllegalActionError: `choose` has chosen what is not legal.
+    """
+    if deals < 2:
+        raise ValueError(f"an interval takes at least 2 deals, not {deals}")
+    seats = Table(variant, arguments.get("seats")).seats
+    envs = SeatVectorEnv(deals * seats, variant, reward="relative", autoreset_mode="SameStep", **arguments)
+    numbers, places = np.divmod(np.arange(envs.num_envs), seats)
+    seen, _ = envs.reset(seed=(seed + numbers).tolist(), options={"seat": places})
+    scores = np.full(envs.num_envs, np.nan)
+    while np.isnan(scores).any():
+        seen, rewards, terminated, _, _ = envs.step(choose(seen["observation"], seen["action_mask"]))
+        first = terminated & np.isnan(scores)  # of the deals after the first in each row nothing is kept
+        scores[first] = rewards[first]
+    means = scores.reshape(deals, seats).mean(axis=1)
+    return float(means.mean()), float(1.96 * means.std(ddof=1) / math.sqrt(deals))
+
+
+def before_and_after(choose: Choose, learn: Callable[[], None], variant: str, *, decisions: int, deals: int) -> None:
+    """Measure against random players, learn, measure again, and print both.
+
+    Args:
+        choose: what is measured; it changes as `learn` goes on.
+        learn: learns from so many decisions.
+        variant: name of the game.
+        decisions: how many.
+        deals: to measure on.
+    """
+    print(f"{variant}, points per deal against random players, 95 % interval over {deals} deals from all seats")
+    print("before  {:+.2f} ± {:.2f}".format(*duplicate_points(choose, variant, deals=deals)), flush=True)
+    started = time.perf_counter()
+    learn()
+    seconds = time.perf_counter() - started
+    mean, margin = duplicate_points(choose, variant, deals=deals)
+    print(
+        f"after   {mean:+.2f} ± {margin:.2f}, {decisions:,} decisions in {seconds:.0f} s: {decisions / seconds:,.0f} a second"
+    )
+    print("It beats random players." if mean > margin else "It does not beat random players: learn for longer.")

@@ -1,0 +1,1 @@
+"""The learner: self-play, PPO, the networks, checkpoints."""

@@ -1,0 +1,463 @@
+"""What a run keeps on disk: the state that it goes on from, its policies, and the folder of them all.
+
+    RUN/config.json                      how the run was started
+    RUN/state/000001234567.pt            all that is needed to go on, by decisions; the last few are kept
+    RUN/past/000001000000.safetensors    past selves, the opponents of the league
+    RUN/policy.safetensors               the best policy so far
+    RUN/log.csv                          the course of the training (written by `log`)
+    RUN/lock                             held by the process that trains
+
+Every file is written beside its place and moved there once it is safe on the disk, so a process that is killed, a full disk
+or a power cut leaves the file before. No file is a pickle that could run code: policies are safetensors, and a state is
+loaded with `weights_only=True` after its SHA-256 was found right.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import pickle
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from functools import cache
+from pathlib import Path
+from typing import IO, Any, Protocol
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from noms_env._jit import PACKAGE
+from noms_env.policy.file import PolicyFileError, PolicyInfo, read_policy, save_policy, write_atomically
+from noms_env.policy.player import POLICY_NAME
+from noms_env.variants import Rules
+from training.config import TrainConfig
+
+MAGIC = "noms-state/1"
+FIRST_LINE = len(MAGIC) + 1 + 64 + 1
+"""Bytes of the first line of a state file: the format, and the SHA-256 of the rest."""
+SPARE = 16 << 20
+"""Bytes that a disk must have left when a file has been written."""
+KEPT_STATES = 2
+
+
+class CheckpointError(Exception):
+    """A file or folder of a run that cannot be written or used; the message says why."""
+
+
+# ------------------------------------------------------------------------------------------------------ state files
+
+
+def save_state(path: Path | str, state: Mapping[str, Any]) -> None:
+    """Write a state; the file of that name is replaced only once the new one is safe on the disk.
+
+    Args:
+        path: where.
+        state: tensors, arrays and plain values, in dictionaries, lists and tuples. Arrays become tensors; arrays of records
+            become their bytes, uint8, with one axis more.
+
+    Raises:
+        TypeError: there is something else in it.
+        CheckpointError: the file cannot be written; an older one is whole.
+    """
+    buffer = io.BytesIO()
+    torch.save(_plain(state, "state"), buffer)
+    content = buffer.getvalue()
+    line = f"{MAGIC} {hashlib.sha256(content).hexdigest()}\n"
+    write_file(Path(path), line.encode() + content)
+
+
+def load_state(path: Path | str) -> dict[str, Any]:
+    """Read a state; tensors are on the CPU.
+
+    Raises:
+        CheckpointError: there is no such file, or it is damaged or something else.
+    """
+    file = Path(path)
+    try:
+        with file.open("rb") as opened:
+            line = opened.read(FIRST_LINE)
+            if not line.startswith(MAGIC.encode()):
+                raise CheckpointError(f"{file} is not the state of a training run")
+            content = opened.read()
+    except OSError as error:
+        raise CheckpointError(f"{file} cannot be read: {error.strerror}") from error
+    if line != f"{MAGIC} {hashlib.sha256(content).hexdigest()}\n".encode():
+        raise CheckpointError(f"{file} is damaged: its content does not have the SHA-256 that it was written with")
+    try:
+        state = torch.load(io.BytesIO(content), map_location="cpu", weights_only=True)
+    except (RuntimeError, ValueError, LookupError, EOFError, pickle.UnpicklingError) as error:
+        raise CheckpointError(f"{file} is not the state of a training run: {error}") from error
+    if not isinstance(state, dict):
+        raise CheckpointError(f"{file} is not the state of a training run")
+    return state
+
+
+def _plain(value: Any, where: str) -> Any:
+    """A value as it may stand in a file; tensors without what else shares their memory."""
+    if isinstance(value, np.generic) and value.dtype.names is None:
+        return value.item()  # first, since numpy's float64 is a float as well
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, Tensor):
+        return value.detach().cpu().clone()
+    if isinstance(value, np.ndarray):
+        return _tensor(value)
+    if isinstance(value, Mapping):
+        return {_key(name, where): _plain(part, f"{where}[{name!r}]") for name, part in value.items()}
+    if isinstance(value, list | tuple):
+        parts = [_plain(part, f"{where}[{place}]") for place, part in enumerate(value)]
+        return parts if isinstance(value, list) else tuple(parts)
+    raise TypeError(f"{where} is a {type(value).__name__}; only tensors, arrays, numbers, texts and containers can be kept")
+
+
+def _key(name: Any, where: str) -> str | int:
+    """The key of a dictionary."""
+    if isinstance(name, str | int):
+        return name
+    raise TypeError(f"a key of {where} is a {type(name).__name__}; only texts and integers can be kept")
+
+
+def _tensor(array: np.ndarray) -> Tensor:
+    """An array as a tensor; records as their bytes."""
+    plain = np.array(array, order="C", subok=False)
+    if plain.dtype.names is not None:
+        plain = plain.view(np.uint8).reshape(*array.shape, array.dtype.itemsize)
+    return torch.from_numpy(plain)
+
+
+# ------------------------------------------------------------------------------------------------------- writing
+
+
+def write_file(path: Path, content: bytes) -> None:
+    """Write a file whole or not at all.
+
+    Raises:
+        CheckpointError: it cannot be written; an older file of that name is whole.
+    """
+    with _sentences(path):
+        free = shutil.disk_usage(path.parent).free
+        if free < len(content) + SPARE:
+            raise CheckpointError(
+                f"{path} cannot be written: the disk has {free >> 20} MiB left, {len(content) >> 20} are needed"
+            )
+        write_atomically(path, content)
+
+
+@contextmanager
+def _sentences(path: Path) -> Iterator[None]:
+    """Turn what the system says into a sentence."""
+    try:
+        yield
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise CheckpointError(f"{path} cannot be written: {reason}; what was there before is as it was") from error
+
+
+@cache
+def code_revision() -> str | None:
+    """The revision of the code as `git describe` names it, where it runs from a checkout."""
+    if not (PACKAGE.parent / ".git").exists():
+        return None
+    command = ["git", "-C", str(PACKAGE.parent), "describe", "--always", "--dirty", "--tags"]
+    try:
+        found = subprocess.run(command, capture_output=True, text=True, check=False, timeout=10)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return found.stdout.strip() or None
+
+
+# ------------------------------------------------------------------------------------------------------ the folder
+
+
+class Trained(Protocol):
+    """What a policy file tells of the run that made it."""
+
+    config: TrainConfig
+    decisions: int
+
+    @property
+    def kinds(self) -> Sequence[Rules]:
+        """The rules of its tables."""
+        ...
+
+
+def _to_standard_error(line: str) -> None:
+    print(f"noms: {line}", file=sys.stderr, flush=True)
+
+
+class RunFolder:
+    """The folder of a run. `create` or `open` gives one that is locked against other processes until `close`.
+
+    Attributes:
+        path: the folder.
+        policy: file of the best policy.
+        log: file of the log.
+        warn: is given a line where something had to be passed over.
+    """
+
+    def __init__(self, path: Path | str, *, keep: int = KEPT_STATES, warn: Callable[[str], None] = _to_standard_error) -> None:
+        """A folder that somebody else has locked, to read from (the further processes of a run).
+
+        Args:
+            path: the folder.
+            keep: states that are kept.
+            warn: see the class.
+        """
+        self.path = Path(path)
+        self.keep, self.warn = keep, warn
+        self.policy = self.path / POLICY_NAME
+        self.log = self.path / "log.csv"
+        self._states, self._past = self.path / "state", self.path / "past"
+        self._lock: IO[str] | None = None
+
+    @classmethod
+    def create(cls, path: Path | str, config: Mapping[str, Any], **arguments: Any) -> RunFolder:
+        """A folder for a new run.
+
+        Args:
+            path: is made where it is not there.
+            config: how the run is started, as JSON can hold it.
+            arguments: `keep` and `warn`.
+
+        Raises:
+            CheckpointError: there is a run in it, another process trains there, or it cannot be written to.
+        """
+        folder = cls(path, **arguments)
+        if folder.has_run():
+            raise CheckpointError(
+                f"{folder.path} holds a run already: go on with it by --resume, or name another folder by --out"
+            )
+        with _sentences(folder.path):
+            for part in (folder.path, folder._states, folder._past):
+                part.mkdir(parents=True, exist_ok=True)
+        folder._take()
+        try:
+            folder.check_writable()
+            write_file(folder._config, json.dumps(config, indent=2).encode() + b"\n")
+        except BaseException:
+            folder.close()
+            raise
+        return folder
+
+    @classmethod
+    def open(cls, path: Path | str, **arguments: Any) -> RunFolder:
+        """The folder of a run that is to go on.
+
+        Raises:
+            CheckpointError: there is no run in it, another process trains there, or it cannot be written to.
+        """
+        folder = cls(path, **arguments)
+        if not folder.has_run():
+            raise CheckpointError(f"{folder.path} holds no run to go on with; without --resume a new one is started there")
+        folder._take()
+        try:
+            with _sentences(folder.path):
+                for part in (folder._states, folder._past):
+                    part.mkdir(exist_ok=True)
+            folder.check_writable()
+        except BaseException:
+            folder.close()
+            raise
+        return folder
+
+    def __enter__(self) -> RunFolder:
+        """The folder."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Let other processes in."""
+        self.close()
+
+    def close(self) -> None:
+        """Let other processes in."""
+        if self._lock is not None:
+            self._lock.close()
+            self._lock = None
+
+    @property
+    def _config(self) -> Path:
+        return self.path / "config.json"
+
+    def has_run(self) -> bool:
+        """Whether a run was started here."""
+        return self._config.exists() or any(self._states.glob("*.pt"))
+
+    def config(self) -> dict[str, Any]:
+        """How the run was started.
+
+        Raises:
+            CheckpointError: the file of it is not there, or damaged.
+        """
+        try:
+            found = json.loads(self._config.read_text())
+        except OSError as error:
+            raise CheckpointError(f"{self._config} cannot be read: {error.strerror}") from error
+        except (ValueError, RecursionError) as error:
+            raise CheckpointError(f"{self._config} is damaged: {error}") from error
+        if not isinstance(found, dict):
+            raise CheckpointError(f"{self._config} is damaged: it is no JSON object")
+        return found
+
+    def check_writable(self) -> None:
+        """Write a file in each folder, and remove it again.
+
+        Raises:
+            CheckpointError: that cannot be done, or the disk is nearly full.
+        """
+        for folder in (self.path, self._states, self._past):
+            probe = folder / "probe"
+            write_file(probe, b"0" * 4096)
+            with _sentences(probe):
+                probe.unlink()
+
+    def _take(self) -> None:
+        """Lock the folder, and clear away what a process that was killed has left."""
+        path = self.path / "lock"
+        with _sentences(path):
+            self._lock = path.open("a+")
+            is_ours = _locked(self._lock)
+        if not is_ours:
+            self.close()
+            raise CheckpointError(
+                f"another process trains in {self.path}; wait for it, stop it, or name another folder by --out"
+            )
+        for folder in (self.path, self._states, self._past):
+            for left in folder.glob(".*.part"):
+                left.unlink(missing_ok=True)
+
+    # ------------------------------------------------------------------------------------------------------- states
+
+    def write_state(self, decisions: int, state: Mapping[str, Any]) -> None:
+        """Keep a state, and drop those that are too old.
+
+        Args:
+            decisions: that the run has made.
+            state: see `save_state`.
+
+        Raises:
+            CheckpointError: it cannot be written; the states before are whole.
+        """
+        save_state(self._states / f"{decisions:012d}.pt", state)
+        for old in self._state_files()[: -self.keep]:
+            old.unlink(missing_ok=True)
+
+    def latest_state(self) -> dict[str, Any] | None:
+        """The newest state that is whole; None where there is no state.
+
+        A damaged one gives a line of warning and is put aside, `.damaged` added to its name.
+
+        Raises:
+            CheckpointError: there are states, but all of them are damaged.
+        """
+        files = self._state_files()
+        for file in reversed(files):
+            try:
+                return load_state(file)
+            except CheckpointError as error:
+                self.warn(f"{error}; the state before it is taken")
+                if self._lock is not None:
+                    file.replace(file.with_name(file.name + ".damaged"))
+        if files:
+            raise CheckpointError(f"all states in {self._states} are damaged; there is nothing to go on from")
+        return None
+
+    def _state_files(self) -> list[Path]:
+        """The states, the oldest first."""
+        return sorted(file for file in self._states.glob("*.pt") if file.stem.isdigit())
+
+    # ------------------------------------------------------------------------------------------------------ policies
+
+    def write_policy(self, actor: nn.Module, run: Trained, score: float | None = None) -> None:
+        """Make an actor the policy of the run.
+
+        Args:
+            actor: a `network.Actor`.
+            run: whose it is.
+            score: that the run gave it.
+
+        Raises:
+            CheckpointError: it cannot be written; the policy before is whole.
+        """
+        write_policy(self.policy, actor, run, score)
+
+    def write_past(self, name: str, actor: nn.Module, run: Trained) -> None:
+        """Keep an actor as a past self.
+
+        Args:
+            name: what it is called, such as the decisions made.
+            actor: a `network.Actor`.
+            run: whose it is.
+
+        Raises:
+            CheckpointError: it cannot be written.
+        """
+        write_policy(self._past_file(name), actor, run, None)
+
+    def read_past(self, name: str) -> dict[str, Tensor]:
+        """Parameters of a past self.
+
+        Raises:
+            CheckpointError: there is none of that name, or it is damaged.
+        """
+        try:
+            _, _, tensors = read_policy(self._past_file(name))
+        except PolicyFileError as error:
+            raise CheckpointError(str(error)) from error
+        return {name: torch.from_numpy(tensor) for name, tensor in tensors.items()}
+
+    def past(self) -> list[str]:
+        """Names of the past selves, ascending."""
+        return sorted(file.stem for file in self._past.glob("*.safetensors"))
+
+    def drop_past(self, kept: Iterable[str]) -> None:
+        """Remove all past selves but some."""
+        for name in sorted(set(self.past()) - set(kept)):
+            self._past_file(name).unlink(missing_ok=True)
+
+    def _past_file(self, name: str) -> Path:
+        return self._past / f"{name}.safetensors"
+
+
+def write_policy(path: Path, actor: nn.Module, run: Trained, score: float | None) -> None:
+    """Write the policy file of an actor; see `noms_env.policy.file`.
+
+    Raises:
+        CheckpointError: it cannot be written, or holds numbers that are not finite; an older file is whole.
+    """
+    config = run.config
+    info = PolicyInfo(
+        kinds=tuple(run.kinds),
+        network=asdict(config.network),
+        training=json.loads(json.dumps(config.as_dict())),
+        seed=config.seed,
+        decisions=run.decisions,
+        score=None if score is None else float(score),
+        revision=code_revision(),
+        counts=config.counts,
+        hints=config.hints,
+    )
+    tensors = {name: tensor.detach().cpu().float().numpy() for name, tensor in actor.state_dict().items()}
+    try:
+        with _sentences(path):
+            save_policy(path, tensors, info)
+    except PolicyFileError as error:
+        raise CheckpointError(f"{path} is not written: {error}") from error
+
+
+def _locked(file: IO[str]) -> bool:
+    """Lock a file until it is closed or its process ends; False where another process has it. Windows has no such lock."""
+    if sys.platform == "win32":
+        return True
+    import fcntl
+
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True

@@ -1,0 +1,90 @@
+"""One run on several processes: `torchrun --nproc_per_node=K -m training train ...`.
+
+Each process has its own tables and its own share of the decisions; gradients are averaged by DistributedDataParallel (gloo on
+processors, nccl on GPUs). Started without torchrun there is one process, and nothing here does anything.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, distributed, nn
+
+
+@dataclass(frozen=True)
+class Processes:
+    """The processes of a run.
+
+    Attributes:
+        rank: which of them this is; 0 writes files and talks to the user.
+        world: how many there are.
+        groups: two groups of all of them, for the updates that run side by side: the actor's and the critic's.
+    """
+
+    rank: int = 0
+    world: int = 1
+    groups: tuple[Any, Any] = (None, None)
+
+    @property
+    def leads(self) -> bool:
+        """Whether this one writes files and talks to the user."""
+        return self.rank == 0
+
+    def wrapped(self, module: nn.Module, group: int) -> nn.Module:
+        """The module with its gradients averaged over the processes of a group; parameters start as those of rank 0."""
+        if self.world == 1:
+            return module
+        return nn.parallel.DistributedDataParallel(module, process_group=self.groups[group])
+
+    def summed(self, values: np.ndarray) -> np.ndarray:
+        """The sum over the processes, float64."""
+        if self.world == 1:
+            return np.asarray(values, np.float64)
+        tensor = torch.from_numpy(np.array(values, np.float64)).to(self._device())
+        distributed.all_reduce(tensor)
+        total: np.ndarray = tensor.cpu().numpy()
+        return total
+
+    def sizes(self, own: int) -> tuple[int, ...]:
+        """A number of each process."""
+        counts = np.zeros(self.world)
+        counts[self.rank] = own
+        return tuple(int(count) for count in self.summed(counts))
+
+    def gathered(self, own: Tensor) -> list[Tensor]:
+        """A tensor of each process; all of one shape."""
+        if self.world == 1:
+            return [own]
+        parts = [torch.empty_like(own) for _ in range(self.world)]
+        distributed.all_gather(parts, own.contiguous())
+        return parts
+
+    def _device(self) -> str:
+        """Where tensors have to be for the collective operations."""
+        return "cuda" if distributed.get_backend() == "nccl" else "cpu"
+
+
+def join_processes(device: str) -> Processes:
+    """Join the others that torchrun has started, if it has.
+
+    Args:
+        device: `cpu` or `cuda`; each process of a machine takes the GPU of its number.
+    """
+    world = int(os.environ.get("WORLD_SIZE", "1"))
+    if world == 1:
+        return Processes()
+    if device == "cuda":
+        torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", "0")))
+    distributed.init_process_group("nccl" if device == "cuda" else "gloo")
+    groups = (distributed.new_group(), distributed.new_group())
+    return Processes(distributed.get_rank(), world, groups)
+
+
+def leave_processes(processes: Processes) -> None:
+    """The end of `join_processes`."""
+    if processes.world > 1:
+        distributed.destroy_process_group()

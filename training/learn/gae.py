@@ -1,0 +1,59 @@
+"""Advantages and returns of a deal, linked per table and seat: a seat's next decision, however many others came between.
+
+A deal pays once, at its end, and gamma is 1. So with V(i) the critic's value at a seat's i-th decision of a deal, R its reward
+and lambda the weight (Schulman et al., arXiv 1506.02438, equation 16):
+
+    delta(i) = V(i + 1) - V(i),   of the last decision R - V(last)
+    A(i) = delta(i) + lambda * A(i + 1)
+
+The reward reaches every seat, also one whose last decision lies long before the end of the deal.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from noms_env._jit import jit
+
+
+def advantages(table: np.ndarray, seat: np.ndarray, value: np.ndarray, reward: np.ndarray, weight: float) -> np.ndarray:
+    """Generalised advantage estimates of decisions in the order in which they were taken.
+
+    Args:
+        table: int64, shape (n,): row of the table at which each decision was taken.
+        seat: int64, shape (n,): who took it.
+        value: float32, shape (n,): what the critic said before it.
+        reward: float32, shape (tables, seats): what the deal paid to each seat in the end.
+        weight: lambda, 0 to 1.
+
+    Returns:
+        float32, shape (n,). With lambda 1 it is reward - value.
+    """
+    advantage = np.empty(len(table), np.float32)
+    _link_backwards(table, seat, value, reward, weight, np.full(reward.shape, np.nan), np.zeros(reward.shape), advantage)
+    return advantage
+
+
+@jit
+def _link_backwards(table, seat, value, reward, weight, next_value, next_advantage, advantage):
+    """Go through the decisions from the last to the first, with each seat's next one at hand.
+
+    Args:
+        table: int64, shape (n,).
+        seat: int64, shape (n,).
+        value: float32, shape (n,).
+        reward: float32, shape (tables, seats).
+        weight: lambda.
+        next_value: float64, shape (tables, seats), NaN: where a seat's next decision is not known, the deal pays.
+        next_advantage: float64, shape (tables, seats), zeros.
+        advantage: float32, shape (n,): is written.
+    """
+    for i in range(len(table) - 1, -1, -1):
+        row, who = table[i], seat[i]
+        after = next_value[row, who]
+        if np.isnan(after):
+            after = reward[row, who]
+        estimate = after - value[i] + weight * next_advantage[row, who]
+        advantage[i] = estimate
+        next_value[row, who] = value[i]
+        next_advantage[row, who] = estimate

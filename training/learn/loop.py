@@ -1,0 +1,261 @@
+"""A training run from its first iteration to its last: iterations, evaluations, checkpoints.
+
+    noms train small_ships                                    one process
+    torchrun --nproc_per_node=2 -m training train small_ships  several: each has its own tables, gradients are averaged
+
+Ctrl-C ends the run after the present iteration, with a checkpoint. After every twentieth of the budget (or
+`evaluate_every`) the policy and its slow average play duplicate deals against the panel; the better of the two becomes
+`policy.safetensors` if it is better than what is there, and the present policy joins the league.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from types import FrameType
+from typing import Any
+
+import numpy as np
+
+from training.agents.registry import MakePlayer, file_sha256, guest
+from training.config import TrainConfig
+from training.evaluation.duplicate import figures
+from training.learn import opponents
+from training.learn.checkpoint import CheckpointError, RunFolder
+from training.learn.distributed import Processes, join_processes, leave_processes
+from training.learn.network import Actor
+from training.learn.rollout import Learner
+from training.learn.self_play import SelfPlay, chosen_device
+from training.learn.watcher import Silent, Watcher
+
+EVALUATIONS = 20
+"""In the course of a budget, where the configuration does not say."""
+
+
+ALARM = "nearly all deals are passed out: the entropy before the play counts ten times until fewer are"
+CALM = "fewer deals are passed out again: the entropy counts as usual"
+
+
+@dataclass
+class Standing:
+    """What a run knows of its policies, besides their parameters.
+
+    Attributes:
+        evaluations: how many there were.
+        best: score of the policy that is kept, None before the first evaluation.
+        past: names of the past selves in the league, the oldest first: the decisions after which each was the policy.
+        others: SHA-256 of the policies of other runs that teach it, sit at its tables or measure it, by name.
+    """
+
+    evaluations: int = 0
+    best: float | None = None
+    past: list[str] = field(default_factory=list)
+    others: dict[str, str] = field(default_factory=dict)
+
+
+def train(config: TrainConfig, folder: RunFolder, watcher: Watcher | None = None) -> None:
+    """Train until the budget is spent, or until Ctrl-C; goes on from the last checkpoint in the folder if there is one.
+
+    Args:
+        config: the run.
+        folder: where it is kept.
+        watcher: is told what goes on.
+
+    Raises:
+        ValueError: the configuration asks for what cannot be had.
+        CheckpointError: a file cannot be written, or a policy that the run plays with is another than when it was stopped; the
+            last checkpoint is whole.
+        KeyboardInterrupt: after Ctrl-C, once the checkpoint is written.
+    """
+    processes = join_processes(chosen_device(config.device))
+    run = SelfPlay(config, processes)
+    try:
+        loop = _Loop(run, folder, (watcher or Silent()) if processes.leads else Silent(), processes)
+        with interrupts() as stop:
+            loop.go(stop)
+        if stop.is_set():
+            raise KeyboardInterrupt
+    finally:
+        run.close()
+        leave_processes(processes)
+
+
+@contextmanager
+def interrupts() -> Iterator[threading.Event]:
+    """An event that is set by the first Ctrl-C; the second is raised as usual."""
+    stop = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield stop
+        return
+    before = signal.getsignal(signal.SIGINT)
+
+    def ask(number: int, frame: FrameType | None) -> None:
+        stop.set()
+        signal.signal(signal.SIGINT, before)
+
+    signal.signal(signal.SIGINT, ask)
+    try:
+        yield stop
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def policies_of_others(config: TrainConfig) -> dict[str, str]:
+    """SHA-256 of the policies that a run needs to its end: its teacher, those at its tables, and the panel; by name.
+
+    Raises:
+        ValueError: there is no such policy.
+        OSError: the file of one cannot be read.
+    """
+    names = [config.curriculum.teacher, *config.league.opponents, *config.panel]
+    found = {name: file_sha256(name) for name in names if name}
+    return {name: sha256 for name, sha256 in found.items() if sha256 is not None}
+
+
+class _Loop:
+    """The iterations of a run and what comes between them."""
+
+    def __init__(self, run: SelfPlay, folder: RunFolder, watcher: Watcher, processes: Processes) -> None:
+        """Go on from the last checkpoint, if there is one."""
+        self.run, self.folder, self.watcher, self.processes = run, folder, watcher, processes
+        self.config = run.config
+        self.every = self.config.evaluate_every or max(1, self.config.decisions // EVALUATIONS)
+        self.saved_at = time.monotonic()
+        self.panel: dict[str, MakePlayer] = {name: guest(name) for name in self.config.panel}
+        self.standing = Standing(others=policies_of_others(self.config))
+        state = folder.latest_state()
+        if state is not None:
+            self._restore(state)
+
+    def go(self, stop: threading.Event) -> None:
+        """Iterate until the budget is spent or somebody asks to stop."""
+        run = self.run
+        self.watcher.started(run.decisions, self.config.decisions)
+        while run.decisions < self.config.decisions:
+            barked = run.watchdog.barks
+            metrics = run.iterate()
+            self.watcher.iteration(run.decisions, metrics)
+            if run.watchdog.barks != barked:
+                self.watcher.note(ALARM if run.watchdog.barks else CALM)
+            if run.decisions // self.every > self.standing.evaluations or run.decisions >= self.config.decisions:
+                self._evaluate()
+                self._save()
+            elif self._agreed(stop.is_set()):
+                break
+            elif self._agreed(time.monotonic() - self.saved_at > self.config.save_every):
+                self._save()
+            if self._agreed(stop.is_set()):
+                break
+        self._save()
+
+    def _agreed(self, wish: bool) -> bool:
+        """What the first process wishes, known to all."""
+        if self.processes.world == 1:
+            return wish
+        return bool(self.processes.summed(np.array([wish and self.processes.leads], np.float64))[0])
+
+    # ------------------------------------------------------------------------------------------------ the checkpoint
+
+    def _save(self) -> None:
+        """Write a checkpoint."""
+        state = self.run.state() | {"standing": vars(self.standing)}
+        if self.processes.leads:
+            self.folder.write_state(self.run.decisions, state)
+            if self.standing.best is None:
+                self._keep(self.run.actor, None)
+        self.saved_at = time.monotonic()
+
+    def _restore(self, state: Mapping[str, Any]) -> None:
+        """Go on from a checkpoint.
+
+        Raises:
+            CheckpointError: one of the others is another policy now, so that the run would not end as if never stopped.
+        """
+        standing = Standing(**state["standing"])
+        for name, sha256 in standing.others.items():
+            if self.standing.others.get(name, sha256) != sha256:
+                raise CheckpointError(
+                    f"the run in {self.folder.path} plays with the policy {name}, whose file had SHA-256 {sha256} so far and "
+                    f"has {self.standing.others[name]} now: put the old one back to go on, or begin a run with the new one"
+                )
+        self.run.restore(dict(state))
+        self.standing = replace(standing, others=self.standing.others)
+        self._seat_past()
+
+    # ------------------------------------------------------------------------------------------------- the evaluation
+
+    def _evaluate(self) -> None:
+        """Measure the policy and its average, keep the better one if it is the best, and let the policy join the league."""
+        run = self.run
+        self.standing.evaluations = run.decisions // self.every
+        if self.processes.leads:
+            found = {"policy": self._figures(run.actor, probes=True), "average": self._figures(run.slow)}
+            greedy = self._figures(run.actor, greedy=True)
+            scores = {name: self._score(metrics) for name, metrics in found.items()}
+            better = max(scores, key=lambda name: scores[name])
+            metrics = found["policy"] | {f"average/{name}": value for name, value in _points(found["average"]).items()}
+            metrics |= {f"greedy/{name}": value for name, value in _points(greedy).items()}
+            self.watcher.evaluation(run.decisions, metrics | {f"score/{name}": score for name, score in scores.items()})
+            if self.standing.best is None or scores[better] > self.standing.best:
+                self._keep(run.actor if better == "policy" else run.slow, scores[better])
+                self.watcher.note(f"policy.safetensors is now the {better} at {run.decisions:,} decisions")
+            self.standing.best = max(scores[better], self.standing.best if self.standing.best is not None else -np.inf)
+        self._join_league()
+
+    def _figures(self, actor: Actor, *, greedy: bool = False, probes: bool = False) -> dict[str, float]:
+        """What an actor does against the panel, and, with `probes`, against itself."""
+        run, config = self.run, self.config
+
+        def hero(rng: np.random.Generator) -> Learner:
+            return Learner(actor, run.encoding, rng, dtype=run.dtype, device=run.device, keep=False, greedy=greedy)
+
+        settings: dict[str, Any] = {"seed": config.seed, "probes": probes, "runner": run.crew.all}
+        return figures(run.kinds, hero, self.panel, config.evaluation_deals, **settings)
+
+    def _score(self, metrics: Mapping[str, float]) -> float:
+        """One number: the mean of the points over the panel, in units of each game's own spread of points."""
+        by_kind = [
+            np.mean([value for name, value in _points(metrics).items() if name.split("/")[1] == kind]) / scale
+            for kind, scale in zip(self.run.labels, self.run.scale.scale, strict=True)
+        ]
+        return float(np.mean(by_kind))
+
+    def _keep(self, actor: Actor, score: float | None) -> None:
+        """Make an actor the run's policy."""
+        self.folder.write_policy(actor, self.run, score)
+
+    def _join_league(self) -> None:
+        """The present policy becomes a past self; of the others some may have to go."""
+        if self.config.league.share == 0 or self.config.league.past == 0:
+            return
+        name = f"{self.run.decisions:012d}"
+        if self.processes.leads:
+            self.folder.write_past(name, self.run.actor, self.run)
+        names = [*self.standing.past, name]
+        ages = [self.run.decisions - int(one) for one in names]
+        kept = [names[place] for place in opponents.thinned(ages, self.config.league.past)]
+        self.standing.past = kept
+        self.processes.summed(np.zeros(1))  # all wait until the file is there
+        self._seat_past()
+        if self.processes.leads:
+            self.folder.drop_past(kept)
+
+    def _seat_past(self) -> None:
+        """Load the past selves that are not loaded yet."""
+        past = {}
+        for name in self.standing.past:
+            actor = self.run.past.get(name)
+            if actor is None:
+                actor = self.run.new_actor()
+                actor.load_state_dict(self.folder.read_past(name))
+            past[name] = actor
+        self.run.past = past
+
+
+def _points(metrics: Mapping[str, float]) -> dict[str, float]:
+    """The means among the figures of an evaluation: `points/<kind>/<opponent>`."""
+    return {name: value for name, value in metrics.items() if name.startswith("points/") and name.count("/") == 2}

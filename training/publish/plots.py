@@ -1,0 +1,227 @@
+"""The learning curves of runs as a picture."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from training.evaluation.behaviour_stats import MAIN, NUMBERS
+from training.extras import require
+from training.learn.log import Series
+from training.terminal.progress import PHASES
+from training.text import kind_text
+
+COLOURS = ("#1b7f5c", "#d1495b", "#2e6fb7", "#e08e0b", "#7a4fa3", "#3c3c3c", "#0fa3b1", "#9c6644")
+STYLES = ("-", "--", ":", "-.")
+SMOOTHED = 120
+"""Points of a curve above which the mean of neighbours is drawn."""
+GREY = "#777777"
+WIDTH, HEIGHT = 6.2, 3.1
+"""Of a panel, in inches."""
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A curve in a panel.
+
+    Attributes:
+        name: the figure in the log.
+        label: for the legend.
+        colour: its colour, where the panel shows one run.
+        band: the figures between which lies its interval.
+    """
+
+    name: str
+    label: str
+    colour: str
+    band: tuple[str, str] | None = None
+
+
+@dataclass(frozen=True)
+class Panel:
+    """A panel of the picture.
+
+    Attributes:
+        title: above it.
+        curves: in it.
+        percent: its values are rates, 0 to 1.
+        level: a value that a line marks.
+        at_least_zero: it begins at 0.
+    """
+
+    title: str
+    curves: tuple[Curve, ...]
+    percent: bool = False
+    level: float | None = None
+    at_least_zero: bool = False
+
+
+def need_matplotlib() -> None:
+    """Make sure that a picture can be drawn.
+
+    Raises:
+        MissingExtraError: Matplotlib is not installed.
+    """
+    require("matplotlib", "plot", "noms plot")
+
+
+def draw(runs: Mapping[str, Series], path: str | Path) -> None:
+    """Write a PNG of the learning curves.
+
+    Args:
+        runs: by name, their figures (`log.read_log`).
+        path: the file.
+
+    Raises:
+        OSError: the file cannot be written.
+        MissingExtraError: Matplotlib is not installed.
+        ValueError: there is nothing to draw yet.
+    """
+    figures = require("matplotlib.figure", "plot", "noms plot")
+    panels = list(panels_of(runs))
+    if not panels:
+        raise ValueError("there is nothing to draw yet: the log has no figures")
+    columns = 2 if len(panels) > 1 else 1
+    rows = -(-len(panels) // columns)
+    picture = figures.Figure(figsize=(WIDTH * columns, HEIGHT * rows + 0.5), layout="constrained")
+    grid = picture.subplots(rows, columns, squeeze=False)
+    for axes, panel in zip(grid.flat, panels, strict=False):
+        _draw_panel(axes, panel, runs)
+    for axes in list(grid.flat)[len(panels) :]:
+        axes.set_axis_off()
+    _write_names(picture, list(runs))
+    picture.savefig(path, format="png", dpi=120)
+
+
+# ------------------------------------------------------------------------------------------------------- what is drawn
+
+
+def panels_of(runs: Mapping[str, Series]) -> Iterator[Panel]:
+    """The panels that the figures of the runs fill."""
+    names = list(dict.fromkeys(name for series in runs.values() for name in series))
+    for kind in kinds_of(names, "points"):
+        yield points_panel(kind, names)
+    for kind in kinds_of(names, "probe"):
+        yield from probe_panels(kind, names)
+    entropy = [(f"entropy/{phase}", phase) for phase in PHASES]
+    yield from filled(names, "entropy of each phase (1: all legal actions alike)", entropy, at_least_zero=True)
+    movement = [("kl", "approximate KL"), ("clip_fraction", "clip fraction"), ("magnet_kl", "KL to the slow average")]
+    yield from filled(names, "how far an update moves the policy", movement, at_least_zero=True)
+    yield from filled(names, "explained variance of the critic", [("explained_variance", "explained variance")], level=1.0)
+    yield from filled(names, "decisions per second", [("decisions_per_second", "all together")], at_least_zero=True)
+
+
+def kinds_of(names: Sequence[str], group: str) -> list[str]:
+    """The kinds of tables that a group of figures tells of."""
+    return list(dict.fromkeys(name.split("/")[1] for name in names if name.startswith(f"{group}/")))
+
+
+def points_panel(kind: str, names: Sequence[str]) -> Panel:
+    """Points per deal against the panel of opponents, with their intervals."""
+    found = [name for name in names if name.startswith(f"points/{kind}/") and name.count("/") == 2]
+    curves = [
+        Curve(name, f"v {name.split('/')[2]}", COLOURS[place % len(COLOURS)], (f"{name}/low", f"{name}/high"))
+        for place, name in enumerate(found)
+    ]
+    return Panel(f"{kind_text(kind)}: points per deal above the others, 95 %", tuple(curves), level=0.0)
+
+
+def probe_panels(kind: str, names: Sequence[str]) -> Iterator[Panel]:
+    """The main probes of a kind: the rates in one panel, each number in its own."""
+    given = [(f"probe/{kind}/{probe}", text) for probe, text in MAIN.items() if probe not in NUMBERS]
+    yield from filled(names, f"{kind_text(kind)}: what the policy does", given, percent=True)
+    for probe in NUMBERS:
+        if probe in MAIN:
+            numbers = [(f"probe/{kind}/{probe}", MAIN[probe])]
+            yield from filled(names, f"{kind_text(kind)}: {MAIN[probe]}", numbers, at_least_zero=True)
+
+
+def filled(names: Sequence[str], title: str, wanted: Sequence[tuple[str, str]], **options: Any) -> Iterator[Panel]:
+    """A panel of those of the wanted figures that there are; none if there are none."""
+    found = [(name, text) for name, text in wanted if name in names]
+    curves = tuple(Curve(name, text, COLOURS[place % len(COLOURS)]) for place, (name, text) in enumerate(found))
+    if curves:
+        yield Panel(title, curves, **options)
+
+
+# ------------------------------------------------------------------------------------------------------------- drawing
+
+
+def _draw_panel(axes: Any, panel: Panel, runs: Mapping[str, Series]) -> None:
+    """All runs in one panel: a colour for each curve, a style for each run."""
+    labelled: set[str] = set()
+    for number, series in enumerate(runs.values()):
+        for curve in panel.curves:
+            if curve.name in series:
+                label = None if curve.label in labelled else curve.label
+                labelled.add(curve.label)
+                _draw_curve(axes, curve, series, STYLES[number % len(STYLES)], label)
+    if panel.level is not None:
+        axes.axhline(panel.level, color=GREY, linewidth=0.8, zorder=0)
+    if panel.percent:
+        axes.yaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
+    else:
+        axes.yaxis.set_major_formatter(lambda value, _: _number(value))
+    if panel.percent or panel.at_least_zero:
+        axes.set_ylim(bottom=0)
+    axes.xaxis.set_major_formatter(lambda value, _: _number(value))
+    axes.set_xlim(left=0)
+    axes.set_title(panel.title, fontsize=9.5, loc="left")
+    axes.tick_params(labelsize=8)
+    axes.grid(alpha=0.25)
+    axes.spines[["top", "right"]].set_visible(False)
+    if len(panel.curves) > 1 or panel.curves[0].band:
+        axes.legend(fontsize=7.5, frameon=False, ncols=1 + (len(panel.curves) > 4))
+
+
+def _draw_curve(axes: Any, curve: Curve, series: Series, style: str, label: str | None) -> None:
+    """One figure of one run."""
+    at, values = smoothed(*series[curve.name])
+    mark = "o" if len(at) < 30 else None
+    axes.plot(at, values, style, color=curve.colour, label=label, linewidth=1.4, marker=mark, markersize=2.5)
+    if curve.band and all(end in series for end in curve.band):
+        (at, low), (_, high) = (series[end] for end in curve.band)
+        axes.fill_between(at, low, high, color=curve.colour, alpha=0.18, linewidth=0)
+
+
+def smoothed(at: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """A curve of many points as means of neighbours.
+
+    Args:
+        at: int64, shape (n,), ascending.
+        values: float64, shape (n,).
+
+    Returns:
+        Both of shape (m,), with m at most `SMOOTHED`; as they are where n is no more than that.
+    """
+    if len(at) <= SMOOTHED:
+        return at, values
+    edges = np.linspace(0, len(at), SMOOTHED + 1).astype(int)
+    counts = np.diff(edges)
+    return np.add.reduceat(at, edges[:-1]) / counts, np.add.reduceat(values, edges[:-1]) / counts
+
+
+def _number(value: float) -> str:
+    """Decisions in short: `2.5 M`."""
+    for unit, size in (("G", 1e9), ("M", 1e6), ("k", 1e3)):
+        if abs(value) >= size:
+            return f"{value / size:g} {unit}"
+    return f"{value:g}"
+
+
+def _write_names(picture: Any, names: list[str]) -> None:
+    """Which run has which style, above; what the horizontal axis is, below."""
+    if len(names) == 1:
+        picture.suptitle(names[0], fontsize=11, x=0.01, ha="left", weight="bold")
+    else:
+        lines = require("matplotlib.lines", "plot", "noms plot")
+        handles = [
+            lines.Line2D([], [], color="black", linestyle=STYLES[number % len(STYLES)], label=name)
+            for number, name in enumerate(names)
+        ]
+        picture.legend(handles=handles, loc="outside upper left", fontsize=9, frameon=False, ncols=min(4, len(names)))
+    picture.supxlabel("decisions", fontsize=9)

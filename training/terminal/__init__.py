@@ -1,0 +1,1 @@
+"""What a person sees and types: progress bars, tables, the screen of a game."""

@@ -1,0 +1,152 @@
+"""Deals told decision by decision, with the probabilities of policies beside them: for `noms demo`, `noms watch`, `noms play`.
+
+No subcommand, so it may import the engine at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Protocol
+
+import numpy as np
+
+from noms_env.core.actions import NOMINATE, PASS, SUIT
+from noms_env.show import call_text, card_text, hand_text, look, suit_text
+from noms_env.table import Table
+from training.terminal.deal_text import contract_parts, head_lines, numbers, result_lines
+from training.terminal.session import Chances, Deal, ranked
+
+SHOWN = 4
+"""The most probable actions that are shown."""
+LEAST = 0.005
+"""Less probable ones are not shown."""
+BOLD, DIM, PLAIN = "\x1b[1m", "\x1b[2m", "\x1b[0m"
+WIDTH = 16
+"""Of the column of the actions taken."""
+VERBS = {"call": "calls ", "trump": "names ", "nominate": "nominates ", "play": "", "suit": "names "}
+
+
+class Policy(Protocol):
+    """What can be explained, such as `noms_env.policy.player.PolicyPlayer`."""
+
+    def probabilities(self, observation: np.ndarray, mask: np.ndarray) -> np.ndarray:
+        """The probabilities of all actions, float32, shape (NUM_ACTIONS,), for one row."""
+        ...
+
+
+def explained_deal(policy: Policy, table: Table, rng: np.random.Generator) -> Iterator[str]:
+    """Play a deal and tell it, as lines with ANSI colours.
+
+    Args:
+        policy: sits on all seats.
+        table: where the deal has just begun.
+        rng: of the draws.
+    """
+    deal = Deal(table)
+    story = Story(deal, table)
+    yield from story.opening()
+    while not table.is_scored:
+        action, known = decide(policy, table, rng)
+        yield from story.decision(action, known)
+        deal.take(table, action)
+    yield from story.ending()
+
+
+def decide(policy: Policy, table: Table, rng: np.random.Generator) -> tuple[int, Chances]:
+    """An action drawn for the seat to act, and the probabilities of the legal ones, the most probable first."""
+    observation, mask = table.view(int(table.row.seat))
+    probabilities = policy.probabilities(observation, mask)
+    legal = np.flatnonzero(mask)
+    weights = probabilities[legal].astype(np.float64)
+    return int(rng.choice(legal, p=weights / weights.sum())), ranked(probabilities, mask)
+
+
+class Story:
+    """Tells a deal while it is played, as lines with ANSI colours."""
+
+    def __init__(self, deal: Deal, table: Table, seat: int | None = None, *, hands: bool = False) -> None:
+        """Begin to tell.
+
+        Args:
+            deal: what has been noted of the deal; whoever plays goes on noting.
+            table: where it is played.
+            seat: tell what this seat sees, and no probabilities but its own; everything when None.
+            hands: show the open hands again before each trick but the first.
+        """
+        self._deal, self._table, self._seat, self._hands = deal, table, seat, hands
+        self._trick = -1
+
+    def opening(self) -> Iterator[str]:
+        """The deal and the hands; before the first decision."""
+        yield from head_lines(self._deal.record(self._table), self._table, self._seat)
+
+    def decision(self, action: int, known: Chances | None) -> Iterator[str]:
+        """A decision; before it is taken.
+
+        Args:
+            action: of the seat to act.
+            known: the probabilities, if it has any.
+        """
+        table = self._table
+        seat = int(table.row.seat)
+        if table.phase == "play" and int(table.row.trick_number) != self._trick:
+            yield from self._new_trick()
+        beside = chances_text(table, known, table.word(action)) if known and self._seat in (None, seat) else ""
+        yield f"  seat {seat} {taken_text(table, action)}{beside}".rstrip()
+
+    def ending(self) -> Iterator[str]:
+        """The result; once the deal is scored."""
+        if self._trick < 0:
+            yield self._contract()
+        yield from result_lines(self._deal.record(self._table))
+
+    def _new_trick(self) -> Iterator[str]:
+        """The heading of a trick, with the tricks taken and the hands; before the first one the contract."""
+        row, seats = self._table.row, self._table.seats
+        is_first, self._trick = self._trick < 0, int(row.trick_number)
+        if is_first:
+            yield self._contract()
+            yield f"{DIM}  trick 1{PLAIN}"
+            return
+        yield f"{DIM}  trick {self._trick + 1} · tricks so far {numbers(list(row.tricks[:seats]))}{PLAIN}"
+        if self._hands:
+            for place in look(self._table, self._seat, full=self._seat is None).places:
+                if place.hand is not None:
+                    yield f"    {DIM}seat {place.seat}   {PLAIN}{hand_text(place.hand, self._table.deck_kind, True)}"
+
+    def _contract(self) -> str:
+        """Declarer, trump, nomination and partner."""
+        parts = contract_parts(self._deal.record(self._table), self._table, self._seat)
+        return f"  contract {' · '.join(parts)}"
+
+
+def taken_text(table: Table, action: int) -> str:
+    """What is done, in a column of its own."""
+    verb = VERBS[table.phase or ""]
+    padding = " " * max(1, WIDTH - len(verb + action_text(table, action, False)))
+    return f"{verb}{BOLD}{action_text(table, action)}{PLAIN}{padding}"
+
+
+def chances_text(table: Table, known: Chances, taken: str) -> str:
+    """The most probable actions; the one taken in any case. Nothing where there was no choice."""
+    if len(known) == 1:
+        return f"{DIM}no choice{PLAIN}"
+    chosen = table.number(taken)
+    shown = [one for place, one in enumerate(known) if (place < SHOWN and one[1] >= LEAST) or one[0] == chosen]
+    parts = [f"{action_text(table, action)} {probability:.0%}" for action, probability in shown]
+    left = len(known) - len(shown)
+    return "  ".join(parts) + (f"  {DIM}and {left} more{PLAIN}" if left else "")
+
+
+def action_text(table: Table, action: int, colour: bool = True) -> str:
+    """An action of the present phase as people say it."""
+    kind, phase = table.deck_kind, table.phase
+    if phase == "call":
+        return call_text(action - PASS, int(table.row.variant))
+    if phase == "play" and action < SUIT - 1:
+        return card_text(action, kind, colour)
+    if phase == "nominate" and action >= NOMINATE:
+        return card_text(action - NOMINATE, kind, colour)
+    if phase in ("trump", "suit") and table.word(action) != "unsaid":
+        return suit_text(action - SUIT, kind, colour)
+    return table.word(action)

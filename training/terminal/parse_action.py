@@ -1,0 +1,103 @@
+"""What a person types, as actions: cards (`QH`, `10s`, `♥q`), calls (`3`, `pass`, `misere`), suits (`H`, `hearts`, `nt`).
+
+The words are those of the game record (`noms_env.core.actions`), in capitals or not; here are the other ways to write them.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+from noms_env.core.actions import NUM_ACTIONS, action_number, action_word
+from noms_env.core.cards import CARD_NUMBERS, SUIT_LETTERS
+from noms_env.show import card_text, suit_text
+from noms_env.show.lines import legal_text
+from noms_env.show.view import View
+
+SYMBOLS = str.maketrans("♣♦♥♠", "CDHS")
+SUIT_NAMES = (("CLUBS", "DIAMONDS", "HEARTS", "SPADES"), ("MOONS", "SUNS", "WAVES", "LEAVES", "WYRMS", "KNOTS"))
+"""Per deck, in the order of `SUIT_LETTERS`."""
+NO_TRUMP_NAMES = ("NOTRUMP", "NOTRUMPS", "NONE", "N")
+CARDS = ("play", "nominate")
+"""The phases in which cards are named."""
+NOUNS = {"call": "call", "trump": "trump", "nominate": "card to nominate", "play": "card", "suit": "suit"}
+
+
+class UnclearError(ValueError):
+    """What was typed stands for no legal action; the message says why, and what is legal."""
+
+
+def typed_action(view: View, text: str) -> int:
+    """The legal action that a person means.
+
+    Args:
+        view: of the person, whose turn it is.
+        text: what was typed.
+
+    Raises:
+        UnclearError: it means nothing now, or is not legal.
+    """
+    phase = view.phase or ""
+    if not text.strip():
+        raise UnclearError(f"There is a choice. {legal_sentence(view)}")
+    word = _words(phase, view.deck_kind).get(_spelled(text, phase)) or _begun(view, text)
+    if word is None:
+        raise UnclearError(f"{text.strip()!r} is no {NOUNS[phase]}. {legal_sentence(view)}")
+    if word not in view.legal:
+        raise UnclearError(f"{_reason(view, word)}. {legal_sentence(view)}")
+    return action_number(word, phase, view.deck_kind)
+
+
+def legal_sentence(view: View) -> str:
+    """What is legal, in words that can be typed."""
+    return f"Legal: {legal_text(view)}"
+
+
+@cache
+def _words(phase: str, deck_kind: int) -> dict[str, str]:
+    """Every way to write the words of a phase, as `_spelled` leaves it, and the word."""
+    words: dict[str, str] = {}
+    for action in range(NUM_ACTIONS):
+        try:
+            word = action_word(action, deck_kind)
+            if action_number(word, phase, deck_kind) == action:
+                words[_spelled(word, phase)] = word
+        except ValueError:  # a number or a word that stands for nothing here
+            continue
+    if phase in ("trump", "suit"):
+        words |= dict(zip(SUIT_NAMES[deck_kind], SUIT_LETTERS[deck_kind], strict=True))
+    if phase == "trump":
+        words |= dict.fromkeys(NO_TRUMP_NAMES, "NT")
+    if phase == "call":
+        words["MISERE"] = "mis"
+    return words
+
+
+def _spelled(text: str, phase: str) -> str:
+    """A text without what makes no difference: capitals, gaps, signs of suits; in a card the order of rank and suits."""
+    plain = text.upper().translate(SYMBOLS)
+    plain = "".join(letter for letter in plain if letter not in " \t_-")
+    if phase in CARDS:
+        plain = "".join(sorted(plain.replace("10", "T")))
+    return plain
+
+
+def _begun(view: View, text: str) -> str | None:
+    """The only legal call that begins so: `p`, `mo`."""
+    start = _spelled(text, "call")
+    if view.phase != "call" or not start.isalpha():
+        return None
+    begun = [word for word in view.legal if _spelled(word, "call").startswith(start)]
+    return begun[0] if len(begun) == 1 else None
+
+
+def _reason(view: View, word: str) -> str:
+    """Why an action is not legal, from what the person sees."""
+    kind, card = view.deck_kind, CARD_NUMBERS[view.deck_kind].get(word)
+    if view.phase == "play" and card is not None:
+        own = next(place.hand for place in view.places if place.seat == view.viewer)
+        if card not in (own or ()):
+            return f"You do not hold {card_text(card, kind)}"
+        if view.trick and view.led_suit is not None:
+            return f"You must follow {suit_text(view.led_suit, kind)}"
+        return f"{card_text(card, kind)} may not be led now"
+    return f"{word} is not allowed now"

@@ -1,0 +1,147 @@
+"""What a person at the table is shown, as lines with ANSI colours: the table, the tricks so far, and advice.
+
+The table is drawn from a `View` alone, like all that `noms_env.show` draws, so that what the seat may not see cannot be shown.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from noms_env.core.cards import FRENCH
+from noms_env.record import Record
+from noms_env.show import hand_text
+from noms_env.show.lines import (
+    BOLD,
+    BRIGHT,
+    DIM,
+    contract_lines,
+    hand_lines,
+    headline,
+    labelled,
+    legal_text,
+    paint,
+    seat_lines,
+    status,
+    trick_lines,
+)
+from noms_env.show.view import View
+from noms_env.table import Table
+from training.terminal import deal_text
+from training.terminal.narrate import LEAST, action_text
+from training.terminal.session import Advice, Chances
+
+PROMPTS = {
+    "call": "Your call",
+    "trump": "Your trump",
+    "nominate": "The card that you nominate",
+    "play": "Your card",
+    "suit": "The suit that you lead",
+}
+COMMANDS = "? advice · t tricks · u take back · q quit"
+BAR = 24
+"""Length of the bar of an action that is certain."""
+MOST_ADVISED = 13
+"""Actions that advice lists, unless more of them are worth it: as many as a hand has cards, for most games."""
+
+
+def screen_lines(view: View, names: Sequence[str | None]) -> list[str]:
+    """The table as the person sees it, with the legal cards marked.
+
+    Args:
+        view: of the person.
+        names: of the players, seat by seat; None for the person.
+    """
+    named = replace(view, places=tuple(replace(place, marks=_marks(place.marks, names[place.seat])) for place in view.places))
+    blocks = [
+        [paint(headline(view), BOLD, True), paint(status(view), BRIGHT, True)],
+        [*contract_lines(view, True), *trick_lines(view, True)],
+        seat_lines(named, True),
+        own_lines(view),
+    ]
+    return [line for block in blocks for line in ("", *block)]
+
+
+def _marks(marks: tuple[str, ...], name: str | None) -> tuple[str, ...]:
+    """The name of a player before what else is known of the seat."""
+    return marks if name is None else (name, *marks)
+
+
+def own_lines(view: View) -> list[str]:
+    """The person's hand with a mark under each legal card, open hands of others, and what else is legal."""
+    hand, *others = hand_lines(replace(view, legal=()), True)
+    lines = [hand]
+    if view.phase == "play" and view.legal:
+        lines.append(labelled("", paint(legal_marks(view), BRIGHT, True), True))
+    lines += others
+    words = replace(view, legal=tuple(word for word in view.legal if view.phase != "play" or word == "indicate"))
+    if words.legal:
+        lines.append(labelled("Legal", legal_text(words), True))
+    return lines
+
+
+def legal_marks(view: View) -> str:
+    """Signs that stand under the legal cards of `hand_text`."""
+    hand = next(place.hand for place in view.places if place.seat == view.viewer) or ()
+    text = hand_text(hand, view.deck_kind)
+    cards = re.finditer(r"[^ ♣♦♥♠]" if view.deck_kind == FRENCH else r"\S+", text)
+    marks = [" "] * len(text)
+    for card, place in zip(hand, cards, strict=True):
+        if card in view.legal_cards:
+            marks[place.start() : place.end()] = "^" * len(place.group())
+    return "".join(marks).rstrip()
+
+
+def prompt(view: View, is_last: bool) -> str:
+    """What the person is asked.
+
+    Args:
+        view: of the person.
+        is_last: nothing comes after this deal.
+    """
+    if view.phase is None:
+        return f"Enter {'ends the game' if is_last else 'deals the next hand'} [t tricks · u take back · q quit]: "
+    example = ""
+    if len(view.legal) == 1:
+        example = f", Enter for {view.legal[0]}"
+    elif view.phase in ("play", "nominate"):
+        example = f", such as {view.legal[0]}"
+    return f"{PROMPTS[view.phase]}{example} [{COMMANDS}]: "
+
+
+def tricks_lines(record: Record, table: Table) -> list[str]:
+    """Calls and tricks of the deal so far, which all have seen; `record` may end where the deal stands."""
+    calls = [line for line in deal_text.talk_lines(record, table, int(table.row.seat)) if line.startswith("  calls")]
+    return [*calls, *deal_text.trick_lines(record, table, None)] or ["  nothing has been said or played yet"]
+
+
+def advice_lines(table: Table, advice: Sequence[Advice]) -> Iterator[str]:
+    """What the players would do in the person's place."""
+    for one in advice:
+        if one.chances is None:
+            yield f"  {one.name} would {_done(table, one.action)}"
+            continue
+        yield f"  {one.name} would do with probability"
+        yield from _bars(table, one.chances)
+
+
+def _done(table: Table, action: int) -> str:
+    """An action as what somebody would do."""
+    verb = {"call": "call ", "trump": "name ", "nominate": "nominate ", "play": "play ", "suit": "name "}[table.phase or ""]
+    text = action_text(table, action)
+    return text if text == "indicate" else verb + text
+
+
+def _bars(table: Table, chances: Chances) -> Iterator[str]:
+    """A line with a bar for each action, the most probable first; improbable ones are counted where there are many."""
+    shown = [one for place, one in enumerate(chances) if place < MOST_ADVISED or one[1] >= LEAST]
+    width = max(len(action_text(table, action, False)) for action, _ in shown)
+    for action, probability in shown:
+        gap = " " * (width - len(action_text(table, action, False)))
+        length = round(BAR * probability)
+        bar = "  " + paint("█" * length, DIM, True) if length else ""
+        yield f"    {action_text(table, action)}{gap}  {probability:4.0%}{bar}"
+    left = chances[len(shown) :]
+    if left:
+        yield f"    and {len(left)} more, together {sum(probability for _, probability in left):.0%}"

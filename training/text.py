@@ -1,0 +1,64 @@
+"""Numbers, times and names as text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+LONGEST = 24
+"""Letters of a short name."""
+
+
+def short_names(names: Sequence[str]) -> list[str]:
+    """Names without their folders, as far as they stay different, and cut in the middle where they are still long.
+
+    Args:
+        names: all different: names of players, paths of files, commands.
+
+    Returns:
+        As many, all different, of up to 24 letters each (and a number where the cut made two alike).
+    """
+    deepest = max((word.count("/") for name in names for word in name.split()), default=0)
+    short = next((one for parts in range(1, deepest + 1) if len(set(one := _tails(names, parts))) == len(names)), [*names])
+    cut = [name if len(name) <= LONGEST else f"{name[:7]}…{name[8 - LONGEST :]}" for name in short]
+    return [name if cut.count(name) == 1 else f"{name} ({_place(cut, at)})" for at, name in enumerate(cut)]
+
+
+def _tails(names: Sequence[str], parts: int) -> list[str]:
+    """Each word of each name with the last parts of its path only; a prefix such as `cmd:` stays."""
+    return [" ".join(_tail(word, parts) for word in name.split()) for name in names]
+
+
+def _tail(word: str, parts: int) -> str:
+    prefix = "cmd:" if word.startswith("cmd:") else ""
+    return prefix + "/".join(word.removeprefix(prefix).split("/")[-parts:])
+
+
+def _place(names: Sequence[str], at: int) -> int:
+    """Which of those that are alike it is, from 1."""
+    return names[: at + 1].count(names[at])
+
+
+def duration(seconds: float) -> str:
+    """A time as `1:02:03`, or `2:03`."""
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
+def kind_text(kind: str) -> str:
+    """`small_ships_4` in words."""
+    name, _, seats = kind.rpartition("_")
+    return f"{name}, {seats} seats"
+
+
+def short(number: float) -> str:
+    """A number in at most five characters: `21.3k`."""
+    for unit, size in (("G", 1e9), ("M", 1e6), ("k", 1e3)):
+        if number >= size:
+            return f"{number / size:.3g}{unit}" if number < 999.5 * size else f"{number / size:.0f}{unit}"
+    return f"{number:.0f}"
+
+
+def count(number: int, one: str, many: str | None = None) -> str:
+    """A number with its noun."""
+    return f"{number} {one if number == 1 else many or one + 's'}"
