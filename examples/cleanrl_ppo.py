@@ -206,7 +206,7 @@ def evaluate(agent: Agent, args: Args) -> tuple[float, float]:
     A random player gets 0. Each deal is played once from every seat, with the same cards (duplicate). These games depend on
     each other, so the interval is one over deals, which do not.
     """
-    rules = agent.encoding.kinds[0]
+    rules = agent.encoding.rule_sets[0]
     deal, own = np.divmod(np.arange(args.eval_deals * rules.seats), rules.seats)
     batch = noms_env.make_batch(rules.variant.name, len(deal), seed=args.eval_seed, seats=rules.seats, episode="deal")
     streams, actions = np.random.default_rng(args.eval_seed).integers(1, 2**32, len(batch)), np.zeros(len(batch), np.int64)

@@ -47,8 +47,8 @@ from noms_env.policy.player import shipped_policies
 shipped = shipped_policies()
 assert all(file.is_relative_to(sys.prefix) for file in shipped.values()), shipped
 for name in shipped:
-    for variant in {kind.variant.name for kind in load_player(name).kinds}:
-        assert variant in {kind.variant.name for kind in load_player(variant).kinds}, variant
+    for variant in {kind.variant.name for kind in load_player(name).rule_sets}:
+        assert variant in {kind.variant.name for kind in load_player(variant).rule_sets}, variant
 print(json.dumps(sorted(shipped)))
 """
 

@@ -700,7 +700,7 @@ class Deal:
     """One deal under the arbiter's eye.
 
     `options` are complete; `deck` is in dealing order (noms: after the cut). `random_trump` is the suit that chance
-    drew under trump_mode="random", `sniped` the seat that it drew under tie="cut", `piled` the tricks of earlier
+    drew under trump_mode="random", `sniped` the seat that it drew under tie="cut", `carried_tricks` the tricks of earlier
     deals under `accumulate`. `last` says whether this is the deal in which accumulated tricks are scored; by default
     it is deal n_hands-1.
     """
@@ -718,7 +718,7 @@ class Deal:
         before: Sequence[Number] | None = None,
         random_trump: str | None = None,
         sniped: int | None = None,
-        piled: Sequence[int] | None = None,
+        carried_tricks: Sequence[int] | None = None,
         last: bool | None = None,
     ) -> None:
         if sorted(deck) != sorted(deck_of(variant, options)):
@@ -730,7 +730,7 @@ class Deal:
         self.deck = list(deck)
         self.before: list[Number] = list(before) if before is not None else [0] * seats
         self.random_trump, self.sniped = random_trump, sniped
-        self.piled = list(piled) if piled is not None else [0] * seats
+        self.carried_tricks = list(carried_tricks) if carried_tricks is not None else [0] * seats
         self.last = last if last is not None else deal == options.get("n_hands", 0) - 1
         self.eldest = (dealer + 1) % seats
         self.hand_size = hand_size_of(variant, seats, options, deal)
@@ -1063,7 +1063,7 @@ class Deal:
         """Sniped whist: the tricks that are scored; under `accumulate` those of all deals so far."""
         if not self.options["accumulate"]:
             return self.tricks
-        return [earlier + now for earlier, now in zip(self.piled, self.tricks, strict=True)]
+        return [earlier + now for earlier, now in zip(self.carried_tricks, self.tricks, strict=True)]
 
     @property
     def scores_nothing(self) -> bool:
@@ -1180,13 +1180,13 @@ class Match:
         deal: int = 0,
         multiplier: int = 1,
         totals: Sequence[Number] | None = None,
-        piled: Sequence[int] | None = None,
+        carried_tricks: Sequence[int] | None = None,
         single_deal: bool = False,
     ) -> None:
         self.variant, self.seats, self.options = variant, seats, options
         self.dealer, self.deal, self.multiplier = dealer, deal, multiplier
         self.totals: list[Number] = list(totals) if totals is not None else [0] * seats
-        self.piled = list(piled) if piled is not None else [0] * seats
+        self.carried_tricks = list(carried_tricks) if carried_tricks is not None else [0] * seats
         self.single_deal = single_deal
         self.over = self.truncated = False
         self.winners: list[int] = []
@@ -1243,7 +1243,7 @@ class Match:
             before=self.totals,
             random_trump=random_trump,
             sniped=sniped,
-            piled=self.piled,
+            carried_tricks=self.carried_tricks,
             last=True if self.single_deal else None,
         )
 
@@ -1253,7 +1253,7 @@ class Match:
         self.totals = deal.after
         self.over, self.truncated = self._ended(deal)
         self.winners = self._winners(deal) if self.over else []
-        self.piled = [earlier + now for earlier, now in zip(self.piled, deal.tricks, strict=True)]
+        self.carried_tricks = [earlier + now for earlier, now in zip(self.carried_tricks, deal.tricks, strict=True)]
         self.dealer = (self.dealer + 1) % self.seats
         self.deal += 1
         self.multiplier = next_multiplier(self.options, self.multiplier) if deal.passed_out else 1

@@ -59,7 +59,7 @@ def referee_at(table: Table, deck: list[str]) -> referee.Deal:
         dealer=int(row.dealer),
         deck=deck,
         multiplier=int(row.multiplier),
-        piled=[int(tricks) for tricks in row.piled[: table.seats]],
+        carried_tricks=[int(tricks) for tricks in row.carried_tricks[: table.seats]],
         random_trump=table.trump_word() if rules.options.get("trump_mode") == "random" else None,
     )
 
@@ -129,7 +129,7 @@ def told_again(table: Table, deal: referee.Deal, deck: list[str], seat: int) -> 
 
 def check_redeal(table: Table, deal: referee.Deal, seat: int, rng: np.random.Generator) -> Moment:
     """Redeal, check the whole record, and return both sides' tables."""
-    twin = table.redeal(seat, rng)
+    twin = table.sample_hidden(seat, rng)
     for part, same in zip(table.view(seat), twin.view(seat), strict=True):
         assert part.tobytes() == same.tobytes(), "the seat sees another table"
     other = told_again(table, deal, deck_words(twin), seat)
@@ -304,7 +304,7 @@ class Puzzle:
     def draws(self, count: int, seed: int) -> dict[tuple[int, ...], int]:
         """How often each layout is drawn."""
         batch = batch_with(self.table, count)
-        batch.redeal(0, self.seat, np.random.default_rng(seed), slice(None))
+        batch.sample_hidden(0, self.seat, np.random.default_rng(seed), slice(None))
         layouts = np.column_stack([batch.tables.hands[:, : self.table.seats], batch.tables.stock])
         distinct, counts = np.unique(layouts, axis=0, return_counts=True)
         return {tuple(map(int, layout)): int(n) for layout, n in zip(distinct, counts, strict=True)}
@@ -618,7 +618,7 @@ def test_the_excuse_is_in_any_other_hand_during_the_calls(seats: int) -> None:
             if table.row.excuse in (-1, seat):
                 continue
             batch = batch_with(table, 3000)
-            batch.redeal(0, seat, np.random.default_rng(seed), slice(None))
+            batch.sample_hidden(0, seat, np.random.default_rng(seed), slice(None))
             holders = [int((batch.tables.hands[:, other] >> EXCUSE & 1).sum()) for other in range(seats) if other != seat]
             assert sum(holders) == 3000
             assert surprise(holders) < 4.5
@@ -629,7 +629,7 @@ def test_a_whole_deal_spreads_every_card_evenly(variant: str) -> None:
     table, _ = next(play(variant, GAMES[variant].default_seats, {}, seed=5))
     seat, draws = int(table.row.seat), 4000
     batch = batch_with(table, draws)
-    batch.redeal(0, seat, np.random.default_rng(1), slice(None))
+    batch.sample_hidden(0, seat, np.random.default_rng(1), slice(None))
     unseen = int(table.row.cards & ~table.row.hands[seat])
     if table.row.turn_up >= 0:
         unseen &= ~(1 << int(table.row.turn_up))
@@ -689,8 +689,8 @@ def dependences(variant: str, seats: int, options: dict[str, Any], seed: int) ->
         seat = rng.randrange(seats)
         if rng.random() < 0.6:
             continue
-        true = table.redeal(seat, np.random.default_rng(number))
-        false = hide(table, seat, rng).redeal(seat, np.random.default_rng(number))
+        true = table.sample_hidden(seat, np.random.default_rng(number))
+        false = hide(table, seat, rng).sample_hidden(seat, np.random.default_rng(number))
         assert true.get_state() == false.get_state(), (variant, options, seat, table.phase)
         compared += 1
     return compared
@@ -722,7 +722,7 @@ def test_the_previous_deal_is_as_the_seat_saw_it() -> None:
     for _ in range(4):
         table.act("pass")
     table.go_on()
-    twin = table.redeal(1, np.random.default_rng(0))
+    twin = table.sample_hidden(1, np.random.default_rng(0))
     assert sorted(get_byte(table.row.previous, card) for card in range(52)) == sorted(13 * [HELD + seat for seat in range(4)])
     assert [get_byte(twin.row.previous, card) for card in range(52)] == [
         seen if seen == HELD + 1 else 0 for seen in (get_byte(table.row.previous, card) for card in range(52))
@@ -741,20 +741,20 @@ def test_a_row_follows_from_the_generator_and_its_place_among_the_rows(variant: 
     table = middle_of_a_deal(variant)
     seat = int(table.row.seat)
     batch = batch_with(table, 40)
-    batch.redeal(0, seat, np.random.default_rng(7), range(1, 31))
+    batch.sample_hidden(0, seat, np.random.default_rng(7), range(1, 31))
     many = batch.save(range(1, 31)).tobytes()
     assert batch.save(0).tobytes() == table.get_state(), "the source is left alone"
-    batch.redeal(0, seat, np.random.default_rng(7), [35, 2, 9])
+    batch.sample_hidden(0, seat, np.random.default_rng(7), [35, 2, 9])
     few = batch.save([35, 2, 9]).tobytes()
     assert many.startswith(few)
-    assert many.startswith(table.redeal(seat, np.random.default_rng(7)).get_state())
-    batch.redeal(0, seat, np.random.default_rng(7), [3, 0, 1])
+    assert many.startswith(table.sample_hidden(seat, np.random.default_rng(7)).get_state())
+    batch.sample_hidden(0, seat, np.random.default_rng(7), [3, 0, 1])
     assert batch.save([3, 0, 1]).tobytes() == few, "the source may be one of the rows"
     batch.restore(0, np.array([table.row]))
-    batch.redeal(0, seat, np.random.default_rng(7))
+    batch.sample_hidden(0, seat, np.random.default_rng(7))
     assert many.startswith(batch.save(0).tobytes())
     assert batch.seat[0] == seat
-    batch.redeal(0, seat, np.random.default_rng(7), [])
+    batch.sample_hidden(0, seat, np.random.default_rng(7), [])
     assert many.startswith(batch.save(0).tobytes())
 
 
@@ -762,11 +762,11 @@ def test_a_row_follows_from_the_generator_and_its_place_among_the_rows(variant: 
 def test_two_redeals_have_other_cards_and_another_future(variant: str) -> None:
     table = middle_of_a_deal(variant, decisions=0)
     rng = np.random.default_rng(8)
-    first, second = table.redeal(0, rng), table.redeal(0, rng)
+    first, second = table.sample_hidden(0, rng), table.sample_hidden(0, rng)
     assert len({int(each.row.seed) for each in (table, first, second)}) == 3
     assert (first.row.hands != second.row.hands).any()
     batch = batch_with(table, 100)
-    batch.redeal(0, 0, rng, slice(None))
+    batch.sample_hidden(0, 0, rng, slice(None))
     assert len(np.unique(batch.tables.seed)) == 100
 
 
@@ -778,7 +778,7 @@ def fingerprint() -> str:
         for seed in range(4):
             for number, (table, _) in enumerate(play(variant, *random_table(variant, rng), seed)):
                 if number % 4 == 0:
-                    digest.update(table.redeal(number % table.seats, np.random.default_rng(number)).get_state())
+                    digest.update(table.sample_hidden(number % table.seats, np.random.default_rng(number)).get_state())
     return digest.hexdigest()
 
 
@@ -798,7 +798,7 @@ def test_sentences() -> None:
     table = middle_of_a_deal("small_ships")
     batch = batch_with(table, 3)
     rng = np.random.default_rng(0)
-    for refuse in (table.redeal, lambda seat, rng: batch.redeal(0, seat, rng, [1])):
+    for refuse in (table.sample_hidden, lambda seat, rng: batch.sample_hidden(0, seat, rng, [1])):
         with pytest.raises(ValueError, match="seat must be a seat from 0 to 3, not 4"):
             refuse(4, rng)
         with pytest.raises(ValueError, match="seat must be a seat from 0 to 3, not True"):
@@ -806,13 +806,13 @@ def test_sentences() -> None:
         with pytest.raises(ValueError, match=r"rng must be a numpy.random.Generator, not 5"):
             refuse(0, 5)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="rows must be numbers from 0 to 2"):
-        batch.redeal(0, 0, rng, [3])
+        batch.sample_hidden(0, 0, rng, [3])
     with pytest.raises(ValueError, match="rows must be numbers from 0 to 2"):
-        batch.redeal(3, 0, rng)
+        batch.sample_hidden(3, 0, rng)
     while table.row.phase != SCORED:
         table.step(table.legal_actions()[0])
     with pytest.raises(ValueError, match="the deal is over"):
-        table.redeal(0, rng)
+        table.sample_hidden(0, rng)
 
 
 if __name__ == "__main__":

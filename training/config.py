@@ -225,7 +225,7 @@ class TrainConfig:
     keep: int = 2
 
     def __post_init__(self) -> None:
-        """Refuse what makes no sense; the games, seats and options are checked by `rollout.make_kinds`."""
+        """Refuse what makes no sense; the games, seats and options are checked by `rollout.make_rule_sets`."""
         if not self.variants:
             raise ValueError("name at least one game to train on; `noms list` shows them")
         if len(set(self.variants)) < len(self.variants):

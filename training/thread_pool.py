@@ -11,7 +11,7 @@ import torch
 Result = TypeVar("Result")
 
 
-class Crew:
+class ThreadPool:
     """Threads that each do one thing at a time with one thread of torch, so that none waits for another within a layer.
 
     Two networks of 256 units side by side, each on its own core, take about half the time that they take one after the

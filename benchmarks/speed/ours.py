@@ -379,7 +379,7 @@ def redealing(variant: str) -> Callable[[], int]:
     seat = int(batch.tables.seat[0])
 
     def work() -> int:
-        batch.redeal(0, seat, random, rows)
+        batch.sample_hidden(0, seat, random, rows)
         return 1
 
     return work

@@ -21,7 +21,7 @@ from training.config import PRESETS, CurriculumConfig, LeagueConfig, NetworkConf
 from training.learn.network import Actor, Trunk
 from training.learn.ppo import Sample
 from training.learn.self_play import SelfPlay
-from training.thread_pool import Crew
+from training.thread_pool import ThreadPool
 
 FAST = TrainConfig((GAME,), **PRESETS["fast"][1] | {"curriculum": replace(PRESETS["fast"][1]["curriculum"], tryouts=0.0)})
 """The preset without its tryouts, whose speed is that of the search: 256 x 3, a critic that sees everything, 3 epochs."""
@@ -240,13 +240,13 @@ def products_rate(run: SelfPlay) -> Callable[[float], float]:
     both = [actor_sizes(run.actor), critic_sizes(run.critic.trunk)]
     rows = min(run.config.ppo.microbatch, run.config.ppo.minibatch)
     products = [Products(sizes, rows, run.dtype) for sizes in both]
-    crew = Crew(2)
+    thread_pool = ThreadPool(2)
     times = max(1, run.config.ppo.epochs * run.config.batch // rows)
 
     def measure(seconds: float) -> float:
         done, started = 0, perf_counter()
         while perf_counter() - started < seconds or done == 0:
-            crew.all([partial(one.multiply, times) for one in products])
+            thread_pool.all([partial(one.multiply, times) for one in products])
             done += times * sum(one.flops for one in products)
         return done / (perf_counter() - started) / 1e9
 

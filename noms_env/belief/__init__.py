@@ -1,6 +1,6 @@
 """Deals that a seat cannot tell from the true one: what a search plays on instead of cards that it may not see.
 
-`redeal_rows` gives the cards that a seat has not seen new places, uniformly among all layouts with which the deal would
+`sample_hidden_rows` gives the cards that a seat has not seen new places, uniformly among all layouts with which the deal would
 have come to where it is: the same calls, announcements and plays were legal, the deal did not stop before, and all that the
 seat was shown is the same. Calls and announcements are taken as they came; that a seat would hardly have called so on
 other cards is no constraint. Nothing of the true layout has an influence, nor has an earlier deal of the match.
@@ -18,7 +18,7 @@ Every layout has the same probability, up to rounding: numbers of layouts are fl
 
 | file | what it holds |
 |---|---|
-| `rows` | `redeal_rows`, from beginning to end |
+| `rows` | `sample_hidden_rows`, from beginning to end |
 | `plan` | its working memory |
 | `knowledge` | 1: what the seat knows |
 | `groups` | 2: groups of places, classes of cards |
@@ -30,4 +30,4 @@ Every layout has the same probability, up to rounding: numbers of layouts are fl
 from __future__ import annotations
 
 from noms_env.belief.plan import new_plan as new_plan
-from noms_env.belief.sampling import redeal_rows as redeal_rows
+from noms_env.belief.sampling import sample_hidden_rows as sample_hidden_rows

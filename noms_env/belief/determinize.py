@@ -1,7 +1,7 @@
 """Tables as the seat to act may imagine them: what a player is given that looks at tables.
 
-In an imagined table all that the seat to act has seen is as it is; the cards that it has not seen are dealt anew, uniformly
-among the layouts that it cannot rule out (`redeal`). The true hidden cards have no influence on it, so that whoever is
+In a sampled table all that the seat to act has seen is as it is; the cards that it has not seen are dealt anew, uniformly
+among the layouts that it cannot rule out (`sample_hidden`). The true hidden cards have no influence on it, so that whoever is
 given it cannot cheat, not even by mistake. It may be played on, and dealt anew again, as often as one likes.
 """
 
@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from noms_env._jit import jit
-from noms_env.belief import new_plan, redeal_rows
+from noms_env.belief import new_plan, sample_hidden_rows
 from noms_env.core.actions import SCORED
 from noms_env.core.chance import MAX_SEED
 from noms_env.core.state import RECORD, TABLE
@@ -21,7 +21,7 @@ from noms_env.engine.row_kernels import kernel_view
 Rows = np.ndarray | Sequence[int] | slice | int | None
 
 
-def imagined(tables: np.recarray, rows: Rows, rng: np.random.Generator) -> np.recarray:
+def sampled_tables(tables: np.recarray, rows: Rows, rng: np.random.Generator) -> np.recarray:
     """Copies of tables, each as its seat to act may imagine it.
 
     Args:
@@ -31,7 +31,7 @@ def imagined(tables: np.recarray, rows: Rows, rng: np.random.Generator) -> np.re
         rng: gives one integer for each row. What becomes of a row follows from its integer and from what its seat knows.
 
     Returns:
-        Records, shape (n,). The i-th is what `Table.redeal(seat to act, ...)` makes with the i-th integer.
+        Records, shape (n,). The i-th is what `Table.sample_hidden(seat to act, ...)` makes with the i-th integer.
 
     Raises:
         ValueError: there are no such rows, `rng` is no such generator, or a deal is over and nobody is to act.
@@ -71,4 +71,4 @@ def imagine_rows(tables, rows, seeds, plans):
         plans: `redeal.new_plan`.
     """
     for i in range(len(rows)):
-        redeal_rows(tables, rows[i : i + 1], tables[i].seat, seeds[i], plans)
+        sample_hidden_rows(tables, rows[i : i + 1], tables[i].seat, seeds[i], plans)

@@ -25,7 +25,7 @@ def survey(t, seat, p):
         p.room[place] = 0
         p.allowed[place] = 0
     note_open_cards(t, seat, p)
-    seen = t.gone
+    seen = t.cards_played
     for place in range(PLACES):
         seen |= p.known[place]
     p.unseen = t.cards & ~seen & ~out_of_play(t)
@@ -47,14 +47,14 @@ def note_open_cards(t, seat, p):
     if t.exposed >= 0:
         p.known[t.exposed] = t.hands[t.exposed]
     p.known[STOCK] = t.stock if has_seen_stock(t, seat) else t.refused
-    if t.turn_up >= 0 and not has(t.gone, t.turn_up):
+    if t.turn_up >= 0 and not has(t.cards_played, t.turn_up):
         place = place_of_turn_up(t)
         if place >= 0:
             p.known[place] |= bit(t.turn_up)
     if excuse_is_shown(t) and t.leader < 0:
         p.known[t.excuse] |= bit(EXCUSE)
     if t.indicated >= 0:
-        p.known[t.indicated] |= bit(t.nominated) & ~t.gone
+        p.known[t.indicated] |= bit(t.nominated) & ~t.cards_played
 
 
 @jit

@@ -61,6 +61,6 @@ PLAN = np.dtype(
 
 
 def new_plan() -> np.ndarray:
-    """Working memory for `redeal_rows`, shape (1,), in the form that it wants (see `rows.kernel_view`)."""
+    """Working memory for `sample_hidden_rows`, shape (1,), in the form that it wants (see `rows.kernel_view`)."""
     plans = np.zeros(1, PLAN)
     return plans if COMPILED else plans.view(np.recarray)

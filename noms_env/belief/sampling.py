@@ -11,7 +11,7 @@ from noms_env.belief.record import lay_out
 
 
 @jit_allocating
-def redeal_rows(tables, rows, seat, seed, plans):
+def sample_hidden_rows(tables, rows, seat, seed, plans):
     """Deal the cards that a seat has not seen anew, in rows that all hold copies of one table in the middle of a deal.
 
     What becomes of row i depends on the seat's knowledge, the seed and i alone.

@@ -66,7 +66,7 @@ TABLE = np.dtype(
         ("cards", _I8),  # the deck in use
         ("hands", _I8, MAX_SEATS),  # what each seat holds now
         ("played", _I8, MAX_SEATS),  # what each seat has played in this deal
-        ("gone", _I8),  # the union of `played`
+        ("cards_played", _I8),  # the union of `played`
         ("stock", _I8),  # undealt cards (nonesuch: none; the up card and the Excuse are in fields of their own)
         ("refused", _I8),  # nominations refused under stock_nomination="redraw"
         ("trump_cards", _I8),  # the cards that bear the trump suit
@@ -101,7 +101,7 @@ TABLE = np.dtype(
         ("over", _I2),
         ("truncated", _I2),
         ("winners", _I2),  # bit set of seats, once the match is over
-        ("piled", _I2, MAX_SEATS),  # tricks of the earlier deals (sniped_whist, accumulate)
+        ("carried_tricks", _I2, MAX_SEATS),  # tricks of the earlier deals (sniped_whist, accumulate)
         # --- the deal
         ("hand_size", _I2),
         ("turn_up", _I2),  # card

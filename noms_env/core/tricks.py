@@ -46,7 +46,7 @@ def lay(t, seat, card):
     bit = 1 << int(card)
     t.hands[seat] &= ~bit
     t.played[seat] |= bit
-    t.gone |= bit
+    t.cards_played |= bit
     t.order[t.trick_number * t.n_seats + t.n_table] = card
     put_byte(t.trick_of, card, t.trick_number + 1)
     t.on_table[seat] = card

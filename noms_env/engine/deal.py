@@ -46,7 +46,7 @@ def begin_match(t):
     t.passed_out = 0
     t.multiplier = 1
     t.totals[:] = 0
-    t.piled[:] = 0
+    t.carried_tricks[:] = 0
     t.previous[:] = 0
     t.dealer = below(t, DRAW_DEALER, int(t.n_seats))
     if t.episode == SINGLE_DEAL and t.sizes[0] > 0:
@@ -74,7 +74,7 @@ def next_deal(t):
     """Go on to the next deal of the match: its deck, dealer and multiplier come from the deal just scored."""
     if t.accumulate != 0:
         for seat in range(t.n_seats):
-            t.piled[seat] += t.tricks[seat]
+            t.carried_tricks[seat] += t.tricks[seat]
     if t.observe_previous_hand != 0:
         remember(t)
     t.deal += 1
@@ -144,7 +144,7 @@ def hand_out(t):
 def note_standings(t):
     """Keep the totals as an observation shows them: `fine`, `coarse`, and 1 for a seat that is there."""
     for seat in range(t.n_seats):
-        total = t.piled[seat] if t.variant == SNIPED_WHIST and t.accumulate != 0 else t.totals[seat]
+        total = t.carried_tricks[seat] if t.variant == SNIPED_WHIST and t.accumulate != 0 else t.totals[seat]
         fine = min(max(math.floor(fine_total(t, total) + 0.5), 0), 255)
         coarse = min(max(math.floor(total / 4 + 64.5), 0), 255)
         t.standings[seat] = np.int64(fine) | (np.int64(coarse) << 8) | (1 << 16)
@@ -175,7 +175,7 @@ def clear_deal(t):
     t.order[:] = -1
     t.trick_winners[:] = -1
     t.trick_of[:] = 0
-    t.gone = np.int64(0)
+    t.cards_played = np.int64(0)
     t.refused = np.int64(0)
     t.trump_cards = np.int64(0)
     t.led_cards = np.int64(0)

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from noms_env._jit import announce_compilation
-from noms_env.belief import new_plan, redeal_rows
+from noms_env.belief import new_plan, sample_hidden_rows
 from noms_env.core.actions import NUM_ACTIONS
 from noms_env.core.state import MAX_SEATS, TABLE, new_tables
 from noms_env.engine import batch_kernels
@@ -263,7 +263,7 @@ class BatchEnv:
         batch_kernels.clone_row(self._words, source, self._row_numbers(rows))
         self._refresh()
 
-    def redeal(self, row: int, seat: int, rng: np.random.Generator, rows: Rows = None) -> None:
+    def sample_hidden(self, row: int, seat: int, rng: np.random.Generator, rows: Rows = None) -> None:
         """Fill rows with copies of a table in which the cards that a seat has not seen are dealt anew.
 
         The copies are drawn independently and uniformly among all tables that the seat cannot tell from this one (see
@@ -283,7 +283,7 @@ class BatchEnv:
         seed = redeal_seed(self.tables[source], seat, rng)
         if len(numbers) > 0:
             batch_kernels.clone_row(self._words, source, numbers)
-            redeal_rows(self._kernel_tables, numbers, int(seat), seed, new_plan())
+            sample_hidden_rows(self._kernel_tables, numbers, int(seat), seed, new_plan())
             self._refresh()
 
     # ----------------------------------------------------------------------------------------------------------- inside

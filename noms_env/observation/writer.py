@@ -318,7 +318,7 @@ def call_numbers(t, seat):
 @jit
 def unseen_cards(t, seat):
     """The cards that a seat has not seen in this deal."""
-    seen = t.hands[seat] | exposed_cards(t) | t.gone
+    seen = t.hands[seat] | exposed_cards(t) | t.cards_played
     if t.turn_up >= 0:
         seen |= bit(t.turn_up)
     if excuse_is_shown(t):

@@ -1,7 +1,7 @@
 """Players: who may sit at a table. They see only what their seat may see, and need no torch.
 
     player = make_player("thumb")
-    actions = player.act(observation, mask, rng, tables=imagined(batch.tables, rows, rng))
+    actions = player.act(observation, mask, rng, tables=sampled_tables(batch.tables, rows, rng))
 
 A player is asked for many rows at once (`Player`); for one row it answers with one number. Players whose `wants_tables` is
 True are given the tables too, as the seat to act may imagine them: `noms_env.belief.determinize`.
@@ -43,7 +43,9 @@ PLAYERS: dict[str, Entry] = {
     ),
     "thumb": Entry("noms_env.players.rule_based.player:ThumbPlayer", "plays by rules of thumb"),
     "flat_mc": Entry(
-        "noms_env.players.search.player:FlatMC", "tries its actions on imagined cards, played out by thumb", {"worlds": int}
+        "noms_env.players.search.player:FlatMC",
+        "tries its actions on sampled cards, played out by thumb",
+        {"worlds": int},
     ),
     "pimc": Entry("noms_env.players.search.player:PIMC", "the same, but solves the endings exactly", {"worlds": int}),
 }

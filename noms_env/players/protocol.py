@@ -39,11 +39,11 @@ class Player(Protocol):
             mask: 1 for each legal action, int8, shape (n, NUM_ACTIONS).
             rng: the player's own stream of random numbers. A player that leaves anything to chance draws exactly one
                 number for each row from it (`row_seeds`), and all that is random in a row follows from that number.
-            tables: the tables as the seat to act may imagine them (`belief.determinize.imagined`), shape (n,).
+            tables: the tables as the seat to act may imagine them (`belief.determinize.sampled_tables`), shape (n,).
 
         Returns:
             Numbers of legal actions, int64, shape (n,). For one row, with arrays that lack the leading axis and one
-            table (`Table.imagine`), an int.
+            table (`Table.determinize`), an int.
 
         Raises:
             ValueError: `tables` are wanted and missing, or there are not as many rows of each.
@@ -72,8 +72,8 @@ def as_batch(act: ActT) -> ActT:
     ) -> Any:
         if self.wants_tables and tables is None:
             raise ValueError(
-                f"{type(self).__name__} looks at tables: give act(..., tables=imagined(tables, rows, rng)) for a batch, "
-                "or tables=table.imagine(rng) for one Table (noms_env.belief.determinize)"
+                f"{type(self).__name__} looks at tables: give act(..., tables=sampled_tables(tables, rows, rng)) for a batch, "
+                "or tables=table.determinize(rng) for one Table (noms_env.belief.determinize)"
             )
         seen, legal = np.asarray(observation), np.asarray(mask)
         rows = None if tables is None else _as_rows(tables)

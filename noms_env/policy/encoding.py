@@ -23,7 +23,7 @@ import numpy as np
 
 from noms_env._jit import jit, jit_allocating, jit_inline
 from noms_env.core.state import NONESUCH
-from noms_env.players.rule_based.heuristics import new_minds
+from noms_env.players.rule_based.heuristics import new_workspaces
 from noms_env.policy.extra_features import HINT_START, extend, new_extended
 from noms_env.policy.features import (
     AUCTION,
@@ -59,7 +59,7 @@ class Encoding:
     """The features of the tables of some rules.
 
     Attributes:
-        kinds: the rules.
+        rule_sets: the rules.
         index: int16, shape (24, n_features): per order of the suits, the byte that each feature looks at.
         value: int16, shape (24, n_features): the value that it is compared with, or `COPY`.
         scale: float32, shape (n_features,): what a network sees is `feature * scale`.
@@ -76,7 +76,7 @@ class Encoding:
         digest: SHA-256 of all of this: networks with equal digests read the same features.
     """
 
-    kinds: tuple[Rules, ...]
+    rule_sets: tuple[Rules, ...]
     index: np.ndarray = field(repr=False, compare=False)
     value: np.ndarray = field(repr=False, compare=False)
     scale: np.ndarray = field(repr=False, compare=False)
@@ -130,7 +130,7 @@ class Encoding:
         moved_mask = np.empty((len(rows), self.n_choices), np.int8)
         suit_orders(observation, rows, order)
         if self.counts or self.hints:
-            hinting = (self.tables.copy(), new_minds()) if self.hints else (None, None)
+            hinting = (self.tables.copy(), new_workspaces()) if self.hints else (None, None)
             behind = (self.counts, self.hints, self.rules, *hinting, new_extended())
             write_extended_features(observation, mask, rows, order, self.index, self.value, behind, features)
         else:
@@ -227,15 +227,15 @@ def write_extended_features(observation, mask, rows, order, index, value, behind
         order: int64, shape (n,): from `suit_orders`.
         index: int16, shape (24, n_features).
         value: int16, shape (24, n_features).
-        behind: whether there are counts, whether there are hints, `which_rules.rules_rows`, `rules_tables`, `new_minds`,
-            `new_extended`; tables and minds are None without hints.
+        behind: whether there are counts, whether there are hints, `which_rules.rules_rows`, `rules_tables`, `new_workspaces`,
+            `new_extended`; tables and workspaces are None without hints.
         features: uint8, shape (n, n_features): is written.
     """
-    counts, hints, rules, tables, minds, extended = behind
+    counts, hints, rules, tables, workspaces, extended = behind
     for i in range(len(rows)):
         row = observation[rows[i]]
         kind = number_of_rules(row, rules) if hints else 0
-        extend(row, mask[rows[i]], counts, kind, tables, minds, extended)
+        extend(row, mask[rows[i]], counts, kind, tables, workspaces, extended)
         write_row(extended, index[order[i]], value[order[i]], features[i])
 
 
@@ -259,25 +259,25 @@ def gather_rows(source, rows, order, index, out):
 # -------------------------------------------------------------------------------------------------- which features
 
 
-def make_encoding(kinds: Sequence[Rules], counts: bool = False, hints: bool = False) -> Encoding:
+def make_encoding(rule_sets: Sequence[Rules], counts: bool = False, hints: bool = False) -> Encoding:
     """The features for tables of some rules.
 
     Args:
-        kinds: the rules.
+        rule_sets: the rules.
         counts: whether what a player counts at each of its cards is among them (`players.counts`).
         hints: whether what `thumb` would do is among them (`players.hint`).
 
     Raises:
         ValueError: there are none.
     """
-    if not kinds:
+    if not rule_sets:
         raise ValueError("an encoding needs the rules of at least one table")
-    parts = list(features_of(kinds, counts))
+    parts = list(features_of(rule_sets, counts))
     index, value = _by_order(parts)
-    hidden = list(hidden_features_of(kinds))
+    hidden = list(hidden_features_of(rule_sets))
     hidden_index, _ = _by_order(hidden)
     scale = np.array([feature.scale for feature, _ in parts], np.float32)
-    choices = np.array(sorted(set().union(*map(possible_actions, kinds))), np.int16)
+    choices = np.array(sorted(set().union(*map(possible_actions, rule_sets))), np.int16)
     actions = np.ascontiguousarray(moved_actions()[:, choices])
     if hints:
         index = np.concatenate([index, HINT_START + actions], axis=1)
@@ -294,17 +294,17 @@ def make_encoding(kinds: Sequence[Rules], counts: bool = False, hints: bool = Fa
     digest = hashlib.sha256()
     for name, array in sorted(arrays.items()):
         digest.update(name.encode() + str(array.dtype).encode() + str(array.shape).encode() + array.tobytes())
-    tables = Tables(kinds)
+    tables = Tables(rule_sets)
     return Encoding(
-        tuple(kinds),
+        tuple(rule_sets),
         **arrays,
-        holders=tables.seats - 1 + has_stock(kinds),
+        holders=tables.seats - 1 + has_stock(rule_sets),
         cards=len(tables.cards),
         partners=tables.seats if tables.plays(*AUCTION) else 0,
         counts=counts,
         hints=hints,
-        rules=rules_rows(kinds),
-        tables=rules_tables(kinds),
+        rules=rules_rows(rule_sets),
+        tables=rules_tables(rule_sets),
         digest=digest.hexdigest(),
     )
 

@@ -31,7 +31,7 @@ def new_extended() -> np.ndarray:
 
 
 @jit
-def extend(seen, mask, counts, kind, tables, minds, extended):
+def extend(seen, mask, counts, kind, tables, workspaces, extended):
     """Write an observation with what is asked for behind it.
 
     Args:
@@ -41,7 +41,7 @@ def extend(seen, mask, counts, kind, tables, minds, extended):
         kind: the number of the rules (`which_rules.number_of_rules`); not looked at without hints.
         tables: `which_rules.rules_tables`, of which that of this kind is overwritten but for its rules. The hint is written
             where an action is legal and the rules are known; with None there is none (and `thumb` is not compiled).
-        minds: `thumb.vocabulary.new_minds`, or None without hints.
+        workspaces: `heuristics.new_workspaces`, or None without hints.
         extended: `new_extended`; what was written before is written over.
 
     Returns:
@@ -56,6 +56,6 @@ def extend(seen, mask, counts, kind, tables, minds, extended):
         for byte in range(HINT_START, EXTENDED_SIZE):
             extended[byte] = 0
         if kind < len(tables) and mask.any():
-            hinted = np.int64(hint_of(seen, mask, tables[kind], minds[0]))
+            hinted = np.int64(hint_of(seen, mask, tables[kind], workspaces[0]))
             extended[HINT_START + hinted] = 1
     return hinted

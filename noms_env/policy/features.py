@@ -87,17 +87,17 @@ Placed = tuple[Feature, int]
 class Tables:
     """What the features depend on: the union over the rules."""
 
-    def __init__(self, kinds: Sequence[Rules]) -> None:
+    def __init__(self, rule_sets: Sequence[Rules]) -> None:
         """Look at all the rules."""
-        self.variants = {kind.variant.name for kind in kinds}
-        self.seats = max(kind.seats for kind in kinds)
-        self.decks = {kind.variant.deck_kind for kind in kinds}
-        self.cards = sorted({card for kind in kinds for card in kind.deck})
+        self.variants = {kind.variant.name for kind in rule_sets}
+        self.seats = max(kind.seats for kind in rule_sets)
+        self.decks = {kind.variant.deck_kind for kind in rule_sets}
+        self.cards = sorted({card for kind in rule_sets for card in kind.deck})
         self.suits = max(MAX_SUITS if deck == DECKTET else SUITS for deck in self.decks)
         self.ranks = 10 if self.decks == {DECKTET} else RANKS
-        self.options = [kind.options for kind in kinds]
+        self.options = [kind.options for kind in rule_sets]
         if FRENCH in self.decks:  # any suit may come to stand in any place
-            ranks = {card % RANKS for kind in kinds if kind.variant.deck_kind == FRENCH for card in kind.deck}
+            ranks = {card % RANKS for kind in rule_sets if kind.variant.deck_kind == FRENCH for card in kind.deck}
             french = {RANKS * suit + rank for suit in range(SUITS) for rank in ranks}
             self.cards = sorted({*self.cards, *french})
 
@@ -114,15 +114,15 @@ EXACT = ("big_ships", "down_up", "up_down")
 AUCTION = ("small_ships", "noms")
 
 
-def features_of(kinds: Sequence[Rules], counts: bool = False) -> Iterator[Placed]:
+def features_of(rule_sets: Sequence[Rules], counts: bool = False) -> Iterator[Placed]:
     """All features, section by section; behind them, where asked for, those of `counts`. Hints come behind (`encoding`)."""
-    tables = Tables(kinds)
+    tables = Tables(rule_sets)
     yield from _card_features(tables)
     for seat in range(tables.seats):
         yield from _seat_features(tables, seat)
     yield from _call_features(tables)
     yield from _deal_features(tables)
-    yield from _rule_features(kinds)
+    yield from _rule_features(rule_sets)
     if counts:
         yield from _count_features(tables)
 
@@ -242,12 +242,12 @@ def _deal_features(tables: Tables) -> Iterator[Placed]:
     yield from _one_hot(numbers + 7, 0, tables.seats - 1)
 
 
-def _rule_features(kinds: Sequence[Rules]) -> Iterator[Placed]:
+def _rule_features(rule_sets: Sequence[Rules]) -> Iterator[Placed]:
     """Variant and options, as far as the tables differ in them."""
-    numbers = np.array([kind.variant.number for kind in kinds])
+    numbers = np.array([kind.variant.number for kind in rule_sets])
     for variant in sorted(set(numbers)) if (numbers != numbers[0]).any() else ():
         yield from _copies(_row("variant"), int(variant))
-    choices = np.stack([_choices(kind) for kind in kinds])
+    choices = np.stack([_choices(kind) for kind in rule_sets])
     for place in np.flatnonzero((choices != choices[0]).any(axis=0)):
         yield from _copies(_row("choices"), int(place), scale=1 / max(1, int(choices[:, place].max())))
 
@@ -269,13 +269,13 @@ def _choices(kind: Rules) -> np.ndarray:
     return np.asarray(tables.choices[0]).view(np.uint8)
 
 
-def hidden_features_of(kinds: Sequence[Rules]) -> Iterator[Placed]:
+def hidden_features_of(rule_sets: Sequence[Rules]) -> Iterator[Placed]:
     """The hands of the other seats, the undealt cards, the partner, who was dealt the Excuse."""
-    tables = Tables(kinds)
+    tables = Tables(rule_sets)
     hands, stock = _HIDDEN_SECTIONS["hands"], _HIDDEN_SECTIONS["stock"]
     for seat in range(1, tables.seats):
         yield from _cards(tables, hands.start + seat * CARD_BYTES)
-    if has_stock(kinds):
+    if has_stock(rule_sets):
         yield from _cards(tables, stock.start)
     if tables.plays(*AUCTION):
         yield from _copies(_HIDDEN_SECTIONS["partner"].start, *range(tables.seats))
@@ -283,9 +283,9 @@ def hidden_features_of(kinds: Sequence[Rules]) -> Iterator[Placed]:
         yield from _copies(_HIDDEN_SECTIONS["excuse"].start, *range(tables.seats))
 
 
-def has_stock(kinds: Sequence[Rules]) -> bool:
+def has_stock(rule_sets: Sequence[Rules]) -> bool:
     """Whether cards of the French deck may be left over: not in nonesuch, whose up card and Excuse are known or asked for."""
-    return any(kind.seats * _fewest_cards(kind) < len(kind.deck) for kind in kinds if kind.variant.deck_kind == FRENCH)
+    return any(kind.seats * _fewest_cards(kind) < len(kind.deck) for kind in rule_sets if kind.variant.deck_kind == FRENCH)
 
 
 def _fewest_cards(kind: Rules) -> int:

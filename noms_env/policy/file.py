@@ -57,7 +57,7 @@ class PolicyInfo:
     """What a policy file says of its policy.
 
     Attributes:
-        kinds: the rules of the tables for which it was trained.
+        rule_sets: the rules of the tables for which it was trained.
         network: `width`, `blocks` and `card_width`.
         training: the configuration of the training, plain values.
         seed: of the training.
@@ -69,7 +69,7 @@ class PolicyInfo:
         hints: whether its network reads what `thumb` would do (`players.hint`).
     """
 
-    kinds: tuple[Rules, ...]
+    rule_sets: tuple[Rules, ...]
     network: dict[str, int]
     training: dict[str, Any] = field(default_factory=dict)
     seed: int = 0
@@ -107,12 +107,14 @@ def save_policy(path: Path | str, tensors: Mapping[str, np.ndarray], info: Polic
         PolicyFileError: the tensors do not fit the network, or hold numbers that are not finite.
         OSError: the file cannot be written; an older one is unharmed.
     """
-    encoding = make_encoding(info.kinds, info.counts, info.hints)
+    encoding = make_encoding(info.rule_sets, info.counts, info.hints)
     arrays = {name: np.ascontiguousarray(tensor) for name, tensor in tensors.items()}
     _check_tensors(arrays, shapes_of(encoding.n_features, info.network, info.hints), "the policy")
     document = {
         "format": FORMAT,
-        "kinds": [{"variant": kind.variant.name, "seats": kind.seats, "options": given_options(kind)} for kind in info.kinds],
+        "kinds": [
+            {"variant": kind.variant.name, "seats": kind.seats, "options": given_options(kind)} for kind in info.rule_sets
+        ],
         "environment": ENV_VERSION,
         "layout": layout_digest(),
         "encoding": encoding.digest,
@@ -213,7 +215,7 @@ def read_policy(path: Path | str) -> tuple[PolicyInfo, Encoding, dict[str, np.nd
     if document["sha256"] != _digest(document, tensors):
         raise PolicyFileError(f"{file} is damaged: its content does not have the SHA-256 that it was written with")
     info = _info(file, document)
-    encoding = make_encoding(info.kinds, info.counts, info.hints)
+    encoding = make_encoding(info.rule_sets, info.counts, info.hints)
     if document["encoding"] != encoding.digest:
         raise PolicyFileError(f"{file} was made for another encoding of observations than this version of noms-env has")
     _check_tensors(tensors, shapes_of(encoding.n_features, info.network, info.hints), str(file))
@@ -315,16 +317,16 @@ def _kinds(file: Path, entries: Any) -> tuple[Rules, ...]:
     """The rules of a document."""
     if not isinstance(entries, list) or not 1 <= len(entries) <= MAX_KINDS:
         raise PolicyFileError(f"{file} does not say for which games its policy was trained")
-    kinds = []
+    rule_sets = []
     for entry in entries:
         is_known = isinstance(entry, dict) and set(entry) == {"variant", "seats", "options"}
         if not is_known or not isinstance(entry["options"], dict):
             raise PolicyFileError(f"{file} does not say for which games its policy was trained")
         try:
-            kinds.append(make_rules(game(entry["variant"]), entry["seats"], entry["options"]))
+            rule_sets.append(make_rules(game(entry["variant"]), entry["seats"], entry["options"]))
         except RulesError as error:
             raise PolicyFileError(f"{file} names rules that there are not: {error}") from error
-    return tuple(kinds)
+    return tuple(rule_sets)
 
 
 def _network(file: Path, sizes: Any) -> dict[str, int]:

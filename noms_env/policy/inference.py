@@ -22,7 +22,7 @@ import numpy as np
 from noms_env.core.actions import NOMINATE, NUM_ACTIONS
 from noms_env.core.state import NUM_CHOICES
 from noms_env.observation.layout import OBSERVATION, OBSERVATION_SIZE
-from noms_env.players.rule_based.heuristics import new_minds
+from noms_env.players.rule_based.heuristics import new_workspaces
 from noms_env.policy.encoding import Encoding
 from noms_env.policy.extra_features import size_with
 from noms_env.policy.features import COPY
@@ -69,7 +69,7 @@ class Forward:
         rules: see `Encoding`.
         first: float32, shape (padded width / PANEL, n, PANEL): weights by feature in panels, scales folded in; first those of
             bytes that are copied, then those of values that bytes may have, without those that follow from the rules.
-        first_bias: float32, shape (kinds, padded width): with the features that follow from the rules.
+        first_bias: float32, shape (rule_sets, padded width): with the features that follow from the rules.
         layers: float32, shape (blocks, padded width / PANEL, width, PANEL): weights of the blocks in panels.
         head: float32, shape (padded choices / PANEL, width, PANEL).
         biases: float32, shape (blocks, padded width): of the blocks.
@@ -149,7 +149,7 @@ class Forward:
 
     def decide(self, observation: np.ndarray, mask: np.ndarray, seeds: np.ndarray, temperature: float, out: Out) -> bool:
         """Fill `out`, and say whether all rows are `FINE`; see `decide_rows`."""
-        work = (self.tables.copy(), new_minds()) if self.hints else (None, None)
+        work = (self.tables.copy(), new_workspaces()) if self.hints else (None, None)
         return bool(decide_rows(observation, mask, seeds, temperature, self.parameters, work, tuple(out)))
 
 
@@ -182,7 +182,7 @@ def _copies(index: np.ndarray, size: int) -> np.ndarray:
 
 
 def _follow_from_rules(encoding: Encoding, rules: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Which features follow from the rules, bool, shape (n_features,), and what they are, shape (kinds, so many).
+    """Which features follow from the rules, bool, shape (n_features,), and what they are, shape (rule_sets, so many).
 
     Args:
         encoding: of the policy.

@@ -38,7 +38,7 @@ def decide_rows(observation, mask, seeds, temperature, parameters, work, out):
         seeds: int64, shape (n,): what the draw of each row follows from; not looked at where nothing is drawn.
         temperature: the logits are divided by it; 0 for the most probable action, the lowest of equals.
         parameters: see `Forward.parameters`.
-        work: tables of the rules and `new_minds`, which are written over; two times None without hints.
+        work: tables of the rules and `new_workspaces`, which are written over; two times None without hints.
         out: the arrays of an `Out`; are written.
 
     Returns:
@@ -46,14 +46,14 @@ def decide_rows(observation, mask, seeds, temperature, parameters, work, out):
     """
     rules, first, first_bias, layers, head, biases, head_bias = parameters[:7]
     copies, hot_columns, hot_rows, actions, counts, hints, hint = parameters[7:]
-    tables, minds = work
+    tables, workspaces = work
     verdict, taken, probabilities = out
     room, width = min(len(observation), BLOCK), head.shape[1]
     x = np.zeros((room, first_bias.shape[1]), np.float32)
     level = np.zeros((room, first_bias.shape[1]), np.float32)
     y = np.zeros((room, max(first_bias.shape[1], len(head_bias))), np.float32)
     rows = np.empty(room, np.int64)
-    kinds = np.empty(room, np.int64)
+    rule_sets = np.empty(room, np.int64)
     order = np.empty(room, np.int64)
     active = np.empty(room * (first.shape[1] + SIDE_BY_SIDE), np.uint16)
     amount = np.empty(len(active), np.float32)
@@ -66,12 +66,12 @@ def decide_rows(observation, mask, seeds, temperature, parameters, work, out):
     extended = np.zeros(EXTENDED_SIZE, np.uint8)
     next_row = 0
     while next_row < len(observation):
-        next_row, count = next_block(observation, mask, rules, actions, next_row, rows, kinds, out)
+        next_row, count = next_block(observation, mask, rules, actions, next_row, rows, rule_sets, out)
         suit_orders(observation, rows[:count], order[:count])
         for i in range(count):
             seen, names, legal = observation[rows[i]], actions[order[i]], mask[rows[i]]
             if counts or hints:
-                hinted[i] = extend(seen, legal, counts, kinds[i], tables, minds, extended)
+                hinted[i] = extend(seen, legal, counts, rule_sets[i], tables, workspaces, extended)
                 seen = extended[: copies.shape[1]]
             found = find_active(seen, copies[order[i]], active, amount, starts[i])
             starts[i + 1] = find_hot(seen, hot_columns, hot_rows[order[i]], active, amount, starts[i], found)
@@ -79,7 +79,7 @@ def decide_rows(observation, mask, seeds, temperature, parameters, work, out):
         multiply_sparse(active, amount, starts, count, first, y)
         for i in range(count):
             x[i] = 0
-            add_layer(y[i], first_bias[kinds[i]], width, x[i], level[i])
+            add_layer(y[i], first_bias[rule_sets[i]], width, x[i], level[i])
         run_layers(x, count, layers, head, biases, needed, level, y)
         for i in range(count):
             names, places = actions[order[i]], options[ends[i] : ends[i + 1]]
@@ -92,7 +92,7 @@ def decide_rows(observation, mask, seeds, temperature, parameters, work, out):
 
 
 @jit
-def next_block(observation, mask, rules, actions, start, rows, kinds, out):
+def next_block(observation, mask, rules, actions, start, rows, rule_sets, out):
     """Note up to `BLOCK` rows that the network has to look at, and their rules: the row after them, and their number.
 
     Rows without a choice are answered, and rows that the network was not made for are left out.
@@ -102,7 +102,7 @@ def next_block(observation, mask, rules, actions, start, rows, kinds, out):
     while row < len(observation) and count < len(rows):
         legal = mask[row]
         legal_count = number_of_legal(legal)
-        kinds[count], verdict[row] = judge(observation[row], legal, legal_count, rules, actions)
+        rule_sets[count], verdict[row] = judge(observation[row], legal, legal_count, rules, actions)
         is_answered = len(taken) > 0 and legal_count < 2
         if is_answered:
             taken[row] = the_only(legal) if legal_count == 1 else NOBODY

@@ -41,7 +41,7 @@ class PolicyPlayer:
     Attributes:
         info: what the policy's file says of it.
         encoding: what the network reads of an observation.
-        kinds: the rules of the tables that it can sit at.
+        rule_sets: the rules of the tables that it can sit at.
     """
 
     wants_tables: ClassVar[bool] = False
@@ -64,9 +64,9 @@ class PolicyPlayer:
             raise PolicyFileError("the policy holds numbers that are too large to reckon with")
 
     @property
-    def kinds(self) -> tuple[Rules, ...]:
+    def rule_sets(self) -> tuple[Rules, ...]:
         """The rules of the tables that it can sit at."""
-        return self.info.kinds
+        return self.info.rule_sets
 
     def act(
         self,
@@ -133,7 +133,7 @@ class PolicyPlayer:
     def _refusal(self, verdict: int, seen: np.ndarray, legal: np.ndarray) -> str:
         """Why a row cannot be answered."""
         if verdict == OTHER_RULES:
-            trained = ", ".join(sorted({_name(kind.variant.name, kind.seats) for kind in self.kinds}))
+            trained = ", ".join(sorted({_name(kind.variant.name, kind.seats) for kind in self.rule_sets}))
             return f"this policy was trained for {trained}; the observation is of {self._difference(seen)}"
         strange = set(np.flatnonzero(legal).tolist()) - set(self.encoding.choices.tolist())
         return f"the mask allows action {min(strange)}, which is never legal at the tables that this policy was trained for"
@@ -145,7 +145,7 @@ class PolicyPlayer:
         if len(marks) != 1:
             return "no game: no variant is marked in it"
         name = VARIANTS[marks[0]]
-        same = [kind for kind in self.kinds if kind.variant.name == name and kind.seats == seats]
+        same = [kind for kind in self.rule_sets if kind.variant.name == name and kind.seats == seats]
         if not same:
             return _name(name, seats)
         options = seen[_START["choices"] :]
@@ -272,7 +272,7 @@ def _shipped_infos() -> dict[str, PolicyInfo | None]:
 
 def _variants(info: PolicyInfo) -> list[str]:
     """The games of a policy."""
-    return list(dict.fromkeys(kind.variant.name for kind in info.kinds))
+    return list(dict.fromkeys(kind.variant.name for kind in info.rule_sets))
 
 
 def _name_and_games() -> Iterator[str]:

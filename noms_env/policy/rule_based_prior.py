@@ -48,7 +48,7 @@ def hint_of(seen, mask, t, m):
         seen: the observation of the seat to act, uint8, shape (OBSERVATION_SIZE,) or longer.
         mask: its legal actions, int8, shape (NUM_ACTIONS,); at least one.
         t: a table of the rules of the observation (`which_rules.rules_tables`); all but its rules is overwritten.
-        m: a row of `thumb.vocabulary.new_minds`.
+        m: a row of `heuristics.new_workspaces`.
     """
     write_seen_table(seen, mask, t)
     return thumb_action(t, m)
@@ -77,7 +77,7 @@ def write_cards(seen, t):
     t.hand_size = seen[_NUMBERS]
     t.trick_number = seen[_NUMBERS + 2]
     t.n_table = seen[_NUMBERS + 3]
-    t.gone = nonzero(seen, _PLAYED_IN)
+    t.cards_played = nonzero(seen, _PLAYED_IN)
     t.turn_up = np.int64(seen[_TURN_UP + _CARD]) - 1
     t.broken = seen[_PHASE + _BROKEN]
 

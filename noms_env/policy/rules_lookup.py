@@ -22,14 +22,14 @@ SIZES = NUM_CHOICES + 2
 RULES_BYTES = SIZES + MAX_TRICKS + 1
 
 
-def rules_rows(kinds: Sequence[Rules]) -> np.ndarray:
-    """What an observation shows of some rules, uint8, shape (kinds, RULES_BYTES).
+def rules_rows(rule_sets: Sequence[Rules]) -> np.ndarray:
+    """What an observation shows of some rules, uint8, shape (rule_sets, RULES_BYTES).
 
     A row: the options as an observation shows them, the seats, the number of the variant, and 1 for each number of cards that
     a hand may have.
     """
-    rows = np.zeros((len(kinds), RULES_BYTES), np.uint8)
-    for row, kind in zip(rows, kinds, strict=True):
+    rows = np.zeros((len(rule_sets), RULES_BYTES), np.uint8)
+    for row, kind in zip(rows, rule_sets, strict=True):
         row[:SIZES] = [*choice_bytes(kind), kind.seats, kind.variant.number]
         row[[SIZES + size for size in hand_sizes(kind)]] = 1
     return rows
@@ -40,10 +40,10 @@ def hand_sizes(kind: Rules) -> set[int]:
     return set(kind.schedule) or {kind.options.get("hand_size") or len(kind.deck) // kind.seats}
 
 
-def rules_tables(kinds: Sequence[Rules]) -> np.ndarray:
-    """A table of each of some rules at which nothing has been dealt, shape (kinds,), as `rows.kernel_view` makes them."""
-    tables = new_tables(len(kinds))
-    for table, kind in zip(tables, kinds, strict=True):
+def rules_tables(rule_sets: Sequence[Rules]) -> np.ndarray:
+    """A table of each of some rules at which nothing has been dealt, shape (rule_sets,), as `rows.kernel_view` makes them."""
+    tables = new_tables(len(rule_sets))
+    for table, kind in zip(tables, rule_sets, strict=True):
         write_rules(table, kind)
     return kernel_view(tables)
 

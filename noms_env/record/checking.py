@@ -238,7 +238,7 @@ class _DealCheck:
         self._deal(table)
         table.row.multiplier = after.row.multiplier
         table.row.totals[:] = after.row.totals
-        table.row.piled[:] = after.row.piled
+        table.row.carried_tricks[:] = after.row.carried_tricks
 
     def _take_as_given(self, table: Table) -> None:
         """Multiplier and totals as recorded, if they are possible; for a deal before that could not be played."""

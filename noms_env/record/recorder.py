@@ -159,8 +159,8 @@ def _played(table: Table, seated: list[Player], seed: int, matches: int, recorde
             while not table.is_scored:
                 seat = int(table.row.seat)
                 player, stream = seated[seat], streams[seat]
-                imagined = table.imagine(stream) if player.wants_tables else None
-                action = int(player.act(*table.view(seat), stream, tables=imagined))
+                sampled_tables = table.determinize(stream) if player.wants_tables else None
+                action = int(player.act(*table.view(seat), stream, tables=sampled_tables))
                 recorder.note(table, action)
                 table.step(action)
             yield recorder.finish(table)

@@ -43,7 +43,7 @@ def replay(record: Record, before: Table | None = None) -> Iterator[Table]:
         after = before.copy()
         after.go_on()
         table.row.previous[:] = after.row.previous
-        table.row.piled[:] = after.row.piled
+        table.row.carried_tricks[:] = after.row.carried_tricks
     note_standings(table.row)
     if not draw_trump(table, record["trump"]):
         raise RecordError(f"the trump {brief(record['trump'])} cannot have been drawn")

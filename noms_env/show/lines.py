@@ -247,7 +247,7 @@ def tricks_text(place: Place) -> str:
     """Tricks taken, with those called or those of earlier deals where they count."""
     if place.called is not None:
         return f"{place.tricks} of {place.called}"
-    return str(place.tricks) if place.piled is None else f"{place.tricks} + {place.piled}"
+    return str(place.tricks) if place.carried_tricks is None else f"{place.tricks} + {place.carried_tricks}"
 
 
 # ---------------------------------------------------------------------------------------------------- hands

@@ -33,7 +33,7 @@ class Place:
     tricks: int
     called: int | None
     """Tricks called, in the exact-bid games."""
-    piled: int | None
+    carried_tricks: int | None
     """Tricks of the earlier deals, where they add up."""
     total: float
     points: float | None
@@ -209,7 +209,7 @@ def _place(table: Table, seat: int, face_up: bool) -> Place:
         calls=tuple(call_text(call, int(row.variant)) for call in calls),
         tricks=int(row.tricks[seat]),
         called=int(row.call[seat]) - CALL_ZERO if exact else None,
-        piled=int(row.piled[seat]) if table.rules.options.get("accumulate") else None,
+        carried_tricks=int(row.carried_tricks[seat]) if table.rules.options.get("accumulate") else None,
         total=float(row.totals[seat]),
         points=float(row.points[seat]) if table.is_scored else None,
     )

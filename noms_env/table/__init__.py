@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from noms_env._jit import announce_compilation
-from noms_env.belief import new_plan, redeal_rows
-from noms_env.belief.determinize import imagined
+from noms_env.belief import new_plan, sample_hidden_rows
+from noms_env.belief.determinize import sampled_tables
 from noms_env.core.actions import INDICATE, NOMINATE, NUM_ACTIONS, SCORED, action_number, action_word, is_integer
 from noms_env.core.cards import CARD_NUMBERS, CARD_WORDS, DECK_NAMES, NO_TRUMP, SUIT_LETTERS, cards_in
 from noms_env.core.chance import MAX_SEED, MAX_TABLE, checked_seed
@@ -353,7 +353,7 @@ class Table:
         twin._take_rows(self._rows.copy())
         return twin
 
-    def redeal(self, seat: int, rng: np.random.Generator) -> Table:
+    def sample_hidden(self, seat: int, rng: np.random.Generator) -> Table:
         """A copy in which a seat cannot tell that the cards it has not seen lie elsewhere, each layout equally likely.
 
         See `belief` for what the seat is taken to know. The copy's chance to come is another, too.
@@ -367,10 +367,10 @@ class Table:
         """
         seed = redeal_seed(self.row, seat, rng)
         twin = self.copy()
-        redeal_rows(twin._kernel_rows, np.zeros(1, np.int64), int(seat), seed, new_plan())
+        sample_hidden_rows(twin._kernel_rows, np.zeros(1, np.int64), int(seat), seed, new_plan())
         return twin
 
-    def imagine(self, rng: np.random.Generator) -> np.recarray:
+    def determinize(self, rng: np.random.Generator) -> np.recarray:
         """The table as the seat to act may imagine it: what players that look at tables are given.
 
         Args:
@@ -382,7 +382,7 @@ class Table:
         Raises:
             ValueError: no such generator, or the deal is over.
         """
-        return imagined(self._rows, None, rng)
+        return sampled_tables(self._rows, None, rng)
 
     def __getstate__(self) -> dict[str, Any]:
         """For pickle and deepcopy: the choices, and the record as bytes."""

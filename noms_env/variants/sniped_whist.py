@@ -99,7 +99,7 @@ def settle(t):
 @jit
 def counted_tricks(t, seat):
     """The tricks that are scored: of this deal, and of the earlier ones if they accumulate."""
-    return t.tricks[seat] + (t.piled[seat] if t.accumulate != 0 else 0)
+    return t.tricks[seat] + (t.carried_tricks[seat] if t.accumulate != 0 else 0)
 
 
 @jit

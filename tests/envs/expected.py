@@ -188,7 +188,7 @@ class Sight:
     def seats_section(self) -> np.ndarray:
         out = self.rows()
         deal, match = self.deal, self.match
-        standing = match.piled if deal.options.get("accumulate") else match.totals
+        standing = match.carried_tricks if deal.options.get("accumulate") else match.totals
         winning = NOBODY
         if deal.table and deal.led is None:
             winning = deal.table[0][0]

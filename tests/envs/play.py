@@ -1,4 +1,4 @@
-"""What the tests of the environments share: tables of many kinds, and reproducible random play that reaches every rule."""
+"""What the tests of the environments share: tables of many rule_sets, and reproducible random play that reaches every rule."""
 
 from __future__ import annotations
 

@@ -151,8 +151,8 @@ def replay_in_aec(env: SeatEnv, aec: TrickTakingEnv, given: list[Any], others: P
     step = 0
     for acting in aec.agent_iter(max_iter=20_000):
         if acting != agent and not aec.terminations[agent] and not aec.truncations[agent]:
-            imagined = aec.table.imagine(rng) if others.wants_tables else None
-            aec.step(int(others.act(*aec.table.view(int(aec.table.row.seat)), rng, tables=imagined)))
+            sampled_tables = aec.table.determinize(rng) if others.wants_tables else None
+            aec.step(int(others.act(*aec.table.view(int(aec.table.row.seat)), rng, tables=sampled_tables)))
             continue
         seen, reward, terminated, truncated, info = given[step] if step else (given[0][0], 0.0, False, False, given[0][1])
         if terminated or truncated:
@@ -334,9 +334,9 @@ def test_a_position_is_set_up() -> None:
 
 
 def test_a_policy_plays_by_its_file_and_only_where_it_was_trained_for(tmp_path: Path) -> None:
-    kinds = rules_of("small_ships")
+    rule_sets = rules_of("small_ships")
     path = tmp_path / "policy.safetensors"
-    save_policy(path, tensors_of(make_actor(kinds, SMALL)), PolicyInfo(kinds, SMALL))
+    save_policy(path, tensors_of(make_actor(rule_sets, SMALL)), PolicyInfo(rule_sets, SMALL))
     given = play_episode(SeatEnv("small_ships", opponents=path), seed=2)
     player = noms_env.load_player(tmp_path)
     ways: list[Any] = [tmp_path, str(path), player, [player, str(tmp_path), path]]

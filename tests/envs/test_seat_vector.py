@@ -102,8 +102,8 @@ def test_matches_end_as_they_do_in_environments_of_one_seat() -> None:
 
 
 def test_policies_and_searchers_answer_each_row_as_if_it_were_alone() -> None:
-    kinds = rules_of("small_ships")
-    policy = made_player(kinds, SMALL)[1]
+    rule_sets = rules_of("small_ships")
+    policy = made_player(rule_sets, SMALL)[1]
     assert isinstance(policy.info, PolicyInfo)
     opponents = (policy, "pimc:2", policy)
     one = SyncVectorEnv([lambda: SeatEnv("small_ships", opponents=opponents)] * ROWS)

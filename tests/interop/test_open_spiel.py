@@ -37,8 +37,8 @@ from noms_env.interop.open_spiel import (  # noqa: E402
     parameters_of,
     state_of,
 )
-from noms_env.interop.open_spiel.explicit_chance import CHANCE, OVER, PLAYING, ChosenDeal  # noqa: E402
-from noms_env.interop.open_spiel.reconstruct_history import deal_of  # noqa: E402
+from noms_env.interop.open_spiel.explicit_chance import CHANCE, OVER, PLAYING, ExplicitChanceDeal  # noqa: E402
+from noms_env.interop.open_spiel.reconstruct_history import reconstruct_history  # noqa: E402
 from noms_env.players import Player, make_player  # noqa: E402
 from noms_env.record import record_matches  # noqa: E402
 from training.agents.open_spiel_players import OpenSpielPlayer, game_of, ismcts_bot, uniform_random  # noqa: E402
@@ -210,16 +210,16 @@ class Nodes:
 
     def __init__(self, game: DealGame) -> None:
         self.observer, self.state = InformationStateObserver(game.kind), game.new_initial_state()
-        self.by_knowledge: dict[str, list[ChosenDeal]] = defaultdict(list)
+        self.by_knowledge: dict[str, list[ExplicitChanceDeal]] = defaultdict(list)
         self.memories: dict[str, set[tuple[str, ...]]] = defaultdict(set)
         self.chances: list[float] = []
-        self._visit(ChosenDeal(game.kind), 1.0, [()] * game.num_players())
+        self._visit(ExplicitChanceDeal(game.kind), 1.0, [()] * game.num_players())
 
-    def _visit(self, deal: ChosenDeal, chance: float, memory: list[tuple[str, ...]]) -> None:
+    def _visit(self, deal: ExplicitChanceDeal, chance: float, memory: list[tuple[str, ...]]) -> None:
         if deal.actor == CHANCE:
             for outcome, probability in deal.outcomes():
                 twin = deal.copy()
-                twin.happen(outcome)
+                twin.apply_outcome(outcome)
                 if twin.table is not None and deal.table is None:
                     self.chances.append(chance * probability)
                 self._visit(twin, chance * probability, memory)
@@ -257,7 +257,10 @@ def test_information_states_of_a_whole_tree(name: str) -> None:
         assert len(tensors) == number + 1, "as many tensors as texts"
         if number % 9 == 0:
             layouts = {deal.dealt for deal in deals}
-            drawn = {deal_of(game.kind, deals[0].begun.redeal(seat, rng).row).dealt for _ in range(12 * len(layouts))}
+            drawn = {
+                reconstruct_history(game.kind, deals[0].begun.sample_hidden(seat, rng).row).dealt
+                for _ in range(12 * len(layouts))
+            }
             assert drawn == layouts, "no layout is left out, and none is too many"
 
 
@@ -333,7 +336,7 @@ def test_parameters() -> None:
     with pytest.raises(ValueError, match="the observers give what one seat may know as a whole"):
         game.make_py_observer(pyspiel.IIGObservationType(public_info=False, perfect_recall=True))
     with pytest.raises(ValueError, match="has the outcomes"):
-        ChosenDeal(game.kind).happen(9)
+        ExplicitChanceDeal(game.kind).apply_outcome(9)
 
 
 # ------------------------------------------------------------------------------------------------------------ algorithms

@@ -33,7 +33,7 @@ def expected(t: Any, seat: int) -> dict[tuple[int, str], int]:
     words, ranks, letters = list(CARD_WORDS[kind]), RANK_LETTERS[kind], SUIT_LETTERS[kind]
     trump = letters[t.trump] if 0 <= t.trump < NO_TRUMP else "-"
     hand = cards_in(words, t.hands[seat])
-    known = t.gone | t.hands[seat] | t.refused
+    known = t.cards_played | t.hands[seat] | t.refused
     out = [word for word in cards_in(words, t.cards & ~known) if word != "EX"]
 
     def beats(one: str, other: str, suit: str) -> bool:
@@ -107,35 +107,35 @@ def test_counts_stand_behind_the_other_features(name: str) -> None:
 
 @pytest.mark.parametrize("variants", [("down_up",), ("nonesuch",), ("small_ships", "noms")])
 def test_a_policy_that_counts_plays_as_in_torch(variants: tuple[str, ...], tmp_path: Path) -> None:
-    kinds = tuple(make_rules(game(name)) for name in variants)
-    encoding = make_encoding(kinds, counts=True)
-    actor, info = make_actor(kinds, NETWORK, encoding=encoding), PolicyInfo(kinds, NETWORK, counts=True)
+    rule_sets = tuple(make_rules(game(name)) for name in variants)
+    encoding = make_encoding(rule_sets, counts=True)
+    actor, info = make_actor(rule_sets, NETWORK, encoding=encoding), PolicyInfo(rule_sets, NETWORK, counts=True)
     save_policy(tmp_path / "policy.safetensors", tensors_of(actor), info)
     found, read, tensors = read_policy(tmp_path / "policy.safetensors")
     assert found == info
     assert read.digest == encoding.digest
     player = PolicyPlayer(found, read, tensors)
-    seen, legal = policy_decisions(kinds, 200)
+    seen, legal = policy_decisions(rule_sets, 200)
     assert np.abs(player.probabilities(seen, legal) - by_torch(actor, player, seen, legal)).max() < 1e-5
     blind = {name: tensor.copy() for name, tensor in tensors.items()}
-    blind["trunk.first.weight"][:, make_encoding(kinds).n_features :] = 0
+    blind["trunk.first.weight"][:, make_encoding(rule_sets).n_features :] = 0
     assert np.abs(player.probabilities(seen, legal) - PolicyPlayer(found, read, blind).probabilities(seen, legal)).max() > 0.01
 
 
 def test_a_run_that_counts_may_begin_with_a_policy_that_does_not(tmp_path: Path) -> None:
-    kinds = (make_rules(game("nonesuch")),)
-    plain, counting = make_encoding(kinds), make_encoding(kinds, counts=True)
+    rule_sets = (make_rules(game("nonesuch")),)
+    plain, counting = make_encoding(rule_sets), make_encoding(rule_sets, counts=True)
     files = {}
     for encoding in (plain, counting):
         files[encoding.counts] = tmp_path / f"{encoding.counts}.safetensors"
-        info = PolicyInfo(kinds, SMALL, counts=encoding.counts)
-        save_policy(files[encoding.counts], tensors_of(make_actor(kinds, SMALL, encoding=encoding)), info)
-    actor = make_actor(kinds, SMALL, seed=1, encoding=counting)
+        info = PolicyInfo(rule_sets, SMALL, counts=encoding.counts)
+        save_policy(files[encoding.counts], tensors_of(make_actor(rule_sets, SMALL, encoding=encoding)), info)
+    actor = make_actor(rule_sets, SMALL, seed=1, encoding=counting)
     actor.load_state_dict(initial_parameters(str(files[False]), counting, actor))
     seen, legal, _ = decisions("nonesuch")
     _, _, tensors = read_policy(files[False])
-    before = PolicyPlayer(PolicyInfo(kinds, SMALL), plain, tensors)
-    after = PolicyPlayer(PolicyInfo(kinds, SMALL, counts=True), counting, tensors_of(actor))
+    before = PolicyPlayer(PolicyInfo(rule_sets, SMALL), plain, tensors)
+    after = PolicyPlayer(PolicyInfo(rule_sets, SMALL, counts=True), counting, tensors_of(actor))
     assert np.abs(before.probabilities(seen, legal) - after.probabilities(seen, legal)).max() < 3e-5
     with pytest.raises(ValueError, match="sees counts; a run that begins with it must do so too"):
-        initial_parameters(str(files[True]), plain, make_actor(kinds, SMALL, encoding=plain))
+        initial_parameters(str(files[True]), plain, make_actor(rule_sets, SMALL, encoding=plain))

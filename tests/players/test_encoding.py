@@ -317,16 +317,16 @@ def test_only_what_does_not_matter_is_left_out(name: str) -> None:
 
 def test_tables_of_several_rules_are_told_apart() -> None:
     plain = make_rules(game("small_ships"), 4)
-    for kinds, section in [
+    for rule_sets, section in [
         ([plain, make_rules(game("noms"), 4)], "variant"),
         ([plain, make_rules(game("small_ships"), 4, {"misere_nominates": False})], "choices"),
         ([plain, make_rules(game("small_ships"), 5)], "numbers"),
     ]:
-        encoding = make_encoding(kinds)
-        observations = [of_rules(kind)[0] for kind in kinds]
+        encoding = make_encoding(rule_sets)
+        observations = [of_rules(kind)[0] for kind in rule_sets]
         columns = {column for column in encoding.index[0] if section_of(column) == section}
         assert any(observations[0][column] != observations[1][column] for column in columns), section
-        assert encoding.digest != make_encoding(kinds[:1]).digest
+        assert encoding.digest != make_encoding(rule_sets[:1]).digest
     alone = make_encoding([plain])
     assert not {section_of(column) for column in alone.index[0]} & {"variant", "choices"}
     with pytest.raises(ValueError, match="an encoding needs the rules of at least one table"):

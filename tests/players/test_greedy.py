@@ -96,5 +96,5 @@ def test_what_it_wants_in_misere_and_with_none() -> None:
 def test_it_draws_no_number() -> None:
     rng = np.random.default_rng(1)
     table = ships(["AC KD QS", "", "", ""], "")
-    GREEDY.act(*table.view(0), rng, tables=table.imagine(np.random.default_rng(2)))
+    GREEDY.act(*table.view(0), rng, tables=table.determinize(np.random.default_rng(2)))
     assert rng.integers(2**63) == np.random.default_rng(1).integers(2**63)

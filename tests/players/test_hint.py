@@ -9,7 +9,7 @@ import pytest
 
 from noms_env._jit import COMPILED
 from noms_env.engine.row_kernels import kernel_view
-from noms_env.players.rule_based.heuristics import new_minds
+from noms_env.players.rule_based.heuristics import new_workspaces
 from noms_env.players.rule_based.player import thumb_rows
 from noms_env.policy.encoding import make_encoding
 from noms_env.policy.file import PolicyInfo, read_policy, save_policy
@@ -26,14 +26,14 @@ from training.learn.self_play import initial_parameters
 @pytest.mark.uncompiled
 @pytest.mark.parametrize("name", TABLES)
 def test_the_hint_is_what_thumb_does_at_the_table(name: str) -> None:
-    rules, minds = rules_of(TABLES[name]), new_minds()
+    rules, workspaces = rules_of(TABLES[name]), new_workspaces()
     tables, known = rules_tables([rules]), rules_rows([rules])
     phases, at_table = set(), np.empty(1, np.int64)
     for table in tables_in_play(name, 2000 if COMPILED else 100):
         seen, mask = table.view(int(table.row.seat))
         assert number_of_rules(seen, known) == 0
-        hint = hint_of(seen, mask, tables[0], minds[0])
-        thumb_rows(kernel_view(table.imagine(np.random.default_rng(0))), new_minds(), at_table)
+        hint = hint_of(seen, mask, tables[0], workspaces[0])
+        thumb_rows(kernel_view(table.determinize(np.random.default_rng(0))), new_workspaces(), at_table)
         assert hint == at_table[0], table.phase
         phases.add(table.phase)
     assert "play" in phases
@@ -53,9 +53,9 @@ def test_features_mark_what_thumb_does_and_are_otherwise_the_same(name: str, cou
     assert (hint.sum(axis=1) == 1).all()
     assert (hint <= mask).all(), "what thumb does is legal"
     tables = rules_tables([rules_of(TABLES[name])])
-    minds = new_minds()
+    workspaces = new_workspaces()
     for row in range(0, len(seen), 7):
-        action = hint_of(seen[row], legal[row], tables[0], minds[0])
+        action = hint_of(seen[row], legal[row], tables[0], workspaces[0])
         assert hinting.actions[order[row], hint[row].argmax()] == action
 
 
@@ -68,15 +68,15 @@ def test_where_nobody_is_to_act_there_is_no_hint() -> None:
 
 @pytest.mark.parametrize("counts", [False, True])
 def test_a_policy_that_sees_the_hint_does_what_its_network_says(counts: bool, tmp_path: Path) -> None:
-    kinds = (make_rules(game("noms")), make_rules(game("small_ships"), 3))
-    encoding = make_encoding(kinds, counts, hints=True)
-    actor = make_actor(kinds, NETWORK, encoding=encoding)
-    info = PolicyInfo(kinds, NETWORK, counts=counts, hints=True)
+    rule_sets = (make_rules(game("noms")), make_rules(game("small_ships"), 3))
+    encoding = make_encoding(rule_sets, counts, hints=True)
+    actor = make_actor(rule_sets, NETWORK, encoding=encoding)
+    info = PolicyInfo(rule_sets, NETWORK, counts=counts, hints=True)
     save_policy(tmp_path / "policy.safetensors", tensors_of(actor), info)
     read, of_file, tensors = read_policy(tmp_path / "policy.safetensors")
     assert (read.hints, read.counts, of_file.digest) == (True, counts, encoding.digest)
     player = PolicyPlayer(read, of_file, tensors)
-    seen, legal = policy_decisions(kinds, 200)
+    seen, legal = policy_decisions(rule_sets, 200)
     expected = by_torch(actor, player, seen, legal)
     np.testing.assert_allclose(player.probabilities(seen, legal), expected, atol=2e-5)
     deaf = PolicyPlayer(read, of_file, tensors | {"head.hint": np.zeros_like(tensors["head.hint"])})
@@ -87,25 +87,25 @@ def test_a_policy_that_sees_the_hint_does_what_its_network_says(counts: bool, tm
 
 @pytest.mark.parametrize("counts", [False, True])
 def test_a_run_may_begin_with_a_policy_that_sees_no_hint(counts: bool, tmp_path: Path) -> None:
-    kinds = (make_rules(game("down_up"), 3),)
-    plain, hinting = make_encoding(kinds, counts), make_encoding(kinds, True, hints=True)
+    rule_sets = (make_rules(game("down_up"), 3),)
+    plain, hinting = make_encoding(rule_sets, counts), make_encoding(rule_sets, True, hints=True)
     file = tmp_path / "policy.safetensors"
-    tensors = tensors_of(make_actor(kinds, SMALL, encoding=plain))
-    save_policy(file, tensors, PolicyInfo(kinds, SMALL, counts=counts))
-    actor = make_actor(kinds, SMALL, encoding=hinting)
+    tensors = tensors_of(make_actor(rule_sets, SMALL, encoding=plain))
+    save_policy(file, tensors, PolicyInfo(rule_sets, SMALL, counts=counts))
+    actor = make_actor(rule_sets, SMALL, encoding=hinting)
     actor.load_state_dict(initial_parameters(str(file), hinting, actor))
-    seen, legal = policy_decisions(kinds, 100)
-    before = PolicyPlayer(PolicyInfo(kinds, SMALL, counts=counts), plain, tensors)
-    after = PolicyPlayer(PolicyInfo(kinds, SMALL, counts=True, hints=True), hinting, tensors_of(actor))
+    seen, legal = policy_decisions(rule_sets, 100)
+    before = PolicyPlayer(PolicyInfo(rule_sets, SMALL, counts=counts), plain, tensors)
+    after = PolicyPlayer(PolicyInfo(rule_sets, SMALL, counts=True, hints=True), hinting, tensors_of(actor))
     np.testing.assert_allclose(after.probabilities(seen, legal), before.probabilities(seen, legal), atol=3e-5)
 
 
 def test_a_run_may_not_begin_with_a_policy_that_sees_more(tmp_path: Path) -> None:
-    kinds = (make_rules(game("down_up"), 3),)
-    hinting = make_encoding(kinds, hints=True)
+    rule_sets = (make_rules(game("down_up"), 3),)
+    hinting = make_encoding(rule_sets, hints=True)
     file = tmp_path / "policy.safetensors"
-    save_policy(file, tensors_of(make_actor(kinds, SMALL, encoding=hinting)), PolicyInfo(kinds, SMALL, hints=True))
+    save_policy(file, tensors_of(make_actor(rule_sets, SMALL, encoding=hinting)), PolicyInfo(rule_sets, SMALL, hints=True))
     for counts, hints, sentence in ((False, False, "sees hints"), (True, True, "no counts")):
-        encoding = make_encoding(kinds, counts, hints)
+        encoding = make_encoding(rule_sets, counts, hints)
         with pytest.raises(ValueError, match=sentence):
-            initial_parameters(str(file), encoding, make_actor(kinds, SMALL, encoding=encoding))
+            initial_parameters(str(file), encoding, make_actor(rule_sets, SMALL, encoding=encoding))

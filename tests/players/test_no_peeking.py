@@ -12,13 +12,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from noms_env.belief.determinize import imagined
+from noms_env.belief.determinize import sampled_tables
 from noms_env.core.state import VARIANTS
 from noms_env.engine.row_kernels import kernel_view
 from noms_env.envs.batch import make_batch
 from noms_env.players import NOBODY, Player, make_player
 from noms_env.players.greedy import greedy_rows
-from noms_env.players.rule_based.heuristics import new_minds
+from noms_env.players.rule_based.heuristics import new_workspaces
 from noms_env.players.rule_based.player import thumb_rows
 from noms_env.table import Table
 from tests.players.positions import answer, decisions, tables_of
@@ -32,7 +32,7 @@ def check_legal(player: Player, tables: list[Table]) -> None:
     views = [table.view(int(table.row.seat)) for table in tables]
     seen, mask = (np.array([view[part] for view in views]) for part in (0, 1))
     rng = np.random.default_rng(0)
-    actions = player.act(seen, mask, rng, tables=imagined(rows, None, rng))
+    actions = player.act(seen, mask, rng, tables=sampled_tables(rows, None, rng))
     wrong = np.flatnonzero(mask[np.arange(len(actions)), actions] == 0)
     for row in wrong:
         table = tables[row]
@@ -67,13 +67,13 @@ def test_cards_that_a_seat_cannot_see_have_no_influence(name: str, variant: str)
         true = np.concatenate([table._rows for table in tables]).view(np.recarray)
         answers = []
         for world in range(3):
-            tables_now = true.copy() if world == 0 else imagined(true, None, np.random.default_rng(world))
+            tables_now = true.copy() if world == 0 else sampled_tables(true, None, np.random.default_rng(world))
             different += int((tables_now.hands != true.hands).any(axis=1).sum())
             actions = np.empty(len(true), np.int64)
             if name == "greedy":
                 greedy_rows(kernel_view(tables_now), actions)
             else:
-                thumb_rows(kernel_view(tables_now), new_minds(), actions)
+                thumb_rows(kernel_view(tables_now), new_workspaces(), actions)
             answers.append(actions.tolist())
         assert answers[0] == answers[1] == answers[2], (variant, seats, options)
         compared += len(true)
@@ -87,7 +87,7 @@ def test_the_tables_are_left_as_they_are(name: str) -> None:
         for seats, options in tables_of(variant, 2):
             for table in decisions(variant, seats, options, 5, deals=1):
                 rng = np.random.default_rng(0)
-                one = table.imagine(rng)
+                one = table.determinize(rng)
                 before = one.tobytes()
                 make_player(name).act(*table.view(int(table.row.seat)), rng, tables=one)
                 assert one.tobytes() == before
@@ -101,7 +101,7 @@ def test_a_row_is_answered_alike_alone_and_among_others(name: str) -> None:
     streams, actions = np.arange(1, 31) * 31, np.zeros(30, np.int64)
     for step in range(25):
         batch.observe()
-        tables = imagined(batch.tables, None, np.random.default_rng(step))
+        tables = sampled_tables(batch.tables, None, np.random.default_rng(step))
         many = player.act(batch.observation, batch.mask, np.random.default_rng(9), tables=tables)
         rng = np.random.default_rng(9)
         one = [player.act(batch.observation[i], batch.mask[i], rng, tables=tables[i]) for i in range(30)]
@@ -115,7 +115,7 @@ def test_a_row_is_answered_alike_alone_and_among_others(name: str) -> None:
 def test_nobody_answers_where_the_deal_is_over(name: str) -> None:
     table = Table("down_up", seed=1)
     table.start(deal=9)
-    one = table.imagine(np.random.default_rng(0))
+    one = table.determinize(np.random.default_rng(0))
     while not table.is_scored:
         table.step(table.legal_actions()[0])
     one[0] = table.row
@@ -127,7 +127,7 @@ def test_thumb_and_greedy_leave_nothing_to_chance() -> None:
         rng = np.random.default_rng(3)
         table = Table("big_ships", seed=1)
         table.start()
-        one = table.imagine(np.random.default_rng(0))
+        one = table.determinize(np.random.default_rng(0))
         make_player(name).act(*table.view(int(table.row.seat)), rng, tables=one)
         assert rng.integers(2**63) == np.random.default_rng(3).integers(2**63), "no number was drawn"
 

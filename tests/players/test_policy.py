@@ -36,9 +36,9 @@ def rules_of(*variants: str) -> tuple[Rules, ...]:
     return tuple(make_rules(game(name)) for name in variants)
 
 
-def make_actor(kinds: tuple[Rules, ...], network: dict[str, int], seed: int = 0, encoding: Encoding | None = None) -> Actor:
+def make_actor(rule_sets: tuple[Rules, ...], network: dict[str, int], seed: int = 0, encoding: Encoding | None = None) -> Actor:
     """A network with numbers that leave no part without effect."""
-    encoding = encoding or make_encoding(kinds)
+    encoding = encoding or make_encoding(rule_sets)
     torch.manual_seed(seed)
     choices = torch.tensor(encoding.choices.astype(np.int64))
     actor = Actor(torch.tensor(encoding.scale), choices, NetworkConfig(**network), encoding.hints)
@@ -56,15 +56,15 @@ def tensors_of(actor: Actor) -> dict[str, np.ndarray]:
     return {name: tensor.numpy() for name, tensor in actor.state_dict().items()}
 
 
-def made_player(kinds: tuple[Rules, ...], network: dict[str, int], seed: int = 0) -> tuple[Actor, PolicyPlayer]:
+def made_player(rule_sets: tuple[Rules, ...], network: dict[str, int], seed: int = 0) -> tuple[Actor, PolicyPlayer]:
     """The same policy in torch and as a player."""
-    actor = make_actor(kinds, network, seed)
-    return actor, PolicyPlayer(PolicyInfo(kinds, network), make_encoding(kinds), tensors_of(actor))
+    actor = make_actor(rule_sets, network, seed)
+    return actor, PolicyPlayer(PolicyInfo(rule_sets, network), make_encoding(rule_sets), tensors_of(actor))
 
 
-def decisions(kinds: tuple[Rules, ...], tables: int, seed: int = 3) -> tuple[np.ndarray, np.ndarray]:
+def decisions(rule_sets: tuple[Rules, ...], tables: int, seed: int = 3) -> tuple[np.ndarray, np.ndarray]:
     """Observations and masks from random play, each table some decisions into its deal."""
-    batch = make_batch([(kind.variant.name, kind.seats, kind.options, 1.0) for kind in kinds], tables, seed=seed)
+    batch = make_batch([(kind.variant.name, kind.seats, kind.options, 1.0) for kind in rule_sets], tables, seed=seed)
     rng = np.random.default_rng(seed)
     streams, actions = rng.integers(1, 2**32, tables), np.zeros(tables, np.int64)
     batch.deal()
@@ -97,7 +97,7 @@ def by_torch(actor: Actor, player: PolicyPlayer, seen: np.ndarray, legal: np.nda
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_probabilities_are_those_of_torch(variant: str) -> None:
     actor, player = made_player(rules_of(variant), {"width": 256, "blocks": 3, "card_width": 64})
-    seen, legal = decisions(player.kinds, 300)
+    seen, legal = decisions(player.rule_sets, 300)
     found = player.probabilities(seen, legal)
     assert found.dtype == np.float32
     assert np.abs(found - by_torch(actor, player, seen, legal)).max() < 1e-5
@@ -109,23 +109,23 @@ def test_probabilities_are_those_of_torch(variant: str) -> None:
 @pytest.mark.uncompiled
 @pytest.mark.parametrize("network", [NETWORK, SMALL | {"blocks": 0}, {"width": 64, "blocks": 1, "card_width": 3}])
 def test_any_size_and_several_games(network: dict[str, int]) -> None:
-    kinds = (*rules_of("noms", "down_up"), make_rules(game("nonesuch"), 3))
-    actor, player = made_player(kinds, network)
-    seen, legal = decisions(kinds, 60)
+    rule_sets = (*rules_of("noms", "down_up"), make_rules(game("nonesuch"), 3))
+    actor, player = made_player(rule_sets, network)
+    seen, legal = decisions(rule_sets, 60)
     assert np.abs(player.probabilities(seen, legal) - by_torch(actor, player, seen, legal)).max() < 1e-5
 
 
 def test_scales_are_folded_in() -> None:
-    kinds = rules_of("small_ships")
+    rule_sets = rules_of("small_ships")
     rng = np.random.default_rng(1)
-    plain = make_encoding(kinds)
+    plain = make_encoding(rule_sets)
     encoding = replace(plain, scale=rng.uniform(0.2, 1, plain.n_features).astype(np.float32))
-    actor = make_actor(kinds, NETWORK, encoding=encoding)
-    player = PolicyPlayer(PolicyInfo(kinds, NETWORK), encoding, tensors_of(actor))
-    seen, legal = decisions(kinds, 100)
+    actor = make_actor(rule_sets, NETWORK, encoding=encoding)
+    player = PolicyPlayer(PolicyInfo(rule_sets, NETWORK), encoding, tensors_of(actor))
+    seen, legal = decisions(rule_sets, 100)
     found = player.probabilities(seen, legal)
     assert np.abs(found - by_torch(actor, player, seen, legal)).max() < 1e-5
-    other = PolicyPlayer(PolicyInfo(kinds, NETWORK), plain, tensors_of(actor))
+    other = PolicyPlayer(PolicyInfo(rule_sets, NETWORK), plain, tensors_of(actor))
     assert np.abs(found - other.probabilities(seen, legal)).max() > 0.01
 
 
@@ -209,7 +209,7 @@ def player() -> PolicyPlayer:
 
 @pytest.fixture(scope="module")
 def rows(player: PolicyPlayer) -> tuple[np.ndarray, np.ndarray]:
-    return decisions(player.kinds, 250)
+    return decisions(player.rule_sets, 250)
 
 
 Rows = tuple[np.ndarray, np.ndarray]
@@ -267,10 +267,10 @@ def test_greedy_takes_the_most_probable_and_draws_nothing(player: PolicyPlayer, 
 
 @pytest.mark.uncompiled
 def test_of_equals_the_lowest_action_is_taken() -> None:
-    kinds = rules_of("big_ships")
-    zeros = {name: np.zeros(shape, np.float32) for name, shape in shapes_of(make_encoding(kinds).n_features, SMALL).items()}
-    player = PolicyPlayer(PolicyInfo(kinds, SMALL), make_encoding(kinds), zeros)
-    seen, legal = decisions(kinds, 60)
+    rule_sets = rules_of("big_ships")
+    zeros = {name: np.zeros(shape, np.float32) for name, shape in shapes_of(make_encoding(rule_sets).n_features, SMALL).items()}
+    player = PolicyPlayer(PolicyInfo(rule_sets, SMALL), make_encoding(rule_sets), zeros)
+    seen, legal = decisions(rule_sets, 60)
     orders = set(player.encoding.encode(seen, legal)[2].tolist())
     assert len(orders) > 5, "suits are renamed, so the network's order is not the table's"
     assert (player.act(seen, legal, np.random.default_rng(0), temperature=0) == legal.argmax(axis=1)).all()
@@ -363,9 +363,9 @@ def test_a_mask_with_an_action_that_is_never_legal_is_refused(player: PolicyPlay
 
 
 def test_all_the_rules_of_a_policy_are_known() -> None:
-    kinds = (*rules_of("small_ships", "down_up"), make_rules(game("small_ships"), 5, {"indication": True}))
-    _, player = made_player(kinds, SMALL)
-    for kind in kinds:
+    rule_sets = (*rules_of("small_ships", "down_up"), make_rules(game("small_ships"), 5, {"indication": True}))
+    _, player = made_player(rule_sets, SMALL)
+    for kind in rule_sets:
         seen, legal = decisions((kind,), 40)
         actions = player.act(seen, legal, np.random.default_rng(0))
         assert (np.take_along_axis(legal, actions[:, np.newaxis], axis=1) == 1).all()

@@ -30,7 +30,7 @@ from noms_env.policy.player import load_player
 from noms_env.variants import game, make_rules
 from tests.envs.play import KINDS
 from tests.players.test_policy import NETWORK, SMALL, decisions, make_actor, rules_of, tensors_of
-from training.agents.registry import contestant
+from training.agents.registry import agent_spec
 
 INFO = PolicyInfo(
     (*rules_of("up_down"), make_rules(game("up_down"), 3, {"schedule": "up", "ranks": 7})),
@@ -46,7 +46,7 @@ INFO = PolicyInfo(
 @pytest.fixture(scope="module")
 def good(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("policy") / "policy.safetensors"
-    save_policy(path, tensors_of(make_actor(INFO.kinds, SMALL)), INFO)
+    save_policy(path, tensors_of(make_actor(INFO.rule_sets, SMALL)), INFO)
     return path
 
 
@@ -54,13 +54,13 @@ def test_what_is_written_is_read(good: Path) -> None:
     info, encoding, tensors = read_policy(good)
     assert info == INFO
     assert info.packages["numpy"] == np.__version__
-    assert encoding.digest == make_encoding(INFO.kinds).digest
-    wanted = tensors_of(make_actor(INFO.kinds, SMALL))
+    assert encoding.digest == make_encoding(INFO.rule_sets).digest
+    wanted = tensors_of(make_actor(INFO.rule_sets, SMALL))
     assert {name: tensor.tobytes() for name, tensor in tensors.items()} == {
         name: tensor.tobytes() for name, tensor in wanted.items()
     }
     assert set(load_file(good)) == set(wanted), "an ordinary safetensors file"
-    seen, legal = decisions(INFO.kinds, 20)
+    seen, legal = decisions(INFO.rule_sets, 20)
     one, other = load_player(good), noms_env.load_player(str(good.parent))
     assert (one.probabilities(seen, legal) == other.probabilities(seen, legal)).all()
     assert training.load_player(good).info == INFO
@@ -129,7 +129,10 @@ DOCUMENTS = {
     "revision": (setter(revision=5), "says 5 for revision"),
     "training": (setter(training=[]), r"says \[\] for training"),
     "kinds: none": (setter(kinds=[]), "does not say for which games"),
-    "kinds: too many": (setter(kinds=[{"variant": "noms", "seats": 4, "options": {}}] * 1001), "does not say for which games"),
+    "kinds: too many": (
+        setter(kinds=[{"variant": "noms", "seats": 4, "options": {}}] * 1001),
+        "does not say for which games",
+    ),
     "kinds: strange": (setter(kinds=["noms"]), "does not say for which games"),
     "kinds: unknown": (setter(kinds=[{"variant": "skat", "seats": 3, "options": {}}]), "there is no variant 'skat'"),
     "kinds: seats": (setter(kinds=[{"variant": "noms", "seats": [], "options": {}}]), "played with"),
@@ -196,7 +199,7 @@ def test_files_that_are_none(good: Path, tmp_path: Path) -> None:
 
 
 def test_a_network_or_tensors_that_do_not_fit_are_not_written(tmp_path: Path) -> None:
-    tensors = tensors_of(make_actor(INFO.kinds, SMALL))
+    tensors = tensors_of(make_actor(INFO.rule_sets, SMALL))
     with pytest.raises(PolicyFileError, match=r"the policy has 'trunk\.first\.weight' as"):
         save_policy(tmp_path / "policy", tensors, replace(INFO, network=SMALL | {"width": 7}))
     tensors["head.bias"] = tensors["head.bias"] + np.nan
@@ -349,10 +352,10 @@ def test_policies_by_name(good: Path, tmp_path: Path, monkeypatch: pytest.Monkey
 
 def ship(root: Path, name: str, *variants: str, decisions: int = 100) -> Path:
     """A policy that comes with the package."""
-    kinds = rules_of(*variants)
+    rule_sets = rules_of(*variants)
     file = root / "noms_env" / "checkpoints" / name / "policy.safetensors"
     file.parent.mkdir(parents=True)
-    save_policy(file, tensors_of(make_actor(kinds, SMALL)), PolicyInfo(kinds, SMALL, decisions=decisions))
+    save_policy(file, tensors_of(make_actor(rule_sets, SMALL)), PolicyInfo(rule_sets, SMALL, decisions=decisions))
     return file
 
 
@@ -368,7 +371,7 @@ def test_a_policy_is_found_by_each_of_its_games(package: Path) -> None:
     files = {"auctions": ship(package, "auctions", "small_ships", "noms"), "nonesuch": ship(package, "nonesuch", "nonesuch")}
     for name in ("auctions", "small_ships", "noms"):
         assert policy_player.policy_file_of(name) == files["auctions"]
-        assert load_player(name).kinds == rules_of("small_ships", "noms")
+        assert load_player(name).rule_sets == rules_of("small_ships", "noms")
     assert policy_player.policy_file_of("nonesuch") == files["nonesuch"]
     with pytest.raises(PolicyFileError) as refused:
         load_player("down_up")
@@ -409,7 +412,7 @@ def test_no_weights_are_read_to_find_a_policy(package: Path, monkeypatch: pytest
     file.write_bytes(content)
     monkeypatch.setattr(file, "_tensors", lambda *arguments: pytest.fail("tensors were read"))
     assert policy_player.policy_file_of("noms") == file
-    assert policy_file.read_info(file).kinds == rules_of("noms")
+    assert policy_file.read_info(file).rule_sets == rules_of("noms")
     monkeypatch.undo()
     with pytest.raises(PolicyFileError, match="is damaged: its content does not have the SHA-256"):
         load_player(file)
@@ -418,12 +421,14 @@ def test_no_weights_are_read_to_find_a_policy(package: Path, monkeypatch: pytest
 def test_a_contestant_may_be_named_after_a_game(package: Path) -> None:
     ship(package, "auctions", "noms")
     ship(package, "thumb", "noms", decisions=1)
-    assert contestant("noms").kinds == contestant("auctions@0").kinds == contestant("noms@0").kinds == rules_of("noms")
-    assert contestant("thumb").kinds is None, "players go before policies"
+    assert (
+        agent_spec("noms").rule_sets == agent_spec("auctions@0").rule_sets == agent_spec("noms@0").rule_sets == rules_of("noms")
+    )
+    assert agent_spec("thumb").rule_sets is None, "players go before policies"
     with pytest.raises(ValueError, match=r"there is no policy 'down_up'; .*: auctions \(noms\), thumb \(noms\)"):
-        contestant("down_up")
+        agent_spec("down_up")
     with pytest.raises(ValueError, match="there is no player 'chess'"):
-        contestant("chess")
+        agent_spec("chess")
 
 
 def test_a_policy_needs_no_torch(good: Path) -> None:
@@ -438,5 +443,5 @@ def test_a_policy_needs_no_torch(good: Path) -> None:
 
 
 def test_folding_refuses_nothing_that_is_finite() -> None:
-    kinds = rules_of("down_up")
-    assert Forward.folded(make_encoding(kinds), tensors_of(make_actor(kinds, NETWORK))).is_finite()
+    rule_sets = rules_of("down_up")
+    assert Forward.folded(make_encoding(rule_sets), tensors_of(make_actor(rule_sets, NETWORK))).is_finite()

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from noms_env.belief.determinize import imagined
+from noms_env.belief.determinize import sampled_tables
 from noms_env.core.actions import NUM_ACTIONS, SCORED
 from noms_env.core.cards import cards_in
 from noms_env.core.state import TABLE, VARIANTS
@@ -153,7 +153,7 @@ def test_random_answers_a_row_alike_alone_and_among_others() -> None:
     assert [make_player("random").act(seen[i], mask[i], rng) for i in range(20)] == many.tolist()
 
 
-# ------------------------------------------------------------------------------------------------ imagined tables
+# ------------------------------------------------------------------------------------------------ sampled tables
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
@@ -165,12 +165,12 @@ def test_an_imagined_table_is_the_redeal_of_the_seat_to_act(variant: str) -> Non
     for moment in range(24):
         rows = [11, 0, moment % 12]
         before = batch.tables.tobytes()
-        copies = imagined(batch.tables, np.array(rows), np.random.default_rng(moment))
+        copies = sampled_tables(batch.tables, np.array(rows), np.random.default_rng(moment))
         assert batch.tables.tobytes() == before, "the tables are left alone"
         rng = np.random.default_rng(moment)
         for row, copy in zip(rows, copies, strict=True):
             model.row_from(batch.tables[row])
-            twin = model.redeal(int(model.row.seat), rng)
+            twin = model.sample_hidden(int(model.row.seat), rng)
             assert copy.tobytes() == twin.get_state()
         batch.random_actions(streams, actions)
         batch.step(actions)
@@ -182,9 +182,9 @@ def test_one_table_imagined() -> None:
     table = Table("nonesuch", seed=3)
     table.start()
     table.act("some")
-    one = table.imagine(np.random.default_rng(8))
+    one = table.determinize(np.random.default_rng(8))
     assert (one.shape, one.dtype) == ((1,), TABLE)
-    assert one.tobytes() == table.redeal(int(table.row.seat), np.random.default_rng(8)).get_state()
+    assert one.tobytes() == table.sample_hidden(int(table.row.seat), np.random.default_rng(8)).get_state()
     held = [cards_in(table.row.hands[seat]) == cards_in(one[0].hands[seat]) for seat in range(4)]
     assert held == [seat == table.row.seat for seat in range(4)]
 
@@ -193,10 +193,10 @@ def test_all_rows_and_chosen_rows() -> None:
     tables = some_tables()
     rng = np.random.default_rng(2)
     by_choice = {
-        "none": imagined(tables, None, rng),
-        "booleans": imagined(tables, np.array([False, True, True]), rng),
-        "one": imagined(tables, -1, rng),
-        "slice": imagined(tables, slice(0, 2), rng),
+        "none": sampled_tables(tables, None, rng),
+        "booleans": sampled_tables(tables, np.array([False, True, True]), rng),
+        "one": sampled_tables(tables, -1, rng),
+        "slice": sampled_tables(tables, slice(0, 2), rng),
     }
     n_calls = tables.order.tolist()
     assert by_choice["none"].order.tolist() == n_calls
@@ -208,10 +208,10 @@ def test_all_rows_and_chosen_rows() -> None:
 def test_what_cannot_be_imagined() -> None:
     tables, rng = some_tables(), np.random.default_rng(0)
     with pytest.raises(ValueError, match="rows must be numbers from 0 to 2, or 3 booleans"):
-        imagined(tables, np.array([3]), rng)
+        sampled_tables(tables, np.array([3]), rng)
     with pytest.raises(ValueError, match=r"rng must be a numpy.random.Generator, not 5"):
-        imagined(tables, None, 5)  # type: ignore[arg-type]
+        sampled_tables(tables, None, 5)  # type: ignore[arg-type]
     tables.phase[1] = SCORED
     with pytest.raises(ValueError, match="the deal of row 1 of 3 is over"):
-        imagined(tables, None, rng)
-    assert len(imagined(tables, [0, 2], rng)) == 2
+        sampled_tables(tables, None, rng)
+    assert len(sampled_tables(tables, [0, 2], rng)) == 2

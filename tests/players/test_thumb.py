@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from noms_env.belief.determinize import imagined
+from noms_env.belief.determinize import sampled_tables
 from noms_env.core.actions import INDICATE
 from noms_env.core.cards import bit, cards_in
 from noms_env.envs.batch import make_batch
@@ -21,7 +21,7 @@ from noms_env.players.rule_based.heuristics import (
     kept_chance,
     later_chance,
     look,
-    new_minds,
+    new_workspaces,
     none_of,
     note_peers,
     sure_tricks,
@@ -127,7 +127,7 @@ def test_with_its_call_out_of_reach_it_grabs_what_there_is() -> None:
 
 def test_a_trick_for_a_rival_who_has_his_call_is_worth_something() -> None:
     table = ships(["KH 2C 3C", "5D 6D 7D", "8D 9D TD", "AH QH 4C"], "1 3 0 1", "KH 5D 8D QH 2C")
-    m = new_minds().view(np.recarray)[0]
+    m = new_workspaces().view(np.recarray)[0]
     look(table.row, 1, m)
     weigh_seats(table.row, m)
     assert table.row.seat == 1
@@ -323,7 +323,7 @@ def test_the_chance_that_a_hand_has_none_of_some_cards() -> None:
 @pytest.mark.uncompiled
 def test_sure_tricks_are_trumps_above_all_that_are_missing() -> None:
     table = ships(["AS QS 2C", "KS 3C 4C", "2D 3D 4D", "2H 3H 4H"], "1 1 1 1")
-    m = new_minds()[0]
+    m = new_workspaces()[0]
     look(table.row, 0, m)
     assert sure_tricks(table.row, table.row.hands[0], m) == 1
     play(table, "AS KS 2D 2H")
@@ -334,23 +334,23 @@ def test_sure_tricks_are_trumps_above_all_that_are_missing() -> None:
 @pytest.mark.uncompiled
 @pytest.mark.parametrize("variant", ["down_up", "sniped_whist", "small_ships", "nonesuch"])
 def test_chances_that_are_reckoned_once_are_those_reckoned_for_each_card_that_may_be_played(variant: str) -> None:
-    mind, mood = new_minds()[0], DECKTET_TAKING if variant == "nonesuch" else TAKING
+    workspace, mood = new_workspaces()[0], DECKTET_TAKING if variant == "nonesuch" else TAKING
     pairs, reckoned, leads = 0, 0, 0
     for table in decisions(variant, 4, {}, 3, deals=5):
         if table.phase != "play":
             continue
         row = table.row
         hand = int(row.hands[row.seat])
-        look(row, row.seat, mind)
-        note_peers(row, mind)
+        look(row, row.seat, workspace)
+        note_peers(row, workspace)
         for played in cards_in(hand):
-            drawn = trumps_drawn(row, played, mind)
+            drawn = trumps_drawn(row, played, workspace)
             leads += drawn > 0
             for card in cards_in(hand & ~bit(played)):
-                expected = later_chance(row, hand & ~bit(played), card, drawn, mood, mind)
-                assert kept_chance(row, card, played, drawn, mood, mind) == expected
+                expected = later_chance(row, hand & ~bit(played), card, drawn, mood, workspace)
+                assert kept_chance(row, card, played, drawn, mood, workspace) == expected
                 pairs += 1
-        reckoned += sum(int(cards).bit_count() for cards in mind["known"])
+        reckoned += sum(int(cards).bit_count() for cards in workspace["known"])
     assert pairs > reckoned > 100
     assert leads > 0 or variant == "sniped_whist"
 
@@ -371,7 +371,7 @@ def mean_points(one: str, rest: str, variant: str, seats: int, deals: int, optio
         for player, is_his in zip(players, (batch.seat == own, batch.seat != own), strict=True):
             rows = np.flatnonzero(is_his & ~batch.over)
             if len(rows) > 0:
-                tables = imagined(batch.tables, rows, rng)
+                tables = sampled_tables(batch.tables, rows, rng)
                 actions[rows] = player.act(batch.observation[rows], batch.mask[rows], rng, tables=tables)
         batch.step(actions)
         points += batch.points[:, :seats]
@@ -407,7 +407,7 @@ def test_it_makes_half_of_its_calls_against_itself() -> None:
     rng, hits = np.random.default_rng(1), 0
     while not batch.over.all():
         batch.observe()
-        tables = imagined(batch.tables, None, rng)
+        tables = sampled_tables(batch.tables, None, rng)
         batch.step(THUMB.act(batch.observation, batch.mask, rng, tables=tables))
     assert (batch.tables.hand_size == 10).all()
     hits = int((batch.tables.points[:, :4] >= BONUS_POINTS).sum())

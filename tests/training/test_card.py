@@ -396,8 +396,8 @@ Besides:
 
 
 def test_where_all_is_well_the_card_says_so(outcome: Outcome, tmp_path: Path) -> None:
-    kinds = [*DOWN_UP, make_rules(game("nonesuch"), 3), make_rules(game("nonesuch"), 4)]
-    found = measured(tmp_path, evaluation("mine", "thumb", *(entry(1.0, kind) for kind in kinds)))
+    rule_sets = [*DOWN_UP, make_rules(game("nonesuch"), 3), make_rules(game("nonesuch"), 4)]
+    found = measured(tmp_path, evaluation("mine", "thumb", *(entry(1.0, kind) for kind in rule_sets)))
     done = dataclasses.replace(outcome, budget=DONE)
     text = part(card("mine", done, found), "Known weaknesses")
     assert text.startswith("In the comparisons above all intervals lie above zero (4 of 4).\n")

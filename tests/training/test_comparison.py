@@ -12,8 +12,8 @@ import pytest
 from noms_env import BatchEnv
 from noms_env.core.state import VARIANTS
 from noms_env.variants import Rules, game, make_rules
-from training.agents.registry import BLOCK, Contestant, contestant, guest
-from training.agents.table_pool import Hall, play
+from training.agents.registry import BLOCK, AgentSpec, agent_spec, guest
+from training.agents.table_pool import TablePool, play
 from training.evaluation import comparison as module
 from training.evaluation.comparison import (
     FIRST_OTHER,
@@ -58,9 +58,9 @@ class Stubborn:
         return np.where(batch.tables.table[rows] % 3 == 0, -1, first)
 
 
-def spying() -> tuple[Spy, Contestant]:
+def spying() -> tuple[Spy, AgentSpec]:
     spy = Spy()
-    return spy, Contestant("spy", lambda _: spy)
+    return spy, AgentSpec("spy", lambda _: spy)
 
 
 # ------------------------------------------------------------------------------------------------------------- seatings
@@ -92,7 +92,7 @@ def test_line_ups_that_are_not_there_are_refused() -> None:
 @pytest.mark.parametrize("names", [("alone",), ("against",), ("against", "mixed"), ("mixed", "alone")])
 def test_line_ups_by_themselves_are_what_they_are_among_all(names: tuple[str, ...]) -> None:
     kind = rules("noms")
-    found, everything = (compare(kind, contestant("thumb"), contestant("greedy"), 12, names=of) for of in (names, LINE_UPS))
+    found, everything = (compare(kind, agent_spec("thumb"), agent_spec("greedy"), 12, names=of) for of in (names, LINE_UPS))
     assert [line_up.name for line_up in found.line_ups] == [name for name in LINE_UPS if name in names]
     for name in names:
         assert (found.per_deal(name) == everything.per_deal(name)).all()
@@ -126,7 +126,7 @@ def test_all_seatings_of_a_deal_have_its_cards(name: str, seats: int) -> None:
 
 @pytest.mark.parametrize("name", VARIANTS)
 def test_a_player_is_no_better_than_itself(name: str) -> None:
-    found = compare(rules(name), contestant("thumb"), contestant("thumb"), 20)
+    found = compare(rules(name), agent_spec("thumb"), agent_spec("thumb"), 20)
     assert found.played.values.any()
     for line_up in ("alone", "against", "mixed", None):
         assert np.abs(found.per_deal(line_up)).max() < 1e-12
@@ -136,30 +136,30 @@ def test_a_player_is_no_better_than_itself(name: str) -> None:
 
 def test_values_by_hand() -> None:
     kind = rules("sniped_whist", 3, scoring="tricks")
-    players = (contestant("greedy"), contestant("random"))
+    players = (agent_spec("greedy"), agent_spec("random"))
     task = Task(kind, players, line_ups(3), 0, "dev", False)
     block = task.play(0, 4, Event())
-    hall, seating = replayed(task, 4)
-    points = hall.batch.tables.points[:, :3]
+    pool, seating = replayed(task, 4)
+    points = pool.batch.tables.points[:, :3]
     for row, is_a in enumerate(seating == 0):
         expected = points[row, is_a].mean() - points[row, ~is_a].mean()
         assert block.values[row // 6, row % 6] == pytest.approx(expected)
 
 
-def replayed(task: Task, deals: int) -> tuple[Hall, np.ndarray]:
+def replayed(task: Task, deals: int) -> tuple[TablePool, np.ndarray]:
     """The tables of the first block of a task, played once more; who sat where, shape (n, seats)."""
     seatings = np.concatenate([line_up.seatings for line_up in task.line_ups])
     seating = np.where(np.tile(seatings, (deals, 1)), 0, 1)
-    hall = dealt(task.kind, np.arange(len(seating)) // len(seatings), deal_seed(task.deal_set))
+    pool = dealt(task.kind, np.arange(len(seating)) // len(seatings), deal_seed(task.deal_set))
     made = [player.make(np.random.default_rng([task.seed, 0, place])) for place, player in enumerate(task.players)]
-    play(hall, made, np.pad(seating, ((0, 0), (0, 7 - seating.shape[1]))))
-    return hall, seating
+    play(pool, made, np.pad(seating, ((0, 0), (0, 7 - seating.shape[1]))))
+    return pool, seating
 
 
 def test_the_sides_change_with_the_order_of_the_players() -> None:
     kind = rules("up_down")
-    one = compare(kind, contestant("thumb"), contestant("greedy"), 40)
-    other = compare(kind, contestant("greedy"), contestant("thumb"), 40)
+    one = compare(kind, agent_spec("thumb"), agent_spec("greedy"), 40)
+    other = compare(kind, agent_spec("greedy"), agent_spec("thumb"), 40)
     assert one.per_deal("alone") == pytest.approx(-other.per_deal("against"))
     assert one.per_deal() == pytest.approx(-other.per_deal())
     assert one.played.probes[0] == other.played.probes[1]
@@ -169,7 +169,7 @@ def test_the_sides_change_with_the_order_of_the_players() -> None:
 
 
 def test_thumb_is_better_than_random() -> None:
-    found = compare(rules("nonesuch"), contestant("thumb"), contestant("random"), 60)
+    found = compare(rules("nonesuch"), agent_spec("thumb"), agent_spec("random"), 60)
     for line_up in ("alone", "against", "mixed", None):
         assert found.estimate(line_up).low > 0
     assert found.found == pytest.approx(2.8 * found.estimate().standard_error)
@@ -177,13 +177,13 @@ def test_thumb_is_better_than_random() -> None:
 
 
 def test_the_variance_is_less_than_that_of_independent_deals() -> None:
-    found = compare(rules("sniped_whist", scoring="tricks"), contestant("thumb"), contestant("greedy"), 100)
+    found = compare(rules("sniped_whist", scoring="tricks"), agent_spec("thumb"), agent_spec("greedy"), 100)
     assert 0 < found.variance_ratio < 0.2
     assert found.game_ratio == pytest.approx(14 * found.variance_ratio)
 
 
 def test_the_variance_ratio_by_hand() -> None:
-    found = compare(rules("sniped_whist", 3), contestant("greedy"), contestant("random"), 2)
+    found = compare(rules("sniped_whist", 3), agent_spec("greedy"), agent_spec("random"), 2)
     values = np.array([[1.0, 2, 3, 0, 0, 0], [1, 2, 3, 2, 2, 2]])
     block = module.Block(**{**vars(found.played), "values": values})
     made = Comparison(**{**{name: getattr(found, name) for name in found.__dataclass_fields__}, "played": block})
@@ -196,8 +196,8 @@ def test_the_variance_ratio_by_hand() -> None:
 
 @pytest.mark.parametrize("name", ["down_up", "noms"])
 def test_results_do_not_depend_on_threads(name: str) -> None:
-    a, b = contestant("random"), contestant("greedy")
-    small = Contestant(a.name, a.make, None, 16)
+    a, b = agent_spec("random"), agent_spec("greedy")
+    small = AgentSpec(a.name, a.make, None, 16)
     found = [compare(rules(name), small, b, 70, seed=3, threads=threads) for threads in (1, 3)]
     assert np.array_equal(found[0].played.values, found[1].played.values)
     assert np.array_equal(found[0].played.features, found[1].played.features)
@@ -209,7 +209,7 @@ def test_results_do_not_depend_on_threads(name: str) -> None:
 
 
 def test_fewer_deals_are_the_first_of_more() -> None:
-    a, b = contestant("thumb"), contestant("greedy")
+    a, b = agent_spec("thumb"), agent_spec("greedy")
     few, many = (compare(rules("big_ships"), a, b, deals) for deals in (10, BLOCK + 3))
     assert np.array_equal(few.played.values, many.played.values[:10])
     assert len(many.played.values) == BLOCK + 3
@@ -222,10 +222,10 @@ def test_fewer_deals_are_the_first_of_more() -> None:
 
 def test_the_features_of_the_control_variate_are_those_of_thumb_on_the_same_cards() -> None:
     kind = rules("down_up")
-    found = compare(kind, contestant("random"), contestant("greedy"), 6)
-    hall = dealt(kind, np.arange(6), deal_seed("dev"))
-    play(hall, [guest("thumb")(np.random.default_rng(0))], np.zeros((6, 7), np.int64))
-    points = hall.batch.tables.points[:, :4]
+    found = compare(kind, agent_spec("random"), agent_spec("greedy"), 6)
+    pool = dealt(kind, np.arange(6), deal_seed("dev"))
+    play(pool, [guest("thumb")(np.random.default_rng(0))], np.zeros((6, 7), np.int64))
+    points = pool.batch.tables.points[:, :4]
     assert found.played.features == pytest.approx(np.stack([points.sum(axis=1), points.std(axis=1)], axis=1))
     assert found.played.others.shape == (24, 2)
     other = dealt(kind, FIRST_OTHER + np.arange(24), deal_seed("dev"))
@@ -234,7 +234,7 @@ def test_the_features_of_the_control_variate_are_those_of_thumb_on_the_same_card
 
 
 def test_each_block_has_other_deals_of_its_own() -> None:
-    small = Contestant("small", contestant("greedy").make, None, 8)
+    small = AgentSpec("small", agent_spec("greedy").make, None, 8)
     others = compare(rules("down_up"), small, small, 24).played.others
     assert len(others) == 96
     assert len({features.tobytes() for features in others}) > 60  # deals of different cards seldom end alike
@@ -250,7 +250,7 @@ def test_hand_sizes_less_their_probabilities() -> None:
 
 
 def test_the_control_variate_agrees_with_the_raw_figure() -> None:
-    found = compare(rules("nonesuch"), contestant("greedy"), contestant("thumb"), 400)
+    found = compare(rules("nonesuch"), agent_spec("greedy"), agent_spec("thumb"), 400)
     assert found.controlled is not None
     raw = found.estimate()
     assert found.controlled.standard_error < 0.97 * raw.standard_error
@@ -262,8 +262,8 @@ def test_the_control_variate_agrees_with_the_raw_figure() -> None:
 
 def test_roles_by_hand() -> None:
     kind = rules("small_ships")
-    hall = dealt(kind, np.arange(6), deal_seed("dev"))
-    tables = hall.batch.tables
+    pool = dealt(kind, np.arange(6), deal_seed("dev"))
+    tables = pool.batch.tables
     tables.dealer[:] = [0, 0, 1, 2, 3, 3]
     tables.declarer[:] = [1, 0, 2, -1, 3, 3]
     tables.partner[:] = [3, -1, 0, -1, 1, 1]
@@ -280,7 +280,7 @@ def test_roles_by_hand() -> None:
     [("noms", "role"), ("up_down", "cards"), ("nonesuch", "call"), ("sniped_whist", "seat after the dealer")],
 )
 def test_the_groups_of_a_grouping_hold_all_games(name: str, grouping: str) -> None:
-    found = compare(rules(name), contestant("thumb"), contestant("random"), 30)
+    found = compare(rules(name), agent_spec("thumb"), agent_spec("random"), 30)
     for side, line_up, sign in ((0, "alone", 1), (1, "against", -1)):
         groups = found.played.groups[side]
         names = groups.names()[grouping]
@@ -290,7 +290,7 @@ def test_the_groups_of_a_grouping_hold_all_games(name: str, grouping: str) -> No
 
 
 def test_declarers_are_counted_on_the_side_of_who_declared() -> None:
-    found = compare(rules("small_ships"), contestant("thumb"), contestant("random"), 40)
+    found = compare(rules("small_ships"), agent_spec("thumb"), agent_spec("random"), 40)
     for side, tally in enumerate(found.played.probes):
         assert found.played.groups[side].games("role", "declarer") == tally.sums["misere"] + tally.counts["numbers/made"]
 
@@ -300,8 +300,8 @@ def test_declarers_are_counted_on_the_side_of_who_declared() -> None:
 
 def test_a_lost_table_counts_as_the_worst_of_its_points() -> None:
     kind = rules("big_ships", start_cards=3)
-    stubborn = Contestant("stubborn", lambda _: Stubborn())
-    task = Task(kind, (stubborn, contestant("greedy")), line_ups(4), 0, "dev", False)
+    stubborn = AgentSpec("stubborn", lambda _: Stubborn())
+    task = Task(kind, (stubborn, agent_spec("greedy")), line_ups(4), 0, "dev", False)
     block = task.play(0, 6, Event())
     assert block.lost[0].tables == 2 * 14  # deals 0 and 3
     assert block.lost[1].tables == 0
@@ -309,11 +309,11 @@ def test_a_lost_table_counts_as_the_worst_of_its_points() -> None:
     lost = block.values[[0, 3]]
     assert (lost <= 0).all()
     assert (lost < 0).any()
-    fine = compare(kind, Contestant("fine", lambda _: Spy()), contestant("greedy"), 6).played.values
+    fine = compare(kind, AgentSpec("fine", lambda _: Spy()), agent_spec("greedy"), 6).played.values
     assert np.array_equal(block.values[[1, 2, 4, 5]], fine[[1, 2, 4, 5]])
     assert (lost <= fine[[0, 3]]).all()
     assert block.groups[0].games("caller", "first") == 4
-    swapped = Task(kind, (contestant("greedy"), stubborn), line_ups(4), 0, "dev", False).play(0, 6, Event())
+    swapped = Task(kind, (agent_spec("greedy"), stubborn), line_ups(4), 0, "dev", False).play(0, 6, Event())
     assert (swapped.values[[0, 3]] >= 0).all()
     both = Task(kind, (stubborn, stubborn), line_ups(4), 0, "dev", False).play(0, 6, Event())
     assert not both.values[[0, 3]].any()
@@ -324,10 +324,10 @@ def test_a_lost_table_counts_as_the_worst_of_its_points() -> None:
 
 def test_what_cannot_be_played_is_refused() -> None:
     kind = rules("noms")
-    thumb = contestant("thumb")
+    thumb = agent_spec("thumb")
     with pytest.raises(ValueError, match="the number of deals must be from 2 to 268,435,456, not 1"):
         compare(kind, thumb, thumb, 1)
-    trained = Contestant("mine", thumb.make, (rules("down_up"), rules("noms", target=60)))
+    trained = AgentSpec("mine", thumb.make, (rules("down_up"), rules("noms", target=60)))
     with pytest.raises(
         ValueError, match=r"mine was trained for down_up with 4 seats, noms with 4 seats, not for nonesuch with 4 seats$"
     ):
@@ -344,5 +344,5 @@ def test_stopped_before_there_is_anything_to_tell() -> None:
 
     made: Callable[..., Any] = lambda _: Interrupts()  # noqa: E731
     with pytest.raises(NothingPlayedError) as nothing:
-        compare(rules("down_up"), Contestant("x", made), contestant("random"), 5)
+        compare(rules("down_up"), AgentSpec("x", made), agent_spec("random"), 5)
     assert nothing.value.ending == "ctrl-c"

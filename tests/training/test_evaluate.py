@@ -245,17 +245,17 @@ def test_duplicates_take_out_the_luck_of_the_cards() -> None:
 
 
 def test_the_figures_of_a_run() -> None:
-    kinds = [rules("down_up"), rules("sniped_whist", 3)]
+    rule_sets = [rules("down_up"), rules("sniped_whist", 3)]
     panel = {"random": guest("random"), "a/file": lowest}
-    found = figures(kinds, lowest, panel, 30, seed=2)
-    expected = duplicate(kinds[1], lowest, panel["random"], 30, seed=2)
+    found = figures(rule_sets, lowest, panel, 30, seed=2)
+    expected = duplicate(rule_sets[1], lowest, panel["random"], 30, seed=2)
     assert found["points/sniped_whist_3/random"] == expected.mean
     assert (found["points/sniped_whist_3/random/low"], found["points/sniped_whist_3/random/high"]) == expected.interval()
-    assert found["points/down_up_4/a:file"] == duplicate(kinds[0], lowest, lowest, 30, seed=2).mean
-    alone = self_play(kinds[0], lowest, 30, seed=2).means()
+    assert found["points/down_up_4/a:file"] == duplicate(rule_sets[0], lowest, lowest, 30, seed=2).mean
+    alone = self_play(rule_sets[0], lowest, 30, seed=2).means()
     assert {name: value for name, value in found.items() if name.startswith("probe/down_up_4/")} == {
         f"probe/down_up_4/{name}": value for name, value in alone.items()
     }
-    without = figures(kinds, lowest, panel, 30, seed=2, probes=False)
+    without = figures(rule_sets, lowest, panel, 30, seed=2, probes=False)
     assert without == {name: value for name, value in found.items() if not name.startswith("probe/")}
-    assert {name.split("/")[1] for name in found} == {label(kind) for kind in kinds} == {"down_up_4", "sniped_whist_3"}
+    assert {name.split("/")[1] for name in found} == {label(kind) for kind in rule_sets} == {"down_up_4", "sniped_whist_3"}

@@ -15,7 +15,7 @@ from noms_env.policy.file import PolicyInfo, save_policy
 from noms_env.variants import game, make_rules
 from tests.players.test_policy import SMALL, make_actor, tensors_of
 from training import extras
-from training.agents.registry import contestant
+from training.agents.registry import agent_spec
 from training.cli import main
 from training.evaluation.comparison import NothingPlayedError
 from training.progress_bar import counting
@@ -38,9 +38,9 @@ def run(capsys: pytest.CaptureFixture[str]) -> Run:
 @pytest.fixture(scope="module")
 def policy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A policy for noms and three-handed nonesuch."""
-    kinds = (make_rules(game("noms")), make_rules(game("nonesuch"), 3))
+    rule_sets = (make_rules(game("noms")), make_rules(game("nonesuch"), 3))
     path = tmp_path_factory.mktemp("run") / "policy.safetensors"
-    save_policy(path, tensors_of(make_actor(kinds, SMALL)), PolicyInfo(kinds, SMALL))
+    save_policy(path, tensors_of(make_actor(rule_sets, SMALL)), PolicyInfo(rule_sets, SMALL))
     return path
 
 
@@ -136,15 +136,15 @@ def test_policies_are_measured_in_the_games_that_they_know(run: Run, policy: Pat
 
 
 def test_a_temperature_behind_a_policy(policy: Path) -> None:
-    made = {text: contestant(f"{policy}{text}").make for text in ("", "@0", "@0.5")}
+    made = {text: agent_spec(f"{policy}{text}").make for text in ("", "@0", "@0.5")}
     heats = {text: make(None).player.temperature for text, make in made.items()}  # type: ignore[arg-type, attr-defined]
     assert heats == {"": 1.0, "@0": 0.0, "@0.5": 0.5}
     odd = policy.parent / "run@0"
     odd.mkdir()
     (odd / policy.name).write_bytes(policy.read_bytes())
-    assert contestant(str(odd)).make(None).player.temperature == 1.0  # type: ignore[arg-type, attr-defined]
+    assert agent_spec(str(odd)).make(None).player.temperature == 1.0  # type: ignore[arg-type, attr-defined]
     with pytest.raises(ValueError, match="the temperature behind @ must be a number from 0 on, not '-1'"):
-        contestant(f"{policy}@-1")
+        agent_spec(f"{policy}@-1")
 
 
 @pytest.mark.parametrize(

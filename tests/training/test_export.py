@@ -22,7 +22,7 @@ from noms_env.variants import game, make_rules
 from tests.envs.play import KINDS
 from training import cli
 from training.agents.forfeit import ForfeitError
-from training.agents.registry import Contestant, contestant
+from training.agents.registry import AgentSpec, agent_spec
 from training.data import export
 from training.data.export import COLUMNS, GROUP, Decisions, ExportError, empty_rows, from_play, from_records, write_shards
 
@@ -129,7 +129,7 @@ def test_returns_by_hand() -> None:
 def test_play_gives_what_its_actions_lead_to(name: str) -> None:
     variant, seats, options = KINDS[name]
     kind = make_rules(game(variant), seats, options)
-    parts = list(from_play(kind, [contestant("thumb"), *[contestant("random")] * (seats - 1)], 3, seed=6))
+    parts = list(from_play(kind, [agent_spec("thumb"), *[agent_spec("random")] * (seats - 1)], 3, seed=6))
     assert sum(ended for _, ended in parts) == 3
     found = joined([part for part, _ in parts])
     assert len(np.unique(found["record"])) == found["record"][-1] + 1
@@ -165,8 +165,8 @@ def test_players_sit_where_they_are_named() -> None:
             return highest
 
     kind = make_rules(game("up_down"), 3, {"ranks": 3})
-    extreme = Contestant("extreme", lambda _: Extreme())
-    seated = [contestant("random"), extreme, contestant("random")]
+    extreme = AgentSpec("extreme", lambda _: Extreme())
+    seated = [agent_spec("random"), extreme, agent_spec("random")]
     found = joined([part for part, _ in from_play(kind, seated, 4)])
     highest = NUM_ACTIONS - 1 - found["action_mask"][:, ::-1].argmax(axis=1)
     is_highest = found["action"] == highest
@@ -364,7 +364,7 @@ def test_a_player_that_fails_ends_the_export(tmp_path: Path, run: Run) -> None:
     assert err.startswith(f"noms: {name} chose action 1, which was not legal (match 0, deal ")
     assert not (tmp_path / "set").exists()
     with pytest.raises(ForfeitError):
-        list(from_play(make_rules(game("up_down")), [contestant(name)], 1))
+        list(from_play(make_rules(game("up_down")), [agent_spec(name)], 1))
 
 
 def test_arrow_is_needed_for_parquet_only(games: Path, tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

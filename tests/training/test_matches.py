@@ -11,7 +11,7 @@ import pytest
 from noms_env import BatchEnv
 from noms_env.table import Table
 from noms_env.variants import Rules, game, make_rules
-from training.agents.registry import Contestant, contestant
+from training.agents.registry import AgentSpec, agent_spec
 from training.evaluation.comparison import line_ups
 from training.evaluation.duplicate import deal_seed
 from training.evaluation.matches import Matches, compare_matches, play_matches
@@ -34,8 +34,8 @@ class Illegal:
         return np.full(len(rows), -1)
 
 
-FIRST = Contestant("first", lambda _: First())
-BAD = Contestant("bad", lambda _: Illegal())
+FIRST = AgentSpec("first", lambda _: First())
+BAD = AgentSpec("bad", lambda _: Illegal())
 SEATINGS = np.concatenate([line_up.seatings for line_up in line_ups(4, names=("alone", "against"))])
 
 
@@ -68,7 +68,7 @@ def match_by_hand(kind: Rules, number: int) -> tuple[list[int], int]:
 
 
 def test_equal_players_win_as_often() -> None:
-    found = compare_matches(rules("down_up", 3), contestant("thumb"), contestant("thumb"), 5)
+    found = compare_matches(rules("down_up", 3), agent_spec("thumb"), agent_spec("thumb"), 5)
     assert found.shares.shape == (5, 6)
     assert found.fair == pytest.approx(1 / 3)
     assert found.estimate("alone").mean == found.estimate("against").mean == pytest.approx(1 / 3)
@@ -76,7 +76,7 @@ def test_equal_players_win_as_often() -> None:
 
 
 def test_a_better_player_wins_more() -> None:
-    found = compare_matches(rules("nonesuch", max_hands=6), contestant("thumb"), contestant("random"), 12)
+    found = compare_matches(rules("nonesuch", max_hands=6), agent_spec("thumb"), agent_spec("random"), 12)
     assert found.estimate("alone").low > found.fair > found.estimate("against").high
     assert found.advantage().low > 0
 
@@ -100,7 +100,7 @@ def test_who_loses_a_table_has_no_part_in_the_match() -> None:
 
 
 def test_matches_do_not_depend_on_threads() -> None:
-    a, b = contestant("random"), contestant("greedy")
+    a, b = agent_spec("random"), agent_spec("greedy")
     one, other = (compare_matches(rules("noms", target=15), a, b, 40, seed=2, threads=threads) for threads in (1, 3))
     assert np.array_equal(one.shares, other.shares)
     assert one.deals == other.deals

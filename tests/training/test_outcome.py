@@ -16,7 +16,7 @@ import tyro
 from noms_env.policy.encoding import make_encoding
 from noms_env.policy.file import PolicyFileError, PolicyInfo, save_policy
 from tests.players.test_policy import make_actor, tensors_of
-from training.agents.table_pool import make_kinds
+from training.agents.table_pool import make_rule_sets
 from training.commands.train import command
 from training.config import PRESETS, CurriculumConfig, LeagueConfig, NetworkConfig, TrainConfig
 from training.learn.log import Log
@@ -67,14 +67,14 @@ def evaluation(shift: float = 0.0) -> dict[str, float]:
 
 def actor_of(info: PolicyInfo) -> Actor:
     """A network that fits."""
-    return make_actor(info.kinds, info.network, 0, make_encoding(info.kinds, info.counts, info.hints))
+    return make_actor(info.rule_sets, info.network, 0, make_encoding(info.rule_sets, info.counts, info.hints))
 
 
 def make_run(folder: Path, config: TrainConfig = CONFIG, **changes: Any) -> Path:
     """The folder of a run, without what only training needs."""
     folder.mkdir(parents=True)
     (folder / "config.json").write_text(json.dumps(config.as_dict()))
-    kinds = tuple(make_kinds(config.variants, config.seats, parse_options(config.option)))
+    rule_sets = tuple(make_rule_sets(config.variants, config.seats, parse_options(config.option)))
     usual = {
         "training": json.loads(json.dumps(config.as_dict())),
         "seed": config.seed,
@@ -84,7 +84,7 @@ def make_run(folder: Path, config: TrainConfig = CONFIG, **changes: Any) -> Path
         "revision": "v1-2-gabc",
     }
     sees = {"counts": config.counts, "hints": config.hints}
-    info = PolicyInfo(kinds, dataclasses.asdict(config.network), **usual | sees | changes)
+    info = PolicyInfo(rule_sets, dataclasses.asdict(config.network), **usual | sees | changes)
     save_policy(folder / "policy.safetensors", tensors_of(actor_of(info)), info)
     with Log(folder, events=False) as log:
         log.started(0, config.decisions)

@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 from noms_env import Table, make_batch
-from noms_env.belief.determinize import imagined
+from noms_env.belief.determinize import sampled_tables
 from noms_env.core.partners import ROLES
 from noms_env.record import record_matches, replay
 from noms_env.show import look
@@ -32,8 +32,8 @@ from training.agents.bot_lines import AnswerError, chosen_action, decision, hell
 from training.agents.external import BLOCK, OwnGuest
 from training.agents.forfeit import ForfeitError
 from training.agents.guarded import guarded
-from training.agents.registry import Contestant, contestant
-from training.agents.table_pool import Hall, play
+from training.agents.registry import AgentSpec, agent_spec
+from training.agents.table_pool import TablePool, play
 from training.evaluation.comparison import Comparison, compare
 from training.evaluation.matches import compare_matches
 from training.terminal.session import companion
@@ -68,7 +68,7 @@ def script(folder: Path, body: str, name: str = "bot.py") -> str:
 
 def compared(a: str, deals: int = 4, b: str = "random", **arguments: Any) -> Comparison:
     limit = arguments.get("limit")
-    return compare(SMALL, contestant(a, limit), contestant(b, limit), deals, names=("alone", "against"), **arguments)
+    return compare(SMALL, agent_spec(a, limit), agent_spec(b, limit), deals, names=("alone", "against"), **arguments)
 
 
 def is_gone(process: int) -> bool:
@@ -106,7 +106,7 @@ def test_a_line_does_not_depend_on_what_the_seat_cannot_see(name: str) -> None:
         table, seat = env.table, int(env.table.row.seat)
         expected = told(table)
         assert told(mix_hidden(table, seat, rng)) == expected
-        row = imagined(table._rows, None, chance)[0]  # what `Guest` and `Companion` give a player
+        row = sampled_tables(table._rows, None, chance)[0]  # what `Guest` and `Companion` give a player
         assert json.loads(decision(row, table.view(seat)[1], 0)) == expected
 
 
@@ -366,13 +366,13 @@ def test_figures_do_not_depend_on_threads(tmp_path: Path) -> None:
 
 
 def test_a_block_that_is_stopped_ends_its_program(tmp_path: Path) -> None:
-    slow = contestant(script(tmp_path, f"open({str(tmp_path / 'pid')!r}, 'w').write(str(os.getpid())); time.sleep(0.05)"))
-    hall, stop = Hall([SMALL], [0], 200, seed=1), Event()
-    hall.deal(0)
+    slow = agent_spec(script(tmp_path, f"open({str(tmp_path / 'pid')!r}, 'w').write(str(os.getpid())); time.sleep(0.05)"))
+    pool, stop = TablePool([SMALL], [0], 200, seed=1), Event()
+    pool.deal(0)
     Timer(0.5, stop.set).start()
     began = time.monotonic()
     with guarded([slow], (0,), stop) as guards, pytest.raises(Stopped):
-        play(hall, guards, np.zeros((200, 7), np.int64))
+        play(pool, guards, np.zeros((200, 7), np.int64))
     assert time.monotonic() - began < 20
     assert is_gone(int((tmp_path / "pid").read_text()))
 
@@ -403,7 +403,7 @@ def test_a_program_ends_with_its_player(tmp_path: Path) -> None:
 )
 def test_a_program_that_does_not_start_is_refused(name: str, why: str) -> None:
     with pytest.raises(ValueError, match=re.escape(why)):
-        contestant(name)
+        agent_spec(name)
 
 
 # ------------------------------------------------------------------------------------------------------ functions in Python
@@ -482,17 +482,17 @@ def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 def test_functions_and_classes_play(module: str, tmp_path: Path) -> None:
     kind = make_rules(game("down_up"), 3)
     for name in (f"{module}:thumb", f"{tmp_path / module}.py:thumb"):
-        found = compare(kind, contestant(name), contestant("thumb"), 4, seed=2)
+        found = compare(kind, agent_spec(name), agent_spec("thumb"), 4, seed=2)
         assert np.abs(found.estimate().mean) < 20
         assert found.played.lost[0].tables == 0
-    own = Contestant("own", contestant(f"{module}:Lowest").make)
-    found = compare(SMALL, own, contestant(f"{EXAMPLES / 'own_player.py'}:lowest"), 20)
+    own = AgentSpec("own", agent_spec(f"{module}:Lowest").make)
+    found = compare(SMALL, own, agent_spec(f"{EXAMPLES / 'own_player.py'}:lowest"), 20)
     assert np.abs(found.played.values.mean(axis=1)).max() < 1e-12, "both take the lowest action"
-    found = compare(SMALL, contestant(f"{module}:act"), contestant("random"), 10)
+    found = compare(SMALL, agent_spec(f"{module}:act"), agent_spec("random"), 10)
     assert found.played.lost[0].tables == 0
-    again = compare(SMALL, contestant(f"{module}:act"), contestant("random"), 10)
+    again = compare(SMALL, agent_spec(f"{module}:act"), agent_spec("random"), 10)
     assert np.array_equal(found.played.values, again.played.values)
-    assert compare_matches(SMALL, contestant(f"{module}:act"), contestant("random"), 2).deals > 0
+    assert compare_matches(SMALL, agent_spec(f"{module}:act"), agent_spec("random"), 2).deals > 0
 
 
 def test_the_players_own_chance_does_not_depend_on_the_rows_beside(module: str) -> None:
@@ -500,7 +500,7 @@ def test_the_players_own_chance_does_not_depend_on_the_rows_beside(module: str) 
     batch.deal()
     batch.observe()
     rows = np.arange(20)
-    player = contestant(f"{module}:act")
+    player = agent_spec(f"{module}:act")
     at_once = player.make(np.random.default_rng(7)).choose(batch, rows)
     with guarded([player], (7,), Event()) as (guard,):
         guard.player = player.make(np.random.default_rng(7))
@@ -516,7 +516,7 @@ def test_the_players_own_chance_does_not_depend_on_the_rows_beside(module: str) 
     ],
 )
 def test_a_function_that_fails_loses_the_table(module: str, function: str, why: str, run: Run) -> None:
-    found = compare(SMALL, contestant(f"{module}:{function}"), contestant("random"), 6)
+    found = compare(SMALL, agent_spec(f"{module}:{function}"), agent_spec("random"), 6)
     assert found.played.lost[0].tables > 0
     assert found.played.lost[1].tables == 0
     assert why in found.played.lost[0].why[0]
@@ -528,12 +528,12 @@ def test_a_function_that_fails_loses_the_table(module: str, function: str, why: 
 
 def test_where_it_was_raised_is_told(module: str) -> None:
     line = MODULE.split("\n").index('        return {}["the answer"]') + 1
-    found = compare(SMALL, contestant(f"{module}:raises"), contestant("random"), 6)
+    found = compare(SMALL, agent_spec(f"{module}:raises"), agent_spec("random"), 6)
     assert found.played.lost[0].why == [f"raised KeyError: 'the answer' ({module}.py, line {line})"]
 
 
 def test_a_player_that_cannot_be_made_again_loses_all(module: str) -> None:
-    found = compare(SMALL, contestant(f"{module}:twice"), contestant("random"), 2)
+    found = compare(SMALL, agent_spec(f"{module}:twice"), agent_spec("random"), 2)
     assert found.played.lost[0].tables == 2 * found.games
     assert "raised RuntimeError: no more" in found.played.lost[0].why[0]
 
@@ -551,19 +551,19 @@ def test_a_player_that_cannot_be_made_again_loses_all(module: str) -> None:
 )
 def test_what_is_no_player_is_refused(module: str, function: str, why: str) -> None:
     with pytest.raises(ValueError, match=re.escape(f"{module}:{function} {why}")):
-        contestant(f"{module}:{function}")
+        agent_spec(f"{module}:{function}")
 
 
 def test_modules_that_are_not_there_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="no_such_module:make raised ModuleNotFoundError: No module named 'no_such_module'"):
-        contestant("no_such_module:make")
+        agent_spec("no_such_module:make")
     with pytest.raises(ValueError, match="cannot be loaded: there is no file"):
-        contestant(f"{tmp_path}/absent.py:make")
+        agent_spec(f"{tmp_path}/absent.py:make")
     (tmp_path / "wrong.py").write_text("def make(:\n")
     with pytest.raises(ValueError, match="raised SyntaxError"):
-        contestant(f"{tmp_path}/wrong.py:make")
+        agent_spec(f"{tmp_path}/wrong.py:make")
     with pytest.raises(ValueError, match=r"there is no player 'chess'; .* your own as MODULE:FUNCTION or cmd:PROGRAM"):
-        contestant("chess")
+        agent_spec("chess")
 
 
 def test_packages_register_players_by_name(tmp_path: Path, module: str, monkeypatch: pytest.MonkeyPatch, run: Run) -> None:
@@ -572,19 +572,19 @@ def test_packages_register_players_by_name(tmp_path: Path, module: str, monkeypa
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: alice-plays\nVersion: 1.0\n")
     (info / "entry_points.txt").write_text(f"[noms_env.players]\nalice = {module}:Lowest\nbob = {module}:absent\n")
     monkeypatch.syspath_prepend(tmp_path)
-    guest = contestant("alice").make(np.random.default_rng(0))
+    guest = agent_spec("alice").make(np.random.default_rng(0))
     assert isinstance(guest, OwnGuest)
-    assert compare(SMALL, contestant("alice"), contestant("random"), 4).played.lost[0].tables == 0
+    assert compare(SMALL, agent_spec("alice"), agent_spec("random"), 4).played.lost[0].tables == 0
     with pytest.raises(ValueError, match="bob raised AttributeError"):
-        contestant("bob")
+        agent_spec("bob")
     with pytest.raises(ValueError, match=r"the players are random, .*, alice, bob, policies"):
-        contestant("chess")
+        agent_spec("chess")
 
 
 def test_registered_names_and_policies_go_before_modules(module: str) -> None:
-    assert contestant("pimc:2").block < contestant("thumb").block
+    assert agent_spec("pimc:2").block < agent_spec("thumb").block
     with pytest.raises(ValueError, match="pimc"):
-        contestant("pimc:many")
+        agent_spec("pimc:many")
 
 
 def test_failures_of_one_row_are_sentences(module: str) -> None:
@@ -599,6 +599,6 @@ def test_failures_of_one_row_are_sentences(module: str) -> None:
 
 def test_limits_are_kept_in_matches_too(tmp_path: Path) -> None:
     kind: Rules = make_rules(game("up_down"), 3, {"ranks": 3, "schedule": "up"})
-    slow = contestant(script(tmp_path, "time.sleep(60)"), 0.05)
-    found = compare_matches(kind, slow, contestant("random"), 2)
+    slow = agent_spec(script(tmp_path, "time.sleep(60)"), 0.05)
+    found = compare_matches(kind, slow, agent_spec("random"), 2)
     assert found.estimate("alone").mean == 0.0

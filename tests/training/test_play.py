@@ -486,9 +486,9 @@ def test_a_finished_deal_that_is_taken_back_is_not_kept(run: Run, typing: Callab
 @pytest.fixture(scope="module")
 def policy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A policy for small_ships."""
-    kinds = (usual("small_ships"),)
+    rule_sets = (usual("small_ships"),)
     path = tmp_path_factory.mktemp("run") / "policy.safetensors"
-    save_policy(path, tensors_of(make_actor(kinds, SMALL)), PolicyInfo(kinds, SMALL))
+    save_policy(path, tensors_of(make_actor(rule_sets, SMALL)), PolicyInfo(rule_sets, SMALL))
     return path
 
 

@@ -17,7 +17,7 @@ ROWS, ACTIONS = 300, 12
 
 
 def some(slow_columns: int = ACTIONS, worth_columns: int = 0, told_columns: int = 0) -> dict[str, Tensor]:
-    """Decisions of all kinds: few and many legal actions, ratios within and beyond the clip on both sides."""
+    """Decisions of all rule_sets: few and many legal actions, ratios within and beyond the clip on both sides."""
     torch.manual_seed(5)
     legal = torch.rand(ROWS, ACTIONS) < torch.linspace(0.05, 1, ROWS)[:, None]
     choice = torch.randint(ACTIONS, (ROWS,))

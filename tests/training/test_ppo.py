@@ -13,8 +13,8 @@ from torch import Tensor
 from training.config import NetworkConfig, PPOConfig
 from training.learn.network import Actor, Critic, Guesses, masked
 from training.learn.ppo import (
+    MinibatchPlan,
     Sample,
-    Shares,
     Student,
     clipped_surrogate,
     follow,
@@ -76,7 +76,7 @@ def updated(
     slow = copy.deepcopy(student.actor)
     sample = sample or make_sample()
     optimiser = torch.optim.Adam(student.parameters(), lr=0.01)
-    figures = update_actor(student, slow, optimiser, sample, Shares((len(sample),)), settings, magnet=magnet, seed=1)
+    figures = update_actor(student, slow, optimiser, sample, MinibatchPlan((len(sample),)), settings, magnet=magnet, seed=1)
     return student, figures
 
 
@@ -117,7 +117,7 @@ def test_magnet_is_the_kl_from_the_policy_to_the_slow_average() -> None:
     settings = PPOConfig(epochs=1, minibatch=8, microbatch=8, average=0.0)
     before = copy.deepcopy(student.actor)
     optimiser = torch.optim.SGD(student.parameters(), lr=0.0)
-    figures = update_actor(student, slow, optimiser, sample, Shares((8,)), settings, magnet=0.5, seed=0)
+    figures = update_actor(student, slow, optimiser, sample, MinibatchPlan((8,)), settings, magnet=0.5, seed=0)
     with torch.no_grad():
         mine = torch.distributions.Categorical(logits=masked(before(sample.features), sample.mask))
         slows = torch.distributions.Categorical(logits=masked(slow(sample.features), sample.mask))
@@ -148,7 +148,7 @@ def test_kl_and_clip_fraction_are_those_of_the_decisions() -> None:
     settings = PPOConfig(epochs=1, minibatch=4, microbatch=4)
     student = Student(make_actor())
     optimiser = torch.optim.SGD(student.parameters(), lr=0.0)
-    figures = update_actor(student, make_actor(), optimiser, shifted, Shares((4,)), settings, magnet=0, seed=0)
+    figures = update_actor(student, make_actor(), optimiser, shifted, MinibatchPlan((4,)), settings, magnet=0, seed=0)
     moved = [math.exp(d) - 1 - d for d in (0.0, 0.1, -0.1, 0.5)]
     assert figures["kl"] == pytest.approx(sum(moved) / 4, rel=1e-4)
     assert figures["clip_fraction"] == pytest.approx(1 / 4)  # only exp(0.5) is further than 0.2 from 1
@@ -221,7 +221,9 @@ def test_entropy_weight_flattens_the_policy() -> None:
         optimiser = torch.optim.Adam(student.parameters(), lr=0.01)
         weighted = replace(still, entropy_weight=torch.full((128,), weight))
         settings = PPOConfig(epochs=5, minibatch=64, microbatch=64, target_kl=0)
-        update_actor(student, copy.deepcopy(student.actor), optimiser, weighted, Shares((128,)), settings, magnet=0, seed=0)
+        update_actor(
+            student, copy.deepcopy(student.actor), optimiser, weighted, MinibatchPlan((128,)), settings, magnet=0, seed=0
+        )
         with torch.no_grad():
             logits = masked(student.actor(sample.features), sample.mask)
         entropy[name] = float(normalised_entropy(logits.softmax(-1), logits.log_softmax(-1), sample.mask).mean())
@@ -235,7 +237,7 @@ def test_auxiliary_heads_learn_and_do_nothing_where_they_are_not() -> None:
     student = Student(make_actor(), guesses)
     optimiser = torch.optim.Adam(student.parameters(), lr=0.01)
     losses = [
-        update_actor(student, make_actor(), optimiser, sample, Shares((128,)), settings, magnet=0, seed=k)["auxiliary"]
+        update_actor(student, make_actor(), optimiser, sample, MinibatchPlan((128,)), settings, magnet=0, seed=k)["auxiliary"]
         for k in range(4)
     ]
     assert losses[-1] < losses[0] - 0.1
@@ -248,7 +250,7 @@ def test_critic_learns_its_targets_from_what_only_it_can_see() -> None:
     critic = make_critic()
     optimiser = torch.optim.Adam(critic.parameters(), lr=0.01)
     settings = PPOConfig(epochs=20, minibatch=128, microbatch=128)
-    figures = update_critic(critic, optimiser, replace(sample, target=target), Shares((512,)), settings, seed=0)
+    figures = update_critic(critic, optimiser, replace(sample, target=target), MinibatchPlan((512,)), settings, seed=0)
     assert figures["value_loss"] < 0.02
     with torch.no_grad():
         assert float((critic(sample.everything) - target).abs().mean()) < 0.2
@@ -265,12 +267,12 @@ def test_actor_and_critic_share_no_parameter() -> None:
 # ------------------------------------------------------------------------------------------------------ the minibatches
 
 
-def rows_of(shares: Shares, settings: PPOConfig) -> list[tuple[Tensor, float]]:
+def rows_of(shares: MinibatchPlan, settings: PPOConfig) -> list[tuple[Tensor, float]]:
     return list(shares.minibatches(settings, 7))
 
 
 def test_each_decision_is_seen_once_in_a_pass() -> None:
-    parts = rows_of(Shares((100,)), PPOConfig(minibatch=30))
+    parts = rows_of(MinibatchPlan((100,)), PPOConfig(minibatch=30))
     assert sorted(torch.cat([rows for rows, _ in parts]).tolist()) == list(range(100))
     assert [len(rows) for rows, _ in parts] == [25] * 4
     assert all(weight == 1 / len(rows) for rows, weight in parts)
@@ -279,10 +281,10 @@ def test_each_decision_is_seen_once_in_a_pass() -> None:
 def test_large_minibatches_are_of_few_lengths() -> None:
     lengths = set()
     for size in range(15_500, 17_500, 7):
-        shares, settings = Shares((size, 900), 0), PPOConfig(minibatch=2048)
+        shares, settings = MinibatchPlan((size, 900), 0), PPOConfig(minibatch=2048)
         parts = rows_of(shares, settings)
         lengths |= {len(rows) for rows, _ in parts}
-        other = rows_of(Shares((size, 900), 1), settings)
+        other = rows_of(MinibatchPlan((size, 900), 1), settings)
         assert sum(len(rows) for rows, _ in parts + other) == shares.learnt(settings) > 0.95 * (size + 900)
         assert len(set(torch.cat([rows for rows, _ in parts]).tolist())) == sum(len(rows) for rows, _ in parts)
     assert max(lengths) <= 2048
@@ -291,7 +293,7 @@ def test_large_minibatches_are_of_few_lengths() -> None:
 
 def test_processes_take_the_same_number_of_steps_and_weigh_all_rows_alike() -> None:
     settings = PPOConfig(minibatch=30)
-    both = [rows_of(Shares((100, 37), rank), settings) for rank in range(2)]
+    both = [rows_of(MinibatchPlan((100, 37), rank), settings) for rank in range(2)]
     assert len(both[0]) == len(both[1])
     for (one, weight), (other, same) in zip(*both, strict=True):
         # The average of the two sums, with this weight, is the mean over the rows of both.

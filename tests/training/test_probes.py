@@ -20,7 +20,7 @@ from noms_env.core.tricks import beats
 from noms_env.players import Player, make_player
 from noms_env.record import Record, record_matches, replay
 from noms_env.variants import Rules, game, make_rules, write_rules
-from training.agents.table_pool import Guest, Hall, play
+from training.agents.table_pool import Guest, TablePool, play
 from training.evaluation.behaviour_stats import Tally, count_deals, deal_probes, possible_contracts
 from training.evaluation.overtaking import COULD, DEFENDER, DID, PARTNER, overtakes
 
@@ -64,7 +64,7 @@ class Watching(Guest):
         for row, action in zip(rows, actions, strict=True):
             t = batch.tables[row]
             is_number = t.contract not in (CALL_MIS, CALL_MIS_A_VIS)
-            is_hidden = t.partner >= 0 and t.phase == PLAYING and not t.gone >> int(t.nominated) & 1
+            is_hidden = t.partner >= 0 and t.phase == PLAYING and not t.cards_played >> int(t.nominated) & 1
             if not (is_number and is_hidden and t.n_table > 0 and t.best_seat == t.declarer and self.seats[row, t.seat]):
                 continue
             higher = {card for card in cards_in(t.legal_cards) if beats(card, t.best_card, t.led_cards, t.trump_cards)}
@@ -78,16 +78,16 @@ class Watching(Guest):
 @pytest.mark.parametrize("name", ["thumb", "random"])
 def test_overtaking_is_counted_as_it_happens(variant: str, seats: int, name: str) -> None:
     kind = rules(variant, seats)
-    hall = Hall([kind], [0], 300, seed=4)
+    pool = TablePool([kind], [0], 300, seed=4)
     rng = np.random.default_rng(0)
     watched = rng.random((300, MAX_SEATS)) < 0.7
     watching = Watching(make_player(name), rng, watched)
-    hall.deal(0)
-    play(hall, [watching], np.zeros((300, MAX_SEATS), np.int64))
-    found = overtakes(hall.batch.tables, watched)
+    pool.deal(0)
+    play(pool, [watching], np.zeros((300, MAX_SEATS), np.int64))
+    found = overtakes(pool.batch.tables, watched)
     assert (found == watching.counts).all()
     assert (found[:, COULD] > 0).all()
-    rates = count_deals(hall.batch.tables, kind, watched).means()
+    rates = count_deals(pool.batch.tables, kind, watched).means()
     assert rates["partner/overtakes"] == found[PARTNER, DID] / found[PARTNER, COULD]
     assert rates["defender/overtakes"] == found[DEFENDER, DID] / found[DEFENDER, COULD]
     if name == "thumb":

@@ -24,13 +24,13 @@ from training.learn.rollout import (
     PLAYING,
     Decisions,
     Guest,
-    Hall,
     Learner,
     RandomContract,
+    TablePool,
     draw_choices,
     draw_sizes,
     has_auction,
-    make_kinds,
+    make_rule_sets,
     play,
 )
 
@@ -38,10 +38,10 @@ SMALL = NetworkConfig(width=16, blocks=1, card_width=4)
 VARIANTS = ("sniped_whist", "big_ships", "small_ships", "noms", "nonesuch", "down_up", "up_down")
 
 
-def make_actor(kinds: Sequence[Rules], seed: int = 0) -> Actor:
+def make_actor(rule_sets: Sequence[Rules], seed: int = 0) -> Actor:
     """A small network with no inclination to uniform choices."""
     torch.manual_seed(seed)
-    encoding = make_encoding(kinds)
+    encoding = make_encoding(rule_sets)
     choices = torch.from_numpy(encoding.choices.astype(np.int64))
     actor = Actor(torch.from_numpy(encoding.scale), choices, SMALL)
     for layer in (actor.head.play, actor.head.words, actor.head.nominate):
@@ -49,20 +49,20 @@ def make_actor(kinds: Sequence[Rules], seed: int = 0) -> Actor:
     return actor
 
 
-def make_hall(kinds: Sequence[Rules], tables: int = 24, **arguments: Any) -> Hall:
-    return Hall(kinds, range(len(kinds)), tables, seed=1, **{"state": True, **arguments})
+def make_hall(rule_sets: Sequence[Rules], tables: int = 24, **arguments: Any) -> TablePool:
+    return TablePool(rule_sets, range(len(rule_sets)), tables, seed=1, **{"state": True, **arguments})
 
 
 def played(
     variants: Sequence[str], seats: Sequence[int] = (), tables: int = 24, **arguments: Any
-) -> tuple[Hall, Learner, Decisions]:
-    """A deal of self-play at each table of a hall."""
-    kinds = make_kinds(variants, seats)
-    hall = make_hall(kinds, tables, **arguments)
-    learner = Learner(make_actor(kinds), make_encoding(kinds), np.random.default_rng(0))
-    hall.deal(0)
-    play(hall, [learner], np.zeros((tables, MAX_SEATS), np.int64))
-    return hall, learner, learner.decisions(hall)
+) -> tuple[TablePool, Learner, Decisions]:
+    """A deal of self-play at each table of a pool."""
+    rule_sets = make_rule_sets(variants, seats)
+    pool = make_hall(rule_sets, tables, **arguments)
+    learner = Learner(make_actor(rule_sets), make_encoding(rule_sets), np.random.default_rng(0))
+    pool.deal(0)
+    play(pool, [learner], np.zeros((tables, MAX_SEATS), np.int64))
+    return pool, learner, learner.decisions(pool)
 
 
 # ---------------------------------------------------- what cost the project sheepsheadai months (its notebooks, 6.1, 6.2)
@@ -81,8 +81,8 @@ def test_the_ratio_is_one_under_the_same_parameters_for_every_seats_rows(variant
 
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_the_reward_lands_on_every_seats_last_decision(variant: str) -> None:
-    hall, _, decisions = played([variant])
-    reward = relative_points(hall.batch.points, hall.seats)
+    pool, _, decisions = played([variant])
+    reward = relative_points(pool.batch.points, pool.seats)
     zeros = np.zeros(len(decisions), np.float32)
     advantage = advantages(decisions.table, decisions.seat, zeros, reward, 0.0)
     last = {(table, seat): i for i, (table, seat) in enumerate(zip(decisions.table, decisions.seat, strict=True))}
@@ -90,14 +90,14 @@ def test_the_reward_lands_on_every_seats_last_decision(variant: str) -> None:
         assert advantage[i] == reward[table, seat]
     others = np.setdiff1d(np.arange(len(decisions)), list(last.values()))
     assert (advantage[others] == 0).all()  # and on no other decision
-    assert len(last) > len(hall) * 2
+    assert len(last) > len(pool) * 2
     assert np.abs(reward).sum() > 0
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_the_return_of_each_decision_is_the_seats_own_score(variant: str) -> None:
-    hall, _, decisions = played([variant])
-    reward = relative_points(hall.batch.points, hall.seats)
+    pool, _, decisions = played([variant])
+    reward = relative_points(pool.batch.points, pool.seats)
     value = np.random.default_rng(0).normal(size=len(decisions)).astype(np.float32)
     advantage = advantages(decisions.table, decisions.seat, value, reward, 1.0)
     np.testing.assert_allclose(advantage + value, reward[decisions.table, decisions.seat], atol=1e-4)
@@ -105,27 +105,27 @@ def test_the_return_of_each_decision_is_the_seats_own_score(variant: str) -> Non
 
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_rewards_sum_to_zero_in_every_deal(variant: str) -> None:
-    hall, _, _ = played([variant])
-    np.testing.assert_allclose(relative_points(hall.batch.points, hall.seats).sum(1), 0, atol=1e-4)
+    pool, _, _ = played([variant])
+    np.testing.assert_allclose(relative_points(pool.batch.points, pool.seats).sum(1), 0, atol=1e-4)
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_decisions_are_of_whole_deals_only(variant: str) -> None:
-    hall, learner, decisions = played([variant])
-    assert hall.batch.scored.all()
-    assert set(decisions.table) <= set(range(len(hall)))
-    assert len(learner.decisions(hall)) == 0  # nothing is left over for the next time
+    pool, learner, decisions = played([variant])
+    assert pool.batch.scored.all()
+    assert set(decisions.table) <= set(range(len(pool)))
+    assert len(learner.decisions(pool)) == 0  # nothing is left over for the next time
 
 
 def test_greedy_and_sampled_play_differ() -> None:
-    kinds = make_kinds(["small_ships"])
-    hall = make_hall(kinds)
+    rule_sets = make_rule_sets(["small_ships"])
+    pool = make_hall(rule_sets)
     taken: list[Decisions] = []
     for greedy in (True, True, False):
-        hall.deal(0)
-        learner = Learner(make_actor(kinds), make_encoding(kinds), np.random.default_rng(len(taken)), greedy=greedy)
-        play(hall, [learner], np.zeros((len(hall), MAX_SEATS), np.int64))
-        taken.append(learner.decisions(hall))
+        pool.deal(0)
+        learner = Learner(make_actor(rule_sets), make_encoding(rule_sets), np.random.default_rng(len(taken)), greedy=greedy)
+        play(pool, [learner], np.zeros((len(pool), MAX_SEATS), np.int64))
+        taken.append(learner.decisions(pool))
     assert taken[0].choice.tolist() == taken[1].choice.tolist()  # the stream of chance is another, and is not used
     assert taken[0].choice.tolist() != taken[2].choice.tolist()
 
@@ -140,16 +140,16 @@ def test_decisions_without_alternative_are_not_kept() -> None:
 
 
 def test_kept_arrays_fit_together() -> None:
-    hall, learner, decisions = played(["small_ships", "down_up"], (3, 4), 30)
+    pool, learner, decisions = played(["small_ships", "down_up"], (3, 4), 30)
     n = len(decisions)
     assert decisions.features.shape == (n, learner.encoding.n_features)
     assert decisions.hidden.shape == (n, learner.encoding.n_hidden)
     assert decisions.mask.shape == (n, learner.encoding.n_choices)
     assert (decisions.mask[np.arange(n), decisions.choice] == 1).all()
-    assert (decisions.kind == hall.kind[decisions.table]).all()
-    assert (decisions.seat < hall.seats[decisions.table]).all()
-    assert (decisions.tricks == hall.batch.tables.tricks[decisions.table, decisions.seat]).all()
-    assert set(decisions.kind) == {0, 1, 2, 3}
+    assert (decisions.rule_set == pool.rule_set[decisions.table]).all()
+    assert (decisions.seat < pool.seats[decisions.table]).all()
+    assert (decisions.tricks == pool.batch.tables.tricks[decisions.table, decisions.seat]).all()
+    assert set(decisions.rule_set) == {0, 1, 2, 3}
 
 
 def test_parts_are_joined_with_tables_of_their_own() -> None:
@@ -161,15 +161,15 @@ def test_parts_are_joined_with_tables_of_their_own() -> None:
 
 
 def test_opponents_decisions_are_not_kept() -> None:
-    kinds = make_kinds(["small_ships"])
-    hall, rng = make_hall(kinds), np.random.default_rng(0)
-    learner = Learner(make_actor(kinds), make_encoding(kinds), rng)
-    seating = np.zeros((len(hall), MAX_SEATS), np.int64)
+    rule_sets = make_rule_sets(["small_ships"])
+    pool, rng = make_hall(rule_sets), np.random.default_rng(0)
+    learner = Learner(make_actor(rule_sets), make_encoding(rule_sets), rng)
+    seating = np.zeros((len(pool), MAX_SEATS), np.int64)
     seating[:, 1] = 1
     seating[:4] = 1
-    hall.deal(0)
-    play(hall, [learner, Guest(make_player("random"), rng)], seating)
-    decisions = learner.decisions(hall)
+    pool.deal(0)
+    play(pool, [learner, Guest(make_player("random"), rng)], seating)
+    decisions = learner.decisions(pool)
     assert set(decisions.seat) == {0, 2, 3}
     assert decisions.table.min() == 4
 
@@ -182,14 +182,14 @@ class Lowest:
 
 
 def test_an_adviser_is_asked_before_the_play_and_not_followed() -> None:
-    kinds = make_kinds(["small_ships"])
-    encoding, kept = make_encoding(kinds), []
+    rule_sets = make_rule_sets(["small_ships"])
+    encoding, kept = make_encoding(rule_sets), []
     for adviser in (Lowest(), None):
-        hall = make_hall(kinds)
-        learner = Learner(make_actor(kinds), encoding, np.random.default_rng(0), adviser=adviser)
-        hall.deal(0)
-        play(hall, [learner], np.zeros((len(hall), MAX_SEATS), np.int64))
-        kept.append(learner.decisions(hall))
+        pool = make_hall(rule_sets)
+        learner = Learner(make_actor(rule_sets), encoding, np.random.default_rng(0), adviser=adviser)
+        pool.deal(0)
+        play(pool, [learner], np.zeros((len(pool), MAX_SEATS), np.int64))
+        kept.append(learner.decisions(pool))
     advised, alone = kept
     assert (advised.choice == alone.choice).all()
     assert (alone.advice == NO_ADVICE).all()
@@ -203,69 +203,69 @@ def test_an_adviser_is_asked_before_the_play_and_not_followed() -> None:
 
 
 def test_without_oracle_nothing_hidden_is_kept() -> None:
-    kinds = make_kinds(["noms"])
-    hall = make_hall(kinds, state=False, in_matches=True)
-    learner = Learner(make_actor(kinds), make_encoding(kinds), np.random.default_rng(0), oracle=False)
-    hall.deal(0)
-    play(hall, [learner], np.zeros((len(hall), MAX_SEATS), np.int64))
-    assert learner.decisions(hall).hidden.shape[1] == 0
+    rule_sets = make_rule_sets(["noms"])
+    pool = make_hall(rule_sets, state=False, in_matches=True)
+    learner = Learner(make_actor(rule_sets), make_encoding(rule_sets), np.random.default_rng(0), oracle=False)
+    pool.deal(0)
+    play(pool, [learner], np.zeros((len(pool), MAX_SEATS), np.int64))
+    assert learner.decisions(pool).hidden.shape[1] == 0
 
 
-# ------------------------------------------------------------------------------------------------------------ halls
+# ------------------------------------------------------------------------------------------------------------ pools
 
 
 def test_the_same_number_gives_the_same_deals() -> None:
-    kinds = make_kinds(["big_ships"], (5,))
-    hall = make_hall(kinds)
+    rule_sets = make_rule_sets(["big_ships"], (5,))
+    pool = make_hall(rule_sets)
     hands = []
     for number in (3, 4, 3):
-        hall.deal(number)
-        hands.append(hall.batch.tables.hands.copy())
+        pool.deal(number)
+        hands.append(pool.batch.tables.hands.copy())
     assert (hands[0] == hands[2]).all()
     assert (hands[0] != hands[1]).any()
 
 
 def test_tables_are_numbered_through() -> None:
-    kinds = make_kinds(["up_down"])
-    whole, parts = make_hall(kinds, 8), [make_hall(kinds, 4, first_table=first) for first in (0, 4)]
-    for hall in (whole, *parts):
-        hall.deal(2)
+    rule_sets = make_rule_sets(["up_down"])
+    whole, parts = make_hall(rule_sets, 8), [make_hall(rule_sets, 4, first_table=first) for first in (0, 4)]
+    for pool in (whole, *parts):
+        pool.deal(2)
     assert (whole.batch.tables.hands == np.concatenate([part.batch.tables.hands for part in parts])).all()
 
 
 def test_matches_go_on_from_deal_to_deal_and_from_a_copy() -> None:
-    kinds = make_kinds(["noms"])
-    hall = make_hall(kinds, in_matches=True)
-    learner = Learner(make_actor(kinds), make_encoding(kinds), np.random.default_rng(0))
+    rule_sets = make_rule_sets(["noms"])
+    pool = make_hall(rule_sets, in_matches=True)
+    learner = Learner(make_actor(rule_sets), make_encoding(rule_sets), np.random.default_rng(0))
 
-    def go_on(where: Hall, number: int) -> None:
+    def go_on(where: TablePool, number: int) -> None:
         where.deal(number)
         play(where, [learner], np.zeros((len(where), MAX_SEATS), np.int64))
 
-    go_on(hall, 0)
-    assert (hall.batch.tables.deal == 0).all()
-    saved = hall.save()
-    twin = make_hall(kinds, in_matches=True)
+    go_on(pool, 0)
+    assert (pool.batch.tables.deal == 0).all()
+    saved = pool.save()
+    twin = make_hall(rule_sets, in_matches=True)
     twin.restore(saved)
-    for where in (hall, twin):
+    for where in (pool, twin):
         learner.rng = np.random.default_rng(9)
         go_on(where, 1)
-    assert (hall.batch.tables.deal[hall.batch.tables.match == 0] == 1).all()
-    assert hall.batch.tables.tobytes() == twin.batch.tables.tobytes()
+    assert (pool.batch.tables.deal[pool.batch.tables.match == 0] == 1).all()
+    assert pool.batch.tables.tobytes() == twin.batch.tables.tobytes()
 
 
 def test_hand_sizes_get_the_same_number_of_decisions_each() -> None:
-    kinds = make_kinds(["down_up", "small_ships"])
-    hall = make_hall(kinds, 40_000)
-    sizes = draw_sizes(hall, kinds, np.random.default_rng(0), small=False)
-    assert (sizes[hall.kind == 1] == -1).all()
-    number, count = np.unique(sizes[hall.kind == 0], return_counts=True)
+    rule_sets = make_rule_sets(["down_up", "small_ships"])
+    pool = make_hall(rule_sets, 40_000)
+    sizes = draw_sizes(pool, rule_sets, np.random.default_rng(0), small=False)
+    assert (sizes[pool.rule_set == 1] == -1).all()
+    number, count = np.unique(sizes[pool.rule_set == 0], return_counts=True)
     assert number.tolist() == list(range(1, 11))
     np.testing.assert_allclose(count * (number + 1) / np.mean(count * (number + 1)), 1, atol=0.1)
-    small = draw_sizes(hall, kinds, np.random.default_rng(0), small=True)
-    assert set(small[hall.kind == 0]) == {1, 2, 3, 4, 5}
-    hall.deal(0, small)
-    assert (hall.batch.tables.hand_size[hall.kind == 0] == small[hall.kind == 0]).all()
+    small = draw_sizes(pool, rule_sets, np.random.default_rng(0), small=True)
+    assert set(small[pool.rule_set == 0]) == {1, 2, 3, 4, 5}
+    pool.deal(0, small)
+    assert (pool.batch.tables.hand_size[pool.rule_set == 0] == small[pool.rule_set == 0]).all()
 
 
 # ------------------------------------------------------------------------------------------------------------ players
@@ -299,20 +299,20 @@ class Watching:
         self.guest = Guest(make_player("random"), np.random.default_rng(3))
 
     def choose(self, batch: BatchEnv, rows: np.ndarray) -> np.ndarray:
-        """See `ArrayPlayer`."""
+        """See `Agent`."""
         self.phases |= set(batch.tables.phase[rows].tolist())
         return self.guest.choose(batch, rows)
 
 
 def test_random_contracts_are_made_by_the_opener_and_played_by_the_learner() -> None:
-    kinds = make_kinds(["small_ships", "noms"])
-    hall = make_hall(kinds, 600)
-    assert has_auction(hall, kinds).all()
+    rule_sets = make_rule_sets(["small_ships", "noms"])
+    pool = make_hall(rule_sets, 600)
+    assert has_auction(pool, rule_sets).all()
     watching = Watching()
-    hall.deal(0)
-    play(hall, [watching], np.zeros((600, MAX_SEATS), np.int64), np.ones(600, bool), RandomContract(np.random.default_rng(0)))
+    pool.deal(0)
+    play(pool, [watching], np.zeros((600, MAX_SEATS), np.int64), np.ones(600, bool), RandomContract(np.random.default_rng(0)))
     assert min(watching.phases) == PLAYING
-    contracts = hall.batch.tables.contract[hall.batch.tables.passed_out == 0] + PASS
+    contracts = pool.batch.tables.contract[pool.batch.tables.passed_out == 0] + PASS
     shares = np.bincount(contracts, minlength=MIS + 1) / len(contracts)
     lowest = np.flatnonzero(shares)[0]
     assert lowest > NUMBER
@@ -321,27 +321,27 @@ def test_random_contracts_are_made_by_the_opener_and_played_by_the_learner() -> 
 
 
 def test_only_the_opened_tables_are_opened() -> None:
-    kinds = make_kinds(["small_ships"])
-    hall = make_hall(kinds, 50)
+    rule_sets = make_rule_sets(["small_ships"])
+    pool = make_hall(rule_sets, 50)
     watching = Watching()
-    hall.deal(0)
-    play(hall, [watching], np.zeros((50, MAX_SEATS), np.int64), np.zeros(50, bool), RandomContract(np.random.default_rng(0)))
+    pool.deal(0)
+    play(pool, [watching], np.zeros((50, MAX_SEATS), np.int64), np.zeros(50, bool), RandomContract(np.random.default_rng(0)))
     assert min(watching.phases) < PLAYING
 
 
-# -------------------------------------------------------------------------------------------------------------- kinds
+# -------------------------------------------------------------------------------------------------------------- rule_sets
 
 
 def test_kinds_are_the_games_with_each_number_of_seats_that_suits_them() -> None:
-    kinds = make_kinds(["down_up", "up_down", "big_ships"], (3, 4, 7))
-    found = [(kind.variant.name, kind.seats) for kind in kinds]
+    rule_sets = make_rule_sets(["down_up", "up_down", "big_ships"], (3, 4, 7))
+    found = [(kind.variant.name, kind.seats) for kind in rule_sets]
     assert found == [("down_up", 3), ("down_up", 4), ("up_down", 4), ("big_ships", 3), ("big_ships", 4), ("big_ships", 7)]
 
 
 def test_options_go_to_the_games_that_have_them() -> None:
-    kinds = make_kinds(["noms", "small_ships"], (), {"min_bid": 8, "tie": "play_on"})
-    assert [kind.options["min_bid"] for kind in kinds] == [8, 8]
-    assert kinds[0].options["tie"] == "play_on"
+    rule_sets = make_rule_sets(["noms", "small_ships"], (), {"min_bid": 8, "tie": "play_on"})
+    assert [kind.options["min_bid"] for kind in rule_sets] == [8, 8]
+    assert rule_sets[0].options["tie"] == "play_on"
 
 
 @pytest.mark.parametrize(
@@ -358,7 +358,7 @@ def test_what_suits_no_game_is_refused(
     variants: list[str], seats: tuple[int, ...], options: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(RulesError, match=message):
-        make_kinds(variants, seats, options)
+        make_rule_sets(variants, seats, options)
 
 
 def test_a_batch_that_pauses_waits_at_the_end_of_each_deal() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from training.config import CurriculumConfig, LeagueConfig, PPOConfig
 from training.learn import schedule
-from training.learn.reward_norm import LARGEST_REWARD, RewardScale, Watchdog
+from training.learn.reward_norm import LARGEST_REWARD, PassOutGuard, RewardNorm
 
 PPO = PPOConfig(learning_rate=1e-3, entropy_call=0.05, entropy_play=0.03, magnet=0.04, magnet_from=0.3)
 
@@ -63,7 +63,7 @@ def test_advice_follows_the_lessons_and_falls_to_nothing() -> None:
 
 
 def test_rewards_are_divided_by_the_root_mean_square_of_their_kind() -> None:
-    scale = RewardScale(3)
+    scale = RewardNorm(3)
     assert scale.scale.tolist() == [1, 1, 1]
     scale.update(np.array([40.0, 900.0, 0.0]), np.array([10.0, 100.0, 0.0]))
     assert scale.scale == pytest.approx([2, 3, 1])  # the first iteration counts in full
@@ -72,39 +72,39 @@ def test_rewards_are_divided_by_the_root_mean_square_of_their_kind() -> None:
     for _ in range(2000):
         scale.update(np.array([1000.0, 900.0, 0.0]), np.array([10.0, 100.0, 0.0]))
     assert scale.scale == pytest.approx([10, 3, 1])
-    again = RewardScale(3)
+    again = RewardNorm(3)
     again.restore(scale.state())
     assert again.scale.tolist() == scale.scale.tolist()
 
 
-# -------------------------------------------------------------------------------------------------------- the watchdog
+# -------------------------------------------------------------------------------------------------------- the pass_out_guard
 
 
 def test_the_watchdog_barks_while_nearly_all_pass_and_until_few_do() -> None:
-    dog = Watchdog()
+    dog = PassOutGuard()
     assert dog.factor == 1
-    barks = []
+    active = []
     for _ in range(12):
         dog.update(1000, 1000)
-        barks.append(dog.barks)
-    assert not any(barks[:4]), "not before it has seen some thousand deals"
-    assert barks[-1]
+        active.append(dog.active)
+    assert not any(active[:4]), "not before it has seen some thousand deals"
+    assert active[-1]
     assert dog.factor == 10
     dog.update(500, 1000)
-    assert dog.barks
+    assert dog.active
     for _ in range(12):
         dog.update(0, 1000)
-    assert not dog.barks
+    assert not dog.active
     assert dog.factor == 1
 
 
 def test_the_watchdog_says_nothing_where_there_are_no_auctions_and_remembers() -> None:
-    dog = Watchdog()
+    dog = PassOutGuard()
     dog.update(0, 0)
-    assert (dog.barks, dog.rate) == (False, 0)
+    assert (dog.active, dog.rate) == (False, 0)
     for _ in range(20):
         dog.update(1000, 1000)
-    again = Watchdog()
+    again = PassOutGuard()
     again.restore(dog.state())
-    assert again.barks
+    assert again.active
     assert again.rate == dog.rate

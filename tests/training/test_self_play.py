@@ -14,13 +14,13 @@ from torch import Tensor
 
 from noms_env.core.actions import NUMBER
 from noms_env.policy.file import PolicyFileError, read_policy
-from training.agents.table_pool import Guest, Hall, play
+from training.agents.table_pool import Guest, TablePool, play
 from training.config import CurriculumConfig, LeagueConfig, NetworkConfig, PPOConfig, TrainConfig
 from training.learn.checkpoint import write_policy
 from training.learn.ppo import log_policy_of, update_critic
 from training.learn.rollout import Decisions, Learner
 from training.learn.self_play import SelfPlay, entropies, explained_variance
-from training.thread_pool import Crew
+from training.thread_pool import ThreadPool
 
 TINY = NetworkConfig(width=32, blocks=1, card_width=8)
 
@@ -63,13 +63,13 @@ def equal(one: list[np.ndarray], other: list[np.ndarray]) -> bool:
 
 def one_card_bids(run: SelfPlay) -> dict[int, set[int]]:
     """What the first caller bids with each rank, when the policy is not sampled from."""
-    hall = Hall(run.kinds, [0], 512, seed=99)
-    hall.deal(0)
-    first = hall.batch.seat.astype(np.int64)
-    held = hall.batch.tables.hands[np.arange(512), first]
+    pool = TablePool(run.rule_sets, [0], 512, seed=99)
+    pool.deal(0)
+    first = pool.batch.seat.astype(np.int64)
+    held = pool.batch.tables.hands[np.arange(512), first]
     learner = Learner(run.actor, run.encoding, np.random.default_rng(0), keep=False, greedy=True)
-    play(hall, [learner], np.zeros((512, 7), np.int64))
-    calls = hall.batch.tables.call[np.arange(512), first] - 1
+    play(pool, [learner], np.zeros((512, 7), np.int64))
+    calls = pool.batch.tables.call[np.arange(512), first] - 1
     ranks = np.log2(held).astype(int)
     return {int(rank): set(calls[ranks == rank].tolist()) for rank in np.unique(ranks)}
 
@@ -110,11 +110,11 @@ def test_explained_variance_and_entropy_by_hand() -> None:
     assert explained_variance(np.zeros(4, np.float32), reward) == 0
     assert explained_variance(reward / 2, reward) == pytest.approx(0.75)
     run = SelfPlay(tiny("down_up"))
-    hall = run.places[0].hall
-    hall.deal(0)
+    pool = run.places[0].pool
+    pool.deal(0)
     learner = Learner(run.actor, run.encoding, np.random.default_rng(0))
-    play(hall, [learner], np.zeros((len(hall), 7), np.int64))
-    decisions = learner.decisions(hall)
+    play(pool, [learner], np.zeros((len(pool), 7), np.int64))
+    decisions = learner.decisions(pool)
     decisions.log_probability = np.log(0.5) * np.ones(len(decisions), np.float32)
     in_play = decisions.phase == 3
     expected = np.mean(np.log(2) / np.log(decisions.mask[in_play].sum(1)))
@@ -251,9 +251,9 @@ def test_matches_and_single_deals_of_noms(matches: float, expected: list[tuple[b
     run = SelfPlay(tiny("down_up", "noms", threads=1, curriculum=CurriculumConfig(matches=matches)))
     found = []
     for place in run.places:
-        counts = np.bincount(place.hall.kind, minlength=2)
-        games = {kind.variant.name: int(count) for kind, count in zip(run.kinds, counts, strict=True) if count > 0}
-        found.append((place.hall.in_matches, games))
+        counts = np.bincount(place.pool.rule_set, minlength=2)
+        games = {kind.variant.name: int(count) for kind, count in zip(run.rule_sets, counts, strict=True) if count > 0}
+        found.append((place.pool.in_matches, games))
     assert found == expected
     figures = run.iterate()
     run.close()
@@ -263,10 +263,10 @@ def test_matches_and_single_deals_of_noms(matches: float, expected: list[tuple[b
 def test_curriculum_decides_which_deals_are_played() -> None:
     run = SelfPlay(tiny("down_up", curriculum=CurriculumConfig(small_hands=0.5), tables=64))
     _played(run)
-    assert max(int(place.hall.batch.tables.hand_size.max()) for place in run.places) == 5
+    assert max(int(place.pool.batch.tables.hand_size.max()) for place in run.places) == 5
     run.decisions = 15_000
     _played(run)
-    assert max(int(place.hall.batch.tables.hand_size.max()) for place in run.places) == 10
+    assert max(int(place.pool.batch.tables.hand_size.max()) for place in run.places) == 10
     run.close()
 
 
@@ -276,12 +276,12 @@ def test_too_few_tables_are_refused() -> None:
 
 
 def test_jobs_of_the_crew_keep_their_order_and_their_errors() -> None:
-    crew = Crew(2)
-    assert crew.all([partial(pow, k, 2) for k in range(5)]) == [0, 1, 4, 9, 16]
-    assert crew.all([torch.get_num_threads] * 3) == [1, 1, 1]
+    thread_pool = ThreadPool(2)
+    assert thread_pool.all([partial(pow, k, 2) for k in range(5)]) == [0, 1, 4, 9, 16]
+    assert thread_pool.all([torch.get_num_threads] * 3) == [1, 1, 1]
     with pytest.raises(ZeroDivisionError):
-        crew.all([lambda: 1, lambda: 1 // 0])
-    crew.close()
+        thread_pool.all([lambda: 1, lambda: 1 // 0])
+    thread_pool.close()
 
 
 def test_probes_of_an_iteration_are_the_learners() -> None:

@@ -13,7 +13,7 @@ import pytest
 from noms_env import BatchEnv
 from noms_env.variants import Rules, game, make_rules
 from training.agents import registry
-from training.agents.registry import Contestant, contestant
+from training.agents.registry import AgentSpec, agent_spec
 from training.evaluation import tournament
 from training.evaluation.comparison import Lost, compare
 from training.evaluation.tournament import (
@@ -39,9 +39,9 @@ def plan(deals: int = 40, names: tuple[str, ...] = NAMES, **changes: Any) -> Pla
     return Plan(names, **{"kind": rules("nonesuch"), "deals": deals, **changes})
 
 
-def small(name: str, block: int = 16) -> Contestant:
+def small(name: str, block: int = 16) -> AgentSpec:
     """A player that is asked for few deals at once, so that there are several blocks."""
-    return Contestant(name, contestant(name).make, None, block)
+    return AgentSpec(name, agent_spec(name).make, None, block)
 
 
 def played(folder: Folder, of: Plan, **arguments: Any) -> Results:
@@ -105,7 +105,7 @@ def test_the_table_is_that_of_the_comparisons(folder: Folder) -> None:
 
 def test_the_same_player_twice_is_no_better_than_itself(folder: Folder) -> None:
     twins = Plan(("thumb", "again"), rules("noms"), 20)
-    players = [contestant("thumb"), Contestant("again", contestant("thumb").make)]
+    players = [agent_spec("thumb"), AgentSpec("again", agent_spec("thumb").make)]
     play_tournament(twins, players, folder)
     results = read_results(twins, players, folder)
     assert results is not None
@@ -270,7 +270,7 @@ class Fails:
 
 def test_who_fails_loses_its_tables_and_the_others_play_on(folder: Folder) -> None:
     names = ("greedy", "fails", "thumb")
-    players = [small("greedy"), Contestant("fails", lambda _: Fails(), None, 16), small("thumb")]
+    players = [small("greedy"), AgentSpec("fails", lambda _: Fails(), None, 16), small("thumb")]
     of = plan(20, names)
     assert play_tournament(of, players, folder, threads=2) == "all"
     results = read_results(of, players, folder)
@@ -285,11 +285,11 @@ def test_who_fails_loses_its_tables_and_the_others_play_on(folder: Folder) -> No
 
 
 def test_a_player_that_cannot_sit_there_is_refused_before_anything_is_played(folder: Folder) -> None:
-    trained = Contestant("mine", contestant("thumb").make, (rules("down_up"),))
+    trained = AgentSpec("mine", agent_spec("thumb").make, (rules("down_up"),))
     with pytest.raises(ValueError, match="mine was trained for down_up with 4 seats, not for nonesuch with 4 seats"):
-        play_tournament(plan(20, ("thumb", "mine")), [contestant("thumb"), trained], folder)
+        play_tournament(plan(20, ("thumb", "mine")), [agent_spec("thumb"), trained], folder)
     assert not (folder.path / tournament.BLOCKS).exists()
 
 
 def test_players_that_search_play_few_deals_at_once() -> None:
-    assert contestant("pimc:2").block == registry.SEARCH_BLOCK < contestant("thumb").block
+    assert agent_spec("pimc:2").block == registry.SEARCH_BLOCK < agent_spec("thumb").block

@@ -22,7 +22,7 @@ from tests.training.test_self_play import tiny
 from training.config import LeagueConfig
 from training.learn.checkpoint import CheckpointError, RunFolder
 from training.learn.loop import ALARM, CALM, train
-from training.learn.reward_norm import Watchdog
+from training.learn.reward_norm import PassOutGuard
 from training.learn.watcher import Silent
 
 ROOT = Path(__file__).parents[2]
@@ -102,7 +102,7 @@ def test_the_folder_holds_what_it_should(uninterrupted: Path) -> None:
     assert len(list((uninterrupted / "state").glob("*.pt"))) == 2
     player = load_player(uninterrupted / "policy.safetensors")
     assert player.info.decisions <= state["decisions"]
-    assert [kind.variant.name for kind in player.info.kinds] == ["noms", "down_up"]
+    assert [kind.variant.name for kind in player.info.rule_sets] == ["noms", "down_up"]
 
 
 class Noting(Silent):
@@ -189,10 +189,10 @@ def test_a_state_from_before_policies_were_remembered_can_be_gone_on_with(tmp_pa
 
 
 def test_the_user_is_told_when_the_watchdog_barks_and_when_it_stops(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def change(watchdog: Watchdog, passed_out: float, deals: float) -> None:
-        watchdog.barks = not watchdog.barks
+    def change(pass_out_guard: PassOutGuard, passed_out: float, deals: float) -> None:
+        pass_out_guard.active = not pass_out_guard.active
 
-    monkeypatch.setattr(Watchdog, "update", change)
+    monkeypatch.setattr(PassOutGuard, "update", change)
     config = tiny("noms", decisions=3_000, evaluate_every=10**6, evaluation_deals=2)
     noting = Noting()
     with RunFolder.create(tmp_path / "run", config.as_dict()) as folder:

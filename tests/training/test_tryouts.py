@@ -14,7 +14,7 @@ import pytest
 from noms_env import Table
 from noms_env.core.actions import NOMINATE, NUM_ACTIONS
 from noms_env.engine.row_kernels import kernel_view
-from noms_env.players.rule_based.heuristics import new_minds
+from noms_env.players.rule_based.heuristics import new_workspaces
 from noms_env.players.rule_based.player import thumb_rows
 from noms_env.players.search.solver import solve
 from noms_env.policy.encoding import make_encoding
@@ -22,7 +22,7 @@ from noms_env.policy.file import PolicyInfo, save_policy
 from training.config import CurriculumConfig, NetworkConfig, PPOConfig, TrainConfig
 from training.learn import schedule
 from training.learn.rollout import Learner
-from training.learn.rollout_targets import Tryouts
+from training.learn.rollout_targets import RolloutTargets
 from training.learn.self_play import SelfPlay
 
 
@@ -34,7 +34,7 @@ def worths_at(table: Table) -> np.ndarray:
     batch: Any = SimpleNamespace(tables=table._rows)
     before = table._rows.tobytes()
     worths = np.zeros(NUM_ACTIONS, np.float32)
-    worths[encoding.actions[order[0]]] = Tryouts(encoding).worths(batch, np.zeros(1, np.int64), order)[0]
+    worths[encoding.actions[order[0]]] = RolloutTargets(encoding).worths(batch, np.zeros(1, np.int64), order)[0]
     assert table._rows.tobytes() == before, "the table is left as it is"
     return worths
 
@@ -47,7 +47,7 @@ def by_hand(table: Table, action: int) -> float:
     copied.step(action)
     chosen = np.empty(1, np.int64)
     while copied.phase != "play":
-        thumb_rows(kernel_view(copied._rows), new_minds(), chosen)
+        thumb_rows(kernel_view(copied._rows), new_workspaces(), chosen)
         copied.step(int(chosen[0]))
     mover = int(copied.row.seat)
     return max(solve(copied).values(), key=lambda worth: worth[mover])[seat]
@@ -133,7 +133,7 @@ def test_thumb_sits_at_most_tables_meanwhile_and_nothing_is_tried_afterwards() -
     place = run.places[0]
     played = run._play(place)
     assert played.decisions.worth.shape == (len(played.decisions), run.encoding.n_choices)
-    assert len(played.decisions) < 0.7 * len(place.hall) * 4 * 3, "others sit at some of the seats"
+    assert len(played.decisions) < 0.7 * len(place.pool) * 4 * 3, "others sit at some of the seats"
     run.decisions = run.config.decisions // 2
     assert run._play(place).decisions.worth.shape[1] == 0
     run.close()
@@ -142,7 +142,7 @@ def test_thumb_sits_at_most_tables_meanwhile_and_nothing_is_tried_afterwards() -
 def test_a_run_that_begins_with_a_policy_tries_nothing(tmp_path: Path) -> None:
     first = SelfPlay(config(hints=False))
     tensors = {name: tensor.numpy() for name, tensor in first.actor.state_dict().items()}
-    info = PolicyInfo(tuple(first.kinds), asdict(first.config.network), counts=True)
+    info = PolicyInfo(tuple(first.rule_sets), asdict(first.config.network), counts=True)
     save_policy(tmp_path / "policy.safetensors", tensors, info)
     first.close()
     run = SelfPlay(config(initial=str(tmp_path)))
@@ -164,5 +164,5 @@ def test_they_come_behind_the_lessons() -> None:
 def test_a_learner_without_tryouts_keeps_no_worths() -> None:
     run = SelfPlay(config(curriculum=CurriculumConfig()))
     learner = Learner(run.actor, run.encoding, np.random.default_rng(0))
-    assert learner.decisions(run.places[0].hall).worth.shape == (0, 0)
+    assert learner.decisions(run.places[0].pool).worth.shape == (0, 0)
     run.close()

@@ -16,7 +16,7 @@ from tests.training.test_ppo import make_actor, make_critic, make_sample
 from tests.training.test_self_play import tiny
 from training.config import PPOConfig
 from training.learn.distributed import Processes, join_processes, leave_processes
-from training.learn.ppo import Sample, Shares, Student, update_actor, update_critic
+from training.learn.ppo import MinibatchPlan, Sample, Student, update_actor, update_critic
 from training.learn.self_play import Played, SelfPlay
 
 SIZE, CUT = 60, 23
@@ -26,7 +26,7 @@ def part_of(sample: Sample, rows: slice) -> Sample:
     return Sample(**{field.name: getattr(sample, field.name)[rows] for field in fields(Sample)})
 
 
-def learn(student: nn.Module, critic: nn.Module, sample: Sample, shares: list[Shares]) -> None:
+def learn(student: nn.Module, critic: nn.Module, sample: Sample, shares: list[MinibatchPlan]) -> None:
     """One step of each optimiser on all decisions."""
     settings = PPOConfig(epochs=1, minibatch=SIZE, microbatch=10)
     bare = student.module if isinstance(student, nn.parallel.DistributedDataParallel) else student
@@ -52,10 +52,10 @@ def update(processes: Processes) -> dict[str, np.ndarray]:
     modules = [Student(make_actor(seed=processes.rank)), make_critic(seed=processes.rank)]
     found = named("start", Student(make_actor()), make_critic())
     wrapped = [processes.wrapped(module, place) for place, module in enumerate(modules)]
-    shares = [Shares(processes.sizes(len(mine)), processes.rank, group) for group in processes.groups]
+    shares = [MinibatchPlan(processes.sizes(len(mine)), processes.rank, group) for group in processes.groups]
     learn(wrapped[0], wrapped[1], mine, shares)
     alone = [Student(make_actor()), make_critic()]
-    learn(alone[0], alone[1], sample, [Shares((SIZE,))] * 2)
+    learn(alone[0], alone[1], sample, [MinibatchPlan((SIZE,))] * 2)
     return found | named("together", *wrapped) | named("alone", *alone)
 
 
@@ -72,7 +72,7 @@ def run(processes: Processes) -> dict[str, np.ndarray]:
     with patch.object(self_play, "_learn", counted):
         for _ in range(2):
             self_play.iterate()
-    hands = self_play.places[0].hall.batch.tables.played.copy()
+    hands = self_play.places[0].pool.batch.tables.played.copy()
     self_play.close()
     assert len(self_play.state()["tables"]) == 2
     return {

@@ -4,7 +4,7 @@
 (`noms_env.core.actions`).
 
 A decision is told from the record of a table alone. Players are only ever given tables in which the cards that their seat has
-not seen are dealt anew (`noms_env.belief.determinize`), so the true ones cannot get into a line; and none of the imagined ones
+not seen are dealt anew (`noms_env.belief.determinize`), so the true ones cannot get into a line; and none of the sampled ones
 does, since what is told here are the own hand and what all have seen.
 """
 
@@ -144,7 +144,7 @@ def _seen(t: SimpleNamespace, role: str) -> Document:
         "deal": t.deal,
         "deals": _or_none(t.n_deals),
         "before": [_plain(total) for total in t.totals[:seats]],
-        "piled": t.piled[:seats] if t.accumulate else None,
+        "carried_tricks": t.carried_tricks[:seats] if t.accumulate else None,
         "previous": _previous(t) if t.observe_previous_hand else None,
         # --- the deal
         "dealer": t.dealer,

@@ -2,7 +2,7 @@
 
 | name | who plays |
 |---|---|
-| `my_agent:make`, `path/my_agent.py:make` | what the function gives; see `_maker_of` for the two kinds of functions |
+| `my_agent:make`, `path/my_agent.py:make` | what the function gives; see `_maker_of` for the two rule_sets of functions |
 | `alice` | the function that an installed package has registered as `alice` in the entry points `noms_env.players` |
 | `cmd:./my_bot --level 3` | a program that is told of decisions in lines of JSON (`bot`) |
 

@@ -14,11 +14,11 @@ from noms_env import BatchEnv
 from noms_env.core.actions import NUM_ACTIONS
 from training.agents.external import OwnGuest
 from training.agents.forfeit import ForfeitError
-from training.agents.table_pool import ArrayPlayer
+from training.agents.table_pool import Agent
 from training.workers import Stopped
 
 if TYPE_CHECKING:
-    from training.agents.registry import Contestant
+    from training.agents.registry import AgentSpec
 
 
 class Guarded:
@@ -30,7 +30,7 @@ class Guarded:
         lost: why, by row of the batch.
     """
 
-    def __init__(self, player: ArrayPlayer, stop: Event, limit: float | None = None) -> None:
+    def __init__(self, player: Agent, stop: Event, limit: float | None = None) -> None:
         """Watch a player.
 
         Args:
@@ -45,7 +45,7 @@ class Guarded:
         self.lost: dict[int, str] = {}
 
     def choose(self, batch: BatchEnv, rows: np.ndarray) -> np.ndarray:
-        """See `ArrayPlayer`.
+        """See `Agent`.
 
         Raises:
             Stopped: the block is given up.
@@ -105,7 +105,7 @@ class Guarded:
 
 @contextmanager
 def guarded(
-    players: Sequence[Contestant], stream: Sequence[int], stop: Event, limit: float | None = None
+    players: Sequence[AgentSpec], stream: Sequence[int], stop: Event, limit: float | None = None
 ) -> Iterator[list[Guarded]]:
     """The players of a block of deals, from its beginning to its end.
 

@@ -16,13 +16,13 @@ from noms_env.policy.player import PolicyPlayer, is_policy_name, load_player, po
 from noms_env.variants import Rules
 from training.agents.external import BLOCK as OWN_BLOCK
 from training.agents.external import entry_names, own_player
-from training.agents.table_pool import ArrayPlayer, Guest
+from training.agents.table_pool import Agent, Guest
 
 BLOCK, SEARCH_BLOCK = 128, 8
 """Deals that are played side by side, fewer with players that search; results depend on it."""
 
 
-MakePlayer = Callable[[np.random.Generator], ArrayPlayer]
+MakePlayer = Callable[[np.random.Generator], Agent]
 """A player for a block of deals, given its stream of random numbers."""
 
 
@@ -32,20 +32,20 @@ def label(kind: Rules) -> str:
 
 
 @dataclass(frozen=True)
-class Contestant:
+class AgentSpec:
     """Who is measured.
 
     Attributes:
         name: as the user wrote it.
         make: the player for a block of deals.
-        kinds: the rules of the tables that it can sit at; None for all.
+        rule_sets: the rules of the tables that it can sit at; None for all.
         block: deals that it should be asked to play side by side.
         sha256: of a policy's file; None for other players.
     """
 
     name: str
     make: MakePlayer
-    kinds: tuple[Rules, ...] | None = None
+    rule_sets: tuple[Rules, ...] | None = None
     block: int = BLOCK
     sha256: str | None = None
 
@@ -55,16 +55,16 @@ class Contestant:
         Raises:
             ValueError: it was trained for others.
         """
-        if self.kinds is not None and kind not in self.kinds:
-            trained = ", ".join(dict.fromkeys(f"{own.variant.name} with {own.seats} seats" for own in self.kinds))
-            same = any((own.variant.name, own.seats) == (kind.variant.name, kind.seats) for own in self.kinds)
+        if self.rule_sets is not None and kind not in self.rule_sets:
+            trained = ", ".join(dict.fromkeys(f"{own.variant.name} with {own.seats} seats" for own in self.rule_sets))
+            same = any((own.variant.name, own.seats) == (kind.variant.name, kind.seats) for own in self.rule_sets)
             unlike = " and other options" if same else ""
             raise ValueError(
                 f"{self.name} was trained for {trained}, not for {kind.variant.name} with {kind.seats} seats{unlike}"
             )
 
 
-def contestant(name: str, limit: float | None = None) -> Contestant:
+def agent_spec(name: str, limit: float | None = None) -> AgentSpec:
     """A player by its name: of the registry, a policy, or somebody else's (`own_players`).
 
     Args:
@@ -80,11 +80,13 @@ def contestant(name: str, limit: float | None = None) -> Contestant:
     if name.partition(":")[0] in PLAYERS:
         player = make_player(name)
         block = SEARCH_BLOCK if hasattr(player, "worlds") else BLOCK
-        return Contestant(name, lambda rng: Guest(make_player(name), rng), None, block)
+        return AgentSpec(name, lambda rng: Guest(make_player(name), rng), None, block)
     file, temperature = _split_temperature(name)
     if _is_policy(file):
         policy = load_player(file)
-        return Contestant(name, lambda rng: Guest(Tempered(policy, temperature), rng), policy.kinds, sha256=file_sha256(name))
+        return AgentSpec(
+            name, lambda rng: Guest(Tempered(policy, temperature), rng), policy.rule_sets, sha256=file_sha256(name)
+        )
     own = own_player(name, limit)
     if own is None:
         names = ", ".join([*PLAYERS, *entry_names()])
@@ -92,14 +94,14 @@ def contestant(name: str, limit: float | None = None) -> Contestant:
             f"there is no player {name!r}; the players are {names}, policies by file, folder or name, "
             "and your own as MODULE:FUNCTION or cmd:PROGRAM"
         )
-    return Contestant(name, own.guest, None, OWN_BLOCK)
+    return AgentSpec(name, own.guest, None, OWN_BLOCK)
 
 
 def file_sha256(name: str) -> str | None:
     """SHA-256 of a policy's file; None if a name is that of another player.
 
     Args:
-        name: see `contestant`.
+        name: see `agent_spec`.
 
     Raises:
         ValueError: there is no such policy.
@@ -111,18 +113,18 @@ def file_sha256(name: str) -> str | None:
     return hashlib.sha256(policy_file_of(file).read_bytes()).hexdigest() if _is_policy(file) else None
 
 
-def hashes(contestants: Iterable[Contestant]) -> dict[str, str]:
+def hashes(agent_specs: Iterable[AgentSpec]) -> dict[str, str]:
     """SHA-256 of the files of those that are policies, by name, so that figures can be told from those of other weights."""
-    return {one.name: one.sha256 for one in contestants if one.sha256 is not None}
+    return {one.name: one.sha256 for one in agent_specs if one.sha256 is not None}
 
 
 def guest(name: str) -> MakePlayer:
-    """How a `contestant` is made.
+    """How an `agent_spec` is made.
 
     Raises:
-        ValueError: see `contestant`.
+        ValueError: see `agent_spec`.
     """
-    return contestant(name).make
+    return agent_spec(name).make
 
 
 class Tempered:

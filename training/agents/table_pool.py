@@ -1,7 +1,7 @@
 """Tables at which deals are played by players: the only door from training and evaluation to `noms_env`; needs no torch.
 
-A `Hall` is a batch of tables; `play` plays one deal at each, to its end, with any player at any seat. Players change between
-deals only.
+A `TablePool` is a batch of tables; `play` plays one deal at each, to its end, with any player at any seat. Players change
+between deals only.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from noms_env import BatchEnv, make_batch
-from noms_env.belief.determinize import imagined
+from noms_env.belief.determinize import sampled_tables
 from noms_env.core.actions import PHASES
 from noms_env.players import Player
 from noms_env.variants import Rules, RulesError, game, make_rules
@@ -23,7 +23,7 @@ CALLING, NAMING_TRUMP, NOMINATING, PLAYING, NAMING_SUIT = range(5)
 PHASE_NAMES = PHASES
 
 
-def make_kinds(variants: Sequence[str], seats: Sequence[int] = (), options: Mapping[str, Any] | None = None) -> list[Rules]:
+def make_rule_sets(variants: Sequence[str], seats: Sequence[int] = (), options: Mapping[str, Any] | None = None) -> list[Rules]:
     """The rules of the tables of a run: each game with each number of seats that it can be played with.
 
     Args:
@@ -39,27 +39,27 @@ def make_kinds(variants: Sequence[str], seats: Sequence[int] = (), options: Mapp
     for name in given:
         if not any(name == option.name for variant in games for option in variant.options):
             raise RulesError(f"no game of this run has an option {name!r}")
-    kinds: list[Rules] = []
+    rule_sets: list[Rules] = []
     for variant in games:
         own = {name: value for name, value in given.items() if any(name == option.name for option in variant.options)}
         for number in seats or (None,):
             try:
-                kinds.append(make_rules(variant, number, own))
+                rule_sets.append(make_rules(variant, number, own))
             except RulesError:
                 low, high = variant.seats
                 if number is None or low <= number <= high:
                     raise
     for number in seats:
-        if not any(kind.seats == number for kind in kinds):
+        if not any(kind.seats == number for kind in rule_sets):
             allowed = ", ".join(f"{variant.name} {variant.seats[0]} to {variant.seats[1]}" for variant in games)
             raise RulesError(f"no game of this run is played with {number!r} seats: {allowed}")
     for variant in games:
-        if not any(kind.variant is variant for kind in kinds):
+        if not any(kind.variant is variant for kind in rule_sets):
             raise RulesError(f"{variant.name} is played with {variant.seats[0]} to {variant.seats[1]} seats")
-    return kinds
+    return rule_sets
 
 
-class ArrayPlayer(Protocol):
+class Agent(Protocol):
     """What `play` asks: actions for some rows of a batch."""
 
     def choose(self, batch: BatchEnv, rows: np.ndarray) -> np.ndarray:
@@ -67,15 +67,15 @@ class ArrayPlayer(Protocol):
         ...
 
 
-# ----------------------------------------------------------------------------------------------------------- a hall
+# ----------------------------------------------------------------------------------------------------------- a pool
 
 
-class Hall:
-    """Tables of several kinds, which stop at the end of each deal.
+class TablePool:
+    """Tables of several rule_sets, which stop at the end of each deal.
 
     Attributes:
         batch: the tables; `batch.points` and `batch.tables` show each finished deal.
-        kind: int64, shape (n,): which of `kinds` each row plays.
+        rule_set: int64, shape (n,): which of `rule_sets` each row plays.
         seats: int64, shape (n,): seats at each row.
         in_matches: deals follow one another as in a match; otherwise each stands for itself.
         engine_seconds: time that the tables have taken, for measurements.
@@ -83,8 +83,8 @@ class Hall:
 
     def __init__(
         self,
-        kinds: Sequence[Rules],
-        kind_numbers: Sequence[int],
+        rule_sets: Sequence[Rules],
+        rule_set_numbers: Sequence[int],
         tables: int,
         *,
         seed: int,
@@ -97,11 +97,11 @@ class Hall:
         """Set up tables.
 
         Args:
-            kinds: rules.
-            kind_numbers: which of the run's kinds these are.
+            rule_sets: rules.
+            rule_set_numbers: which of the run's rule_sets these are.
             tables: how many tables; at least one for each kind.
             seed: of the deals.
-            first_table: number of the first table; halls of one seed must not overlap.
+            first_table: number of the first table; pools of one seed must not overlap.
             in_matches: see the class.
             state: keep the hidden state, for the critic.
             skip_forced: moves without alternative are not asked for.
@@ -110,7 +110,7 @@ class Hall:
         self.batch = make_batch(
             [
                 (kind.variant.name, kind.seats, kind.options, share)
-                for kind, share in zip(kinds, shares or [1.0] * len(kinds), strict=True)
+                for kind, share in zip(rule_sets, shares or [1.0] * len(rule_sets), strict=True)
             ],
             tables,
             seed=seed,
@@ -121,9 +121,9 @@ class Hall:
             check=False,
         )
         self.in_matches = in_matches
-        self.kind = np.zeros(tables, np.int64)
-        for number, group in zip(kind_numbers, self.batch.groups, strict=True):
-            self.kind[group.rows] = number
+        self.rule_set = np.zeros(tables, np.int64)
+        for number, group in zip(rule_set_numbers, self.batch.groups, strict=True):
+            self.rule_set[group.rows] = number
         self.seats = self.batch.tables.n_seats.astype(np.int64)
         self.table_numbers = np.arange(first_table, first_table + tables)
         self.fresh = True
@@ -178,29 +178,29 @@ class Hall:
 
 
 def play(
-    hall: Hall,
-    players: Sequence[ArrayPlayer],
+    pool: TablePool,
+    players: Sequence[Agent],
     seating: np.ndarray,
     opened: np.ndarray | None = None,
-    opener: ArrayPlayer | None = None,
+    opener: Agent | None = None,
 ) -> None:
-    """Play the deals that a hall has dealt, to their ends.
+    """Play the deals that a pool has dealt, to their ends.
 
     Args:
-        hall: the tables; afterwards `hall.batch.points` are the points of the deals.
+        pool: the tables; afterwards `pool.batch.points` are the points of the deals.
         players: who plays.
         seating: integers, shape (n, MAX_SEATS): which of the players sits on each seat.
         opened: bool, shape (n,): tables at which `opener` makes all decisions before the play.
         opener: who that is.
     """
-    batch = hall.batch
-    actions = np.zeros(len(hall), np.int64)
+    batch = pool.batch
+    actions = np.zeros(len(pool), np.int64)
     everybody = [*players] if opener is None else [*players, opener]
     while True:
         rows = np.flatnonzero(~batch.scored)
         if len(rows) == 0:
             return
-        hall.observe()
+        pool.observe()
         who = seating[rows, batch.seat[rows]]
         if opened is not None:
             who = np.where(opened[rows] & (batch.tables.phase[rows] < PLAYING), len(players), who)
@@ -208,7 +208,7 @@ def play(
             mine = rows[who == number]
             if len(mine) > 0:
                 actions[mine] = player.choose(batch, mine)
-        hall.step(actions)
+        pool.step(actions)
 
 
 @runtime_checkable
@@ -233,8 +233,8 @@ class Guest:
         return isinstance(self.player, TellsProbabilities)
 
     def choose(self, batch: BatchEnv, rows: np.ndarray) -> np.ndarray:
-        """See `ArrayPlayer`."""
-        tables = imagined(batch.tables, rows, self.rng) if self.player.wants_tables else None
+        """See `Agent`."""
+        tables = sampled_tables(batch.tables, rows, self.rng) if self.player.wants_tables else None
         actions = self.player.act(batch.observation[rows], batch.mask[rows], self.rng, tables=tables)
         return np.asarray(actions)
 

@@ -100,11 +100,11 @@ def show_training(config: TrainConfig, folder: Path, deals: int) -> int:
     from training.commands import train
     from training.evaluation.duplicate import duplicate
     from training.learn.log import read_log
-    from training.learn.rollout import make_kinds
+    from training.learn.rollout import make_rule_sets
     from training.publish.plots import draw
 
     train.run(config, folder, False)
-    (kind,) = make_kinds(config.variants)
+    (kind,) = make_rule_sets(config.variants)
     hero = guest(str(folder / "policy.safetensors"))
     result = duplicate(kind, hero, guest("random"), deals, seed=config.seed, deal_set="test")
     print(result_text(result, config.variants[0]))

@@ -18,7 +18,7 @@ from training.options import parse_options
 
 if TYPE_CHECKING:
     from noms_env.variants import Rules
-    from training.agents.registry import Contestant
+    from training.agents.registry import AgentSpec
     from training.evaluation.comparison import Comparison
     from training.evaluation.matches import Matches
 
@@ -134,17 +134,17 @@ def evaluate(
             each decision by itself: 10 if not given.
         json: Write all figures to this file.
     """
-    from training.agents.registry import contestant
+    from training.agents.registry import agent_spec
     from training.evaluation.comparison import LINE_UPS
     from training.evaluation.comparison import line_ups as line_ups_of
 
     wanted = checked(deals, matches, minutes, tell, deal_set, seed, threads, limit, json, line_ups or LINE_UPS)
     with wrong_arguments():
-        first, second = contestant(a, limit), contestant(b, limit)
-        kinds = kinds_for(first, second, variant, seats, option)
-        for kind in kinds:
+        first, second = agent_spec(a, limit), agent_spec(b, limit)
+        rule_sets = kinds_for(first, second, variant, seats, option)
+        for kind in rule_sets:
             line_ups_of(kind.seats, wanted.line_ups)
-    found = play_all(first, second, kinds, wanted, tell)
+    found = play_all(first, second, rule_sets, wanted, tell)
     if json:
         from training.agents.registry import hashes
         from training.evaluation.report import as_json
@@ -193,36 +193,34 @@ def checked(
     return Wanted(deals, matches, minutes, deal_set, seed, threads or cores, limit, line_ups)
 
 
-def kinds_for(
-    a: Contestant, b: Contestant, variants: Sequence[str], seats: Sequence[int], option: Sequence[str]
-) -> list[Rules]:
+def kinds_for(a: AgentSpec, b: AgentSpec, variants: Sequence[str], seats: Sequence[int], option: Sequence[str]) -> list[Rules]:
     """The rules of the tables.
 
     Raises:
         ValueError: there are no such, or one of the players cannot sit there.
     """
     from noms_env.core.state import VARIANTS
-    from training.agents.table_pool import make_kinds
+    from training.agents.table_pool import make_rule_sets
 
-    limited = [player for player in (a, b) if player.kinds is not None]
+    limited = [player for player in (a, b) if player.rule_sets is not None]
     if not variants and limited:
-        shared = [kind for kind in limited[0].kinds or () if all(kind in (player.kinds or ()) for player in limited)]
+        shared = [kind for kind in limited[0].rule_sets or () if all(kind in (player.rule_sets or ()) for player in limited)]
         if not shared:
             raise ValueError(f"{a.name} and {b.name} were trained for different games: there is none that both can play")
         if not option and set(seats) <= {kind.seats for kind in shared}:
             return [kind for kind in shared if not seats or kind.seats in seats]
         variants = list(dict.fromkeys(kind.variant.name for kind in shared))
-    kinds = make_kinds(variants or VARIANTS, seats, parse_options(option))
+    rule_sets = make_rule_sets(variants or VARIANTS, seats, parse_options(option))
     for player in limited:
-        for kind in kinds:
+        for kind in rule_sets:
             player.check(kind)
-    return kinds
+    return rule_sets
 
 
 # ------------------------------------------------------------------------------------------------------------- playing
 
 
-def play_all(a: Contestant, b: Contestant, kinds: Sequence[Rules], wanted: Wanted, tell: float) -> list[Found]:
+def play_all(a: AgentSpec, b: AgentSpec, rule_sets: Sequence[Rules], wanted: Wanted, tell: float) -> list[Found]:
     """Play game after game, and print each when it is done.
 
     Raises:
@@ -232,8 +230,8 @@ def play_all(a: Contestant, b: Contestant, kinds: Sequence[Rules], wanted: Wante
     from training.evaluation.report import print_comparison
 
     began, found = time.monotonic(), list[Found]()
-    for number, kind in enumerate(kinds):
-        until = None if wanted.minutes is None else began + 60 * wanted.minutes * (number + 1) / len(kinds)
+    for number, kind in enumerate(rule_sets):
+        until = None if wanted.minutes is None else began + 60 * wanted.minutes * (number + 1) / len(rule_sets)
         try:
             one = play_one(a, b, kind, wanted, until)
         except NothingPlayedError as nothing:
@@ -250,7 +248,7 @@ def play_all(a: Contestant, b: Contestant, kinds: Sequence[Rules], wanted: Wante
     return found
 
 
-def play_one(a: Contestant, b: Contestant, kind: Rules, wanted: Wanted, until: float | None) -> Found:
+def play_one(a: AgentSpec, b: AgentSpec, kind: Rules, wanted: Wanted, until: float | None) -> Found:
     """One game."""
     from training.evaluation.comparison import NothingPlayedError, compare
     from training.evaluation.matches import compare_matches

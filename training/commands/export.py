@@ -138,12 +138,12 @@ def matches_of(
     """
     from noms_env.policy.file import given_options
     from noms_env.variants import game, make_rules
-    from training.agents.registry import contestant
+    from training.agents.registry import agent_spec
     from training.data.export import from_play
 
     with wrong_arguments():
         kind = make_rules(game(variant), seats, parse_options(option))
-        players = [contestant(name, limit) for name in player or ("random",)]
+        players = [agent_spec(name, limit) for name in player or ("random",)]
         played = from_play(kind, players, matches, seed, limit)
     source = {
         "variant": variant,

@@ -110,7 +110,7 @@ def check_game(name: str, outcome: Outcome) -> None:
     """
     from noms_env.core.state import VARIANTS
 
-    games = list(dict.fromkeys(kind.variant.name for kind in outcome.info.kinds))
+    games = list(dict.fromkeys(kind.variant.name for kind in outcome.info.rule_sets))
     if name in VARIANTS and name not in games:
         raise CommandError(f"--name {name} is the name of a game; the policy was trained for {', '.join(games)}")
 
@@ -134,7 +134,7 @@ def results_of(files: Sequence[str], names: Names, outcome: Outcome) -> Results:
     found = Results()
     for file in files:
         with file_errors(f"cannot read {file}"):
-            found += read_results(file, names, outcome.info.kinds)
+            found += read_results(file, names, outcome.info.rule_sets)
     return found
 
 

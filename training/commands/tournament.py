@@ -16,7 +16,7 @@ from training.options import parse_options
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from training.agents.registry import Contestant
+    from training.agents.registry import AgentSpec
     from training.evaluation.tournament import Folder, Plan, Results
 
 TOURNAMENTS = Path("tournaments")
@@ -66,12 +66,12 @@ def tournament(
     """
     check_numbers(seed, threads, limit)
     from noms_env.variants import game, make_rules
-    from training.agents.registry import contestant, hashes
+    from training.agents.registry import agent_spec, hashes
     from training.evaluation.tournament import Folder, Plan
 
     with wrong_arguments():
         kind = make_rules(game(variant), seats, parse_options(option))
-        players = [contestant(name, limit) for name in player]
+        players = [agent_spec(name, limit) for name in player]
         plan = Plan(player, kind, deals, seed, deal_set, limit, hashes(players))
         for one in players:
             one.check(kind)
@@ -94,7 +94,7 @@ def check_numbers(seed: int, threads: int | None, limit: float | None) -> None:
     check_limit(limit)
 
 
-def run(plan: Plan, players: Sequence[Contestant], folder: Folder, threads: int) -> int:
+def run(plan: Plan, players: Sequence[AgentSpec], folder: Folder, threads: int) -> int:
     """Play, show, and write the results.
 
     Raises:

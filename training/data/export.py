@@ -30,8 +30,8 @@ from noms_env.variants import Rules
 from noms_env.version import ENV_VERSION
 from training.agents.forfeit import ForfeitError
 from training.agents.guarded import Guarded, guarded
-from training.agents.registry import Contestant
-from training.agents.table_pool import Hall, play
+from training.agents.registry import AgentSpec
+from training.agents.table_pool import TablePool, play
 from training.evaluation.duplicate import relative_points
 from training.extras import require
 
@@ -181,7 +181,7 @@ def _note(decisions: Decisions, place: int, table: Table, step: Record) -> None:
 
 
 def from_play(
-    kind: Rules, players: Sequence[Contestant], matches: int, seed: int = 0, limit: float | None = None
+    kind: Rules, players: Sequence[AgentSpec], matches: int, seed: int = 0, limit: float | None = None
 ) -> Iterator[tuple[Decisions, int]]:
     """Play matches, and give the decisions of all seats, also those without a choice. Nothing is played before it is asked for.
 
@@ -212,7 +212,7 @@ def from_play(
 
 
 def _waves(
-    kind: Rules, players: Sequence[Contestant], matches: int, seed: int, limit: float | None
+    kind: Rules, players: Sequence[AgentSpec], matches: int, seed: int, limit: float | None
 ) -> Iterator[tuple[Decisions, int]]:
     """Some matches after others."""
     deals = 0
@@ -233,19 +233,19 @@ def _side_by_side(
     Raises:
         ForfeitError: a player failed.
     """
-    hall = Hall([kind], [0], len(matches), seed=seed, in_matches=True, skip_forced=False)
-    batch, log = hall.batch, list[Decisions]()
+    pool = TablePool([kind], [0], len(matches), seed=seed, in_matches=True, skip_forced=False)
+    batch, log = pool.batch, list[Decisions]()
     witnesses = [Witness(guard, log) for guard in guards]
-    seating = np.tile(np.arange(MAX_SEATS) if len(guards) > 1 else np.zeros(MAX_SEATS, np.int64), (len(hall), 1))
+    seating = np.tile(np.arange(MAX_SEATS) if len(guards) > 1 else np.zeros(MAX_SEATS, np.int64), (len(pool), 1))
     batch.deal(match=matches, table=0)
     while not batch.over.all():
         playing = ~batch.over
         batch.scored[:] = batch.over  # `play` is to leave those alone whose match is over
-        play(hall, witnesses, seating)
+        play(pool, witnesses, seating)
         for guard, name in zip(guards, names, strict=True):
             for row, why in guard.lost.items():
                 raise ForfeitError(name, f"{why} (match {matches[row]}, deal {batch.tables.deal[row]})")
-        yield _joined(hall, log, matches), int((playing & batch.over).sum())
+        yield _joined(pool, log, matches), int((playing & batch.over).sum())
         log.clear()
         batch.next_deal()
 
@@ -258,14 +258,14 @@ class Witness:
         self.player, self.log = player, log
 
     def choose(self, batch: BatchEnv, rows: np.ndarray) -> np.ndarray:
-        """See `ArrayPlayer`."""
+        """See `Agent`."""
         actions = self.player.choose(batch, rows)
         seen = {"row": rows, "observation": batch.observation[rows], "action_mask": batch.mask[rows], "action": actions}
         self.log.append({**seen, "seat": batch.seat[rows], "phase": batch.tables.phase[rows]})
         return actions
 
 
-def _joined(hall: Hall, log: Sequence[Decisions], matches: np.ndarray) -> Decisions:
+def _joined(pool: TablePool, log: Sequence[Decisions], matches: np.ndarray) -> Decisions:
     """The decisions of a deal at each table, table by table."""
     row = np.concatenate([part["row"] for part in log])
     order = np.argsort(row, kind="stable")
@@ -275,10 +275,10 @@ def _joined(hall: Hall, log: Sequence[Decisions], matches: np.ndarray) -> Decisi
         decisions[name][:] = np.concatenate([part[name] for part in log])[order]
     decisions["phase"][:] = np.array(PHASES)[np.concatenate([part["phase"] for part in log])[order]]
     _, begins, deal = np.unique(row, return_index=True, return_inverse=True)
-    batch, seat = hall.batch, decisions["seat"]
+    batch, seat = pool.batch, decisions["seat"]
     decisions["points"][:] = batch.points[row, seat]
-    decisions["relative_points"][:] = relative_points(batch.points, hall.seats)[row, seat]
-    decisions["variant"][:], decisions["seats"][:] = batch.groups[0].rules.variant.name, hall.seats[row]
+    decisions["relative_points"][:] = relative_points(batch.points, pool.seats)[row, seat]
+    decisions["variant"][:], decisions["seats"][:] = batch.groups[0].rules.variant.name, pool.seats[row]
     decisions["record"][:], decisions["match"][:] = deal, matches[row]
     decisions["deal"][:] = batch.tables.deal[row]
     decisions["step"][:] = np.arange(len(row)) - begins[deal]

@@ -32,8 +32,8 @@ from noms_env.core.state import MAX_SEATS
 from noms_env.policy.features import AUCTION, EXACT
 from noms_env.variants import Rules
 from training.agents.guarded import Guarded, guarded
-from training.agents.registry import BLOCK, Contestant, guest
-from training.agents.table_pool import Hall, play
+from training.agents.registry import BLOCK, AgentSpec, guest
+from training.agents.table_pool import TablePool, play
 from training.evaluation.behaviour_stats import SEATS, Tally, count_deals
 from training.evaluation.duplicate import DealSet, deal_seed, dealt
 from training.evaluation.statistics import (
@@ -252,8 +252,8 @@ def size_features(kind: Rules, sizes: np.ndarray) -> np.ndarray:
 
 def compare(
     kind: Rules,
-    a: Contestant,
-    b: Contestant,
+    a: AgentSpec,
+    b: AgentSpec,
     deals: int,
     *,
     seed: int = 0,
@@ -317,7 +317,7 @@ class Task:
     """Blocks of deals between two players; see `compare`."""
 
     kind: Rules
-    players: tuple[Contestant, Contestant]
+    players: tuple[AgentSpec, AgentSpec]
     line_ups: list[LineUp]
     seed: int
     deal_set: DealSet
@@ -347,26 +347,26 @@ class Task:
         seatings = np.concatenate([line_up.seatings for line_up in self.line_ups])
         games = len(seatings)
         is_a = np.tile(seatings, (count, 1))
-        hall = dealt(kind, first + np.arange(count * games) // games, deal_seed(self.deal_set))
-        seating = np.ones((len(hall), MAX_SEATS), np.int64)
+        pool = dealt(kind, first + np.arange(count * games) // games, deal_seed(self.deal_set))
+        seating = np.ones((len(pool), MAX_SEATS), np.int64)
         seating[:, : kind.seats] = ~is_a
         with guarded(self.players, (self.seed, first), stop, self.limit) as guards:
-            play(hall, guards, seating)
-        values = game_values(hall, is_a, guards).reshape(count, games)
-        groups, probes = self._sides(hall, is_a, values, guards)
+            play(pool, guards, seating)
+        values = game_values(pool, is_a, guards).reshape(count, games)
+        groups, probes = self._sides(pool, is_a, values, guards)
         features, others = self._features(first, count, stop)
-        sizes = hall.batch.tables.hand_size[::games].copy()
+        sizes = pool.batch.tables.hand_size[::games].copy()
         lost = (_lost(guards[0]), _lost(guards[1]))
         return Block(values, sizes, groups, probes, lost, features, others)
 
     def _sides(
-        self, hall: Hall, is_a: np.ndarray, values: np.ndarray, guards: Sequence[Guarded]
+        self, pool: TablePool, is_a: np.ndarray, values: np.ndarray, guards: Sequence[Guarded]
     ) -> tuple[tuple[Groups, Groups], tuple[Tally, Tally]]:
         """Roles and probes of each player where it is alone; nothing where that is not played."""
         count, games = values.shape
         seats = self.kind.seats
         names = [line_up.name for line_up in self.line_ups]
-        fine = np.ones(len(hall), np.bool_)
+        fine = np.ones(len(pool), np.bool_)
         fine[[*guards[0].lost, *guards[1].lost]] = False
         groups, probes = (Groups(), Groups()), (Tally(), Tally())
         sides = list(probes)
@@ -375,7 +375,7 @@ class Task:
                 continue
             first = seats * names.index(name)  # both have one game for each seat, and only mixed tables come behind them
             rows = (np.arange(count)[:, None] * games + first + np.arange(seats)).reshape(-1)
-            tables, hero = hall.batch.tables[rows], np.tile(np.arange(seats), count)
+            tables, hero = pool.batch.tables[rows], np.tile(np.arange(seats), count)
             own = sign * values[:, first : first + seats]
             add_roles(groups[side], self.kind, tables, hero, own, fine[rows].reshape(count, seats))
             kept = fine[rows]
@@ -388,31 +388,31 @@ class Task:
             return np.empty((0, 2)), np.empty((0, 2))
         others = FIRST_OTHER + OTHER_DEALS * first + np.arange(OTHER_DEALS * count)
         numbers = np.concatenate([first + np.arange(count), others])
-        hall = dealt(self.kind, numbers, deal_seed(self.deal_set))
+        pool = dealt(self.kind, numbers, deal_seed(self.deal_set))
         thumb = Guarded(guest("thumb")(np.random.default_rng([self.seed, first])), stop)
-        play(hall, [thumb], np.zeros((len(hall), MAX_SEATS), np.int64))
-        points = hall.batch.tables.points[:, : self.kind.seats]
+        play(pool, [thumb], np.zeros((len(pool), MAX_SEATS), np.int64))
+        points = pool.batch.tables.points[:, : self.kind.seats]
         features = np.stack([points.sum(axis=1), points.std(axis=1)], axis=1)
         return features[:count], features[count:]
 
 
-def game_values(hall: Hall, is_a: np.ndarray, guards: Sequence[Guarded]) -> np.ndarray:
+def game_values(pool: TablePool, is_a: np.ndarray, guards: Sequence[Guarded]) -> np.ndarray:
     """The value of each game: the mean of the points of A's seats less that of B's.
 
     Args:
-        hall: the tables, at the end of their deals.
+        pool: the tables, at the end of their deals.
         is_a: bool, shape (n, seats): where A sits.
         guards: A and B.
 
     Returns:
         float64, shape (n,).
     """
-    points = hall.batch.tables.points[:, : is_a.shape[1]]
+    points = pool.batch.tables.points[:, : is_a.shape[1]]
     own = np.where(is_a, points, 0.0).sum(axis=1) / is_a.sum(axis=1)
     others = np.where(is_a, 0.0, points).sum(axis=1) / (~is_a).sum(axis=1)
     values: np.ndarray = own - others
     spread = points.max(axis=1) - points.min(axis=1)
-    lost_by_a, lost_by_b = (np.isin(np.arange(len(hall)), list(guard.lost)) for guard in guards)
+    lost_by_a, lost_by_b = (np.isin(np.arange(len(pool)), list(guard.lost)) for guard in guards)
     return np.where(lost_by_a | lost_by_b, spread * (lost_by_b * 1.0 - lost_by_a), values)
 
 

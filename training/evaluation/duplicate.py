@@ -23,7 +23,7 @@ import numpy as np
 from noms_env.core.state import MAX_SEATS
 from noms_env.variants import Rules
 from training.agents.registry import BLOCK, MakePlayer, label
-from training.agents.table_pool import ArrayPlayer, Hall, play
+from training.agents.table_pool import Agent, TablePool, play
 from training.evaluation.behaviour_stats import SEATS, Tally, count_deals
 
 if TYPE_CHECKING:
@@ -217,24 +217,24 @@ def _play_duplicates(
     seats = kind.seats
     rows = np.arange(count * seats)
     hero_seat = rows % seats
-    hall = dealt(kind, first + rows // seats, cards, hand_size)
+    pool = dealt(kind, first + rows // seats, cards, hand_size)
     seating = np.minimum((SEATS - hero_seat[:, None]) % seats, len(players) - 1)
-    play(hall, seated(players, seed, first), seating)
-    points = relative_points(hall.batch.points, hall.seats)[rows, hero_seat]
-    tables = hall.batch.tables
+    play(pool, seated(players, seed, first), seating)
+    points = relative_points(pool.batch.points, pool.seats)[rows, hero_seat]
+    tables = pool.batch.tables
     probes = count_deals(tables, kind, hero_seat[:, None] == SEATS)
     return Block(points.astype(np.float64).reshape(count, seats), tables.hand_size[::seats].copy(), probes)
 
 
 def _play_alone(kind: Rules, player: MakePlayer, first: int, count: int, seed: int, cards: int, hand_size: int | None) -> Block:
     """One block of self-play."""
-    hall = dealt(kind, first + np.arange(count), cards, hand_size)
-    play(hall, seated([player], seed, first), np.zeros((count, MAX_SEATS), np.int64))
-    tables = hall.batch.tables
+    pool = dealt(kind, first + np.arange(count), cards, hand_size)
+    play(pool, seated([player], seed, first), np.zeros((count, MAX_SEATS), np.int64))
+    tables = pool.batch.tables
     return Block(np.empty((0, kind.seats)), tables.hand_size.copy(), count_deals(tables, kind))
 
 
-def dealt(kind: Rules, numbers: np.ndarray, cards: int, hand_size: int | None = None) -> Hall:
+def dealt(kind: Rules, numbers: np.ndarray, cards: int, hand_size: int | None = None) -> TablePool:
     """A table for each number of a deal, dealt.
 
     Args:
@@ -243,13 +243,13 @@ def dealt(kind: Rules, numbers: np.ndarray, cards: int, hand_size: int | None = 
         cards: the seed of the set (`deal_seed`).
         hand_size: only deals of so many cards (in the exact-bid games).
     """
-    hall = Hall([kind], [0], len(numbers), seed=cards)
-    hall.table_numbers = numbers
-    hall.deal(0, np.full(len(numbers), -1 if hand_size is None else hand_size))
-    return hall
+    pool = TablePool([kind], [0], len(numbers), seed=cards)
+    pool.table_numbers = numbers
+    pool.deal(0, np.full(len(numbers), -1 if hand_size is None else hand_size))
+    return pool
 
 
-def seated(players: Sequence[MakePlayer], seed: int, first: int) -> list[ArrayPlayer]:
+def seated(players: Sequence[MakePlayer], seed: int, first: int) -> list[Agent]:
     """The players of the block of deals that begins with the deal `first`, each with a stream of its own."""
     return [make(np.random.default_rng([seed, first, place])) for place, make in enumerate(players)]
 
@@ -258,7 +258,7 @@ def seated(players: Sequence[MakePlayer], seed: int, first: int) -> list[ArrayPl
 
 
 def figures(
-    kinds: Sequence[Rules],
+    rule_sets: Sequence[Rules],
     hero: MakePlayer,
     panel: Mapping[str, MakePlayer],
     deals: int,
@@ -271,10 +271,10 @@ def figures(
     """What the log of a training run says of its policy.
 
     Args:
-        kinds: the rules of the run.
+        rule_sets: the rules of the run.
         hero: the policy.
         panel: opponents by name.
-        deals: duplicate deals for each of the kinds and opponents, and deals of self-play for each of the kinds.
+        deals: duplicate deals for each of the rule_sets and opponents, and deals of self-play for each of the rule_sets.
         seed: see `duplicate`.
         deal_set: see `duplicate`.
         probes: play against itself too, and tell what it does there.
@@ -285,7 +285,7 @@ def figures(
         name of an opponent becomes a colon.
     """
     found: dict[str, float] = {}
-    for kind in kinds:
+    for kind in rule_sets:
         for name, opponent in panel.items():
             result = duplicate(kind, hero, opponent, deals, seed=seed, deal_set=deal_set, runner=runner)
             key = f"points/{label(kind)}/{name.replace('/', ':')}"

@@ -16,8 +16,8 @@ import numpy as np
 from noms_env.core.state import MAX_SEATS
 from noms_env.variants import Rules
 from training.agents.guarded import Guarded, guarded
-from training.agents.registry import Contestant
-from training.agents.table_pool import Hall, play
+from training.agents.registry import AgentSpec
+from training.agents.table_pool import TablePool, play
 from training.evaluation.behaviour_stats import SEATS
 from training.evaluation.comparison import AGAINST, ALONE, NothingPlayedError, line_ups
 from training.evaluation.duplicate import DealSet, deal_seed
@@ -63,8 +63,8 @@ class Matches:
 
 def compare_matches(
     kind: Rules,
-    a: Contestant,
-    b: Contestant,
+    a: AgentSpec,
+    b: AgentSpec,
     matches: int,
     *,
     seed: int = 0,
@@ -101,7 +101,7 @@ def compare_matches(
 
 def play_matches(
     kind: Rules,
-    players: Sequence[Contestant],
+    players: Sequence[AgentSpec],
     seatings: np.ndarray,
     numbers: range,
     seed: int,
@@ -129,30 +129,30 @@ def play_matches(
     """
     games = len(seatings)
     is_a = np.tile(seatings, (len(numbers), 1))
-    hall = Hall([kind], [0], len(is_a), seed=deal_seed(deal_set), in_matches=True)
-    hall.table_numbers = numbers.start + np.arange(len(is_a)) // games
-    seating = np.ones((len(hall), MAX_SEATS), np.int64)
+    pool = TablePool([kind], [0], len(is_a), seed=deal_seed(deal_set), in_matches=True)
+    pool.table_numbers = numbers.start + np.arange(len(is_a)) // games
+    seating = np.ones((len(pool), MAX_SEATS), np.int64)
     seating[:, : kind.seats] = ~is_a
     with guarded(players, (seed, numbers.start), stop, limit) as guards:
-        deals = play_to_end(hall, guards, seating)
-    winners = hall.batch.tables.winners[:, None] >> SEATS[: kind.seats] & 1
+        deals = play_to_end(pool, guards, seating)
+    winners = pool.batch.tables.winners[:, None] >> SEATS[: kind.seats] & 1
     alone_is_a = is_a.sum(axis=1) == 1
     hero = np.where(alone_is_a, is_a.argmax(axis=1), (~is_a).argmax(axis=1))
-    shares = winners[np.arange(len(hall)), hero] / winners.sum(axis=1)
-    rows = np.arange(len(hall))
+    shares = winners[np.arange(len(pool)), hero] / winners.sum(axis=1)
+    rows = np.arange(len(pool))
     lost_by_a, lost_by_b = (np.isin(rows, list(guard.lost)) for guard in guards)
     shares = np.where(np.where(alone_is_a, lost_by_b, lost_by_a), 1.0, shares)
     shares = np.where(np.where(alone_is_a, lost_by_a, lost_by_b), 0.0, shares)
     return shares.reshape(len(numbers), games), deals
 
 
-def play_to_end(hall: Hall, players: Sequence[Guarded], seating: np.ndarray) -> int:
+def play_to_end(pool: TablePool, players: Sequence[Guarded], seating: np.ndarray) -> int:
     """Play the match of each table to its end, and return the number of deals."""
-    batch, deals = hall.batch, 0
-    hall.deal(0)
+    batch, deals = pool.batch, 0
+    pool.deal(0)
     while True:
         playing = ~batch.over
-        play(hall, players, seating)
+        play(pool, players, seating)
         deals += int(playing.sum())
         if batch.over.all():
             return deals

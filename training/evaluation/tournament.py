@@ -25,7 +25,7 @@ import numpy as np
 from noms_env.policy.file import given_options
 from noms_env.variants import Rules
 from noms_env.version import ENV_VERSION
-from training.agents.registry import Contestant
+from training.agents.registry import AgentSpec
 from training.evaluation.comparison import AGAINST, ALONE, Block, Lost, Task, line_ups
 from training.evaluation.deal_sets import digest
 from training.evaluation.duplicate import DealSet
@@ -204,7 +204,7 @@ def dump(document: Any) -> str:
 
 def play_tournament(
     plan: Plan,
-    players: Sequence[Contestant],
+    players: Sequence[AgentSpec],
     folder: Folder,
     *,
     threads: int = 1,
@@ -244,7 +244,7 @@ def play_tournament(
     return run_jobs(jobs, threads, tick=keep).ending
 
 
-def blocks_of(plan: Plan, players: Sequence[Contestant]) -> Iterator[tuple[tuple[int, int], Task, int, int]]:
+def blocks_of(plan: Plan, players: Sequence[AgentSpec]) -> Iterator[tuple[tuple[int, int], Task, int, int]]:
     """All blocks: pair, what plays them, first deal, number of deals; the pairs keep pace with one another."""
     seatings = line_ups(plan.kind.seats, (ALONE, AGAINST))
     tasks = {
@@ -321,7 +321,7 @@ class Results:
         }
 
 
-def read_results(plan: Plan, players: Sequence[Contestant], folder: Folder) -> Results | None:
+def read_results(plan: Plan, players: Sequence[AgentSpec], folder: Folder) -> Results | None:
     """The results of the deals that all pairs have played; None before there are two such deals."""
     parts: dict[tuple[int, int], list[Saved]] = {pair: [] for pair in plan.pairs}
     gaps: set[tuple[int, int]] = set()

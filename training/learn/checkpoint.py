@@ -182,7 +182,7 @@ class Trained(Protocol):
     decisions: int
 
     @property
-    def kinds(self) -> Sequence[Rules]:
+    def rule_sets(self) -> Sequence[Rules]:
         """The rules of its tables."""
         ...
 
@@ -432,7 +432,7 @@ def write_policy(path: Path, actor: nn.Module, run: Trained, score: float | None
     """
     config = run.config
     info = PolicyInfo(
-        kinds=tuple(run.kinds),
+        rule_sets=tuple(run.rule_sets),
         network=asdict(config.network),
         training=json.loads(json.dumps(config.as_dict())),
         seed=config.seed,

@@ -136,11 +136,11 @@ class _Loop:
         run = self.run
         self.watcher.started(run.decisions, self.config.decisions)
         while run.decisions < self.config.decisions:
-            barked = run.watchdog.barks
+            was_active = run.pass_out_guard.active
             metrics = run.iterate()
             self.watcher.iteration(run.decisions, metrics)
-            if run.watchdog.barks != barked:
-                self.watcher.note(ALARM if run.watchdog.barks else CALM)
+            if run.pass_out_guard.active != was_active:
+                self.watcher.note(ALARM if run.pass_out_guard.active else CALM)
             if run.decisions // self.every > self.standing.evaluations or run.decisions >= self.config.decisions:
                 self._evaluate()
                 self._save()
@@ -213,8 +213,8 @@ class _Loop:
         def hero(rng: np.random.Generator) -> Learner:
             return Learner(actor, run.encoding, rng, dtype=run.dtype, device=run.device, keep=False, greedy=greedy)
 
-        settings: dict[str, Any] = {"seed": config.seed, "probes": probes, "runner": run.crew.all}
-        return figures(run.kinds, hero, self.panel, config.evaluation_deals, **settings)
+        settings: dict[str, Any] = {"seed": config.seed, "probes": probes, "runner": run.thread_pool.all}
+        return figures(run.rule_sets, hero, self.panel, config.evaluation_deals, **settings)
 
     def _score(self, metrics: Mapping[str, float]) -> float:
         """One number: the mean of the points over the panel, in units of each game's own spread of points."""

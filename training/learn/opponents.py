@@ -1,7 +1,7 @@
 """The league: past selves and other players that sit at some of the tables, so that the policy does not forget them.
 
 Only the learner's own decisions are learnt from. Opponents come after a share of the budget (`LeagueConfig.start`), at a
-share of the tables, on one to all but one of the seats, for a whole deal. In an iteration each hall has one opponent, whose
+share of the tables, on one to all but one of the seats, for a whole deal. In an iteration each pool has one opponent, whose
 forward passes are then not too small.
 """
 

@@ -88,7 +88,7 @@ class Student(nn.Module):
 
 
 @dataclass(frozen=True)
-class Shares:
+class MinibatchPlan:
     """How many decisions each process has, so that all take the same number of steps.
 
     Attributes:
@@ -140,7 +140,7 @@ def update_actor(
     slow: Actor,
     optimiser: torch.optim.Optimizer,
     sample: Sample,
-    shares: Shares,
+    shares: MinibatchPlan,
     settings: PPOConfig,
     *,
     magnet: float,
@@ -339,7 +339,7 @@ def update_critic(
     critic: nn.Module,
     optimiser: torch.optim.Optimizer,
     sample: Sample,
-    shares: Shares,
+    shares: MinibatchPlan,
     settings: PPOConfig,
     *,
     seed: int,
@@ -407,7 +407,7 @@ def bare_module(module: nn.Module) -> nn.Module:
     return module.module if isinstance(module, nn.parallel.DistributedDataParallel) else module
 
 
-def all_summed(values: Tensor, shares: Shares) -> Tensor:
+def all_summed(values: Tensor, shares: MinibatchPlan) -> Tensor:
     """The sum over all processes."""
     if len(shares.sizes) > 1:
         values = values.clone()

@@ -1,4 +1,4 @@
-"""Two things that keep a run steady: the scale of the rewards, and the watchdog against passing for ever."""
+"""Two things that keep a run steady: the scale of the rewards, and the guard against passing for ever."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ WATCHDOG_DEALS = 3000
 WATCHDOG_FACTOR = 10.0
 
 
-class RewardScale:
+class RewardNorm:
     """Root mean square of the rewards of each kind of table, over the iterations up to now."""
 
-    def __init__(self, kinds: int) -> None:
+    def __init__(self, rule_sets: int) -> None:
         """Know nothing yet."""
-        self.mean_square = np.zeros(kinds)
-        self.weight = np.zeros(kinds)
+        self.mean_square = np.zeros(rule_sets)
+        self.weight = np.zeros(rule_sets)
 
     def update(self, sums: np.ndarray, counts: np.ndarray) -> None:
         """Take in an iteration.
 
         Args:
-            sums: float64, shape (kinds,): of squared rewards.
-            counts: float64, shape (kinds,): how many; a kind without any keeps its scale.
+            sums: float64, shape (rule_sets,): of squared rewards.
+            counts: float64, shape (rule_sets,): how many; a kind without any keeps its scale.
         """
         seen = counts > 0
         mean = sums[seen] / counts[seen]
@@ -37,7 +37,7 @@ class RewardScale:
 
     @property
     def scale(self) -> np.ndarray:
-        """float64, shape (kinds,): divide by it; 1 where nothing is known."""
+        """float64, shape (rule_sets,): divide by it; 1 where nothing is known."""
         known = np.maximum(self.weight, 1e-12)
         square = np.where(self.weight > 0, self.mean_square / known, 1.0)
         return np.asarray(np.sqrt(np.maximum(square, 1e-6)))
@@ -56,7 +56,7 @@ class RewardScale:
         self.mean_square, self.weight = np.array(state["mean_square"]), np.array(state["weight"])
 
 
-class Watchdog:
+class PassOutGuard:
     """Raises the entropy before the play while nearly all deals are passed out.
 
     From-scratch self-play in auctions that may be passed out tends to end in passing always (24 of 24 runs of the project
@@ -66,7 +66,7 @@ class Watchdog:
     def __init__(self) -> None:
         """All is calm."""
         self.rate = 0.0
-        self.barks = False
+        self.active = False
 
     def update(self, passed_out: float, deals: float) -> None:
         """Take in an iteration: deals that were passed out, of how many."""
@@ -74,17 +74,17 @@ class Watchdog:
             return
         new = min(1.0, deals / WATCHDOG_DEALS)
         self.rate += new * (passed_out / deals - self.rate)
-        self.barks = self.rate > (PASSED_OUT_CALM if self.barks else PASSED_OUT_ALARM)
+        self.active = self.rate > (PASSED_OUT_CALM if self.active else PASSED_OUT_ALARM)
 
     @property
     def factor(self) -> float:
         """To multiply the entropy weight with."""
-        return WATCHDOG_FACTOR if self.barks else 1.0
+        return WATCHDOG_FACTOR if self.active else 1.0
 
     def state(self) -> dict[str, Any]:
         """For the checkpoint."""
-        return {"rate": self.rate, "barks": self.barks}
+        return {"rate": self.rate, "active": self.active}
 
     def restore(self, state: dict[str, Any]) -> None:
         """From the checkpoint."""
-        self.rate, self.barks = float(state["rate"]), bool(state["barks"])
+        self.rate, self.active = float(state["rate"]), bool(state["active"])

@@ -1,4 +1,4 @@
-"""Players in training, at the tables of `hall`.
+"""Players in training, at the tables of `pool`.
 
 Self-play and evaluation use the same `play`. A `Learner` is the policy that is being trained: it keeps what it saw and did, so
 that it can learn from it; nobody else does.
@@ -21,13 +21,13 @@ from noms_env.variants import Rules
 from training.agents.table_pool import CALLING as CALLING
 from training.agents.table_pool import PHASE_NAMES as PHASE_NAMES
 from training.agents.table_pool import PLAYING as PLAYING
-from training.agents.table_pool import ArrayPlayer as ArrayPlayer
+from training.agents.table_pool import Agent as Agent
 from training.agents.table_pool import Guest as Guest
-from training.agents.table_pool import Hall as Hall
-from training.agents.table_pool import make_kinds as make_kinds
+from training.agents.table_pool import TablePool as TablePool
+from training.agents.table_pool import make_rule_sets as make_rule_sets
 from training.agents.table_pool import play as play
 from training.learn.network import Actor
-from training.learn.rollout_targets import Tryouts
+from training.learn.rollout_targets import RolloutTargets
 
 IN_MATCHES = ("noms",)
 """Games whose deals depend on the deal before, so that whole matches have to be played too."""
@@ -50,7 +50,7 @@ class Decisions:
         log_probability: float32, shape (n,): of it, under the policy that took it.
         table: int64, shape (n,).
         seat: int64, shape (n,).
-        kind: int64, shape (n,): number of the rules.
+        rule_set: int64, shape (n,): number of the rules.
         phase: int64, shape (n,).
         tricks: int64, shape (n,): that the seat has taken at the end of the deal.
         advice: int64, shape (n,): what an adviser would have chosen; `NO_ADVICE` where he was not asked.
@@ -65,7 +65,7 @@ class Decisions:
     log_probability: np.ndarray
     table: np.ndarray
     seat: np.ndarray
-    kind: np.ndarray
+    rule_set: np.ndarray
     phase: np.ndarray
     tricks: np.ndarray
     advice: np.ndarray
@@ -110,8 +110,8 @@ class Learner:
         keep: bool = True,
         oracle: bool = True,
         greedy: bool = False,
-        adviser: ArrayPlayer | None = None,
-        tryouts: Tryouts | None = None,
+        adviser: Agent | None = None,
+        tryouts: RolloutTargets | None = None,
     ) -> None:
         """Take a place.
 
@@ -133,7 +133,7 @@ class Learner:
         self._kept: list[Decisions] = []
 
     def choose(self, batch: BatchEnv, rows: np.ndarray) -> np.ndarray:
-        """See `ArrayPlayer`."""
+        """See `Agent`."""
         features, mask, order = self.encoding.encode_rows(batch.observation, batch.mask, rows)
         with torch.inference_mode():
             logits = self.policy(torch.from_numpy(features).to(self.device)).cpu().numpy()
@@ -188,12 +188,12 @@ class Learner:
         choices: np.ndarray = np.argmax(self.encoding.actions[order] == np.asarray(actions)[:, None], axis=1)
         return choices
 
-    def decisions(self, hall: Hall) -> Decisions:
+    def decisions(self, pool: TablePool) -> Decisions:
         """All decisions since the last call, once their deals are over."""
         kept = Decisions.joined(self._kept) if self._kept else self._nothing()
         self._kept = []
-        kept.kind = hall.kind[kept.table]
-        kept.tricks = hall.batch.tables.tricks[kept.table, kept.seat].astype(np.int64)
+        kept.rule_set = pool.rule_set[kept.table]
+        kept.tricks = pool.batch.tables.tricks[kept.table, kept.seat].astype(np.int64)
         return kept
 
     def _nothing(self) -> Decisions:
@@ -216,7 +216,7 @@ class Pupil(Learner):
     """
 
     def __init__(
-        self, teacher: ArrayPlayer, actor: Actor, encoding: Encoding, rng: np.random.Generator, *, oracle: bool = True
+        self, teacher: Agent, actor: Actor, encoding: Encoding, rng: np.random.Generator, *, oracle: bool = True
     ) -> None:
         """Take a place behind the teacher; the other arguments are those of `Learner`."""
         super().__init__(actor, encoding, rng, oracle=oracle)
@@ -224,7 +224,7 @@ class Pupil(Learner):
         self.is_told = isinstance(teacher, Guest) and teacher.tells
 
     def choose(self, batch: BatchEnv, rows: np.ndarray) -> np.ndarray:
-        """See `ArrayPlayer`."""
+        """See `Agent`."""
         features, mask, order = self.encoding.encode_rows(batch.observation, batch.mask, rows)
         actions = np.asarray(self.teacher.choose(batch, rows))
         choice = self._choices(actions, order)
@@ -286,7 +286,7 @@ class RandomContract:
         self.rng = rng
 
     def choose(self, batch: BatchEnv, rows: np.ndarray) -> np.ndarray:
-        """See `ArrayPlayer`."""
+        """See `Agent`."""
         actions = np.empty(len(rows), np.int64)
         bidding = batch.tables.phase[rows] == CALLING
         uniform = self.rng.random(len(rows))
@@ -309,18 +309,18 @@ class RandomContract:
 # ------------------------------------------------------------------------------------------------------ hand sizes
 
 
-def draw_sizes(hall: Hall, kinds: Sequence[Rules], rng: np.random.Generator, small: bool) -> np.ndarray:
+def draw_sizes(pool: TablePool, rule_sets: Sequence[Rules], rng: np.random.Generator, small: bool) -> np.ndarray:
     """Hand sizes for the exact-bid games, so that each gets the same number of decisions; -1 for the other games.
 
     Args:
-        hall: the tables.
-        kinds: all rules of the run.
+        pool: the tables.
+        rule_sets: all rules of the run.
         rng: of the draws.
         small: at most five cards.
     """
-    sizes = np.full(len(hall), -1, np.int64)
-    for number, kind in enumerate(kinds):
-        rows = np.flatnonzero(hall.kind == number)
+    sizes = np.full(len(pool), -1, np.int64)
+    for number, kind in enumerate(rule_sets):
+        rows = np.flatnonzero(pool.rule_set == number)
         if kind.variant.name not in EXACT or len(rows) == 0:
             continue
         allowed = np.array(sorted(set(kind.schedule)))
@@ -330,7 +330,7 @@ def draw_sizes(hall: Hall, kinds: Sequence[Rules], rng: np.random.Generator, sma
     return sizes
 
 
-def has_auction(hall: Hall, kinds: Sequence[Rules]) -> np.ndarray:
+def has_auction(pool: TablePool, rule_sets: Sequence[Rules]) -> np.ndarray:
     """Which tables play a game with an auction, bool, shape (n,)."""
-    auction = np.array([kind.variant.name in AUCTION for kind in kinds])
-    return auction[hall.kind]
+    auction = np.array([kind.variant.name in AUCTION for kind in rule_sets])
+    return auction[pool.rule_set]

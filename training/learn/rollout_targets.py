@@ -1,4 +1,4 @@
-"""Tryouts: what every legal action of a decision comes to, at the table as it is, and not only the one that is taken.
+"""Rollout targets: what every legal action of a decision comes to, at the table as it is, and not only the one that is taken.
 
 Training knows all cards. So from a decision each action can be taken in turn, and the deal played out by rule of thumb, or,
 once few cards are left, solved: what the player `pimc` does in worlds that it imagines (`noms_env.players.search`), here in the
@@ -32,7 +32,7 @@ ENTROPY = 0.02
 """Weight of the entropy meanwhile, where a worth of 1 is the scale of the rewards: differences far below it are left open."""
 
 
-class Tryouts:
+class RolloutTargets:
     """Tries actions out; has working memory for one thread."""
 
     def __init__(self, encoding: Encoding) -> None:

@@ -34,27 +34,36 @@ from training.learn.distributed import Processes
 from training.learn.gae import advantages
 from training.learn.network import Actor, Critic, Guesses
 from training.learn.opponents import draw_opponent, draw_seating
-from training.learn.ppo import Sample, Shares, Student, bare_module, log_policy_of, update_actor, update_critic, values_of
-from training.learn.reward_norm import RewardScale, Watchdog
+from training.learn.ppo import (
+    MinibatchPlan,
+    Sample,
+    Student,
+    bare_module,
+    log_policy_of,
+    update_actor,
+    update_critic,
+    values_of,
+)
+from training.learn.reward_norm import PassOutGuard, RewardNorm
 from training.learn.rollout import (
     IN_MATCHES,
     NO_ADVICE,
     PHASE_NAMES,
     PLAYING,
-    ArrayPlayer,
+    Agent,
     Decisions,
-    Hall,
     Learner,
     Pupil,
     RandomContract,
+    TablePool,
     draw_sizes,
     has_auction,
-    make_kinds,
+    make_rule_sets,
     play,
 )
-from training.learn.rollout_targets import ENTROPY, OTHERS, SHARE, Tryouts
+from training.learn.rollout_targets import ENTROPY, OTHERS, SHARE, RolloutTargets
 from training.options import parse_options
-from training.thread_pool import Crew
+from training.thread_pool import ThreadPool
 
 DEALS, LEARNING, OPPONENTS, TRIAL, ADVICE = range(5)
 """Purposes of random streams; a stream follows from (seed, iteration, purpose, number)."""
@@ -73,14 +82,14 @@ def stream(config: TrainConfig, iteration: int, purpose: int, number: int = 0) -
 
 @dataclass
 class Place:
-    """A hall in which one thread plays, and what it takes to play there.
+    """A pool in which one thread plays, and what it takes to play there.
 
     Attributes:
-        hall: the tables.
+        pool: the tables.
         number: unlike those of all other places of the run, in all processes.
     """
 
-    hall: Hall
+    pool: TablePool
     number: int
 
 
@@ -91,7 +100,7 @@ class Played:
     Attributes:
         decisions: of the learner.
         points: float32, shape (tables, MAX_SEATS).
-        kind: int64, shape (tables,).
+        rule_set: int64, shape (tables,).
         seats: int64, shape (tables,).
         passed_out: deals that were, of those with an auction, as two numbers.
         probes: of the learner's calls and contracts, for each kind of table, by its label.
@@ -100,7 +109,7 @@ class Played:
 
     decisions: Decisions
     points: np.ndarray
-    kind: np.ndarray
+    rule_set: np.ndarray
     seats: np.ndarray
     passed_out: tuple[int, int]
     probes: dict[str, Tally]
@@ -119,17 +128,17 @@ class SelfPlay:
         self.config = config
         self.curriculum = replace(config.curriculum, lessons=0.0, tryouts=0.0) if config.initial else config.curriculum
         self.processes = processes or Processes()
-        self.kinds: list[Rules] = make_kinds(config.variants, config.seats, parse_options(config.option))
-        self.encoding: Encoding = make_encoding(self.kinds, config.counts, config.hints)
+        self.rule_sets: list[Rules] = make_rule_sets(config.variants, config.seats, parse_options(config.option))
+        self.encoding: Encoding = make_encoding(self.rule_sets, config.counts, config.hints)
         self.device = chosen_device(config.device)
         self.dtype = chosen_precision(config.precision, self.device)
-        self.crew = Crew(config.threads or os.cpu_count() or 1)
+        self.thread_pool = ThreadPool(config.threads or os.cpu_count() or 1)
         self.iteration = 0
         self.decisions = 0
         self._make_networks()
         self.places = self._make_places()
-        self.scale = RewardScale(len(self.kinds))
-        self.watchdog = Watchdog()
+        self.scale = RewardNorm(len(self.rule_sets))
+        self.pass_out_guard = PassOutGuard()
         self.past: dict[str, Actor] = {}
         others = [name for name in (self.curriculum.teacher, OTHERS if self.curriculum.tryouts > 0 else "") if name]
         self.guests: dict[str, MakePlayer] = {name: guest(name) for name in (*config.league.opponents, *others)}
@@ -165,14 +174,14 @@ class SelfPlay:
         if self.config.ppo.auxiliary == 0:
             return None
         encoding = self.encoding
-        most = max(max(kind.schedule, default=0) or int(kind.options.get("hand_size") or 17) for kind in self.kinds)
+        most = max(max(kind.schedule, default=0) or int(kind.options.get("hand_size") or 17) for kind in self.rule_sets)
         return Guesses(self.config.network.width, encoding.holders, encoding.cards, encoding.partners, most)
 
     def _make_places(self) -> list[Place]:
-        """The tables of this process: for each thread, a hall of single deals and one of matches, as far as there are such."""
-        config, workers = self.config, self.crew.threads
+        """The tables of this process: for each thread, a pool of single deals and one of matches, as far as there are such."""
+        config, workers = self.config, self.thread_pool.threads
         tables = config.tables or self._tables_of_a_batch()
-        least = workers * len(self.kinds)
+        least = workers * len(self.rule_sets)
         if tables < least:
             raise ValueError(f"tables must be at least {least}: one for each kind of table in each of {workers} threads")
         own = [tables // workers + (worker < tables % workers) for worker in range(workers)]
@@ -183,42 +192,42 @@ class SelfPlay:
         return places
 
     def _places_of(self, worker: int, tables: int, first: int) -> Iterator[Place]:
-        """The halls of one thread."""
-        share = [self.curriculum.matches if kind.variant.name in IN_MATCHES else 0.0 for kind in self.kinds]
+        """The pools of one thread."""
+        share = [self.curriculum.matches if kind.variant.name in IN_MATCHES else 0.0 for kind in self.rule_sets]
         for in_matches in (False, True):
             wanted = share if in_matches else [1 - part for part in share]
             numbers = [number for number, part in enumerate(wanted) if part > 0]
             if not numbers:
                 continue
             shares = [wanted[number] for number in numbers]
-            hall = Hall(
-                [self.kinds[number] for number in numbers],
+            pool = TablePool(
+                [self.rule_sets[number] for number in numbers],
                 numbers,
-                max(round(tables * sum(shares) / len(self.kinds)), len(numbers)),
+                max(round(tables * sum(shares) / len(self.rule_sets)), len(numbers)),
                 seed=self.config.seed,
                 first_table=first + in_matches * FIRST_IN_MATCHES,
                 in_matches=in_matches,
                 state=self.config.oracle or self.config.ppo.auxiliary > 0,
                 shares=shares,
             )
-            yield Place(hall, (self.processes.rank * self.crew.threads + worker) * 2 + in_matches)
+            yield Place(pool, (self.processes.rank * self.thread_pool.threads + worker) * 2 + in_matches)
 
     def _tables_of_a_batch(self) -> int:
         """Tables whose deals make a batch of decisions, going by some deals of the first policy, which is nearly random."""
-        tables = TRIED * len(self.kinds)
-        hall = Hall(self.kinds, range(len(self.kinds)), tables, seed=self.config.seed)
+        tables = TRIED * len(self.rule_sets)
+        pool = TablePool(self.rule_sets, range(len(self.rule_sets)), tables, seed=self.config.seed)
         rng = stream(self.config, 0, TRIAL)
-        hall.deal(0, draw_sizes(hall, self.kinds, rng, small=False))
+        pool.deal(0, draw_sizes(pool, self.rule_sets, rng, small=False))
         learner = Learner(self.actor, self.encoding, rng, device=self.device, oracle=False)
-        play(hall, [learner], np.zeros((tables, MAX_SEATS), np.int64))
-        decisions = len(learner.decisions(hall)) / tables
+        play(pool, [learner], np.zeros((tables, MAX_SEATS), np.int64))
+        decisions = len(learner.decisions(pool)) / tables
         wanted = self.config.batch / max(decisions, 1) / self.processes.world
-        return max(round(wanted), self.crew.threads * len(self.kinds))
+        return max(round(wanted), self.thread_pool.threads * len(self.rule_sets))
 
     @property
     def labels(self) -> list[str]:
-        """The kinds of tables in the names of figures."""
-        return [label(kind) for kind in self.kinds]
+        """The rule_sets of tables in the names of figures."""
+        return [label(kind) for kind in self.rule_sets]
 
     # ------------------------------------------------------------------------------------------------- an iteration
 
@@ -234,7 +243,7 @@ class SelfPlay:
             Its figures (see `Watcher`).
         """
         started = time.perf_counter()
-        played = self.crew.all([partial(self._play, place) for place in self.places])
+        played = self.thread_pool.all([partial(self._play, place) for place in self.places])
         rolled_out = time.perf_counter()
         figures = self._learn(played)
         ended = time.perf_counter()
@@ -244,7 +253,7 @@ class SelfPlay:
         figures |= {
             "decisions_per_second": float(together[0]) / (ended - started),
             "rollout_seconds": rolled_out - started,
-            "engine_seconds": sum(part.engine_seconds for part in played) / self.crew.threads,
+            "engine_seconds": sum(part.engine_seconds for part in played) / self.thread_pool.threads,
             "learn_seconds": ended - rolled_out,
         }
         return figures | probe_figures(played)
@@ -260,31 +269,31 @@ class SelfPlay:
 
     def _play(self, place: Place) -> Played:
         """The deals of one place."""
-        hall, config = place.hall, self.config
+        pool, config = place.pool, self.config
         rng = stream(config, self.iteration, DEALS, place.number)
-        before = hall.engine_seconds
+        before = pool.engine_seconds
         small = schedule.has_small_hands(self.progress, self.curriculum)
-        hall.deal(self.iteration, None if hall.in_matches else draw_sizes(hall, self.kinds, rng, small))
-        auction = has_auction(hall, self.kinds)
-        opened = auction & (rng.random(len(hall)) < schedule.random_contract_share(self.progress, self.curriculum))
+        pool.deal(self.iteration, None if pool.in_matches else draw_sizes(pool, self.rule_sets, rng, small))
+        auction = has_auction(pool, self.rule_sets)
+        opened = auction & (rng.random(len(pool)) < schedule.random_contract_share(self.progress, self.curriculum))
         learner = self._learner(place, rng)
-        players: list[ArrayPlayer] = [learner]
-        seating = np.zeros((len(hall), MAX_SEATS), np.int64)
+        players: list[Agent] = [learner]
+        seating = np.zeros((len(pool), MAX_SEATS), np.int64)
         opponent = self._draw_opponent(place)
         if opponent is not None:
             players.append(self._opponent(opponent, rng))
             share = SHARE if self._has_tryouts else schedule.league_share(self.progress, config.league)
-            seating = draw_seating(hall.seats, share, rng)
-        play(hall, players, seating, opened, RandomContract(rng))
-        passed_out = hall.batch.tables.passed_out[auction & ~opened]
+            seating = draw_seating(pool.seats, share, rng)
+        play(pool, players, seating, opened, RandomContract(rng))
+        passed_out = pool.batch.tables.passed_out[auction & ~opened]
         return Played(
-            learner.decisions(hall),
-            hall.batch.points.copy(),
-            hall.kind,
-            hall.seats,
+            learner.decisions(pool),
+            pool.batch.points.copy(),
+            pool.rule_set,
+            pool.seats,
             (int(passed_out.sum()), len(passed_out)),
-            self._probes(hall, seating == 0, ~opened),
-            hall.engine_seconds - before,
+            self._probes(pool, seating == 0, ~opened),
+            pool.engine_seconds - before,
         )
 
     @property
@@ -304,7 +313,7 @@ class SelfPlay:
 
     def _learner(self, place: Place, rng: np.random.Generator) -> Learner:
         """Who learns at the tables: the policy, from its own play, with or without advice, or from the teacher's."""
-        oracle = place.hall.batch.state is not None
+        oracle = place.pool.batch.state is not None
         if self._has_lesson:
             teacher = self.guests[self.curriculum.teacher](rng)
             return Pupil(teacher, self.actor, self.encoding, rng, oracle=oracle)
@@ -312,20 +321,20 @@ class SelfPlay:
         if self._advice_weight > 0:
             of_adviser = stream(self.config, self.iteration, ADVICE, place.number)
             adviser = self.guests[self.curriculum.teacher](of_adviser)
-        tryouts = Tryouts(self.encoding) if self._has_tryouts else None
+        tryouts = RolloutTargets(self.encoding) if self._has_tryouts else None
         how: dict[str, Any] = {"dtype": self.dtype, "device": self.device, "oracle": oracle, "adviser": adviser}
         return Learner(self.actor, self.encoding, rng, **how, tryouts=tryouts)
 
-    def _probes(self, hall: Hall, learners: np.ndarray, rows: np.ndarray) -> dict[str, Tally]:
+    def _probes(self, pool: TablePool, learners: np.ndarray, rows: np.ndarray) -> dict[str, Tally]:
         """What the learner did at some of the tables, for each kind."""
-        of_kind = {number: np.flatnonzero(rows & (hall.kind == number)) for number in np.unique(hall.kind)}
-        tables = hall.batch.tables
+        of_kind = {number: np.flatnonzero(rows & (pool.rule_set == number)) for number in np.unique(pool.rule_set)}
+        tables = pool.batch.tables
         return {
-            self.labels[number]: count_deals(tables[chosen].view(np.recarray), self.kinds[number], learners[chosen])
+            self.labels[number]: count_deals(tables[chosen].view(np.recarray), self.rule_sets[number], learners[chosen])
             for number, chosen in of_kind.items()
         }
 
-    def _opponent(self, name: str, rng: np.random.Generator) -> ArrayPlayer:
+    def _opponent(self, name: str, rng: np.random.Generator) -> Agent:
         """An opponent at the tables."""
         if name not in self.past:
             return self.guests[name](rng)
@@ -368,47 +377,47 @@ class SelfPlay:
         if self._magnet == 0:
             return torch.zeros((len(mask), 0), device=self.device)
         size = self.config.ppo.microbatch
-        parts = zip(features.tensor_split(self.crew.threads), mask.tensor_split(self.crew.threads), strict=True)
+        parts = zip(features.tensor_split(self.thread_pool.threads), mask.tensor_split(self.thread_pool.threads), strict=True)
         jobs = [partial(log_policy_of, self.slow, seen, legal, self.dtype, size) for seen, legal in parts]
-        return torch.cat(self.crew.all(jobs))
+        return torch.cat(self.thread_pool.all(jobs))
 
     def _update(self, sample: Sample) -> tuple[dict[str, float], dict[str, float]]:
         """Improve actor and critic, side by side; the figures of each."""
         settings = self.config.ppo
         seed = int(stream(self.config, self.iteration, LEARNING, self.processes.rank).integers(2**62))
         sizes = self.processes.sizes(len(sample))
-        shares = [Shares(sizes, self.processes.rank, group) for group in self.processes.groups]
+        shares = [MinibatchPlan(sizes, self.processes.rank, group) for group in self.processes.groups]
         together: dict[str, Any] = {"seed": seed, "dtype": self.dtype}
         actor = (self.student, self.slow, self.optimiser, sample, shares[0], settings)
         critic = (self.student_critic, self.critic_optimiser, sample, shares[1], settings)
         improve_critic = partial(update_critic, *critic, **together)
         if self.config.initial and schedule.learns_critic_only(self.progress, self.curriculum):
-            (of_critic,) = self.crew.all([improve_critic])
+            (of_critic,) = self.thread_pool.all([improve_critic])
             return {}, of_critic
         improve_actor = partial(update_actor, *actor, magnet=self._magnet, lesson=self._has_lesson, **together)
-        of_actor, of_critic = self.crew.all([improve_actor, improve_critic])
+        of_actor, of_critic = self.thread_pool.all([improve_actor, improve_critic])
         return of_actor, of_critic
 
     def _rewards(self, played: Sequence[Played]) -> np.ndarray:
         """What each deal paid to each seat, normalised, float32, shape (tables, MAX_SEATS)."""
         points = np.concatenate([part.points for part in played])
         seats = np.concatenate([part.seats for part in played])
-        kind = np.concatenate([part.kind for part in played])
+        kind = np.concatenate([part.rule_set for part in played])
         reward = relative_points(points, seats)
-        sums = np.bincount(kind, (reward.astype(np.float64) ** 2).sum(1), len(self.kinds))
-        counts = np.bincount(kind, seats, len(self.kinds))
+        sums = np.bincount(kind, (reward.astype(np.float64) ** 2).sum(1), len(self.rule_sets))
+        counts = np.bincount(kind, seats, len(self.rule_sets))
         passed_out = np.array([part.passed_out for part in played], np.float64).sum(0)
         together = self.processes.summed(np.concatenate([sums, counts, passed_out]))
-        number = len(self.kinds)
+        number = len(self.rule_sets)
         self.scale.update(together[:number], together[number : 2 * number])
-        self.watchdog.update(together[-2], together[-1])
+        self.pass_out_guard.update(together[-2], together[-1])
         return self.scale.normalised(reward, kind)
 
     def _values(self, everything: torch.Tensor) -> np.ndarray:
         """What the critic says about the decisions, float32, shape (n,)."""
-        parts = everything.tensor_split(self.crew.threads)
+        parts = everything.tensor_split(self.thread_pool.threads)
         size = self.config.ppo.microbatch
-        values = self.crew.all([partial(values_of, self.critic, part, self.dtype, size) for part in parts])
+        values = self.thread_pool.all([partial(values_of, self.critic, part, self.dtype, size) for part in parts])
         return np.asarray(torch.cat(values).cpu().numpy())
 
     def _sample(self, decisions: Decisions, everything: torch.Tensor, value: np.ndarray, advantage: np.ndarray) -> Sample:
@@ -416,7 +425,7 @@ class SelfPlay:
         call, in_play = (0.0, 0.0) if self._has_lesson else schedule.entropy_weights(self.progress, self.config.ppo)
         if self._has_tryouts:
             call = in_play = ENTROPY
-        weight = np.where(decisions.phase < PLAYING, call * self.watchdog.factor, in_play).astype(np.float32)
+        weight = np.where(decisions.phase < PLAYING, call * self.pass_out_guard.factor, in_play).astype(np.float32)
         device = self.device
 
         def tensor(array: np.ndarray) -> torch.Tensor:
@@ -428,7 +437,7 @@ class SelfPlay:
             tensor(decisions.mask),
             tensor(decisions.choice),
             tensor(decisions.log_probability),
-            tensor(self._normalised(advantage, decisions.kind)),
+            tensor(self._normalised(advantage, decisions.rule_set)),
             tensor(value + advantage),
             tensor(weight),
             tensor(decisions.hidden),
@@ -436,13 +445,13 @@ class SelfPlay:
             self._slow_log_policy(tensor(decisions.features), tensor(decisions.mask)),
             tensor(decisions.advice),
             tensor(np.where(decisions.advice == NO_ADVICE, 0, self._advice_weight).astype(np.float32)),
-            tensor(self.scale.normalised(decisions.worth, decisions.kind)),
+            tensor(self.scale.normalised(decisions.worth, decisions.rule_set)),
             tensor(decisions.told),
         )
 
     def _normalised(self, advantage: np.ndarray, kind: np.ndarray) -> np.ndarray:
         """Advantages with mean 0 and variance 1 within each kind of table, over all processes; float32, shape (n,)."""
-        number = len(self.kinds)
+        number = len(self.rule_sets)
         exact = advantage.astype(np.float64)
         sums = [np.bincount(kind, exact**power, number) for power in range(3)]
         count, total, square = self.processes.summed(np.stack(sums))
@@ -454,7 +463,7 @@ class SelfPlay:
 
     def state(self) -> dict[str, Any]:
         """All that a resumed run needs: tensors and plain values."""
-        tables = {str(place.number): torch.from_numpy(place.hall.save()) for place in self.places if place.hall.in_matches}
+        tables = {str(place.number): torch.from_numpy(place.pool.save()) for place in self.places if place.pool.in_matches}
         return {
             "iteration": self.iteration,
             "decisions": self.decisions,
@@ -464,13 +473,13 @@ class SelfPlay:
             "optimiser": self.optimiser.state_dict(),
             "critic_optimiser": self.critic_optimiser.state_dict(),
             "scale": self.scale.state(),
-            "watchdog": self.watchdog.state(),
+            "pass_out_guard": self.pass_out_guard.state(),
             "tables": self._gathered(tables),
         }
 
     def _gathered(self, tables: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
         """The tables of all processes."""
-        workers = self.crew.threads
+        workers = self.thread_pool.threads
         everywhere = {}
         for name, saved in tables.items():
             for rank, part in enumerate(self.processes.gathered(saved)):
@@ -486,14 +495,14 @@ class SelfPlay:
         self.optimiser.load_state_dict(state["optimiser"])
         self.critic_optimiser.load_state_dict(state["critic_optimiser"])
         self.scale.restore(state["scale"])
-        self.watchdog.restore(state["watchdog"])
+        self.pass_out_guard.restore(state["pass_out_guard"])
         for place in self.places:
-            if place.hall.in_matches:
-                place.hall.restore(state["tables"][str(place.number)].numpy())
+            if place.pool.in_matches:
+                place.pool.restore(state["tables"][str(place.number)].numpy())
 
     def close(self) -> None:
         """End the threads."""
-        self.crew.close()
+        self.thread_pool.close()
 
 
 def initial_parameters(name: str, encoding: Encoding, actor: Actor) -> dict[str, torch.Tensor]:
@@ -504,8 +513,8 @@ def initial_parameters(name: str, encoding: Encoding, actor: Actor) -> dict[str,
         ValueError: it is for other tables, or of another size.
     """
     _, of_policy, tensors = read_policy(policy_file_of(name))
-    if make_encoding(of_policy.kinds, encoding.counts, encoding.hints).digest != encoding.digest:
-        trained = ", ".join(label(kind) for kind in of_policy.kinds)
+    if make_encoding(of_policy.rule_sets, encoding.counts, encoding.hints).digest != encoding.digest:
+        trained = ", ".join(label(kind) for kind in of_policy.rule_sets)
         raise ValueError(f"a run can begin with a policy for the same tables only; {name} is for {trained}")
     for what, sees, must in (("counts", of_policy.counts, encoding.counts), ("hints", of_policy.hints, encoding.hints)):
         if sees and not must:

@@ -199,13 +199,13 @@ def published(folder: Path, panel: Mapping[Path, dict[str, Any]]) -> Published:
             duel
             for path, one in panel.items()
             if any(map(names.is_own, players_of(one)))
-            for duel in read_results(path, names, info.kinds).all_duels
+            for duel in read_results(path, names, info.rule_sets).all_duels
         ]
         begun = max((int(at) for at in curve.get(BEGUN, ((), ()))[0]), default=0)
         milestones = [
             (begun + at, duel)
             for path in sorted((folder.parent / MILESTONES).glob(f"{folder.name}-*.json"))
-            for at, duel in milestones_of(path, info.kinds)
+            for at, duel in milestones_of(path, info.rule_sets)
         ] + [(begun + info.decisions, duel) for duel in duels]
     except (PolicyFileError, ResultsError, ValueError) as error:
         raise LadderError(str(error)) from error
@@ -243,7 +243,7 @@ def players_of(one: Mapping[str, Any]) -> Sequence[str]:
     return [one["a"], one["b"]] if one["format"] == EVALUATION else one["players"]
 
 
-def milestones_of(path: Path, kinds: Sequence[Rules]) -> Iterator[tuple[int, Duel]]:
+def milestones_of(path: Path, rule_sets: Sequence[Rules]) -> Iterator[tuple[int, Duel]]:
     """What a policy that a run had on its way was worth: decisions of that run that it had seen, and the comparison.
 
     Raises:
@@ -254,7 +254,7 @@ def milestones_of(path: Path, kinds: Sequence[Rules]) -> Iterator[tuple[int, Due
     if number is None:
         raise LadderError(f"{path} is not of a policy from RUN/past, whose names end with decisions, but of {player}")
     name = player.partition("@")[0]
-    for duel in read_results(path, Names(name, [name]), kinds).duels:
+    for duel in read_results(path, Names(name, [name]), rule_sets).duels:
         yield int(number[1]), duel
 
 
@@ -292,7 +292,7 @@ def name_of(kind: Rules) -> str:
 
 def in_panel_order(standing: Standing) -> Iterator[tuple[Published, Rules]]:
     """Each policy with each of its tables, by game and seats."""
-    found = [(one, kind) for one in standing.policies for kind in one.info.kinds if not given_options(kind)]
+    found = [(one, kind) for one in standing.policies for kind in one.info.rule_sets if not given_options(kind)]
     yield from sorted(found, key=lambda pair: (VARIANTS.index(pair[1].variant.name), pair[1].seats, pair[0].name))
 
 

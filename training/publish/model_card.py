@@ -108,8 +108,8 @@ def opening(name: str, outcome: Outcome) -> str:
     if outcome.earlier:
         start += f", in {len(outcome.runs)} runs, each of which began with the policy of the one before{but_for(outcome)}"
     return (
-        f"A policy for {', '.join(game_texts(outcome.info.kinds))}, trained by self-play from {start}. It draws its actions "
-        f"with the probabilities that it has learnt; `{name}@0` always takes the most probable one."
+        f"A policy for {', '.join(game_texts(outcome.info.rule_sets))}, trained by self-play from {start}. It draws its "
+        f"actions with the probabilities that it has learnt; `{name}@0` always takes the most probable one."
     )
 
 
@@ -119,9 +119,9 @@ def but_for(outcome: Outcome) -> str:
     return f", but for run {' and '.join(taught)}, which began untrained, with lessons of that policy" if taught else ""
 
 
-def game_texts(kinds: Sequence[Rules]) -> Iterator[str]:
+def game_texts(rule_sets: Sequence[Rules]) -> Iterator[str]:
     """The games with their seats and options: `small_ships` with 3 to 6 seats."""
-    for (variant, options), group in groupby(kinds, key=lambda kind: (kind.variant.name, options_text(kind))):
+    for (variant, options), group in groupby(rule_sets, key=lambda kind: (kind.variant.name, options_text(kind))):
         yield f"`{variant}` with {seats_text([kind.seats for kind in group])}{f' ({options})' if options else ''}"
 
 
@@ -150,8 +150,8 @@ def facts(outcome: Outcome) -> str:
     info, network = outcome.info, outcome.info.network
     size = f"{network['width']} units, {count(network['blocks'], 'residual block')}, card embeddings of {network['card_width']}"
     rows = [
-        ("games", ", ".join(game_texts(info.kinds))),
-        ("options", "as above; all others as usual" if any(map(options_text, info.kinds)) else "as usual"),
+        ("games", ", ".join(game_texts(info.rule_sets))),
+        ("options", "as above; all others as usual" if any(map(options_text, info.rule_sets)) else "as usual"),
         ("network", f"{size}; {outcome.parameters:,} parameters"),
         ("sees", sees_text(info)),
         ("decisions seen", decisions_text(outcome)),
@@ -191,7 +191,7 @@ def time_text(outcome: Outcome) -> str | None:
 
 def use(name: str, outcome: Outcome) -> Iterator[str]:
     """Code and commands."""
-    kind = outcome.info.kinds[0]
+    kind = outcome.info.rule_sets[0]
     variant, seats, options = kind.variant.name, kind.seats, given_options(kind)
     given = "".join(f", {option}={value!r}" for option, value in options.items())
     yield f"""\
@@ -269,7 +269,7 @@ def learning_curve(name: str, outcome: Outcome) -> Iterator[str]:
 def training_duels(name: str, outcome: Outcome) -> Iterator[Duel]:
     """What the evaluation that chose the policy says of it: of the run's policy, also where its slow average was kept."""
     found = outcome.evaluation()
-    for kind in outcome.info.kinds:
+    for kind in outcome.info.rule_sets:
         start = f"points/{label(kind)}/"
         for figure in [figure for figure in found if figure.startswith(start) and figure.count("/") == 2]:
             mean, low, high = (found[figure + end] for end in ("", "/low", "/high"))
@@ -300,17 +300,17 @@ def against_others(outcome: Outcome, results: Results) -> Iterator[str]:
             "line-ups that were played together (`noms evaluate`), and the part of the matches won on one seat, with 95 % "
             "intervals."
         )
-        duels = in_order(results.duels, outcome.info.kinds)
+        duels = in_order(results.duels, outcome.info.rule_sets)
         yield table(
             ("game", "policy", "against", "deals", "alone", "all line-ups", "matches won"), [duel_row(one) for one in duels]
         )
-    for one in sorted(results.standings, key=lambda one: outcome.info.kinds.index(one.kind)):
+    for one in sorted(results.standings, key=lambda one: outcome.info.rule_sets.index(one.kind)):
         yield from standings_text(one)
 
 
-def in_order(duels: Iterable[Duel], kinds: Sequence[Rules]) -> list[Duel]:
+def in_order(duels: Iterable[Duel], rule_sets: Sequence[Rules]) -> list[Duel]:
     """By game, in the order of the policy's; otherwise as they are."""
-    return sorted(duels, key=lambda duel: kinds.index(duel.kind))
+    return sorted(duels, key=lambda duel: rule_sets.index(duel.kind))
 
 
 def duel_row(duel: Duel) -> tuple[Cell, ...]:
@@ -345,8 +345,8 @@ def standings_text(standings: Standings) -> Iterator[str]:
 def behaviour(outcome: Outcome) -> Iterator[str]:
     """The main probes of the evaluation that chose the policy."""
     found = outcome.evaluation()
-    kinds = list(dict.fromkeys(label(kind) for kind in outcome.info.kinds))
-    probes = [probe for probe in MAIN if any(f"probe/{kind}/{probe}" in found for kind in kinds)]
+    rule_sets = list(dict.fromkeys(label(kind) for kind in outcome.info.rule_sets))
+    probes = [probe for probe in MAIN if any(f"probe/{kind}/{probe}" in found for kind in rule_sets)]
     if not probes:
         yield "Not measured."
         return
@@ -357,7 +357,7 @@ def behaviour(outcome: Outcome) -> Iterator[str]:
     )
     yield table(
         ("game", *(MAIN[probe] for probe in probes)),
-        [(kind_text(kind), *(as_cell(probe, found.get(f"probe/{kind}/{probe}")) for probe in probes)) for kind in kinds],
+        [(kind_text(kind), *(as_cell(probe, found.get(f"probe/{kind}/{probe}")) for probe in probes)) for kind in rule_sets],
     )
 
 
@@ -371,7 +371,7 @@ def as_cell(probe: str, value: float | None) -> Cell:
 
 def weaknesses(name: str, outcome: Outcome, results: Results) -> Iterator[str]:
     """What follows from the figures, and what is not known."""
-    measured = [duel for duel in in_order(results.all_duels, outcome.info.kinds) if not duel.is_against_itself]
+    measured = [duel for duel in in_order(results.all_duels, outcome.info.rule_sets) if not duel.is_against_itself]
     known = {(duel.kind, duel.opponent) for duel in measured}
     unmeasured = [duel for duel in training_duels(name, outcome) if (duel.kind, duel.opponent) not in known]
     yield from verdicts(measured, "In the comparisons above")
@@ -406,7 +406,7 @@ def gaps(name: str, outcome: Outcome, measured: Sequence[Duel]) -> Iterator[str]
         if duel.lost.tables:
             where = f"{kind_text(label(duel.kind))}, {code(duel.policy)} against {code(duel.opponent)}"
             yield f"{where}: it lost {duel.lost.tables:,} tables, since it {'; '.join(duel.lost.why)}."
-    missing = [kind for kind in outcome.info.kinds if all(duel.kind != kind for duel in measured)]
+    missing = [kind for kind in outcome.info.rule_sets if all(duel.kind != kind for duel in measured)]
     if missing:
         yield f"Not measured but in training: {', '.join(game_texts(missing))}."
     if outcome.decisions < outcome.budget:

@@ -116,7 +116,7 @@ def panels_of(runs: Mapping[str, Series]) -> Iterator[Panel]:
 
 
 def kinds_of(names: Sequence[str], group: str) -> list[str]:
-    """The kinds of tables that a group of figures tells of."""
+    """The rule_sets of tables that a group of figures tells of."""
     return list(dict.fromkeys(name.split("/")[1] for name in names if name.startswith(f"{group}/")))
 
 

@@ -1,6 +1,6 @@
 """The files of `noms evaluate --json` and `noms tournament`, read back as figures of one policy.
 
-found = read_results("result.json", Names("auctions", ["runs/auctions"]), kinds)
+found = read_results("result.json", Names("auctions", ["runs/auctions"]), rule_sets)
 [(duel.opponent, duel.points.low) for duel in found.duels]
 """
 
@@ -185,13 +185,13 @@ def _file_of(written: str) -> Path:
 # ------------------------------------------------------------------------------------------------------------- reading
 
 
-def read_results(path: Path | str, names: Names, kinds: Sequence[Rules]) -> Results:
+def read_results(path: Path | str, names: Names, rule_sets: Sequence[Rules]) -> Results:
     """Read a file.
 
     Args:
         path: what `noms evaluate --json` or `noms tournament` (`results.json`) has written.
         names: tells who the policy is.
-        kinds: the rules that it was trained for.
+        rule_sets: the rules that it was trained for.
 
     Raises:
         OSError: the file cannot be read.
@@ -223,7 +223,7 @@ def read_results(path: Path | str, names: Names, kinds: Sequence[Rules]) -> Resu
     except (LookupError, TypeError, ValueError, AttributeError) as error:
         raise ResultsError(f"{path} is damaged: {error!r}") from error
     for duel in found.all_duels:
-        if duel.kind not in kinds:
+        if duel.kind not in rule_sets:
             raise ResultsError(
                 f"{path} is of {duel.kind.variant.name} with {duel.kind.seats} seats and options for which {names.name} was "
                 "not trained"

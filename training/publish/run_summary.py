@@ -183,7 +183,7 @@ def read_outcome(folder: Path | str, before: Sequence[Path | str] = ()) -> Outco
                 f"the run in {place} began with an untrained policy, and had no lessons of one, so there is none before it"
             )
         same_size = one.info.network == following.info.network or not following.config.initial
-        if one.info.kinds != following.info.kinds or not same_size:
+        if one.info.rule_sets != following.info.rule_sets or not same_size:
             raise OutcomeError(
                 f"the run in {place} cannot have begun with the one before it, which is for other tables or of another size"
             )

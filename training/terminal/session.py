@@ -18,7 +18,7 @@ from noms_env.record import Record
 from noms_env.record.recorder import head_of, result_of
 from noms_env.table import Table
 from noms_env.variants import Rules
-from training.agents.registry import Tempered, contestant
+from training.agents.registry import Tempered, agent_spec
 from training.agents.table_pool import Guest
 
 Chances = list[tuple[int, float]]
@@ -64,8 +64,8 @@ class Companion:
 
     def act(self, table: Table, rng: np.random.Generator) -> int:
         """Its action for the seat to act; `rng` is used up by it."""
-        imagined = table.imagine(rng) if self.player.wants_tables else None
-        return int(self.player.act(*table.view(int(table.row.seat)), rng, tables=imagined))
+        sampled_tables = table.determinize(rng) if self.player.wants_tables else None
+        return int(self.player.act(*table.view(int(table.row.seat)), rng, tables=sampled_tables))
 
     def chances(self, table: Table) -> Chances | None:
         """How probable each action of the seat to act would be; None for a player that is no policy."""
@@ -80,14 +80,14 @@ def companion(name: str, kind: Rules, limit: float | None = None) -> Companion:
     """The player of that name, for a table.
 
     Args:
-        name: as for `training.agents.registry.contestant`: `thumb`, `pimc:20`, a policy by file, folder or name, `FILE@0`.
+        name: as for `training.agents.registry.agent_spec`: `thumb`, `pimc:20`, a policy by file, folder or name, `FILE@0`.
         kind: the rules of the table.
-        limit: seconds that a program has for a decision; see `contestant`.
+        limit: seconds that a program has for a decision; see `agent_spec`.
 
     Raises:
         ValueError: there is no such player, or it cannot sit there.
     """
-    one = contestant(name, limit)
+    one = agent_spec(name, limit)
     one.check(kind)
     guest = one.make(np.random.default_rng(0))
     if not isinstance(guest, Guest):
@@ -102,7 +102,7 @@ def companions(names: Sequence[str], places: int, kind: Rules, limit: float | No
         names: one for all, or one for each.
         places: number of seats.
         kind: the rules of the table.
-        limit: seconds that a program has for a decision; see `contestant`.
+        limit: seconds that a program has for a decision; see `agent_spec`.
 
     Raises:
         ValueError: not as many names, or see `companion`.

@@ -258,8 +258,8 @@ class SeatEnv(gymnasium.Env[Observation, int | np.integer]):
         if player is None:  # `random`: the engine itself chooses
             batch_kernels.random_rows(table._kernel_rows, 0, 1, self._streams.words, self._choice)
             return int(self._choice[0])
-        imagined = table.imagine(self._streams) if player.wants_tables else None
-        return int(player.act(*table.view(seat), self._streams, tables=imagined))
+        sampled_tables = table.determinize(self._streams) if player.wants_tables else None
+        return int(player.act(*table.view(seat), self._streams, tables=sampled_tables))
 
     def _score(self, info: dict[str, Any]) -> float:
         """The reward of a deal just scored; its public result goes into the info."""

@@ -74,9 +74,9 @@ def _check_player(name: object, player: Any, rules: Rules) -> None:
     """Refuse what cannot play, and a policy that was trained for other tables."""
     if not callable(getattr(player, "act", None)) or not isinstance(getattr(player, "wants_tables", None), bool):
         raise ValueError(f"a player must be a name, a path, or have act and wants_tables (players.Player), not {player!r}")
-    kinds = getattr(player, "kinds", None)
-    if kinds is not None and rules not in kinds:
-        trained = ", ".join(dict.fromkeys(f"{kind.variant.name} with {kind.seats} seats" for kind in kinds))
+    rule_sets = getattr(player, "rule_sets", None)
+    if rule_sets is not None and rules not in rule_sets:
+        trained = ", ".join(dict.fromkeys(f"{kind.variant.name} with {kind.seats} seats" for kind in rule_sets))
         own = f"{rules.variant.name} with {rules.seats} seats"
         raise ValueError(f"the policy {name!s} was trained for {trained}, not for {own} and these options")
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from noms_env._jit import announce_compilation
-from noms_env.belief.determinize import imagined
+from noms_env.belief.determinize import sampled_tables
 from noms_env.core.actions import NUM_ACTIONS
 from noms_env.engine import batch_kernels
 from noms_env.engine.row_kernels import kernel_view
@@ -232,7 +232,7 @@ class SeatTables:
         batch = self.batch
         batch.observe(rows)
         self._streams.rows = rows
-        tables = imagined(batch.tables, rows, self._streams) if player.wants_tables else None
+        tables = sampled_tables(batch.tables, rows, self._streams) if player.wants_tables else None
         mask = batch.mask[rows]
         answers = np.asarray(player.act(batch.observation[rows], mask, self._streams, tables=tables))
         if answers.shape != rows.shape or answers.dtype.kind not in "iu":

@@ -160,7 +160,7 @@ class Layout(NamedTuple):
         return cls(tuple(place_of[card] for card in kind.deck), turn_up, int(row.trump))
 
 
-class ChosenDeal:
+class ExplicitChanceDeal:
     """A deal on its way from the first card dealt to its points.
 
     Attributes:
@@ -186,9 +186,9 @@ class ChosenDeal:
         self._turn_up, self._trump = -1, -1
         self._skip_certain()
 
-    def copy(self) -> ChosenDeal:
+    def copy(self) -> ExplicitChanceDeal:
         """An independent copy."""
-        twin = object.__new__(ChosenDeal)
+        twin = object.__new__(ExplicitChanceDeal)
         twin.kind, twin.stage, twin.actor = self.kind, self.stage, self.actor
         twin.table = None if self.table is None else self.table.copy()
         twin.dealt = self.dealt
@@ -197,7 +197,7 @@ class ChosenDeal:
         twin._turn_up, twin._trump = self._turn_up, self._trump
         return twin
 
-    def __deepcopy__(self, _memo: dict[int, Any]) -> ChosenDeal:
+    def __deepcopy__(self, _memo: dict[int, Any]) -> ExplicitChanceDeal:
         """The same as `copy`."""
         return self.copy()
 
@@ -218,7 +218,7 @@ class ChosenDeal:
         total = sum(weights.values())
         return [(outcome, weight / total) for outcome, weight in weights.items()]
 
-    def happen(self, outcome: int) -> None:
+    def apply_outcome(self, outcome: int) -> None:
         """Let the present chance event come out so.
 
         Raises:
@@ -347,14 +347,14 @@ class ChosenDeal:
         return points
 
 
-def played(kind: DealKind, happened: Sequence[int], actions: Sequence[int]) -> ChosenDeal:
+def played(kind: DealKind, happened: Sequence[int], actions: Sequence[int]) -> ExplicitChanceDeal:
     """A deal that has come out so, and in which the seats have acted so."""
-    deal = ChosenDeal(kind)
+    deal = ExplicitChanceDeal(kind)
     events = iter(happened)
     while deal.actor == CHANCE and (outcome := next(events, None)) is not None:
-        deal.happen(outcome)
+        deal.apply_outcome(outcome)
     for action in actions:
         deal.decide(action)
     if deal.actor == CHANCE and (outcome := next(events, None)) is not None:
-        deal.happen(outcome)
+        deal.apply_outcome(outcome)
     return deal

@@ -18,8 +18,8 @@ from noms_env.interop.open_spiel.explicit_chance import (
     DRAWING_TRUMP,
     OVER,
     PLAYING,
-    ChosenDeal,
     DealKind,
+    ExplicitChanceDeal,
     Layout,
 )
 from noms_env.interop.open_spiel.observers import (
@@ -30,7 +30,7 @@ from noms_env.interop.open_spiel.observers import (
     words_of,
 )
 from noms_env.interop.open_spiel.parameters import REWARDS, default_parameters, game_name, kind_of
-from noms_env.interop.open_spiel.reconstruct_history import deal_of
+from noms_env.interop.open_spiel.reconstruct_history import reconstruct_history
 from noms_env.variants import RulesError, Variant
 
 
@@ -144,7 +144,7 @@ class DealState(pyspiel.State):
     def __init__(self, game: DealGame) -> None:
         """Begin; called by `new_initial_state`."""
         super().__init__(game)
-        self.deal = ChosenDeal(game.kind)
+        self.deal = ExplicitChanceDeal(game.kind)
 
     def current_player(self) -> int:
         return self.deal.actor
@@ -160,7 +160,7 @@ class DealState(pyspiel.State):
     def _apply_action(self, action: int) -> None:
         """An outcome of chance, or an action of the seat to act."""
         if self.deal.actor == CHANCE:
-            self.deal.happen(action)
+            self.deal.apply_outcome(action)
         else:
             self.deal.decide(action)
 
@@ -199,7 +199,7 @@ class DealState(pyspiel.State):
         """
         if self.deal.stage != PLAYING:
             raise ValueError("only a deal that is dealt and goes on has layouts to draw from")
-        twin = self.deal.begun.redeal(player, np.random.default_rng(int(sampler() * 2**53)))
+        twin = self.deal.begun.sample_hidden(player, np.random.default_rng(int(sampler() * 2**53)))
         return _with_layout(self.get_game(), self.deal, Layout.of(self.deal.kind, twin.row))
 
 
@@ -209,15 +209,15 @@ def state_of(game: DealGame, row: np.record) -> DealState:
     Args:
         game: of such deals: the same rules, dealer and hand size.
         row: the table (`state.TABLE`), in a deal that goes on. What it does not keep of earlier decisions is filled in:
-            see `deal_of_table.deal_of`.
+            see `reconstruct_history`.
 
     Raises:
         ValueError: there is no such state.
     """
-    return _with_layout(game, deal_of(game.kind, row), Layout.of(game.kind, row))
+    return _with_layout(game, reconstruct_history(game.kind, row), Layout.of(game.kind, row))
 
 
-def _with_layout(game: DealGame, deal: ChosenDeal, layout: Layout) -> DealState:
+def _with_layout(game: DealGame, deal: ExplicitChanceDeal, layout: Layout) -> DealState:
     """The state with the decisions of a deal and a certain layout."""
     state = game.new_initial_state()
     for outcome in game.kind.outcomes_of(layout):
@@ -227,7 +227,7 @@ def _with_layout(game: DealGame, deal: ChosenDeal, layout: Layout) -> DealState:
     return state
 
 
-def outcome_text(deal: ChosenDeal, outcome: int) -> str:
+def outcome_text(deal: ExplicitChanceDeal, outcome: int) -> str:
     """What an outcome of the present chance event means."""
     kind = deal.kind
     words = CARD_WORDS[kind.table.deck_kind]

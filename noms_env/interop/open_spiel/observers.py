@@ -10,7 +10,7 @@ from noms_env.belief.knowledge import has_seen_stock
 from noms_env.core.actions import NUM_ACTIONS, PHASES
 from noms_env.core.cards import CARD_WORDS, NO_TRUMP, cards_in
 from noms_env.interop.open_spiel.bounds import most_decisions
-from noms_env.interop.open_spiel.explicit_chance import PLAYING, ChosenDeal, DealKind
+from noms_env.interop.open_spiel.explicit_chance import PLAYING, DealKind, ExplicitChanceDeal
 from noms_env.observation.layout import OBSERVATION_SIZE
 from noms_env.observation.writer import exposed_cards
 from noms_env.show.lines import lines_of
@@ -145,7 +145,7 @@ class ObservationObserver(Observer):
         return f"seat {player}" if table is None else "\n".join(lines_of(look(table, player)))
 
 
-def public_words(deal: ChosenDeal) -> list[str]:
+def public_words(deal: ExplicitChanceDeal) -> list[str]:
     """What all seats have seen since the cards were dealt."""
     table = deal.table
     assert table is not None

@@ -114,7 +114,7 @@ def has_probabilities(player: Player) -> bool:
 def _chosen(player: Player, state: DealState, rng: np.random.Generator) -> int:
     """The action that a player takes for the seat to act."""
     table = state.deal.begun
-    tables = table.imagine(rng) if player.wants_tables else None
+    tables = table.determinize(rng) if player.wants_tables else None
     return int(player.act(*table.view(state.deal.actor), rng, tables=tables))
 
 

@@ -18,7 +18,7 @@ from noms_env.core.actions import (
 )
 from noms_env.core.cards import CARD_SUITS, cards_in
 from noms_env.core.state import get_byte
-from noms_env.interop.open_spiel.explicit_chance import PLAYING, ChosenDeal, DealKind, Layout, played
+from noms_env.interop.open_spiel.explicit_chance import PLAYING, DealKind, ExplicitChanceDeal, Layout, played
 
 SEEN_FIELDS = (
     *("calls", "trump", "nominated", "nominated_rank", "revealed", "indicated", "refused", "order", "trick_winners", "tricks"),
@@ -27,7 +27,7 @@ SEEN_FIELDS = (
 """The fields of a table by which two courses of a deal are told apart."""
 
 
-def deal_of(kind: DealKind, row: np.record) -> ChosenDeal:
+def reconstruct_history(kind: DealKind, row: np.record) -> ExplicitChanceDeal:
     """A deal of which a table (`state.TABLE`) may be the present moment; all that the seats have seen is the same.
 
     Three things a table does not keep: the suits that were named of two-suited leads to earlier tricks (nonesuch), when the
@@ -43,7 +43,7 @@ def deal_of(kind: DealKind, row: np.record) -> ChosenDeal:
     return found
 
 
-def _completed(deal: ChosenDeal, row: np.record) -> ChosenDeal | None:
+def _completed(deal: ExplicitChanceDeal, row: np.record) -> ExplicitChanceDeal | None:
     """The deal, played on until its table is like another one; None if it cannot come there."""
     while deal.stage == PLAYING:
         legal = deal.begun.legal_actions()
@@ -55,7 +55,7 @@ def _completed(deal: ChosenDeal, row: np.record) -> ChosenDeal | None:
     return deal if _alike(deal.begun.row, row) else None
 
 
-def _after(deal: ChosenDeal, action: int, row: np.record) -> ChosenDeal | None:
+def _after(deal: ExplicitChanceDeal, action: int, row: np.record) -> ExplicitChanceDeal | None:
     """The same after one of several actions that fit."""
     twin = deal.copy()
     twin.decide(action)

@@ -63,10 +63,10 @@ MIND = np.dtype(
 """The working memory of the player; nothing in it outlasts a decision."""
 
 
-def new_minds() -> np.ndarray:
+def new_workspaces() -> np.ndarray:
     """Working memory, shape (1,), in the form that the compiled functions want (see `rows.kernel_view`)."""
-    minds = np.zeros(1, MIND)
-    return minds if COMPILED else minds.view(np.recarray)
+    workspaces = np.zeros(1, MIND)
+    return workspaces if COMPILED else workspaces.view(np.recarray)
 
 
 # ------------------------------------------------------------------------------------------------ cards not seen
@@ -75,7 +75,7 @@ def new_minds() -> np.ndarray:
 @jit
 def look(t, seat, m):
     """1. Note what a seat has not seen."""
-    m.unseen = t.cards & ~t.gone & ~t.hands[seat] & ~out_of_play(t) & ~t.refused
+    m.unseen = t.cards & ~t.cards_played & ~t.hands[seat] & ~out_of_play(t) & ~t.refused
     m.held = 0
     for other in range(t.n_seats):
         if other != seat:

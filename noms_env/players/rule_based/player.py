@@ -10,7 +10,7 @@ from noms_env.core.state import NOMS, NONESUCH, SMALL_SHIPS, SNIPED_WHIST
 from noms_env.engine.row_kernels import kernel_view
 from noms_env.players.protocol import NOBODY, RowsPlayer
 from noms_env.players.rule_based import auction, exact_bid, nonesuch, sniped_whist
-from noms_env.players.rule_based.heuristics import new_minds
+from noms_env.players.rule_based.heuristics import new_workspaces
 
 
 class ThumbPlayer(RowsPlayer):
@@ -21,27 +21,27 @@ class ThumbPlayer(RowsPlayer):
     ) -> None:
         """See `RowsPlayer.write_actions`. The tables are left as they are."""
         assert tables is not None  # `as_batch` sees to it
-        thumb_rows(kernel_view(tables), new_minds(), actions)
+        thumb_rows(kernel_view(tables), new_workspaces(), actions)
 
 
 @jit
-def thumb_rows(tables, minds, actions):
+def thumb_rows(tables, workspaces, actions):
     """Write an action for each row, `NOBODY` where nobody is to act.
 
     Args:
         tables: structured array, shape (n,); of the hands only that of the seat to act is looked at. While a call or a
             trump is chosen other trumps are supposed, and taken back.
-        minds: `vocabulary.new_minds`.
+        workspaces: `heuristics.new_workspaces`.
         actions: int64, shape (n,): is written.
     """
-    m = minds[0]
+    m = workspaces[0]
     for row in range(len(tables)):
         actions[row] = NOBODY if tables[row].phase == SCORED else thumb_action(tables[row], m)
 
 
 @jit
 def thumb_action(t, m):
-    """What the seat to act does; `m` is a row of `vocabulary.new_minds`."""
+    """What the seat to act does; `m` is a row of `heuristics.new_workspaces`."""
     if t.variant == SNIPED_WHIST:
         return sniped_whist.name_trump(t, m) if t.phase == NAMING_TRUMP else sniped_whist.play(t, m)
     if t.variant == NONESUCH:

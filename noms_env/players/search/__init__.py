@@ -1,1 +1,1 @@
-"""Search: players that try their actions on imagined cards, and the solver that they use. Loaded when one is made."""
+"""Search: players that try their actions on sampled cards, and the solver that they use. Loaded when one is made."""

@@ -57,7 +57,7 @@ def place_among(actions, count, action):
 @jit
 def cards_to_play(t):
     """1. The legal cards without those that are like a lower one."""
-    present = t.cards & ~t.gone
+    present = t.cards & ~t.cards_played
     if t.n_table > 0:
         present |= bit(t.best_card)
     cards = np.int64(0)

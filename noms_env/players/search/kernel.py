@@ -39,14 +39,14 @@ from typing import NamedTuple
 import numpy as np
 
 from noms_env._jit import jit
-from noms_env.belief import new_plan, redeal_rows
+from noms_env.belief import new_plan, sample_hidden_rows
 from noms_env.core.actions import CALLING, NAMING_SUIT, NUM_ACTIONS, PLAYING, SCORED, UNSAID
 from noms_env.core.cards import FRENCH
 from noms_env.core.state import NOMS, SMALL_SHIPS, new_tables
 from noms_env.engine.row_kernels import kernel_view
 from noms_env.engine.step import step
 from noms_env.players.protocol import NOBODY
-from noms_env.players.rule_based.heuristics import new_minds
+from noms_env.players.rule_based.heuristics import new_workspaces
 from noms_env.players.rule_based.player import thumb_action
 from noms_env.players.search.candidates import place_among, write_candidates
 from noms_env.players.search.position import count_deal_as_last, fits, new_frames, new_positions, worth_to
@@ -80,8 +80,8 @@ class Work(NamedTuple):
     """`position.new_positions`."""
     frames: np.ndarray
     """`position.new_frames`."""
-    minds: np.ndarray
-    """`thumb.vocabulary.new_minds`."""
+    workspaces: np.ndarray
+    """`heuristics.new_workspaces`."""
     candidates: np.ndarray
     """int64, shape (NUM_ACTIONS,): the actions that were tried last."""
     worths: np.ndarray
@@ -100,7 +100,7 @@ def new_work(worlds: int) -> Work:
         plans=new_plan(),
         positions=new_positions(),
         frames=new_frames(),
-        minds=new_minds(),
+        workspaces=new_workspaces(),
         candidates=np.zeros(NUM_ACTIONS, np.int64),
         worths=np.zeros(NUM_ACTIONS, np.int64),
         sums=np.zeros(NUM_ACTIONS, np.int64),
@@ -133,12 +133,12 @@ def search(tables, row, seed, is_exact, work):
     count = write_candidates(tables[row], work.candidates)
     if count == 1:
         return work.candidates[0]
-    favourite = thumb_action(tables[row], work.minds[0])
+    favourite = thumb_action(tables[row], work.workspaces[0])
     place = place_among(work.candidates, count, favourite)
     worlds = worlds_for(tables[row], work)
     for world in range(worlds):
         work.tables[world] = tables[row]
-    redeal_rows(work.tables, work.numbers[:worlds], tables[row].seat, seed, work.plans)
+    sample_hidden_rows(work.tables, work.numbers[:worlds], tables[row].seat, seed, work.plans)
     work.sums[:count] = 0
     work.squares[:count] = 0.0
     for world in range(worlds):
@@ -180,7 +180,7 @@ def find_by_rollout(world, count, is_exact, work):
         t = work.tables[spare]
         step(t, work.candidates[k])
         while t.phase != SCORED and not (is_exact and is_solvable(t, FEWER_BEHIND_A_ROLLOUT)):
-            step(t, next_action(t, work.minds[0]))
+            step(t, next_action(t, work.workspaces[0]))
         if t.phase == SCORED:
             work.worths[k] = worth_to(t, seat)
         else:

@@ -23,7 +23,7 @@ from noms_env.variants.sniped_whist import LEAST
 
 @jit
 def next_action(t, m):
-    """The action of the seat to act; `m` is a row of `thumb.vocabulary.new_minds`."""
+    """The action of the seat to act; `m` is a row of `heuristics.new_workspaces`."""
     if t.phase != PLAYING or not is_simple(t):
         return thumb_action(t, m)
     return card_to_lead(t) if t.n_table == 0 else card_to_follow(t)
@@ -47,7 +47,7 @@ def wants_trick(t):
 def card_to_lead(t):
     """1, 2. A lead."""
     if wants_trick(t):
-        unseen = t.cards & ~t.gone & ~t.hands[t.seat]
+        unseen = t.cards & ~t.cards_played & ~t.hands[t.seat]
         left = t.legal_cards
         while left != 0:
             card = highest(left)

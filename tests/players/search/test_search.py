@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from noms_env.belief.determinize import imagined
+from noms_env.belief.determinize import sampled_tables
 from noms_env.core.actions import NOMINATE, NUM_ACTIONS, SCORED
 from noms_env.core.cards import CARD_WORDS, cards_in
 from noms_env.core.state import VARIANTS
 from noms_env.engine.row_kernels import kernel_view
 from noms_env.envs.batch import make_batch
 from noms_env.players import NOBODY, Player, make_player
-from noms_env.players.rule_based.heuristics import new_minds
+from noms_env.players.rule_based.heuristics import new_workspaces
 from noms_env.players.rule_based.player import thumb_action
 from noms_env.players.search.candidates import place_among, write_candidates
 from noms_env.players.search.kernel import add_up, best_of, new_work
@@ -56,7 +56,7 @@ def ask(player: Any, table: Table, seed: int = 1) -> int:
     """The action of the player at one table, whose hidden cards it does not get to see."""
     seat = int(table.row.seat)
     rng = np.random.default_rng(seed)
-    action: int = player.act(*table.view(seat), rng, tables=table.imagine(np.random.default_rng(99)))
+    action: int = player.act(*table.view(seat), rng, tables=table.determinize(np.random.default_rng(99)))
     return action
 
 
@@ -92,7 +92,9 @@ def test_every_answer_is_legal(kind: str, name: str, seats: int | None, options:
             break
         batch.observe()
         actions = np.zeros(3, np.int64)
-        actions[rows] = player.act(batch.observation[rows], batch.mask[rows], rng, tables=imagined(batch.tables, rows, rng))
+        actions[rows] = player.act(
+            batch.observation[rows], batch.mask[rows], rng, tables=sampled_tables(batch.tables, rows, rng)
+        )
         batch.step(actions)  # refuses what is not legal
         assert (batch.mask[rows, actions[rows]] == 1).all()
 
@@ -107,7 +109,7 @@ def test_an_answer_depends_on_its_own_row_and_number_only(name: str) -> None:
         batch.random_actions(streams, actions)
         batch.step(actions)
     batch.observe()
-    tables = imagined(batch.tables, None, np.random.default_rng(4))
+    tables = sampled_tables(batch.tables, None, np.random.default_rng(4))
     numbers = np.arange(9) * 1_000_003
 
     def answers(player: Any, rows: np.ndarray) -> list[int]:
@@ -132,7 +134,7 @@ def test_what_lies_hidden_has_no_influence(kind: str, name: str, seats: int | No
     for decisions in (0, 2, 7, 23, 40):
         table = in_the_middle(name, seats, options, seed=decisions, decisions=decisions)
         seat = int(table.row.seat)
-        other = table.redeal(seat, np.random.default_rng(decisions))
+        other = table.sample_hidden(seat, np.random.default_rng(decisions))
         told_apart += table.row.hands.tolist() != other.row.hands.tolist()
         answers = [player.act(*table.view(seat), np.random.default_rng(5), tables=t._rows) for t in (table, other)]
         assert answers[0] == answers[1]
@@ -146,7 +148,7 @@ def test_chance_has_an_influence() -> None:
 
 def test_the_tables_given_are_left_as_they_are() -> None:
     table = in_the_middle("small_ships", None, {}, 2, 30)
-    tables = table.imagine(np.random.default_rng(1))
+    tables = table.determinize(np.random.default_rng(1))
     before = tables.tobytes()
     make_player("pimc:3").act(*table.view(int(table.row.seat)), np.random.default_rng(1), tables=tables)
     assert tables.tobytes() == before
@@ -219,17 +221,17 @@ def test_few_cards_are_nominated_but_the_highest_missing_ones_are_among_them() -
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_what_thumb_would_do_is_tried_or_a_card_that_is_like_it(variant: str) -> None:
     """It may be the highest of some cards that are alike, of which the lowest is tried."""
-    minds, actions = new_minds(), np.zeros(NUM_ACTIONS, np.int64)
+    workspaces, actions = new_workspaces(), np.zeros(NUM_ACTIONS, np.int64)
     alike = 0
     for seed, (seats, options) in enumerate(positions.tables_of(variant, 4, seed=3)):
         for table in positions.decisions(variant, seats, options, seed, make_player("thumb")):
             t = kernel_view(table._rows)[0]
-            favourite = thumb_action(t, minds[0])
+            favourite = thumb_action(t, workspaces[0])
             count = write_candidates(t, actions)
             found = actions[place_among(actions, count, favourite)]
             if found != favourite:
                 alike += 1
-                between = set(range(found + 1, favourite)) & set(cards_in(int(t.cards & ~t.gone)))
+                between = set(range(found + 1, favourite)) & set(cards_in(int(t.cards & ~t.cards_played)))
                 assert between <= set(cards_in(t.hands[t.seat])), (table.word(int(found)), table.word(int(favourite)))
     assert alike > 0 or variant == "nonesuch"
 
@@ -341,7 +343,7 @@ def points_of_seat(name: str, searcher: Player, others: Player, deals: int, **op
             for player, sits in ((searcher, batch.seat == turn), (others, batch.seat != turn)):
                 rows = np.flatnonzero(sits & ~batch.over)
                 if len(rows) > 0:
-                    tables = imagined(batch.tables, rows, rng) if player.wants_tables else None
+                    tables = sampled_tables(batch.tables, rows, rng) if player.wants_tables else None
                     actions[rows] = player.act(batch.observation[rows], batch.mask[rows], rng, tables=tables)
             batch.step(actions)
             points = batch.points[:, :seats].astype(float)
