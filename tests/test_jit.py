@@ -57,7 +57,7 @@ def test_an_edit_anywhere_below_starts_a_new_folder(tmp_path: Path) -> None:
     first = run_in(folder, ASK)
     assert first == run_in(folder, ASK)
     assert Path(first).parent == folder / "noms_env" / "__pycache__"
-    for number, name in enumerate(["tricks.py", "rules/match.py", "engine/step.py"]):
+    for number, name in enumerate(["core/tricks.py", "variants/match.py", "engine/step.py"]):
         append(folder / "noms_env" / name, f"# {number}\n")
         assert Path(run_in(folder, ASK)).is_dir()
     left = {path.name for path in Path(first).parent.glob("numba-*")}

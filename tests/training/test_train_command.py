@@ -335,10 +335,10 @@ def test_differences_are_found_at_any_depth() -> None:
     assert list(differences(one, one)) == []
 
 
-def test_the_module_of_the_loop_is_the_same_command() -> None:
+def test_the_package_run_as_a_module_is_the_same_command() -> None:
     import subprocess
 
-    done = subprocess.run([sys.executable, "-m", "training.learn.loop", "bridge"], capture_output=True, text=True, check=False)
+    done = subprocess.run([sys.executable, "-m", "training", "train", "bridge"], capture_output=True, text=True, check=False)
     assert (done.returncode, is_one_sentence(done.stderr)) == (2, True), done.stderr
     with pytest.raises(CommandError, match="--out RUN"):
         command.command(["--resume"])
