@@ -28,7 +28,7 @@ import training
 from noms_env.docs.pages import FOLDER, all_pages
 from noms_env.policy.file import PolicyInfo, save_policy
 from noms_env.variants import game, make_rules
-from tests.players.test_policy import SMALL, make_actor, tensors_of
+from tests.policy.test_player import SMALL, make_actor, tensors_of
 from tests.test_docs import python_blocks
 from tests.test_readme import commands
 from training import cli

@@ -11,7 +11,7 @@ import pytest
 from noms_env import PositionError
 from noms_env.envs.aec import TrickTakingEnv
 from tests.envs.play import EVERY_TABLE, KINDS, Kind, deck_in_words, everything, make, play_out
-from tests.rules.table_help import deck_for
+from tests.variants.table_help import deck_for
 
 
 def at(kind: Kind, hands: list[str], dealer: int, stock: str = "", **position: Any) -> TrickTakingEnv:

@@ -15,7 +15,7 @@ from noms_env.core.actions import CALL_WORDS, PASS
 from noms_env.core.cards import CARD_WORDS
 from noms_env.envs.aec import TrickTakingEnv
 from tests.envs.play import KINDS, Kind, choose, make, play_out
-from tests.rules.table_help import members
+from tests.variants.table_help import members
 
 
 def deals_of(env: TrickTakingEnv, rng: random.Random, most: int = 400) -> Iterator[dict[str, Any]]:

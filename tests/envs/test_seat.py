@@ -30,8 +30,8 @@ from noms_env.observation.layout import OBSERVATION
 from noms_env.players import Player, make_player, row_seeds
 from noms_env.policy.file import PolicyInfo, save_policy
 from tests.envs.play import KINDS, Kind, deck_in_words
-from tests.envs.test_leaks import exchanged, hidden_from, mix_hidden, single_deals
-from tests.players.test_policy import SMALL, make_actor, rules_of, tensors_of
+from tests.observation.test_leaks import exchanged, hidden_from, mix_hidden, single_deals
+from tests.policy.test_player import SMALL, make_actor, rules_of, tensors_of
 
 
 def choose(mask: np.ndarray, step: int) -> int:

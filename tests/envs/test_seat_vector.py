@@ -20,9 +20,9 @@ from noms_env.core.state import VARIANTS
 from noms_env.policy.file import PolicyInfo
 from noms_env.table import Table
 from tests.envs.play import KINDS
-from tests.envs.test_leaks import mix_hidden, single_deals
 from tests.envs.test_seat import Picker
-from tests.players.test_policy import SMALL, made_player, rules_of
+from tests.observation.test_leaks import mix_hidden, single_deals
+from tests.policy.test_player import SMALL, made_player, rules_of
 
 ROWS = 4
 

@@ -10,7 +10,7 @@ import pytest
 from noms_env.players import make_player
 from noms_env.table import Table
 from tests.players.positions import said
-from tests.rules.table_help import play, table_with
+from tests.variants.table_help import play, table_with
 
 GREEDY = make_player("greedy")
 

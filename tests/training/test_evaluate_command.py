@@ -13,7 +13,7 @@ import pytest
 
 from noms_env.policy.file import PolicyInfo, save_policy
 from noms_env.variants import game, make_rules
-from tests.players.test_policy import SMALL, make_actor, tensors_of
+from tests.policy.test_player import SMALL, make_actor, tensors_of
 from training import extras
 from training.agents.registry import agent_spec
 from training.cli import main

@@ -15,7 +15,7 @@ import tyro
 
 from noms_env.policy.encoding import make_encoding
 from noms_env.policy.file import PolicyFileError, PolicyInfo, save_policy
-from tests.players.test_policy import make_actor, tensors_of
+from tests.policy.test_player import make_actor, tensors_of
 from training.agents.table_pool import make_rule_sets
 from training.commands.train import command
 from training.config import PRESETS, CurriculumConfig, LeagueConfig, NetworkConfig, TrainConfig

@@ -24,7 +24,7 @@ from noms_env.record import record_matches, replay
 from noms_env.show import look
 from noms_env.variants import Rules, game, make_rules
 from tests.envs.play import KINDS, make, walk
-from tests.envs.test_leaks import mix_hidden
+from tests.observation.test_leaks import mix_hidden
 from training import cli
 from training.agents import bot_lines
 from training.agents.bot import BotPlayer

@@ -24,8 +24,8 @@ from noms_env.record import Record, check_records, read_records, record_matches
 from noms_env.table import Table
 from noms_env.variants import Rules, game, make_rules
 from tests.envs.play import KINDS
-from tests.envs.test_leaks import mix_hidden
-from tests.players.test_policy import SMALL, make_actor, tensors_of
+from tests.observation.test_leaks import mix_hidden
+from tests.policy.test_player import SMALL, make_actor, tensors_of
 from training.cli import main
 from training.commands.play import converse
 from training.commands.watch import told

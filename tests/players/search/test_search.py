@@ -24,7 +24,7 @@ from noms_env.players.search.position import units
 from noms_env.players.search.solver import solve
 from noms_env.table import Table
 from tests.players import positions
-from tests.rules.table_help import play, table_with
+from tests.variants.table_help import play, table_with
 
 OPTIONS: dict[str, list[tuple[int | None, dict[str, Any]]]] = {
     "sniped_whist": [

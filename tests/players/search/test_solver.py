@@ -28,7 +28,7 @@ from noms_env.players.search.position import (
 )
 from noms_env.players.search.solver import EVERY_SEAT, prepare, solve, worth_here, worth_of_action
 from noms_env.table import Table
-from tests.rules.table_help import play, table_with
+from tests.variants.table_help import play, table_with
 
 SMALL: dict[str, Any] = {"ranks": 5, "suits": 3}
 Worths = list[float]

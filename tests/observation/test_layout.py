@@ -15,8 +15,8 @@ from noms_env.core.cards import NO_TRUMP, SUIT_LETTERS
 from noms_env.envs.aec import TrickTakingEnv
 from noms_env.observation.layout import HIDDEN, OBSERVATION, Section
 from tests import referee
-from tests.envs.expected import SECTIONS, Sight, state_sections
 from tests.envs.play import KINDS, Kind, choose, deck_in_words, make
+from tests.observation.expected import SECTIONS, Sight, state_sections
 
 
 def follow(env: TrickTakingEnv, rng: random.Random, decisions: int) -> Iterator[tuple[referee.Match, referee.Deal]]:

@@ -29,7 +29,7 @@ from noms_env.policy.inference import Forward, shapes_of
 from noms_env.policy.player import load_player
 from noms_env.variants import game, make_rules
 from tests.envs.play import KINDS
-from tests.players.test_policy import NETWORK, SMALL, decisions, make_actor, rules_of, tensors_of
+from tests.policy.test_player import NETWORK, SMALL, decisions, make_actor, rules_of, tensors_of
 from training.agents.registry import agent_spec
 
 INFO = PolicyInfo(

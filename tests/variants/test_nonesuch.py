@@ -12,7 +12,7 @@ import pytest
 from noms_env.core.cards import CARD_RANK, CARD_SUITS, CARD_WORDS, DECKTET, RANK_LETTERS, SUIT_CARDS, SUIT_LETTERS, cards_in
 from noms_env.table import IllegalActionError, PositionError, Table
 from noms_env.variants import RulesError, game
-from tests.rules.table_help import dealt, legal, members, play, points, set_tricks_and_settle, table_with, totals, tricks
+from tests.variants.table_help import dealt, legal, members, play, points, set_tricks_and_settle, table_with, totals, tricks
 
 pytestmark = pytest.mark.uncompiled
 

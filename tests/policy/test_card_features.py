@@ -16,9 +16,9 @@ from noms_env.policy.encoding import make_encoding
 from noms_env.policy.file import PolicyInfo, read_policy, save_policy
 from noms_env.policy.player import PolicyPlayer
 from noms_env.variants import game, make_rules
-from tests.players.test_encoding import TABLES, decisions, rules_of, tables_in_play
-from tests.players.test_policy import NETWORK, SMALL, by_torch, make_actor, tensors_of
-from tests.players.test_policy import decisions as policy_decisions
+from tests.policy.test_encoding import TABLES, decisions, rules_of, tables_in_play
+from tests.policy.test_player import NETWORK, SMALL, by_torch, make_actor, tensors_of
+from tests.policy.test_player import decisions as policy_decisions
 from training.learn.self_play import initial_parameters
 
 

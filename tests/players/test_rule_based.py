@@ -31,7 +31,7 @@ from noms_env.players.rule_based.weights import DECKTET_TAKING, TAKING
 from noms_env.table import Table
 from noms_env.variants.families.exact_bid import BONUS_POINTS
 from tests.players.positions import answer, decisions, said
-from tests.rules.table_help import play, table_with
+from tests.variants.table_help import play, table_with
 
 THUMB = make_player("thumb")
 SPADES: dict[str, Any] = {"start_cards": 3, "trump_rotation": ["S"]}

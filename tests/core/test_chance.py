@@ -14,7 +14,7 @@ from noms_env.core.state import VARIANTS, new_tables
 from noms_env.engine.deal import begin_match, shuffle_deck
 from noms_env.table import Table
 from noms_env.variants import game, make_rules, write_rules
-from tests.rules.table_help import play_out
+from tests.variants.table_help import play_out
 
 FRENCH_DECKS = {
     0: "2D 8D QH 6D 7H 9C TD 6H 2S 2H 7C 4D QD 5H KS 6C 5S 5D QC 3H JD TC KD 9S KH QS "

@@ -12,8 +12,8 @@ import pytest
 from noms_env.core.actions import SCORED
 from noms_env.core.state import HELD, get_byte
 from noms_env.table import Table
-from tests.rules.table_help import dealt, play, play_out, table_with
-from tests.rules.test_noms import ANNOUNCED, GOLDEN_AUCTION, GOLDEN_HANDS, GOLDEN_PLAY
+from tests.variants.table_help import dealt, play, play_out, table_with
+from tests.variants.test_noms import ANNOUNCED, GOLDEN_AUCTION, GOLDEN_HANDS, GOLDEN_PLAY
 
 pytestmark = pytest.mark.uncompiled
 

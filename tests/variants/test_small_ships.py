@@ -11,7 +11,7 @@ from noms_env.core.partners import ROLES, role_known_to
 from noms_env.show.view import look
 from noms_env.table import IllegalActionError, PositionError, Table
 from noms_env.variants import RulesError, game
-from tests.rules.table_help import dealt, legal, members, play, points, set_tricks_and_settle, table_with, totals, tricks
+from tests.variants.table_help import dealt, legal, members, play, points, set_tricks_and_settle, table_with, totals, tricks
 
 pytestmark = pytest.mark.uncompiled
 

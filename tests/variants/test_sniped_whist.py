@@ -12,7 +12,7 @@ import pytest
 
 from noms_env.table import IllegalActionError, Table
 from noms_env.variants import RulesError
-from tests.rules.table_help import (
+from tests.variants.table_help import (
     dealt,
     deck_for,
     legal,
