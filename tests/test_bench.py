@@ -15,7 +15,7 @@ from PIL import Image
 
 import noms_env
 from benchmarks.speed import clock, ours, peers, plot, report, start
-from benchmarks.speed.__main__ import measure, quick_settings, show
+from benchmarks.speed.__main__ import main, measure, quick_settings, show
 from benchmarks.speed.clock import MICROSECONDS, RATE, Case, Measured, by_turns
 from benchmarks.speed.peers import peer_case
 from noms_env.core.state import VARIANTS
@@ -23,7 +23,6 @@ from noms_env.engine import batch_kernels
 from noms_env.engine.row_kernels import kernel_view
 from noms_env.observation.layout import HIDDEN_SIZE, OBSERVATION_SIZE, PADDED_MASK_SIZE
 from noms_env.table import Table
-from training.cli import main
 
 ALL_PEERS = ("pyspiel", "rlcard", "pettingzoo.classic.texas_holdem_v4", "pgx")
 
@@ -235,7 +234,7 @@ def test_faster_is_more_of_a_rate_and_less_of_a_time(unit: str, times: float) ->
 def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], Path]:
     """The JSON and the picture of a quick run with everything in it."""
     folder = tmp_path_factory.mktemp("bench")
-    words = ["bench", "--quick", "--repetitions", "2", "--json", folder / "b.json", "--plot", folder / "b.png"]
+    words = ["--quick", "--repetitions", "2", "--json", folder / "b.json", "--plot", folder / "b.png"]
     assert main([str(word) for word in words]) == 0
     return json.loads((folder / "b.json").read_text()), folder / "b.png"
 
@@ -371,14 +370,17 @@ def test_figures_are_short(value: float, unit: str, text: str) -> None:
 def test_a_wrong_request_is_refused_before_anything_is_measured(
     words: list[str], sentence: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["bench", *words]) == 2
-    assert capsys.readouterr() == ("", f"noms: {sentence}\n")
+    assert main([*words]) == 2
+    assert capsys.readouterr() == ("", f"benchmarks.speed: {sentence}\n")
 
 
 def test_a_picture_needs_matplotlib(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    assert main(["bench", "--plot", "b.png"]) == 2
-    assert capsys.readouterr().err == "noms: --plot needs matplotlib, which is not installed: pip install 'noms-env[plot]'\n"
+    assert main(["--plot", "b.png"]) == 2
+    assert (
+        capsys.readouterr().err
+        == "benchmarks.speed: --plot needs matplotlib, which is not installed: pip install 'noms-env[plot]'\n"
+    )
 
 
 @pytest.mark.soak

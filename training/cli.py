@@ -65,25 +65,34 @@ def main(args: Sequence[str] | None = None) -> int:
     Returns:
         The exit status.
     """
-    words = list(sys.argv[1:] if args is None else args)
+    return exit_status("noms", lambda: run(list(sys.argv[1:] if args is None else args)))
+
+
+def exit_status(program: str, command: Callable[[], int]) -> int:
+    """Run a command and return its exit status; an error for the user is one sentence on standard error.
+
+    Args:
+        program: what the sentence begins with.
+        command: returns the exit status.
+    """
     try:
-        status = run(words)
+        status = command()
         sys.stdout.flush()
         return status
     except SystemExit as end:  # how the parser ends, after its help or its complaint
         return end.code if isinstance(end.code, int) else int(end.code is not None)
     except CommandError as error:
-        return _complain(str(error), error.status)
+        return _complain(program, str(error), error.status)
     except (MissingExtraError, ForfeitError) as error:
-        return _complain(str(error), 2)
+        return _complain(program, str(error), 2)
     except KeyboardInterrupt:
-        return _complain("stopped by Ctrl-C", STOPPED)
+        return _complain(program, "stopped by Ctrl-C", STOPPED)
     except BrokenPipeError:
         _drop_output()
         return 1  # whoever read the output has had enough
     except OSError as error:
         _drop_output()
-        return _complain(f"cannot print the output: {error.strerror or error}", 2)
+        return _complain(program, f"cannot print the output: {error.strerror or error}", 2)
 
 
 def run(words: list[str]) -> int:
@@ -124,7 +133,7 @@ def _drop_output() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _complain(sentence: str, status: int) -> int:
-    """One sentence on standard error."""
-    print(f"noms: {sentence}", file=sys.stderr)
+def _complain(program: str, sentence: str, status: int) -> int:
+    """Print one sentence on standard error."""
+    print(f"{program}: {sentence}", file=sys.stderr)
     return status

@@ -6,7 +6,7 @@ import json as json_format
 import sys
 import tempfile
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
 
+from training.cli import exit_status
 from training.commands.common import OK, CommandError, file_errors
 from training.console import terminal
 
@@ -117,13 +118,9 @@ def bench(
     return OK
 
 
-def main() -> None:
-    """Run the command; a wrong request ends with one sentence and status 2."""
-    try:
-        sys.exit(tyro.cli(bench, prog="python -m benchmarks.speed"))
-    except CommandError as error:
-        print(f"benchmarks.speed: {error}", file=sys.stderr)
-        sys.exit(error.status)
+def main(args: Sequence[str] | None = None) -> int:
+    """Run the command with these words, those of the process when None, and return the exit status."""
+    return exit_status("benchmarks.speed", lambda: tyro.cli(bench, prog="python -m benchmarks.speed", args=args))
 
 
 def measure(settings: Settings, only: Part | None) -> Results:
@@ -235,4 +232,4 @@ def progress(what: str, total: int) -> Iterator[Callable[[Case], None]]:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -18,7 +18,7 @@ import torch
 from torch.utils.flop_counter import FlopCounterMode
 
 from benchmarks.speed import plot, train, train_peers
-from benchmarks.speed.__main__ import measure_training, show
+from benchmarks.speed.__main__ import main, measure_training, show
 from benchmarks.speed.clock import GFLOPS, PERCENT, RATE, Case, Goal, Measured
 from benchmarks.speed.peers import collected
 from benchmarks.speed.report import Results
@@ -26,7 +26,6 @@ from benchmarks.speed.train import FAST, SMALL, TINY, Products, Spent, Trainer, 
 from benchmarks.speed.train_peers import Deals, learning, maker
 from noms_env.core.actions import NUM_ACTIONS
 from noms_env.observation.layout import OBSERVATION_SIZE
-from training.cli import main
 from training.config import LeagueConfig, NetworkConfig, PPOConfig
 from training.learn import ppo
 from training.learn.network import Critic
@@ -379,7 +378,7 @@ def test_the_command_writes_json(results: Results, monkeypatch: pytest.MonkeyPat
         return results
 
     monkeypatch.setattr("benchmarks.speed.__main__.measure_training", measured)
-    assert main(["bench", "--train", "--quick", "--repetitions", "1", "--json", str(tmp_path / "t.json")]) == 0
+    assert main(["--train", "--quick", "--repetitions", "1", "--json", str(tmp_path / "t.json")]) == 0
     assert asked == [(1, True)]
     written = json.loads((tmp_path / "t.json").read_text())
     assert [goal["wanted"] for goal in written["goals"]] == [20_000, 10, 0.5, 100_000]
@@ -387,8 +386,11 @@ def test_the_command_writes_json(results: Results, monkeypatch: pytest.MonkeyPat
 
 
 def test_wrong_requests(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["bench", "--train", "--only", "peers"]) == 2
-    assert capsys.readouterr().err == "noms: --train measures the trainer alone; it does not go with --only peers\n"
+    assert main(["--train", "--only", "peers"]) == 2
+    assert capsys.readouterr().err == "benchmarks.speed: --train measures the trainer alone; it does not go with --only peers\n"
     monkeypatch.setitem(sys.modules, "torch", None)
-    assert main(["bench", "--train"]) == 2
-    assert capsys.readouterr().err == "noms: --train needs torch, which is not installed: pip install 'noms-env[train]'\n"
+    assert main(["--train"]) == 2
+    assert (
+        capsys.readouterr().err
+        == "benchmarks.speed: --train needs torch, which is not installed: pip install 'noms-env[train]'\n"
+    )

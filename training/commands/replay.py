@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import tyro
 
 from training.commands.common import FOUND, OK, CommandError, lines_of
 from training.console import print_lines
 from training.terminal.deal_text import deal_lines
-
-if TYPE_CHECKING:
-    pass
 
 
 def replay(
@@ -41,6 +38,8 @@ def replay(
         if not isinstance(record, str):
             if match not in (None, record["match"]) or deal not in (None, record["deal"]):
                 continue
+            if seat is not None and not 0 <= seat < record["seats"]:
+                raise CommandError(f"--seat must be a seat from 0 to {record['seats'] - 1}, not {seat}")
             shown += 1
             try:
                 print_lines(deal_lines(record, seat))

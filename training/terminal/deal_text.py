@@ -20,13 +20,10 @@ def deal_lines(record: Record, seat: int | None = None, most_tricks: int | None 
         most_tricks: leave out the tricks after so many.
 
     Raises:
-        ValueError: there is no such seat.
         RecordError: the record cannot be played (any further); what was played comes before.
     """
     from noms_env.record import RecordError, replay
 
-    if seat is not None and not 0 <= seat < record["seats"]:
-        raise ValueError(f"--seat must be a seat from 0 to {record['seats'] - 1}, not {seat}")
     tables = replay(record)
     table = next(tables)
     yield from head_lines(record, table, seat)
