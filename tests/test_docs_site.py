@@ -221,7 +221,7 @@ def apply(diff: str, root: Path) -> list[str]:
 def test_the_steps_to_a_variant_lead_to_a_game_that_plays(tmp_path: Path) -> None:
     """In a copy, with the compiler off."""
     shutil.copytree(ROOT / "noms_env", tmp_path / "noms_env", ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copy(VARIANT_FILE, tmp_path / "noms_env" / "rules")
+    shutil.copy(VARIANT_FILE, tmp_path / "noms_env" / "variants")
     page = text_of(VARIANT_PAGE)
     changed = [name for diff in re.findall(r"(?s)```diff\n(.*?)```", page) for name in apply(diff, tmp_path)]
     assert len(changed) == len(set(changed)) == page.count("+++ b/") > 5

@@ -124,7 +124,7 @@ def _rules(game: Variant) -> Iterator[str]:
     yield numbered(source.prose(game.name).rules)
     if game.name in texts.EXACT_BID:
         yield "The three exact-bid games of this package have in common:"
-        yield numbered(source.family_rules("exact"))
+        yield numbered(source.family_rules("families.exact_bid"))
     if game.name == "noms":
         yield "### The deck from deal to deal"
         yield wrapped(source.second_paragraph("noms_deck"))
