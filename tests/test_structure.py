@@ -1,0 +1,146 @@
+"""The shape of the code: where a game may be named, and how large modules, functions and folders may be."""
+
+import ast
+import io
+import re
+import tokenize
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PACKAGES = ("noms_env", "training", "benchmarks")
+MODULES = sorted(path.relative_to(ROOT) for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
+
+MOST_LINES = 400
+MOST_FUNCTION_LINES = 60
+MOST_MODULES = 15
+
+LONG_MODULES = {
+    *("noms_env/envs/aec.py", "noms_env/players/rule_based/heuristics.py", "noms_env/players/search/position.py"),
+    *("noms_env/table/__init__.py", "training/data/export.py", "training/evaluation/comparison.py"),
+    *("training/learn/checkpoint.py", "training/learn/ppo.py", "training/learn/self_play.py"),
+    *("training/publish/leaderboard.py", "training/publish/model_card.py", "benchmarks/speed/ours.py"),
+}
+"""Modules over the limit that are still to be divided."""
+LONG_FUNCTIONS = {
+    *("noms_env/envs/aec.py:__init__", "noms_env/envs/gym/seat.py:__init__", "noms_env/envs/gym/seat_vector.py:__init__"),
+    *("training/commands/evaluate.py:evaluate", "training/commands/export.py:export"),
+    "training/learn/policy_loss.py:write_losses",
+}
+"""Functions over the limit that are still to be divided: `path:name`."""
+FULL_ROOMS = {"training/learn"}
+"""Folders over the limit that are still to be divided."""
+
+NAMED = {
+    "noms_env/belief/knowledge.py",
+    "noms_env/belief/record.py",
+    "noms_env/core/state.py",
+    "noms_env/engine/deal.py",
+    "noms_env/envs/aec.py",
+    "noms_env/envs/modules.py",
+    "noms_env/interop/open_spiel/bounds.py",
+    "noms_env/interop/open_spiel/explicit_chance.py",
+    "noms_env/interop/open_spiel/game.py",
+    "noms_env/interop/open_spiel/observers.py",
+    "noms_env/interop/open_spiel/parameters.py",
+    "noms_env/interop/rllib.py",
+    "noms_env/observation/layout.py",
+    "noms_env/observation/writer.py",
+    "noms_env/players/greedy.py",
+    "noms_env/players/rule_based/auction.py",
+    "noms_env/players/rule_based/nonesuch.py",
+    "noms_env/players/rule_based/player.py",
+    "noms_env/players/rule_based/sniped_whist.py",
+    "noms_env/players/search/kernel.py",
+    "noms_env/players/search/position.py",
+    "noms_env/players/search/rollout.py",
+    "noms_env/players/search/solver.py",
+    "noms_env/policy/card_features.py",
+    "noms_env/policy/encoding.py",
+    "noms_env/policy/features.py",
+    "noms_env/policy/rule_based_prior.py",
+    "noms_env/record/decks.py",
+    "noms_env/record/replaying.py",
+    "noms_env/show/view.py",
+    "noms_env/table/__init__.py",
+}
+"""Modules that still name a game, and should not."""
+
+FACE = {"noms_env/__init__.py"}
+"""The modules outside `variants` and `docs` that may name a game: the public face, which has `small_ships_v0` and so on."""
+
+GAME = re.compile(
+    r"(?<![^\W_])(?:sniped_whist|big_ships|small_ships|nonesuch|down_up|up_down)(?![^\W_])|(?<![\w/])noms(?!\w*_env|[-/\w])",
+    re.I,
+)
+"""A name of a game; `noms-env`, `noms/...` and `noms-record/1` are names of other things."""
+
+
+def named_games(source: str) -> list[str]:
+    """Lines in which code names a game, as an identifier or in a string that is no docstring."""
+    spans = {(text.lineno, text.col_offset) for node in ast.walk(ast.parse(source)) for text in _docstring(node)}
+    tokens = tokenize.generate_tokens(io.StringIO(source).readline)
+    kinds = (tokenize.NAME, tokenize.STRING)
+    told = [token for token in tokens if token.type in kinds and token.start not in spans]
+    return [f"{token.start[0]}: {token.string}" for token in told if GAME.search(token.string)]
+
+
+def _docstring(node: ast.AST) -> list[ast.Constant]:
+    """The string that a body begins with, if it does."""
+    match node:
+        case (
+            ast.Module(body=[ast.Expr(value=ast.Constant(value=str()) as text), *_])
+            | ast.ClassDef(body=[ast.Expr(value=ast.Constant(value=str()) as text), *_])
+            | ast.FunctionDef(body=[ast.Expr(value=ast.Constant(value=str()) as text), *_])
+        ):
+            return [text]
+    return []
+
+
+def functions(source: str) -> Iterator[tuple[str, int]]:
+    """Name and lines of each function."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield node.name, (node.end_lineno or node.lineno) - node.lineno + 1
+
+
+def test_games_are_found_where_they_are_named() -> None:
+    """The search finds identifiers and strings, and neither prose nor the names of other things."""
+    assert named_games("if t.variant == SMALL_SHIPS: pass") == ["1: SMALL_SHIPS"]
+    assert named_games("from noms_env.variants import noms") == ["1: noms"]
+    assert named_games('x = {"noms": 1, "the game down_up": 2}') == ['1: "noms"', '1: "the game down_up"']
+    assert named_games('"""Prose on nonesuch."""\nimport noms_env\nx = f"noms/{y}", "noms-record/1"  # noms') == []
+
+
+@pytest.mark.parametrize("path", [path for path in MODULES if path.parts[0] == "noms_env"], ids=str)
+def test_only_variants_and_the_public_face_name_a_game(path: Path) -> None:
+    """The rest of `noms_env` asks the dispatch or looks at traits."""
+    if path.parts[1] in ("variants", "docs") or str(path) in FACE:
+        return
+    found = [*named_games((ROOT / path).read_text()), *GAME.findall(path.stem)]
+    assert (found != []) == (str(path) in NAMED), f"{path} names {found or 'no game any more: take it off the list'}"
+
+
+def test_modules_are_short() -> None:
+    """No module has more than 400 lines."""
+    long = {str(path) for path in MODULES if len((ROOT / path).read_text().splitlines()) > MOST_LINES}
+    assert long - LONG_MODULES == set(), f"more than {MOST_LINES} lines"
+    assert LONG_MODULES - long == set(), "short now: take them off the list"
+
+
+def test_functions_are_short() -> None:
+    """No function has more than 60 lines, its docstring included."""
+    lengths = {f"{path}:{name}": lines for path in MODULES for name, lines in functions((ROOT / path).read_text())}
+    long = {name for name, lines in lengths.items() if lines > MOST_FUNCTION_LINES}
+    assert long - LONG_FUNCTIONS == set(), f"more than {MOST_FUNCTION_LINES} lines"
+    assert LONG_FUNCTIONS - long == set(), "short now: take them off the list"
+
+
+def test_rooms_are_small() -> None:
+    """No folder has more than 15 modules."""
+    rooms = Counter(str(path.parent) for path in MODULES if path.name != "__init__.py")
+    full = {room for room, modules in rooms.items() if modules > MOST_MODULES}
+    assert full == FULL_ROOMS, f"more than {MOST_MODULES} modules"
