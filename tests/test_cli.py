@@ -188,13 +188,6 @@ def test_ctrl_c_leaves_nothing_behind(run: Run, tmp_path: Path, monkeypatch: pyt
     assert list(tmp_path.iterdir()) == []
 
 
-def test_progress_is_shown_on_a_terminal(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    status, _, err = run("record", "nonesuch", "--matches", "3", "--out", tmp_path / "games.jsonl")
-    assert status == 0
-    assert "3/3" in err
-
-
 @pytest.mark.parametrize(
     ("given", "options"),
     [

@@ -1,79 +1,116 @@
-"""How far a job is that counts deals: a bar with rate and time left on a terminal, a line now and then elsewhere."""
+"""Progress of a job on standard error: a bar on a terminal, a line now and then elsewhere."""
 
 from __future__ import annotations
 
 import sys
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from training.text import duration
 
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.progress import Progress
+
 LINE_SECONDS = 30.0
 """Between two lines where there is no terminal."""
+RATE_SECONDS = 60.0
+"""Window of the rate."""
 
 
 @contextmanager
-def counting(title: str, what: str, total: int | None) -> Iterator[Callable[[int], None]]:
-    """Show how far a job is, on standard error.
+def progress_bar(title: str, what: str, total: int | None) -> Iterator[Callable[[int], None]]:
+    """Show the progress of a job on standard error.
 
     Args:
-        title: what is done.
-        what: is counted, such as `deals`.
-        total: how many; None where that is not known.
+        title: name of the job.
+        what: the unit, such as `deals`.
+        total: number of units; None if unknown.
 
     Yields:
-        A function that is told how many more are done.
+        A function to call with the number of units that were just done.
     """
     if not sys.stderr.isatty():
-        yield Lines(sys.stderr, title, what, total).more
+        yield Lines(sys.stderr, title, what, total).advance
         return
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, Task, TimeRemainingColumn
-    from rich.text import Text
-
     from training.console import terminal
 
-    class RateColumn(ProgressColumn):
-        """How many a second."""
-
-        def render(self, task: Task) -> Text:
-            return Text(f"{what} · {task.speed:,.1f}/s" if task.speed else what)
-
-    columns = ("{task.description}", BarColumn(), MofNCompleteColumn(), RateColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=terminal(stderr=True), transient=True, speed_estimate_period=60) as bar:
+    with make_bar(terminal(stderr=True), what, transient=True) as bar:
         task = bar.add_task(title, total=total)
         yield lambda number: bar.advance(task, number)
 
 
+def make_bar(console: Console, what: str, **options: Any) -> Progress:
+    """A bar of Rich: title, share, units done, rate, time left."""
+    from rich.progress import BarColumn, Progress, ProgressColumn, Task, TaskProgressColumn
+    from rich.table import Column
+    from rich.text import Text
+
+    class Counts(ProgressColumn):
+        """Units done, rate, time left."""
+
+        def render(self, task: Task) -> Text:
+            return Text(counts_text(int(task.completed), task.total, what, task.speed or 0.0), "progress.data.speed")
+
+    columns = ("{task.description}", BarColumn(bar_width=None), TaskProgressColumn(), Counts(Column(no_wrap=True)))
+    return Progress(*columns, console=console, speed_estimate_period=RATE_SECONDS, expand=True, **options)
+
+
+def counts_text(done: int, total: float | None, what: str, rate: float) -> str:
+    """`1,200 of 4,000 deals · 35.2/s · 1:20 left`; without what is not known."""
+    text = f"{done:,} {what}" if total is None else f"{done:,} of {total:,.0f} {what}"
+    if rate > 0:
+        text += f" · {rate:,.{0 if rate >= 100 else 1}f}/s"
+        if total is not None:
+            text += f" · {duration(max(0.0, total - done) / rate)} left"
+    return text
+
+
+class Rate:
+    """Units per second over the last minute."""
+
+    def __init__(self, done: int = 0) -> None:
+        """Start with so many units done."""
+        self._seen: deque[tuple[float, int]] = deque([(time.monotonic(), done)])
+
+    def note(self, done: int) -> None:
+        """So many units are done now."""
+        now = time.monotonic()
+        self._seen.append((now, done))
+        while len(self._seen) > 2 and self._seen[1][0] < now - RATE_SECONDS:
+            self._seen.popleft()
+
+    def per_second(self) -> float:
+        """The rate; 0 until it is known."""
+        (since, first), (until, last) = self._seen[0], self._seen[-1]
+        return (last - first) / (until - since) if until > since else 0.0
+
+
 class Lines:
-    """A line now and then; none for what is done before the first is due."""
+    """Prints a line now and then; none before the first is due."""
 
     def __init__(self, stream: TextIO, title: str, what: str, total: int | None, every: float = LINE_SECONDS) -> None:
-        """Begin to count.
+        """Start at zero.
 
         Args:
             stream: such as standard error.
-            title: what is done.
-            what: is counted.
-            total: how many; None where that is not known.
+            title: name of the job.
+            what: the unit.
+            total: number of units; None if unknown.
             every: seconds between two lines.
         """
         self._stream, self._title, self._what, self._total, self._every = stream, title, what, total, every
-        self._done, self._began = 0, time.monotonic()
-        self._next = self._began + every
+        self._done, self._rate = 0, Rate()
+        self._next = time.monotonic() + every
 
-    def more(self, number: int) -> None:
-        """So many more are done."""
+    def advance(self, number: int) -> None:
+        """So many more units are done."""
         self._done += number
-        now = time.monotonic()
-        if now >= self._next:
-            self._next = now + self._every
-            print(self._line(self._done / max(now - self._began, 1e-9)), file=self._stream, flush=True)
-
-    def _line(self, rate: float) -> str:
-        """Done, rate and time left."""
-        if self._total is None:
-            return f"{self._title}: {self._done:,} {self._what} · {rate:,.1f}/s"
-        left = duration((self._total - self._done) / rate) if rate > 0 else "?"
-        return f"{self._title}: {self._done:,} of {self._total:,} {self._what} · {rate:,.1f}/s · {left} left"
+        self._rate.note(self._done)
+        if time.monotonic() >= self._next:
+            self._next = time.monotonic() + self._every
+            text = counts_text(self._done, self._total, self._what, self._rate.per_second())
+            print(f"{self._title}: {text}", file=self._stream, flush=True)

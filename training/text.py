@@ -51,14 +51,6 @@ def kind_text(kind: str) -> str:
     return f"{name}, {seats} seats"
 
 
-def short(number: float) -> str:
-    """A number in at most five characters: `21.3k`."""
-    for unit, size in (("G", 1e9), ("M", 1e6), ("k", 1e3)):
-        if number >= size:
-            return f"{number / size:.3g}{unit}" if number < 999.5 * size else f"{number / size:.0f}{unit}"
-    return f"{number:.0f}"
-
-
 def count(number: int, one: str, many: str | None = None) -> str:
     """A number with its noun."""
     return f"{number} {one if number == 1 else many or one + 's'}"

@@ -20,7 +20,7 @@ from training.commands.demo import demo_config, free_folder, result_text
 from training.config import PRESETS
 from training.evaluation.behaviour_stats import Tally
 from training.evaluation.duplicate import Result
-from training.terminal.narrate import action_text, chances_text, decide, explained_deal
+from training.terminal.narrate import action_text, decide, narrate_deal, probabilities_text
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -62,7 +62,7 @@ def started(variant: str, seed: int = 1, **options: Any) -> Table:
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_every_decision_is_shown_with_its_probability(variant: str) -> None:
     table = started(variant)
-    lines = plain(explained_deal(Falling(), table, np.random.default_rng(3)))
+    lines = plain(narrate_deal(Falling(), table, np.random.default_rng(3)))
     assert table.is_scored
     steps = [line for line in lines if re.match(r"  seat \d (?!  )", line)]
     hands = [line for line in lines if re.match(r"  seat \d   ", line)]
@@ -84,7 +84,7 @@ def test_every_decision_is_shown_with_its_probability(variant: str) -> None:
 def test_a_deal_by_hand() -> None:
     table = started("small_ships")
     first = int(table.row.seat)
-    lines = plain(explained_deal(Falling(), table, np.random.default_rng(0)))
+    lines = plain(narrate_deal(Falling(), table, np.random.default_rng(0)))
     call = next(line for line in lines if "calls" in line)
     assert call.startswith(f"  seat {first} calls ")
     assert call.endswith("pass 50%  7 25%  8 12%  9 6%  and 5 more")
@@ -93,11 +93,11 @@ def test_a_deal_by_hand() -> None:
 def test_the_action_taken_is_shown_even_if_improbable() -> None:
     table = started("small_ships")
     known = [(action, 0.2) for action in table.legal_actions()[:5]] + [(table.number("13"), 0.001)]
-    text = plain([chances_text(table, known, "13")])[0]
+    text = plain([probabilities_text(table, known, "13")])[0]
     assert text == "pass 20%  7 20%  8 20%  9 20%  13 0%  and 1 more"
-    assert plain([chances_text(table, known[:1], "pass")]) == ["no choice"]
+    assert plain([probabilities_text(table, known[:1], "pass")]) == ["no choice"]
     few = [(table.number("pass"), 0.997), (table.number("7"), 0.003)]
-    assert plain([chances_text(table, few, "pass")]) == ["pass 100%  and 1 more"]
+    assert plain([probabilities_text(table, few, "pass")]) == ["pass 100%  and 1 more"]
 
 
 def test_what_is_drawn_has_the_probabilities_that_are_shown() -> None:

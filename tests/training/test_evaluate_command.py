@@ -18,7 +18,6 @@ from training import extras
 from training.agents.registry import agent_spec
 from training.cli import main
 from training.evaluation.comparison import NothingPlayedError
-from training.progress_bar import counting
 from training.workers import Done, run_jobs
 
 Run = Callable[..., tuple[int, str, str]]
@@ -217,18 +216,6 @@ def test_ctrl_c_prints_what_there_is(run: Run, tmp_path: Path, monkeypatch: pyte
     assert "Stopped by Ctrl-C." in out
     games = json.loads(file.read_text())["games"]
     assert [(one["variant"], one["deals"], one["ending"]) for one in games] == [("noms", 256, "ctrl-c")]
-
-
-def test_a_line_now_and_then(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = [100.0]
-    monkeypatch.setattr("time.monotonic", lambda: clock[0])
-    with counting("noms, 4 seats", "deals", 1000) as tick:
-        tick(50)
-        clock[0] += 40
-        tick(50)
-        clock[0] += 10
-        tick(100)
-    assert capsys.readouterr().err == "noms, 4 seats: 100 of 1,000 deals · 2.5/s · 6:00 left\n"
 
 
 # ----------------------------------------------------------------------------------------------------------- tournament

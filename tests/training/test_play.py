@@ -29,10 +29,10 @@ from tests.policy.test_player import SMALL, make_actor, tensors_of
 from training.cli import main
 from training.commands.play import converse
 from training.commands.watch import told
-from training.terminal.narrate import Story
-from training.terminal.parse_action import UnclearError, typed_action
+from training.terminal.narrate import Narrator
+from training.terminal.parse_action import UnclearError, parse_action
 from training.terminal.screen import advice_lines, own_lines, prompt, screen_lines, tricks_lines
-from training.terminal.session import Companion, Deal, Sitting, companions, ranked
+from training.terminal.session import Companion, Deal, Session, companions, ranked
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -45,11 +45,11 @@ def plain(lines: Iterable[str]) -> list[str]:
     return [re.sub(r"\x1b\[[0-9;]*m", "", line) for line in lines]
 
 
-def sitting_of(kind: Rules, seat: int | None = 0, names: tuple[str, ...] = ("random",), **arguments: Any) -> Sitting:
+def sitting_of(kind: Rules, seat: int | None = 0, names: tuple[str, ...] = ("random",), **arguments: Any) -> Session:
     players: list[Companion | None] = list(companions(names, kind.seats, kind))
     if seat is not None:
         players[seat] = None
-    return Sitting(kind, players, **arguments)
+    return Session(kind, players, **arguments)
 
 
 def usual(variant: str, seats: int | None = None, **options: Any) -> Rules:
@@ -59,8 +59,8 @@ def usual(variant: str, seats: int | None = None, **options: Any) -> Rules:
 class Person:
     """Types what a function says, or the next of some texts; keeps all that is shown and saved."""
 
-    def __init__(self, sitting: Sitting, texts: Iterable[str] | None = None, answer: Answer | None = None) -> None:
-        self.sitting, self.answer = sitting, answer
+    def __init__(self, session: Session, texts: Iterable[str] | None = None, answer: Answer | None = None) -> None:
+        self.session, self.answer = session, answer
         self.texts = iter(texts or ())
         self.shown: list[str] = []
         self.saved: list[list[Record]] = []
@@ -68,14 +68,14 @@ class Person:
     def ask(self, question: str) -> str:
         self.shown.append(question)
         if self.answer is not None:
-            return "" if self.sitting.table.is_scored else self.answer(self.sitting.table)
+            return "" if self.session.table.is_scored else self.answer(self.session.table)
         text = next(self.texts, None)
         if text is None:
             raise EOFError
         return text
 
     def play(self) -> Person:
-        converse(self.sitting, self.ask, lambda lines: self.shown.extend(plain(lines)), self.saved.append)
+        converse(self.session, self.ask, lambda lines: self.shown.extend(plain(lines)), self.saved.append)
         return self
 
 
@@ -90,8 +90,8 @@ def first_legal(table: Table) -> str:
 def test_a_match_is_played_to_its_end(variant: str) -> None:
     kind = usual(variant)
     person = Person(sitting_of(kind, kind.seats - 1, ("thumb",), seed=3), answer=first_legal).play()
-    records = person.sitting.records()
-    assert person.sitting.is_over
+    records = person.session.records()
+    assert person.session.is_over
     assert records[-1]["over"]
     assert list(check_records(enumerate(records, 1))) == []
     assert person.saved[-1] == records
@@ -111,7 +111,7 @@ def test_everything_that_may_be_said_can_be_typed(name: str) -> None:
         return typed[-1]
 
     person = Person(sitting_of(usual(variant, seats, **options), seed=7, deals=3), answer=any_legal).play()
-    records = person.sitting.records()
+    records = person.session.records()
     assert len(records) == 3
     assert [step["action"] for record in records for step in record["steps"] if step["seat"] == 0] == typed
     assert list(check_records(enumerate(records, 1))) == []
@@ -119,28 +119,28 @@ def test_everything_that_may_be_said_can_be_typed(name: str) -> None:
 
 def test_deals_go_on_into_the_next_match() -> None:
     person = Person(sitting_of(usual("sniped_whist"), seed=2, deals=3), answer=first_legal).play()
-    records = person.sitting.records()
+    records = person.session.records()
     assert [(record["match"], record["deal"], record["over"]) for record in records] == [(match, 0, True) for match in range(3)]
     assert records[0]["deck"] == next(record_matches("sniped_whist", seed=2))["deck"]
     with pytest.raises(ValueError, match="deals are left"):
-        person.sitting.go_on()
+        person.session.go_on()
 
 
 def test_a_sitting_refuses_what_makes_no_table() -> None:
     kind = usual("noms")
     player = companions(["random"], 1, kind)[0]
     with pytest.raises(ValueError, match=r"players must be 4, with one person at most; not 3 with 0"):
-        Sitting(kind, [player] * 3)
+        Session(kind, [player] * 3)
     with pytest.raises(ValueError, match=r"not 4 with 2"):
-        Sitting(kind, [player, None, None, player])
+        Session(kind, [player, None, None, player])
     with pytest.raises(ValueError, match="deals must be 1 or more, not 0"):
-        Sitting(kind, [player] * 4, deals=0)
-    sitting = sitting_of(kind, int(Sitting(kind, [player] * 4).table.row.seat))
+        Session(kind, [player] * 4, deals=0)
+    session = sitting_of(kind, int(Session(kind, [player] * 4).table.row.seat))
     with pytest.raises(ValueError, match="it is the person's turn"):
-        sitting.choose()
+        session.choose()
     with pytest.raises(ValueError, match="deals are left"):
-        sitting.go_on()
-    alone = Sitting(kind, [player] * 4)
+        session.go_on()
+    alone = Session(kind, [player] * 4)
     with pytest.raises(ValueError, match="when it is the person's turn"):
         alone.advice()
     assert not alone.take_back()
@@ -152,12 +152,12 @@ def test_a_sitting_refuses_what_makes_no_table() -> None:
 # ---------------------------------------------------------------------------------------------- what is shown, what not
 
 
-def shown_at(sitting: Sitting, table: Table, deal: Deal) -> list[str]:
+def shown_at(session: Session, table: Table, deal: Deal) -> list[str]:
     """All that the person can be shown before the next decision, were this the table."""
-    true_table, true_deal = sitting.table, sitting.deals[-1]
-    sitting.table, sitting.deals[-1] = table, deal
-    shown = Person(sitting, ["?", "t"]).play().shown
-    sitting.table, sitting.deals[-1] = true_table, true_deal
+    true_table, true_deal = session.table, session.deals[-1]
+    session.table, session.deals[-1] = table, deal
+    shown = Person(session, ["?", "t"]).play().shown
+    session.table, session.deals[-1] = true_table, true_deal
     return shown
 
 
@@ -166,21 +166,21 @@ def screens(name: str) -> Iterator[tuple[list[str], list[str], bool]]:
     variant, seats, options = KINDS[name]
     rng = random.Random(name)
     kind = usual(variant, seats, **options)
-    sitting = sitting_of(kind, kind.seats - 1, ("thumb",), seed=5, deals=2)
-    while not sitting.is_over:
-        if sitting.table.is_scored:
-            sitting.go_on()
-        sitting.let_others_act()
-        if not sitting.is_persons_turn:
+    session = sitting_of(kind, kind.seats - 1, ("thumb",), seed=5, deals=2)
+    while not session.is_over:
+        if session.table.is_scored:
+            session.go_on()
+        session.let_others_act()
+        if not session.is_persons_turn:
             continue
-        table, person = sitting.table, kind.seats - 1
+        table, person = session.table, kind.seats - 1
         twin = mix_hidden(table, person, rng)
         twin.row.match = table.row.match  # the streams of the players' random numbers go by it
-        blind = copy.copy(sitting.deals[-1])
+        blind = copy.copy(session.deals[-1])
         blind._head = blind._head | dict.fromkeys(("deck", "hands", "stock"))
         moved = bool(np.any(table.row.hands != twin.row.hands))
-        yield shown_at(sitting, table, sitting.deals[-1]), shown_at(sitting, twin, blind), moved
-        sitting.take(rng.choice(table.legal_actions()))
+        yield shown_at(session, table, session.deals[-1]), shown_at(session, twin, blind), moved
+        session.take(rng.choice(table.legal_actions()))
 
 
 @pytest.mark.parametrize("name", KINDS)
@@ -205,39 +205,39 @@ def test_a_watcher_on_a_seat_is_told_what_the_seat_sees(name: str) -> None:
     variant, seats, options = KINDS[name]
     kind = usual(variant, seats, **options)
     rng = random.Random(name)
-    sitting = sitting_of(kind, None, ("random",), seed=4, deals=3)
+    session = sitting_of(kind, None, ("random",), seed=4, deals=3)
     differing = 0
 
     def stories(seat: int | None, twin: Table) -> Iterator[list[str]]:
         """The decision at hand from the view of a seat, told of both tables."""
-        action = sitting.choose()
-        for table in (sitting.table, twin):
+        action = session.choose()
+        for table in (session.table, twin):
             own = ranked(np.ones(150), table.view(int(table.row.seat))[1])
-            story = Story(sitting.deals[-1], table, seat, hands=True)
-            opening = Story(Deal(table), table, seat).opening() if not sitting.deals[-1].actions else iter(())
-            yield [*opening, *story.decision(action, own)]
+            narrator = Narrator(session.deals[-1], table, seat, hands=True)
+            opening = Narrator(Deal(table), table, seat).opening() if not session.deals[-1].actions else iter(())
+            yield [*opening, *narrator.decision(action, own)]
 
-    while not sitting.is_over:
-        if sitting.table.is_scored:
-            sitting.go_on()
+    while not session.is_over:
+        if session.table.is_scored:
+            session.go_on()
         for seat in range(kind.seats):
-            twin = mix_hidden(sitting.table, seat, rng)
-            twin.row.match = sitting.table.row.match
+            twin = mix_hidden(session.table, seat, rng)
+            twin.row.match = session.table.row.match
             one, other = stories(seat, twin)
             assert one == other
             differing += len({str(lines) for lines in stories(None, twin)}) > 1
-        sitting.take(sitting.choose())
+        session.take(session.choose())
     assert differing > 10, "who sees all hands is told something else"
 
 
 def test_legal_cards_are_marked_under_the_hand() -> None:
     for variant in ("small_ships", "nonesuch"):
         marked = 0
-        sitting = sitting_of(usual(variant), None, ("random",), seed=9)
-        while not sitting.is_over:
-            if sitting.table.is_scored:
-                sitting.go_on()
-            view = show.look(sitting.table, int(sitting.table.row.seat))
+        session = sitting_of(usual(variant), None, ("random",), seed=9)
+        while not session.is_over:
+            if session.table.is_scored:
+                session.go_on()
+            view = show.look(session.table, int(session.table.row.seat))
             if view.phase == "play":
                 hand, marks = plain(own_lines(view))[:2]
                 words = {hand[place.start() : place.end()] for place in re.finditer(r"\^+", marks)}
@@ -245,7 +245,7 @@ def test_legal_cards_are_marked_under_the_hand() -> None:
                 assert set("".join(words) if variant == "small_ships" else words) == letters
                 assert marks.count("^") == (len(view.legal) if variant == "small_ships" else sum(map(len, view.legal)))
                 marked += len(view.legal) < len(view.places[view.to_act or 0].hand or ())
-            sitting.take(sitting.choose())
+            session.take(session.choose())
         assert marked > 10
 
 
@@ -296,7 +296,7 @@ def test_what_is_legal_beside_cards_is_named() -> None:
         table.step(table.legal_actions()[0])
     view = show.look(table, int(table.row.seat))
     assert plain(own_lines(view))[-1] == "Legal     indicate"
-    assert typed_action(view, "Indicate") == table.number("indicate")
+    assert parse_action(view, "Indicate") == table.number("indicate")
 
 
 # ------------------------------------------------------------------------------------------------------- what is typed
@@ -332,7 +332,7 @@ def test_words_can_be_written_in_many_ways(variant: str, words: str, texts: tupl
     table = Table(variant)
     assert view.phase is not None
     for text in texts:
-        assert typed_action(view, text) == table.number(word, view.phase), text
+        assert parse_action(view, text) == table.number(word, view.phase), text
 
 
 def test_decktet_cards_and_suits_can_be_written_in_many_ways() -> None:
@@ -347,13 +347,13 @@ def test_decktet_cards_and_suits_can_be_written_in_many_ways() -> None:
     rank, one, other = tuple(two_suited[0])
     view = show.look(table, int(table.row.seat))
     for text in (rank + one + other, f"{rank}{other}{one}".lower(), f"{rank} {one} {other}"):
-        assert typed_action(view, text) == CARD_NUMBERS[table.deck_kind][two_suited[0]]
+        assert parse_action(view, text) == CARD_NUMBERS[table.deck_kind][two_suited[0]]
     table.act(two_suited[0])
     names = {"M": "moons", "S": "suns", "W": "waves", "L": "leaves", "Y": "wyrms", "K": "knots"}
     view = show.look(table, int(table.row.seat))
     assert view.phase == "suit"
     for text in (one, one.lower(), names[one]):
-        assert typed_action(view, text) == table.number(one)
+        assert parse_action(view, text) == table.number(one)
 
 
 @pytest.mark.parametrize(
@@ -372,7 +372,7 @@ def test_decktet_cards_and_suits_can_be_written_in_many_ways() -> None:
 )
 def test_what_is_not_clear_or_not_legal_is_refused_with_what_is(variant: str, words: str, text: str, sentence: str) -> None:
     with pytest.raises(UnclearError, match=f"^{sentence}$"):
-        typed_action(view_after(variant, words), text)
+        parse_action(view_after(variant, words), text)
 
 
 def test_cards_are_refused_with_the_reason() -> None:
@@ -383,25 +383,25 @@ def test_cards_are_refused_with_the_reason() -> None:
         table.act(word)
     eldest = show.look(table, 1)
     with pytest.raises(UnclearError, match=r"^You do not hold A♠. Legal: QC AC KD QH$"):
-        typed_action(eldest, "as")
+        parse_action(eldest, "as")
     alone = Table("small_ships", 3, {"ranks": 3})
     alone.start(deck=deck, dealer=2)
     for word in ("4", "H", "AC"):
         alone.act(word)
     with pytest.raises(UnclearError, match=r"^A♣ may not be led now. Legal: KD QH$"):
-        typed_action(show.look(alone, 0), "ca")
+        parse_action(show.look(alone, 0), "ca")
     for word in ("KD",):
         alone.act(word)
     with pytest.raises(UnclearError, match=r"^You must follow ♦. Legal: QD$"):
-        typed_action(show.look(alone, 1), "kc")
+        parse_action(show.look(alone, 1), "kc")
 
 
 def test_a_refusal_changes_nothing_and_is_followed_by_the_same_question() -> None:
-    sitting = sitting_of(usual("small_ships"), seed=5)
-    sitting.let_others_act()
-    before = sitting.table.get_state()
-    person = Person(sitting, ["zz", "2", "", "?!"]).play()
-    assert sitting.table.get_state() == before
+    session = sitting_of(usual("small_ships"), seed=5)
+    session.let_others_act()
+    before = session.table.get_state()
+    person = Person(session, ["zz", "2", "", "?!"]).play()
+    assert session.table.get_state() == before
     questions = [line for line in person.shown if line.startswith("Your call")]
     assert len(questions) == 5
     assert len(set(questions)) == 1
@@ -409,24 +409,24 @@ def test_a_refusal_changes_nothing_and_is_followed_by_the_same_question() -> Non
 
 
 def test_enter_takes_the_only_legal_action() -> None:
-    sitting = sitting_of(usual("up_down"), seed=5)
-    person = Person(sitting, ["0", "", "", "q"]).play()  # the first deal has one card
+    session = sitting_of(usual("up_down"), seed=5)
+    person = Person(session, ["0", "", "", "q"]).play()  # the first deal has one card
     assert any(line.startswith("Your card, Enter for ") for line in person.shown)
-    assert (len(sitting.records()), len(sitting.deals)) == (1, 2)
+    assert (len(session.records()), len(session.deals)) == (1, 2)
 
 
 def test_ranks_in_capitals_come_before_commands_where_ranks_are_named() -> None:
     kind = usual("noms", implicit_announcements=True)
     for text, word in (("Q", "Q"), ("T", "T"), ("10", "T")):
-        sitting = sitting_of(kind, 1, seed=1)
-        while not sitting.is_persons_turn:
-            sitting.take(sitting.table.number("pass"))
-        sitting.take(sitting.table.number("13"))
-        while not sitting.is_persons_turn:
-            sitting.take(sitting.table.number("pass"))
-        Person(sitting, ["unsaid", text, "q"]).play()
-        assert sitting.deals[-1].record(sitting.table)["steps"][-1]["action"] != "unsaid"
-        said = [step["action"] for step in sitting.deals[-1].record(sitting.table)["steps"] if step["phase"] == "nominate"]
+        session = sitting_of(kind, 1, seed=1)
+        while not session.is_persons_turn:
+            session.take(session.table.number("pass"))
+        session.take(session.table.number("13"))
+        while not session.is_persons_turn:
+            session.take(session.table.number("pass"))
+        Person(session, ["unsaid", text, "q"]).play()
+        assert session.deals[-1].record(session.table)["steps"][-1]["action"] != "unsaid"
+        said = [step["action"] for step in session.deals[-1].record(session.table)["steps"] if step["phase"] == "nominate"]
         assert said == [word]
 
 
@@ -435,37 +435,37 @@ def test_ranks_in_capitals_come_before_commands_where_ranks_are_named() -> None:
 
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_what_is_taken_back_and_done_again_goes_on_the_same_way(variant: str) -> None:
-    sitting = sitting_of(usual(variant), 1, ("thumb",), seed=11, deals=2)
+    session = sitting_of(usual(variant), 1, ("thumb",), seed=11, deals=2)
     rng = random.Random(variant)
     moments: list[tuple[bytes, str]] = []
-    while not sitting.is_over:
-        sitting.let_others_act()
-        if sitting.table.is_scored:
-            if not sitting.is_over:
-                sitting.go_on()
+    while not session.is_over:
+        session.let_others_act()
+        if session.table.is_scored:
+            if not session.is_over:
+                session.go_on()
             continue
-        word = rng.choice(sitting.table.legal_words())
-        moments.append((sitting.table.get_state(), word))
-        sitting.take(sitting.table.number(word))
-    whole = sitting.records()
+        word = rng.choice(session.table.legal_words())
+        moments.append((session.table.get_state(), word))
+        session.take(session.table.number(word))
+    whole = session.records()
     for state, word in reversed(moments):
-        assert sitting.take_back()
-        assert sitting.table.get_state() == state
-        assert sitting.is_persons_turn
-        assert word in sitting.table.legal_words()
-    assert not sitting.take_back()
-    assert (sitting.records(), len(sitting.deals)) == ([], 1)
+        assert session.take_back()
+        assert session.table.get_state() == state
+        assert session.is_persons_turn
+        assert word in session.table.legal_words()
+    assert not session.take_back()
+    assert (session.records(), len(session.deals)) == ([], 1)
     words = iter([word for _, word in moments])
-    Person(sitting, answer=lambda table: next(words)).play()
-    assert sitting.records() == whole
+    Person(session, answer=lambda table: next(words)).play()
+    assert session.records() == whole
 
 
 def test_take_back_in_the_dialogue() -> None:
-    sitting = sitting_of(usual("small_ships"), seed=5)
-    sitting.let_others_act()
-    before = sitting.table.get_state()
-    person = Person(sitting, ["u", "pass", "undo", "7", "U"]).play()
-    assert sitting.table.get_state() == before
+    session = sitting_of(usual("small_ships"), seed=5)
+    session.let_others_act()
+    before = session.table.get_state()
+    person = Person(session, ["u", "pass", "undo", "7", "U"]).play()
+    assert session.table.get_state() == before
     assert person.shown.count("You have decided nothing yet that could be taken back.") == 1
     screens = [line for line in person.shown if line.startswith("> ")]
     assert len(screens) == 5
@@ -494,10 +494,10 @@ def policy(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_advice_has_the_probabilities_of_policies_and_the_choices_of_others(policy: Path) -> None:
     names = ("thumb", str(policy), "thumb", f"{policy}@0")
-    sitting = sitting_of(usual("small_ships"), 0, names, seed=5)
-    sitting.let_others_act()
-    other, drawn, sure = sitting.advice()[0], *sitting.advice()[1:]
-    legal = sitting.table.legal_actions()
+    session = sitting_of(usual("small_ships"), 0, names, seed=5)
+    session.let_others_act()
+    other, drawn, sure = session.advice()[0], *session.advice()[1:]
+    legal = session.table.legal_actions()
     assert [one.name for one in (other, drawn, sure)] == [str(policy), "thumb", f"{policy}@0"]
     assert drawn.chances is None
     assert other.chances is not None
@@ -506,7 +506,7 @@ def test_advice_has_the_probabilities_of_policies_and_the_choices_of_others(poli
     assert sum(probability for _, probability in other.chances) == pytest.approx(1, abs=1e-5)
     assert sure.chances[0] == (other.chances[0][0], 1.0)
     assert sure.action == sure.chances[0][0]
-    lines = plain(advice_lines(sitting.table, [other, drawn, sure]))
+    lines = plain(advice_lines(session.table, [other, drawn, sure]))
     shares = [int(share) for line in lines[1 : 1 + len(legal)] for share in re.findall(r" (\d+)%", line)]
     assert shares == sorted(shares, reverse=True)
     assert shares == [round(100 * probability) for _, probability in other.chances]
@@ -515,11 +515,11 @@ def test_advice_has_the_probabilities_of_policies_and_the_choices_of_others(poli
 
 
 def test_advice_for_a_nomination_lists_the_most_probable_cards(policy: Path) -> None:
-    sitting = sitting_of(usual("small_ships"), 0, (str(policy),), seed=5)
-    sitting.let_others_act()
+    session = sitting_of(usual("small_ships"), 0, (str(policy),), seed=5)
+    session.let_others_act()
     for word in ("13", "NT"):
-        sitting.take(sitting.table.number(word))
-    lines = plain(advice_lines(sitting.table, sitting.advice()))
+        session.take(session.table.number(word))
+    lines = plain(advice_lines(session.table, session.advice()))
     shown, left = lines[1:-1], lines[-1]
     assert 13 <= len(shown) < 52
     assert re.fullmatch(rf"    and {52 - len(shown)} more, together \d+%", left)
@@ -528,18 +528,18 @@ def test_advice_for_a_nomination_lists_the_most_probable_cards(policy: Path) -> 
 def test_asking_for_advice_changes_nothing(policy: Path) -> None:
     records = []
     for asks in (False, True):
-        sitting = sitting_of(usual("small_ships"), 2, ("random", "thumb", "random", str(policy)), seed=6, deals=1)
+        session = sitting_of(usual("small_ships"), 2, ("random", "thumb", "random", str(policy)), seed=6, deals=1)
         asked: list[bool] = []
 
-        def answer(table: Table, sitting: Sitting = sitting, asks: bool = asks, asked: list[bool] = asked) -> str:
+        def answer(table: Table, session: Session = session, asks: bool = asks, asked: list[bool] = asked) -> str:
             if asks and (not asked or not asked[-1]):
                 asked.append(True)
                 return "?"
             asked.append(False)
             return first_legal(table)
 
-        person = Person(sitting, answer=answer).play()
-        records.append(person.sitting.records())
+        person = Person(session, answer=answer).play()
+        records.append(person.session.records())
         assert any("would do with probability" in line for line in person.shown) == asks
     assert records[0] == records[1]
 
@@ -682,9 +682,9 @@ def test_watch_tells_every_decision_with_the_probabilities_of_policies(run: Run,
     assert out.count("  points  ") == 2
     steps = [line for line in lines[1:] if re.match(r"  seat \d (?!  )", line)]
     kind = usual("small_ships")
-    sitting = sitting_of(kind, None, (str(policy), "thumb", str(policy), "thumb"), seed=3, deals=2)
-    assert sum(map(len, told(sitting, None))) == len(lines) - 1
-    records = sitting.records()
+    session = sitting_of(kind, None, (str(policy), "thumb", str(policy), "thumb"), seed=3, deals=2)
+    assert sum(map(len, told(session, None))) == len(lines) - 1
+    records = session.records()
     assert len(steps) == sum(len(record["steps"]) for record in records)
     for line in steps:
         assert (re.search(r" \d+%|no choice$", line) is not None) == (line[7] in "02"), line
@@ -705,17 +705,17 @@ def test_watch_from_a_seat_shows_its_hand_and_probabilities_only(run: Run, polic
 
 def test_watch_shows_a_hand_that_lies_open() -> None:
     kind = usual("noms")
-    sitting = sitting_of(kind, None, ("random",), seed=3)
-    while sitting.table.row.exposed < 0:
-        if sitting.table.is_scored:
-            sitting.go_on()
-        sitting.take(sitting.choose())
-    open_seat = int(sitting.table.row.exposed)
-    story = Story(sitting.deals[-1], sitting.table, (open_seat + 1) % 4, hands=True)
-    list(story.decision(sitting.choose(), None))  # which comes with the contract
-    while sitting.table.row.trick_number == 1:
-        sitting.take(sitting.choose())
-    hands = [line.split()[1] for line in plain(story.decision(sitting.choose(), None)) if line.startswith("    seat")]
+    session = sitting_of(kind, None, ("random",), seed=3)
+    while session.table.row.exposed < 0:
+        if session.table.is_scored:
+            session.go_on()
+        session.take(session.choose())
+    open_seat = int(session.table.row.exposed)
+    narrator = Narrator(session.deals[-1], session.table, (open_seat + 1) % 4, hands=True)
+    list(narrator.decision(session.choose(), None))  # which comes with the contract
+    while session.table.row.trick_number == 1:
+        session.take(session.choose())
+    hands = [line.split()[1] for line in plain(narrator.decision(session.choose(), None)) if line.startswith("    seat")]
     assert hands == sorted([str(open_seat), str((open_seat + 1) % 4)])
 
 

@@ -9,14 +9,13 @@ import time
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from rich.console import Console
 
 from training.learn.watcher import Several, Silent
+from training.progress_bar import Rate, progress_bar
 from training.terminal import progress
-from training.terminal.progress import TREND, Figures, Lines, Points, Screen, Speed, watching
-from training.text import duration, kind_text, short
+from training.terminal.progress import TREND, Figures, Lines, Points, Screen, watching
+from training.text import duration, kind_text
 
 ITERATION = {
     "kl": 0.0123,
@@ -67,16 +66,16 @@ def test_the_trend_is_that_of_the_evaluations() -> None:
     assert len(many.trend()) == progress.TREND_LENGTH
 
 
-def test_the_speed_is_that_of_the_last_minute(clock: list[float]) -> None:
-    speed = Speed(1000)
-    assert speed.rate() == 0
+def test_the_rate_is_that_of_the_last_minute(clock: list[float]) -> None:
+    rate = Rate(1000)
+    assert rate.per_second() == 0
     clock[0] += 10
-    speed.note(3000)
-    assert speed.rate() == 200
+    rate.note(3000)
+    assert rate.per_second() == 200
     for _ in range(20):
         clock[0] += 10
-        speed.note(3000)
-    assert speed.rate() == 0
+        rate.note(3000)
+    assert rate.per_second() == 0
 
 
 @pytest.mark.parametrize(
@@ -86,24 +85,33 @@ def test_durations(seconds: float, text: str) -> None:
     assert duration(seconds) == text
 
 
-@pytest.mark.parametrize(
-    ("number", "text"),
-    [(0, "0"), (999, "999"), (1000, "1k"), (21_345, "21.3k"), (999_900, "1000k"), (6e6, "6M"), (1.25e9, "1.25G")],
-)
-def test_short_numbers(number: float, text: str) -> None:
-    assert short(number) == text
-
-
-@given(st.floats(0, 9e11))
-def test_short_numbers_are_short_and_right(number: float) -> None:
-    text = short(number)
-    unit = {"k": 1e3, "M": 1e6, "G": 1e9}.get(text[-1], 1)
-    assert len(text) <= 5
-    assert float(text.rstrip("kMG")) * unit == pytest.approx(number, rel=0.006, abs=0.5)
-
-
 def test_kinds_in_words() -> None:
     assert kind_text("small_ships_4") == "small_ships, 4 seats"
+
+
+# ------------------------------------------------------------------------------------------------------ a job that counts
+
+
+def test_a_job_without_a_terminal_has_a_line_now_and_then(clock: list[float], capsys: pytest.CaptureFixture[str]) -> None:
+    with progress_bar("noms, 4 seats", "deals", 1000) as advance:
+        advance(50)
+        clock[0] += 40
+        advance(50)
+        clock[0] += 10
+        advance(100)
+    assert capsys.readouterr().err == "noms, 4 seats: 100 of 1,000 deals · 2.5/s · 6:00 left\n"
+
+
+@pytest.mark.parametrize(("total", "text"), [(3, "3 of 3 deals"), (None, "3 deals")])
+def test_a_job_on_a_terminal_has_a_bar(
+    total: int | None, text: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    with progress_bar("noms", "deals", total) as advance:
+        advance(1)
+        advance(2)
+    assert text in capsys.readouterr().err
 
 
 # --------------------------------------------------------------------------------------------------------------- lines
@@ -184,7 +192,16 @@ def test_the_screen_shows_the_newest_figures(width: int) -> None:
         screen.iteration(100_000, {**ITERATION, "kl": 0.0456})
         screen.evaluation(100_000, EVALUATION)
     picture = last_picture(stream)
-    for text in (" 25% ", "100k decisions", "+2.50 ±0.25", f"{TREND[0]}{TREND[-1]}", "0.0456", "0.114", "0.532", "45.6%"):
+    for text in (
+        " 25% ",
+        "100,000 of 400,000 decisions",
+        "+2.50 ±0.25",
+        f"{TREND[0]}{TREND[-1]}",
+        "0.0456",
+        "0.114",
+        "0.532",
+        "45.6%",
+    ):
         assert text in picture, text
     assert re.search(r"entropy, call +0\.810", picture)
     assert "0.0123" not in picture

@@ -132,11 +132,11 @@ def deal_of_policy(folder: Path, config: TrainConfig) -> Iterator[str]:
     import numpy as np
 
     from noms_env import Table, load_player
-    from training.terminal.narrate import explained_deal
+    from training.terminal.narrate import narrate_deal
 
     table = Table(config.variants[0], seed=config.seed, episode="deal")
     table.start()
-    return explained_deal(load_player(folder), table, np.random.default_rng(config.seed))
+    return narrate_deal(load_player(folder), table, np.random.default_rng(config.seed))
 
 
 def show_games(seed: int) -> int:

@@ -252,12 +252,12 @@ def play_one(a: AgentSpec, b: AgentSpec, kind: Rules, wanted: Wanted, until: flo
     """One game."""
     from training.evaluation.comparison import NothingPlayedError, compare
     from training.evaluation.matches import compare_matches
-    from training.progress_bar import counting
+    from training.progress_bar import progress_bar
 
     title, began = f"{kind.variant.name}, {kind.seats} seats", time.monotonic()
     share = 1.0 if wanted.matches == 0 else DEALS_SHARE
     for_deals = None if until is None else began + share * (until - began)
-    with counting(title, "deals", wanted.deals if wanted.minutes is None else None) as tick:
+    with progress_bar(title, "deals", wanted.deals if wanted.minutes is None else None) as tick:
         comparison = compare(
             kind,
             a,
@@ -276,7 +276,7 @@ def play_one(a: AgentSpec, b: AgentSpec, kind: Rules, wanted: Wanted, until: flo
     if comparison.ending == "ctrl-c" or number < 2:
         return Found(comparison, None, seconds, comparison.ending == "ctrl-c")
     try:
-        with counting(title, "matches", number) as tick:
+        with progress_bar(title, "matches", number) as tick:
             matches = compare_matches(
                 kind,
                 a,

@@ -79,10 +79,10 @@ def export(
     else:
         total, source, decisions = matches_of(variant, seats, option, matches or 1, player, seed or 0, limit)
         what = "matches"
-    from training.progress_bar import counting
+    from training.progress_bar import progress_bar
 
     try:
-        with wrong_arguments(), file_errors(f"cannot write {out}"), counting("export", what, total) as tick:
+        with wrong_arguments(), file_errors(f"cannot write {out}"), progress_bar("export", what, total) as tick:
             written = write_shards(decisions(tick), folder, source, file_format, shard)
     except KeyboardInterrupt as error:
         raise CommandError(f"stopped by Ctrl-C; {out} is not written", STOPPED) from error

@@ -19,7 +19,7 @@ from training.text import count
 if TYPE_CHECKING:
     from noms_env.record import Record
     from noms_env.show.view import View
-    from training.terminal.session import Sitting
+    from training.terminal.session import Session
 
 PLAYED = Path("played")
 QUIT, UNDO, ADVICE, TRICKS = ("q", "quit"), ("u", "undo"), ("?",), ("t", "tricks")
@@ -63,7 +63,7 @@ def play(
         record: The file for the records; a new one in the folder `played` if not given.
     """
     from noms_env.variants import game, make_rules
-    from training.terminal.session import Sitting, companions, drawn_seed
+    from training.terminal.session import Session, companions, random_seed
 
     file = RecordFile(checked_file(record) if record else free_file(variant))
     with wrong_arguments():
@@ -71,29 +71,29 @@ def play(
         if not 0 <= seat < rules.seats:
             raise ValueError(f"--seat must be a seat from 0 to {rules.seats - 1}, not {seat}")
         others = companions(against, rules.seats - 1, rules)
-        seed = drawn_seed() if seed is None else seed
+        seed = random_seed() if seed is None else seed
         players = [None if place == seat else others[(place - seat - 1) % rules.seats] for place in range(rules.seats)]
-        sitting = Sitting(rules, players, seed=seed, deals=deals)
+        session = Session(rules, players, seed=seed, deals=deals)
     print(f"{rules.variant.title}, --seed {seed}: you are seat {seat}")
     try:
-        converse(sitting, asked, print_lines, file.write)
+        converse(session, asked, print_lines, file.write)
     except KeyboardInterrupt as stop:
         print()
-        raise CommandError(f"stopped by Ctrl-C; {file.sentence(sitting)}", STOPPED) from stop
+        raise CommandError(f"stopped by Ctrl-C; {file.sentence(session)}", STOPPED) from stop
     finally:
-        file.write(sitting.records())
-    print(file.sentence(sitting))
+        file.write(session.records())
+    print(file.sentence(session))
     return OK
 
 
 # --------------------------------------------------------------------------------------------------------- the dialogue
 
 
-def converse(sitting: Sitting, ask: Ask, tell: Tell, save: Callable[[list[Record]], None]) -> None:
+def converse(session: Session, ask: Ask, tell: Tell, save: Callable[[list[Record]], None]) -> None:
     """Play until nothing is left to play, or the person ends it.
 
     Args:
-        sitting: with a person.
+        session: with a person.
         ask: see `Ask`; where there is no more to be read, the person has ended it.
         tell: see `Tell`.
         save: is given the records after each deal.
@@ -101,47 +101,47 @@ def converse(sitting: Sitting, ask: Ask, tell: Tell, save: Callable[[list[Record
     from noms_env.show import look
     from training.terminal.screen import screen_lines
 
-    names = [None if player is None else player.name for player in sitting.players]
+    names = [None if player is None else player.name for player in session.players]
     with suppress(EOFError):
         goes_on = True
         while goes_on:
-            sitting.let_others_act()
-            if sitting.table.is_scored:
-                save(sitting.records())
-            view = look(sitting.table, sitting.person)
+            session.let_others_act()
+            if session.table.is_scored:
+                save(session.records())
+            view = look(session.table, session.person)
             tell(screen_lines(view, names))
-            goes_on = answered(sitting, view, ask, tell)
+            goes_on = answered(session, view, ask, tell)
 
 
-def answered(sitting: Sitting, view: View, ask: Ask, tell: Tell) -> bool:
+def answered(session: Session, view: View, ask: Ask, tell: Tell) -> bool:
     """Ask the person until something is done.
 
     Returns:
         False if nothing comes after it.
     """
-    from training.terminal.parse_action import UnclearError, typed_action
+    from training.terminal.parse_action import UnclearError, parse_action
     from training.terminal.screen import advice_lines, prompt, tricks_lines
 
     while True:
-        text = ask(prompt(view, sitting.is_over)).strip()
+        text = ask(prompt(view, session.is_over)).strip()
         command = "" if text in view.legal else text.lower()
         if command in QUIT:
             return False
         if command in UNDO:
-            if sitting.take_back():
+            if session.take_back():
                 return True
             tell(["You have decided nothing yet that could be taken back."])
         elif command in TRICKS:
-            tell(tricks_lines(sitting.deals[-1].record(sitting.table), sitting.table))
+            tell(tricks_lines(session.deals[-1].record(session.table), session.table))
         elif view.phase is None:
             if not text:
-                return go_on(sitting)
+                return go_on(session)
             tell(["The deal is over: press Enter, or type one of t, u, q."])
         elif command in ADVICE:
-            tell(advice_lines(sitting.table, sitting.advice()))
+            tell(advice_lines(session.table, session.advice()))
         else:
             try:
-                sitting.take(typed_action(view, text or only_legal(view)))
+                session.take(parse_action(view, text or only_legal(view)))
                 return True
             except UnclearError as unclear:
                 tell([str(unclear)])
@@ -152,11 +152,11 @@ def only_legal(view: View) -> str:
     return view.legal[0] if len(view.legal) == 1 else ""
 
 
-def go_on(sitting: Sitting) -> bool:
+def go_on(session: Session) -> bool:
     """Deal the next hand, if there is one."""
-    if sitting.is_over:
+    if session.is_over:
         return False
-    sitting.go_on()
+    session.go_on()
     return True
 
 
@@ -212,12 +212,12 @@ class RecordFile:
                 self.path.unlink()  # all were taken back
         self._written = records
 
-    def sentence(self, sitting: Sitting) -> str:
+    def sentence(self, session: Session) -> str:
         """What is kept."""
-        number = len(sitting.records())
+        number = len(session.records())
         if not number:
             return "no deal was finished, so nothing is written"
-        under_way = "" if sitting.table.is_scored else "; the deal under way is not, as records are of whole deals"
+        under_way = "" if session.table.is_scored else "; the deal under way is not, as records are of whole deals"
         return f"{count(number, 'deal')} written to {self.path}{under_way}"
 
 

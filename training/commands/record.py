@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, nullcontext
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Callable, Iterable, Iterator
+from typing import Annotated, Any
 
 import tyro
 
 from training.commands.common import OK, STOPPED, CommandError, check_limit, file_errors, wrong_arguments
-from training.console import terminal
 from training.options import parse_options
+from training.progress_bar import progress_bar
 from training.text import count
-
-if TYPE_CHECKING:
-    from rich.progress import Progress
 
 
 def record(
@@ -62,49 +58,23 @@ def record(
         rules = make_rules(game(variant), seats, options)
         players = [one.player for one in companions(player or ("random",), rules.seats, rules, limit)]
         records = record_matches(variant, seats, matches, seed, options, players, legal)
-    counted = _Counted(records)
+    tally = {"deals": 0, "matches": 0}
     try:
-        with progress_bar(matches) as bar, file_errors(f"cannot write {out}"):
-            write_records(sys.stdout if out == "-" else out, counted.watched(bar))
+        with progress_bar("record", "matches", matches) as advance, file_errors(f"cannot write {out}"):
+            write_records(sys.stdout if out == "-" else out, counted(records, tally, advance))
     except KeyboardInterrupt as error:
         raise CommandError(f"stopped by Ctrl-C; {out} is not written", STOPPED) from error
-    written = f"{count(counted.deals, 'deal')} of {count(counted.matches, 'match', 'matches')}"
+    written = f"{count(tally['deals'], 'deal')} of {count(tally['matches'], 'match', 'matches')}"
     print(f"{written} written to {out}", file=sys.stderr)
     return OK
 
 
-class _Counted:
-    """Counts the records that pass."""
-
-    def __init__(self, records: Iterator[dict[str, Any]]) -> None:
-        self.deals, self.matches = 0, 0
-        self._records = records
-
-    def watched(self, bar: Progress | None) -> Iterator[dict[str, Any]]:
-        """The records; the bar, if there is one, shows the matches that are over."""
-        for record in self._records:
-            self.deals += 1
-            self.matches += record["over"]
-            if bar is not None:
-                bar.update(bar.task_ids[0], completed=self.matches)
-            yield record
-
-
-def progress_bar(total: int) -> AbstractContextManager[Progress | None]:
-    """A bar with rate and time left on standard error, if that is a terminal."""
-    if not sys.stderr.isatty():
-        return nullcontext()
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, Task, TimeRemainingColumn
-    from rich.text import Text
-
-    class RateColumn(ProgressColumn):
-        """Matches a second."""
-
-        def render(self, task: Task) -> Text:
-            return Text(f"{task.speed:.1f}/s" if task.speed else "preparing")
-
-    bar = Progress(
-        "matches", BarColumn(), MofNCompleteColumn(), RateColumn(), TimeRemainingColumn(), console=terminal(stderr=True)
-    )
-    bar.add_task("matches", total=total)
-    return bar
+def counted(
+    records: Iterable[dict[str, Any]], tally: dict[str, int], advance: Callable[[int], None]
+) -> Iterator[dict[str, Any]]:
+    """The records, with deals and finished matches counted as they pass."""
+    for record in records:
+        tally["deals"] += 1
+        tally["matches"] += record["over"]
+        advance(record["over"])
+        yield record

@@ -101,11 +101,11 @@ def run(plan: Plan, players: Sequence[AgentSpec], folder: Folder, threads: int) 
         CommandError: a file cannot be written, or Ctrl-C.
     """
     from training.evaluation.tournament import play_tournament, read_results
-    from training.progress_bar import counting
+    from training.progress_bar import progress_bar
 
     title = f"{plan.kind.variant.name}, {len(plan.pairs)} pairs"
     with file_errors(f"cannot write in {folder.path}"):
-        with counting(title, "deals", plan.deals * len(plan.pairs)) as tick:
+        with progress_bar(title, "deals", plan.deals * len(plan.pairs)) as tick:
             ending = play_tournament(plan, players, folder, threads=threads, tick=tick)
         results = read_results(plan, players, folder)
         if results is not None:
@@ -125,13 +125,13 @@ def write(results: Results, folder: Folder) -> None:
     """
     from training.evaluation.tournament import PICTURE, RESULTS, TABLE, dump, markdown, write_whole
     from training.extras import MissingExtraError
-    from training.publish.heatmap import draw_heat
+    from training.publish.heatmap import draw_heatmap
 
     document = results.as_json()
     write_whole(folder.path / RESULTS, dump(document))
     write_whole(folder.path / TABLE, markdown(document))
     try:
-        draw_heat(results, folder.path / PICTURE)
+        draw_heatmap(results, folder.path / PICTURE)
     except MissingExtraError as missing:
         print(f"no picture: {missing}")
 

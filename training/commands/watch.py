@@ -14,7 +14,7 @@ from training.console import terminal
 from training.options import parse_options
 
 if TYPE_CHECKING:
-    from training.terminal.session import Sitting
+    from training.terminal.session import Session
 
 
 def watch(
@@ -49,40 +49,40 @@ def watch(
     if delay is not None and not 0 <= delay < float("inf"):
         raise CommandError(f"--delay must be 0 or more, not {delay}")
     from noms_env.variants import game, make_rules
-    from training.terminal.session import Sitting, companions, drawn_seed
+    from training.terminal.session import Session, companions, random_seed
 
     with wrong_arguments():
         rules = make_rules(game(variant), seats, parse_options(option))
         if from_seat is not None and not 0 <= from_seat < rules.seats:
             raise ValueError(f"--from-seat must be a seat from 0 to {rules.seats - 1}, not {from_seat}")
-        seed = drawn_seed() if seed is None else seed
-        sitting = Sitting(rules, companions(player, rules.seats, rules), seed=seed, deals=deals)
-    names = [f"seat {place} {one.name}" for place, one in enumerate(sitting.players) if one is not None]
+        seed = random_seed() if seed is None else seed
+        session = Session(rules, companions(player, rules.seats, rules), seed=seed, deals=deals)
+    names = [f"seat {place} {one.name}" for place, one in enumerate(session.players) if one is not None]
     print(f"{' · '.join(names)} · --seed {seed}")
-    show(told(sitting, from_seat), delay)
+    show(told(session, from_seat), delay)
     return OK
 
 
-def told(sitting: Sitting, seat: int | None) -> Iterator[list[str]]:
+def told(session: Session, seat: int | None) -> Iterator[list[str]]:
     """Play on, and tell each decision, the beginning and the end of each deal, as lines with ANSI colours.
 
     Args:
-        sitting: without a person, at the beginning of a deal.
+        session: without a person, at the beginning of a deal.
         seat: tell what this seat sees; everything when None.
     """
-    from training.terminal.narrate import Story
+    from training.terminal.narrate import Narrator
 
     while True:
-        story = Story(sitting.deals[-1], sitting.table, seat, hands=True)
-        yield list(story.opening())
-        while not sitting.table.is_scored:
-            action = sitting.choose()
-            yield list(story.decision(action, sitting.acting.chances(sitting.table)))
-            sitting.take(action)
-        yield list(story.ending())
-        if sitting.is_over:
+        narrator = Narrator(session.deals[-1], session.table, seat, hands=True)
+        yield list(narrator.opening())
+        while not session.table.is_scored:
+            action = session.choose()
+            yield list(narrator.decision(action, session.acting.chances(session.table)))
+            session.take(action)
+        yield list(narrator.ending())
+        if session.is_over:
             return
-        sitting.go_on()
+        session.go_on()
 
 
 def show(blocks: Iterable[list[str]], delay: float | None) -> None:

@@ -28,7 +28,7 @@ def need_matplotlib() -> None:
     require("matplotlib", "plot", "the heat map of a tournament")
 
 
-def draw_heat(results: Results, path: Path) -> None:
+def draw_heatmap(results: Results, path: Path) -> None:
     """Write a PNG: a cell for each player alone (rows) in a field of each other (columns), the best player first.
 
     Raises:

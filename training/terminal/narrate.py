@@ -14,7 +14,7 @@ from noms_env.core.actions import NOMINATE, PASS, SUIT
 from noms_env.show import call_text, card_text, hand_text, look, suit_text
 from noms_env.table import Table
 from training.terminal.deal_text import contract_parts, head_lines, numbers, result_lines
-from training.terminal.session import Chances, Deal, ranked
+from training.terminal.session import Deal, RankedActions, ranked
 
 SHOWN = 4
 """The most probable actions that are shown."""
@@ -34,7 +34,7 @@ class Policy(Protocol):
         ...
 
 
-def explained_deal(policy: Policy, table: Table, rng: np.random.Generator) -> Iterator[str]:
+def narrate_deal(policy: Policy, table: Table, rng: np.random.Generator) -> Iterator[str]:
     """Play a deal and tell it, as lines with ANSI colours.
 
     Args:
@@ -43,16 +43,16 @@ def explained_deal(policy: Policy, table: Table, rng: np.random.Generator) -> It
         rng: of the draws.
     """
     deal = Deal(table)
-    story = Story(deal, table)
-    yield from story.opening()
+    narrator = Narrator(deal, table)
+    yield from narrator.opening()
     while not table.is_scored:
         action, known = decide(policy, table, rng)
-        yield from story.decision(action, known)
+        yield from narrator.decision(action, known)
         deal.take(table, action)
-    yield from story.ending()
+    yield from narrator.ending()
 
 
-def decide(policy: Policy, table: Table, rng: np.random.Generator) -> tuple[int, Chances]:
+def decide(policy: Policy, table: Table, rng: np.random.Generator) -> tuple[int, RankedActions]:
     """An action drawn for the seat to act, and the probabilities of the legal ones, the most probable first."""
     observation, mask = table.view(int(table.row.seat))
     probabilities = policy.probabilities(observation, mask)
@@ -61,7 +61,7 @@ def decide(policy: Policy, table: Table, rng: np.random.Generator) -> tuple[int,
     return int(rng.choice(legal, p=weights / weights.sum())), ranked(probabilities, mask)
 
 
-class Story:
+class Narrator:
     """Tells a deal while it is played, as lines with ANSI colours."""
 
     def __init__(self, deal: Deal, table: Table, seat: int | None = None, *, hands: bool = False) -> None:
@@ -80,7 +80,7 @@ class Story:
         """The deal and the hands; before the first decision."""
         yield from head_lines(self._deal.record(self._table), self._table, self._seat)
 
-    def decision(self, action: int, known: Chances | None) -> Iterator[str]:
+    def decision(self, action: int, known: RankedActions | None) -> Iterator[str]:
         """A decision; before it is taken.
 
         Args:
@@ -91,8 +91,8 @@ class Story:
         seat = int(table.row.seat)
         if table.phase == "play" and int(table.row.trick_number) != self._trick:
             yield from self._new_trick()
-        beside = chances_text(table, known, table.word(action)) if known and self._seat in (None, seat) else ""
-        yield f"  seat {seat} {taken_text(table, action)}{beside}".rstrip()
+        beside = probabilities_text(table, known, table.word(action)) if known and self._seat in (None, seat) else ""
+        yield f"  seat {seat} {action_column(table, action)}{beside}".rstrip()
 
     def ending(self) -> Iterator[str]:
         """The result; once the deal is scored."""
@@ -120,14 +120,14 @@ class Story:
         return f"  contract {' · '.join(parts)}"
 
 
-def taken_text(table: Table, action: int) -> str:
+def action_column(table: Table, action: int) -> str:
     """What is done, in a column of its own."""
     verb = VERBS[table.phase or ""]
     padding = " " * max(1, WIDTH - len(verb + action_text(table, action, False)))
     return f"{verb}{BOLD}{action_text(table, action)}{PLAIN}{padding}"
 
 
-def chances_text(table: Table, known: Chances, taken: str) -> str:
+def probabilities_text(table: Table, known: RankedActions, taken: str) -> str:
     """The most probable actions; the one taken in any case. Nothing where there was no choice."""
     if len(known) == 1:
         return f"{DIM}no choice{PLAIN}"

@@ -26,7 +26,7 @@ class UnclearError(ValueError):
     """What was typed stands for no legal action; the message says why, and what is legal."""
 
 
-def typed_action(view: View, text: str) -> int:
+def parse_action(view: View, text: str) -> int:
     """The legal action that a person means.
 
     Args:

@@ -30,7 +30,7 @@ from noms_env.show.view import View
 from noms_env.table import Table
 from training.terminal import deal_text
 from training.terminal.narrate import LEAST, action_text
-from training.terminal.session import Advice, Chances
+from training.terminal.session import Advice, RankedActions
 
 PROMPTS = {
     "call": "Your call",
@@ -133,7 +133,7 @@ def _done(table: Table, action: int) -> str:
     return text if text == "indicate" else verb + text
 
 
-def _bars(table: Table, chances: Chances) -> Iterator[str]:
+def _bars(table: Table, chances: RankedActions) -> Iterator[str]:
     """A line with a bar for each action, the most probable first; improbable ones are counted where there are many."""
     shown = [one for place, one in enumerate(chances) if place < MOST_ADVISED or one[1] >= LEAST]
     width = max(len(action_text(table, action, False)) for action, _ in shown)

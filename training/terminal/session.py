@@ -21,7 +21,7 @@ from noms_env.variants import Rules
 from training.agents.registry import Tempered, agent_spec
 from training.agents.table_pool import Guest
 
-Chances = list[tuple[int, float]]
+RankedActions = list[tuple[int, float]]
 """Legal actions with their probabilities, the most probable first."""
 
 DECIDING, ADVISING = 1, 2
@@ -30,12 +30,12 @@ STEPS = 1 << 16
 """More than a deal has decisions."""
 
 
-def drawn_seed() -> int:
+def random_seed() -> int:
     """A seed by chance, short enough to be typed again."""
     return secrets.randbits(31)
 
 
-def ranked(probabilities: np.ndarray, mask: np.ndarray) -> Chances:
+def ranked(probabilities: np.ndarray, mask: np.ndarray) -> RankedActions:
     """The legal actions and their probabilities, the most probable first, of equals the lowest.
 
     Args:
@@ -67,7 +67,7 @@ class Companion:
         sampled_tables = table.determinize(rng) if self.player.wants_tables else None
         return int(self.player.act(*table.view(int(table.row.seat)), rng, tables=sampled_tables))
 
-    def chances(self, table: Table) -> Chances | None:
+    def chances(self, table: Table) -> RankedActions | None:
         """How probable each action of the seat to act would be; None for a player that is no policy."""
         if not isinstance(self.player, Tempered):
             return None
@@ -164,7 +164,7 @@ class Deal:
             self.take(table, action)
 
 
-# ------------------------------------------------------------------------------------------------------------ a sitting
+# ------------------------------------------------------------------------------------------------------------ a session
 
 
 @dataclass(frozen=True)
@@ -179,10 +179,10 @@ class Advice:
 
     name: str
     action: int
-    chances: Chances | None
+    chances: RankedActions | None
 
 
-class Sitting:
+class Session:
     """Deal after deal at one table.
 
     Attributes:

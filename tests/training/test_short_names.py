@@ -10,7 +10,7 @@ import pytest
 
 from tests.training.test_tournament import NAMES, plan, small
 from training.evaluation.tournament import Folder, play_tournament, read_results
-from training.publish.heatmap import draw_heat
+from training.publish.heatmap import draw_heatmap
 from training.text import LONGEST, short_names
 
 DEEP = "/somewhere/" + "quite/deep/" * 12
@@ -46,5 +46,5 @@ def test_a_picture_with_long_names_has_room_for_its_cells(tmp_path: Path) -> Non
     long = replace(results, plan=replace(of, players=tuple(f"{DEEP}{'long' * 40}.py:{name}" for name in NAMES)))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        draw_heat(long, tmp_path / "heat.png")
+        draw_heatmap(long, tmp_path / "heat.png")
     assert (tmp_path / "heat.png").read_bytes().startswith(b"\x89PNG")
