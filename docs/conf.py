@@ -15,12 +15,11 @@ from sphinx.errors import ExtensionError
 from sphinx.util.docutils import SphinxDirective
 
 DOCS = Path(__file__).parent
-sys.path[:0] = [str(DOCS.parent), str(DOCS)]
+sys.path[:0] = [str(DOCS.parent)]
 os.environ.setdefault("NUMBA_DISABLE_JIT", "1")  # nothing is played here
 os.environ["COLUMNS"] = "96"  # the width of the commands' help
 
-import sources  # noqa: E402 - found by the path above
-
+from docs import sources  # noqa: E402 - found by the path above
 from noms_env.version import __version__  # noqa: E402 - likewise
 from training import cli  # noqa: E402 - likewise
 

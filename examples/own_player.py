@@ -1,7 +1,7 @@
 """Two players written in Python: `noms evaluate examples/own_player.py:lowest examples/own_player.py:make`.
 
 `lowest` is the shortest form, a function that makes one decision. `make` returns a player that is asked for many tables at
-once, which is what to write when decisions cost time. Both see what `noms_env/docs` says of an observation, and no more.
+once, which is what to write when decisions cost time. Both see what `docs/environments` says of an observation, and no more.
 """
 
 from __future__ import annotations

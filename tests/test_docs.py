@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 import noms_env
+from docs import make_pages, texts
+from docs.make_pages import FOLDER, action_groups, all_pages
 from noms_env.core.state import VARIANTS
-from noms_env.docs import pages, source, texts
-from noms_env.docs.pages import FOLDER, action_groups, all_pages
 from noms_env.envs.aec import POSITION_KEYS, TrickTakingEnv
 from noms_env.envs.validation import REWARDS
 from noms_env.observation.layout import OBSERVATION, state_layout
@@ -37,6 +37,11 @@ def python_blocks(text: str) -> list[str]:
     return re.findall(r"(?s)```python\n(.+?)```", text)
 
 
+def part(name: str, title: str) -> str:
+    """The section of a page under a title."""
+    return page(name).partition(f"## {title}\n")[2].partition("\n## ")[0]
+
+
 def word_options() -> list[tuple[str, str, str]]:
     """Variant, option and word, for each word that an option of a variant may be."""
     return [(game.name, option.name, word) for game in GAMES.values() for option in game.options for word in option.words]
@@ -44,12 +49,12 @@ def word_options() -> list[tuple[str, str, str]]:
 
 @pytest.mark.parametrize("name", PAGES)
 def test_a_page_is_what_the_generator_writes(name: str) -> None:
-    assert page(name) == all_pages()[name], "run `python -m noms_env.docs`"
+    assert page(name) == all_pages()[name], "run `python docs/make_pages.py`"
 
 
 def test_there_are_no_other_pages() -> None:
     assert sorted(path.name for path in FOLDER.glob("*.md")) == PAGES
-    assert len(PAGES) == len(VARIANTS) + 1
+    assert sorted(["choices.md", "common.md", "index.md", *(f"{variant}.md" for variant in VARIANTS)]) == PAGES
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -59,7 +64,10 @@ def test_tables_have_equal_rows_and_links_lead_somewhere(name: str) -> None:
         widths = {len(re.findall(r"(?<!\\)\|", line)) for line in table.splitlines()}
         assert len(widths) == 1, table
     for link in re.findall(r"\]\(([^)]+)\)", text):
-        assert (FOLDER / link).exists(), link
+        file, _, section = link.partition("#")
+        assert (FOLDER / file).exists(), link
+        titles = re.findall(r"(?m)^#+ (.+)$", page(file)) if section else []
+        assert not section or section in [title.lower().replace(" ", "-") for title in titles], link
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -71,21 +79,19 @@ def test_nothing_refers_to_the_rulebook_by_number(name: str) -> None:
 # --------------------------------------------------------------------------------------------------- what they must name
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
-def test_what_env_refuses_is_named_as_an_argument_of_raw_env(variant: str) -> None:
+def test_what_env_refuses_is_named_as_an_argument_of_raw_env() -> None:
     def accepts(make: Any, name: str) -> bool:
         try:
-            make(**{name: source.arguments()[name][0]})
+            make(**{name: make_pages.arguments()[name][0]})
         except ValueError:
             return False
         return True
 
-    module = getattr(noms_env, f"{variant}_v0")
-    names = [name for name in source.arguments() if name != "variant"]
+    module = noms_env.down_up_v0
+    names = list(make_pages.arguments())
     raw_only = [name for name in names if accepts(module.raw_env, name) and not accepts(module.env, name)]
-    assert re.findall(r"(?m)^\| `(\w+)` \| [^|]+ \| Of `raw_env` only: ", page(f"{variant}.md")) == raw_only != []
-    shown = re.findall(r"(?m)^    (\w+)=", python_blocks(page(f"{variant}.md"))[0])
-    assert shown == [name for name in names if name not in raw_only] + [option.name for option in GAMES[variant].options]
+    said = part("common.md", "Environment arguments")
+    assert re.findall(r"(?m)^\| `(\w+)` \| [^|]+ \| Of `raw_env` only: ", said) == raw_only != []
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
@@ -95,13 +101,18 @@ def test_every_need_of_an_option_is_in_its_row(variant: str) -> None:
         assert re.search(rf"(?m)^\| {need.option} \|.* It has an effect only .*{re.escape(need.where)}", text), need
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
-def test_every_option_and_argument_has_one_row(variant: str) -> None:
-    named = first_cells(page(f"{variant}.md").partition("## Environment arguments")[2].partition("\n## ")[0])
-    options = [option.name for option in GAMES[variant].options]
+def test_every_argument_has_one_row() -> None:
     parameters = list(inspect.signature(TrickTakingEnv.__init__).parameters)
-    assert list(source.arguments()) == [name for name in parameters if name not in ("self", "options")]
-    assert named == [*(name for name in source.arguments() if name != "variant"), *options]
+    assert first_cells(part("common.md", "Environment arguments")) == [
+        name for name in parameters if name not in ("self", "variant", "options")
+    ]
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_every_option_has_one_row(variant: str) -> None:
+    own = part(f"{variant}.md", "Options")
+    common = part("common.md", "Options of the French deck") if "options-of-the-french-deck" in own else ""
+    assert first_cells(own) + first_cells(common) == [option.name for option in GAMES[variant].options]
 
 
 def test_every_word_of_every_option_has_a_meaning_and_no_meaning_is_left_over() -> None:
@@ -119,11 +130,9 @@ def test_every_note_belongs_to_an_option() -> None:
     assert set(texts.NOTES) <= options
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
-def test_every_section_is_listed_with_its_bytes(variant: str) -> None:
-    text = page(f"{variant}.md")
-    for part in state_layout():
-        assert f"| {part.slice.start} to {part.slice.stop - 1} | `{part.name}` |" in text
+def test_every_section_is_listed_with_its_bytes() -> None:
+    for section in state_layout():
+        assert f"| {section.slice.start} to {section.slice.stop - 1} | `{section.name}` |" in page("common.md")
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
@@ -137,8 +146,8 @@ def test_defaults_are_those_in_force(variant: str) -> None:
 
 
 def test_reset_and_reward_arguments_are_those_of_the_environment() -> None:
-    assert tuple(texts.POSITIONS) == POSITION_KEYS
-    assert tuple(texts.REWARDS) == REWARDS
+    assert tuple(first_cells(part("common.md", "Reset options"))) == POSITION_KEYS
+    assert tuple(re.findall(r'(?m)^\| `"(\w+)"` \|', part("common.md", "Rewards"))) == REWARDS
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
@@ -150,9 +159,9 @@ def test_infos_hold_what_is_listed(variant: str) -> None:
         assert env.infos["player_0"] == {}
         env.step(env.legal_actions()[-1])
     infos = env.infos["player_0"]
-    assert list(infos["last_deal"]) == [*texts.RESULTS, *(["stock"] if shown else [])]
-    ends = [key for key in ("winners", "sniped") if f"`{key}`, " in page(f"{variant}.md")]
-    assert list(infos) == ["last_deal", *ends]
+    *listed, stock = first_cells(part("common.md", "Infos"))
+    assert list(infos["last_deal"]) == [*listed, *([stock] if shown else [])]
+    assert list(infos) == ["last_deal", "winners", *(["sniped"] if variant == "sniped_whist" else [])]
 
 
 # ------------------------------------------------------------------------------------------------ what they say of bytes
@@ -180,10 +189,10 @@ WHERE_IT_ACTS = {"turnup_full_deal": {"trump_mode": "turnup"}}
 
 
 def test_the_bytes_of_words_are_those_of_the_list() -> None:
-    rows = dict(re.findall(r"(?m)^\|.*\|.*\| `(\w+)` \| (.+) \|$", page(pages.CHOICES)))
+    rows = dict(re.findall(r"(?m)^\|.*\|.*\| `(\w+)` \| (.+) \|$", page("choices.md")))
     for variant, option, word in word_options():
         (values,) = (
-            part.partition(": ")[2] for part in rows[option].split("; ") if variant in part.partition(":")[0].split(", ")
+            said.partition(": ")[2] for said in rows[option].split("; ") if variant in said.partition(":")[0].split(", ")
         )
         listed = {entry: int(byte) for byte, entry in re.findall(r"(\d+) `(\w+)`", values)}
         found = choice_bytes(make_rules(GAMES[variant], None, {option: word} | WHERE_IT_ACTS.get(option, {})))
@@ -191,8 +200,8 @@ def test_the_bytes_of_words_are_those_of_the_list() -> None:
 
 
 def test_the_list_of_choices_has_every_byte_at_its_place() -> None:
-    start = next(part.start for part in OBSERVATION if part.name == "choices")
-    rows = re.findall(r"(?m)^\| (\d+)(?: to (\d+))? \| (\d+).* \| `(\w+)` \|", page(pages.CHOICES))
+    start = next(section.start for section in OBSERVATION if section.name == "choices")
+    rows = re.findall(r"(?m)^\| (\d+)(?: to (\d+))? \| (\d+).* \| `(\w+)` \|", page("choices.md"))
     listed = {}
     for first, last, byte, name in rows:
         assert int(byte) == start + int(first)
@@ -205,9 +214,7 @@ def test_the_list_of_choices_has_every_byte_at_its_place() -> None:
 
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_the_code_on_a_page_runs(variant: str) -> None:
-    creation, usage = python_blocks(page(f"{variant}.md"))
+    (creation,) = python_blocks(page(f"{variant}.md"))
     namespace: dict[str, Any] = {}
-    exec("import noms_env\n" + creation, namespace)
+    exec(creation, namespace)
     assert namespace["env"].max_num_agents == GAMES[variant].default_seats
-    exec(usage, namespace)
-    assert namespace["env"].agents == []

@@ -8,7 +8,6 @@ from __future__ import annotations
 import functools
 import os
 import re
-import runpy
 import shlex
 import shutil
 import subprocess
@@ -16,7 +15,6 @@ import sys
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -25,7 +23,8 @@ import noms_env
 import noms_env.players
 import noms_env.record
 import training
-from noms_env.docs.pages import FOLDER, all_pages
+from docs import sources
+from docs.make_pages import FOLDER, all_pages
 from noms_env.policy.file import PolicyInfo, save_policy
 from noms_env.variants import game, make_rules
 from tests.policy.test_player import SMALL, make_actor, tensors_of
@@ -35,8 +34,7 @@ from training import cli
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
-SOURCES = SimpleNamespace(**runpy.run_path(str(DOCS / "sources.py")))
-PAGES = sorted(page for page in DOCS.rglob("*.md") if page.parent.name != SOURCES.POLICIES)
+PAGES = sorted(page for page in DOCS.rglob("*.md") if page.parent.name != sources.POLICIES)
 """All pages but those that are written when the site is built."""
 VARIANT_PAGE = DOCS / "tutorials" / "variant.md"
 VARIANT_FILE = DOCS / "tutorials" / "seven_down.py"
@@ -155,19 +153,19 @@ def test_every_page_is_in_a_table_of_contents() -> None:
     for page in PAGES:
         for toctree in re.findall(r"(?s)```\{toctree\}\n(.*?)```", text_of(page)):
             listed |= {page.parent / line for line in toctree.splitlines() if line and not line.startswith(":")}
-    assert {page.with_suffix("") for page in PAGES} == {path for path in listed if path.parent.name != SOURCES.POLICIES}
+    assert {page.with_suffix("") for page in PAGES} == {path for path in listed if path.parent.name != sources.POLICIES}
 
 
 def test_every_game_has_its_page() -> None:
-    shown = SOURCES.pages_of_files()
+    shown = sources.pages_of_files()
     for name in all_pages():
-        assert shown[FOLDER / name] == Path("environments", name)
+        assert FOLDER / name in PAGES
     for file in ("README.md", "CHANGELOG.md", "examples/README.md", "checkpoints/README.md"):
         assert ROOT / file in shown
 
 
 def test_parts_of_other_files_are_there() -> None:
-    parts = [(page, file, options) for page in PAGES for file, options in SOURCES.includes(page)]
+    parts = [(page, file, options) for page in PAGES for file, options in sources.includes(page)]
     assert len(parts) == sum(text_of(page).count("{include}") for page in PAGES)
     for page, file, options in parts:
         text = file.read_text(encoding="utf-8")
@@ -189,10 +187,10 @@ def test_every_public_name_is_in_the_reference() -> None:
 
 
 def test_links_of_included_text_lead_to_pages_or_files() -> None:
-    pages = {ROOT / "noms_env" / "docs" / "noms.md": Path("environments/noms.md")}
-    text = "[a](docs/noms.md#rewards) ![b](docs/bench.png) [c](https://x.org/y) [d](#e) [f](nowhere.md)"
-    assert SOURCES.with_links_of_the_site(text, ROOT / "noms_env" / "x.md", pages) == (
-        "[a](/environments/noms.md#rewards) ![b](/../noms_env/docs/bench.png) [c](https://x.org/y) [d](#e) [f](nowhere.md)"
+    pages = {ROOT / "noms_env" / "text" / "noms.md": Path("environments/noms.md")}
+    text = "[a](text/noms.md#rewards) ![b](_jit.py) [c](https://x.org/y) [d](#e) [f](nowhere.md)"
+    assert sources.with_links_of_the_site(text, ROOT / "noms_env" / "x.md", pages) == (
+        "[a](/environments/noms.md#rewards) ![b](/../noms_env/_jit.py) [c](https://x.org/y) [d](#e) [f](nowhere.md)"
     )
 
 
@@ -220,14 +218,15 @@ def apply(diff: str, root: Path) -> list[str]:
 
 def test_the_steps_to_a_variant_lead_to_a_game_that_plays(tmp_path: Path) -> None:
     """In a copy, with the compiler off."""
-    shutil.copytree(ROOT / "noms_env", tmp_path / "noms_env", ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("noms_env", "docs"):
+        shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(VARIANT_FILE, tmp_path / "noms_env" / "variants")
     page = text_of(VARIANT_PAGE)
     changed = [name for diff in re.findall(r"(?s)```diff\n(.*?)```", page) for name in apply(diff, tmp_path)]
     assert len(changed) == len(set(changed)) == page.count("+++ b/") > 5
     (play,) = re.findall(r"(?s)```\{code-block\} python\n(.*?)```", page)
     more = """
-from noms_env.docs.pages import all_pages
+from docs.make_pages import all_pages
 from noms_env.policy.encoding import make_encoding
 from noms_env.variants import game, make_rules
 

@@ -1,0 +1,379 @@
+"""The pages of the games, written from the code: `python docs/make_pages.py`.
+
+A page is a template in `docs/templates`, filled with what the code says: docstrings and options of a variant, arguments of the
+environment, sections of an observation, numbers of actions. The pages are kept in git, and a test holds them current.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+import sys
+import textwrap
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import jinja2
+
+DOCS = Path(__file__).parent
+sys.path[:0] = [str(DOCS.parent)]
+
+from docs import texts  # noqa: E402 - found by the path above
+from noms_env.core.actions import (  # noqa: E402
+    INDICATE,
+    MIS,
+    MIS_A_VIS,
+    MOST,
+    NO_TRUMP_ACTION,
+    NOMINATE,
+    NONE,
+    NUM_ACTIONS,
+    NUMBER,
+    PASS,
+    RANK,
+    SUIT,
+    UNSAID_ACTION,
+    action_word,
+)
+from noms_env.core.cards import DECK_NAMES, FRENCH  # noqa: E402
+from noms_env.core.state import MAX_TRICKS, NUM_CHOICES  # noqa: E402
+from noms_env.envs.aec import ILLEGAL_REWARD, TrickTakingEnv  # noqa: E402
+from noms_env.envs.modules import environment_id  # noqa: E402
+from noms_env.observation.layout import HIDDEN, OBSERVATION, OBSERVATION_SIZE, STATE_SIZE, Section  # noqa: E402
+from noms_env.table import Table  # noqa: E402
+from noms_env.variants import GAMES, Variant, make_rules  # noqa: E402
+from noms_env.variants.rulebook import SHORT_DECK, Option, choice_names  # noqa: E402
+from noms_env.version import ENV_VERSION  # noqa: E402
+
+FOLDER = DOCS / "environments"
+WIDTH = 120
+RAW_ONLY = ("illegal_action",)
+"""Arguments that `raw_env` takes and `env` refuses."""
+
+
+def main() -> None:
+    """Write every page."""
+    for name, text in all_pages().items():
+        (FOLDER / name).write_text(text, encoding="utf-8")
+        print(FOLDER / name)
+
+
+def all_pages() -> dict[str, str]:
+    """File name and text of every page."""
+    pages = {name: _rendered(name, **shared()) for name in ("index.md", "common.md", "choices.md")}
+    return pages | {f"{name}.md": _rendered("game.md", **game_facts(game)) for name, game in GAMES.items()}
+
+
+def _rendered(template: str, **facts: Any) -> str:
+    """The text of a page: one empty line between blocks, long lines of prose broken."""
+    loader = jinja2.FileSystemLoader(DOCS / "templates")
+    environment = jinja2.Environment(
+        loader=loader, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True, autoescape=False
+    )
+    environment.filters |= {"table": table_of, "literal": literal, "sentence": sentence}
+    text = environment.get_template(f"{template}.jinja").render(facts)
+    blocks = re.split(r"(?s)(```.*?```|\n{2,})", text)
+    return "\n\n".join(_wrapped(block.strip("\n")) for block in blocks if block.strip()) + "\n"
+
+
+def _wrapped(block: str) -> str:
+    """A block of Markdown in lines of bounded width; tables and code stay as they are."""
+    if block.startswith(("|", "```", "#", "<!--", ":")):
+        return block
+    return "\n".join(_filled(item) for item in re.split(r"\n(?=- |\d+\. )", block))
+
+
+def _filled(item: str) -> str:
+    """A paragraph, or an item of a list, in lines of bounded width."""
+    mark = re.match(r"- |\d+\. |", item)
+    indent = " " * len(mark[0]) if mark else ""
+    words = " ".join(item.split())
+    return textwrap.fill(words, WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+
+
+# ------------------------------------------------------------------------------------------------- words of Markdown
+
+
+def table_of(rows: Iterable[Sequence[str]], *head: str) -> str:
+    """A table."""
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |" for line in lines)
+
+
+def literal(value: Any) -> str:
+    """A value as one writes it in Python, with double quotes."""
+    if isinstance(value, list):
+        return f"[{', '.join(literal(entry) for entry in value)}]"
+    return f'"{value}"' if isinstance(value, str) else repr(value)
+
+
+def sentence(text: str) -> str:
+    """A sentence in a table's cell: with a capital letter, without a full stop."""
+    return text[:1].upper() + text[1:].removesuffix(".")
+
+
+def span(first: int, last: int) -> str:
+    """Numbers from first to last."""
+    return str(first) if first == last else f"{first} to {last}"
+
+
+# -------------------------------------------------------------------------------------------------- what docstrings say
+
+_REFERENCE = r"(?:rules )?\d[\d.]*b?(?: `\w+`)?"
+_REFERENCES = rf" \({_REFERENCE}(?:, {_REFERENCE})*\)|, {_REFERENCE}(?=\))| \(`(?:tricks|noms_deck)`\)"
+"""References to the rulebook and to modules, which mean nothing on a page."""
+
+
+def paragraphs(module: str) -> list[str]:
+    """The paragraphs of a module's docstring, each on one line but for the items of a list."""
+    text = re.sub(_REFERENCES, "", re.sub(r"\n +", " ", inspect.getdoc(sys.modules[module]) or ""))
+    return [part if part.startswith("1. ") else " ".join(part.split()) for part in text.split("\n\n")]
+
+
+def numbered_rules(module: str) -> str:
+    """The numbered rules of a module's docstring."""
+    (rules,) = (part for part in paragraphs(module) if part.startswith("1. "))
+    return rules
+
+
+def deviations(variant: str) -> str:
+    """What the rulebook decided where the source text is silent or says otherwise."""
+    start = "Deviations and decisions: "
+    (text,) = (part for part in paragraphs(f"noms_env.variants.{variant}") if part.startswith(start))
+    return f"{sentence(text.removeprefix(start))}."
+
+
+def arguments() -> dict[str, tuple[Any, str]]:
+    """The arguments that all variants have: their defaults, and what the docstring of the environment says of them."""
+    docstring = inspect.cleandoc(TrickTakingEnv.__init__.__doc__ or "")
+    block = textwrap.dedent(docstring.partition("Args:\n")[2].partition("\n\n")[0])
+    said = re.findall(r"(?m)^(\w+): (.+(?:\n .+)*)", block)
+    parameters = inspect.signature(TrickTakingEnv.__init__).parameters
+    found = {name: (parameters[name].default, " ".join(text.split())) for name, text in said if name in parameters}
+    return {name: found[name] for name in found if name != "variant"}
+
+
+# ------------------------------------------------------------------------------------------------------- facts of a game
+
+
+def game_facts(game: Variant) -> dict[str, Any]:
+    """What the template of a game's page shows."""
+    low, high = game.seats
+    own = [option for option in game.options if option not in SHORT_DECK]
+    return {
+        "game": game,
+        "version": ENV_VERSION,
+        "environment_id": environment_id(game.name),
+        "intro": texts.INTRODUCTIONS[game.name],
+        "source": texts.SOURCES[game.name],
+        "seats": f"{span(low, high)}" + ("" if low == high else f" (default {game.default_seats})"),
+        "deck": f"{DECK_NAMES[game.deck_kind]}, {len(make_rules(game).deck)} cards",
+        "hand_sizes": hand_sizes(game),
+        "rules": numbered_rules(f"noms_env.variants.{game.name}"),
+        "exact_bid": game.schedule is not None,
+        "auction": is_auction(game),
+        "deck_rules": paragraphs("noms_env.variants.noms_deck")[1],
+        "deviations": deviations(game.name),
+        "defaults": {"seats": game.default_seats, **make_rules(game).options},
+        "options": [(f"`{o.name}`", default_of(game, o), allowed(o), meaning(game, o)) for o in own],
+        "short_deck": len(own) < len(game.options),
+        "actions": [(span(g.first, g.last), words(game, g), sentence(g.meaning)) for g in action_groups(game)],
+    }
+
+
+def is_auction(game: Variant) -> bool:
+    """True if a declarer is found by an auction."""
+    return any(option.name == "min_bid" for option in game.options)
+
+
+def _per_seats(values: dict[int, str]) -> str:
+    """One value for each number of seats; one alone if they are all the same."""
+    if len(set(values.values())) == 1:
+        return next(iter(values.values()))
+    return f"{', '.join(values.values())} with {', '.join(map(str, values))} seats"
+
+
+def hand_sizes(game: Variant) -> str:
+    """How many cards are dealt to each seat."""
+    runs: dict[str, list[str]] = {}
+    sizes = {}
+    for seats in range(game.seats[0], game.seats[1] + 1):
+        schedule = make_rules(game, seats).schedule
+        if schedule:
+            turns = " ... ".join(str(schedule[place]) for place in (0, len(schedule) // 2, -1))
+            runs.setdefault(f"{turns} in {len(schedule)} deals", []).append(str(seats))
+        else:
+            sizes[seats] = _dealt(game, seats)
+    if len(runs) == 1:
+        return next(iter(runs))
+    both = "; ".join(f"{run} with {' or '.join(', '.join(seats).rsplit(', ', 1))} seats" for run, seats in runs.items())
+    return both or _per_seats(sizes)
+
+
+def _dealt(game: Variant, seats: int) -> str:
+    """The cards that the first deal gives each seat."""
+    table = Table(game.name, seats, seed=0)
+    table.start()
+    return str(len(table.card_words(table.row.hands[0])))
+
+
+def default_of(game: Variant, option: Option) -> str:
+    """The value of an option that is not given, for each number of seats if it depends on them."""
+    seats = range(game.seats[0], game.seats[1] + 1)
+    return _per_seats({number: f"`{literal(make_rules(game, number).options[option.name])}`" for number in seats})
+
+
+def allowed(option: Option) -> str:
+    """What an option may be."""
+    if option.words:
+        return ", ".join(f'`"{word}"`' for word in option.words)
+    text = option.allowed().removeprefix("an integer ").removeprefix("from ")
+    return re.sub(r"True|False|None", r"`\g<0>`", text)
+
+
+def meaning(game: Variant, option: Option) -> str:
+    """What an option does, what each of its words means, and where it has an effect."""
+    text = sentence(option.doc)
+    if option.words:
+        text += ". " + "; ".join(f"`{word}`: {texts.meaning_of(game.name, option.name, word)}" for word in option.words)
+    return ". ".join(filter(None, (text, texts.note_on(game.name, option.name), _needs(game, option))))
+
+
+def _needs(game: Variant, option: Option) -> str:
+    """Where an option has an effect, if that depends on others."""
+    places = [need.where.replace("'", '"') for need in game.needs if need.option == option.name]
+    said = ", and ".join(reversed(places))  # a reason may stand behind the first
+    return re.sub(r'(\w+=[\w"]+|\w+_\w+)', r"`\1`", f"It has an effect only {said}") if places else ""
+
+
+# -------------------------------------------------------------------------------------------------------------- actions
+
+
+@dataclass(frozen=True)
+class ActionGroup:
+    """Actions of one kind: their numbers, and what they do."""
+
+    first: int
+    last: int
+    meaning: str
+
+
+def action_groups(game: Variant) -> list[ActionGroup]:
+    """The actions that can be legal in a variant, by ascending number."""
+    return [ActionGroup(*group) for group in sorted(_actions(game))]
+
+
+def _actions(game: Variant) -> Iterator[tuple[int, int, str]]:
+    """First and last number of the actions of each kind, and what they do."""
+    named = {option.name: option for option in game.options}
+    yield 0, 51 if game.deck_kind == FRENCH else 35, "play that card"
+    if "indication" in named:
+        yield INDICATE, INDICATE, "show that one holds the nominated card (with `indication`)"
+    if "trump_mode" in named and "dealer" in named["trump_mode"].words:
+        yield SUIT, SUIT + 3, 'name that suit as trump (with `trump_mode="dealer"`)'
+        yield NO_TRUMP_ACTION, NO_TRUMP_ACTION, 'name no trump (with `trump_mode="dealer"`)'
+    if "implicit_announcements" in named:
+        yield UNSAID_ACTION, UNSAID_ACTION, "leave the trump to the first lead (with `implicit_announcements`)"
+        yield RANK, RANK + 12, "nominate that rank of the trump suit (with `implicit_announcements`)"
+    if game.deck_kind != FRENCH:
+        yield SUIT, SUIT + 5, "name that suit: as trump, or as the suit to follow after leading a two-suited card"
+        yield NONE, MOST, "bid to take no trick, some, or at least half"
+    if game.schedule is not None:
+        schedules = (make_rules(game, seats).schedule for seats in range(game.seats[0], game.seats[1] + 1))
+        most = MAX_TRICKS if "start_cards" in named else max(map(max, schedules))
+        yield NUMBER, NUMBER + most, "call that number of tricks"
+    if is_auction(game):
+        yield SUIT, SUIT + 3, "name that suit as trump"
+        yield NO_TRUMP_ACTION, NO_TRUMP_ACTION, "name no trump"
+        yield PASS, PASS, "pass"
+        yield NUMBER + 1, NUMBER + MAX_TRICKS, "bid that number of tricks"
+        yield MIS, MIS, "bid to take no trick (Misere, Mis)"
+        yield NOMINATE, NOMINATE + 51, "nominate that card"
+    if "mis_value" in named:
+        yield MIS_A_VIS, MIS_A_VIS, "bid to take no trick with an open hand (Mis a Vis)"
+
+
+def words(game: Variant, group: ActionGroup) -> str:
+    """The words of a group of actions, the middle of a long one left out."""
+    found = [f"`{action_word(action, game.deck_kind)}`" for action in range(group.first, group.last + 1)]
+    return ", ".join(found if len(found) <= 6 else [*found[:2], "...", found[-1]])
+
+
+# ------------------------------------------------------------------------------------------- facts that all games share
+
+
+def shared() -> dict[str, Any]:
+    """What the templates of the common pages show."""
+    start = next(part.start for part in OBSERVATION if part.name == "choices")
+    return {
+        "games": [(game, texts.INTRODUCTIONS[game.name], span(*game.seats)) for game in GAMES.values()],
+        "arguments": [(f"`{name}`", f"`{literal(default)}`", argument(name)) for name, (default, _) in arguments().items()],
+        "short_deck": [(f"`{o.name}`", f"`{literal(o.default)}`", allowed(o), meaning_of_all(o)) for o in SHORT_DECK],
+        "exact_bid_rules": numbered_rules("noms_env.variants.families.exact_bid"),
+        "sections": list(section_rows(OBSERVATION)),
+        "hidden": list(section_rows(HIDDEN, OBSERVATION_SIZE)),
+        "num_actions": NUM_ACTIONS,
+        "observation_size": OBSERVATION_SIZE,
+        "state_size": STATE_SIZE,
+        "illegal_reward": f"{ILLEGAL_REWARD:g}",
+        "version": ENV_VERSION,
+        "num_choices": NUM_CHOICES,
+        "choices_start": start,
+        "choices": list(choice_rows(start)),
+    }
+
+
+def meaning_of_all(option: Option) -> str:
+    """What an option of all games with the French deck does."""
+    return ". ".join(filter(None, (sentence(option.doc), texts.NOTES.get(option.name))))
+
+
+def argument(name: str) -> str:
+    """What an argument does."""
+    text = arguments()[name][1]
+    return f"Of `raw_env` only: {text.removesuffix('.')}" if name in RAW_ONLY else sentence(text)
+
+
+def section_rows(sections: Iterable[Section], start: int = 0) -> Iterator[Sequence[str]]:
+    """One row for each section of a vector that begins at some byte."""
+    for part in sections:
+        first, stop = start + part.slice.start, start + part.slice.stop
+        shape = ", ".join(map(str, part.shape)) + ("," if len(part.shape) == 1 else "")
+        yield span(first, stop - 1), f"`{part.name}`", f"`({shape})`", sentence(part.meaning)
+
+
+def choice_rows(start: int) -> Iterator[Sequence[str]]:
+    """One row for each option that has bytes in an observation."""
+    places: dict[str, list[int]] = {}
+    for place, name in enumerate(choice_names()):
+        places.setdefault(name.partition("[")[0], []).append(place)
+    for name, found in places.items():
+        first, last = found[0], found[-1]
+        yield span(first, last), span(start + first, start + last), f"`{name}`", _choice_values(name)
+
+
+def _choice_values(name: str) -> str:
+    """What an option's byte can be, for the variants that have it."""
+    values: dict[str, list[str]] = {}
+    for game in GAMES.values():
+        for option in game.options:
+            if option.name == name:
+                values.setdefault(_byte_values(option), []).append(game.name)
+    return "; ".join(f"{', '.join(variants)}: {text}" for text, variants in values.items())
+
+
+def _byte_values(option: Option) -> str:
+    """What the byte of an option can be."""
+    if option.flag:
+        return "flag"
+    if option.words:
+        return ", ".join(f"{place} `{word}`" for place, word in enumerate(option.words, 1))
+    if option.rotation:
+        return "1 `C`, 2 `D`, 3 `H`, 4 `S`, 5 `NT`, one byte for each place of the list, 0 behind its end"
+    return "1 + number" + (", 255 None" if option.none else "")
+
+
+if __name__ == "__main__":
+    main()
