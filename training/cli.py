@@ -1,10 +1,11 @@
-"""The console command `noms`: finds the subcommand, and turns errors into sentences and exit statuses.
+"""The console command `noms`: one subcommand for each module of `training.commands`.
 
-The subcommands are in `training.commands`. A wrong request ends with one sentence on standard error and exit status 2.
+A wrong request ends with one sentence on standard error and exit status 2.
 """
 
 from __future__ import annotations
 
+import functools
 import os
 import runpy
 import sys
@@ -12,48 +13,40 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 from training.agents.forfeit import ForfeitError
-from training.commands.common import STOPPED, CommandError
+from training.commands.common import STOPPED, CommandError, wrong_arguments
 from training.extras import MissingExtraError
 
 COMMANDS = {
-    "list": ("listing", "the games and their options"),
-    "record": ("record", "play matches and write them to a file"),
-    "replay": ("replay", "show the deals of a file, trick by trick"),
-    "check": ("check", "hold the deals of a file against the rules"),
-    "export": ("export", "make a data set of decisions, to learn from"),
-    "train": ("train", "train a policy by self-play"),
-    "plot": ("plot", "draw the learning curves of training runs"),
-    "evaluate": ("evaluate", "tell how much better one player is than another"),
-    "tournament": ("tournament", "let players play everybody against everybody"),
-    "publish": ("publish", "make the folder of a policy that is handed on, with its card"),
-    "ladder": ("ladder", "write the tables of the page on how strong the policies are"),
-    "play": ("play", "sit down at the table yourself"),
-    "watch": ("watch", "watch players play, decision by decision"),
-    "demo": ("demo", "train a policy for a few minutes, and show what it has learnt"),
+    "list": ("listing", "Show the games and their options."),
+    "play": ("play", "Play a game yourself."),
+    "watch": ("watch", "Watch players play, decision by decision."),
+    "record": ("record", "Play matches and write them to a file."),
+    "replay": ("replay", "Show the deals of a file, trick by trick."),
+    "check": ("check", "Check the deals of a file against the rules."),
+    "export": ("export", "Make a data set of decisions."),
+    "train": ("train", "Train a policy by self-play."),
+    "plot": ("plot", "Draw the learning curves of training runs."),
+    "evaluate": ("evaluate", "Measure how much better one player is than another."),
+    "tournament": ("tournament", "Rank players: everybody plays everybody."),
+    "publish": ("publish", "Make the folder of a trained policy, with a model card."),
+    "ladder": ("ladder", "Write the tables of how strong the published policies are."),
+    "demo": ("demo", "Train a policy for a few minutes and show what it has learnt."),
 }
-"""The subcommands: module (and function in it) of `training.commands`, and what it does. A module whose defaults depend on
-the words of the command line parses them itself, in its function `parse_and_run`."""
+"""The subcommands: module of `training.commands` (and function in it), and a line for the help."""
 
-HELP = """\
-usage: noms COMMAND ...
-
-Seven games of the nomination whist family: play them yourself, record, check and show deals, train policies to play
-them, and measure players against each other.
-
-{commands}
+DESCRIPTION = """\
+Seven card games of the nomination whist family: play them, record and check games, train policies, measure players.
+`noms COMMAND --help` describes a command; `noms --version` prints the version.
 
 For example:
+  noms play small_ships
   noms record small_ships --matches 10 --out ten.jsonl
   noms replay ten.jsonl --match 0 --deal 0
-  noms check ten.jsonl
-  noms export ten.jsonl --out ten
-  noms play small_ships
   noms train small_ships
-  noms evaluate thumb random
-
-`noms COMMAND --help` tells more of a command, `noms --version` prints the version."""
+  noms evaluate thumb random"""
 
 
 def main(args: Sequence[str] | None = None) -> int:
@@ -95,29 +88,68 @@ def exit_status(program: str, command: Callable[[], int]) -> int:
         return _complain(program, f"cannot print the output: {error.strerror or error}", 2)
 
 
-def run(words: list[str]) -> int:
-    """Find the subcommand and call it with what is on the command line.
+def run(words: Sequence[str]) -> int:
+    """Run the subcommand that the words name, or print the help.
 
     Raises:
         CommandError: there is no such subcommand, or it ends with an error for the user.
     """
-    name, *rest = words or ["--help"]
-    if name in ("-h", "--help"):
-        print(HELP.format(commands="\n".join(f"  {name:<10} {summary}" for name, (_, summary) in COMMANDS.items())))
-        return 0
-    if name == "--version":
+    first = words[0] if words else "--help"
+    if first == "--version":
         print(f"noms {version()}")
         return 0
-    if name not in COMMANDS:
-        raise CommandError(f"there is no command {name!r}; the commands are {', '.join(COMMANDS)}")
-    import tyro
+    if first not in COMMANDS and not first.startswith("-"):
+        raise CommandError(f"there is no command {first!r}; the commands are {', '.join(COMMANDS)}")
+    with wrong_arguments():
+        command = parsed(words or [first])
+    return command()
 
-    module = COMMANDS[name][0]
-    commands = import_module(f"training.commands.{module}")
-    if hasattr(commands, "parse_and_run"):
-        return int(commands.parse_and_run(rest, f"noms {name}"))
-    function: Callable[..., int] = getattr(commands, module)
-    return tyro.cli(function, prog=f"noms {name}", args=rest)
+
+def parsed(words: Sequence[str]) -> Callable[[], int]:
+    """The subcommand with its arguments, ready to run.
+
+    Only the module of the subcommand that the words name is imported, so that the help is fast.
+
+    Raises:
+        ValueError: a value is not allowed.
+    """
+    from tyro.extras import SubcommandApp
+
+    app = SubcommandApp()
+    for name, (_, summary) in COMMANDS.items():
+        if name == words[0] or words[0].startswith("--tyro-"):  # tyro's own options write completions for a shell
+            app.command(name=name)(deferred(load(name, words[1:])))
+        else:
+            app.command(name=name, help=summary)(_not_loaded)
+    command: Callable[[], int] = app.cli(prog="noms", description=DESCRIPTION, args=words)
+    return command
+
+
+def load(name: str, words: Sequence[str]) -> Callable[..., int]:
+    """The function of a subcommand.
+
+    Args:
+        name: of the subcommand.
+        words: behind its name. Where the defaults depend on them, the module makes the function by `command(words)`.
+    """
+    module = import_module(f"training.commands.{COMMANDS[name][0]}")
+    function: Callable[..., int] = module.command(words) if hasattr(module, "command") else getattr(module, COMMANDS[name][0])
+    return function
+
+
+def deferred(function: Callable[..., int]) -> Callable[..., Callable[[], int]]:
+    """The same arguments, to be called later: so errors of parsing and of running stay apart."""
+
+    @functools.wraps(function)
+    def defer(*given: Any, **named: Any) -> Callable[[], int]:
+        return functools.partial(function, *given, **named)
+
+    return defer
+
+
+def _not_loaded() -> int:
+    """In place of a subcommand that was not asked for."""
+    raise NotImplementedError
 
 
 def version() -> str:

@@ -25,8 +25,6 @@ USUAL: Preset = "fast"
 RUNS = Path("runs")
 NOTHING = ("",)
 """In place of the games, where the command line has to name them."""
-Wanted = tuple[TrainConfig, str, str | None, bool]
-"""Configuration, preset, folder, and whether to go on with the run there."""
 HELP = """\
 Train a policy by self-play, from nothing.
 
@@ -52,31 +50,10 @@ Args:
     resume: Go on with the run in the folder."""
 
 
-def parse_and_run(words: Sequence[str], prog: str) -> int:
-    """The command.
+def command(words: Sequence[str]) -> Callable[..., int]:
+    """The function of `noms train`: its defaults are those of the preset, or of the run to go on with, that the words name.
 
-    Args:
-        words: of the command line.
-        prog: the words before them, for the help.
-
-    Raises:
-        CommandError: see `run`; or the words make no sense together.
-    """
-    with wrong_arguments():
-        config, preset, out, resume = tyro.cli(command(words), prog=prog, args=words)
-    require("torch", "train", prog)
-    if config.variants == NOTHING:
-        raise CommandError("name at least one game to train on; `noms list` shows them")
-    folder = Path(out) if out else default_folder(config.variants, preset)
-    if resume:
-        config = resumed_config(config, saved_config(folder), _value_of("--decisions", words) is not None)
-    return run(config, folder, resume)
-
-
-def command(words: Sequence[str]) -> Callable[..., Wanted]:
-    """What the parser fills in, its defaults being those of the preset, or of the run to go on with, that the words name.
-
-    The network is as large as that of the policy with which the run begins, since no other could begin with it.
+    The network has the size of the initial policy, since no other fits.
 
     Raises:
         CommandError: there is no such run.
@@ -93,11 +70,26 @@ def command(words: Sequence[str]) -> Callable[..., Wanted]:
         preset: Preset = USUAL,
         out: Annotated[str | None, tyro.conf.arg(metavar="RUN")] = None,
         resume: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False,
-    ) -> Wanted:
-        return config, preset, out, resume
+    ) -> int:
+        return start(config, preset, out, resume, words)
 
     train.__doc__ = HELP.format(presets="\n".join(f"  {name}: {says}" for name, (says, _) in PRESETS.items()))
     return train
+
+
+def start(config: TrainConfig, preset: str, out: str | None, resume: bool, words: Sequence[str]) -> int:
+    """Start the run, or go on with it.
+
+    Raises:
+        CommandError: see `run`; or the words make no sense together.
+    """
+    require("torch", "train", "noms train")
+    if config.variants == NOTHING:
+        raise CommandError("name at least one game to train on; `noms list` shows them")
+    folder = Path(out) if out else default_folder(config.variants, preset)
+    if resume:
+        config = resumed_config(config, saved_config(folder), _value_of("--decisions", words) is not None)
+    return run(config, folder, resume)
 
 
 # ------------------------------------------------------------------------------------------------- the configuration
