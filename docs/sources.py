@@ -1,7 +1,7 @@
-"""Text that stands elsewhere in the repository, as pages of the site: its links, and a page for each policy's card.
+"""Files of the repository as pages of the site: their links, and a page for the card of each policy.
 
-Pages show such text with MyST's `include`, so that nothing is written twice. A link in it is relative to the file that it
-stands in; `with_links_of_the_site` turns it into one that holds on the site.
+Pages show such files with MyST's `include`, so that nothing is written twice. A link in them is relative to the file, or
+absolute (README); `with_links_of_the_site` turns it into one that works on the site.
 """
 
 from __future__ import annotations
@@ -18,7 +18,11 @@ POLICIES = "policies"
 """The folder of the pages that `write_policy_pages` makes."""
 
 _INCLUDE = re.compile(r"(?m)^```\{include\} (\S+)\n((?::.*\n)*)```")
-_LINK = re.compile(r"(?<=\]\()(?!\w+:|#)([^)\s#]+)(?=[)#])")
+PROJECT = "https://github.com/noms-env/noms-env"
+"""Where the project is published. The README links there, so that its links work on a package index too."""
+
+_FILES = rf"{PROJECT}/blob/main/|{PROJECT.replace('github.com', 'raw.githubusercontent.com')}/main/"
+LINK = re.compile(rf"(?<=\]\()(?:({_FILES})|(?!\w+:|#))([^)\s#]+)(?=[)#])")
 
 
 def includes(page: Path) -> Iterator[tuple[Path, dict[str, str]]]:
@@ -43,17 +47,17 @@ def with_links_of_the_site(text: str, file: Path, pages: Mapping[Path, Path]) ->
         pages: `pages_of_files`.
 
     Returns:
-        The same text. Links to files that have a page lead there, links to others (and pictures) to the file; both begin
-        with a slash, which stands for the folder of the site's sources.
+        The same text. Links to files that have a page lead there, other links (and pictures) to the file. Both begin with a
+        slash, which stands for the folder of the site's sources.
     """
 
     def on_site(link: re.Match[str]) -> str:
-        target = (file.parent / link[1]).resolve()
+        target = ((ROOT if link[1] else file.parent) / link[2]).resolve()
         if target in pages:
             return f"/{pages[target]}"
-        return f"/{os.path.relpath(target, DOCS)}" if target.is_file() else link[1]
+        return f"/{os.path.relpath(target, DOCS)}" if target.is_file() else link[0]
 
-    return _LINK.sub(on_site, text)
+    return LINK.sub(on_site, text)
 
 
 def write_policy_pages() -> None:

@@ -107,7 +107,8 @@ def test_blocks_of_code_are_found() -> None:
 
 def noms_lines() -> list[str]:
     """The lines of shell that give the command `noms`."""
-    lines = [line for page in PAGES for language, block in blocks_of(page) if language == "sh" for line in block.splitlines()]
+    pages = [*PAGES, ROOT / "README.md", ROOT / "examples" / "README.md"]
+    lines = [line for page in pages for language, block in blocks_of(page) if language == "sh" for line in block.splitlines()]
     return sorted({line for line in lines if line.startswith("noms ")})
 
 
@@ -156,12 +157,26 @@ def test_every_page_is_in_a_table_of_contents() -> None:
     assert {page.with_suffix("") for page in PAGES} == {path for path in listed if path.parent.name != sources.POLICIES}
 
 
-def test_every_game_has_its_page() -> None:
+def test_files_that_are_shown_whole_have_a_page() -> None:
     shown = sources.pages_of_files()
-    for name in all_pages():
-        assert FOLDER / name in PAGES
     for file in ("README.md", "CHANGELOG.md", "examples/README.md", "checkpoints/README.md"):
         assert ROOT / file in shown
+    for name in all_pages():
+        assert FOLDER / name in PAGES
+
+
+def test_paths_that_a_page_names_are_there() -> None:
+    for page in PAGES:
+        for path in re.findall(r"`((?:noms_env|training|benchmarks|tests|docs|examples|checkpoints)/[\w/.]+)`", text_of(page)):
+            assert (ROOT / path).exists() or "seven_down" in path, (page, path)
+    (floors,) = re.findall(r"(?s)```text\n(.*?)```", text_of(DOCS / "development.md"))
+    rows = re.findall(r"(?m)^([\w/.]+) +(.+)$", floors)
+    assert {path.parent.name for path in (ROOT / "noms_env").glob("*/__init__.py")} == {
+        path.split("/")[1] for path, _ in rows if path.startswith("noms_env/")
+    }
+    for path, holds in rows:
+        for file in ["", *re.findall(r"\w+\.py", holds)]:
+            assert (ROOT / path / file).exists(), (path, file)
 
 
 def test_parts_of_other_files_are_there() -> None:
@@ -188,9 +203,9 @@ def test_every_public_name_is_in_the_reference() -> None:
 
 def test_links_of_included_text_lead_to_pages_or_files() -> None:
     pages = {ROOT / "noms_env" / "text" / "noms.md": Path("environments/noms.md")}
-    text = "[a](text/noms.md#rewards) ![b](_jit.py) [c](https://x.org/y) [d](#e) [f](nowhere.md)"
+    text = f"[a](text/noms.md#rewards) ![b](_jit.py) [c](https://x.org) [d](#e) [f](no.md) [g]({sources.PROJECT}/blob/main/LICENSE)"
     assert sources.with_links_of_the_site(text, ROOT / "noms_env" / "x.md", pages) == (
-        "[a](/environments/noms.md#rewards) ![b](/../noms_env/_jit.py) [c](https://x.org/y) [d](#e) [f](nowhere.md)"
+        "[a](/environments/noms.md#rewards) ![b](/../noms_env/_jit.py) [c](https://x.org) [d](#e) [f](no.md) [g](/../LICENSE)"
     )
 
 

@@ -1,22 +1,35 @@
-"""The README: its code runs, each block by itself; its commands print what it says; what it names is there."""
+"""The README: its code runs, each block by itself; what it names is there; its figures are those of the full tables."""
 
 from __future__ import annotations
 
 import re
 import shlex
+import tomllib
 from pathlib import Path
 
 import pytest
 
+import noms_env
+from docs import sources
 from noms_env.variants import GAMES
 from training import cli
 
 ROOT = Path(__file__).parent.parent
 TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
+DOCS = ROOT / "docs"
 
 
 def blocks(language: str) -> list[str]:
     return re.findall(rf"(?s)```{language}\n(.*?)```", TEXT)
+
+
+def section(title: str) -> str:
+    return TEXT.partition(f"\n## {title}\n")[2].partition("\n## ")[0]
+
+
+def files_of_links(text: str) -> list[str]:
+    """The files of the project that a text links to."""
+    return [link for _, link in sources.LINK.findall(text)]
 
 
 @pytest.mark.parametrize("block", blocks("python"), ids=lambda block: re.findall(r"noms_env\.(\w+)", block)[0])
@@ -31,29 +44,27 @@ def commands(block: str) -> list[tuple[list[str], str]]:
     return [(shlex.split(first), said) for first, _, said in (part.partition("\n") for part in parts[1:])]
 
 
-@pytest.mark.parametrize("block", blocks("console"))
-def test_commands_print_what_is_shown(
-    block: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    for (name, *arguments), said in commands(block):
-        assert name == "noms"
-        assert cli.main(arguments) == 0
-        assert capsys.readouterr().out.strip() == said.strip(), arguments
+def test_it_is_short() -> None:
+    assert len(TEXT.encode()) <= 10_000
+    assert len(blocks("python")) == 2
+    assert TEXT.count("```") == 2 * sum(len(blocks(language)) for language in ("python", "sh"))
 
 
-def test_the_blocks_of_each_kind_are_found() -> None:
-    assert (len(blocks("python")), len(blocks("console"))) == (9, 1)
-    assert TEXT.count("```") == 2 * sum(len(blocks(language)) for language in ("python", "console", "sh", "text"))
+def test_links_work_on_a_package_index_and_lead_to_files() -> None:
+    files = files_of_links(TEXT)
+    assert len(files) > 15
+    for file in files:
+        assert (ROOT / file).is_file(), file
+    with (ROOT / "pyproject.toml").open("rb") as stream:
+        urls = tomllib.load(stream)["project"]["urls"]
+    assert urls["Source"] == sources.PROJECT
+    for link in [*re.findall(r"\]\(([^)]+)\)", TEXT), *urls.values()]:
+        assert link.startswith("https://"), link
 
 
-def test_the_table_of_variants_is_right() -> None:
-    rows = re.findall(r"(?m)^\| \[`(\w+)`\]\(([\w/.]+)\) \| ([\w ]+) \|", TEXT)
-    assert [name for name, _, _ in rows] == list(GAMES)
-    for name, link, seats in rows:
-        low, high = GAMES[name].seats
-        assert (ROOT / link).name == f"{name}.md"
-        assert seats == (str(low) if low == high else f"{low} to {high}")
+def test_every_game_has_its_row() -> None:
+    rows = [row for row in section("How strong").splitlines() if row.startswith("| [")]
+    assert files_of_links("\n".join(rows)) == [f"docs/environments/{name}.md" for name in GAMES]
 
 
 def test_what_it_names_is_there() -> None:
@@ -61,13 +72,25 @@ def test_what_it_names_is_there() -> None:
     named = re.findall(r"\bmake ([a-z]+) +#", TEXT)
     assert named
     assert set(named) <= set(targets)
-    sections = {"#" + re.sub(r"[^a-z ]", "", title.lower()).replace(" ", "-") for title in re.findall(r"(?m)^#+ (.+)$", TEXT)}
-    for link in re.findall(r"\]\(([^)]+)\)", TEXT):
-        assert link.startswith("https://") or link in sections or (ROOT / link).exists(), link
-    (floors,) = blocks("text")
-    for path, holds in re.findall(r"(?m)^([\w/.]+) +(.+)$", floors):
-        assert (ROOT / path).exists(), path
-        for module in re.findall(r"\w+\.py", holds):
-            assert (ROOT / path / module).exists(), module
     for command in re.findall(r"`noms ([a-z]+)`", TEXT):
         assert command in cli.COMMANDS, command
+
+
+def test_its_figures_are_those_of_the_full_tables() -> None:
+    strength = "\n".join(page.read_text(encoding="utf-8") for page in (ROOT / "checkpoints").glob("*.md"))
+    figures = re.findall(r"[-+]\d\.\d+ \([-+.\d]+ to [-+.\d]+\)", section("How strong"))
+    assert len(figures) == 2 * len(GAMES)
+    for figure in figures:
+        assert figure in strength, figure
+    speed = (DOCS / "speed.md").read_text(encoding="utf-8")
+    figures = re.findall(r"\d[\d.]* [Mk]\b", section("How fast"))
+    assert len(figures) >= 8
+    for figure in figures:
+        assert figure in speed, figure
+
+
+def test_the_citation_is_that_of_the_package() -> None:
+    citation = dict(re.findall(r"(?m)^([\w-]+): (.+)$", (ROOT / "CITATION.cff").read_text(encoding="utf-8")))
+    assert citation["cff-version"] == "1.2.0"
+    assert citation["version"] == noms_env.__version__
+    assert citation["repository-code"] == sources.PROJECT
