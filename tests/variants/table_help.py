@@ -10,6 +10,7 @@ import numpy as np
 
 from noms_env.core.actions import PASS, action_number
 from noms_env.core.cards import CARD_WORDS
+from noms_env.core.partners import ROLES, role_known_to
 from noms_env.table import Table
 from noms_env.variants import Rules, dispatch, game, make_rules
 
@@ -111,6 +112,22 @@ def table_with(
     return table
 
 
+def started(
+    variant: str,
+    seats: int = 4,
+    calls: str = "",
+    *,
+    seed: int = 0,
+    dealer: int | None = None,
+    deal: int | None = None,
+    **options: Any,
+) -> Table:
+    """A deal of any cards in which seat 0 is eldest, unless the dealer is given, and these calls are made."""
+    table = Table(variant, seats, options, seed=seed)
+    table.start(dealer=seats - 1 if dealer is None else dealer, deal=deal)
+    return play(table, calls)
+
+
 def dealt(table: Table) -> list[set[str]]:
     """The cards that each seat holds now."""
     return [set(table.card_words(table.row.hands[seat])) for seat in range(table.seats)]
@@ -136,6 +153,11 @@ def play_out(table: Table, rng: random.Random) -> list[str]:
         taken.append(table.word(action))
         table.step(action)
     return taken
+
+
+def roles(table: Table) -> list[str]:
+    """The role of each seat as far as it knows it."""
+    return [ROLES[role_known_to(table.row, seat)] for seat in range(table.seats)]
 
 
 class Played(NamedTuple):

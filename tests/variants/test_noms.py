@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from noms_env.core.partners import ROLES, role_known_to
-from noms_env.show.view import look
 from noms_env.table import IllegalActionError, PositionError, Table
-from noms_env.variants import RulesError, game
 from tests.variants.table_help import (
     dealt,
     legal,
@@ -19,11 +15,13 @@ from tests.variants.table_help import (
     play,
     play_out,
     points,
+    roles,
     set_tricks_and_settle,
     table_with,
     totals,
     tricks,
 )
+from tests.variants.table_help import started as started_game
 
 pytestmark = pytest.mark.uncompiled
 
@@ -86,16 +84,8 @@ def mis(words: str = "", multiplier: int = 2, **options: Any) -> Table:
     return play(table_with(GAME, MIS_HANDS, dealer=3, options={**SHORT, **options}, multiplier=multiplier), words)
 
 
-def started(seats: int = 4, calls: str = "", seed: int = 0, **options: Any) -> Table:
-    """A deal of any cards in which seat 0 is eldest, and these calls are made."""
-    table = Table(GAME, seats, options, seed=seed)
-    table.start(dealer=seats - 1)
-    return play(table, calls)
-
-
-def roles(table: Table) -> list[str]:
-    """The role of each seat as far as it knows it."""
-    return [ROLES[role_known_to(table.row, seat)] for seat in range(table.seats)]
+def started(seats: int = 4, calls: str = "", **start: Any) -> Table:
+    return started_game(GAME, seats, calls, **start)
 
 
 def settled(
@@ -139,88 +129,12 @@ def test_4_1_golden_deal_a_mis_a_vis_in_a_double_hand(cards: str, taken: list[in
 # ----------------------------------------------------------------------------------------------------- the auction
 
 
-@pytest.mark.parametrize(
-    ("calls", "seat", "expected"),
-    [
-        ("", 0, "pass 10 11 12 13 mis mis_a_vis"),
-        ("10", 1, "pass 11 12 13 mis mis_a_vis"),
-        ("13", 1, "pass mis mis_a_vis"),
-        ("mis", 1, "pass mis_a_vis"),
-        ("pass pass pass", 3, "pass 10 11 12 13 mis mis_a_vis"),
-        # Who has passed may come back over any later bid.
-        ("pass pass pass 10", 0, "pass 11 12 13 mis mis_a_vis"),
-        ("10 pass 12 pass", 0, "pass 13 mis mis_a_vis"),
-    ],
-)
-def test_4_1_auction_truth_table_of_legal_calls(calls: str, seat: int, expected: str) -> None:
-    table = started(calls=calls)
-    assert (table.phase, table.row.seat) == ("call", seat)
-    assert legal(table) == set(expected.split())
-
-
-@pytest.mark.parametrize(
-    ("calls", "declarer", "phase"),
-    [
-        ("pass pass pass 10 pass pass pass", 3, "trump"),
-        ("10 pass pass pass", 0, "trump"),
-        ("pass 10 pass pass 11 pass pass pass", 0, "trump"),
-        ("13 pass pass pass", 0, "trump"),
-        ("13 mis pass pass pass", 1, "play"),
-        ("mis_a_vis", 0, "play"),
-        ("10 mis mis_a_vis", 2, "play"),
-    ],
-)
-def test_4_1_auction_truth_table_of_its_ends(calls: str, declarer: int, phase: str) -> None:
-    *earlier, last = calls.split()
-    table = started(calls=" ".join(earlier))
-    assert table.phase == "call", "it is not over before the last call"
-    play(table, last)
-    assert (table.phase, table.row.seat, table.row.declarer) == (phase, declarer, declarer)
-
-
 def test_4_1_four_opening_passes_end_the_deal_without_points() -> None:
     table = started(calls="pass pass pass pass")
     assert table.is_scored
     assert (table.row.n_calls, table.row.trick_number, table.row.declarer) == (4, 0, -1)
     assert points(table) == totals(table) == [0, 0, 0, 0]
     assert not table.is_over
-
-
-LADDERS: list[tuple[int, dict[str, Any], str]] = [
-    (4, {}, "10 11 12 13 mis mis_a_vis"),
-    (4, {"min_bid": 7}, "7 8 9 10 11 12 13 mis mis_a_vis"),
-    (4, {"mis_value": 10}, "10 mis 11 12 13"),
-    (4, {"min_bid": 7, "mis_value": 10}, "7 8 9 10 mis 11 12 13"),
-    # Short decks (8b): the minimum is ten thirteenths of the hand, rounded up, and at most 10.
-    (4, SHORT, "4 mis mis_a_vis"),
-    (3, {"ranks": 7, "suits": 3}, "6 7 mis mis_a_vis"),
-    (2, {"ranks": 6, "suits": 1, "min_bid": 1}, "1 2 3 mis mis_a_vis"),
-    (4, {"ranks": 11}, "9 10 11 mis mis_a_vis"),
-    (4, {"ranks": 11, "mis_value": 10}, "9 10 mis 11"),
-    (2, {"suits": 2}, "10 11 12 13 mis mis_a_vis"),
-    (2, {"suits": 3, "hand_size": 17}, "10 11 12 13 14 15 16 17 mis mis_a_vis"),
-    (3, {"ranks": 12, "hand_size": 1}, "1 mis mis_a_vis"),
-]
-
-
-@pytest.mark.parametrize(("seats", "options", "ladder"), LADDERS)
-def test_4_4_ladder(seats: int, options: dict[str, Any], ladder: str) -> None:
-    bids = ladder.split()
-    assert legal(started(seats, **options)) == {*bids, "pass"}
-    for place, bid in enumerate(bids[:-1]):
-        assert legal(started(seats, calls=bid, **options)) == {*bids[place + 1 :], "pass"}
-    assert started(seats, calls=bids[-1], **options).phase in ("trump", "play"), "the top bid ends the auction"
-
-
-@pytest.mark.parametrize(
-    ("options", "ladder", "turns"), [(LADDERS[0][1], LADDERS[0][2], 19), (LADDERS[1][1], LADDERS[1][2], 28)]
-)
-def test_4_5_longest_auction(options: dict[str, Any], ladder: str, turns: int) -> None:
-    first, *raises = ladder.split()
-    table = started(calls=f"pass pass pass {first}", **options)
-    for bid in raises:
-        play(table, f"pass pass {bid}")
-    assert (table.phase, table.row.n_calls) == ("play", turns)
 
 
 @pytest.mark.parametrize(
@@ -685,118 +599,7 @@ def test_4_3_double_hands_after_pass_outs(options: dict[str, Any], multipliers: 
     assert table.row.multiplier == 1
 
 
-# ---------------------------------------------------------------------------------------------------- every option
-
-
-def hand_sizes(options: dict[str, Any]) -> int:
-    return len(dealt(started(**options))[0])
-
-
-def next_deck(options: dict[str, Any]) -> list[int]:
-    """The deck after the golden deal."""
-    table = finished([0, 0, 0, 0], **options)
-    table.go_on()
-    return [int(card) for card in table.row.deck]
-
-
-def passed_out(times: int, options: dict[str, Any]) -> Table:
-    table = started(**options)
-    for _ in range(times):
-        play(table, "pass pass pass pass")
-        table.go_on()
-    return table
-
-
-def tricks_of_mis(options: dict[str, Any]) -> int:
-    return int(play_on(mis("pass pass mis pass pass pass", **options)).row.trick_number)
-
-
-def play_on(table: Table) -> Table:
-    """The Mis that fails in trick 3."""
-    for card in MIS_FAILED.split():
-        if not table.is_scored:
-            play(table, card)
-    return table
-
-
-FLIPS: dict[str, tuple[Any, Callable[[dict[str, Any]], Any]]] = {
-    "min_bid": (8, lambda options: legal(started(**options))),
-    "dealer_forced": (True, lambda options: legal(started(calls="pass pass pass", **options))),
-    "unbid_slam_loses": (True, lambda options: settled([7, 0, 6, 0], "10", 0, 2, **options)),
-    "mis_value": (10, lambda options: settled([4, 3, 3, 3], "mis", 1, **options)),
-    "first_lead": ("left_of_dealer", lambda options: int(golden(f"{GOLDEN_AUCTION} {ANNOUNCED}", **options).row.seat)),
-    "implicit_announcements": (True, lambda options: legal(golden(GOLDEN_AUCTION, **options))),
-    "tie": ("play_on", lambda options: finished([0, 89, 0, 89], **options).is_over),
-    "cut": (0, next_deck),
-    "cut_min": (26, lambda options: list(passed_out(2, options).row.deck)),
-    "trick_order": ("reverse", next_deck),
-    "trick_stack": ("underneath", next_deck),
-    "pile_order": ("right_first", next_deck),
-    "deal_mode": ("single_shuffled", next_deck),
-    "double_repeat": ("quadruple", lambda options: int(passed_out(2, options).row.multiplier)),
-    "max_deals": (1, lambda options: finished([0, 0, 0, 0], **options).is_over),
-    "early_stop": (True, tricks_of_mis),
-    "target": (12, lambda options: finished([0, 0, 0, 0], **options).is_over),
-    "observe_previous_hand": (True, lambda options: bool(passed_out(1, options).row.previous.any())),
-    "hand_size": (12, hand_sizes),
-    "ranks": (12, hand_sizes),
-    "suits": (3, hand_sizes),
-    "reveal_stock_at_end": (
-        True,
-        lambda options: look(started(calls="pass pass pass pass", hand_size=12, **options), 0).stock,
-    ),
-}
-
-
-@pytest.mark.parametrize("name", [option.name for option in game(GAME).options])
-def test_8b_every_option_changes_a_result(name: str) -> None:
-    value, result = FLIPS[name]
-    assert result({}) != result({name: value})
-
-
 # --------------------------------------------------------------------------------------------------------- refusals
-
-
-@pytest.mark.parametrize(
-    ("seats", "options", "sentence"),
-    [
-        (4, {"minbid": 7}, "noms has no option 'minbid'. Did you mean 'min_bid'"),
-        (4, {"misere_value": 10}, "noms has no option 'misere_value'"),
-        (5, {}, "noms is played with 4 seats .*not 5"),
-        (3, {}, r"noms is played with 4 seats \(fewer only with a deck shortened by ranks or suits\), not 3"),
-        (5, {"ranks": 10}, "noms is played with 2 to 4 seats, not 5"),
-        (4, {"min_bid": 6}, "min_bid must be an integer from 7 to 10 with 13 cards, not 6"),
-        (4, {"min_bid": 11}, "min_bid must be an integer from 7 to 10 with 13 cards, not 11"),
-        (4, {"ranks": 12, "min_bid": 13}, "min_bid must be an integer from 1 to 12 with 12 cards, not 13"),
-        (4, {"mis_value": 12}, "mis_value must be 13 or 10 with 13 cards, not 12"),
-        (4, {"ranks": 10, "mis_value": 9}, "mis_value must be 10 with 10 cards, not 9"),
-        (4, {"ranks": 12, "min_bid": 11, "mis_value": 10}, "mis_value must be 12 with 12 cards, not 10"),
-        (4, {"cut": 52}, "cut must be an integer from 0 to 51 or None, not 52"),
-        (4, {"cut": True}, "cut must be an integer from 0 to 51 or None, not True"),
-        (4, {"cut_min": 27}, "cut_min must be an integer from 1 to 26, not 27"),
-        (4, {"cut_min": 0}, "cut_min must be an integer from 1 to 26, not 0"),
-        (4, {"cut": 7, "deal_mode": "packets_shuffled"}, "cut has an effect only with deal_mode='packets'"),
-        (4, {"cut": 7, "ranks": 12}, "cut has an effect only with deal_mode='packets'"),
-        (4, {"ranks": 12, "deal_mode": "packets"}, "deal_mode must be 'single_shuffled' unless 52 cards are dealt to 4 seats"),
-        (4, {"hand_size": 12, "deal_mode": "packets_shuffled"}, "deal_mode must be 'single_shuffled'"),
-        (4, {"trick_order": "up"}, "trick_order must be 'play' or 'reverse' or 'random', not 'up'"),
-        (4, {"trick_stack": "top"}, "trick_stack must be 'on_top' or 'underneath', not 'top'"),
-        (4, {"pile_order": "left"}, "pile_order must be 'left_first' or 'right_first' or 'random', not 'left'"),
-        (4, {"double_repeat": 2}, "double_repeat must be 'double' or 'quadruple' or 'single', not 2"),
-        (4, {"first_lead": "dealer"}, "first_lead must be 'bidder' or 'left_of_dealer', not 'dealer'"),
-        (4, {"tie": "share"}, "tie must be 'joint' or 'play_on', not 'share'"),
-        (4, {"max_deals": None}, "max_deals must be an integer from 1 to 1000, not None"),
-        (4, {"max_deals": 0}, "max_deals must be an integer from 1 to 1000, not 0"),
-        (4, {"target": 0}, "target must be an integer from 1 to 10000 or None, not 0"),
-        (4, {"early_stop": "yes"}, "early_stop must be True or False, not 'yes'"),
-        (4, {"hand_size": 14}, "hand_size must be an integer from 1 to 13 with 52 cards and 4 seats, not 14"),
-        (2, {"suits": 3}, "hand_size must be given with this deck and 2 seats: an integer from 1 to 17"),
-        (4, {"ranks": 3, "suits": 1}, "a deck of 3 cards is too small for 4 seats"),
-    ],
-)
-def test_8b_refusals_say_what_is_allowed(seats: int, options: dict[str, Any], sentence: str) -> None:
-    with pytest.raises(RulesError, match=sentence):
-        Table(GAME, seats, options)
 
 
 @pytest.mark.parametrize(
@@ -820,22 +623,3 @@ def test_4_1_follow_suit() -> None:
     assert legal(table) == {"JD", "TD", "9D", "8D"}
     with pytest.raises(IllegalActionError, match=r"\(JH\): it must follow D\. Legal in the phase play are 8D, 9D, TD, JD"):
         table.act("JH")
-
-
-@pytest.mark.parametrize(
-    ("seats", "options", "expected"),
-    [
-        (4, {}, {"min_bid": 10, "dealer_forced": False, "mis_value": 13, "deal_mode": "packets", "hand_size": 13}),
-        (4, {"min_bid": 9}, {"dealer_forced": True, "mis_value": 13}),
-        (4, {"min_bid": 9, "dealer_forced": False}, {"dealer_forced": False}),
-        (4, {"mis_value": 10}, {"mis_value": 10, "min_bid": 10}),
-        (4, {"hand_size": 12}, {"min_bid": 10, "mis_value": 12, "deal_mode": "single_shuffled"}),
-        (4, SHORT, {"min_bid": 4, "dealer_forced": False, "mis_value": 4, "deal_mode": "single_shuffled"}),
-        (4, {**SHORT, "min_bid": 3}, {"dealer_forced": True}),
-        (2, {"suits": 2}, {"min_bid": 10, "mis_value": 13, "deal_mode": "single_shuffled", "hand_size": 13}),
-        (3, {"ranks": 5, "suits": 3}, {"min_bid": 4, "mis_value": 5, "hand_size": 5}),
-    ],
-)
-def test_8b_defaults_that_follow_the_table(seats: int, options: dict[str, Any], expected: dict[str, Any]) -> None:
-    values = Table(GAME, seats, options).rules.options
-    assert {name: values[name] for name in expected} == expected

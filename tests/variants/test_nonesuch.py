@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
 from itertools import combinations
 from typing import Any
 
@@ -11,7 +10,6 @@ import pytest
 
 from noms_env.core.cards import CARD_RANK, CARD_SUITS, CARD_WORDS, DECKTET, RANK_LETTERS, SUIT_CARDS, SUIT_LETTERS, cards_in
 from noms_env.table import IllegalActionError, PositionError, Table
-from noms_env.variants import RulesError, game
 from tests.variants.table_help import dealt, legal, members, play, points, set_tricks_and_settle, table_with, totals, tricks
 
 pytestmark = pytest.mark.uncompiled
@@ -480,47 +478,6 @@ def test_5_2_the_deal_moves_left() -> None:
     assert (table.row.deal, table.row.dealer, table.row.seat, table.phase) == (1, 0, 1, "call")
     assert totals(table) == GOLDEN_POINTS
     assert (tricks(table), points(table)) == ([0] * 4, [0] * 4)
-
-
-# ------------------------------------------------------------------------------------------- every option, refusals
-
-FLIPS: dict[str, tuple[Any, Callable[[dict[str, Any]], Any]]] = {
-    "half": ("exact", lambda options: settled([4, 5, 0, 0], ["most", "some", "some", "some"], **options)),
-    "target": (10, lambda options: finished(**options).is_over),
-    "max_hands": (1, lambda options: finished(**options).is_over),
-}
-
-
-@pytest.mark.parametrize("name", [option.name for option in game(GAME).options])
-def test_8b_every_option_changes_a_result(name: str) -> None:
-    value, result = FLIPS[name]
-    assert result({}) != result({name: value})
-
-
-@pytest.mark.parametrize(
-    ("seats", "options", "sentence"),
-    [
-        (2, {}, "nonesuch is played with 3 to 4 seats, not 2"),
-        (5, {}, "nonesuch is played with 3 to 4 seats, not 5"),
-        (True, {}, "nonesuch is played with 3 to 4 seats, not True"),
-        (
-            4,
-            {"halves": "ceil"},
-            "nonesuch has no option 'halves'. Did you mean 'half'.*Its options are half, target, max_hands",
-        ),
-        (4, {"ranks": 5}, "nonesuch has no option 'ranks'"),
-        (4, {"hand_size": 5}, "nonesuch has no option 'hand_size'"),
-        (4, {"reveal_stock_at_end": True}, "nonesuch has no option 'reveal_stock_at_end'"),
-        (4, {"half": "up"}, "half must be 'ceil' or 'exact' or 'floor', not 'up'"),
-        (4, {"target": 0}, "target must be an integer from 1 to 10000 or None, not 0"),
-        (4, {"target": 31.5}, "target must be an integer from 1 to 10000 or None, not 31.5"),
-        (4, {"max_hands": None}, "max_hands must be an integer from 1 to 1000, not None"),
-        (4, {"max_hands": 1001}, "max_hands must be an integer from 1 to 1000, not 1001"),
-    ],
-)
-def test_8b_refusals_say_what_is_allowed(seats: int, options: dict[str, Any], sentence: str) -> None:
-    with pytest.raises(RulesError, match=sentence):
-        Table(GAME, seats, options)
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -17,35 +18,42 @@ pytestmark = pytest.mark.uncompiled
 
 
 class Choice(NamedTuple):
-    """What the rulebook says of an option at the usual table (four seats, the whole deck)."""
+    """What the rulebook says of an option at the usual table (four seats, the whole deck); `allowed` is a pattern."""
 
     default: Any
     accepted: Sequence[Any]
     refused: Sequence[Any]
+    allowed: str
 
 
 def flag(default: bool) -> Choice:
-    return Choice(default, (False, True), (0, 1, "True", 0.0))
+    return Choice(default, (False, True), (0, 1, "True", 0.0), "True or False")
 
 
 def words(*values: str) -> Choice:
     """The first one is the default."""
-    return Choice(values[0], values, ("", values[0].upper() + "S", 0, True, [values[0]]))
+    allowed = rf"('({'|'.join(values)})'( or )?){{{len(values)}}}"
+    return Choice(values[0], values, ("", values[0].upper() + "S", 0, True, [values[0]]), allowed)
 
 
 def number(default: int | None, low: int, high: int, *more: Any) -> Choice:
     """Every number of a range (of a large one, some), and what else is said."""
     inside = range(low, high + 1) if high <= 100 else (low, low + 1, 77, high - 1, high)
     refused = (low - 1, high + 1, -1000, 10**6, low + 0.5, float(low), str(low), True)
-    return Choice(default, (*inside, np.int64(low), *more), refused)
+    return Choice(
+        default, (*inside, np.int64(low), *more), refused, f"an integer from {low}.* to {high}.*" + " or None" * len(more)
+    )
 
 
 def rotation(default: str) -> Choice:
     accepted = (default.split(), ["NT"], ("C", "S"), ["D"] * 10, [np.str_("H"), "NT"])
     misnamed = (["X"], ["c"], ["N"], ["H", None], [["H"]], [np.zeros(2)])
-    return Choice(default.split(), accepted, ([], ["D"] * 11, *misnamed, "H", "NT", 3, {"H", "S"}, {"H": 1}, iter("HS")))
+    refused: tuple[Any, ...] = ([], ["D"] * 11, *misnamed, "H", "NT", 3, {"H", "S"}, {"H": 1}, iter("HS"))
+    return Choice(default.split(), accepted, refused, "a list of 1 to 10 of C, D, H, S and NT")
 
 
+ANYWHERE = "an integer from .* to (what the deck has|their number|the hand size)|an integer equal to the hand size, or 10"
+"""What is allowed at some table, as an option says it of which not even the type is right."""
 NEVER_NONE = ("hook", "tie", "n_hands", "bonus", "ranks", "suits", "half", "schedule", "scoring", "max_deals", "indication")
 """Options whose default does not depend on the table refuse None; a few of them."""
 
@@ -96,7 +104,7 @@ CHOICES: dict[str, dict[str, Choice]] = {
         "min_bid": number(10, 7, 10),
         "dealer_forced": flag(False),
         "unbid_slam_loses": flag(False),
-        "mis_value": Choice(13, (10, 13), (9, 11, 12, 14, 26, 0, 13.0, "13", True)),
+        "mis_value": Choice(13, (10, 13), (9, 11, 12, 14, 26, 0, 13.0, "13", True), "13 or 10 with 13 cards"),
         "first_lead": words("bidder", "left_of_dealer"),
         "implicit_announcements": flag(False),
         "tie": words("joint", "play_on"),
@@ -190,20 +198,54 @@ def test_other_values_are_refused_with_a_sentence_that_names_the_option(variant:
     choice = CHOICES[variant][name]
     refused = [*choice.refused, *([None] if name in NEVER_NONE else []), object(), {}, (), np.zeros(2)]
     for value in refused:
-        with pytest.raises(RulesError, match=rf"^{name} must be .*(True or False|an integer from|or '|a list of| or 10 with)"):
+        with pytest.raises(
+            RulesError, match=rf"^{name} must be ({choice.allowed}|{ANYWHERE}).*, not {re.escape(repr(value))}$"
+        ):
             resolved(variant, 4, **{name: value}, **NEEDS.get((variant, name), {}))
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_unknown_options_are_refused_with_the_list_of_those_there_are(variant: str) -> None:
-    with pytest.raises(RulesError, match=rf"{variant} has no option 'jokers'.* Its options are .*{list(CHOICES[variant])[-1]}"):
-        resolved(variant, 4, jokers=2)
+    foreign = {name for choices in CHOICES.values() for name in choices} - set(CHOICES[variant])
+    for name in (*foreign, "jokers"):
+        with pytest.raises(
+            RulesError, match=rf"{variant} has no option '{name}'.* Its options are .*{list(CHOICES[variant])[-1]}"
+        ):
+            resolved(variant, 4, **{name: 2})
 
 
 @pytest.mark.parametrize(("variant", "name"), ALL)
 def test_a_misspelt_option_is_refused_with_its_name(variant: str, name: str) -> None:
     with pytest.raises(RulesError, match=rf"no option '{name}_'. Did you mean '{name}'\?"):
         resolved(variant, 4, **{name + "_": CHOICES[variant][name].default})
+
+
+@pytest.mark.parametrize(
+    ("variant", "seats", "given", "allowed"),
+    [
+        *(
+            ("sniped_whist", seats, {}, r"3 to 7 seats \(fewer only with a deck shortened")
+            for seats in (2, 8, 0, "4", True, 4.0)
+        ),
+        *(("big_ships", seats, {}, "3 to 7 seats") for seats in (2, 8)),
+        *(("small_ships", seats, {}, "3 to 6 seats") for seats in (2, 7)),
+        *(("noms", seats, {}, r"4 seats \(fewer only with a deck shortened by ranks or suits\)") for seats in (3, 5)),
+        *(("nonesuch", seats, {}, "3 to 4 seats") for seats in (2, 5, True)),
+        *(("down_up", seats, {}, "3 to 6 seats") for seats in (2, 7)),
+        *(("up_down", seats, {}, "4 seats") for seats in (3, 5)),
+        ("sniped_whist", 1, {"ranks": 8}, "2 to 7 seats"),
+        ("small_ships", 7, {"ranks": 12}, "2 to 6 seats"),
+        ("noms", 5, {"ranks": 10}, "2 to 4 seats"),
+    ],
+)
+def test_other_numbers_of_seats_are_refused(variant: str, seats: Any, given: dict[str, Any], allowed: str) -> None:
+    with pytest.raises(RulesError, match=rf"{variant} is played with {allowed}.*, not {re.escape(repr(seats))}"):
+        Table(variant, seats, given)
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_four_seats_is_the_default(variant: str) -> None:
+    assert Table(variant).seats == 4
 
 
 def test_unknown_variants_are_refused_with_the_list_of_those_there_are() -> None:
@@ -230,6 +272,12 @@ def test_unknown_variants_are_refused_with_the_list_of_those_there_are() -> None
         ("small_ships", 6, {}, {"hand_size": 8, "min_bid": 3, "misere_above": 5, "misere_value": 5}),
         ("small_ships", 4, {"hand_size": 3}, {"min_bid": 2, "misere_above": 1, "misere_value": 1}),
         ("small_ships", 4, {"min_bid": 12}, {"misere_above": 11, "misere_value": 10}),
+        ("small_ships", 3, {"ranks": 5, "suits": 3}, {"hand_size": 5, "min_bid": 4, "misere_above": 3, "misere_value": 2}),
+        ("small_ships", 4, {"misere_above": 12}, {"misere_value": 10}),
+        ("small_ships", 2, {"ranks": 10, "hand_size": 17, "min_bid": 9}, {"misere_above": 14, "misere_value": 14}),
+        ("noms", 4, {"mis_value": 10}, {"min_bid": 10}),
+        ("noms", 4, {"ranks": 4}, {"min_bid": 4, "dealer_forced": False, "mis_value": 4, "deal_mode": "single_shuffled"}),
+        ("noms", 2, {"suits": 2}, {"min_bid": 10, "mis_value": 13, "deal_mode": "single_shuffled", "hand_size": 13}),
         ("noms", 4, {"min_bid": 7}, {"dealer_forced": True, "mis_value": 13}),
         ("noms", 4, {"min_bid": 9}, {"dealer_forced": True}),
         ("noms", 4, {"ranks": 12}, {"hand_size": 12, "min_bid": 10, "mis_value": 12, "deal_mode": "single_shuffled"}),
@@ -251,31 +299,29 @@ def test_defaults_that_depend_on_the_table(variant: str, seats: int, given: dict
     [
         ("small_ships", 4, {"target": None, "max_hands": None}, "target and max_hands are both None, .* give one"),
         ("small_ships", 2, {"ranks": 3}, "lowest bid would be 7, .* give min_bid, an integer from 1 to 6"),
-        ("small_ships", 4, {"misere_above": 5}, "misere_above must be an integer from 6 .* to 13, not 5"),
+        (
+            "small_ships",
+            4,
+            {"misere_above": 5},
+            r"misere_above must be an integer from 6 \(Misere is the lowest bid\) to 13, not 5",
+        ),
         ("small_ships", 4, {"min_bid": 9, "misere_above": 7}, "misere_above must be an integer from 8 .* to 13, not 7"),
         ("small_ships", 6, {"min_bid": 9}, "min_bid must be an integer from 1 to 8 with 8 cards, not 9"),
-        ("noms", 4, {"deal_mode": "packets", "ranks": 12}, "deal_mode must be 'single_shuffled' unless 52 cards"),
+        ("small_ships", 4, {"hand_size": 14}, "hand_size must be an integer from 1 to 13 with 52 cards and 4 seats, not 14"),
+        ("small_ships", 6, {"ranks": 5, "suits": 1}, "a deck of 5 cards is too small for 6 seats"),
+        ("noms", 4, {"deal_mode": "packets", "ranks": 12}, "deal_mode must be 'single_shuffled' unless 52 cards .* to 4 seats"),
         ("noms", 4, {"deal_mode": "packets_shuffled", "hand_size": 12}, "deal_mode must be 'single_shuffled' unless"),
-        (
-            "noms",
-            4,
-            {"cut": 5, "deal_mode": "packets_shuffled"},
-            "cut has an effect only with deal_mode='packets'",
-        ),
-        (
-            "noms",
-            4,
-            {"trick_order": "reverse", "deal_mode": "packets_shuffled"},
-            "trick_order has an effect",
-        ),
+        ("noms", 4, {"cut": 5, "deal_mode": "packets_shuffled"}, "cut has an effect only with deal_mode='packets'"),
+        ("noms", 4, {"cut": 7, "ranks": 12}, "cut has an effect only with deal_mode='packets'"),
+        ("noms", 4, {"trick_order": "reverse", "deal_mode": "packets_shuffled"}, "trick_order has an effect"),
         ("noms", 4, {"cut": 5, "cut_min": 2}, "cut_min has an effect only without a fixed cut; elsewhere leave it at 1"),
         ("noms", 4, {"target": None, "tie": "play_on"}, "tie has an effect only with a target; elsewhere leave it at 'joint'"),
-        (
-            "noms",
-            4,
-            {"min_bid": 7, "double_repeat": "single"},
-            "double_repeat has an effect only where",
-        ),
+        ("noms", 4, {"min_bid": 7, "double_repeat": "single"}, "double_repeat has an effect only where"),
+        ("noms", 4, {"ranks": 10, "mis_value": 12}, "mis_value must be 10 with 10 cards, not 12"),
+        ("noms", 4, {"ranks": 12, "min_bid": 11, "mis_value": 10}, "mis_value must be 12 with 12 cards, not 10"),
+        ("noms", 4, {"ranks": 12, "mis_value": 11}, "mis_value must be 12 or 10 with 12 cards, not 11"),
+        ("noms", 4, {"ranks": 5, "min_bid": 6}, "min_bid must be an integer from 1 to 5 with 5 cards, not 6"),
+        ("noms", 4, {"ranks": 3, "suits": 1}, "a deck of 3 cards is too small for 4 seats"),
         ("sniped_whist", 4, {"trump_rotation": ["S"]}, "trump_rotation has an effect only with trump_mode='rotation'"),
         ("sniped_whist", 4, {"accumulate": True}, "accumulate has an effect only with n_hands above 1"),
         (
@@ -284,26 +330,20 @@ def test_defaults_that_depend_on_the_table(variant: str, seats: int, given: dict
             {"snip_penalty": 1},
             "snip_penalty has an effect only with scoring='tricks'; elsewhere leave it at 0",
         ),
+        ("sniped_whist", 2, {"ranks": 12}, "hand_size must be given with this deck and 2 seats: an integer from 1 to 17"),
+        ("sniped_whist", 5, {"hand_size": 11}, "hand_size must be an integer from 1 to 10 with 52 cards and 5 seats, not 11"),
+        ("sniped_whist", 3, {"suits": 3, "trump_rotation": ["H", "S"]}, "rotation names S, .*3 suits; allowed are C, D, H, NT"),
+        (
+            "big_ships",
+            4,
+            {"start_cards": 4, "ranks": 3},
+            "start_cards must be an integer from 1 to 3 with 12 cards and 4 seats",
+        ),
+        ("down_up", 4, {"hook": False, "hook_min_cards": 3}, "hook_min_cards has an effect only with hook=True"),
+        ("down_up", 4, {"trump_rotation": ["D"], "suits": 1}, "trump_rotation names D, .* 1 suits; allowed are C, NT"),
         ("up_down", 4, {"trump_mode": "none", "trump_rotation": ["S"]}, "trump_rotation has an effect only with trump_mode"),
         ("up_down", 4, {"turnup_full_deal": "dealer_last"}, "turnup_full_deal has an effect only with trump_mode='turnup'"),
-        (
-            "down_up",
-            4,
-            {"hook": False, "hook_min_cards": 3},
-            "hook_min_cards has an effect only with hook=True",
-        ),
-        ("noms", 4, {"ranks": 10, "mis_value": 12}, "mis_value must be 10 with 10 cards, not 12"),
-        ("noms", 4, {"ranks": 12, "min_bid": 11, "mis_value": 10}, "mis_value must be 12 with 12 cards, not 10"),
-        ("noms", 4, {"ranks": 12, "mis_value": 11}, "mis_value must be 12 or 10 with 12 cards, not 11"),
-        ("noms", 4, {"ranks": 5, "min_bid": 6}, "min_bid must be an integer from 1 to 5 with 5 cards, not 6"),
-        ("noms", 3, {}, "noms is played with 4 seats"),
-        ("noms", 5, {"ranks": 5}, "noms is played with 2 to 4 seats, not 5"),
-        ("nonesuch", 2, {}, "nonesuch is played with 3 to 4 seats, not 2"),
-        ("nonesuch", 3, {"ranks": 5}, "nonesuch has no option 'ranks'"),
-        ("small_ships", 7, {}, "small_ships is played with 3 to 6 seats"),
-        ("small_ships", 6, {"ranks": 5, "suits": 1}, "a deck of 5 cards is too small for 6 seats"),
-        ("noms", 4, {"ranks": 3, "suits": 1}, "a deck of 3 cards is too small for 4 seats"),
-        ("sniped_whist", 2, {"ranks": 12}, "hand_size must be given with this deck and 2 seats: an integer from 1 to 17"),
+        ("up_down", 4, {"ranks": 3, "suits": 1}, "a deck of 3 cards is too small for 4 seats"),
     ],
 )
 def test_senseless_combinations_are_refused(variant: str, seats: int, given: dict[str, Any], sentence: str) -> None:

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from noms_env.core.partners import ROLES, role_known_to
-from noms_env.show.view import look
 from noms_env.table import IllegalActionError, PositionError, Table
-from noms_env.variants import RulesError, game
-from tests.variants.table_help import dealt, legal, members, play, points, set_tricks_and_settle, table_with, totals, tricks
+from tests.variants.table_help import (
+    dealt,
+    legal,
+    members,
+    play,
+    points,
+    roles,
+    set_tricks_and_settle,
+    table_with,
+    totals,
+    tricks,
+)
+from tests.variants.table_help import started as started_game
 
 pytestmark = pytest.mark.uncompiled
 
@@ -57,11 +65,8 @@ MISERE_MADE = "TD QD KD  KC QC JC  AH TH KH  JH JD AD  QH TC AC"
 MISERE_FAILED = "TD QD KD  KC QC AC  JC JH TC  AH TH KH  QH JD AD"
 
 
-def started(seats: int = 4, dealer: int | None = None, calls: str = "", **options: Any) -> Table:
-    """A deal of any cards in which seat 0 is eldest, unless the dealer is given, and these calls are made."""
-    table = Table(GAME, seats, options)
-    table.start(dealer=seats - 1 if dealer is None else dealer)
-    return play(table, calls)
+def started(seats: int = 4, calls: str = "", **start: Any) -> Table:
+    return started_game(GAME, seats, calls, **start)
 
 
 def golden(words: str = "", **options: Any) -> Table:
@@ -70,11 +75,6 @@ def golden(words: str = "", **options: Any) -> Table:
 
 def misere(words: str = "", **options: Any) -> Table:
     return play(table_with(GAME, MISERE_HANDS, dealer=2, options={**SMALL, **options}), words)
-
-
-def roles(table: Table) -> list[str]:
-    """The role of each seat as far as it knows it."""
-    return [ROLES[role_known_to(table.row, seat)] for seat in range(table.seats)]
 
 
 def settled(
@@ -114,49 +114,6 @@ def test_3_1_golden_deal_a_misere_with_a_partner(cards: str, winners: list[int],
 # ---------------------------------------------------------------------------------------------------- the auction
 
 
-@pytest.mark.parametrize(
-    ("calls", "seat", "expected"),
-    [
-        ("", 0, "pass 7 8 9 10 mis 11 12 13"),
-        ("pass pass pass", 3, "7 8 9 10 11 12 13"),
-        # A forced dealer has bid: the earlier passers get another turn, and Misere is open to all.
-        ("pass pass pass 7", 0, "pass 8 9 10 mis 11 12 13"),
-        ("pass pass pass 7 8 pass pass", 3, "pass 9 10 mis 11 12 13"),
-        # The seed's own example: the first seat may raise to 10 or more, the second may come back.
-        ("7 pass 8 9", 0, "pass 10 mis 11 12 13"),
-        ("7 pass 8 9 pass", 1, "pass 10 mis 11 12 13"),
-        ("10", 1, "pass mis 11 12 13"),
-        ("mis", 1, "pass 11 12 13"),
-        ("12", 1, "pass 13"),
-    ],
-)
-def test_3_1_auction_truth_table_of_legal_calls(calls: str, seat: int, expected: str) -> None:
-    table = started(calls=calls)
-    assert (table.phase, table.row.seat) == ("call", seat)
-    assert legal(table) == set(expected.split())
-
-
-@pytest.mark.parametrize(
-    ("calls", "declarer", "contract"),
-    [
-        ("pass pass pass 7 pass pass pass", 3, "7"),
-        ("7 pass pass pass", 0, "7"),
-        ("7 pass 8 9 pass 10 pass pass pass", 1, "10"),
-        ("7 mis pass pass pass", 1, "mis"),
-        ("13", 0, "13"),
-        ("7 mis 13", 2, "13"),
-        ("pass pass pass 13", 3, "13"),
-    ],
-)
-def test_0_3_auction_truth_table_of_its_ends(calls: str, declarer: int, contract: str) -> None:
-    *earlier, last = calls.split()
-    table = started(calls=" ".join(earlier))
-    assert table.phase == "call", "it is not over before the last call"
-    play(table, last)
-    assert (table.phase, table.row.seat, table.row.declarer) == ("trump", declarer, declarer)
-    assert table.word(74 + int(table.row.contract)) == contract
-
-
 def test_3_1_forced_dealer_must_name_a_number() -> None:
     forced = "pass pass pass"
     numbers = {"7", "8", "9", "10", "11", "12", "13"}
@@ -177,57 +134,6 @@ def test_3_1_forced_bid_closes_by_option() -> None:
     # A bid of the dealer that was not forced closes nothing.
     assert started(calls="pass 7 pass 8", forced_bid_closes=True).phase == "call"
     assert started(calls="pass pass pass 7").phase == "call"
-
-
-def test_0_3_an_equal_or_lower_bid_is_illegal() -> None:
-    for bid in ("8", "7"):
-        with pytest.raises(IllegalActionError, match=rf"\({bid}\): the rules do not allow it now"):
-            started(calls="8").act(bid)
-
-
-LADDERS: list[tuple[int, dict[str, Any], str]] = [
-    (3, {}, "12 13 14 mis 15 16 17"),
-    (4, {}, "7 8 9 10 mis 11 12 13"),
-    (5, {}, "5 6 7 mis 8 9 10"),
-    (6, {}, "3 4 5 mis 6 7 8"),
-    # Options: a lower minimum, and Misere at both ends and between.
-    (4, {"min_bid": 9}, "9 10 mis 11 12 13"),
-    (4, {"min_bid": 12}, "mis 12 13"),
-    (4, {"misere_above": 6}, "mis 7 8 9 10 11 12 13"),
-    (4, {"misere_above": 8}, "7 8 mis 9 10 11 12 13"),
-    (4, {"misere_above": 13}, "7 8 9 10 11 12 13 mis"),
-    (4, {"min_bid": 1, "misere_above": 0}, "mis 1 2 3 4 5 6 7 8 9 10 11 12 13"),
-    # Short decks (8b): everything follows the hand size, and bids above it vanish.
-    (3, SMALL, "mis 4 5"),
-    (2, {"ranks": 7, "suits": 3, "min_bid": 4}, "4 5 6 7 mis 8 9 10"),
-    (2, {"ranks": 7, "suits": 2, "min_bid": 3}, "3 4 mis 5 6 7"),
-    (5, {"ranks": 11, "suits": 3, "hand_size": 5}, "mis 3 4 5"),
-    (6, {"hand_size": 6}, "3 mis 4 5 6"),
-    (3, {"hand_size": 1}, "mis 1"),
-    (6, {"hand_size": 1, "misere_above": 1}, "1 mis"),
-]
-
-
-@pytest.mark.parametrize(("seats", "options", "ladder"), LADDERS)
-def test_3_3_ladder(seats: int, options: dict[str, Any], ladder: str) -> None:
-    bids = ladder.split()
-    assert legal(started(seats, **options)) == {*bids, "pass"}
-    for place, bid in enumerate(bids[:-1]):
-        assert legal(started(seats, calls=bid, **options)) == {*bids[place + 1 :], "pass"}
-    assert started(seats, calls=bids[-1], **options).phase == "trump", "the top bid ends the auction"
-
-
-@pytest.mark.parametrize(
-    ("seats", "ladder", "turns"),
-    [(seats, ladder, turns) for (seats, _, ladder), turns in zip(LADDERS[:4], (15, 25, 29, 36), strict=True)],
-)
-def test_3_3_longest_auction(seats: int, ladder: str, turns: int) -> None:
-    # The dealer is forced to the lowest bid; then each bid has n - 2 passes before it.
-    forced, *raises = ladder.split()
-    table = started(seats, calls="pass " * (seats - 1) + forced)
-    for bid in raises:
-        play(table, "pass " * (seats - 2) + bid)
-    assert (table.phase, table.row.n_calls) == ("trump", turns)
 
 
 @pytest.mark.parametrize(("seats", "cards", "stock"), [(3, 17, 1), (4, 13, 0), (5, 10, 2), (6, 8, 4)])
@@ -627,89 +533,7 @@ def test_3_1_a_match_that_is_over_stays_so() -> None:
         table.step(0)
 
 
-# ---------------------------------------------------------------------------------------------------- every option
-
-
-def after_auction(calls: str) -> Callable[[dict[str, Any]], Any]:
-    """What is legal after these calls."""
-    return lambda options: legal(started(calls=calls, **options))
-
-
-def stock_step(options: dict[str, Any]) -> Any:
-    table = with_stock("10 S", **options)
-    refused = "2S" not in legal(table)
-    return refused or play(table, "2S").phase
-
-
-FLIPS: dict[str, tuple[Any, Callable[[dict[str, Any]], Any]]] = {
-    "min_bid": (8, after_auction("")),
-    "misere_value": (11, lambda options: settled([0, 5, 4, 4], "mis", 0, **options)),
-    "misere_above": (9, after_auction("10")),
-    "misere_trump": ("none", lambda options: misere("mis pass pass", **options).phase),
-    "misere_nominates": (False, lambda options: misere("mis pass pass H", **options).phase),
-    "misere_penalty": ("own", lambda options: settled([1, 2, 6, 4], "mis", 0, 1, **options)),
-    "misere_opponents_score": (False, lambda options: settled([1, 2, 6, 4], "mis", 0, 1, **options)),
-    "forced_bid_numeric_only": (False, after_auction("pass pass pass")),
-    "forced_bid_closes": (True, lambda options: started(calls="pass pass pass 7", **options).phase),
-    "first_trick_restriction": ("off", lambda options: legal(golden("13 NT KC", **options))),
-    "stock_nomination": ("redraw", stock_step),
-    "target": (8, lambda options: ended(totals=[4, 0, 0], options=options).is_over),
-    "max_hands": (1, lambda options: ended(options=options).is_over),
-    "indication": (True, lambda options: legal(golden("13 S 6C 9D AD QD", **options))),
-    "hand_size": (12, lambda options: len(dealt(started(**options))[0])),
-    "ranks": (12, lambda options: len(dealt(started(**options))[0])),
-    "suits": (3, lambda options: len(dealt(started(**options))[0])),
-    "reveal_stock_at_end": (True, lambda options: look(one_card_deal(**options), 0).stock),
-}
-
-
-@pytest.mark.parametrize("name", [option.name for option in game(GAME).options])
-def test_8b_every_option_changes_a_result(name: str) -> None:
-    value, result = FLIPS[name]
-    assert result({}) != result({name: value})
-
-
-@pytest.mark.parametrize("spelled", [{"stock_nomination": word} for word in ("alone", "illegal", "redraw")])
-def test_3_3_stock_nomination_readings_differ(spelled: dict[str, Any]) -> None:
-    expected = {"alone": "play", "illegal": True, "redraw": "nominate"}
-    assert stock_step(spelled) == expected[spelled["stock_nomination"]]
-
-
 # --------------------------------------------------------------------------------------------------------- refusals
-
-
-@pytest.mark.parametrize(
-    ("seats", "options", "sentence"),
-    [
-        (4, {"min_bit": 7}, "has no option 'min_bit'. Did you mean 'min_bid'"),
-        (4, {"mis_value": 10}, "small_ships has no option 'mis_value'. .*Its options are min_bid, "),
-        (7, {}, "small_ships is played with 3 to 6 seats .*not 7"),
-        (2, {}, "fewer only with a deck shortened"),
-        (7, {"ranks": 12}, "with 2 to 6 seats, not 7"),
-        (4, {"min_bid": 0}, "min_bid must be an integer from 1 to 13 with 13 cards, not 0"),
-        (4, {"min_bid": 14}, "min_bid must be an integer from 1 to 13 with 13 cards, not 14"),
-        (4, {"min_bid": "7"}, "min_bid must be an integer .*not '7'"),
-        (4, {"misere_above": 5}, r"misere_above must be an integer from 6 \(Misere is the lowest bid\) to 13, not 5"),
-        (4, {"misere_above": 14}, "misere_above must be an integer from 6 .* to 13, not 14"),
-        (4, {"misere_value": 0}, "misere_value must be an integer from 1 to 100, not 0"),
-        (4, {"misere_trump": "NT"}, "misere_trump must be 'choice' or 'none', not 'NT'"),
-        (4, {"misere_nominates": 1}, "misere_nominates must be True or False, not 1"),
-        (4, {"first_trick_restriction": None}, "first_trick_restriction must be 'suit' or 'card' or 'off', not None"),
-        (4, {"stock_nomination": "secret"}, "'alone' or 'illegal' or 'redraw', not 'secret'"),
-        (4, {"target": 0}, "target must be an integer from 1 to 10000 or None, not 0"),
-        (4, {"max_hands": 1001}, "max_hands must be an integer from 1 to 1000 or None, not 1001"),
-        (4, {"target": None, "max_hands": None}, "target and max_hands are both None"),
-        (4, {"hand_size": 14}, "hand_size must be an integer from 1 to 13 with 52 cards and 4 seats, not 14"),
-        (2, {"ranks": 12}, "hand_size must be given with this deck and 2 seats: an integer from 1 to 17"),
-        (2, {"suits": 1}, "the lowest bid would be 7, more than there are tricks; give min_bid, an integer from 1 to 6"),
-        (6, {"ranks": 5, "suits": 1}, "a deck of 5 cards is too small for 6 seats"),
-        (4, {"ranks": 1}, "ranks must be an integer from 2 to 13, not 1"),
-        (4, {"suits": 5}, "suits must be an integer from 1 to 4, not 5"),
-    ],
-)
-def test_8b_refusals_say_what_is_allowed(seats: int, options: dict[str, Any], sentence: str) -> None:
-    with pytest.raises(RulesError, match=sentence):
-        Table(GAME, seats, options)
 
 
 @pytest.mark.parametrize(
@@ -726,21 +550,3 @@ def test_8b_refusals_say_what_is_allowed(seats: int, options: dict[str, Any], se
 def test_3_refused_positions(start: dict[str, Any], sentence: str) -> None:
     with pytest.raises(PositionError, match=sentence):
         Table(GAME, 4).start(**start)
-
-
-@pytest.mark.parametrize(
-    ("seats", "options", "expected"),
-    [
-        (3, {}, {"hand_size": 17, "min_bid": 12, "misere_above": 14, "misere_value": 14}),
-        (4, {}, {"hand_size": 13, "min_bid": 7, "misere_above": 10, "misere_value": 10}),
-        (5, {}, {"hand_size": 10, "min_bid": 5, "misere_above": 7, "misere_value": 7}),
-        (6, {}, {"hand_size": 8, "min_bid": 3, "misere_above": 5, "misere_value": 5}),
-        (3, SMALL, {"hand_size": 5, "min_bid": 4, "misere_above": 3, "misere_value": 2}),
-        (4, {"hand_size": 2}, {"hand_size": 2, "min_bid": 2, "misere_above": 1, "misere_value": 1}),
-        (4, {"misere_above": 12}, {"misere_value": 10}),
-        (2, {"ranks": 10, "hand_size": 17, "min_bid": 9}, {"hand_size": 17, "misere_above": 14, "misere_value": 14}),
-    ],
-)
-def test_3_3_defaults_that_follow_the_table(seats: int, options: dict[str, Any], expected: dict[str, int]) -> None:
-    values = Table(GAME, seats, options).rules.options
-    assert {name: values[name] for name in expected} == expected

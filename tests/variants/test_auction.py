@@ -1,0 +1,148 @@
+"""The auction of rules 0.3, in small_ships (rules 3) and noms (rules 4), with the short decks of 8b."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from noms_env.table import IllegalActionError
+from tests.variants.table_help import legal, play, started
+
+pytestmark = pytest.mark.uncompiled
+
+SHIPS, NOMS = "small_ships", "noms"
+
+
+@pytest.mark.parametrize(
+    ("variant", "calls", "seat", "expected"),
+    [
+        (SHIPS, "", 0, "pass 7 8 9 10 mis 11 12 13"),
+        (SHIPS, "pass pass pass", 3, "7 8 9 10 11 12 13"),
+        # A forced dealer has bid: the earlier passers get another turn, and Misere is open to all.
+        (SHIPS, "pass pass pass 7", 0, "pass 8 9 10 mis 11 12 13"),
+        (SHIPS, "pass pass pass 7 8 pass pass", 3, "pass 9 10 mis 11 12 13"),
+        # The seed's own example: the first seat may raise to 10 or more, the second may come back.
+        (SHIPS, "7 pass 8 9", 0, "pass 10 mis 11 12 13"),
+        (SHIPS, "7 pass 8 9 pass", 1, "pass 10 mis 11 12 13"),
+        (SHIPS, "10", 1, "pass mis 11 12 13"),
+        (SHIPS, "mis", 1, "pass 11 12 13"),
+        (SHIPS, "12", 1, "pass 13"),
+        (NOMS, "", 0, "pass 10 11 12 13 mis mis_a_vis"),
+        (NOMS, "10", 1, "pass 11 12 13 mis mis_a_vis"),
+        (NOMS, "13", 1, "pass mis mis_a_vis"),
+        (NOMS, "mis", 1, "pass mis_a_vis"),
+        (NOMS, "pass pass pass", 3, "pass 10 11 12 13 mis mis_a_vis"),
+        # Who has passed may come back over any later bid.
+        (NOMS, "pass pass pass 10", 0, "pass 11 12 13 mis mis_a_vis"),
+        (NOMS, "10 pass 12 pass", 0, "pass 13 mis mis_a_vis"),
+    ],
+)
+def test_3_1_4_1_legal_calls(variant: str, calls: str, seat: int, expected: str) -> None:
+    table = started(variant, calls=calls)
+    assert (table.phase, table.row.seat) == ("call", seat)
+    assert legal(table) == set(expected.split())
+
+
+@pytest.mark.parametrize(
+    ("variant", "calls", "declarer", "contract", "phase"),
+    [
+        (SHIPS, "pass pass pass 7 pass pass pass", 3, "7", "trump"),
+        (SHIPS, "7 pass pass pass", 0, "7", "trump"),
+        (SHIPS, "7 pass 8 9 pass 10 pass pass pass", 1, "10", "trump"),
+        (SHIPS, "7 mis pass pass pass", 1, "mis", "trump"),
+        (SHIPS, "13", 0, "13", "trump"),
+        (SHIPS, "7 mis 13", 2, "13", "trump"),
+        (SHIPS, "pass pass pass 13", 3, "13", "trump"),
+        (NOMS, "pass pass pass 10 pass pass pass", 3, "10", "trump"),
+        (NOMS, "10 pass pass pass", 0, "10", "trump"),
+        (NOMS, "pass 10 pass pass 11 pass pass pass", 0, "11", "trump"),
+        (NOMS, "13 pass pass pass", 0, "13", "trump"),
+        (NOMS, "13 mis pass pass pass", 1, "mis", "play"),
+        (NOMS, "mis_a_vis", 0, "mis_a_vis", "play"),
+        (NOMS, "10 mis mis_a_vis", 2, "mis_a_vis", "play"),
+    ],
+)
+def test_0_3_ends_of_the_auction(variant: str, calls: str, declarer: int, contract: str, phase: str) -> None:
+    *earlier, last = calls.split()
+    table = started(variant, calls=" ".join(earlier))
+    assert table.phase == "call", "it is not over before the last call"
+    play(table, last)
+    assert (table.phase, table.row.seat, table.row.declarer) == (phase, declarer, declarer)
+    assert table.word(74 + int(table.row.contract)) == contract
+
+
+def test_0_3_an_equal_or_lower_bid_is_illegal() -> None:
+    for bid in ("8", "7"):
+        with pytest.raises(IllegalActionError, match=rf"\({bid}\): the rules do not allow it now"):
+            started(SHIPS, calls="8").act(bid)
+
+
+MIS = "mis mis_a_vis"
+
+
+@pytest.mark.parametrize(
+    ("variant", "seats", "options", "ladder"),
+    [
+        (SHIPS, 3, {}, "12 13 14 mis 15 16 17"),
+        (SHIPS, 4, {}, "7 8 9 10 mis 11 12 13"),
+        (SHIPS, 5, {}, "5 6 7 mis 8 9 10"),
+        (SHIPS, 6, {}, "3 4 5 mis 6 7 8"),
+        # Options: a lower minimum, and Misere at both ends and between.
+        (SHIPS, 4, {"min_bid": 9}, "9 10 mis 11 12 13"),
+        (SHIPS, 4, {"min_bid": 12}, "mis 12 13"),
+        (SHIPS, 4, {"misere_above": 6}, "mis 7 8 9 10 11 12 13"),
+        (SHIPS, 4, {"misere_above": 8}, "7 8 mis 9 10 11 12 13"),
+        (SHIPS, 4, {"misere_above": 13}, "7 8 9 10 11 12 13 mis"),
+        (SHIPS, 4, {"min_bid": 1, "misere_above": 0}, "mis 1 2 3 4 5 6 7 8 9 10 11 12 13"),
+        # Short decks (8b): everything follows the hand size, and bids above it vanish.
+        (SHIPS, 3, {"ranks": 5, "suits": 3}, "mis 4 5"),
+        (SHIPS, 2, {"ranks": 7, "suits": 3, "min_bid": 4}, "4 5 6 7 mis 8 9 10"),
+        (SHIPS, 2, {"ranks": 7, "suits": 2, "min_bid": 3}, "3 4 mis 5 6 7"),
+        (SHIPS, 5, {"ranks": 11, "suits": 3, "hand_size": 5}, "mis 3 4 5"),
+        (SHIPS, 6, {"hand_size": 6}, "3 mis 4 5 6"),
+        (SHIPS, 3, {"hand_size": 1}, "mis 1"),
+        (SHIPS, 6, {"hand_size": 1, "misere_above": 1}, "1 mis"),
+        (NOMS, 4, {}, f"10 11 12 13 {MIS}"),
+        (NOMS, 4, {"min_bid": 7}, f"7 8 9 10 11 12 13 {MIS}"),
+        (NOMS, 4, {"mis_value": 10}, "10 mis 11 12 13"),
+        (NOMS, 4, {"min_bid": 7, "mis_value": 10}, "7 8 9 10 mis 11 12 13"),
+        # Short decks: the minimum is ten thirteenths of the hand, rounded up, and at most 10.
+        (NOMS, 4, {"ranks": 4}, f"4 {MIS}"),
+        (NOMS, 3, {"ranks": 7, "suits": 3}, f"6 7 {MIS}"),
+        (NOMS, 2, {"ranks": 6, "suits": 1, "min_bid": 1}, f"1 2 3 {MIS}"),
+        (NOMS, 4, {"ranks": 11}, f"9 10 11 {MIS}"),
+        (NOMS, 4, {"ranks": 11, "mis_value": 10}, "9 10 mis 11"),
+        (NOMS, 2, {"suits": 2}, f"10 11 12 13 {MIS}"),
+        (NOMS, 2, {"suits": 3, "hand_size": 17}, f"10 11 12 13 14 15 16 17 {MIS}"),
+        (NOMS, 3, {"ranks": 12, "hand_size": 1}, f"1 {MIS}"),
+    ],
+)
+def test_3_3_4_4_ladders(variant: str, seats: int, options: dict[str, Any], ladder: str) -> None:
+    bids = ladder.split()
+    assert legal(started(variant, seats, **options)) == {*bids, "pass"}
+    for place, bid in enumerate(bids[:-1]):
+        assert legal(started(variant, seats, bid, **options)) == {*bids[place + 1 :], "pass"}
+    assert started(variant, seats, bids[-1], **options).phase in ("trump", "play"), "the top bid ends the auction"
+
+
+@pytest.mark.parametrize(
+    ("variant", "seats", "options", "ladder", "turns"),
+    [
+        (SHIPS, 3, {}, "12 13 14 mis 15 16 17", 15),
+        (SHIPS, 4, {}, "7 8 9 10 mis 11 12 13", 25),
+        (SHIPS, 5, {}, "5 6 7 mis 8 9 10", 29),
+        (SHIPS, 6, {}, "3 4 5 mis 6 7 8", 36),
+        (NOMS, 4, {}, f"10 11 12 13 {MIS}", 19),
+        (NOMS, 4, {"min_bid": 7}, f"7 8 9 10 11 12 13 {MIS}", 28),
+    ],
+)
+def test_3_3_4_5_longest_auction(variant: str, seats: int, options: dict[str, Any], ladder: str, turns: int) -> None:
+    """The dealer makes the lowest bid behind passes; then each bid has n - 2 passes before it."""
+    lowest, *raises = ladder.split()
+    table = started(variant, seats, "pass " * (seats - 1) + lowest, **options)
+    for bid in raises:
+        assert table.phase == "call"
+        play(table, "pass " * (seats - 2) + bid)
+    assert table.phase != "call"
+    assert table.row.n_calls == turns

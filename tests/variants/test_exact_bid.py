@@ -1,0 +1,373 @@
+"""The exact-bid games: big_ships (rules 2), down_up (rules 6), up_down (rules 7), and the hook of 0.2."""
+
+from __future__ import annotations
+
+import random
+from typing import Any, NamedTuple
+
+import pytest
+
+from noms_env.table import IllegalActionError, PositionError, Table
+from tests.variants.table_help import (
+    dealt,
+    deck_for,
+    legal,
+    members,
+    play,
+    play_match,
+    points,
+    set_tricks_and_settle,
+    started,
+    table_with,
+    totals,
+    tricks,
+)
+
+pytestmark = pytest.mark.uncompiled
+
+BIG, DOWN, UP = GAMES = ("big_ships", "down_up", "up_down")
+Options = dict[str, Any]
+
+# ----------------------------------------------------------------------------------------------------- golden deals
+
+
+class Golden(NamedTuple):
+    """A deal worked out by hand: `last` is what the last seat may bid after the other bids."""
+
+    variant: str
+    hands: list[str]
+    dealer: int
+    deal: int
+    trump: str
+    bids: str
+    last: str
+    cards: str
+    taken: list[int]
+    points: list[float]
+    options: Options
+
+
+# Three seats, dealer 2, the eleventh deal (13, 12, ... so three cards), trump again hearts (10 mod 5 = 0).
+# 1: 5D led, 9D and KD must follow.                                                  2 wins
+# 2: 4S, 2S; seat 1 has no spade and need not ruff with KH: it throws 3C.            2 wins
+# 3: 2H, AH, KH.                                                                     0 wins
+# Bid 2 took 1: 1 point. Bid 0 took 0: 10. Bid 1 took 2: 2, and ten more only where at least suffices.
+BIG_HANDS, BIG_CARDS = ["AH 2S 5D", "KH 3C 9D", "2H 4S KD"], "5D 9D KD  4S 2S 3C  2H AH KH"
+
+# Dealer 1, so seat 2 is the lead player. Deal 7 (10, 9, ... so three cards), trump clubs (7 mod 5 = 2).
+# Seats 2, 3, 0 bid 2, 0, 1: three tricks, so the dealer may not bid 0; it bids 1.
+# 1: AS KS 3S TS.                                                       2 wins
+# 2: 7H 4H AH 8H.                                                       0 wins
+# 3: 9D led; AC, QC, 2C are all the others have, and the ace is best.   1 wins; without trumps 9D holds, and 0 wins
+DOWN_HANDS, DOWN_CARDS = ["3S AH 9D", "TS 8H AC", "AS 7H QC", "KS 4H 2C"], "AS KS 3S TS  7H 4H AH 8H  9D AC QC 2C"
+
+# Dealer 0, so seat 1 is eldest. Deal 3 has four cards, trump clubs (the fourth of S H D C NT).
+# Seats 1, 2, 3 bid 1, 0, 2: the dealer may bid 0, 2, 3, 4 but not 1, and bids 2.
+# 1: 3S 6S 8S AS.                                                   0 wins
+# 2: AD 2D 5D QD.                                                   0 wins
+# 3: 9H KH 7H AH.                                                   3 wins
+# 4: KC 2C AC 4H: trumps, and a heart that counts for nothing.      1 wins
+UP_HANDS = ["9H AD AS 2C", "AC KH 2D 3S", "4H 5D 6S 7H", "AH QD KC 8S"]
+UP_CARDS = "3S 6S 8S AS  AD 2D 5D QD  9H KH 7H AH  KC 2C AC 4H"
+
+GOLDEN = [
+    Golden(BIG, BIG_HANDS, 2, 10, "H", "2 0 1", "0 1 2 3", BIG_CARDS, [1, 0, 2], [1, 10, 2], {}),
+    Golden(BIG, BIG_HANDS, 2, 10, "H", "2 0 1", "0 1 2 3", BIG_CARDS, [1, 0, 2], [1, 10, 12], {"bonus": "at_least"}),
+    Golden(DOWN, DOWN_HANDS, 1, 7, "C", "2 0 1 1", "1 2 3", DOWN_CARDS, [1, 1, 1, 0], [11, 11, 1, 10], {}),
+    Golden(
+        DOWN, DOWN_HANDS, 1, 7, "NT", "2 0 1 1", "1 2 3", DOWN_CARDS, [2, 0, 1, 0], [2, 0, 1, 10], {"trump_rotation": ["NT"]}
+    ),
+    Golden(UP, UP_HANDS, 0, 3, "C", "1 0 2 2", "0 2 3 4", UP_CARDS, [2, 1, 0, 1], [12, 11, 10, 1], {}),
+]
+
+
+@pytest.mark.parametrize("golden", GOLDEN, ids=lambda golden: f"{golden.variant} {golden.options}")
+def test_2_6_7_golden_deals(golden: Golden) -> None:
+    table = table_with(golden.variant, golden.hands, dealer=golden.dealer, deal=golden.deal, options=golden.options)
+    eldest = (golden.dealer + 1) % len(golden.hands)
+    assert (table.trump_word(), table.phase, table.row.seat) == (golden.trump, "call", eldest)
+    *bids, last = golden.bids.split()
+    play(table, bids)
+    assert legal(table) == set(golden.last.split())
+    play(table, last)
+    assert (table.phase, table.row.seat) == ("play", eldest)
+    play(table, golden.cards)
+    assert tricks(table) == golden.taken
+    assert points(table) == totals(table) == golden.points
+    assert not table.is_over
+
+
+@pytest.mark.parametrize(
+    ("rotation", "winner"),
+    [(["H"], 1), (["S"], 2), (["NT"], 0), (["C", "S"], 0), (["S", "C"], 2)],
+)
+def test_2_golden_hands_under_another_trump(rotation: list[str], winner: int) -> None:
+    """5D led, a heart and a spade thrown on it by seats without diamonds; deal 10 is an even place."""
+    table = table_with(BIG, ["AH 2S 5D", "KH 3C 9S", "2H 4S TS"], dealer=2, deal=10, options={"trump_rotation": rotation})
+    play(table, "0 0 0  5D KH 4S")
+    assert table.row.trick_winners[0] == winner
+
+
+SHORTEST: Options = {"ranks": 2}
+
+
+@pytest.mark.parametrize(
+    ("variant", "deal", "options", "hands", "words", "before", "after", "winners"),
+    [
+        # The last of a game that counts down, trump diamonds (12 mod 5 = 2): the ruff wins.
+        (BIG, 12, {"direction": "down"}, "2C 3C 4D", "0 0 0  2C 3C 4D", [0, 100, 111], [10, 110, 112], [2]),
+        (BIG, 12, {"direction": "down"}, "2C 3C 4D", "0 0 0  2C 3C 4D", [0, 102, 111], [10, 112, 112], [1, 2]),
+        # The only deal of five seats on the shortest deck, trump spades.
+        (DOWN, 0, SHORTEST, "KC AC KD KH KS", "0 0 0 0 0  KC AC KD KH KS", [5, 4, 15, 1, 14], [15, 14, 25, 11, 15], [2]),
+        (DOWN, 0, SHORTEST, "KC AC KD KH KS", "0 0 0 0 0  KC AC KD KH KS", [15, 4, 15, 1, 24], [25, 14, 25, 11, 25], [0, 2, 4]),
+        # Deal 24: no trump (24 mod 5 = 4), no hook. The 2 led beats every ace of another suit.
+        (UP, 24, {}, "AS 2H AC KD", "1 0 0 0  2H AC KD AS", [9, 3, 7, 15], [19, 14, 17, 25], [3]),
+        (UP, 24, {}, "AS 2H AC KD", "1 0 0 0  2H AC KD AS", [9, 8, 7, 9], [19, 19, 17, 19], [0, 1, 3]),
+    ],
+)
+def test_2_6_7_the_best_total_wins_and_ties_win_together(
+    variant: str,
+    deal: int,
+    options: Options,
+    hands: str,
+    words: str,
+    before: list[float],
+    after: list[float],
+    winners: list[int],
+) -> None:
+    dealer = 0 if variant == UP else len(hands.split()) - 1
+    table = play(table_with(variant, hands.split(), dealer=dealer, deal=deal, options=options, totals=before), words)
+    assert totals(table) == after
+    assert table.is_over
+    assert members(table.row.winners) == winners
+
+
+# ------------------------------------------------------------------------------------------------------ whole games
+
+DOWN_UP_OF = {top: [*range(top, 0, -1), *range(2, top + 1)] for top in (4, 7, 8, 10, 13, 17)}
+UP_DOWN = [*range(1, 14), *range(12, 0, -1)]
+
+
+@pytest.mark.parametrize(
+    ("variant", "seats", "sizes", "rotation", "decisions"),
+    [
+        *((BIG, seats, DOWN_UP_OF[top], "H C D S NT", n) for seats, top, n in ((3, 13, 618), (4, 13, 824), (5, 10, 640))),
+        *((BIG, seats, DOWN_UP_OF[top], "H C D S NT", n) for seats, top, n in ((6, 8, 516), (7, 7, 476))),
+        *((DOWN, seats, DOWN_UP_OF[10], "S H C D NT", n) for seats, n in ((3, 384), (4, 512), (5, 640))),
+        (DOWN, 6, DOWN_UP_OF[8], "S H C D NT", 516),
+        (UP, 4, UP_DOWN, "S H D C NT", 776),
+    ],
+)
+def test_2_6_7_whole_game(variant: str, seats: int, sizes: list[int], rotation: str, decisions: int) -> None:
+    table = started(variant, seats, dealer=1, deal=0)
+    played = play_match(table, random.Random(seats))
+    places = range(len(sizes))
+    assert [deal.hand_size for deal in played] == [sum(deal.tricks) for deal in played] == sizes
+    assert [deal.decisions for deal in played] == [seats + seats * size for size in sizes]
+    assert sum(deal.decisions for deal in played) == decisions
+    assert [deal.dealer for deal in played] == [(1 + place) % seats for place in places]
+    assert [deal.first for deal in played] == [(2 + place) % seats for place in places]
+    assert [deal.trump for deal in played] == [rotation.split()[place % 5] for place in places]
+    sums = [sum(deal.points[seat] for deal in played) for seat in range(seats)]
+    assert totals(table) == sums
+    assert members(table.row.winners) == [seat for seat in range(seats) if sums[seat] == max(sums)]
+    assert not table.row.truncated
+
+
+@pytest.mark.parametrize(
+    ("variant", "seats", "options", "sizes"),
+    [
+        (BIG, 4, {"start_cards": 10}, DOWN_UP_OF[10]),
+        (BIG, 3, {"start_cards": 17}, DOWN_UP_OF[17]),
+        (BIG, 4, {"start_cards": 1}, [1]),
+        (BIG, 4, {"start_cards": 3, "repeat_one": True}, [3, 2, 1, 1, 2, 3]),
+        (BIG, 4, {"start_cards": 3, "direction": "down"}, [3, 2, 1]),
+        (BIG, 4, {"start_cards": 3, "direction": "up_down"}, [1, 2, 3, 2, 1]),
+        (BIG, 4, {"start_cards": 3, "direction": "down", "repeat_one": True}, [3, 2, 1]),
+        (BIG, 4, {"start_cards": 3, "direction": "up_down", "repeat_one": True}, [1, 2, 3, 2, 1]),
+        (BIG, 4, {"start_cards": 1, "repeat_one": True}, [1, 1]),
+        (BIG, 7, {"ranks": 3, "suits": 3}, [1]),
+        (BIG, 2, {"ranks": 3, "suits": 3}, DOWN_UP_OF[4]),
+        *((DOWN, seats, {"ranks": ranks}, DOWN_UP_OF[top]) for seats, ranks, top in ((5, 13, 10), (6, 12, 8), (2, 2, 4))),
+        *((DOWN, seats, {"ranks": 12}, [*range(top, 0, -1), *range(2, top + 1)]) for seats, top in ((2, 10), (5, 9))),
+        (DOWN, 2, {"ranks": 3, "suits": 3}, DOWN_UP_OF[4]),
+        (UP, 4, {"schedule": "up"}, [*range(1, 14)]),
+        (UP, 4, {"schedule": "up_down_repeat_top"}, [*range(1, 14), *range(13, 0, -1)]),
+        *((UP, seats, {"ranks": ranks, "schedule": "up"}, [*range(1, 5)]) for seats, ranks in ((3, 3),)),
+        *((UP, seats, {"ranks": 12, "schedule": "up"}, [*range(1, top + 1)]) for seats, top in ((4, 12), (2, 13))),
+        (UP, 4, {"ranks": 2}, [1, 2, 1]),
+        (UP, 2, {"ranks": 3}, [1, 2, 3, 4, 5, 6, 5, 4, 3, 2, 1]),
+    ],
+)
+def test_2_6_7_schedules(variant: str, seats: int, options: Options, sizes: list[int]) -> None:
+    played = play_match(started(variant, seats, deal=0, **options), random.Random(0))
+    assert [deal.hand_size for deal in played] == sizes
+
+
+@pytest.mark.parametrize(
+    ("variant", "seats", "options", "trumps"),
+    [
+        (BIG, 3, {"start_cards": 3, "trump_rotation": ["NT", "S", "S"]}, "NT S S NT S"),
+        (BIG, 3, {"start_cards": 3, "suits": 3}, "H C D NT H"),
+        (DOWN, 3, {"ranks": 3, "trump_rotation": ["D", "NT"]}, "D NT D NT D NT D"),
+        (DOWN, 2, {"ranks": 3, "suits": 3}, "H C D NT H C D"),
+        (UP, 4, {"ranks": 2, "trump_rotation": ["NT", "D"]}, "NT D NT"),
+        (UP, 2, {"ranks": 2, "suits": 3}, "H D C NT H"),
+        (UP, 4, {"ranks": 3, "trump_mode": "none"}, "NT NT NT NT NT"),
+    ],
+)
+def test_2_6_7_trump_rotation(variant: str, seats: int, options: Options, trumps: str) -> None:
+    played = play_match(started(variant, seats, deal=0, **options), random.Random(0))
+    assert [deal.trump for deal in played] == trumps.split()
+
+
+def test_2_spare_cards_are_out_of_play() -> None:
+    table = started(BIG, 5, deal=0)
+    stock = set(table.card_words(table.row.stock))
+    assert len(stock) == 2
+    assert not stock & set().union(*dealt(table))
+    assert table.row.turn_up == -1
+
+
+def test_7_all_cards_are_in_play_with_thirteen() -> None:
+    table = started(UP, deal=12)
+    assert [len(hand) for hand in dealt(table)] == [13] * 4
+    assert table.row.stock == 0
+
+
+def test_6_there_is_no_twentieth_deal() -> None:
+    with pytest.raises(PositionError, match="deal must be an integer from 0 to 18, not 19"):
+        started(DOWN, deal=19)
+
+
+# -------------------------------------------------------------------------------------------------------------- bids
+
+
+@pytest.mark.parametrize("deal", [0, 3, 12])
+def test_2_one_bid_each_from_zero_to_the_hand_size(deal: int) -> None:
+    table = started(BIG, deal=deal, dealer=1)
+    size = 13 - deal
+    for seat in (2, 3, 0, 1):
+        assert (table.phase, table.row.seat) == ("call", seat)
+        assert legal(table) == {str(number) for number in range(size + 1)}  # no pass, and no hook for the last
+        table.act(str(size))
+    assert table.phase == "play"
+
+
+@pytest.mark.parametrize("deal", range(19))
+def test_6_hook_in_every_hand_and_for_the_last_seat_only(deal: int) -> None:
+    size = abs(9 - deal) + 1
+    table = started(DOWN, 3, deal=deal)
+    for _ in range(2):
+        assert legal(table) == {str(number) for number in range(size + 1)}
+        table.act("0")
+    assert legal(table) == {str(number) for number in range(size)}
+
+
+HOOK: Options = {"hook": True}
+
+
+@pytest.mark.parametrize(
+    ("variant", "options", "deal", "bids", "allowed"),
+    [
+        # The examples of 0.2.
+        (DOWN, {}, 0, "3 0 3", "0 1 2 3 5 6 7 8 9 10"),
+        (DOWN, {}, 0, "6 5 2", "0 1 2 3 4 5 6 7 8 9 10"),
+        (DOWN, {}, 0, "4 3 3", "1 2 3 4 5 6 7 8 9 10"),
+        (DOWN, {}, 0, "0 0 0", "0 1 2 3 4 5 6 7 8 9"),
+        (DOWN, {}, 9, "0 0 0", "0"),
+        (DOWN, {}, 9, "1 0 0", "1"),
+        (DOWN, {}, 9, "1 1 0", "0 1"),
+        # Options: deal 7 has three cards, deal 6 four.
+        (DOWN, {"hook": False}, 7, "0 0 0", "0 1 2 3"),
+        (DOWN, {"hook_min_cards": 4}, 7, "0 0 0", "0 1 2 3"),
+        (DOWN, {"hook_min_cards": 3}, 7, "0 0 0", "0 1 2"),
+        (DOWN, {"hook_min_cards": 4}, 6, "0 0 0", "0 1 2 3"),
+        (DOWN, {"hook_min_cards": 17}, 0, "0 0 0", "0 1 2 3 4 5 6 7 8 9 10"),
+        # Rules 2: an option. Deal 10 has three cards.
+        (BIG, {}, 10, "1 0 2", "0 1 2 3"),
+        (BIG, HOOK, 10, "1 0 1", "0 2 3"),
+        (BIG, HOOK, 10, "1 0 2", "1 2 3"),
+        (BIG, HOOK, 10, "1 3 0", "0 1 2 3"),
+        (BIG, HOOK, 12, "0 0 0", "0"),
+        (BIG, {**HOOK, "hook_min_cards": 4}, 10, "1 0 1", "0 1 2 3"),
+        (BIG, {**HOOK, "hook_min_cards": 3}, 10, "1 0 1", "0 2 3"),
+        (BIG, {**HOOK, "hook_min_cards": 4}, 9, "1 0 2", "0 2 3 4"),
+        (BIG, {"hook": False, "hook_min_cards": 1}, 10, "1 0 1", "0 1 2 3"),
+        # Rules 7: from four cards on; with three the total may equal 3, on the way down too.
+        (UP, {}, 2, "1 0 2", "0 1 2 3"),
+        (UP, {}, 3, "1 0 2", "0 2 3 4"),
+        (UP, {}, 22, "1 0 2", "0 1 2 3"),
+        (UP, {}, 21, "1 0 2", "0 2 3 4"),
+        (UP, {}, 12, "5 5 5", "0 1 2 3 4 5 6 7 8 9 10 11 12 13"),
+        (UP, {}, 12, "0 0 0", "0 1 2 3 4 5 6 7 8 9 10 11 12"),
+        (UP, {"hook_min_cards": 3}, 2, "1 0 2", "1 2 3"),
+        (UP, {"hook_min_cards": 5}, 3, "1 0 2", "0 1 2 3 4"),
+        (UP, {"hook": False}, 3, "1 0 2", "0 1 2 3 4"),
+    ],
+)
+def test_0_2_hook(variant: str, options: Options, deal: int, bids: str, allowed: str) -> None:
+    table = started(variant, calls=bids, deal=deal, **options)
+    assert table.row.seat == table.row.dealer
+    assert legal(table) == set(allowed.split())
+
+
+def test_0_2_hook_refuses_with_a_sentence() -> None:
+    table = started(DOWN, calls="3 0 3", deal=0)
+    with pytest.raises(IllegalActionError, match=r"seat 3 may not take action 79 \(4\): .*Legal .* are 0, 1, 2, 3, 5"):
+        table.act("4")
+    assert play(table, "5").phase == "play"
+
+
+# ----------------------------------------------------------------------------------------------------------- scoring
+
+
+@pytest.mark.parametrize("variant", GAMES)
+def test_2_6_7_scoring(variant: str) -> None:
+    """Seat 2 of four is looked at; seat 0 takes the other tricks."""
+    rows = [(3, 3, 13, 13), (3, 2, 2, 2), (3, 5, 5, 15), (0, 0, 10, 10), (0, 1, 1, 11), (1, 2, 2, 12), (0, 3, 3, 13)]
+    rows += [(5, 0, 0, 0), (10, 10, 20, 20), (4, 3, 3, 3), (2, 6, 6, 16), (1, 1, 11, 11), (4, 5, 5, 15)]
+    rows += [(13, 13, 23, 23), (13, 12, 12, 12)] * (variant != DOWN)
+    for bid, taken, *expected in rows:
+        every: list[Options] = [{}, {"bonus": "at_least"}] if variant == BIG else [{}]
+        for options, number in zip(every, expected, strict=False):
+            table = started(variant, deal=12 if variant == UP else 0, **options)
+            rest = int(table.row.hand_size) - taken
+            assert set_tricks_and_settle(table, [rest, 0, taken, 0], ["0", "0", str(bid), "0"])[2] == number
+
+
+# -------------------------------------------------------------------------------------------------- trump of up_down
+
+
+def test_7_trump_turned_up_is_the_next_undealt_card() -> None:
+    table = table_with(UP, [""] * 4, stock="7D 8S", deal=5, options={"trump_mode": "turnup"})
+    assert (table.word(table.row.turn_up), table.trump_word()) == ("7D", "D")
+    assert not any("7D" in hand for hand in dealt(table))
+
+
+@pytest.mark.parametrize(("choice", "trump", "turn_up"), [("none", "NT", None), ("dealer_last", "S", "5S")])
+def test_7_trump_turned_up_with_all_cards_dealt(choice: str, trump: str, turn_up: str | None) -> None:
+    options: Options = {"trump_mode": "turnup", "turnup_full_deal": choice}
+    table = Table(UP, 4, options)
+    table.start(deck=deck_for(UP, 4, ["", "2C 3C 4C 5C 6C 7C 8C 9C TC JC QC KC 5S"], 1, deal=12), dealer=1, deal=12)
+    assert table.trump_word() == trump
+    assert (table.word(table.row.turn_up) if table.row.turn_up >= 0 else None) == turn_up
+    table = started(UP, deal=11, **options)
+    assert table.row.turn_up == table.row.deck[48], "the option matters only where no card is left"
+
+
+@pytest.mark.parametrize("suits", [4, 3])
+def test_7_random_trump_is_a_suit_of_the_deck_and_drawn_for_each_deal(suits: int) -> None:
+    options: Options = {"suits": suits, "ranks": 9, "trump_mode": "random"}
+    matches = [play_match(started(UP, 2, deal=0, seed=seed, **options), random.Random(0)) for seed in range(4)]
+    trumps = [deal.trump for match in matches for deal in match]
+    assert set(trumps) == set("CDHS"[:suits])
+    assert all(trumps.count(suit) >= len(trumps) // suits // 2 for suit in "CDHS"[:suits])
+
+
+@pytest.mark.parametrize(("mode", "winner"), [("rotation", 2), ("none", 0), ("turnup", 1)])
+def test_7_trump_mode_changes_who_wins(mode: str, winner: int) -> None:
+    """One card each, of four suits. Spades are the first trump of the rotation; 6H is turned up."""
+    table = table_with(UP, ["2C", "3H", "4S", "5D"], dealer=3, stock="6H", options={"trump_mode": mode})
+    play(table, "0 0 0 0  2C 3H 4S 5D")
+    assert table.row.trick_winners[0] == winner
