@@ -139,7 +139,7 @@ def relative_points(batch: noms_env.BatchEnv) -> np.ndarray:
 def play_deals(agent: Agent, batch: noms_env.BatchEnv) -> list[Step]:
     """Play the next deal at each table to its end; the agent sits on all seats."""
     steps, actions = [], np.zeros(len(batch), np.int64)
-    batch.deal()
+    batch.reset()
     batch.observe()
     while not batch.over.all():
         rows = np.flatnonzero(~batch.over)
@@ -210,7 +210,7 @@ def evaluate(agent: Agent, args: Args) -> tuple[float, float]:
     deal, own = np.divmod(np.arange(args.eval_deals * rules.seats), rules.seats)
     batch = noms_env.make_batch(rules.variant.name, len(deal), seed=args.eval_seed, seats=rules.seats, episode="deal")
     streams, actions = np.random.default_rng(args.eval_seed).integers(1, 2**32, len(batch)), np.zeros(len(batch), np.int64)
-    batch.deal(table=deal)
+    batch.reset(table=deal)
     batch.observe()
     while not batch.over.all():
         batch.random_actions(streams, actions)
@@ -227,7 +227,7 @@ def main(args: Args) -> None:
     torch.set_num_threads(1)  # such small networks gain nothing from more
     torch.manual_seed(args.seed)
     batch = noms_env.make_batch(
-        args.variant, args.num_tables, seed=args.seed, seats=args.seats, episode="deal", skip_forced=True, check=False
+        args.variant, args.num_tables, seed=args.seed, seats=args.seats, episode="deal", skip_forced=True, check_actions=False
     )
     agent = Agent(make_encoding([batch.groups[0].rules]), args.width)
     optimizer = torch.optim.Adam(agent.parameters(), lr=args.learning_rate, eps=1e-5)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from noms_env.core.actions import NUM_ACTIONS
 from noms_env.core.state import VARIANTS
-from noms_env.envs.batch import BatchEnv, make_batch
+from noms_env.envs.batch import BatchEnv, TableGroup, make_batch
 from noms_env.envs.gym.seat import SeatEnv, register_seats
 from noms_env.envs.gym.seat_vector import SeatVectorEnv
 from noms_env.envs.modules import (
@@ -46,6 +46,7 @@ __all__ = [
     "SeatEnv",
     "SeatVectorEnv",
     "Table",
+    "TableGroup",
     "__version__",
     "big_ships_v0",
     "down_up_v0",

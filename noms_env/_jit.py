@@ -30,7 +30,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 PACKAGE = Path(__file__).parent
 KEPT_OLD_CACHES = 2
-NEVER_COMPILED = ("__init__.py", "version.py", "table", "record", "show", "docs", "envs", "interop")
+NEVER_COMPILED = ("__init__.py", "version.py", "table", "record", "show", "envs", "interop")
 """Top-level modules above the compiled floors: nothing in them is compiled, or used by what is."""
 COMPILED = not numba.config.DISABLE_JIT
 

@@ -55,7 +55,7 @@ def play_together(
         assert table.is_over == match.over
         if match.over:
             return deals
-        table.go_on()
+        table.next_deal()
     return most_deals
 
 

@@ -33,31 +33,31 @@ ALL_PEERS = ("pyspiel", "rlcard", "pettingzoo.classic.texas_holdem_v4", "pgx")
 @pytest.mark.uncompiled
 @pytest.mark.parametrize(("variant", "steps"), [("big_ships", 60), ("noms", 90), ("nonesuch", 60)])
 def test_play_in_one_call_is_the_play_of_the_single_calls(variant: str, steps: int) -> None:
-    one, other = (noms_env.make_batch(variant, 2, seed=3, episode="deal", state=True) for _ in range(2))
+    one, other = (noms_env.make_batch(variant, 2, seed=3, episode="deal", hidden_state=True) for _ in range(2))
     streams = np.array([5, 2**31])
     words = [np.zeros((2, size // 8), np.int64) for size in (OBSERVATION_SIZE, PADDED_MASK_SIZE, HIDDEN_SIZE)]
-    one.deal()
+    one.reset()
     observation, mask, hidden = words
     batch_kernels.play_random(kernel_view(one.tables), 0, 2, steps, streams.copy(), observation, mask, hidden, ours.ALL)
-    other.deal()
+    other.reset()
     actions = np.zeros(2, np.int64)
     for _ in range(steps):
         other.observe()
         other.random_actions(streams, actions)
         other.step(actions)
         if other.over.any():
-            other.deal(other.over)
+            other.reset(other.over)
     assert (other.tables.match > 0).all()
     assert one.tables.tobytes() == other.tables.tobytes()
-    assert other.state is not None
-    for written, array in zip(words, (other.observation, other.mask, other.state), strict=True):
+    assert other.hidden_state is not None
+    for written, array in zip(words, (other.observation, other.mask, other.hidden_state), strict=True):
         assert written.view(np.uint8)[:, : array.shape[1]].tobytes() == array.tobytes()
 
 
 @pytest.mark.parametrize("wanted", range(8))
 def test_only_what_is_wanted_is_written(wanted: int) -> None:
     batch = noms_env.make_batch("up_down", 3, seed=1)
-    batch.deal()
+    batch.reset()
     words = [np.full((3, size // 8), -1) for size in (PADDED_MASK_SIZE, OBSERVATION_SIZE, HIDDEN_SIZE)]
     mask, observation, hidden = words
     batch_kernels.play_random(kernel_view(batch.tables), 1, 2, 4, np.full(3, 9), observation, mask, hidden, wanted)

@@ -293,7 +293,7 @@ def test_replay_of_a_passed_out_deal_and_of_implicit_announcements() -> None:
         recorder.note(table, table.number("pass"))
         table.act("pass")
     assert "  contract all passed, no play" in list(deal_lines(recorder.finish(table)))
-    table.go_on()
+    table.next_deal()
     for word in ["13", "pass", "pass", "pass", "unsaid", "A"]:
         recorder.note(table, table.number(word))
         table.act(word)

@@ -62,7 +62,7 @@ def deals(table: Table, number: int = 100) -> Iterator[Record]:
         yield play(table, deal)
         if table.is_over:
             return
-        table.go_on()
+        table.next_deal()
 
 
 # ------------------------------------------------------------------------------------------------------------ writing
@@ -114,7 +114,7 @@ def test_a_passed_out_deal_has_no_trump_and_the_next_is_double() -> None:
     table = Table("noms")
     table.start()
     first = play(table, passing=True)
-    table.go_on()
+    table.next_deal()
     second = play(table, passing=True)
     assert (first["trump"], first["declarer"], first["points"], len(first["steps"])) == (None, None, [0] * 4, 4)
     assert [first["multiplier"], second["multiplier"]] == [1, 2]
@@ -530,7 +530,7 @@ def test_a_match_of_one_scored_deal_is_recognised(variant: str) -> None:
         table.start()
         records = [play(table, seed, passing=True)]
         while not table.is_over:
-            table.go_on()
+            table.next_deal()
             records.append(play(table, seed + len(records)))
         assert check(records) == []
         assert referee.check_match(records, single_deal=True) == []
@@ -583,7 +583,7 @@ def gathered(table: Table) -> list[str]:
     """The deck that the engine gathers, before the cut."""
     after = table.copy()
     after.row.cut = 0
-    after.go_on()
+    after.next_deal()
     return [CARD_WORDS[FRENCH][card] for card in after.row.deck]
 
 
@@ -652,7 +652,7 @@ def test_a_deck_that_was_not_gathered_is_found_in_the_record() -> None:
     table = Table("noms")
     first = next(deals(table))
     after = table.copy()
-    after.go_on()
+    after.next_deal()
     good = play(after)
     table.start(deal=1, dealer=good["dealer"], totals=first["after"])
     bad = {**play(table), "match": 0}

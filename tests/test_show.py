@@ -52,7 +52,7 @@ def moments(variant: str, seats: int, options: dict[str, Any], count: int, lengt
             if table.is_over:
                 break
             if table.is_scored:
-                table.go_on()
+                table.next_deal()
             else:
                 table.step(rng.choice(table.legal_actions()))
     return [table for tables in found.values() for table in rng.sample(tables, min(count, len(tables)))]

@@ -42,6 +42,7 @@ NAMED = {
     "noms_env/envs/aec.py",
     "noms_env/envs/modules.py",
     "noms_env/interop/open_spiel/bounds.py",
+    "noms_env/interop/open_spiel/deal_setup.py",
     "noms_env/interop/open_spiel/explicit_chance.py",
     "noms_env/interop/open_spiel/game.py",
     "noms_env/interop/open_spiel/observers.py",

@@ -60,7 +60,7 @@ class Playground:
         self.batch: BatchEnv = make_batch(variant, tables, seed=1, **arguments)
         if cards is not None:
             self.batch.tables.place_size = cards
-        self.batch.deal()
+        self.batch.reset()
         self.streams = np.random.default_rng(0).integers(1, 2**32, tables)
         self.actions = np.zeros(tables, np.int64)
         self._mask = np.zeros((tables, PADDED_MASK_SIZE // 8), np.int64)
@@ -75,7 +75,7 @@ class Playground:
         """The compiled loop."""
         batch = self.batch
         observation = batch.observation.view(np.int64)
-        hidden = observation if batch.state is None else batch.state.view(np.int64)
+        hidden = observation if batch.hidden_state is None else batch.hidden_state.view(np.int64)
         tables = kernel_view(batch.tables)
         batch_kernels.play_random(tables, first, last, steps, self.streams, observation, self._mask, hidden, wanted)
 
@@ -121,7 +121,7 @@ class Playground:
         batch = self.batch
 
         def work() -> int:
-            batch.check = check
+            batch.check_actions = check
             batch.random_actions(self.streams, self.actions)
             batch.step(self.actions, observe=observe)
             self._next_matches(observe)
@@ -131,7 +131,7 @@ class Playground:
 
     def in_two_calls(self) -> int:
         """The same with an `observe` of its own, checked."""
-        self.batch.check = True
+        self.batch.check_actions = True
         self.batch.observe()
         self.batch.random_actions(self.streams, self.actions)
         self.batch.step(self.actions)
@@ -142,7 +142,7 @@ class Playground:
         """Follow the matches that are over by the next."""
         ended = np.flatnonzero(self.batch.over)
         if len(ended) > 0:
-            self.batch.deal(ended)
+            self.batch.reset(ended)
             if observe:
                 self.batch.observe(ended)
 
@@ -212,7 +212,7 @@ def table_alone(table: Table, look: bool) -> Callable[[], int]:
             status = table.step(choose(random, table.legal_actions()))
             decisions += 1
             if status & IS_SCORED:
-                status = table.go_on()
+                status = table.next_deal()
         return decisions
 
     return work
@@ -228,7 +228,7 @@ def our_cases(tables: int, many_tables: int) -> list[Case]:
         tables: tables of a batch.
         many_tables: tables where one thread is measured against two.
     """
-    main = Playground(tables, state=True)
+    main = Playground(tables, hidden_state=True)
     cases = [*engine_cases(main), *game_cases(tables), *batch_cases(tables), *thread_cases(many_tables)]
     cases += [*seat_cases(2 * tables), *policy_cases(tables), *single_cases(), *oh_hell_cases(tables)]
     return [*cases, *copy_cases(max(tables, CLONES + 1))]
@@ -258,7 +258,7 @@ def batch_cases(tables: int) -> Iterator[Case]:
     yield Case("batch/observe", "observe alone", rate(ground.observing))
     compared = ("batch/trusted", "batch/calls")
     yield Case("batch/check", "random_actions, step and observe", rate(ground.public()), compared_with=compared)
-    yield Case("batch/trusted", "random_actions, step and observe; check=False", rate(ground.public(check=False)))
+    yield Case("batch/trusted", "random_actions, step and observe; check_actions=False", rate(ground.public(check=False)))
     yield Case("batch/calls", "observe, random_actions, step", rate(ground.in_two_calls))
     yield Case("batch/blind", "random_actions, step", rate(ground.public(observe=False)))
 
@@ -267,7 +267,7 @@ def thread_cases(tables: int) -> Iterator[Case]:
     """One thread of `BatchEnv` against two."""
     for threads, compared in ((1, ("threads/2",)), (2, ())):
         ground = Playground(tables, threads=threads)
-        text = f"{tables:,} tables, check=False, threads={threads}"
+        text = f"{tables:,} tables, check_actions=False, threads={threads}"
         yield Case(f"threads/{threads}", text, rate(ground.public(check=False)), compared_with=compared)
 
 
@@ -397,14 +397,14 @@ def growth_cases(sizes: Sequence[int]) -> Iterator[Case]:
 def bytes_per_table() -> dict[str, float]:
     """Memory that a table takes in a batch, in bytes."""
     rows = 1024
-    batch = make_batch(GAME, rows, state=True)
-    assert batch.state is not None
+    batch = make_batch(GAME, rows, hidden_state=True)
+    assert batch.hidden_state is not None
     rest = (batch.seat, batch.over, batch.scored, batch.points)
     sizes: dict[str, float] = {
         "record": TABLE.itemsize,
         "observation": batch.observation.nbytes / rows,
         "mask": PADDED_MASK_SIZE,
-        "state": batch.state.nbytes / rows,
+        "state": batch.hidden_state.nbytes / rows,
         "other": sum(array.nbytes for array in rest) / rows,
     }
     return sizes | {"all": sum(sizes.values())}

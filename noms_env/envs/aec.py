@@ -200,7 +200,7 @@ class TrickTakingEnv(AECEnv):
             self._rewarded = False
         if status & IS_SCORED:
             self._end_deal()
-            status = table.go_on()
+            status = table.next_deal()
         self._turn(status)
         if self.render_mode == "human":
             self.render()

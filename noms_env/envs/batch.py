@@ -1,13 +1,13 @@
-"""Thousands of tables at once, in one process: arrays in, arrays out, one or two calls for each decision.
+"""Thousands of tables in one process: arrays in, arrays out, one or two calls for each decision.
 
     batch = noms_env.make_batch("small_ships", tables=4096, seed=1)
-    batch.deal()
+    batch.reset()
     while not batch.over.all():
-        batch.observe()                       # fills batch.observation and batch.mask
+        batch.observe()                       # writes batch.observation and batch.mask
         batch.step(choose(batch.observation, batch.mask, batch.seat))
 
-`step(actions, observe=True)` does both in one pass over the tables, which is faster; `observe(rows)` is then needed after
-`deal(rows)` only.
+`step(actions, observe=True)` does both in one pass over the tables, which is faster; then `observe(rows)` is needed only after
+`reset(rows)`.
 
 All arrays are allocated once and written in place: `torch.from_numpy(batch.observation)` shares their memory.
 """
@@ -15,17 +15,17 @@ All arrays are allocated once and written in place: `torch.from_numpy(batch.obse
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from noms_env._jit import announce_compilation
+from noms_env._threads import RowThreads
 from noms_env.belief import new_plan, sample_hidden_rows
 from noms_env.core.actions import NUM_ACTIONS
+from noms_env.core.chance import MAX_SEED, MAX_TABLE
 from noms_env.core.state import MAX_SEATS, TABLE, new_tables
 from noms_env.engine import batch_kernels
 from noms_env.engine.row_kernels import kernel_view
@@ -34,14 +34,29 @@ from noms_env.table import IllegalActionError, Table, redeal_seed
 from noms_env.variants import Rules, RulesError
 
 Rows = np.ndarray | Sequence[int] | slice | int | None
-Kind = tuple[str, int | None, dict[str, Any], float]
+"""Which tables: numbers, or booleans of shape (n,); None for all."""
 
-ROWS_FOR_A_THREAD = 1024
-"""Fewer rows than this for each thread are not worth handing out."""
+MIN_ROWS_PER_THREAD = 1024
+
+
+class TableGroup(NamedTuple):
+    """Tables of a mixed batch that play by the same rules.
+
+    Attributes:
+        variant: name of the game.
+        seats: number of seats; None for the variant's default.
+        options: options of the variant that differ from their defaults.
+        share: of the tables, above 0, relative to the shares of the other groups.
+    """
+
+    variant: str
+    seats: int | None = None
+    options: Mapping[str, Any] = {}  # never written
+    share: float = 1.0
 
 
 @dataclass(frozen=True)
-class Group:
+class RowGroup:
     """Rows of a batch that play by the same rules."""
 
     rules: Rules
@@ -49,131 +64,130 @@ class Group:
 
 
 class BatchEnv:
-    """Many tables, of one variant or several.
+    """Many tables of one variant or several.
 
     Attributes:
-        tables: the records of the tables, `state.TABLE`, shape (n,).
+        tables: the records of the tables (`state.TABLE`), shape (n,).
         groups: which rows play by which rules.
-        observation: uint8, shape (n, OBSERVATION_SIZE): what the seat to act sees, as of the last `observe`
-            or `step` with `observe=True`.
-        mask: int8, shape (n, NUM_ACTIONS): 1 for each legal action, likewise; zeros in rows that are over.
-        state: uint8, shape (n, HIDDEN_SIZE), or None: what nobody sees whole, relative to the seat to act; with the
-            observation it is the whole state (`layout.HIDDEN`).
+        observation: uint8, shape (n, OBSERVATION_SIZE): what the seat to act saw at the last `observe` or
+            `step(..., observe=True)`.
+        mask: int8, shape (n, NUM_ACTIONS), written with `observation`: 1 for each legal action; zeros in rows that are over.
+        hidden_state: uint8, shape (n, HIDDEN_SIZE), or None, written with `observation`: what the seat to act does not see
+            (`layout.HIDDEN`). Together the two are the whole state.
         seat: int16, shape (n,): the seat to act.
-        over: bool, shape (n,): the match (or the single deal) is over; `deal` starts the next.
-        scored: bool, shape (n,): the last `step` ended a deal (with `pause`: the table waits at the end of a deal).
+        over: bool, shape (n,): the match (or the single deal) is over; `reset` starts the next.
+        scored: bool, shape (n,): the last `step` ended a deal.
         points: float32, shape (n, MAX_SEATS): points of that deal, else 0.
     """
 
     def __init__(
         self,
-        kinds: Sequence[Kind],
+        groups: Sequence[TableGroup],
         tables: int,
         *,
         seed: int = 0,
         episode: str = "match",
         skip_forced: bool = False,
-        pause: bool = False,
-        state: bool = False,
+        pause_after_deal: bool = False,
+        hidden_state: bool = False,
         threads: int | None = 1,
-        check: bool = True,
+        check_actions: bool = True,
     ) -> None:
-        """Set up the tables; `deal` starts them. See `make_batch` for the arguments."""
+        """Set up the tables; `reset` deals. `make_batch` documents the arguments."""
         if isinstance(tables, bool) or not isinstance(tables, int | np.integer) or tables < 1:
-            raise ValueError(f"tables must be a number of tables from 1 on, not {tables!r}")
+            raise ValueError(f"tables must be an integer from 1 on, not {tables!r}")
         cores = os.cpu_count() or 1
         self.threads = cores if threads is None else threads
         if not 1 <= self.threads <= 1024:
             raise ValueError(f"threads must be from 1 to 1024, or None for all cores ({cores}), not {threads!r}")
         self.skip_forced = skip_forced
-        self.pause = pause
-        self.check = check
+        self.pause_after_deal = pause_after_deal
+        self.check_actions = check_actions
         self.tables = new_tables(int(tables))
-        self.groups = self._seat_groups(kinds, seed, episode)
+        self.groups = self._fill_groups(groups, seed, episode)
         self._kernel_tables = kernel_view(self.tables)
         self._words = self.tables.view(np.ndarray).view(np.int64).reshape(tables, TABLE.itemsize // 8)
         self._observation = np.zeros((tables, OBSERVATION_SIZE // 8), np.int64)
         self._mask = np.zeros((tables, PADDED_MASK_SIZE // 8), np.int64)
-        self._hidden = np.zeros((tables if state else 0, HIDDEN_SIZE // 8), np.int64)
+        self._hidden = np.zeros((tables if hidden_state else 0, HIDDEN_SIZE // 8), np.int64)
         self._seen = (self._observation, self._mask, self._hidden)
-        self._wanted = batch_kernels.WRITE_OBSERVATION + batch_kernels.WRITE_MASK + (batch_kernels.WRITE_HIDDEN if state else 0)
+        self._wanted = batch_kernels.WRITE_OBSERVATION + batch_kernels.WRITE_MASK
+        if hidden_state:
+            self._wanted += batch_kernels.WRITE_HIDDEN
         self.observation = self._observation.view(np.uint8)
         self.mask = self._mask.view(np.int8)[:, :NUM_ACTIONS]
-        self.state = self._hidden.view(np.uint8) if state else None
+        self.hidden_state = self._hidden.view(np.uint8) if hidden_state else None
         self.seat = np.zeros(tables, np.int16)
         self.over = np.ones(tables, np.bool_)
         self.scored = np.zeros(tables, np.bool_)
         self.points = np.zeros((tables, MAX_SEATS), np.float32)
-        self._pool: ThreadPoolExecutor | None = None
+        self._row_threads = RowThreads(self.threads, MIN_ROWS_PER_THREAD)
 
-    def _seat_groups(self, kinds: Sequence[Kind], seed: int, episode: str) -> list[Group]:
-        """Give each kind its share of the rows."""
-        shares = np.array([share for *_, share in kinds], float)
+    def _fill_groups(self, groups: Sequence[TableGroup], seed: int, episode: str) -> list[RowGroup]:
+        """Give each group its share of the rows."""
+        shares = np.array([group.share for group in groups], float)
         if len(shares) == 0 or not np.isfinite(shares).all() or (shares <= 0).any():
-            raise ValueError("every kind of table needs a share above 0")
-        ends = np.round(np.cumsum(shares) / shares.sum() * len(self.tables)).astype(int)
-        starts = np.concatenate([[0], ends[:-1]])
-        groups = []
-        for (variant, seats, options, _), start, end in zip(kinds, starts, ends, strict=True):
+            raise ValueError("every group of tables needs a share above 0")
+        ends = np.round(np.cumsum(shares) / shares.sum() * len(self.tables)).astype(int).tolist()
+        filled = []
+        for group, start, end in zip(groups, [0, *ends], ends, strict=False):
             if start == end:
-                raise ValueError(f"{len(self.tables)} tables are too few for {len(kinds)} kinds: {variant} has none")
-            options = dict(options)
-            model = Table(variant, seats, options, seed=seed, episode=episode)
+                raise ValueError(f"{len(self.tables)} tables are too few for {len(groups)} groups: {group.variant} gets none")
+            model = Table(group.variant, group.seats, dict(group.options), seed=seed, episode=episode)
             self.tables[start:end] = model.row
-            groups.append(Group(model.rules, slice(int(start), int(end))))
+            filled.append(RowGroup(model.rules, slice(start, end)))
         self.tables.table = np.arange(len(self.tables))
         self.tables.over = 1
-        return groups
+        return filled
 
     def __len__(self) -> int:
         """Number of tables."""
         return len(self.tables)
 
-    # --------------------------------------------------------------------------------------------- one decision everywhere
+    # --------------------------------------------------------------------------------------------------------- playing
 
     def observe(self, rows: Rows = None) -> None:
-        """Write `observation`, `mask` and, where it is kept, `state` for the seat to act at each table.
+        """Write `observation`, `mask` and `hidden_state` (if kept) for the seat to act at each table.
 
         Args:
-            rows: integers, or booleans of shape (n,); all tables when None.
+            rows: numbers, or booleans of shape (n,); None for all tables.
 
         Raises:
             ValueError: no such row.
         """
         if rows is None:
-            self._in_threads(batch_kernels.observe_rows, *self._seen, self._wanted)
+            self._run(batch_kernels.observe_rows, *self._seen, self._wanted)
         else:
             batch_kernels.observe_some(self._kernel_tables, self._row_numbers(rows), *self._seen, self._wanted)
 
     def step(self, actions: np.ndarray, observe: bool = False) -> None:
-        """Take an action at each table that is not over; writes `points`, `scored`, `seat` and `over`.
+        """Take an action at each table that is not over; write `points`, `scored`, `seat` and `over`.
 
-        The next deal of a match is dealt at once, or with `pause` by `next_deal`; a match that is over stays so until
-        `deal`.
+        The next deal of a match is dealt in the same step, or by `next_deal` with `pause_after_deal`. A match that is over
+        stays over until `reset`.
 
         Args:
-            actions: integers, shape (n,); the entries of tables that are over or wait are not looked at.
-            observe: write what `observe` writes as well: the same bytes as `step` and `observe` one after the other, in
-                less time, as each table is looked at while it is at hand.
+            actions: integers, shape (n,); those of tables that are over or paused are ignored.
+            observe: write what `observe` writes, too. The bytes are those of `step` followed by `observe`, in less time.
 
         Raises:
             ValueError: not n integers.
-            IllegalActionError: an action is not legal; no table has changed. With `check=False` actions are trusted, and
-                an illegal one leaves its table in an undefined state.
+            IllegalActionError: an action is not legal; no table has changed. With `check_actions=False` there is no check,
+                and an illegal action leaves its table in an undefined state.
         """
         numbers = np.asarray(actions)
         if numbers.shape != (len(self),) or numbers.dtype.kind not in "iu":
             raise ValueError(f"actions must be {len(self)} integers, not {numbers.dtype} of shape {numbers.shape}")
         numbers = numbers.astype(np.int64, copy=False)
-        if self.check:
+        if self.check_actions:
             row = batch_kernels.first_illegal(self._kernel_tables, numbers)
             if row >= 0:
                 raise IllegalActionError(f"table {row}: {self._why_illegal(row, int(numbers[row]))}")
+        how = (self.skip_forced, self.pause_after_deal)
         results = (self.points, self.scored, self.seat, self.over)
-        wanted = self._wanted if observe else 0
-        self._in_threads(batch_kernels.step_rows, numbers, self.skip_forced, self.pause, *results, *self._seen, wanted)
+        self._run(batch_kernels.step_rows, numbers, *how, *results, *self._seen, self._wanted if observe else 0)
 
-    def deal(
+    def reset(
         self,
         rows: Rows = None,
         *,
@@ -182,30 +196,30 @@ class BatchEnv:
         table: Rows = None,
         dealer: Rows = None,
     ) -> None:
-        """Start a match (or a single deal) at some tables, whether the one before is over or not.
+        """Start a new match (or single deal) at some tables, even where the last one is not over.
 
-        The deals follow from (seed, table, match) alone: rows with the same three get the same cards, for ever. At first a
-        row has the batch's seed, its own number as table, and matches 0, 1, 2, ...
+        The deals are a function of (seed, table, match): rows with the same three get the same cards. A new
+        batch has its seed and the row's number as table, and plays the matches 0, 1, 2, ...
 
         Args:
-            rows: integers, or booleans of shape (n,); all tables when None.
-            match: number of the match, one or one for each row; the next one when None.
-            seed: 0 to 2**63 - 1, one or one for each row; unchanged when None.
-            table: 0 to 2**32 - 1, likewise.
-            dealer: first dealer, one or one for each row, -1 for the one that chance draws.
+            rows: numbers, or booleans of shape (n,); None for all tables.
+            match: number of the match, 0 to 2**32 - 1, one integer or one for each row; None for the next match.
+            seed: 0 to 2**63 - 1, one integer or one for each row; None keeps the seed.
+            table: 0 to 2**32 - 1, one integer or one for each row; None keeps the number.
+            dealer: the first dealer, one seat or one for each row; -1 or None to draw it.
 
         Raises:
-            ValueError: a number out of range; no table has changed.
+            ValueError: a number is out of range; no table has changed.
         """
         announce_compilation()
         numbers = self._row_numbers(rows)
         given = [
-            ("match", match, self.tables.match[numbers] + 1, 2**32 - 1),
-            ("seed", seed, self.tables.seed[numbers], 2**63 - 1),
-            ("table", table, self.tables.table[numbers], 2**32 - 1),
+            ("match", match, self.tables.match[numbers] + 1, MAX_TABLE),
+            ("seed", seed, self.tables.seed[numbers], MAX_SEED),
+            ("table", table, self.tables.table[numbers], MAX_TABLE),
         ]
-        wanted = {name: self._for_rows(name, value, default, 0, most) for name, value, default, most in given}
-        dealers = self._for_rows("dealer", dealer, np.full(len(numbers), -1), -1, MAX_SEATS - 1)
+        wanted = {name: _for_rows(name, value, default, 0, most) for name, value, default, most in given}
+        dealers = _for_rows("dealer", dealer, np.full(len(numbers), -1), -1, MAX_SEATS - 1)
         if (dealers >= self.tables.n_seats[numbers]).any():
             raise ValueError("dealer must be a seat of the table")
         for name, values in wanted.items():
@@ -216,38 +230,38 @@ class BatchEnv:
         self._refresh()
 
     def next_deal(self) -> None:
-        """With `pause`: deal the next hand of the match at each table that waits at the end of a deal.
+        """With `pause_after_deal`: deal the next hand of the match at each paused table; clear `scored` and `points`.
 
-        A match that is over stays so until `deal`; `scored` and `points` are cleared.
+        A match that is over stays over until `reset`.
         """
-        self._in_threads(batch_kernels.next_deal_rows, self.points, self.scored)
+        self._run(batch_kernels.next_deal_rows, self.points, self.scored)
         self._refresh()
 
     def random_actions(self, streams: np.ndarray, actions: np.ndarray) -> None:
         """Write a random legal action for each table that is not over: for measurements and tests.
 
         Args:
-            streams: int64, shape (n,), values 1 to 2**32 - 1: the state of each table's generator; is advanced.
-            actions: int64, shape (n,): is written.
+            streams: int64, shape (n,), values 1 to 2**32 - 1: the state of each table's generator, updated in place.
+            actions: int64, shape (n,), written in place.
         """
-        self._in_threads(batch_kernels.random_rows, streams, actions)
+        self._run(batch_kernels.random_rows, streams, actions)
 
     # ------------------------------------------------------------------------------------------------------- snapshots
 
     def save(self, rows: Rows = None) -> np.recarray:
-        """A copy of tables as plain records (`state.TABLE`), shape (rows,)."""
+        """A copy of some tables as records (`state.TABLE`), shape (rows,); all tables when None."""
         saved: np.recarray = self.tables[self._row_numbers(rows)].copy()
         return saved
 
     def restore(self, rows: Rows, saved: np.ndarray) -> None:
-        """Put records back, into the same rows or others.
+        """Put saved records back, into the same rows or others.
 
         Args:
-            rows: which tables; all when None.
-            saved: records from `save`, as many as rows, or one for all.
+            rows: numbers, or booleans of shape (n,); None for all tables.
+            saved: records from `save`: as many as rows, or one for all.
 
         Raises:
-            ValueError: these are not such records, or not as many; no table has changed.
+            ValueError: not such records, or not as many; no table has changed.
         """
         numbers = self._row_numbers(rows)
         records = np.atleast_1d(np.asarray(saved))
@@ -266,17 +280,17 @@ class BatchEnv:
     def sample_hidden(self, row: int, seat: int, rng: np.random.Generator, rows: Rows = None) -> None:
         """Fill rows with copies of a table in which the cards that a seat has not seen are dealt anew.
 
-        The copies are drawn independently and uniformly among all tables that the seat cannot tell from this one (see
-        `belief` for what it is taken to know). Their seeds are drawn too, so that later deals differ as well.
+        The copies are independent and uniform draws from all tables that the seat cannot tell from this one; `belief` says
+        what a seat knows. Their seeds are drawn too, so that later deals differ as well.
 
         Args:
             row: the table.
-            seat: who looks; not only the seat to act.
-            rng: gives one integer; the table in the i-th of the rows follows from it and i.
-            rows: where to put the copies; the table itself when None.
+            seat: any seat, not only the one to act.
+            rng: one integer is drawn from it; the i-th copy is a function of that integer and i.
+            rows: where to put the copies; None for the table itself.
 
         Raises:
-            ValueError: no such row, seat or generator, or the deal is over; no table has changed.
+            ValueError: no such row or seat, no generator, or the deal is over; no table has changed.
         """
         source = int(self._row_numbers(row)[0])
         numbers = self._row_numbers(source if rows is None else rows)
@@ -288,21 +302,9 @@ class BatchEnv:
 
     # ----------------------------------------------------------------------------------------------------------- inside
 
-    def _in_threads(self, function: Callable[..., Any], *arguments: Any) -> None:
-        """Run a function over ranges of rows, in as many threads as are worth it; the result does not depend on them."""
-        parts = max(1, min(self.threads, len(self) // ROWS_FOR_A_THREAD))
-        if parts == 1:
-            function(self._kernel_tables, 0, len(self), *arguments)
-            return
-        if self._pool is None:
-            self._pool = ThreadPoolExecutor(self.threads - 1, thread_name_prefix="noms-batch")
-        ends = [len(self) * part // parts for part in range(parts + 1)]
-        handed_out = [
-            self._pool.submit(function, self._kernel_tables, first, last, *arguments) for first, last in pairwise(ends[1:])
-        ]
-        function(self._kernel_tables, 0, ends[1], *arguments)
-        for future in handed_out:
-            future.result()
+    def _run(self, kernel: Callable[..., Any], *arguments: Any) -> None:
+        """Run a kernel over all rows, in several threads if there are many; the result does not depend on them."""
+        self._row_threads.run(len(self), lambda first, end, _: kernel(self._kernel_tables, first, end, *arguments))
 
     def _refresh(self) -> None:
         """Write `seat` and `over`."""
@@ -318,23 +320,11 @@ class BatchEnv:
         except IndexError as error:
             raise ValueError(f"rows must be numbers from 0 to {len(self) - 1}, or {len(self)} booleans: {error}") from error
 
-    @staticmethod
-    def _for_rows(name: str, value: Any, default: np.ndarray, low: int, high: int) -> np.ndarray:
-        """One value for each row, checked."""
-        if value is None:
-            return default.astype(np.int64)
-        values = np.asarray(value)
-        if values.dtype.kind not in "iu" or values.shape not in ((), default.shape):
-            raise ValueError(f"{name} must be an integer, or {len(default)} of them, not {value!r}")
-        if (values < low).any() or (values > high).any():
-            raise ValueError(f"{name} must be from {low} to {high}, not {value!r}")
-        return np.broadcast_to(values, default.shape).astype(np.int64)
-
     def _why_illegal(self, row: int, action: int) -> str:
-        """The sentence that refuses an action at one table."""
+        """Why an action is refused at one table."""
         group = next(group for group in self.groups if group.rows.start <= row < group.rows.stop)
         table = Table(group.rules.variant.name, group.rules.seats, group.rules.options)
-        table.row_from(self.tables[row])
+        table.set_row(self.tables[row])
         try:
             table.step(action)
         except IllegalActionError as refusal:
@@ -342,56 +332,61 @@ class BatchEnv:
         return "the action is not legal"
 
 
+def _for_rows(name: str, value: Any, default: np.ndarray, low: int, high: int) -> np.ndarray:
+    """One value for each row, int64, shape of `default`, checked."""
+    if value is None:
+        return default.astype(np.int64)
+    values = np.asarray(value)
+    if values.dtype.kind not in "iu" or values.shape not in ((), default.shape):
+        raise ValueError(f"{name} must be an integer, or {len(default)} of them, not {value!r}")
+    if (values < low).any() or (values > high).any():
+        raise ValueError(f"{name} must be from {low} to {high}, not {value!r}")
+    return np.broadcast_to(values, default.shape).astype(np.int64)
+
+
 def make_batch(
-    variant: str | Sequence[Kind],
+    variant: str | Sequence[TableGroup],
     tables: int = 4096,
     *,
     seed: int = 0,
     seats: int | None = None,
     episode: str = "match",
     skip_forced: bool = False,
-    pause: bool = False,
-    state: bool = False,
+    pause_after_deal: bool = False,
+    hidden_state: bool = False,
     threads: int | None = 1,
-    check: bool = True,
+    check_actions: bool = True,
     **options: Any,
 ) -> BatchEnv:
     """Many tables of one variant, or a mixed batch.
 
-    `BatchEnv.step(actions, observe=True)` is the fastest way to play: it takes the actions and writes what is seen next.
-
     Args:
-        variant: name of the game; or a list of (variant, seats or None, options, share) for a mixed batch, whose rows lie
-            one kind behind the other.
+        variant: name of the game; for a mixed batch a list of `TableGroup`, whose rows follow one another.
         tables: number of tables.
         seed: 0 to 2**63 - 1.
-        seats: number of seats, the variant's default when None (one variant only).
+        seats: number of seats; None for the variant's default. Not for a mixed batch.
         episode: `match`, or `deal` for one scored deal.
-        skip_forced: take actions without alternative inside `step`, up to the end of a deal. For learners; it tells a
-            seat when another had no choice, so not for play between rivals.
-        pause: stop at the end of each deal, with everything as it was at its last card, until `next_deal`.
-        state: keep `BatchEnv.state`.
-        threads: threads to use, None for all cores. They never change a result.
-        check: refuse illegal actions; without it they are trusted.
-        **options: options of the variant (one variant only).
+        skip_forced: take forced actions (those without alternative) inside `step`, up to the end of a deal. For learners
+            only: it tells a seat that another had no choice.
+        pause_after_deal: keep each table as it is after the last card of a deal, until `next_deal`.
+        hidden_state: write `BatchEnv.hidden_state`.
+        threads: number of threads; None for all cores. Results do not depend on it.
+        check_actions: refuse illegal actions. False saves time.
+        **options: options of the variant. Not for a mixed batch.
 
     Raises:
         ValueError: an argument is not allowed; the message says what is.
     """
-    if isinstance(variant, str):
-        kinds: Sequence[Kind] = [(variant, seats, options, 1.0)]
-    elif seats is not None or options:
-        raise RulesError("in a mixed batch each kind has its own seats and options: (variant, seats, options, share)")
-    else:
-        kinds = variant
+    if not isinstance(variant, str) and (seats is not None or options):
+        raise RulesError("in a mixed batch each TableGroup has its own seats and options")
     return BatchEnv(
-        kinds,
+        [TableGroup(variant, seats, options)] if isinstance(variant, str) else variant,
         tables,
         seed=seed,
         episode=episode,
         skip_forced=skip_forced,
-        pause=pause,
-        state=state,
+        pause_after_deal=pause_after_deal,
+        hidden_state=hidden_state,
         threads=threads,
-        check=check,
+        check_actions=check_actions,
     )

@@ -229,7 +229,7 @@ class _DealCheck:
     def _follow(self, table: Table, previous: Table) -> None:
         """Dealer, multiplier and totals must be what the deal before makes them, and the deck one that it can lead to."""
         after = previous.copy()
-        after.go_on()
+        after.next_deal()
         self._compare("dealer", int(after.row.dealer))
         self._compare("multiplier", int(after.row.multiplier))
         self._compare("before", _points_of(after, after.row.totals))

@@ -51,7 +51,7 @@ def _gathered(previous: Table) -> list[list[list[str]]]:
         row.trick_order = AS_PLAYED
     if row.pile_order == RANDOM_PILES:
         row.pile_order = LEFT_FIRST
-    table.go_on()
+    table.next_deal()
     deck = [CARD_WORDS[FRENCH][card] for card in row.deck]
     if previous.row.passed_out:
         return [[deck]]

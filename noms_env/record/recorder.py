@@ -45,7 +45,7 @@ class Recorder:
         self._steps.append(step)
 
     def finish(self, table: Table) -> Record:
-        """The record of the deal just scored; to be called before `table.go_on()`.
+        """The record of the deal just scored; to be called before `table.next_deal()`.
 
         Raises:
             ValueError: the deal is not scored yet, or none of its decisions was noted.
@@ -155,7 +155,7 @@ def _played(table: Table, seated: list[Player], seed: int, matches: int, recorde
         streams = [_stream(seed, match, seat) for seat in range(table.seats)]
         table.start(match)
         while not table.is_over:
-            table.go_on()  # does nothing before the first deal
+            table.next_deal()  # does nothing before the first deal
             while not table.is_scored:
                 seat = int(table.row.seat)
                 player, stream = seated[seat], streams[seat]

@@ -41,7 +41,7 @@ def replay(record: Record, before: Table | None = None) -> Iterator[Table]:
     table.row.totals[: table.seats] = record["before"]
     if before is not None:
         after = before.copy()
-        after.go_on()
+        after.next_deal()
         table.row.previous[:] = after.row.previous
         table.row.carried_tricks[:] = after.row.carried_tricks
     note_standings(table.row)

@@ -212,7 +212,7 @@ class Table:
     # -------------------------------------------------------------------------------------------------- playing
 
     def step(self, action: int) -> int:
-        """Take a legal action; after the last one of a deal the deal is scored, and `go_on` deals the next.
+        """Take a legal action; after the last one of a deal the deal is scored, and `next_deal` deals the next.
 
         Returns:
             the status: seat to act, and `rows.IS_SCORED` if the deal is scored.
@@ -234,7 +234,7 @@ class Table:
         """
         self.step(self.number(word))
 
-    def go_on(self) -> int:
+    def next_deal(self) -> int:
         """Deal the next hand after a scored deal, unless the match is over; the status after it."""
         status: int = go_on_row(self._kernel_rows, 0)
         return status
@@ -299,7 +299,7 @@ class Table:
 
     @property
     def is_scored(self) -> bool:
-        """True between the last action of a deal and `go_on`."""
+        """True between the last action of a deal and `next_deal`."""
         return bool(self.row.phase == SCORED)
 
     @property
@@ -399,7 +399,7 @@ class Table:
         self._take_rows(new_tables(1))
         self._rows[0] = np.frombuffer(saved["row"], TABLE)[0]
 
-    def row_from(self, row: np.record) -> None:
+    def set_row(self, row: np.record) -> None:
         """Take over the record of a table with the same rules."""
         self._rows[0] = row
 

@@ -98,7 +98,7 @@ def play(variant: str, seats: int, options: dict[str, Any], seed: int, deals: in
             deal.act(word)
         if table.is_over:
             return
-        table.go_on()
+        table.next_deal()
 
 
 def open_hand(deal: referee.Deal) -> list[str]:
@@ -167,7 +167,7 @@ def play_out(twin: Table, other: referee.Deal, rng: random.Random) -> None:
     if not other.seats_to_cut():
         assert other.points is not None
         assert np.allclose(twin.row.points[: twin.seats], other.points)
-    twin.go_on()
+    twin.next_deal()
     assert twin.is_over or twin.legal_words()
 
 
@@ -721,7 +721,7 @@ def test_the_previous_deal_is_as_the_seat_saw_it() -> None:
     table.start()
     for _ in range(4):
         table.act("pass")
-    table.go_on()
+    table.next_deal()
     twin = table.sample_hidden(1, np.random.default_rng(0))
     assert sorted(get_byte(table.row.previous, card) for card in range(52)) == sorted(13 * [HELD + seat for seat in range(4)])
     assert [get_byte(twin.row.previous, card) for card in range(52)] == [

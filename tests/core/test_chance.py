@@ -232,7 +232,7 @@ def decks_of_a_match(variant: str, play_seed: int, matches: int = 2, **options: 
         for _ in range(4):
             found.append([str(table.row.dealer), *deck_words(table)])
             play_out(table, rng)
-            table.go_on()
+            table.next_deal()
     return found
 
 
@@ -301,7 +301,7 @@ def test_random_trump_is_drawn_from_the_deal_alone() -> None:
         while not table.is_over:
             found.append(table.trump_word())
             play_out(table, rng)
-            table.go_on()
+            table.next_deal()
     assert trumps[0] == trumps[1]
     assert len(set(trumps[0])) > 1
 

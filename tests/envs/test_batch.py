@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import noms_env
+from noms_env import TableGroup
 from noms_env.core.state import TABLE, VARIANTS
 from noms_env.observation.layout import HIDDEN_SIZE, OBSERVATION_SIZE
 from noms_env.table import IllegalActionError, Table
@@ -35,8 +36,8 @@ def play(batch: noms_env.BatchEnv, steps: int) -> np.ndarray:
 
 @pytest.mark.parametrize(("variant", "seats"), EVERY_TABLE)
 def test_a_row_plays_as_a_single_table(variant: str, seats: int) -> None:
-    batch = noms_env.make_batch(variant, tables=3, seats=seats, seed=5, state=True)
-    batch.deal()
+    batch = noms_env.make_batch(variant, tables=3, seats=seats, seed=5, hidden_state=True)
+    batch.reset()
     tables = [Table(variant, seats, seed=5, table=row) for row in range(3)]
     for table in tables:
         table.start()
@@ -44,14 +45,14 @@ def test_a_row_plays_as_a_single_table(variant: str, seats: int) -> None:
         batch.observe()
         actions = choose(batch.mask, step)
         before = batch.over.copy()
-        assert batch.state is not None
+        assert batch.hidden_state is not None
         for row, table in enumerate(tables):
             assert (batch.seat[row], batch.over[row]) == (table.row.seat, table.is_over)
             observation, mask = table.view(int(table.row.seat))
             assert np.array_equal(batch.observation[row], observation)
             assert np.array_equal(batch.mask[row], mask)
             whole = table.state(int(table.row.seat))
-            assert np.array_equal(np.concatenate([batch.observation[row], batch.state[row]]), whole)
+            assert np.array_equal(np.concatenate([batch.observation[row], batch.hidden_state[row]]), whole)
         batch.step(actions)
         for row, table in enumerate(tables):
             points = np.zeros(seats)
@@ -60,14 +61,14 @@ def test_a_row_plays_as_a_single_table(variant: str, seats: int) -> None:
                 assert batch.scored[row] == table.is_scored
                 if table.is_scored:
                     points = table.row.points[:seats].copy()
-                table.go_on()
+                table.next_deal()
             assert np.allclose(batch.points[row, :seats], points)
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_the_environment_and_a_row_agree(variant: str) -> None:
     batch = noms_env.make_batch(variant, tables=2, seed=11, episode="deal")
-    batch.deal()
+    batch.reset()
     env: Any = getattr(noms_env, f"{variant}_v0").raw_env(episode="deal")
     env.reset(seed=11)
     step = 0
@@ -88,30 +89,30 @@ def test_the_environment_and_a_row_agree(variant: str) -> None:
 def test_rows_do_not_depend_on_their_number_nor_on_threads(variant: str) -> None:
     few = noms_env.make_batch(variant, tables=3, seed=1)
     many = noms_env.make_batch(variant, tables=4100, seed=1, threads=2)
-    few.deal()
-    many.deal()
+    few.reset()
+    many.reset()
     assert np.array_equal(play(few, 120), play(many, 120)[:, :3])
     assert few.tables.tobytes() == many.tables[:3].tobytes()
     one_thread = noms_env.make_batch(variant, tables=4100, seed=1, threads=1)
-    one_thread.deal()
+    one_thread.reset()
     play(one_thread, 120)
     assert one_thread.tables.tobytes() == many.tables.tobytes()
 
 
 def seen(batch: noms_env.BatchEnv) -> list[np.ndarray]:
     """Copies of all that a batch shows."""
-    assert batch.state is not None
-    shown = (batch.observation, batch.mask, batch.state, batch.seat, batch.over, batch.scored, batch.points)
+    assert batch.hidden_state is not None
+    shown = (batch.observation, batch.mask, batch.hidden_state, batch.seat, batch.over, batch.scored, batch.points)
     return [array.copy() for array in shown]
 
 
 @pytest.mark.parametrize("skip_forced", [False, True])
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_step_with_observe_is_step_and_observe(variant: str, skip_forced: bool) -> None:
-    arguments: dict[str, Any] = {"tables": 5, "seed": 3, "episode": "deal", "skip_forced": skip_forced, "state": True}
+    arguments: dict[str, Any] = {"tables": 5, "seed": 3, "episode": "deal", "skip_forced": skip_forced, "hidden_state": True}
     one, two = (noms_env.make_batch(variant, **arguments) for _ in range(2))
     for batch in (one, two):
-        batch.deal()
+        batch.reset()
         batch.observe()
     for step in range(80):
         actions = choose(one.mask, step)
@@ -124,8 +125,8 @@ def test_step_with_observe_is_step_and_observe(variant: str, skip_forced: bool) 
 
 
 def test_step_without_observe_leaves_what_was_seen() -> None:
-    batch = noms_env.make_batch("noms", tables=3, seed=1, state=True)
-    batch.deal()
+    batch = noms_env.make_batch("noms", tables=3, seed=1, hidden_state=True)
+    batch.reset()
     batch.observe()
     before = seen(batch)
     batch.step(choose(batch.mask, 0))
@@ -133,10 +134,10 @@ def test_step_without_observe_leaves_what_was_seen() -> None:
 
 
 def test_step_with_observe_does_not_depend_on_threads() -> None:
-    kinds: list[Any] = [("small_ships", None, {}, 1.0), ("down_up", 6, {}, 1.0), ("nonesuch", 3, {}, 1.0)]
-    one, two = (noms_env.make_batch(kinds, tables=2100, seed=1, state=True, threads=threads) for threads in (1, 2))
+    groups = [TableGroup("small_ships"), TableGroup("down_up", 6), TableGroup("nonesuch", 3)]
+    one, two = (noms_env.make_batch(groups, tables=2100, seed=1, hidden_state=True, threads=threads) for threads in (1, 2))
     for batch in (one, two):
-        batch.deal()
+        batch.reset()
         batch.observe()
     for step in range(60):
         for batch in (one, two):
@@ -145,8 +146,8 @@ def test_step_with_observe_does_not_depend_on_threads() -> None:
 
 
 def test_some_rows_may_be_observed() -> None:
-    batch = noms_env.make_batch("down_up", tables=4, seed=1, state=True)
-    batch.deal()
+    batch = noms_env.make_batch("down_up", tables=4, seed=1, hidden_state=True)
+    batch.reset()
     batch.observe([1, 3])
     some = seen(batch)[:3]
     batch.observe()
@@ -158,15 +159,15 @@ def test_some_rows_may_be_observed() -> None:
         batch.observe([4])
 
 
-def test_a_mixed_batch_plays_each_kind_by_its_rules() -> None:
-    kinds: list[Any] = [("noms", None, {"min_bid": 7}, 1.0), ("nonesuch", 3, {}, 2.0), ("down_up", 5, {}, 1.0)]
-    mixed = noms_env.make_batch(kinds, tables=8, seed=2)
+def test_a_mixed_batch_plays_each_group_by_its_rules() -> None:
+    groups = [TableGroup("noms", None, {"min_bid": 7}), TableGroup("nonesuch", 3, share=2.0), TableGroup("down_up", 5)]
+    mixed = noms_env.make_batch(groups, tables=8, seed=2)
     assert [group.rows for group in mixed.groups] == [slice(0, 2), slice(2, 6), slice(6, 8)]
-    mixed.deal()
+    mixed.reset()
     shown = play(mixed, 100)
-    for (variant, seats, options, _), group in zip(kinds, mixed.groups, strict=True):
+    for (variant, seats, options, _), group in zip(groups, mixed.groups, strict=True):
         alone = noms_env.make_batch(variant, tables=8, seats=seats, seed=2, **options)
-        alone.deal()
+        alone.reset()
         assert np.array_equal(play(alone, 100)[:, group.rows], shown[:, group.rows])
 
 
@@ -174,8 +175,8 @@ def test_a_mixed_batch_plays_each_kind_by_its_rules() -> None:
 def test_skipping_forced_moves_changes_nothing_else(variant: str) -> None:
     skipping = noms_env.make_batch(variant, tables=1, seed=4, skip_forced=True, episode="deal")
     slow = noms_env.make_batch(variant, tables=1, seed=4, episode="deal")
-    skipping.deal()
-    slow.deal()
+    skipping.reset()
+    slow.reset()
     decisions = 0
     while not skipping.over[0]:
         skipping.observe()
@@ -200,7 +201,7 @@ def test_skipping_forced_moves_changes_nothing_else(variant: str) -> None:
 
 def test_points_are_of_the_deal_that_the_last_step_ended() -> None:
     batch = noms_env.make_batch("down_up", tables=4, seed=3)
-    batch.deal()
+    batch.reset()
     totals = np.zeros((4, 7))
     for step in range(512):
         batch.observe()
@@ -219,7 +220,7 @@ def test_points_are_of_the_deal_that_the_last_step_ended() -> None:
 
 def test_save_restore_and_clone() -> None:
     batch = noms_env.make_batch("small_ships", tables=6, seed=9)
-    batch.deal()
+    batch.reset()
     play(batch, 20)
     saved = batch.save([1, 4])
     after = play(batch, 30)
@@ -237,11 +238,11 @@ def test_save_restore_and_clone() -> None:
 
 def test_the_same_deal_in_many_rows() -> None:
     batch = noms_env.make_batch("big_ships", tables=4, seed=0)
-    batch.deal(table=7, match=3, dealer=np.array([0, 1, 2, 3]))
+    batch.reset(table=7, match=3, dealer=np.array([0, 1, 2, 3]))
     hands = batch.tables.hands[:, :4]
     for row in range(4):
         assert np.array_equal(np.roll(hands[row], -row), hands[0])
-    batch.deal([True, False, False, False], seed=1)
+    batch.reset([True, False, False, False], seed=1)
     assert batch.tables.match.tolist() == [4, 3, 3, 3]
     assert batch.tables.seed.tolist() == [1, 0, 0, 0]
 
@@ -258,7 +259,7 @@ def test_the_same_deal_in_many_rows() -> None:
 )
 def test_illegal_actions_are_refused_and_harm_nothing(actions: np.ndarray, sentence: str) -> None:
     batch = noms_env.make_batch("down_up", tables=4, seed=0)
-    batch.deal(dealer=2)
+    batch.reset(dealer=2)
     before = batch.tables.tobytes()
     with pytest.raises(ValueError, match=sentence):
         batch.step(actions)
@@ -267,7 +268,7 @@ def test_illegal_actions_are_refused_and_harm_nothing(actions: np.ndarray, sente
 
 def test_an_illegal_action_anywhere_stops_the_whole_step() -> None:
     batch = noms_env.make_batch("down_up", tables=4, seed=0)
-    batch.deal()
+    batch.reset()
     batch.observe()
     actions = choose(batch.mask, 0)
     actions[3] = 0
@@ -280,17 +281,17 @@ def test_an_illegal_action_anywhere_stops_the_whole_step() -> None:
 @pytest.mark.parametrize(
     ("call", "sentence"),
     [
-        (lambda: noms_env.make_batch("down_up", tables=0), "tables must be a number of tables from 1 on, not 0"),
+        (lambda: noms_env.make_batch("down_up", tables=0), "tables must be an integer from 1 on, not 0"),
         (lambda: noms_env.make_batch("down_up", tables=2, threads=0), "threads must be from 1 to 1024"),
-        (lambda: noms_env.make_batch([("noms", None, {}, 0.0)], tables=2), "share above 0"),
-        (lambda: noms_env.make_batch([("noms", None, {}, 1.0)] * 3, tables=2), "too few for 3 kinds"),
-        (lambda: noms_env.make_batch([("noms", None, {}, 1.0)], tables=2, seats=4), "each kind has its own seats"),
+        (lambda: noms_env.make_batch([TableGroup("noms", share=0.0)], tables=2), "share above 0"),
+        (lambda: noms_env.make_batch([TableGroup("noms")] * 3, tables=2), "too few for 3 groups"),
+        (lambda: noms_env.make_batch([TableGroup("noms")], tables=2, seats=4), "each TableGroup has its own seats"),
         (lambda: noms_env.make_batch("noms", tables=2, min_bid=3), "min_bid must be an integer from 7 to 10"),
-        (lambda: noms_env.make_batch("noms", tables=2).deal(dealer=4), "dealer must be a seat of the table"),
-        (lambda: noms_env.make_batch("noms", tables=2).deal([0, 2]), "rows must be numbers from 0 to 1"),
-        (lambda: noms_env.make_batch("noms", tables=2).deal(seed=-1), "seed must be from 0 to"),
+        (lambda: noms_env.make_batch("noms", tables=2).reset(dealer=4), "dealer must be a seat of the table"),
+        (lambda: noms_env.make_batch("noms", tables=2).reset([0, 2]), "rows must be numbers from 0 to 1"),
+        (lambda: noms_env.make_batch("noms", tables=2).reset(seed=-1), "seed must be from 0 to"),
         # A wrong type, which mypy finds as well.
-        (lambda: noms_env.make_batch("noms", tables=2).deal(seed=0.5), "seed must be an integer"),  # type: ignore[arg-type]
+        (lambda: noms_env.make_batch("noms", tables=2).reset(seed=0.5), "seed must be an integer"),  # type: ignore[arg-type]
         (lambda: noms_env.make_batch("noms", tables=2).restore([0], np.zeros(1)), "saved must be 1 records"),
     ],
 )
@@ -300,15 +301,15 @@ def test_refusals(call: Any, sentence: str) -> None:
 
 
 def test_arrays_are_allocated_once_and_have_the_documented_shapes() -> None:
-    batch = noms_env.make_batch("nonesuch", tables=5, state=True)
-    arrays = [batch.observation, batch.mask, batch.state, batch.seat, batch.over, batch.points, batch.scored]
-    batch.deal()
+    batch = noms_env.make_batch("nonesuch", tables=5, hidden_state=True)
+    arrays = [batch.observation, batch.mask, batch.hidden_state, batch.seat, batch.over, batch.points, batch.scored]
+    batch.reset()
     play(batch, 10)
-    assert all(a is b for a, b in zip(arrays, [batch.observation, batch.mask, batch.state], strict=False))
+    assert all(a is b for a, b in zip(arrays, [batch.observation, batch.mask, batch.hidden_state], strict=False))
     assert batch.observation.shape == (5, OBSERVATION_SIZE)
     assert batch.mask.shape == (5, noms_env.NUM_ACTIONS)
-    assert batch.state is not None
-    assert batch.state.shape == (5, HIDDEN_SIZE)
+    assert batch.hidden_state is not None
+    assert batch.hidden_state.shape == (5, HIDDEN_SIZE)
     assert batch.points.shape == (5, 7)
 
 

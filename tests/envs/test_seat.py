@@ -207,7 +207,7 @@ def test_what_the_learner_is_shown_does_not_depend_on_what_it_cannot_see(name: s
         env.reset(seed=5 if episode == 0 else None)
         for step in range(40):
             twin = copy.deepcopy(env)
-            twin.table.row_from(mix_hidden(env.table, env.seat, rng).row)
+            twin.table.set_row(mix_hidden(env.table, env.seat, rng).row)
             assert data_equivalence(twin._seen({}), env._seen({}), exact=True)
             assert np.array_equal(twin.action_masks(), env.action_masks())
             assert twin.render() == env.render()

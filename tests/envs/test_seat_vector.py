@@ -162,22 +162,22 @@ def test_the_same_seed_gives_the_same_bytes_even_where_a_player_draws_as_it_like
 def test_seeds_of_rows() -> None:
     envs = SeatVectorEnv(3, "up_down")
     envs.reset(seed=7)
-    assert envs._tables.batch.tables.seed.tolist() == [7, 8, 9]
+    assert envs._runner.batch.tables.seed.tolist() == [7, 8, 9]
     envs.reset(seed=[5, None, 5])
-    assert envs._tables.batch.tables.seed.tolist() == [5, 8, 5]
-    assert envs._tables.batch.tables.match.tolist() == [0, 1, 0]
+    assert envs._runner.batch.tables.seed.tolist() == [5, 8, 5]
+    assert envs._runner.batch.tables.match.tolist() == [0, 1, 0]
     seen, infos = envs.reset(seed=[5, 5, 5], options={"seat": [0, 1, 2]})
     assert isinstance(seen, dict)
     assert infos["seat"].tolist() == [0, 1, 2]
-    hands = envs._tables.batch.tables.hands
+    hands = envs._runner.batch.tables.hands
     assert (hands[0] == hands[1]).all()
     envs.reset(options={"reset_mask": np.array([False, True, False]), "seat": 3})
-    assert envs._tables.learner.tolist() == [0, 3, 2]
-    assert envs._tables.batch.tables.match.tolist() == [0, 1, 0]
+    assert envs._runner.learner.tolist() == [0, 3, 2]
+    assert envs._runner.batch.tables.match.tolist() == [0, 1, 0]
     drawn = [SeatVectorEnv(3, "up_down") for _ in range(2)]
     for fresh in drawn:
         fresh.reset()
-    assert len({seed for fresh in drawn for seed in fresh._tables.batch.tables.seed.tolist()}) == 6
+    assert len({seed for fresh in drawn for seed in fresh._runner.batch.tables.seed.tolist()}) == 6
 
 
 @pytest.mark.parametrize("name", KINDS)
@@ -185,14 +185,14 @@ def test_what_a_learner_is_shown_does_not_depend_on_what_it_cannot_see(name: str
     kind, rng = single_deals(KINDS[name]), random.Random(name)
     envs = SeatVectorEnv(2, kind.variant, seats=kind.seats, seat="rotate", mask_in="both", **kind.options)
     table = Table(kind.variant, kind.seats, kind.options)
-    batch = envs._tables.batch
+    batch = envs._runner.batch
     seen, infos = envs.reset(seed=1)
     for step in range(30):
         assert isinstance(seen, dict)
         kept = batch.save()
-        for row in np.flatnonzero(~envs._tables.is_over):
-            table.row_from(batch.tables[row])
-            batch.tables[row] = mix_hidden(table, int(envs._tables.learner[row]), rng).row
+        for row in np.flatnonzero(~envs._runner.is_over):
+            table.set_row(batch.tables[row])
+            batch.tables[row] = mix_hidden(table, int(envs._runner.learner[row]), rng).row
         batch.observe()
         assert np.array_equal(batch.observation, seen["observation"])
         for mask in (seen["action_mask"], infos["action_mask"]):
@@ -286,10 +286,10 @@ def test_disabled_waits_for_a_reset_of_the_rows_that_are_over() -> None:
 def test_resets_that_are_not_possible_change_nothing(error: type[Exception], reset: dict[str, Any], says: str) -> None:
     envs = SeatVectorEnv(3, "up_down")
     envs.reset(seed=1)
-    before = envs._tables.batch.tables.tobytes()
+    before = envs._runner.batch.tables.tobytes()
     with pytest.raises(error, match=re.escape(says)):
         envs.reset(**reset)
-    assert envs._tables.batch.tables.tobytes() == before
+    assert envs._runner.batch.tables.tobytes() == before
 
 
 def test_nothing_goes_on_before_the_first_reset() -> None:
@@ -334,12 +334,12 @@ def test_arguments_that_are_not_allowed(arguments: dict[str, Any], says: str) ->
 def test_actions_that_are_refused_change_nothing(actions: list[float], says: str) -> None:
     envs = SeatVectorEnv(3, "big_ships")
     envs.reset(seed=1)
-    before, masks = envs._tables.batch.tables.tobytes(), envs.action_masks()
+    before, masks = envs._runner.batch.tables.tobytes(), envs.action_masks()
     assert masks[:, 76].all()
     with pytest.raises(ValueError, match=re.escape(says)) as refusal:
         envs.step(np.where(np.array(actions) == 74, 76, np.array(actions)))
     assert isinstance(refusal.value, IllegalActionError) == ("seat" in says)
-    assert envs._tables.batch.tables.tobytes() == before
+    assert envs._runner.batch.tables.tobytes() == before
     assert np.array_equal(envs.action_masks(), masks)
 
 

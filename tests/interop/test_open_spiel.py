@@ -125,8 +125,8 @@ def play_with_referee(game: DealGame, rng: random.Random) -> None:
     Raises:
         AssertionError: the two disagree.
     """
-    kind, state = game.kind, dealt(game, rng)
-    table = state.deal.begun
+    kind, state = game.setup, dealt(game, rng)
+    table = state.deal.dealt_table
     row, words = table.row, CARD_WORDS[table.deck_kind]
     options, where = kind.rules.options, (str(game), str(state))
     match = referee.Match(
@@ -209,11 +209,11 @@ class Nodes:
     """All decisions in the tree of a game, by what the seat to act knows."""
 
     def __init__(self, game: DealGame) -> None:
-        self.observer, self.state = InformationStateObserver(game.kind), game.new_initial_state()
+        self.observer, self.state = InformationStateObserver(game.setup), game.new_initial_state()
         self.by_knowledge: dict[str, list[ExplicitChanceDeal]] = defaultdict(list)
         self.memories: dict[str, set[tuple[str, ...]]] = defaultdict(set)
         self.chances: list[float] = []
-        self._visit(ExplicitChanceDeal(game.kind), 1.0, [()] * game.num_players())
+        self._visit(ExplicitChanceDeal(game.setup), 1.0, [()] * game.num_players())
 
     def _visit(self, deal: ExplicitChanceDeal, chance: float, memory: list[tuple[str, ...]]) -> None:
         if deal.actor == CHANCE:
@@ -230,9 +230,9 @@ class Nodes:
         text = self.observer.string_from(self.state, deal.actor)
         self.by_knowledge[text].append(deal)
         self.memories[text].add(memory[deal.actor])
-        for action in deal.begun.legal_actions():
+        for action in deal.dealt_table.legal_actions():
             twin = deal.copy()
-            twin.decide(action)
+            twin.apply_action(action)
             own = (*memory[deal.actor], text, str(action))
             self._visit(twin, chance, [own if seat == deal.actor else other for seat, other in enumerate(memory)])
 
@@ -248,7 +248,7 @@ def test_information_states_of_a_whole_tree(name: str) -> None:
     for number, (text, deals) in enumerate(nodes.by_knowledge.items()):
         seat = deals[0].actor
         assert len(nodes.memories[text]) == 1, "perfect recall"
-        seen = {b"".join(part.tobytes() for part in deal.begun.view(seat)) for deal in deals}
+        seen = {b"".join(part.tobytes() for part in deal.dealt_table.view(seat)) for deal in deals}
         assert len(seen) == 1, "what it sees now, and what it may do, follows from what it knows"
         for deal in deals:
             nodes.state.deal = deal
@@ -258,7 +258,7 @@ def test_information_states_of_a_whole_tree(name: str) -> None:
         if number % 9 == 0:
             layouts = {deal.dealt for deal in deals}
             drawn = {
-                reconstruct_history(game.kind, deals[0].begun.sample_hidden(seat, rng).row).dealt
+                reconstruct_history(game.setup, deals[0].dealt_table.sample_hidden(seat, rng).row).dealt
                 for _ in range(12 * len(layouts))
             }
             assert drawn == layouts, "no layout is left out, and none is too many"
@@ -270,7 +270,7 @@ def test_a_state_is_found_again_from_the_table_alone(variant: str) -> None:
     for number in range(4):
         game = loaded(game_name(variant)) if number == 0 else random_game(variant, rng)
         # A table does not keep named suits, when the partner indicated, the order of refusals, or that trump was unsaid.
-        options = game.kind.rules.options
+        options = game.setup.rules.options
         exact = not (
             variant == "nonesuch"
             or options.get("indication")
@@ -279,7 +279,7 @@ def test_a_state_is_found_again_from_the_table_alone(variant: str) -> None:
         )
         for decision, state in enumerate(moments(game, rng)):
             if decision % 5 == number:
-                found = state_of(game, state.deal.begun.row)
+                found = state_of(game, state.deal.dealt_table.row)
                 assert found.observation_tensor(state.current_player()) == state.observation_tensor(state.current_player())
                 assert found.legal_actions() == state.legal_actions()
                 assert not exact or (str(found), found.history()) == (str(state), state.history())
@@ -293,7 +293,7 @@ def test_undealt_states_show_nothing() -> None:
     assert state.is_chance_node()
     assert [(state.information_state_string(seat), state.observation_string(seat)) for seat in range(2)] == before
     assert not np.any(state.observation_tensor(0))
-    with pytest.raises(ValueError, match="is dealt and goes on"):
+    with pytest.raises(ValueError, match="only while a seat is to act"):
         state.resample_from_infostate(0, lambda: 0.5)
 
 
@@ -319,9 +319,9 @@ def test_copies_and_pickles(variant: str) -> None:
 
 def test_parameters() -> None:
     game = loaded("noms_down_up(trump_rotation=H/NT,hand_size=4,dealer=1)")
-    row = game.kind.table.row
-    assert (row.deal, row.hand_size, row.dealer, game.kind.rules.options["trump_rotation"]) == (6, 4, 1, ["H", "NT"])
-    assert loaded("noms_noms(dealer_forced=1)").kind.rules.options["dealer_forced"] is True
+    row = game.setup.table.row
+    assert (row.deal, row.hand_size, row.dealer, game.setup.rules.options["trump_rotation"]) == (6, 4, 1, ["H", "NT"])
+    assert loaded("noms_noms(dealer_forced=1)").setup.rules.options["dealer_forced"] is True
     assert str(loaded("noms_small_ships(seats=4,ranks=5)")) == "noms_small_ships(ranks=5,seats=4)"
     for variant in GAMES.values():
         assert {"ranks", "suits"} <= {option.name for option in options_of(variant)} or variant.name == "nonesuch"
@@ -333,10 +333,10 @@ def test_parameters() -> None:
         loaded("noms_down_up(ranks=1)")
     with pytest.raises(pyspiel.SpielError, match="target"):
         loaded("noms_noms(target=50)")
-    with pytest.raises(ValueError, match="the observers give what one seat may know as a whole"):
+    with pytest.raises(ValueError, match="observers need public_info=True"):
         game.make_py_observer(pyspiel.IIGObservationType(public_info=False, perfect_recall=True))
     with pytest.raises(ValueError, match="has the outcomes"):
-        ExplicitChanceDeal(game.kind).apply_outcome(9)
+        ExplicitChanceDeal(game.setup).apply_outcome(9)
 
 
 # ------------------------------------------------------------------------------------------------------------ algorithms
@@ -442,8 +442,8 @@ def test_the_game_of_a_table_has_its_trump_and_hand() -> None:
         table.start(0, deal=3, dealer=2)
         game = game_of(table.row)
         state = state_of(game, table.row)
-        assert state.deal.begun.trump_word() == table.trump_word()
-        assert state.deal.begun.row.hand_size == table.row.hand_size
+        assert state.deal.dealt_table.trump_word() == table.trump_word()
+        assert state.deal.dealt_table.row.hand_size == table.row.hand_size
         assert game is game_of(table.row), "loaded once"
 
 

@@ -54,7 +54,7 @@ def decisions(
             table.step(rng.choice(table.legal_actions()) if player is None else answer(player, table, stream))
         if table.is_over:
             return
-        table.go_on()
+        table.next_deal()
 
 
 def answer(player: Player, table: Table, rng: np.random.Generator) -> int:

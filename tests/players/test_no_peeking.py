@@ -15,7 +15,7 @@ import pytest
 from noms_env.belief.determinize import sampled_tables
 from noms_env.core.state import VARIANTS
 from noms_env.engine.row_kernels import kernel_view
-from noms_env.envs.batch import make_batch
+from noms_env.envs.batch import TableGroup, make_batch
 from noms_env.players import NOBODY, Player, make_player
 from noms_env.players.greedy import greedy_rows
 from noms_env.players.rule_based.heuristics import new_workspaces
@@ -96,8 +96,8 @@ def test_the_tables_are_left_as_they_are(name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_a_row_is_answered_alike_alone_and_among_others(name: str) -> None:
     player = make_player(name)
-    batch = make_batch([("noms", None, {}, 1.0), ("nonesuch", 3, {}, 1.0), ("big_ships", 5, {}, 1.0)], 30, seed=2)
-    batch.deal()
+    batch = make_batch([TableGroup("noms"), TableGroup("nonesuch", 3), TableGroup("big_ships", 5)], 30, seed=2)
+    batch.reset()
     streams, actions = np.arange(1, 31) * 31, np.zeros(30, np.int64)
     for step in range(25):
         batch.observe()

@@ -44,7 +44,7 @@ class Lowest:
 def some_tables(n: int = 3) -> np.recarray:
     """Tables of small ships, some calls and cards into the deal."""
     batch = make_batch("small_ships", n, seed=5)
-    batch.deal()
+    batch.reset()
     streams, actions = np.arange(1, n + 1) * 999, np.zeros(n, np.int64)
     for _ in range(30):
         batch.random_actions(streams, actions)
@@ -102,7 +102,7 @@ def test_one_row_is_answered_with_a_number() -> None:
 
 
 def test_a_player_that_wants_tables_says_how_to_get_them() -> None:
-    with pytest.raises(ValueError, match=r"Lowest looks at tables: .* tables=table.imagine\(rng\)"):
+    with pytest.raises(ValueError, match=r"Lowest looks at tables: .* tables=table.determinize\(rng\)"):
         Lowest().act(SEEN, LEGAL, np.random.default_rng(0))
 
 
@@ -159,7 +159,7 @@ def test_random_answers_a_row_alike_alone_and_among_others() -> None:
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_an_imagined_table_is_the_redeal_of_the_seat_to_act(variant: str) -> None:
     batch = make_batch(variant, 12, seed=3)
-    batch.deal()
+    batch.reset()
     streams, actions = np.arange(1, 13) * 77, np.zeros(12, np.int64)
     model = Table(variant)
     for moment in range(24):
@@ -169,7 +169,7 @@ def test_an_imagined_table_is_the_redeal_of_the_seat_to_act(variant: str) -> Non
         assert batch.tables.tobytes() == before, "the tables are left alone"
         rng = np.random.default_rng(moment)
         for row, copy in zip(rows, copies, strict=True):
-            model.row_from(batch.tables[row])
+            model.set_row(batch.tables[row])
             twin = model.sample_hidden(int(model.row.seat), rng)
             assert copy.tobytes() == twin.get_state()
         batch.random_actions(streams, actions)

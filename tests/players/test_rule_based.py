@@ -361,7 +361,7 @@ def test_chances_that_are_reckoned_once_are_those_reckoned_for_each_card_that_ma
 def mean_points(one: str, rest: str, variant: str, seats: int, deals: int, options: dict[str, Any]) -> float:
     """Points of a seat less the mean of the others', each deal played with the player at every seat."""
     batch = make_batch(variant, deals * seats, seed=1, seats=seats, episode="deal", **options)
-    batch.deal(table=np.repeat(np.arange(deals), seats))
+    batch.reset(table=np.repeat(np.arange(deals), seats))
     own = np.tile(np.arange(seats), deals)
     points, rng = np.zeros((len(batch), seats)), np.random.default_rng(1)
     players = [make_player(one), make_player(rest)]
@@ -403,7 +403,7 @@ def test_it_beats_random_play_and_the_greedy_player(variant: str, seats: int, op
 def test_it_makes_half_of_its_calls_against_itself() -> None:
     batch = make_batch("down_up", 200, seed=4, episode="deal")
     batch.tables.place_size = 10
-    batch.deal()
+    batch.reset()
     rng, hits = np.random.default_rng(1), 0
     while not batch.over.all():
         batch.observe()

@@ -13,7 +13,7 @@ import torch
 import noms_env
 from noms_env.core.actions import MOST, NUM_ACTIONS
 from noms_env.core.state import VARIANTS
-from noms_env.envs.batch import make_batch
+from noms_env.envs.batch import TableGroup, make_batch
 from noms_env.observation.layout import OBSERVATION_SIZE
 from noms_env.players import NOBODY
 from noms_env.policy import rules_lookup
@@ -64,10 +64,10 @@ def made_player(rule_sets: tuple[Rules, ...], network: dict[str, int], seed: int
 
 def decisions(rule_sets: tuple[Rules, ...], tables: int, seed: int = 3) -> tuple[np.ndarray, np.ndarray]:
     """Observations and masks from random play, each table some decisions into its deal."""
-    batch = make_batch([(kind.variant.name, kind.seats, kind.options, 1.0) for kind in rule_sets], tables, seed=seed)
+    batch = make_batch([TableGroup(kind.variant.name, kind.seats, kind.options) for kind in rule_sets], tables, seed=seed)
     rng = np.random.default_rng(seed)
     streams, actions = rng.integers(1, 2**32, tables), np.zeros(tables, np.int64)
-    batch.deal()
+    batch.reset()
     seen = np.zeros((tables, OBSERVATION_SIZE), np.uint8)
     legal = np.zeros((tables, NUM_ACTIONS), np.int8)
     last = np.arange(tables) % 40

@@ -61,7 +61,7 @@ def test_what_is_saved_is_loaded(tmp_path: Path) -> None:
 
 def test_arrays_and_records_become_tensors(tmp_path: Path) -> None:
     batch = make_batch("noms", 3, seed=1)
-    batch.deal()
+    batch.reset()
     numbers = np.arange(12).reshape(3, 4)[:, ::2]
     numbers_of_numpy = {"one": np.float32(0.5), "two": np.float64(2), "none": np.int64(3)}
     save_state(tmp_path / "state", {"tables": batch.save(), "numbers": numbers} | numbers_of_numpy)

@@ -54,7 +54,7 @@ def played(variant: str, seats: int, options: dict[str, Any], matches: int, seed
     for match in range(matches):
         table.start(match)
         while not table.is_over:
-            table.go_on()
+            table.next_deal()
             start = len(parts)
             while not table.is_scored:
                 row, seat = empty_rows(1), int(table.row.seat)
@@ -138,7 +138,7 @@ def test_play_gives_what_its_actions_lead_to(name: str) -> None:
         table = Table(variant, seats, {**options}, seed=6)
         table.start(match)  # the cards of `record_matches`
         for row in np.flatnonzero(found["match"] == match):
-            table.go_on()
+            table.next_deal()
             seat = int(table.row.seat)
             observation, mask = table.view(seat)
             assert np.array_equal(found["observation"][row], observation)

@@ -41,7 +41,7 @@ def highest_legal(batch: BatchEnv, rows: np.ndarray) -> np.ndarray:
 @pytest.fixture
 def batch() -> BatchEnv:
     made = make_batch("down_up", tables=6, seed=1)
-    made.deal()
+    made.reset()
     made.observe()
     return made
 

@@ -63,7 +63,7 @@ def match_by_hand(kind: Rules, number: int) -> tuple[list[int], int]:
         table.step(int(np.flatnonzero(table.view(int(table.row.seat))[1])[0]))
         if table.is_scored:
             deals += 1
-            table.go_on()
+            table.next_deal()
     return [seat for seat in range(kind.seats) if table.row.winners >> seat & 1], deals
 
 

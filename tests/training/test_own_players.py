@@ -497,7 +497,7 @@ def test_functions_and_classes_play(module: str, tmp_path: Path) -> None:
 
 def test_the_players_own_chance_does_not_depend_on_the_rows_beside(module: str) -> None:
     batch = make_batch("down_up", tables=20, seed=1)
-    batch.deal()
+    batch.reset()
     batch.observe()
     rows = np.arange(20)
     player = agent_spec(f"{module}:act")

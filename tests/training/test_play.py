@@ -123,7 +123,7 @@ def test_deals_go_on_into_the_next_match() -> None:
     assert [(record["match"], record["deal"], record["over"]) for record in records] == [(match, 0, True) for match in range(3)]
     assert records[0]["deck"] == next(record_matches("sniped_whist", seed=2))["deck"]
     with pytest.raises(ValueError, match="deals are left"):
-        person.session.go_on()
+        person.session.next_deal()
 
 
 def test_a_sitting_refuses_what_makes_no_table() -> None:
@@ -139,7 +139,7 @@ def test_a_sitting_refuses_what_makes_no_table() -> None:
     with pytest.raises(ValueError, match="it is the person's turn"):
         session.choose()
     with pytest.raises(ValueError, match="deals are left"):
-        session.go_on()
+        session.next_deal()
     alone = Session(kind, [player] * 4)
     with pytest.raises(ValueError, match="when it is the person's turn"):
         alone.advice()
@@ -169,7 +169,7 @@ def screens(name: str) -> Iterator[tuple[list[str], list[str], bool]]:
     session = sitting_of(kind, kind.seats - 1, ("thumb",), seed=5, deals=2)
     while not session.is_over:
         if session.table.is_scored:
-            session.go_on()
+            session.next_deal()
         session.let_others_act()
         if not session.is_persons_turn:
             continue
@@ -219,7 +219,7 @@ def test_a_watcher_on_a_seat_is_told_what_the_seat_sees(name: str) -> None:
 
     while not session.is_over:
         if session.table.is_scored:
-            session.go_on()
+            session.next_deal()
         for seat in range(kind.seats):
             twin = mix_hidden(session.table, seat, rng)
             twin.row.match = session.table.row.match
@@ -236,7 +236,7 @@ def test_legal_cards_are_marked_under_the_hand() -> None:
         session = sitting_of(usual(variant), None, ("random",), seed=9)
         while not session.is_over:
             if session.table.is_scored:
-                session.go_on()
+                session.next_deal()
             view = show.look(session.table, int(session.table.row.seat))
             if view.phase == "play":
                 hand, marks = plain(own_lines(view))[:2]
@@ -442,7 +442,7 @@ def test_what_is_taken_back_and_done_again_goes_on_the_same_way(variant: str) ->
         session.let_others_act()
         if session.table.is_scored:
             if not session.is_over:
-                session.go_on()
+                session.next_deal()
             continue
         word = rng.choice(session.table.legal_words())
         moments.append((session.table.get_state(), word))
@@ -708,7 +708,7 @@ def test_watch_shows_a_hand_that_lies_open() -> None:
     session = sitting_of(kind, None, ("random",), seed=3)
     while session.table.row.exposed < 0:
         if session.table.is_scored:
-            session.go_on()
+            session.next_deal()
         session.take(session.choose())
     open_seat = int(session.table.row.exposed)
     narrator = Narrator(session.deals[-1], session.table, (open_seat + 1) % 4, hands=True)

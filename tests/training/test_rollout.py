@@ -362,8 +362,8 @@ def test_what_suits_no_game_is_refused(
 
 
 def test_a_batch_that_pauses_waits_at_the_end_of_each_deal() -> None:
-    batch = make_batch("small_ships", 8, seed=2, pause=True)
-    batch.deal()
+    batch = make_batch("small_ships", 8, seed=2, pause_after_deal=True)
+    batch.reset()
     streams, actions = np.arange(1, 9), np.zeros(8, np.int64)
     steps = 0
     while not batch.scored.all():

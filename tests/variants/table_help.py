@@ -146,7 +146,7 @@ def play(table: Table, words: Words) -> Table:
 
 
 def play_out(table: Table, rng: random.Random) -> list[str]:
-    """Random legal actions to the end of the deal; returns their words (`go_on` is left to the caller)."""
+    """Random legal actions to the end of the deal; returns their words (`next_deal` is left to the caller)."""
     taken = []
     while table.phase is not None:
         action = rng.choice(table.legal_actions())
@@ -187,7 +187,7 @@ def play_match(table: Table, rng: random.Random) -> list[Played]:
         deals.append(Played(*shown, tricks(table), points(table), totals(table)))
         if table.is_over:
             return deals
-        table.go_on()
+        table.next_deal()
 
 
 def points(table: Table) -> list[float]:

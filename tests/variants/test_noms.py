@@ -208,7 +208,7 @@ def test_4_1_mis_a_vis_lies_open_from_the_end_of_trick_1_to_the_end_of_the_hand(
         seen.append(int(table.row.exposed))
         play(table, card)
     assert seen == [-1] * 4 + [2] * 12
-    table.go_on()
+    table.next_deal()
     assert table.row.exposed == -1
 
 
@@ -554,14 +554,14 @@ def test_8b_passed_out_deals_count_towards_max_deals() -> None:
     for deal in range(3):
         assert (table.row.deal, table.is_over) == (deal, False)
         play(table, "pass pass pass pass")
-        table.go_on()
+        table.next_deal()
     assert (table.row.deal, table.is_over, bool(table.row.truncated)) == (2, True, True)
     assert members(table.row.winners) == [0, 1, 2, 3]
 
 
 def test_4_1_the_dealer_moves_left_after_a_played_deal() -> None:
     table = finished([1, 2, 3, 4])
-    table.go_on()
+    table.next_deal()
     assert (table.row.deal, table.row.dealer, table.row.seat, table.phase) == (1, 1, 2, "call")
     assert totals(table) == [1, 14, 3, 16]
     assert (table.row.multiplier, points(table), tricks(table)) == (1, [0, 0, 0, 0], [0, 0, 0, 0])
@@ -586,7 +586,7 @@ def test_4_3_double_hands_after_pass_outs(options: dict[str, Any], multipliers: 
     for deal, multiplier in enumerate(multipliers):
         assert (table.row.multiplier, table.row.dealer, table.row.deal) == (multiplier, (3 + deal) % 4, deal)
         play(table, "pass pass pass pass")
-        table.go_on()
+        table.next_deal()
     # A deal that is played scores by its multiplier, and the next is a usual one.
     factor = int(table.row.multiplier)
     play(table, "mis_a_vis")
@@ -595,7 +595,7 @@ def test_4_3_double_hands_after_pass_outs(options: dict[str, Any], multipliers: 
     value = 2 * int(table.row.hand_size) * factor
     made = tricks(table)[bidder] == 0
     assert points(table) == [value if (seat == bidder) == made else 0 for seat in range(4)]
-    table.go_on()
+    table.next_deal()
     assert table.row.multiplier == 1
 
 

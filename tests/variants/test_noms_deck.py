@@ -119,7 +119,7 @@ def test_4_3_fixture_of_cut_and_deal() -> None:
     # Deck 0..51 from the top, cut 17, dealer 3. All tricks are of one seat and lie with the oldest on top, so that the
     # deck before the cut is the order of play.
     table = scored(list(range(52)), [0] * 13, dealer=2, trick_stack="underneath", cut=17)
-    table.go_on()
+    table.next_deal()
     assert [int(card) for card in table.row.deck] == [*range(17, 52), *range(17)]
     hands = [
         [*range(17, 21), *range(30, 33), *range(43, 46), *range(4, 7)],
@@ -136,7 +136,7 @@ def test_4_3_a_fixed_cut_is_that_of_every_deal(cut: int) -> None:
         table = Table(GAME, 4, {"cut": where}, seed=3)
         table.start(dealer=0)
         first = deck_of(table)
-        play(table, PASSED).go_on()
+        play(table, PASSED).next_deal()
         return [first, deck_of(table)]
 
     uncut = decks(0)[0]
@@ -163,7 +163,7 @@ def test_4_3_a_drawn_cut_is_uniform_between_its_bounds(cut_min: int, low: int, h
     for _ in range(12 * (high - low + 1)):
         hands, dealer = dealt(table), int(table.row.dealer)
         uncut = [card for turn in range(4) for card in sorted(hands[(dealer + 1 + turn) % 4], key=in_hand_order)]
-        play(table, PASSED).go_on()
+        play(table, PASSED).next_deal()
         cuts.append(uncut.index(deck_of(table)[0]))
     assert set(cuts) == set(range(low, high + 1))
     # Twelve of each are expected; more than thrice that would not be uniform.
@@ -176,7 +176,7 @@ def test_4_3_a_drawn_cut_is_uniform_between_its_bounds(cut_min: int, low: int, h
 def test_4_3_fixture_of_four_passes() -> None:
     table = table_with(GAME, SORTED, dealer=3, options={"cut": 5})
     assert dealt(table) == [set(hand.split()) for hand in SORTED]
-    play(table, PASSED).go_on()
+    play(table, PASSED).next_deal()
     deck = " ".join(SORTED).split()
     assert deck_of(table) == deck[5:] + deck[:5]
     assert (table.row.dealer, table.row.multiplier) == (0, 2)
@@ -185,14 +185,14 @@ def test_4_3_fixture_of_four_passes() -> None:
 
 def test_4_3_the_packets_of_four_passes_begin_left_of_the_old_dealer() -> None:
     table = table_with(GAME, SORTED, dealer=1, options={"cut": 0})
-    play(table, PASSED).go_on()
+    play(table, PASSED).next_deal()
     assert deck_of(table) == " ".join([SORTED[2], SORTED[3], SORTED[0], SORTED[1]]).split()
 
 
 def test_4_3_passed_hands_are_sorted_however_the_piles_would_be_gathered() -> None:
     for options in ({"trick_order": "reverse"}, {"trick_stack": "underneath"}, {"pile_order": "right_first"}):
         table = table_with(GAME, SORTED, dealer=3, options={"cut": 0, **options})
-        play(table, PASSED).go_on()
+        play(table, PASSED).next_deal()
         assert deck_of(table) == " ".join(SORTED).split()
 
 
@@ -204,14 +204,14 @@ def test_4_3_fixture_of_a_played_deal() -> None:
     winners = [0, 2, 2, 1, 3, 0, 0, 2, 1, 1, 3, 2, 0]
     order = random.Random(4).sample(range(52), 52)
     table = scored(order, winners, dealer=0, cut=0)
-    table.go_on()
+    table.next_deal()
     packets = [12, 8, 3, 2, 11, 5, 13, 7, 6, 1, 10, 9, 4]
     assert [int(card) for card in table.row.deck] == [card for n in packets for card in order[4 * n - 4 : 4 * n]]
 
 
 def test_4_3_golden_deal_gathered_by_hand() -> None:
     table = golden(cut=0)
-    table.go_on()
+    table.next_deal()
     assert deck_of(table) == GATHERED.split()
     assert dealt(table) == [set(hand.split()) for hand in NEXT_HANDS]
 
@@ -233,7 +233,7 @@ def test_4_3_gathering_in_every_order(order: str, stack: str, piles: str, early_
     tricks = [(int(table.row.trick_winners[k]), words[4 * k : 4 * k + 4]) for k in range(number)]
     # The cards still held are each seat's last trick, in the order of its hand: clubs to spades, low to high.
     held = [table.card_words(table.row.hands[seat]) for seat in range(4)] if early_stop else []
-    table.go_on()
+    table.next_deal()
     assert table.row.dealer == 3
     assert deck_of(table) == gathered(tricks, held, 3, options)
 
@@ -243,7 +243,7 @@ def test_4_3_held_cards_are_in_the_order_of_the_hand() -> None:
     table = table_with(GAME, SORTED, dealer=3, options={"cut": 0, "early_stop": True})
     play(table, "mis pass pass pass  QH 3H 2H 5H")
     assert table.is_scored
-    table.go_on()
+    table.next_deal()
     deck = " ".join(deck_of(table))
     # The new dealer is seat 0: first seat 1, last his own pile, his held cards above his trick.
     assert deck.startswith("5C 9C KC 2D 6D TD AD 7H JH 4S 8S QS ")
@@ -261,7 +261,7 @@ def packets_of(table: Table) -> list[list[str]]:
 def after_golden(seed: int, **options: Any) -> Table:
     table = golden(cut=0, **options)
     table.row.seed = seed
-    table.go_on()
+    table.next_deal()
     return table
 
 
@@ -294,7 +294,7 @@ def test_4_3_random_gathering_of_held_cards() -> None:
     def deck(seed: int, **options: Any) -> list[str]:
         table = table_with(GAME, SORTED, dealer=3, options={"cut": 0, "early_stop": True, **options})
         table.row.seed = seed
-        play(table, "mis pass pass pass  QH 3H 2H 5H").go_on()
+        play(table, "mis pass pass pass  QH 3H 2H 5H").next_deal()
         return deck_of(table)
 
     expected = deck(0)
@@ -317,7 +317,7 @@ def test_4_3_shuffled_modes_forget_what_was_played(mode: str, shuffled: bool) ->
         table.start(dealer=0)
         play(table, words)
         play_out(table, random.Random(2))
-        table.go_on()
+        table.next_deal()
         decks.append(deck_of(table))
         assert table.row.multiplier == (2 if words == PASSED else 1), "a pass-out still doubles"
     assert (decks[0] == decks[1] == decks[2]) == shuffled
@@ -333,17 +333,17 @@ def remembered(table: Table) -> dict[str, int]:
 def test_8b_the_previous_hand_is_kept_card_by_card() -> None:
     table = golden(observe_previous_hand=True)
     assert not table.row.previous.any(), "not before the next deal"
-    table.go_on()
+    table.next_deal()
     by_seat = {card: seat for seat, hand in enumerate(GOLDEN_HANDS) for card in hand.split()}
     trick_of = {card: place // 4 for place, card in enumerate(GOLDEN_PLAY.split())}
     assert remembered(table) == {card: 1 + 4 * trick_of[card] + by_seat[card] for card in by_seat}
-    play(table, PASSED).go_on()
+    play(table, PASSED).next_deal()
     assert set(remembered(table).values()) == {HELD, HELD + 1, HELD + 2, HELD + 3}
 
 
 def test_8b_the_previous_hand_after_four_passes_and_in_a_new_match() -> None:
     table = table_with(GAME, SORTED, dealer=3, options={"observe_previous_hand": True})
-    play(table, PASSED).go_on()
+    play(table, PASSED).next_deal()
     assert remembered(table) == {card: HELD + seat for seat, hand in enumerate(SORTED) for card in hand.split()}
     table.start(dealer=0)
     assert not table.row.previous.any()
@@ -352,7 +352,7 @@ def test_8b_the_previous_hand_after_four_passes_and_in_a_new_match() -> None:
 def test_8b_the_previous_hand_with_cards_held_and_cards_undealt() -> None:
     options = {"observe_previous_hand": True, "early_stop": True, "ranks": 4, "hand_size": 3}
     table = table_with(GAME, ["AC KC AD", "QC JC QD", "AH KH QH", "AS KS QS"], dealer=3, stock="JD", options=options)
-    play(table, "mis pass pass pass  AC JC QH QS").go_on()
+    play(table, "mis pass pass pass  AC JC QH QS").next_deal()
     kept = remembered(table)
     assert [kept[card] for card in ("AC", "JC", "QH", "QS")] == [1, 2, 3, 4]
     assert [kept[card] for card in ("KC", "QC", "KH", "KS")] == [HELD, HELD + 1, HELD + 2, HELD + 3]
@@ -361,5 +361,5 @@ def test_8b_the_previous_hand_with_cards_held_and_cards_undealt() -> None:
 
 def test_8b_without_the_option_nothing_is_kept() -> None:
     table = golden()
-    table.go_on()
+    table.next_deal()
     assert not table.row.previous.any()

@@ -308,7 +308,7 @@ def test_5_2_the_ban_binds_leaders_only() -> None:
 def test_5_2_the_ban_is_back_in_the_next_deal() -> None:
     table = finished()
     assert table.row.broken == 1
-    table.go_on()
+    table.next_deal()
     assert table.row.broken == 0
 
 
@@ -474,7 +474,7 @@ def test_5_2_the_end_of_a_match(
 
 def test_5_2_the_deal_moves_left() -> None:
     table = finished()
-    table.go_on()
+    table.next_deal()
     assert (table.row.deal, table.row.dealer, table.row.seat, table.phase) == (1, 0, 1, "call")
     assert totals(table) == GOLDEN_POINTS
     assert (tricks(table), points(table)) == ([0] * 4, [0] * 4)

@@ -478,7 +478,7 @@ def trace(variant: str, options: dict[str, Any], seed: int) -> list[Any]:
             passes, fraction = rng.random() < passing, rng.random()
             table.step(74 if passes and 74 in legal else legal[int(fraction * len(legal))])
         seen += [row.points.tolist(), row.totals.tolist(), int(row.over), int(row.truncated), int(row.winners)]
-        table.go_on()
+        table.next_deal()
     return seen
 
 

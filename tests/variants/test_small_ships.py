@@ -252,7 +252,7 @@ def one_card_deal(nominations: str = "AC", **options: Any) -> Table:
 def test_3_3_refused_nominations_are_forgotten_in_the_next_deal() -> None:
     table = one_card_deal("KD AC", stock_nomination="redraw")
     assert table.is_scored
-    table.go_on()
+    table.next_deal()
     play(table, "1 C")
     assert len(legal(table)) == 6
 
@@ -516,7 +516,7 @@ def test_3_1_totals_may_be_negative_and_the_highest_wins() -> None:
 
 def test_3_1_the_deal_moves_left_and_the_totals_stay() -> None:
     table = ended(totals=[1, 2, 3], deal=3)
-    table.go_on()
+    table.next_deal()
     assert (table.row.deal, table.row.dealer, table.row.seat, table.phase) == (4, 0, 1, "call")
     assert totals(table) == [5, 6, 8]
     assert points(table) == [0, 0, 0]
@@ -527,7 +527,7 @@ def test_3_1_the_deal_moves_left_and_the_totals_stay() -> None:
 def test_3_1_a_match_that_is_over_stays_so() -> None:
     table = ended(deal=19)
     state = table.get_state()
-    table.go_on()
+    table.next_deal()
     assert table.get_state() == state
     with pytest.raises(IllegalActionError, match="comes after the match is over; nobody is to act"):
         table.step(0)

@@ -260,7 +260,7 @@ def test_1_trump_by_rotation() -> None:
     while not table.is_over:
         seen.append(table.trump_word())
         play_out(table, random.Random(0))
-        table.go_on()
+        table.next_deal()
     assert seen == ["H", "C", "D", "S", "NT", "H", "C"]
 
 
@@ -268,7 +268,7 @@ def test_1_trump_rotation_option() -> None:
     assert started(trump_mode="rotation", trump_rotation=["S", "D"]).trump_word() == "S"
     table = started(trump_mode="rotation", trump_rotation=["S", "D"], n_hands=4, hand_size=1)
     play_out(table, random.Random(0))
-    table.go_on()
+    table.next_deal()
     assert table.trump_word() == "D"
 
 
@@ -392,7 +392,7 @@ def test_1_n_hands(n_hands: int) -> None:
         sums = [total + number for total, number in zip(sums, points(table), strict=True)]
         if table.is_over:
             break
-        table.go_on()
+        table.next_deal()
     assert len(dealers) == n_hands
     assert [(dealer - dealers[0]) % 5 for dealer in dealers] == list(range(n_hands))
     assert totals(table) == pytest.approx(sums)
@@ -424,7 +424,7 @@ def test_8b_accumulate() -> None:
     assert points(table) == totals(table) == [0] * 4
     assert members(table.row.sniped) == []
     assert not table.is_over
-    table.go_on()
+    table.next_deal()
     assert table.row.dealer == 0
     play_out(table, random.Random(3))
     sums = [a + b for a, b in zip(GOLDEN_TRICKS, tricks(table), strict=True)]
@@ -442,7 +442,7 @@ def test_8b_accumulate_with_tricks_scoring() -> None:
         play_out(table, random.Random(5))
         sums = [a + b for a, b in zip(sums, tricks(table), strict=True)]
         assert totals(table) == ([-taken for taken in sums] if table.is_over else [0, 0, 0])
-        table.go_on()
+        table.next_deal()
     assert sum(sums) == 12
 
 

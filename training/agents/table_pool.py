@@ -12,7 +12,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from noms_env import BatchEnv, make_batch
+from noms_env import BatchEnv, TableGroup, make_batch
 from noms_env.belief.determinize import sampled_tables
 from noms_env.core.actions import PHASES
 from noms_env.players import Player
@@ -109,16 +109,16 @@ class TablePool:
         """
         self.batch = make_batch(
             [
-                (kind.variant.name, kind.seats, kind.options, share)
+                TableGroup(kind.variant.name, kind.seats, kind.options, share)
                 for kind, share in zip(rule_sets, shares or [1.0] * len(rule_sets), strict=True)
             ],
             tables,
             seed=seed,
             episode="match" if in_matches else "deal",
             skip_forced=skip_forced,
-            pause=True,
-            state=state,
-            check=False,
+            pause_after_deal=True,
+            hidden_state=state,
+            check_actions=False,
         )
         self.in_matches = in_matches
         self.rule_set = np.zeros(tables, np.int64)
@@ -144,12 +144,12 @@ class TablePool:
         if not self.in_matches:
             if sizes is not None:
                 batch.tables.place_size = sizes
-            batch.deal(match=number, table=self.table_numbers)
+            batch.reset(match=number, table=self.table_numbers)
         elif self.fresh:
-            batch.deal(match=0, table=self.table_numbers)
+            batch.reset(match=0, table=self.table_numbers)
         else:
             batch.next_deal()
-            batch.deal(batch.over)
+            batch.reset(batch.over)
         self.fresh = False
         self.engine_seconds += perf_counter() - started
 

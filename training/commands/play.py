@@ -156,7 +156,7 @@ def go_on(session: Session) -> bool:
     """Deal the next hand, if there is one."""
     if session.is_over:
         return False
-    session.go_on()
+    session.next_deal()
     return True
 
 

@@ -82,7 +82,7 @@ def told(session: Session, seat: int | None) -> Iterator[list[str]]:
         yield list(narrator.ending())
         if session.is_over:
             return
-        session.go_on()
+        session.next_deal()
 
 
 def show(blocks: Iterable[list[str]], delay: float | None) -> None:

@@ -237,7 +237,7 @@ def _side_by_side(
     batch, log = pool.batch, list[Decisions]()
     witnesses = [Witness(guard, log) for guard in guards]
     seating = np.tile(np.arange(MAX_SEATS) if len(guards) > 1 else np.zeros(MAX_SEATS, np.int64), (len(pool), 1))
-    batch.deal(match=matches, table=0)
+    batch.reset(match=matches, table=0)
     while not batch.over.all():
         playing = ~batch.over
         batch.scored[:] = batch.over  # `play` is to leave those alone whose match is over

@@ -158,8 +158,8 @@ class Learner:
     ) -> None:
         """Keep the decisions that had an alternative."""
         if self.oracle:
-            assert batch.state is not None
-            hidden = self.encoding.encode_hidden(batch.state, rows, order)
+            assert batch.hidden_state is not None
+            hidden = self.encoding.encode_hidden(batch.hidden_state, rows, order)
         else:
             hidden = np.empty((len(rows), 0), np.uint8)
         zeros = np.zeros(len(rows), np.int64)

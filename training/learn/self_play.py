@@ -313,7 +313,7 @@ class SelfPlay:
 
     def _learner(self, place: Place, rng: np.random.Generator) -> Learner:
         """Who learns at the tables: the policy, from its own play, with or without advice, or from the teacher's."""
-        oracle = place.pool.batch.state is not None
+        oracle = place.pool.batch.hidden_state is not None
         if self._has_lesson:
             teacher = self.guests[self.curriculum.teacher](rng)
             return Pupil(teacher, self.actor, self.encoding, rng, oracle=oracle)

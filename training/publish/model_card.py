@@ -202,7 +202,7 @@ import noms_env
 player = noms_env.load_player("{name}")
 batch = noms_env.make_batch("{variant}", tables=64, seats={seats}, seed=1, episode="deal"{given})
 rng = np.random.default_rng(0)
-batch.deal()
+batch.reset()
 while not batch.over.all():
     batch.observe()
     batch.step(player.act(batch.observation, batch.mask, rng))

@@ -260,7 +260,7 @@ class Session:
         while not self.table.is_scored and not self.is_persons_turn:
             self.take(self.choose())
 
-    def go_on(self) -> None:
+    def next_deal(self) -> None:
         """Deal the next hand: of the match, or where it is over of the next one.
 
         Raises:
@@ -271,7 +271,7 @@ class Session:
         if self.table.is_over:
             self.table.start()
         else:
-            self.table.go_on()
+            self.table.next_deal()
         self.deals.append(Deal(self.table))
 
     def take_back(self) -> bool:

@@ -21,7 +21,7 @@ from noms_env.core.state import VARIANTS
 from noms_env.engine import batch_kernels
 from noms_env.engine.row_kernels import IS_SCORED
 from noms_env.envs.aec import ILLEGAL_REWARD, POSITION_KEYS, Observation
-from noms_env.envs.gym.seat_config import SeatChoices, checked_options, frame, members
+from noms_env.envs.gym.seat_config import SeatConfig, checked_options, frame, members
 from noms_env.envs.gym.seat_players import Opponents, RowStreams, checked_seat, is_random, learner_seats
 from noms_env.envs.modules import environment_id
 from noms_env.envs.validation import RENDER_MODES, checked_choice
@@ -94,7 +94,7 @@ class SeatEnv(gymnasium.Env[Observation, int | np.integer]):
         Raises:
             ValueError: an argument is not allowed; the message says what is.
         """
-        self._choices = SeatChoices(
+        self._config = SeatConfig(
             variant,
             opponents=opponents,
             seat=seat,
@@ -107,9 +107,9 @@ class SeatEnv(gymnasium.Env[Observation, int | np.integer]):
             **options,
         )
         self.render_mode = None if render_mode is None else checked_choice("render_mode", render_mode, RENDER_MODES)
-        self.observation_space = self._choices.observation_space()
+        self.observation_space = self._config.observation_space()
         self.action_space: spaces.Space[Any] = spaces.Discrete(NUM_ACTIONS)
-        self.table = self._choices.table
+        self.table = self._config.table
         self.seat = 0
         self._player_at: list[Player | None] = [None] * self.table.seats
         self._streams = RowStreams(1)
@@ -137,7 +137,7 @@ class SeatEnv(gymnasium.Env[Observation, int | np.integer]):
         """
         given = checked_options(options)
         position = {key: value for key, value in given.items() if key in POSITION_KEYS}
-        rule = checked_seat(given.get("seat", self._choices.seat), self.table.seats)
+        rule = checked_seat(given.get("seat", self._config.seat), self.table.seats)
         seed = None if seed is None else checked_seed(seed)
         super().reset(seed=seed)
         if seed is None and not self._is_seeded:
@@ -168,7 +168,7 @@ class SeatEnv(gymnasium.Env[Observation, int | np.integer]):
         try:
             status = self._take(int(action) if isinstance(action, np.integer) else action)
         except IllegalActionError as refusal:
-            if not self._choices.ends_if_illegal:
+            if not self._config.ends_if_illegal:
                 raise
             return self._forfeit(str(refusal))
         reward, terminated, truncated, info = self._play_on(status)
@@ -218,7 +218,7 @@ class SeatEnv(gymnasium.Env[Observation, int | np.integer]):
         row, n = self.table.row, self.table.seats
         seeds, matches = np.array([row.seed]), np.array([row.match])
         self.seat = int(learner_seats(rule, n, seeds, matches)[0])
-        for place, player in enumerate(self._choices.players, 1):
+        for place, player in enumerate(self._config.players, 1):
             self._player_at[(self.seat + place) % n] = None if is_random(player) else player
         self._streams.begin(np.zeros(1, np.int64), seeds, matches)
         self._streams.reseed()
@@ -228,7 +228,7 @@ class SeatEnv(gymnasium.Env[Observation, int | np.integer]):
     def _take(self, action: Any) -> int:
         """An action of the seat to act, and the forced ones after it where they are skipped; the status after them."""
         status = self.table.step(action)
-        if self._choices.skip_forced:
+        if self._config.skip_forced:
             while not status & IS_SCORED and len(legal := self.table.legal_actions()) == 1:
                 status = self.table.step(legal[0])
         return status
@@ -249,7 +249,7 @@ class SeatEnv(gymnasium.Env[Observation, int | np.integer]):
             if row.over:
                 self._is_over = True
                 return reward, not row.truncated, bool(row.truncated), info
-            status = table.go_on()
+            status = table.next_deal()
         return reward, False, False, info
 
     def _choose(self, seat: int) -> int:
@@ -269,7 +269,7 @@ class SeatEnv(gymnasium.Env[Observation, int | np.integer]):
         over = np.array([row.over != 0])
         if over[0]:
             info["winners"] = winners[0]
-        return float(self._choices.rewards(points[np.newaxis], np.array([self.seat]), over, winners)[0])
+        return float(self._config.rewards(points[np.newaxis], np.array([self.seat]), over, winners)[0])
 
     def _forfeit(self, sentence: str) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
         """End the episode because of an illegal action."""
@@ -283,9 +283,9 @@ class SeatEnv(gymnasium.Env[Observation, int | np.integer]):
         if self._is_over:
             mask[:] = 0
         self._mask = mask.copy()
-        if self._choices.mask_in != "observation":
+        if self._config.mask_in != "observation":
             info["action_mask"] = mask.copy()
-        return self._choices.observation(vector, mask)
+        return self._config.observation(vector, mask)
 
 
 # ------------------------------------------------------------------------------------------------------ the registry

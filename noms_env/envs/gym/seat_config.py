@@ -17,7 +17,7 @@ from noms_env.table import Table
 from noms_env.variants import game
 
 
-class SeatChoices:
+class SeatConfig:
     """The arguments of an environment for one learner, checked.
 
     Attributes:

@@ -16,8 +16,8 @@ from noms_env.core.actions import NUM_ACTIONS
 from noms_env.engine import batch_kernels
 from noms_env.engine.row_kernels import kernel_view
 from noms_env.envs.aec import ILLEGAL_REWARD
-from noms_env.envs.batch import make_batch
-from noms_env.envs.gym.seat_config import SeatChoices, members
+from noms_env.envs.batch import TableGroup, make_batch
+from noms_env.envs.gym.seat_config import SeatConfig, members
 from noms_env.envs.gym.seat_players import RowStreams, is_random, learner_seats
 from noms_env.observation.layout import OBSERVATION_SIZE, PADDED_MASK_SIZE
 from noms_env.players import Player
@@ -58,7 +58,7 @@ class Results:
             self.refusals = {row: sentence for row, sentence in self.refusals.items() if row not in rows}
 
 
-class SeatTables:
+class SeatRunner:
     """Tables with a learner at each.
 
     Attributes:
@@ -70,11 +70,11 @@ class SeatTables:
         mask: their legal actions, int8, shape (rows, NUM_ACTIONS), zeros where the episode is over; written in place.
     """
 
-    def __init__(self, choices: SeatChoices, rows: int, threads: int | None, new_arrays: bool) -> None:
+    def __init__(self, config: SeatConfig, rows: int, threads: int | None, new_arrays: bool) -> None:
         """Set up the tables; `begin` and `play_on` deal.
 
         Args:
-            choices: the arguments of the environment.
+            config: the arguments of the environment.
             rows: number of tables.
             threads: of the engine, None for all cores.
             new_arrays: whether `observation` is a new array with each step, or written in place.
@@ -82,12 +82,12 @@ class SeatTables:
         Raises:
             ValueError: the number of tables or threads is not possible.
         """
-        rules = choices.table.rules
-        kind = (rules.variant.name, rules.seats, rules.options, 1.0)
-        self.batch = make_batch([kind], rows, episode=choices.episode, threads=threads)
-        self.batch.tables.place_size = choices.table.row.place_size
+        rules = config.table.rules
+        group = TableGroup(rules.variant.name, rules.seats, rules.options)
+        self.batch = make_batch([group], rows, episode=config.episode, threads=threads)
+        self.batch.tables.place_size = config.table.row.place_size
         self._fields = self.batch.tables.view(np.ndarray)  # its fields are at hand sooner than those of a record array
-        self._choices = choices
+        self._config = config
         self._seats = rules.seats
         self._new_arrays = new_arrays
         self._rows = np.arange(rows)
@@ -101,9 +101,9 @@ class SeatTables:
         self.learner = np.zeros(rows, np.int64)
         self.is_over = np.ones(rows, np.bool_)
         self.results = Results(rows, rules.seats)
-        self._players: list[Player] = [*{id(player): player for player in choices.players if not is_random(player)}.values()]
+        self._players: list[Player] = [*{id(player): player for player in config.players if not is_random(player)}.values()]
         number_of = {id(player): number for number, player in enumerate(self._players)}
-        numbers = [number_of.get(id(player), RANDOM) for player in choices.players]
+        numbers = [number_of.get(id(player), RANDOM) for player in config.players]
         self._player_at = np.array([LEARNER, *numbers])  # by places clockwise from the learner
         self._is_random = self._player_at == RANDOM
 
@@ -138,7 +138,7 @@ class SeatTables:
         else:
             seeds, matches = np.where(seeds < 0, in_force, seeds), np.where(seeds < 0, matches, 0)
         self._fields["seed"][rows], self._fields["match"][rows], self._fields["table"][rows] = seeds, matches, 0
-        rule = self._choices.seat if seats is None else seats
+        rule = self._config.seat if seats is None else seats
         given = rule[rows] if isinstance(rule, np.ndarray) else learner_seats(rule, self._seats, seeds, matches)
         self.learner[rows] = given
         self._streams.begin(rows, seeds, matches)
@@ -201,7 +201,7 @@ class SeatTables:
         """The compiled pass over all rows."""
         rows = (self._next, self._actions, self.learner, self._is_random, self._streams.words)
         seen = (self._observation, self._mask)
-        self.batch._in_threads(batch_kernels.play_on_rows, *rows, self._choices.skip_forced, *seen)
+        self.batch._run(batch_kernels.play_on_rows, *rows, self._config.skip_forced, *seen)
 
     def _score(self, rows: np.ndarray) -> None:
         """Note the results of deals just scored, and which episodes are over."""
@@ -210,7 +210,7 @@ class SeatTables:
         fields, results, n = self._fields, self.results, self._seats
         points, winners = fields["points"][rows, :n], members(fields["winners"][rows], n)
         over, truncated = fields["over"][rows] != 0, fields["truncated"][rows] != 0
-        results.reward[rows] += self._choices.rewards(points, self.learner[rows], over, winners)
+        results.reward[rows] += self._config.rewards(points, self.learner[rows], over, winners)
         results.scored[rows] = True
         results.points[rows], results.totals[rows] = points, fields["totals"][rows, :n]
         results.terminated[rows], results.truncated[rows] = over & ~truncated, over & truncated
@@ -255,8 +255,8 @@ class SeatTables:
 
     def why_illegal(self, row: int, action: int) -> str:
         """The sentence that refuses an action of the seat to act in a row."""
-        table = self._choices.table
-        table.row_from(self.batch.tables[row])
+        table = self._config.table
+        table.set_row(self.batch.tables[row])
         try:
             table.step(action)
         except IllegalActionError as refusal:

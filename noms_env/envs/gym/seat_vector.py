@@ -21,9 +21,9 @@ from noms_env.core.actions import NUM_ACTIONS
 from noms_env.core.chance import MAX_SEED, checked_seed
 from noms_env.envs.aec import POSITION_KEYS, Observation
 from noms_env.envs.gym.seat import RENDER_FPS
-from noms_env.envs.gym.seat_config import SeatChoices, checked_options, frame
+from noms_env.envs.gym.seat_config import SeatConfig, checked_options, frame
 from noms_env.envs.gym.seat_players import Opponents, checked_seat
-from noms_env.envs.gym.seat_runner import Seats, SeatTables
+from noms_env.envs.gym.seat_runner import SeatRunner, Seats
 from noms_env.envs.validation import checked_choice, checked_flag
 
 RENDER_MODES = ("ansi", "rgb_array")
@@ -88,7 +88,7 @@ class SeatVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
         Raises:
             ValueError: an argument is not allowed; the message says what is.
         """
-        self._choices = SeatChoices(
+        self._config = SeatConfig(
             variant,
             opponents=opponents,
             seat=seat,
@@ -104,10 +104,10 @@ class SeatVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
         self._copies = checked_flag("copy", copy)
         self.render_mode = None if render_mode is None else checked_choice("render_mode", render_mode, RENDER_MODES)
         self.metadata = {"render_modes": list(RENDER_MODES), "render_fps": RENDER_FPS, "autoreset_mode": self.autoreset_mode}
-        self._tables = SeatTables(self._choices, num_envs, threads, new_arrays=self._copies)
-        self.num_envs = len(self._tables.is_over)
+        self._runner = SeatRunner(self._config, num_envs, threads, new_arrays=self._copies)
+        self.num_envs = len(self._runner.is_over)
         self._is_seeded = False
-        self.single_observation_space = self._choices.observation_space()
+        self.single_observation_space = self._config.observation_space()
         self.single_action_space = spaces.Discrete(NUM_ACTIONS)
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
         self.action_space = batch_space(self.single_action_space, self.num_envs)
@@ -146,12 +146,12 @@ class SeatVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
             self._is_seeded = True
         started = np.zeros(self.num_envs, np.bool_)
         started[rows] = True
-        tables = self._tables
-        tables.new_results(kept=np.flatnonzero(~started))
-        tables.begin(rows, seeds, seats)
+        runner = self._runner
+        runner.new_results(kept=np.flatnonzero(~started))
+        runner.begin(rows, seeds, seats)
         if started.all():
-            tables.reseed()
-        tables.play_on(rows, seats)
+            runner.reseed()
+        runner.play_on(rows, seats)
         return self._seen(), self._infos(started)
 
     def step(self, actions: np.ndarray) -> Step:
@@ -171,19 +171,19 @@ class SeatVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
         """
         if not self._is_seeded:
             raise ResetNeeded("there are no episodes yet: call reset first")
-        tables = self._tables
-        if self.autoreset_mode is AutoresetMode.DISABLED and tables.is_over.any():
-            over = ", ".join(map(str, np.flatnonzero(tables.is_over)[:8]))
+        runner = self._runner
+        if self.autoreset_mode is AutoresetMode.DISABLED and runner.is_over.any():
+            over = ", ".join(map(str, np.flatnonzero(runner.is_over)[:8]))
             raise ResetNeeded(f"episodes are over (rows {over}): with autoreset disabled, reset them by options['reset_mask']")
         numbers = self._checked_actions(actions)
-        refused, starting = tables.illegal(numbers), np.flatnonzero(tables.is_over)
-        if len(refused) > 0 and not self._choices.ends_if_illegal:
-            raise tables.refusal(int(refused[0]), int(numbers[refused[0]]))
-        tables.new_results(kept=refused)
-        tables.forfeit(refused, numbers)
-        tables.act(numbers)
-        tables.begin(starting)
-        tables.play_on(starting)
+        refused, starting = runner.illegal(numbers), np.flatnonzero(runner.is_over)
+        if len(refused) > 0 and not self._config.ends_if_illegal:
+            raise runner.refusal(int(refused[0]), int(numbers[refused[0]]))
+        runner.new_results(kept=refused)
+        runner.forfeit(refused, numbers)
+        runner.act(numbers)
+        runner.begin(starting)
+        runner.play_on(starting)
         return self._results()
 
     def action_masks(self) -> np.ndarray:
@@ -191,7 +191,7 @@ class SeatVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
 
         All False in rows whose episode is over.
         """
-        return np.asarray(self._tables.mask != 0)
+        return np.asarray(self._runner.mask != 0)
 
     def render(self) -> tuple[Any, ...] | None:
         """A frame for each row, from the view of its learner: text, or an image of uint8 (height, width, 3)."""
@@ -223,12 +223,12 @@ class SeatVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
 
     def _asked_seats(self, options: Mapping[str, Any]) -> Seats:
         """The learner's seats where a reset gives them: a rule for all rows, or int64, shape (num_envs,)."""
-        given = options.get("seat", self._choices.seat)
+        given = options.get("seat", self._config.seat)
         if np.ndim(given) == 0:
-            return checked_seat(given, self._choices.table.seats)
+            return checked_seat(given, self._config.table.seats)
         if np.shape(given) != (self.num_envs,):
             raise ValueError(f"seat must be one seat or {self.num_envs} of them, not {given!r}")
-        return np.array([checked_seat(seat, self._choices.table.seats) for seat in np.asarray(given)], np.int64)
+        return np.array([checked_seat(seat, self._config.table.seats) for seat in np.asarray(given)], np.int64)
 
     def _asked_seeds(self, seed: Any) -> np.ndarray:
         """A seed for each row, int64, shape (num_envs,); -1 for none."""
@@ -252,61 +252,61 @@ class SeatVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
 
     def _results(self) -> Step:
         """What a step gives, after the next episodes have begun where they do so in the same step."""
-        tables, results = self._tables, self._tables.results
+        runner, results = self._runner, self._runner.results
         given = (results.reward, results.terminated, results.truncated)
-        over = np.flatnonzero(tables.is_over)
+        over = np.flatnonzero(runner.is_over)
         final = {}
         if self.autoreset_mode is AutoresetMode.SAME_STEP and len(over) > 0:
             given = (results.reward.copy(), results.terminated.copy(), results.truncated.copy())
             final = self._final(over)
             results.clear(over)
-            tables.begin(over)
-            tables.play_on(over)
+            runner.begin(over)
+            runner.play_on(over)
         return (self._seen(), *given, {**self._infos(np.ones(self.num_envs, np.bool_)), **final})
 
     def _final(self, rows: np.ndarray) -> dict[str, Any]:
         """The last observations and infos of episodes that are over, as `SyncVectorEnv` gives them."""
-        is_over = self._tables.is_over.copy()
+        is_over = self._runner.is_over.copy()
         final_obs = np.full(self.num_envs, None, object)
-        for row, vector, mask in zip(rows, self._tables.observation[rows], self._tables.mask[rows], strict=True):
-            final_obs[row] = self._choices.observation(vector, mask)
+        for row, vector, mask in zip(rows, self._runner.observation[rows], self._runner.mask[rows], strict=True):
+            final_obs[row] = self._config.observation(vector, mask)
         infos = {"final_obs": final_obs, "final_info": self._infos(is_over)}
         return {**infos, **{f"_{key}": is_over.copy() for key in infos}}
 
     def _seen(self) -> Observation:
         """What the learners see, in new arrays where they are wanted."""
-        mask = self._tables.mask
-        return self._choices.observation(self._tables.observation, mask.copy() if self._copies else mask)
+        mask = self._runner.mask
+        return self._config.observation(self._runner.observation, mask.copy() if self._copies else mask)
 
     def _infos(self, rows: np.ndarray) -> dict[str, Any]:
         """The infos of some rows (bool, shape (num_envs,)), as `SyncVectorEnv` gives them."""
-        tables, results = self._tables, self._tables.results
-        scored, ended = results.scored & rows, results.scored & rows & tables.is_over
-        infos: dict[str, tuple[np.ndarray, np.ndarray]] = {"seat": (tables.learner, rows)}
+        runner, results = self._runner, self._runner.results
+        scored, ended = results.scored & rows, results.scored & rows & runner.is_over
+        infos: dict[str, tuple[np.ndarray, np.ndarray]] = {"seat": (runner.learner, rows)}
         if scored.any():
             infos |= {"points": (results.points, scored), "totals": (results.totals, scored)}
         if ended.any():
             infos["winners"] = (results.winners, ended)
         if results.refusals:
             infos["illegal_action"] = self._refusals()
-        if self._choices.mask_in != "observation":
-            infos["action_mask"] = (tables.mask, rows)
+        if self._config.mask_in != "observation":
+            infos["action_mask"] = (runner.mask, rows)
         shown = {key: _only(values, where) for key, (values, where) in infos.items()}
         return {**shown, **{f"_{key}": where.copy() for key, (_, where) in infos.items()}}
 
     def _refusals(self) -> tuple[np.ndarray, np.ndarray]:
         """The sentences of illegal actions, and the rows that have one."""
         sentences, where = np.full(self.num_envs, None, object), np.zeros(self.num_envs, np.bool_)
-        for row, sentence in self._tables.results.refusals.items():
+        for row, sentence in self._runner.results.refusals.items():
             sentences[row], where[row] = sentence, True
         return sentences, where
 
     def _frame(self, row: int) -> Any:
         """The table of one row, from the view of its learner."""
-        table = self._choices.table
-        table.row_from(self._tables.batch.tables[row])
+        table = self._config.table
+        table.set_row(self._runner.batch.tables[row])
         assert self.render_mode is not None
-        return frame(table, int(self._tables.learner[row]), self.render_mode)
+        return frame(table, int(self._runner.learner[row]), self.render_mode)
 
 
 def _checked_mode(mode: str | AutoresetMode) -> AutoresetMode:

@@ -13,7 +13,7 @@ actions have the numbers that they have everywhere (`noms_env.core.actions`). Pa
 | `seats` | number of seats; -1, the default, for the variant's default |
 | `dealer` | seat; -1 for the last one, so that seat 0 calls or leads first |
 | `reward` | `points` of the deal, or `relative`: own points minus the mean of the others, which makes the game zero-sum |
-| `hand_size`, `deal` | exact-bid games: the deal of the schedule that is played, see `DealKind`; -1 for the default |
+| `hand_size`, `deal` | exact-bid games: the deal of the schedule that is played, see `DealSetup`; -1 for the default |
 | options | those of the variant that matter within a deal; -1 or an empty word for a default that depends on the table |
 
 `trump_rotation` is written with strokes (`H/C/NT`), `dealer_forced` is -1, 0 or 1. A deal of noms that all pass ends without

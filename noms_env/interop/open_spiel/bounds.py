@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from noms_env.core.state import MAX_CALLS
-from noms_env.interop.open_spiel.explicit_chance import DealKind
+from noms_env.interop.open_spiel.deal_setup import DealSetup
 
 
-def point_range(kind: DealKind) -> tuple[float, float]:
+def point_range(setup: DealSetup) -> tuple[float, float]:
     """Bounds of the points that a seat can get in a deal (the scoring of each game in the rulebook)."""
-    options, tricks = kind.rules.options, float(kind.table.row.hand_size)
-    match kind.rules.variant.name:
+    options, tricks = setup.rules.options, float(setup.table.row.hand_size)
+    match setup.rules.variant.name:
         case "sniped_whist":
             if options["scoring"] == "place":
                 return -1.0, 1.0
@@ -26,17 +26,17 @@ def point_range(kind: DealKind) -> tuple[float, float]:
             return 0.0, tricks + 10
 
 
-def most_decisions(kind: DealKind) -> int:
+def most_decisions(setup: DealSetup) -> int:
     """A bound of the decisions in a deal: calls (rules 0.3), announcements, cards."""
-    seats, tricks, options = kind.rules.seats, int(kind.table.row.hand_size), kind.rules.options
+    seats, tricks, options = setup.rules.seats, int(setup.table.row.hand_size), setup.rules.options
     cards = seats * tricks
-    match kind.rules.variant.name:
+    match setup.rules.variant.name:
         case "sniped_whist":
             return cards + 1
         case "small_ships" | "noms":
-            bids = tricks - options["min_bid"] + 1 + (1 if kind.rules.variant.name == "small_ships" else 2)
+            bids = tricks - options["min_bid"] + 1 + (1 if setup.rules.variant.name == "small_ships" else 2)
             calls = min(max(bids * (seats - 1) + 1, seats), MAX_CALLS)
-            refused = kind.rooms[-1] if options.get("stock_nomination") == "redraw" else 0
+            refused = setup.capacities[-1] if options.get("stock_nomination") == "redraw" else 0
             return int(calls + 2 + refused + (1 if options.get("indication") else 0) + cards)
         case "nonesuch":
             return seats + 1 + tricks + cards

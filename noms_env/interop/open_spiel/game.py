@@ -1,4 +1,4 @@
-"""The game and its states, as OpenSpiel asks for them."""
+"""The games and their states, in the form that OpenSpiel asks for."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import pyspiel
 from noms_env.core.actions import NUM_ACTIONS
 from noms_env.core.cards import CARD_WORDS, SUIT_LETTERS, cards_in
 from noms_env.interop.open_spiel.bounds import most_decisions, point_range
+from noms_env.interop.open_spiel.deal_setup import DealSetup, Layout
 from noms_env.interop.open_spiel.explicit_chance import (
     CHANCE,
     DEALING,
@@ -18,9 +19,7 @@ from noms_env.interop.open_spiel.explicit_chance import (
     DRAWING_TRUMP,
     OVER,
     PLAYING,
-    DealKind,
     ExplicitChanceDeal,
-    Layout,
 )
 from noms_env.interop.open_spiel.observers import (
     InformationStateObserver,
@@ -29,24 +28,27 @@ from noms_env.interop.open_spiel.observers import (
     public_words,
     words_of,
 )
-from noms_env.interop.open_spiel.parameters import REWARDS, default_parameters, game_name, kind_of
+from noms_env.interop.open_spiel.parameters import REWARDS, default_parameters, game_name, setup_of
 from noms_env.interop.open_spiel.reconstruct_history import reconstruct_history
 from noms_env.variants import RulesError, Variant
 
 
 class DealGame(pyspiel.Game):
-    """One deal of a variant as a game of OpenSpiel; each variant has a class of its own (`GAME_CLASSES`).
+    """One deal of a variant as an OpenSpiel game; each variant has its own subclass (`GAME_CLASSES`).
 
     Attributes:
-        variant: the game.
-        kind: what is the same in all its deals.
-        reward: a word of `REWARDS`.
+        variant: the variant.
+        setup: what all its deals have in common.
+        reward: `points` or `relative`.
     """
 
     variant: ClassVar[Variant]
 
     def __init__(self, params: dict[str, Any] | None = None) -> None:
-        """Take the parameters; those that are missing have their defaults.
+        """Set up the game.
+
+        Args:
+            params: parameters by name (see the package); the others have their defaults.
 
         Raises:
             ValueError: a parameter is not allowed.
@@ -55,13 +57,13 @@ class DealGame(pyspiel.Game):
         values = defaults | (params or {})
         if values["reward"] not in REWARDS:
             raise RulesError(f"reward must be {' or '.join(map(repr, REWARDS))}, not {values['reward']!r}")
-        self.kind = kind_of(self.variant, values)
+        self.setup = setup_of(self.variant, values)
         self.reward: str = values["reward"]
         given = {name: value for name, value in values.items() if value != defaults.get(name, value)}
-        super().__init__(game_type(self.variant, self.reward), _game_info(self.kind, self.reward), given)
+        super().__init__(game_type(self.variant, self.reward), _game_info(self.setup, self.reward), given)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """For pickle: loaded again by its name."""
+        """Pickle the name with its parameters."""
         return _loaded, (str(self),)
 
     def new_initial_state(self) -> DealState:
@@ -69,33 +71,31 @@ class DealGame(pyspiel.Game):
         return DealState(self)
 
     def max_chance_nodes_in_history(self) -> int:
-        """A node for each card at most; one for the trump, one for the lot."""
-        return len(self.kind.deck) + 2
+        """At most one node for each card, one for the trump and one for the lot."""
+        return len(self.setup.deck) + 2
 
     def make_py_observer(self, iig_obs_type: Any = None, params: dict[str, Any] | None = None) -> Observer:
-        """What writes observations, or with `perfect_recall` information states.
+        """The observer of observations or, with `perfect_recall`, of information states.
 
         Raises:
-            ValueError: parameters, or only the public or the private part, are asked for.
+            ValueError: parameters were given, or only the public or only the private part was asked for.
         """
         wanted = iig_obs_type or pyspiel.IIGObservationType(perfect_recall=False)
         if params:
             raise ValueError(f"the observers take no parameters, not {params}")
         if not wanted.public_info or wanted.private_info != pyspiel.PrivateInfoType.SINGLE_PLAYER:
-            raise ValueError(
-                "the observers give what one seat may know as a whole: public_info, and private_info of one player"
-            )
-        return InformationStateObserver(self.kind) if wanted.perfect_recall else ObservationObserver()
+            raise ValueError("observers need public_info=True and private_info=PrivateInfoType.SINGLE_PLAYER")
+        return InformationStateObserver(self.setup) if wanted.perfect_recall else ObservationObserver()
 
 
 def _loaded(name: str) -> DealGame:
-    """A game by its name with parameters."""
+    """The game with this name and parameters."""
     game: DealGame = pyspiel.load_game(name)
     return game
 
 
 def game_type(variant: Variant, reward: str = REWARDS[0]) -> Any:
-    """What OpenSpiel wants to know of a variant's game (`pyspiel.GameType`)."""
+    """The `pyspiel.GameType` of a variant's game."""
     zero_sum = reward == "relative"
     return pyspiel.GameType(
         short_name=game_name(variant.name),
@@ -115,18 +115,18 @@ def game_type(variant: Variant, reward: str = REWARDS[0]) -> Any:
     )
 
 
-def _game_info(kind: DealKind, reward: str) -> Any:
-    """The sizes of a game (`pyspiel.GameInfo`)."""
-    low, high = point_range(kind)
+def _game_info(setup: DealSetup, reward: str) -> Any:
+    """The `pyspiel.GameInfo` of a game: its sizes and bounds."""
+    low, high = point_range(setup)
     if reward == "relative":
         low, high = low - high, high - low
     info = {
         "num_distinct_actions": NUM_ACTIONS,
-        "max_chance_outcomes": max(len(kind.deck) if kind.turn_up_from is not None else 0, len(kind.rooms)),
-        "num_players": kind.rules.seats,
+        "max_chance_outcomes": max(len(setup.deck) if setup.turn_up_from is not None else 0, len(setup.capacities)),
+        "num_players": setup.rules.seats,
         "min_utility": low,
         "max_utility": high,
-        "max_game_length": most_decisions(kind),
+        "max_game_length": most_decisions(setup),
     }
     return pyspiel.GameInfo(**info, utility_sum=0.0) if reward == "relative" else pyspiel.GameInfo(**info)
 
@@ -135,22 +135,22 @@ def _game_info(kind: DealKind, reward: str) -> Any:
 
 
 class DealState(pyspiel.State):
-    """A moment of a deal.
+    """A state of a deal.
 
     Attributes:
-        deal: the deal; to be looked at only.
+        deal: the deal. Read only.
     """
 
     def __init__(self, game: DealGame) -> None:
-        """Begin; called by `new_initial_state`."""
+        """Start a deal; `DealGame.new_initial_state` calls this."""
         super().__init__(game)
-        self.deal = ExplicitChanceDeal(game.kind)
+        self.deal = ExplicitChanceDeal(game.setup)
 
     def current_player(self) -> int:
         return self.deal.actor
 
     def _legal_actions(self, player: int) -> list[int]:
-        """The actions of the seat to act, ascending."""
+        """The legal actions of the seat to act, ascending."""
         table = self.deal.table
         return [] if table is None else table.legal_actions()
 
@@ -158,15 +158,15 @@ class DealState(pyspiel.State):
         return self.deal.outcomes()
 
     def _apply_action(self, action: int) -> None:
-        """An outcome of chance, or an action of the seat to act."""
+        """Apply a chance outcome, or an action of the seat to act."""
         if self.deal.actor == CHANCE:
             self.deal.apply_outcome(action)
         else:
-            self.deal.decide(action)
+            self.deal.apply_action(action)
 
     def _action_to_string(self, player: int, action: int) -> str:
-        """The word of an action; what happens, of an outcome."""
-        return outcome_text(self.deal, action) if player == CHANCE else self.deal.kind.texts[action]
+        """An action or a chance outcome as text."""
+        return outcome_text(self.deal, action) if player == CHANCE else self.deal.setup.action_texts[action]
 
     def is_terminal(self) -> bool:
         return self.deal.stage == OVER
@@ -181,46 +181,46 @@ class DealState(pyspiel.State):
     def __str__(self) -> str:
         deal = self.deal
         if deal.table is None:
-            return f"dealing {' '.join(map(str, deal.happened))}"
-        kind = deal.table.deck_kind
-        hands = [f"{seat}={words_of(cards, kind)}" for seat, cards in enumerate(deal.dealt)]
+            return f"dealing {' '.join(map(str, deal.chance_history))}"
+        deck_kind = deal.table.deck_kind
+        hands = [f"{seat}={words_of(cards, deck_kind)}" for seat, cards in enumerate(deal.dealt)]
         sniped = f"sniped {cards_in(deal.table.row.sniped)}" if deal.stage == OVER else ""
         return " ".join([*hands, *public_words(deal), sniped]).rstrip()
 
     def resample_from_infostate(self, player: int, sampler: Callable[[], float]) -> DealState:
-        """A state that a seat cannot tell from this one, drawn uniformly among all layouts.
+        """Draw a state that a seat cannot tell from this one, uniformly among all layouts.
 
         Args:
             player: the seat.
-            sampler: gives numbers from 0 to below 1; one of them is asked for.
+            sampler: returns a random number from 0 to below 1; it is called once.
 
         Raises:
-            ValueError: no cards are dealt yet, or the deal is over.
+            ValueError: the cards are not dealt yet, or the deal is over.
         """
         if self.deal.stage != PLAYING:
-            raise ValueError("only a deal that is dealt and goes on has layouts to draw from")
-        twin = self.deal.begun.sample_hidden(player, np.random.default_rng(int(sampler() * 2**53)))
-        return _with_layout(self.get_game(), self.deal, Layout.of(self.deal.kind, twin.row))
+            raise ValueError("a state can be resampled only while a seat is to act")
+        twin = self.deal.dealt_table.sample_hidden(player, np.random.default_rng(int(sampler() * 2**53)))
+        return _with_layout(self.get_game(), self.deal, Layout.of(self.deal.setup, twin.row))
 
 
 def state_of(game: DealGame, row: np.record) -> DealState:
-    """The state of which a table is the present moment.
+    """A state whose table is the given one.
 
     Args:
-        game: of such deals: the same rules, dealer and hand size.
-        row: the table (`state.TABLE`), in a deal that goes on. What it does not keep of earlier decisions is filled in:
-            see `reconstruct_history`.
+        game: a game with the rules, dealer and hand size of the table.
+        row: the table (a `state.TABLE` record), in the middle of a deal. `reconstruct_history` fills in the earlier decisions
+            that a table does not keep.
 
     Raises:
-        ValueError: there is no such state.
+        ValueError: no state has such a table.
     """
-    return _with_layout(game, reconstruct_history(game.kind, row), Layout.of(game.kind, row))
+    return _with_layout(game, reconstruct_history(game.setup, row), Layout.of(game.setup, row))
 
 
 def _with_layout(game: DealGame, deal: ExplicitChanceDeal, layout: Layout) -> DealState:
-    """The state with the decisions of a deal and a certain layout."""
+    """The state with a given layout, after the decisions of a deal."""
     state = game.new_initial_state()
-    for outcome in game.kind.outcomes_of(layout):
+    for outcome in layout.outcomes(game.setup):
         state.apply_action(outcome)
     for _, action in deal.decisions:
         state.apply_action(action)
@@ -228,12 +228,12 @@ def _with_layout(game: DealGame, deal: ExplicitChanceDeal, layout: Layout) -> De
 
 
 def outcome_text(deal: ExplicitChanceDeal, outcome: int) -> str:
-    """What an outcome of the present chance event means."""
-    kind = deal.kind
-    words = CARD_WORDS[kind.table.deck_kind]
+    """An outcome of the current chance event as text."""
+    setup, deck_kind = deal.setup, deal.setup.table.deck_kind
+    words = CARD_WORDS[deck_kind]
     if deal.stage == DEALING:
-        place = f"seat {outcome}" if outcome < kind.rules.seats else "the stock"
+        place = f"seat {outcome}" if outcome < setup.rules.seats else "the stock"
         return f"{words[deal.next_card]} to {place}"
     if deal.stage == DRAWING_TRUMP:
-        return f"trump {SUIT_LETTERS[kind.table.deck_kind][outcome]}"
-    return f"seat {outcome} sniped" if deal.stage == DRAWING_LOT else f"{words[kind.deck[outcome]]} turned up"
+        return f"trump {SUIT_LETTERS[deck_kind][outcome]}"
+    return f"seat {outcome} sniped" if deal.stage == DRAWING_LOT else f"{words[setup.deck[outcome]]} turned up"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from noms_env.interop.open_spiel.explicit_chance import DealKind
+from noms_env.interop.open_spiel.deal_setup import DealSetup
 from noms_env.variants import Option, Rules, Variant
 
 BY_RULE = -1
@@ -76,7 +76,7 @@ def _option_value(option: Option, parameter: Any) -> Any:
     return bool(parameter) if option.flag and parameter in (0, 1) else parameter
 
 
-def kind_of(variant: Variant, parameters: dict[str, Any]) -> DealKind:
+def setup_of(variant: Variant, parameters: dict[str, Any]) -> DealSetup:
     """The deals of a game.
 
     Raises:
@@ -86,7 +86,7 @@ def kind_of(variant: Variant, parameters: dict[str, Any]) -> DealKind:
     places = {name: parameters.get(name, BY_RULE) for name in ("seats", "dealer", "hand_size", "deal")}
     if "hand_size" in values:
         del places["hand_size"]
-    return DealKind(
+    return DealSetup(
         variant.name,
         options={name: value for name, value in values.items() if value is not None},
         **{name: None if place == BY_RULE else place for name, place in places.items()},

@@ -102,7 +102,7 @@ class PlayerPolicy(Policy):
 
 def _seated(game: DealGame, player: str | Path | Player) -> Player:
     """A player at the game's table."""
-    rules = game.kind.rules
+    rules = game.setup.rules
     return seated_players([player] * (rules.seats - 1), rules)[0]
 
 
@@ -113,17 +113,17 @@ def has_probabilities(player: Player) -> bool:
 
 def _chosen(player: Player, state: DealState, rng: np.random.Generator) -> int:
     """The action that a player takes for the seat to act."""
-    table = state.deal.begun
+    table = state.deal.dealt_table
     tables = table.determinize(rng) if player.wants_tables else None
     return int(player.act(*table.view(state.deal.actor), rng, tables=tables))
 
 
 def _probabilities(player: Any, state: DealState) -> dict[int, float]:
     """The probabilities of the legal actions."""
-    legal = state.deal.begun.legal_actions()
+    legal = state.deal.dealt_table.legal_actions()
     if is_random(player):
         return dict.fromkeys(legal, 1 / len(legal))
     if not has_probabilities(player):
         raise ValueError(f"{type(player).__name__} does not say with which probability it takes an action; use step")
-    weights = player.probabilities(*state.deal.begun.view(state.deal.actor))[legal].astype(float)
+    weights = player.probabilities(*state.deal.dealt_table.view(state.deal.actor))[legal].astype(float)
     return dict(zip(legal, (weights / weights.sum()).tolist(), strict=True))

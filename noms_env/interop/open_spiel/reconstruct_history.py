@@ -1,4 +1,4 @@
-"""The chosen deal (`chosen_deal`) of which a table may be the present moment, from what the table keeps."""
+"""Rebuild a history that leads to a given table."""
 
 from __future__ import annotations
 
@@ -18,57 +18,62 @@ from noms_env.core.actions import (
 )
 from noms_env.core.cards import CARD_SUITS, cards_in
 from noms_env.core.state import get_byte
-from noms_env.interop.open_spiel.explicit_chance import PLAYING, DealKind, ExplicitChanceDeal, Layout, played
+from noms_env.interop.open_spiel.deal_setup import DealSetup, Layout
+from noms_env.interop.open_spiel.explicit_chance import PLAYING, ExplicitChanceDeal, replayed
 
-SEEN_FIELDS = (
+PUBLIC_FIELDS = (
     *("calls", "trump", "nominated", "nominated_rank", "revealed", "indicated", "refused", "order", "trick_winners", "tricks"),
     *("voids", "n_table", "led_suit", "phase", "seat"),
 )
-"""The fields of a table by which two courses of a deal are told apart."""
+"""The fields of a record in which two histories with the same cards can differ."""
 
 
-def reconstruct_history(kind: DealKind, row: np.record) -> ExplicitChanceDeal:
-    """A deal of which a table (`state.TABLE`) may be the present moment; all that the seats have seen is the same.
+def reconstruct_history(setup: DealSetup, row: np.record) -> ExplicitChanceDeal:
+    """A deal whose history leads to a given table; every seat has seen the same in both.
 
-    Three things a table does not keep: the suits that were named of two-suited leads to earlier tricks (nonesuch), when the
-    partner has indicated (small ships), and the order of refused nominations. What fits the rest is put in their place.
+    A table does not keep three things: which suit was named for a two-suited lead to an earlier trick (nonesuch), when the
+    partner indicated (small ships), and the order of refused nominations. The history has some choice that fits the rest.
+
+    Args:
+        setup: of the deal.
+        row: the table (a `state.TABLE` record).
 
     Raises:
-        ValueError: there is no such deal.
+        ValueError: no history leads to this table.
     """
-    deal = played(kind, kind.outcomes_of(Layout.of(kind, row)), ())
-    found = _completed(deal, row)
+    deal = replayed(setup, Layout.of(setup, row).outcomes(setup), ())
+    found = _extended(deal, row)
     if found is None:
-        raise ValueError(f"no deal of {kind.rules.variant.name} that begins with these cards comes to such a table")
+        raise ValueError(f"no history of {setup.rules.variant.name} with these cards leads to such a table")
     return found
 
 
-def _completed(deal: ExplicitChanceDeal, row: np.record) -> ExplicitChanceDeal | None:
-    """The deal, played on until its table is like another one; None if it cannot come there."""
+def _extended(deal: ExplicitChanceDeal, row: np.record) -> ExplicitChanceDeal | None:
+    """Play on until the deal's table matches; None if it never does. Searches depth first where several actions fit."""
     while deal.stage == PLAYING:
-        legal = deal.begun.legal_actions()
-        fitting = [action for action in _next_actions(deal.begun.row, row) if action in legal]
+        legal = deal.dealt_table.legal_actions()
+        fitting = [action for action in _next_actions(deal.dealt_table.row, row) if action in legal]
         if len(fitting) != 1:
-            tried = (_after(deal, action, row) for action in fitting)
-            return next((found for found in tried if found is not None), deal if _alike(deal.begun.row, row) else None)
-        deal.decide(fitting[0])
-    return deal if _alike(deal.begun.row, row) else None
+            found = next((found for action in fitting if (found := _after(deal, action, row)) is not None), None)
+            return deal if found is None and _matches(deal.dealt_table.row, row) else found
+        deal.apply_action(fitting[0])
+    return deal if _matches(deal.dealt_table.row, row) else None
 
 
 def _after(deal: ExplicitChanceDeal, action: int, row: np.record) -> ExplicitChanceDeal | None:
-    """The same after one of several actions that fit."""
+    """The same for a copy of the deal, after one more action."""
     twin = deal.copy()
-    twin.decide(action)
-    return _completed(twin, row)
+    twin.apply_action(action)
+    return _extended(twin, row)
 
 
-def _alike(one: np.record, other: np.record) -> bool:
-    """Whether two tables with the same cards have seen the same."""
-    return all(np.array_equal(one[name], other[name]) for name in SEEN_FIELDS)
+def _matches(one: np.record, other: np.record) -> bool:
+    """Whether two tables with the same cards have the same history, as far as tables keep it."""
+    return all(np.array_equal(one[name], other[name]) for name in PUBLIC_FIELDS)
 
 
 def _next_actions(t: np.record, row: np.record) -> list[int]:
-    """What may have been done at a table on its way to another; nothing if it is there, or on a wrong way."""
+    """The actions that may lead from table `t` towards table `row`; empty at the end or if none does."""
     if t.phase == CALLING:
         return [PASS - 1 + get_byte(row.calls, t.n_calls)] if t.n_calls < row.n_calls else []
     if t.phase == NAMING_TRUMP:
@@ -84,7 +89,7 @@ def _next_actions(t: np.record, row: np.record) -> list[int]:
 
 
 def _next_nominations(t: np.record, row: np.record) -> list[int]:
-    """The same for a nomination: refused ones first, in any order."""
+    """The same for a nomination: first the refused ones, by card number."""
     refused = cards_in(row.refused & ~t.refused)
     if refused:
         return [NOMINATE + refused[0]]
@@ -94,7 +99,7 @@ def _next_nominations(t: np.record, row: np.record) -> list[int]:
 
 
 def _next_suits(t: np.record, row: np.record) -> list[int]:
-    """The same for the suit of a two-suited lead: known in the present trick, either one in those before."""
+    """The same for the suit of a two-suited lead: the named suit in the current trick, either suit in an earlier one."""
     if t.trick_number == row.trick_number and row.n_table > 0:
         return [SUIT + int(row.led_suit)] if row.led_suit >= 0 else []
     return [SUIT + suit for suit in cards_in(CARD_SUITS[t.deck_kind, t.best_card])]

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
-from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
 
 from noms_env._jit import Announcement
+from noms_env._threads import RowThreads
 from noms_env.core.actions import is_integer
 from noms_env.engine.row_kernels import kernel_view
 from noms_env.players.protocol import RowsPlayer, row_seeds
@@ -37,6 +36,7 @@ class FlatMC(RowsPlayer):
         self.worlds = _checked("worlds", worlds, MOST_WORLDS)
         self.threads = _checked("threads", threads, 64)
         self._work = [new_work(self.worlds) for _ in range(self.threads)]
+        self._row_threads = RowThreads(self.threads)
 
     def write_actions(
         self, mask: np.ndarray, rng: np.random.Generator, tables: np.recarray | None, actions: np.ndarray
@@ -47,20 +47,12 @@ class FlatMC(RowsPlayer):
         self._search(kernel_view(tables), row_seeds(rng, len(tables)), actions)
 
     def _search(self, tables: np.ndarray, seeds: np.ndarray, actions: np.ndarray) -> None:
-        """Hand the rows out to the threads."""
-        parts = max(1, min(self.threads, len(tables)))
-        ends = [len(tables) * part // parts for part in range(parts + 1)]
-        jobs = [
-            (tables, first, last, seeds, self.is_exact, work, actions)
-            for (first, last), work in zip(pairwise(ends), self._work, strict=False)
-        ]
-        if parts == 1:
-            search_rows(*jobs[0])
-            return
-        with ThreadPoolExecutor(parts, thread_name_prefix="noms-search") as pool:
-            running = [pool.submit(search_rows, *job) for job in jobs]
-        for future in running:
-            future.result()
+        """Choose in all rows, each thread with a workspace of its own."""
+
+        def search(first: int, end: int, part: int) -> None:
+            search_rows(tables, first, end, seeds, self.is_exact, self._work[part], actions)
+
+        self._row_threads.run(len(tables), search)
 
 
 class PIMC(FlatMC):

@@ -71,7 +71,7 @@ def in_the_middle(name: str, seats: int | None, options: dict[str, Any], seed: i
             if table.is_over:
                 table.start()
             else:
-                table.go_on()
+                table.next_deal()
     return table
 
 
@@ -84,7 +84,7 @@ def test_every_answer_is_legal(kind: str, name: str, seats: int | None, options:
     """One deal, every seat the same player."""
     player = make_player(kind)
     batch = make_batch(name, 3, seats=seats, seed=3, **options)
-    batch.deal()
+    batch.reset()
     rng = np.random.default_rng(0)
     for _ in range(70):
         rows = np.flatnonzero(~batch.over)
@@ -103,7 +103,7 @@ def test_every_answer_is_legal(kind: str, name: str, seats: int | None, options:
 def test_an_answer_depends_on_its_own_row_and_number_only(name: str) -> None:
     """Rows in another order and in threads give the same, and so does a second time."""
     batch = make_batch(name, 9, seed=8)
-    batch.deal()
+    batch.reset()
     streams, actions = np.arange(1, 10) * 77, np.zeros(9, np.int64)
     for _ in range(11):
         batch.random_actions(streams, actions)
@@ -335,7 +335,7 @@ def points_of_seat(name: str, searcher: Player, others: Player, deals: int, **op
     found = np.zeros((deals, seats))
     for turn in range(seats):
         batch = make_batch(name, deals, seed=17, episode="deal", **options)
-        batch.deal()
+        batch.reset()
         rng = np.random.default_rng(turn)
         while not batch.over.all():
             batch.observe()

@@ -114,7 +114,7 @@ def play_until(table: Table, left: int, rng: random.Random) -> None:
     """Random actions, few passes among them, until so many tricks are to come in a deal that has as many."""
     while not table.is_over:
         if table.is_scored:
-            table.go_on()
+            table.next_deal()
         elif table.phase in ("play", "suit") and table.row.hand_size - table.row.trick_number <= left:
             return
         else:

@@ -1,0 +1,49 @@
+"""Rows shared among threads: compiled code releases the interpreter's lock, so that plain threads use all cores."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+from typing import Any
+
+
+class RowThreads:
+    """Runs a function over ranges of rows in several threads. The threads start at the first call that needs them.
+
+    Attributes:
+        threads: at most so many.
+    """
+
+    def __init__(self, threads: int, min_rows: int = 1) -> None:
+        """Start no thread yet.
+
+        Args:
+            threads: how many, the calling one included.
+            min_rows: fewer rows than this are not worth a thread.
+        """
+        self.threads = threads
+        self._min_rows = min_rows
+        self._pool: ThreadPoolExecutor | None = None
+
+    def run(self, rows: int, function: Callable[[int, int, int], object]) -> None:
+        """Call `function(first row, end row, number of the range)` for ranges that together are `range(rows)`.
+
+        Raises:
+            Exception: what the function raised.
+        """
+        parts = max(1, min(self.threads, rows // self._min_rows))
+        if parts == 1:
+            function(0, rows, 0)
+            return
+        if self._pool is None:
+            self._pool = ThreadPoolExecutor(self.threads - 1, thread_name_prefix="noms-rows")
+        ranges = list(pairwise(rows * part // parts for part in range(parts + 1)))
+        running = [self._pool.submit(function, *ranges[part], part) for part in range(1, parts)]
+        function(*ranges[0], 0)
+        for future in running:
+            future.result()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copies and pickles start threads of their own."""
+        return RowThreads, (self.threads, self._min_rows)

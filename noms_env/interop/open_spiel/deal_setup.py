@@ -1,0 +1,134 @@
+"""What all deals of an OpenSpiel game have in common, and how the cards of one deal lie."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from noms_env.belief.record import dealt_hand
+from noms_env.core.actions import NOMINATE, NUM_ACTIONS, PASS, RANK, SUIT, action_word
+from noms_env.core.cards import cards_in
+from noms_env.table import Table
+from noms_env.variants import RulesError
+
+
+class DealSetup:
+    """Everything that is the same in all deals of a game.
+
+    Attributes:
+        rules: the variant with every option set.
+        dealer: seat.
+        table: a table with a deal of this setup; deals are dealt into copies of it.
+        deck: card numbers, ascending.
+        capacities: cards that go to each seat, and last the cards that go to the stock (nonesuch: the card turned up).
+        turn_up_from: the place (a seat, or the number of seats for the stock) whose card is turned up; None if chance turns
+            up no card.
+        random_trumps: number of suits from which the trump is drawn; 0 if it is not drawn.
+        has_excuse: the Excuse may be shown (nonesuch).
+        has_open_cards: all seats may learn where some unplayed cards are (an open hand, refused nominations).
+        has_open_stock: the declarer may learn the stock (`stock_nomination="illegal"`).
+        action_texts: the word of each action, shape (NUM_ACTIONS,). Where two actions share a word, the phase is added.
+    """
+
+    def __init__(
+        self,
+        variant: str,
+        seats: int | None = None,
+        options: dict[str, Any] | None = None,
+        dealer: int | None = None,
+        hand_size: int | None = None,
+        deal: int | None = None,
+    ) -> None:
+        """Set up the rules.
+
+        Args:
+            variant: name of the game.
+            seats: number of seats; None for the variant's default.
+            options: options of the variant that differ from their defaults.
+            dealer: seat; None for the last one, so that seat 0 is eldest.
+            hand_size: exact-bid games: a hand size of the schedule; None for the largest.
+            deal: exact-bid games: the deal of the schedule, from 0, which fixes hand size and trump; None for the first deal
+                with that hand size.
+
+        Raises:
+            ValueError: an argument is not allowed (`RulesError`, `PositionError`).
+        """
+        self._arguments = (variant, seats, options, dealer, hand_size, deal)
+        self.table = Table(variant, seats, options, episode="deal")
+        self.rules = self.table.rules
+        self.dealer = self.rules.seats - 1 if dealer is None else dealer
+        self.table.start(0, dealer=self.dealer, deal=self._place_in_schedule(hand_size, deal))
+        self.deck = tuple(self.rules.deck)
+        in_hand = int(self.table.row.hand_size)
+        self.capacities = (*[in_hand] * self.rules.seats, len(self.deck) - in_hand * self.rules.seats)
+        mode = self.rules.options.get("trump_mode")
+        self.turn_up_from = self._place_turned_up_from() if mode == "turnup" else None
+        self.random_trumps = int(self.rules.options["suits"]) if mode == "random" else 0
+        refusal = self.rules.options.get("stock_nomination")
+        self.has_excuse = variant == "nonesuch"
+        self.has_open_cards = variant == "noms" or refusal == "redraw"
+        self.has_open_stock = refusal == "illegal"
+        self.action_texts = tuple(_action_text(action, self.table.deck_kind) for action in range(NUM_ACTIONS))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the arguments."""
+        return DealSetup, self._arguments
+
+    def _place_in_schedule(self, hand_size: int | None, deal: int | None) -> int | None:
+        """The deal of the schedule; None if the variant has no schedule."""
+        schedule = self.rules.schedule
+        if not schedule or deal is not None:
+            return deal
+        wanted = max(schedule) if hand_size is None else hand_size
+        if wanted not in schedule:
+            raise RulesError(f"hand_size must be one of the schedule's, {min(schedule)} to {max(schedule)}, not {hand_size!r}")
+        return schedule.index(wanted)
+
+    def _place_turned_up_from(self) -> int | None:
+        """See `variants.trumps.turn_up`."""
+        if self.capacities[-1] > 0:
+            return self.rules.seats
+        dealer_last = self.rules.options.get("turnup_full_deal", "dealer_last") == "dealer_last"
+        return self.dealer if dealer_last else None
+
+
+def _action_text(action: int, deck_kind: int) -> str:
+    """See `DealSetup.action_texts`; empty for an action that means nothing with this deck."""
+    try:
+        word = action_word(action, deck_kind)
+    except ValueError:
+        return ""
+    if SUIT <= action < RANK:
+        return f"suit {word}"
+    return f"nominate {word}" if RANK <= action < PASS or action >= NOMINATE else word
+
+
+class Layout(NamedTuple):
+    """How the cards of a deal lie.
+
+    Attributes:
+        places: where each card of the deck went: a seat, or the number of seats for the stock.
+        turn_up: position in the deck of the card turned up, -1 for none.
+        trump: `trump` of the table's record.
+    """
+
+    places: tuple[int, ...]
+    turn_up: int
+    trump: int
+
+    @classmethod
+    def of(cls, setup: DealSetup, row: np.record) -> Layout:
+        """The layout of a table (a `state.TABLE` record) with a deal of this setup."""
+        place_of = dict.fromkeys(setup.deck, setup.rules.seats)
+        for seat in range(setup.rules.seats):
+            place_of.update(dict.fromkeys(cards_in(dealt_hand(row, seat)), seat))
+        turn_up = setup.deck.index(int(row.turn_up)) if row.turn_up >= 0 else -1
+        return cls(tuple(place_of[card] for card in setup.deck), turn_up, int(row.trump))
+
+    def outcomes(self, setup: DealSetup) -> list[int]:
+        """The outcomes of the chance events before the first decision that produce this layout, in order."""
+        places = list(self.places[:-1])
+        if setup.turn_up_from is not None and setup.capacities[setup.turn_up_from] > 1:
+            places.append(self.turn_up)
+        return [*places, self.trump] if setup.random_trumps > 1 else places
