@@ -59,11 +59,31 @@ def play_together(
     return most_deals
 
 
+def deck_words(table: Table) -> list[str]:
+    """The table's deck in dealing order."""
+    return [CARD_WORDS[table.deck_kind][card] for card in table.row.deck[: len(table.rules.deck)]]
+
+
+def referee_at(table: Table, deck: list[str]) -> referee.Deal:
+    """The referee at the start of the deal on the table, with a deck."""
+    rules, row = table.rules, table.row
+    return referee.Deal(
+        rules.variant.name,
+        table.seats,
+        dict(rules.options),
+        deal=int(row.deal),
+        dealer=int(row.dealer),
+        deck=deck,
+        multiplier=int(row.multiplier),
+        carried_tricks=[int(tricks) for tricks in row.carried_tricks[: table.seats]],
+        random_trump=table.trump_word() if rules.options.get("trump_mode") == "random" else None,
+    )
+
+
 def play_deal_together(table: Table, match: referee.Match, rng: random.Random) -> None:
     """Play the deal that is on the table."""
     row, seats = table.row, table.seats
-    words = CARD_WORDS[table.deck_kind]
-    deck = [words[card] for card in row.deck[: len(table.rules.deck)]]
+    deck = deck_words(table)
     where = (table.rules.variant.name, seats, match.options, int(row.seed), match.deal)
     assert (row.dealer, row.deal, row.multiplier, row.hand_size) == (
         match.dealer,
@@ -84,6 +104,17 @@ def play_deal_together(table: Table, match: referee.Match, rng: random.Random) -
         word = "pass" if "pass" in legal and rng.random() < passing else rng.choice(legal)
         table.act(word)
         deal.act(word)
+    check_end(table, deal, where)
+    match.finish(deal)
+    same_numbers(row.totals[:seats], match.totals, where)
+    assert (bool(row.over), bool(row.truncated)) == (match.over, match.truncated), where
+    winners = [seat for seat in range(seats) if row.winners >> seat & 1]
+    assert winners == sorted(match.winners), where
+
+
+def check_end(table: Table, deal: referee.Deal, where: Any) -> None:
+    """Both sides agree on how a deal has ended. The seat that was cut is told to the referee."""
+    row, seats = table.row, table.seats
     assert table.is_scored, (*where, deal.steps)
     assert [int(w) for w in row.trick_winners[: row.trick_number]] == deal.trick_winners, where
     assert list(row.tricks[:seats]) == deal.tricks, where
@@ -93,15 +124,10 @@ def play_deal_together(table: Table, match: referee.Match, rng: random.Random) -
         assert sniped[0] in deal.seats_to_cut(), where
         deal.sniped = sniped[0]
     same_numbers(row.points[:seats], deal.points, where)
-    match.finish(deal)
-    same_numbers(row.totals[:seats], match.totals, where)
-    assert (bool(row.over), bool(row.truncated)) == (match.over, match.truncated), where
-    winners = [seat for seat in range(seats) if row.winners >> seat & 1]
-    assert winners == sorted(match.winners), where
     assert (table.trump_word() if not row.passed_out else None) == deal.trump, where
     assert (row.declarer if row.declarer >= 0 else None) == deal.declarer, where
     assert (row.partner if row.partner >= 0 else None) == deal.partner, where
-    assert (words[row.nominated] if row.nominated >= 0 else None) == deal.nominated, where
+    assert (table.word(row.nominated) if row.nominated >= 0 else None) == deal.nominated, where
 
 
 def same_numbers(found: Any, expected: Any, where: Any) -> None:

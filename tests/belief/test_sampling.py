@@ -36,7 +36,7 @@ from noms_env.envs.batch import BatchEnv, make_batch
 from noms_env.table import Table
 from noms_env.variants import GAMES
 from tests import referee
-from tests.agreement import random_table
+from tests.agreement import deck_words, random_table, referee_at
 
 # --------------------------------------------------------------------------------------------- deals to look at
 
@@ -46,27 +46,6 @@ Moment = tuple[Table, referee.Deal]
 def words_of(table: Table, cards: int) -> frozenset[str]:
     """Words of a set of cards."""
     return frozenset(table.card_words(cards))
-
-
-def referee_at(table: Table, deck: list[str]) -> referee.Deal:
-    """The referee at the start of the deal on the table, with a deck."""
-    rules, row = table.rules, table.row
-    return referee.Deal(
-        rules.variant.name,
-        table.seats,
-        dict(rules.options),
-        deal=int(row.deal),
-        dealer=int(row.dealer),
-        deck=deck,
-        multiplier=int(row.multiplier),
-        carried_tricks=[int(tricks) for tricks in row.carried_tricks[: table.seats]],
-        random_trump=table.trump_word() if rules.options.get("trump_mode") == "random" else None,
-    )
-
-
-def deck_words(table: Table) -> list[str]:
-    """The table's deck in dealing order."""
-    return [CARD_WORDS[table.deck_kind][card] for card in table.row.deck[: len(table.rules.deck)]]
 
 
 def choose(table: Table, rng: random.Random, temper: str) -> str:

@@ -13,10 +13,37 @@ from noms_env.core.cards import CARD_WORDS
 from noms_env.core.partners import ROLES, role_known_to
 from noms_env.table import Table
 from noms_env.variants import Rules, dispatch, game, make_rules
+from tests import referee
+from tests.agreement import check_end, deck_words, referee_at, same_numbers
 
 Options = Mapping[str, Any]
 Words = str | Sequence[str]
 """Words separated by spaces, or a list of them."""
+
+
+class WatchedTable(Table):
+    """A table that the referee watches: every example of the rule tests is one for both, and they must agree."""
+
+    def start(self, *arguments: Any, **position: Any) -> None:
+        super().start(*arguments, **position)
+        self.deal = referee_at(self, deck_words(self))
+
+    def go_on(self) -> int:
+        status = super().go_on()
+        if not self.is_over:
+            self.deal = referee_at(self, deck_words(self))
+        return status
+
+    def step(self, action: int) -> int:
+        deal = self.deal
+        where = (self.rules.variant.name, self.rules.options, deal.steps)
+        assert (self.phase, self.row.seat if self.phase else deal.seat) == (deal.phase, deal.seat), where
+        assert sorted(self.legal_words()) == sorted(deal.legal()), where
+        status = super().step(action)
+        deal.act(self.word(action))
+        if deal.over:
+            check_end(self, deal, where)
+        return status
 
 
 def words_of(words: Words) -> list[str]:
@@ -107,7 +134,7 @@ def table_with(
     """
     seats = seats or len(hands)
     deck = deck_for(variant, seats, hands, dealer, stock, options, deal)
-    table = Table(variant, seats, dict(options or {}))
+    table = WatchedTable(variant, seats, dict(options or {}))
     table.start(deck=deck, dealer=dealer, deal=deal, **start)
     return table
 
@@ -123,7 +150,7 @@ def started(
     **options: Any,
 ) -> Table:
     """A deal of any cards in which seat 0 is eldest, unless the dealer is given, and these calls are made."""
-    table = Table(variant, seats, options, seed=seed)
+    table = WatchedTable(variant, seats, options, seed=seed)
     table.start(dealer=seats - 1 if dealer is None else dealer, deal=deal)
     return play(table, calls)
 
@@ -221,7 +248,9 @@ def set_tricks_and_settle(
     indicated: int = -1,
     multiplier: int = 1,
 ) -> list[float]:
-    """Points of a deal with these tricks, without playing it: fills the record of a started table and settles it.
+    """Points of a deal with these tricks, without playing it, from the engine; the referee must score the same.
+
+    The record of a started table is filled and settled.
 
     Args:
         table: a started table; its record is changed.
@@ -249,4 +278,20 @@ def set_tricks_and_settle(
     row.declarer, row.partner, row.indicated = declarer, partner, indicated
     row.multiplier = np.int16(multiplier)
     dispatch.settle(row)
+    options, taken = table.rules.options, list(tricks)
+    match table.rules.variant.name:
+        case "sniped_whist":
+            cut = members(row.sniped)[0] if options["tie"] == "cut" and row.sniped else None
+            expected = referee.settle_sniped_whist(options, taken, cut)
+        case "nonesuch":
+            expected = referee.settle_nonesuch(options, list(calls or ()), taken)
+        case "small_ships":
+            ally, teller = (seat if seat >= 0 else None for seat in (partner, indicated))
+            expected = referee.settle_small_ships(options, str(contract), declarer, ally, taken, teller)
+        case "noms":
+            ally = partner if partner >= 0 else None
+            expected = referee.settle_noms(options, str(contract), declarer, ally, taken, multiplier)
+        case _:
+            expected = referee.settle_exact_bid([int(call) for call in calls or ()], taken, options.get("bonus", "exact"))
+    same_numbers(points(table), expected, (options, contract, taken))
     return points(table)

@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from noms_env.table import IllegalActionError, PositionError, Table
+from noms_env.table import IllegalActionError, PositionError
 from tests.variants.table_help import (
+    WatchedTable,
     dealt,
     deck_for,
     legal,
@@ -348,12 +349,12 @@ def test_7_trump_turned_up_is_the_next_undealt_card() -> None:
 @pytest.mark.parametrize(("choice", "trump", "turn_up"), [("none", "NT", None), ("dealer_last", "S", "5S")])
 def test_7_trump_turned_up_with_all_cards_dealt(choice: str, trump: str, turn_up: str | None) -> None:
     options: Options = {"trump_mode": "turnup", "turnup_full_deal": choice}
-    table = Table(UP, 4, options)
+    table = WatchedTable(UP, 4, options)
     table.start(deck=deck_for(UP, 4, ["", "2C 3C 4C 5C 6C 7C 8C 9C TC JC QC KC 5S"], 1, deal=12), dealer=1, deal=12)
     assert table.trump_word() == trump
     assert (table.word(table.row.turn_up) if table.row.turn_up >= 0 else None) == turn_up
-    table = started(UP, deal=11, **options)
-    assert table.row.turn_up == table.row.deck[48], "the option matters only where no card is left"
+    fewer = started(UP, deal=11, **options).row
+    assert fewer.turn_up == fewer.deck[48], "the option matters only where no card is left"
 
 
 @pytest.mark.parametrize("suits", [4, 3])

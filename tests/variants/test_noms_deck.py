@@ -12,7 +12,7 @@ import pytest
 from noms_env.core.actions import SCORED
 from noms_env.core.state import HELD, get_byte
 from noms_env.table import Table
-from tests.variants.table_help import dealt, play, play_out, table_with
+from tests.variants.table_help import WatchedTable, dealt, play, play_out, table_with
 from tests.variants.test_noms import ANNOUNCED, GOLDEN_AUCTION, GOLDEN_HANDS, GOLDEN_PLAY
 
 pytestmark = pytest.mark.uncompiled
@@ -70,7 +70,7 @@ def golden(**options: Any) -> Table:
 
 def scored(order: list[int], winners: list[int], dealer: int, **options: Any) -> Table:
     """A table as after a deal in which these cards were played in this order and these seats won the tricks."""
-    table = Table(GAME, 4, options)
+    table = WatchedTable(GAME, 4, options)
     table.start(dealer=dealer)
     row = table.row
     row.order[:] = order
@@ -101,7 +101,7 @@ def gathered(tricks: list[tuple[int, list[str]]], held: list[list[str]], new_dea
 @pytest.mark.parametrize("dealer", range(4))
 @pytest.mark.parametrize("mode", ["packets", "packets_shuffled"])
 def test_4_3_the_places_of_each_seat_in_the_deck(dealer: int, mode: str) -> None:
-    table = Table(GAME, 4, {"deal_mode": mode}, seed=dealer)
+    table = WatchedTable(GAME, 4, {"deal_mode": mode}, seed=dealer)
     table.start(dealer=dealer)
     deck = deck_of(table)
     for turn, places in enumerate(PACKETS):
@@ -109,7 +109,7 @@ def test_4_3_the_places_of_each_seat_in_the_deck(dealer: int, mode: str) -> None
 
 
 def test_4_3_single_deal_is_one_card_at_a_time() -> None:
-    table = Table(GAME, 4, {"deal_mode": "single_shuffled"})
+    table = WatchedTable(GAME, 4, {"deal_mode": "single_shuffled"})
     table.start(dealer=2)
     deck = deck_of(table)
     assert [dealt(table)[(3 + turn) % 4] for turn in range(4)] == [set(deck[turn::4]) for turn in range(4)]
@@ -133,7 +133,7 @@ def test_4_3_fixture_of_cut_and_deal() -> None:
 @pytest.mark.parametrize("cut", [0, 1, 5, 51])
 def test_4_3_a_fixed_cut_is_that_of_every_deal(cut: int) -> None:
     def decks(where: int) -> list[list[str]]:
-        table = Table(GAME, 4, {"cut": where}, seed=3)
+        table = WatchedTable(GAME, 4, {"cut": where}, seed=3)
         table.start(dealer=0)
         first = deck_of(table)
         play(table, PASSED).next_deal()
@@ -143,7 +143,7 @@ def test_4_3_a_fixed_cut_is_that_of_every_deal(cut: int) -> None:
     first, second = decks(cut)
     assert first == uncut[cut:] + uncut[:cut], "the shuffled deck of the first deal is cut too"
     hands = [set(uncut)] * 4
-    table = Table(GAME, 4, {"cut": cut}, seed=3)
+    table = WatchedTable(GAME, 4, {"cut": cut}, seed=3)
     table.start(dealer=0)
     hands = dealt(table)
     expected = [card for turn in range(4) for card in sorted(hands[(1 + turn) % 4], key=in_hand_order)]
@@ -157,7 +157,7 @@ def in_hand_order(card: str) -> tuple[int, int]:
 
 @pytest.mark.parametrize(("cut_min", "low", "high"), [(1, 1, 51), (20, 20, 32), (25, 25, 27), (26, 26, 26)])
 def test_4_3_a_drawn_cut_is_uniform_between_its_bounds(cut_min: int, low: int, high: int) -> None:
-    table = Table(GAME, 4, {"cut_min": cut_min, "max_deals": 1000}, seed=cut_min)
+    table = WatchedTable(GAME, 4, {"cut_min": cut_min, "max_deals": 1000}, seed=cut_min)
     table.start(dealer=0)
     cuts = []
     for _ in range(12 * (high - low + 1)):
@@ -223,7 +223,7 @@ def test_4_3_golden_deal_gathered_by_hand() -> None:
 @pytest.mark.parametrize("early_stop", [False, True])
 def test_4_3_gathering_in_every_order(order: str, stack: str, piles: str, early_stop: bool) -> None:
     options = {"trick_order": order, "trick_stack": stack, "pile_order": piles}
-    table = Table(GAME, 4, {"cut": 0, "early_stop": early_stop, **options}, seed=11)
+    table = WatchedTable(GAME, 4, {"cut": 0, "early_stop": early_stop, **options}, seed=11)
     table.start(dealer=2)
     # A deal that is lost on the way: seat 3 bids 13 and leads.
     play(table, "13 pass pass pass NT 2C")
@@ -313,7 +313,7 @@ def test_4_3_random_gathering_of_held_cards() -> None:
 def test_4_3_shuffled_modes_forget_what_was_played(mode: str, shuffled: bool) -> None:
     decks = []
     for words in (PASSED, "mis_a_vis", "pass mis_a_vis"):
-        table = Table(GAME, 4, {"deal_mode": mode}, seed=8)
+        table = WatchedTable(GAME, 4, {"deal_mode": mode}, seed=8)
         table.start(dealer=0)
         play(table, words)
         play_out(table, random.Random(2))

@@ -10,7 +10,18 @@ import pytest
 
 from noms_env.core.cards import CARD_RANK, CARD_SUITS, CARD_WORDS, DECKTET, RANK_LETTERS, SUIT_CARDS, SUIT_LETTERS, cards_in
 from noms_env.table import IllegalActionError, PositionError, Table
-from tests.variants.table_help import dealt, legal, members, play, points, set_tricks_and_settle, table_with, totals, tricks
+from tests.variants.table_help import (
+    WatchedTable,
+    dealt,
+    legal,
+    members,
+    play,
+    points,
+    set_tricks_and_settle,
+    table_with,
+    totals,
+    tricks,
+)
 
 pytestmark = pytest.mark.uncompiled
 
@@ -93,7 +104,7 @@ def winner_of(table: Table, trick: str) -> int:
 
 
 def settled(taken: list[int], calls: list[str], **options: Any) -> list[float]:
-    table = Table(GAME, len(taken), options)
+    table = WatchedTable(GAME, len(taken), options)
     table.start()
     return set_tricks_and_settle(table, taken, calls)
 
@@ -161,7 +172,7 @@ def test_5_1_pairs_of_suits() -> None:
 
 @pytest.mark.parametrize(("seats", "cards"), [(3, 12), (4, 9)])
 def test_5_2_deal(seats: int, cards: int) -> None:
-    table = Table(GAME, seats)
+    table = WatchedTable(GAME, seats)
     table.start(dealer=1)
     deck = [table.word(card) for card in table.row.deck[:37]]
     assert [dealt(table)[(2 + turn) % seats] for turn in range(seats)] == [set(deck[:36][turn::seats]) for turn in range(seats)]
@@ -492,4 +503,4 @@ def test_5_2_the_deal_moves_left() -> None:
 )
 def test_5_refused_positions(start: dict[str, Any], sentence: str) -> None:
     with pytest.raises(PositionError, match=sentence):
-        Table(GAME, 4).start(**start)
+        WatchedTable(GAME, 4).start(**start)

@@ -13,6 +13,7 @@ import pytest
 from noms_env.table import IllegalActionError, Table
 from noms_env.variants import RulesError
 from tests.variants.table_help import (
+    WatchedTable,
     dealt,
     deck_for,
     legal,
@@ -49,7 +50,7 @@ def golden(**options: Any) -> Table:
 
 
 def started(seats: int = 4, seed: int = 0, **options: Any) -> Table:
-    table = Table(GAME, seats, options, seed=seed)
+    table = WatchedTable(GAME, seats, options, seed=seed)
     table.start()
     return table
 
@@ -107,13 +108,13 @@ def test_1_golden_deal_options() -> None:
 
 def test_0_first_to_act_is_left_of_the_dealer() -> None:
     for dealer in range(4):
-        table = Table(GAME, 4)
+        table = WatchedTable(GAME, 4)
         table.start(dealer=dealer)
         assert table.row.seat == (dealer + 1) % 4
 
 
 def test_0_cards_are_dealt_one_at_a_time_from_eldest() -> None:
-    table = Table(GAME, 4, FOUR_EACH)
+    table = WatchedTable(GAME, 4, FOUR_EACH)
     deck = ["JC", "JD", "JH", "JS", "QC", "QD", "QH", "QS", "KC", "KD", "KH", "KS", "AC", "AD", "AH", "AS"]
     table.start(deck=deck, dealer=1)
     assert dealt(table)[2] == {"JC", "QC", "KC", "AC"}
@@ -234,7 +235,7 @@ def test_1_shortened_decks() -> None:
 
 def test_1_turn_up_is_the_dealers_last_card_where_all_cards_are_dealt() -> None:
     deck = deck_for(GAME, 4, ["", "", "2C 3C 4C 5C 6C 7C 8C 9C TC JC QC KC 9D"], 2)
-    table = Table(GAME, 4)
+    table = WatchedTable(GAME, 4)
     table.start(deck=deck, dealer=2)
     assert table.word(table.row.turn_up) == "9D"
     assert table.trump_word() == "D"
@@ -281,7 +282,7 @@ def test_1_random_trump_is_a_suit_of_the_deck_and_never_none(suits: int) -> None
 
 
 def test_1_dealer_names_the_trump_before_the_first_lead() -> None:
-    table = Table(GAME, 4, {**FOUR_EACH, "trump_mode": "dealer"})
+    table = WatchedTable(GAME, 4, {**FOUR_EACH, "trump_mode": "dealer"})
     table.start(dealer=3)
     assert (table.phase, table.row.seat, table.trump_word()) == ("trump", 3, None)
     assert legal(table) == {"C", "D", "H", "S", "NT"}
@@ -458,4 +459,4 @@ def test_8b_accumulate_begins_anew_with_each_match() -> None:
 
 def test_1_accumulate_is_refused_for_single_deals() -> None:
     with pytest.raises(RulesError, match=r"accumulate .* episode='deal' it must be False"):
-        Table(GAME, 4, {"accumulate": True, "n_hands": 2}, episode="deal")
+        WatchedTable(GAME, 4, {"accumulate": True, "n_hands": 2}, episode="deal")
