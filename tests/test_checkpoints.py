@@ -1,0 +1,68 @@
+"""The written documents beside the published policies: short, of one mind, and what they cite is there."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+CHECKPOINTS = ROOT / "checkpoints"
+FIELDS = ("commit", "question", "command", "change", "seeds", "figures", "decision")
+
+
+def lab() -> list[dict[str, str]]:
+    """The entries of the lab notebook."""
+    text = (CHECKPOINTS / "LAB.md").read_text(encoding="utf-8")
+    entries = []
+    for number, title, body in re.findall(r"(?ms)^### (L\d+) (.+?)\n\n(.*?)(?=\n\n|\Z)", text):
+        given = re.findall(r"(?m)^- (\w+): (.+)$", body.strip())
+        assert tuple(name.lower() for name, _ in given) == FIELDS, number
+        entries.append({"id": number, "title": title} | {name.lower(): value for name, value in given})
+    assert len(entries) == text.count("\n### ")
+    return entries
+
+
+def test_the_notebook_and_the_table_for_programs_hold_the_same() -> None:
+    with (CHECKPOINTS / "experiments.csv").open(encoding="utf-8", newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    assert rows == [{name: value.replace("`", "") for name, value in entry.items()} for entry in lab()]
+    assert [row["id"] for row in rows] == [f"L{number:02d}" for number in range(1, len(rows) + 1)]
+
+
+def test_what_the_notebook_cites_is_there() -> None:
+    entries = lab()
+    text = (CHECKPOINTS / "LAB.md").read_text(encoding="utf-8")
+    assert set(re.findall(r"\bL\d\d\b", text)) == {entry["id"] for entry in entries}
+    for runs, folder in re.findall(r"\bruns? ([\d and]+) of `(\w+)/runs\.json`", text):
+        known = len(json.loads((CHECKPOINTS / folder / "runs.json").read_text(encoding="utf-8")))
+        assert all(1 <= int(run) <= known for run in re.findall(r"\d+", runs)), (runs, folder)
+    for name in re.findall(r"of `(\w+)/runs\.json`", text):
+        assert (CHECKPOINTS / name / "runs.json").is_file()
+
+
+def test_the_commits_of_the_notebook_are_in_the_history() -> None:
+    if not (ROOT / ".git").exists() or git("rev-parse", "--is-shallow-repository") != "false":
+        return  # an archive, or a shallow clone: there is no history to look at
+    for commit in {commit for entry in lab() for commit in re.findall(r"[0-9a-f]{7}", entry["commit"])}:
+        assert git("cat-file", "-t", commit) == "commit", commit
+
+
+def git(*arguments: str) -> str:
+    return subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=False).stdout.strip()
+
+
+@pytest.mark.parametrize("name", ["LAB.md"])
+def test_files_that_are_cited_exist(name: str) -> None:
+    text = (CHECKPOINTS / name).read_text(encoding="utf-8")
+    for link in re.findall(r"\]\((?!\w+:|#)([^)#]+)[^)]*\)", text):
+        assert (CHECKPOINTS / link).exists(), link
+    for path in re.findall(r"`((?:noms_env|training|benchmarks|checkpoints|tests)/[\w/.]+)`", text):
+        assert (ROOT / path).exists(), path
+    for path in re.findall(r"`([\w.]+/(?:[\w.]+)?)`", text):
+        if path != "milestones/":
+            assert (CHECKPOINTS / path).exists() or (ROOT / path).exists(), path
