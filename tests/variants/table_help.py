@@ -28,8 +28,8 @@ class WatchedTable(Table):
         super().start(*arguments, **position)
         self.deal = referee_at(self, deck_words(self))
 
-    def go_on(self) -> int:
-        status = super().go_on()
+    def next_deal(self) -> int:
+        status = super().next_deal()
         if not self.is_over:
             self.deal = referee_at(self, deck_words(self))
         return status
