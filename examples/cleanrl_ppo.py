@@ -1,12 +1,12 @@
-"""Masked PPO by self-play in one file, in the manner of CleanRL, on the batch engine: `python examples/cleanrl_ppo.py`.
+"""Masked PPO self-play in one CleanRL-style file, on the batch engine: `python examples/cleanrl_ppo.py`.
 
-It needs torch (`pip install '.[train]'`). What is particular to such a game:
+Needs torch (`pip install '.[train]'`). What is special about such a game:
 
-* One network decides for all seats. An iteration plays whole deals, so no trajectory is cut off, and gamma is 1.
-* A deal is several trajectories, one for each seat. It pays once, at its end; to each seat that is the reward of its own last
-  decision, however long ago that was (`advantages`).
-* The mask is part of the distribution, when actions are drawn, when they are learnt from, and in the entropy.
-* The mean reward of self-play is 0 however well the policy plays, so it is measured among random players (`evaluate`).
+* One network plays all seats. An iteration plays whole deals, so no trajectory is cut off, and gamma is 1.
+* A deal is one trajectory for each seat. It pays once, at its end; each seat gets its reward at its own last decision, however
+  long ago that was (`advantages`).
+* The mask is part of the distribution: in sampling, in the loss and in the entropy.
+* The mean reward of self-play is always 0, so the policy is measured against random players (`evaluate`).
 """
 
 from __future__ import annotations
@@ -31,41 +31,41 @@ class Args:
     """The settings; `--help` prints them."""
 
     variant: str = "down_up"
-    """the game: a name of `noms_env.VARIANTS`"""
+    """game, one of `noms_env.VARIANTS`"""
     seats: int | None = None
-    """players at the table, the game's usual number if nothing is said"""
+    """seats at the table; the game's default if None"""
     seed: int = 1
-    """of the deals, the network and all that is drawn"""
+    """seed of deals, network and sampling"""
     tensorboard: Path | None = None
-    """folder for TensorBoard's curves; none are written if nothing is said"""
+    """folder for TensorBoard logs; none if None"""
     total_decisions: int = 200_000
-    """to learn from; forced moves are not among them"""
+    """decisions to learn from; forced moves do not count"""
     num_tables: int = 512
-    """tables side by side: the deals of an iteration"""
+    """tables played in parallel: deals per iteration"""
     width: int = 128
     """units of each of the two hidden layers"""
     learning_rate: float = 1e-3
-    """of Adam; falls linearly to 0"""
+    """initial Adam learning rate; linear decay to 0"""
     gae_lambda: float = 0.95
-    """of the generalised advantage estimates"""
+    """lambda of generalised advantage estimation"""
     minibatch_size: int = 1024
-    """decisions in a step of the optimiser"""
+    """decisions per optimiser step"""
     update_epochs: int = 3
-    """times that the decisions of an iteration are gone through"""
+    """passes over the decisions of an iteration"""
     clip_coef: float = 0.2
-    """how far the ratio of new to old probability counts"""
+    """clip range of the probability ratio"""
     ent_coef: float = 0.01
-    """weight of the entropy"""
+    """entropy coefficient"""
     vf_coef: float = 0.5
-    """weight of the value's error"""
+    """value loss coefficient"""
     max_grad_norm: float = 0.5
-    """longer gradients are cut to this length"""
+    """maximum gradient norm"""
     reward_scale: float = 0.1
-    """points are multiplied by this for learning"""
+    """scale of the rewards for learning"""
     eval_deals: int = 1000
-    """deals to measure on, each played from all seats"""
+    """evaluation deals, each played from all seats"""
     eval_seed: int = 1_000_000
-    """of these deals; another one than `seed`"""
+    """seed of the evaluation deals; differs from `seed`"""
 
 
 def mlp(inputs: int, width: int, outputs: int, gain: float) -> nn.Sequential:

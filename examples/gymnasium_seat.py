@@ -1,7 +1,7 @@
 """A random agent on one seat, against players on the others: `python examples/gymnasium_seat.py`.
 
-First at one table, as algorithms for a single agent want it, then at 1,024 tables at once. The reward is `relative`: points of
-the deal less the mean of the others, so that 0 is as good as they are. Takes a few seconds, once the engine is compiled.
+First at one table, then at 1,024 tables at once. The reward is `relative`: own points less the mean of the others', so 0 is as
+good as they are. Takes a few seconds once the engine is compiled.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def one_table(opponents: str, rng: np.random.Generator) -> list[float]:
 
 
 def many_tables(opponents: str, rng: np.random.Generator) -> list[float]:
-    """The rewards of all deals that end within some steps at many tables; an episode that is over is followed by the next."""
+    """The rewards of all deals that end within `STEPS` steps at many tables; episodes restart by themselves."""
     envs = gymnasium.make_vec(
         GAME, num_envs=TABLES, opponents=opponents, reward="relative", seat="rotate", autoreset_mode="SameStep"
     )
@@ -57,7 +57,7 @@ def report(where: str, opponents: str, rewards: Sequence[float], seconds: float)
 
 
 def main() -> None:
-    """Play, and print what came of it."""
+    """Play, and print the results."""
     for where, play in (("one table", one_table), (f"{TABLES} tables", many_tables)):
         for opponents in OPPONENTS:
             started = time.perf_counter()

@@ -1,7 +1,7 @@
-"""A program that plays, with nothing but Python's standard library: `noms evaluate 'cmd:python examples/jsonl_bot.py' random`.
+"""A player that speaks lines of JSON, standard library only: `noms evaluate 'cmd:python examples/jsonl_bot.py' random`.
 
-It calls about as many tricks as it has high cards, keeps out of auctions, and plays its lowest legal card. The same can be
-written in any language that reads and writes lines of JSON; `README.md` in this folder describes them.
+It calls about as many tricks as it has high cards, passes in auctions, and plays its lowest legal card. Any language that reads
+and writes lines of JSON will do; `README.md` in this folder describes the protocol.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def choose_call(seen: dict[str, Any], legal: list[str], is_french: bool) -> str:
 
 
 def main() -> None:
-    """Answer line by line, until there are no more."""
+    """Answer line by line until the input ends."""
     for line in sys.stdin:
         message = json.loads(line)
         if message["type"] == "hello":

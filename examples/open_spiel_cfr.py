@@ -1,11 +1,11 @@
 """Counterfactual regret minimisation on a small deck, with OpenSpiel: `python examples/open_spiel_cfr.py`.
 
-With two seats, six cards (A, K, Q of two suits) and hands of two, ten-down-up has a tree of 6,607 nodes, so that everything can
-be computed exactly, without a deal being played. Points are `relative` (own less the other's), which makes the game zero-sum.
-A policy's exploitability is what the best answers to it win, in points per deal on the mean of both seats; 0 is an equilibrium.
+With two seats, six cards (A, K, Q of two suits) and hands of two, `down_up` has a tree of 6,607 nodes, so everything is
+computed exactly. Points are `relative` (own less the other's), which makes the game zero-sum. A policy's exploitability is what
+the best responses to it win, in points per deal on the mean of both seats; 0 is an equilibrium.
 
-The second game has a hidden partner: small ships with three seats and one card each. With three seats nobody has proved that
-the regrets lead anywhere; NashConv, the sum of what each seat could gain by itself, tells how far they do. Takes a minute.
+The second game has a hidden partner: `small_ships` with three seats and one card each. CFR has no convergence guarantee with
+three seats; NashConv, the sum of what each seat could gain alone, measures how far it gets. Takes a minute.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def value(tree: pyspiel.Game, policy: pyspiel.Policy, opponent: pyspiel.Policy) 
 def two_seats(name: str = TWO_SEATS, iterations: tuple[int, ...] = ITERATIONS) -> None:
     """Print how exploitable each policy is, and what it wins against two others."""
     game = pyspiel.load_game(name)
-    tree = pyspiel.convert_to_cached_tree(game)  # each node of the tree is made once: many times as fast
+    tree = pyspiel.convert_to_cached_tree(game)  # each node is built once, which is many times faster
     uniform = pyspiel.UniformRandomPolicy(tree)
     thumb = python_policy_to_pyspiel_policy(PlayerPolicy(game, "thumb").to_tabular())
     print(f"{name}\n{'policy':12} exploitability  against random  against thumb")

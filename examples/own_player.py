@@ -1,7 +1,7 @@
 """Two players written in Python: `noms evaluate examples/own_player.py:lowest examples/own_player.py:make`.
 
-`lowest` is the shortest form, a function that makes one decision. `make` returns a player that is asked for many tables at
-once, which is what to write when decisions cost time. Both see what `docs/environments` says of an observation, and no more.
+`lowest` is the shortest form, a function that makes one decision. `make` returns a player that answers many tables at once,
+which is faster. Both see the observation only; `docs/environments/common.md` explains its bytes.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from noms_env.players import as_batch, row_seeds
 
 
 def lowest(observation: np.ndarray, mask: np.ndarray, rng: np.random.Generator) -> int:
-    """The lowest legal action.
+    """Return the lowest legal action.
 
     Args:
         observation: what the seat sees, uint8, shape (1024,).
         mask: 1 for each legal action, int8, shape (150,).
-        rng: for what is left to chance.
+        rng: random generator.
     """
     return int(mask.argmax())
 

@@ -1,15 +1,15 @@
 """Masked PPO at PufferLib's tables, on one seat with random players on the others: `python examples/pufferlib_ppo.py`.
 
-It needs `pip install '.[pufferlib]'` and takes about a minute on one core. `SeatEnv` is a Gymnasium environment, so PufferLib's
-emulation takes it as it is. What there is to know:
+Needs `pip install '.[pufferlib]'` and takes about a minute on one core. `SeatEnv` is a Gymnasium environment, so PufferLib's
+emulation takes it as it is. Notes:
 
-* The extra is `pufferlib-core`, PufferLib's emulation and vectorisation without its trainer: that one wants an old NumPy or a
-  GPU. The learner here is a few lines of PPO.
-* `backend=pufferlib.vector.Multiprocessing, num_workers=2` uses two processes, of which each begins only one seed after the one
-  before: some tables then have the same deals.
-* Emulation packs observation and mask into one row of bytes; the fields of `emulated_observation_dtype` say where each lies.
-* The step after the end of a deal begins the next one, whatever the action. Nothing is learnt from that step.
-* A deal pays once, at its end, so gamma is 1. The reward is own points less the mean of the others', so that 0 is as good as
+* The extra installs `pufferlib-core`: emulation and vectorisation without the trainer, which needs an old NumPy or a GPU. The
+  learner here is a few lines of PPO.
+* `backend=pufferlib.vector.Multiprocessing, num_workers=2` uses two processes. Their seeds are only one apart, so some tables
+  have the same deals.
+* Emulation packs observation and mask into one row of bytes; `emulated_observation_dtype` says where each lies.
+* The step after the end of a deal starts the next one, whatever the action. Nothing is learnt from that step.
+* A deal pays once, at its end, so gamma is 1. The reward is own points less the mean of the others', so 0 is as good as
   they are.
 """
 
@@ -30,7 +30,7 @@ from training.interop.one_seat import Choose, before_and_after, two_layers
 
 GAME = "down_up"
 WAY: dict[str, Any] = {"seat": "rotate", "reward": "relative", "skip_forced": True}
-"""The learner moves one seat on with each deal, and moves without alternative are taken for it."""
+"""The learner moves one seat on with each deal, and forced moves are taken for it."""
 TABLES, STEPS = 128, 32
 """A batch: steps of so many tables."""
 DECISIONS, DEALS = 150_000, 500

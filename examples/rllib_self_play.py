@@ -1,14 +1,14 @@
 """Masked PPO self-play with RLlib, in a small league: `python examples/rllib_self_play.py`.
 
-One network, the module `main`, plays all seats in half of the deals. In the others it sits on one seat, and a past self on the
-others: every so often a frozen copy of it joins the league. At the end it is measured on one seat against random players: each
-deal is also played with a random player on that seat, and the difference in points is what it is better by.
+One network, the module `main`, plays all seats in half of the deals. In the other half it plays one seat against past selves:
+frozen copies that join the league at equal distances. At the end it is measured on one seat against random players: each deal
+is also played with a random player on that seat, and the result is the difference in points.
 
-On many machines, `ray start --head` on one of them and `ray start --address=HEAD:6379` on the others make a cluster; then
+For a cluster, run `ray start --head` on one machine and `ray start --address=HEAD:6379` on the others; then
 
     python examples/rllib_self_play.py --address auto --runners 64 --decisions 100000000
 
-trains there. The modules are in the checkpoint, and play wherever a player is named:
+trains there. The modules are in the checkpoint, and the commands take them as players:
 
     NOMS_RLLIB_CHECKPOINT=runs/rllib noms evaluate training.interop.rllib:player random --variant down_up --seats 3
 """
@@ -37,7 +37,7 @@ from training.interop.rllib import player as checkpoint_player
 VARIANT, SEATS = "down_up", 3
 GAME = {"variant": VARIANT, "seats": SEATS, "episode": "deal", "reward": "relative", "skip_forced": True}
 LEAGUE = 4
-"""Past selves that join, at equal distances."""
+"""Number of past selves that join."""
 
 
 def module_for(agent: str, episode: Any, *, past: int, **_: Any) -> str:

@@ -1,6 +1,6 @@
 """MaskablePPO of sb3-contrib on one seat, random players on the others: `python examples/sb3_maskable_ppo.py`.
 
-It needs `pip install '.[sb3]'`. MaskablePPO finds the method `action_masks`, so
+Needs `pip install '.[sb3]'`. MaskablePPO finds the method `action_masks`, so
 `MaskablePPO("MlpPolicy", SeatEnv("down_up", mask_in="info"))` is enough; `SeatVecEnv` is the same at many tables at once.
 """
 
@@ -25,12 +25,11 @@ GAME = "down_up"
 TABLES, DECISIONS, DEALS = 256, 200_000, 500
 EVALUATION_SEED = 1_000_000
 WAY: dict[str, Any] = {"opponents": "random", "reward": "relative", "skip_forced": True}
-"""The reward is own points of the deal less the mean of the others', so that 0 is as good as they are; moves without
-alternative are taken for the learner."""
+"""Own points less the mean of the others' as reward, so 0 is as good as they are. Forced moves are taken for the learner."""
 
 
 class Features(BaseFeaturesExtractor):
-    """What the package's own policies read: bytes that can differ in this game, about 0 to 1, and some numbers as one-hot."""
+    """The inputs of the package's own policies: bytes that can differ in this game, scaled to about 0 to 1, some as one-hot."""
 
     index: torch.Tensor
     value: torch.Tensor

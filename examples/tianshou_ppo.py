@@ -1,10 +1,10 @@
 """Masked PPO with Tianshou on one seat, random players on the others: `python examples/tianshou_ppo.py`.
 
-It needs `pip install '.[tianshou]'` and takes about a minute on one core. `SeatEnv` is a Gymnasium environment, so Tianshou's
-`DummyVectorEnv` and `Collector` take it as it is. What there is to know:
+Needs `pip install '.[tianshou]'` and takes about a minute on one core. `SeatEnv` is a Gymnasium environment, so Tianshou's
+`DummyVectorEnv` and `Collector` take it as it is. Notes:
 
-* Tianshou's own networks know masks in the DQN family only. But the actor is given the whole observation, which has the mask:
-  it lowers the logits of what is not legal so far that their probabilities are 0.
+* Tianshou's own networks support masks in the DQN family only. The actor here gets the whole observation with the mask, and
+  sets the logits of illegal actions so low that their probabilities are 0.
 * A deal pays once, at its end, so gamma is 1. The reward is own points less the mean of the others', so that 0 is as good as
   they are.
 """
@@ -47,7 +47,7 @@ class Points(SeatEnv):
 
 
 def make_tables(tables: int, seed: int) -> DummyVectorEnv:
-    """Tables to learn at; the learner moves one seat on with each deal, and moves without alternative are taken for it."""
+    """Tables to learn at; the learner moves one seat on with each deal, and forced moves are taken for it."""
     envs = DummyVectorEnv([partial(Points, GAME, seat="rotate", reward="relative", skip_forced=True)] * tables)
     envs.seed(seed)
     return envs

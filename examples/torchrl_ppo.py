@@ -1,7 +1,7 @@
 """Masked PPO with TorchRL on one seat, random players on the others: `python examples/torchrl_ppo.py`.
 
-It needs `pip install '.[torchrl]'` and takes about a minute on one core. `SeatVectorEnv` is a Gymnasium vector environment, so
-TorchRL's `GymWrapper` takes it as it is, and all tables take a step in one call. What there is to know:
+Needs `pip install '.[torchrl]'` and takes about a minute on one core. `SeatVectorEnv` is a Gymnasium vector environment, so
+TorchRL's `GymWrapper` takes it as it is, and all tables take a step in one call. Notes:
 
 * `autoreset_mode="Disabled"`: TorchRL begins the next deals itself, and keeps the last observation of those that are over.
 * The mask comes with the observation. `ActionMask` makes random rollouts obey it, `MaskedCategorical` the policy.
@@ -35,7 +35,7 @@ DECISIONS, DEALS = 60_000, 500
 
 
 def make_env(tables: int, seed: int) -> EnvBase:
-    """Tables to learn at; the learner moves one seat on with each deal, and moves without alternative are taken for it."""
+    """Tables to learn at; the learner moves one seat on with each deal, and forced moves are taken for it."""
     envs = SeatVectorEnv(tables, GAME, seat="rotate", reward="relative", skip_forced=True, autoreset_mode="Disabled")
     env = TransformedEnv(
         GymWrapper(envs, categorical_action_encoding=True),
