@@ -73,7 +73,8 @@ def build(folder: Path) -> tuple[Path, Path]:
 
 def shipped_files() -> list[str]:
     """The policies that come with the package, with their cards, by their paths in the checkout."""
-    files = [ROOT / "checkpoints" / "README.md", *(ROOT / "checkpoints").glob("*/*")]
+    files = [ROOT / "checkpoints" / "README.md"]
+    files += [file for policy in (ROOT / "checkpoints").glob("*/policy.safetensors") for file in policy.parent.iterdir()]
     return sorted(file.relative_to(ROOT).as_posix() for file in files)
 
 
