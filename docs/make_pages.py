@@ -44,7 +44,8 @@ from noms_env.envs.modules import environment_id  # noqa: E402
 from noms_env.observation.layout import HIDDEN, OBSERVATION, OBSERVATION_SIZE, STATE_SIZE, Section  # noqa: E402
 from noms_env.table import Table  # noqa: E402
 from noms_env.variants import GAMES, Variant, make_rules  # noqa: E402
-from noms_env.variants.rulebook import SHORT_DECK, Option, choice_names  # noqa: E402
+from noms_env.variants.rulebook import SHORT_DECK, Option  # noqa: E402
+from noms_env.variants.table_record import OPTIONS  # noqa: E402
 from noms_env.version import ENV_VERSION  # noqa: E402
 
 FOLDER = DOCS / "environments"
@@ -346,12 +347,10 @@ def section_rows(sections: Iterable[Section], start: int = 0) -> Iterator[Sequen
 
 def choice_rows(start: int) -> Iterator[Sequence[str]]:
     """One row for each option that has bytes in an observation."""
-    places: dict[str, list[int]] = {}
-    for place, name in enumerate(choice_names()):
-        places.setdefault(name.partition("[")[0], []).append(place)
-    for name, found in places.items():
-        first, last = found[0], found[-1]
-        yield span(first, last), span(start + first, start + last), f"`{name}`", _choice_values(name)
+    bytes_of = {option.byte: option for option in OPTIONS.values() if option.byte is not None}
+    for first, option in sorted(bytes_of.items()):
+        last = first + option.width - 1
+        yield span(first, last), span(start + first, start + last), f"`{option.name}`", _choice_values(option.name)
 
 
 def _choice_values(name: str) -> str:

@@ -18,7 +18,7 @@ def lowest(observation: np.ndarray, mask: np.ndarray, rng: np.random.Generator) 
     """Return the lowest legal action.
 
     Args:
-        observation: what the seat sees, uint8, shape (1024,).
+        observation: what the seat sees, uint8, shape (1072,).
         mask: 1 for each legal action, int8, shape (150,).
         rng: random generator.
     """

@@ -251,7 +251,7 @@ def test_a_quick_run_measures_every_kind_of_thing(run: tuple[dict[str, Any], Pat
     expected |= {"seats/random", "seats/random/two", "seats/thumb", "policies/one", "policies/batch"}
     expected |= {"copies/clone", "start/import", "start/first_step", "growth/compiled/16", "growth/batch/16"}
     assert expected <= set(found["cases"])
-    assert found["bytes_per_table"]["record"] == 1024
+    assert found["bytes_per_table"]["record"] == 1064
     assert sum(found["bytes_per_table"].values()) == 2 * found["bytes_per_table"]["all"]
     assert {"numba", "numpy"} <= set(found["versions"])
     assert found["settings"]["repetitions"] == 2

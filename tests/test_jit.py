@@ -14,8 +14,8 @@ import pytest
 import torch
 
 from noms_env import _jit
-from noms_env.core.state import new_tables
 from noms_env.engine.row_kernels import kernel_view
+from noms_env.variants.table_record import new_tables
 
 PACKAGE = Path(_jit.__file__).parent
 

@@ -15,8 +15,8 @@ from noms_env._jit import jit
 from noms_env.belief import new_plan, sample_hidden_rows
 from noms_env.core.actions import SCORED
 from noms_env.core.chance import MAX_SEED
-from noms_env.core.state import RECORD, TABLE
 from noms_env.engine.row_kernels import kernel_view
+from noms_env.variants.table_record import RECORD, TABLE
 
 Rows = np.ndarray | Sequence[int] | slice | int | None
 
@@ -25,7 +25,7 @@ def sampled_tables(tables: np.recarray, rows: Rows, rng: np.random.Generator) ->
     """Copies of tables, each as its seat to act may imagine it.
 
     Args:
-        tables: records (`state.TABLE`), shape (tables,), such as `BatchEnv.tables`; they are left as they are.
+        tables: records (`table_record.TABLE`), shape (tables,), such as `BatchEnv.tables`; they are left as they are.
         rows: which of them, in which order: integers of shape (n,), booleans of shape (tables,), a slice or one integer;
             all when None.
         rng: gives one integer for each row. What becomes of a row follows from its integer and from what its seat knows.

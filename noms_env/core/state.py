@@ -1,9 +1,9 @@
-"""The record of one table: everything that a match is at one moment, field by field.
+"""The fields of the record of one table: everything that a match is at one moment.
 
-A batch of tables is a record array of `TABLE`; a row copies, compares, hashes and saves in one call. Fields that hold
-numbers to reckon with are int16 or wider (narrower ones wrap differently with the compiler off); cards in int8 fields
-are read through `int(...)`. Sets of cards and of words are int64 (`cards`, `actions`). Seats are numbered 0..n_seats-1;
-seat fields are `MAX_SEATS` wide. -1 stands for "none", "not yet" or "no limit".
+`variants.table_record` adds a field for each option and makes a numpy type of them. Fields that hold numbers to reckon
+with are int16 or wider (narrower ones wrap differently with the compiler off); cards in int8 fields are read through
+`int(...)`. Sets of cards and of words are int64 (`cards`, `actions`). Seats are numbered 0..n_seats-1; seat fields are
+`MAX_SEATS` wide. -1 stands for "none", "not yet" or "no limit".
 """
 
 from __future__ import annotations
@@ -18,10 +18,13 @@ MAX_TRICKS = 17
 MAX_CALLS = 48
 MAX_ROTATION = 10
 MAX_DEALS = 36
-NUM_CHOICES = 56
+NUM_CHOICES = 96
+"""Bytes of an observation for the options, 40 of them free; see `Option.byte`."""
 
+MAX_VARIANTS = 16
+"""Bytes of an observation for the variants."""
 VARIANTS = ("sniped_whist", "big_ships", "small_ships", "noms", "nonesuch", "down_up", "up_down")
-"""Names of the variants; a variant's number is its place here."""
+"""Names of the variants; a variant's number is its place here, for ever: a new one goes to the end."""
 SNIPED_WHIST, BIG_SHIPS, SMALL_SHIPS, NOMS, NONESUCH, DOWN_UP, UP_DOWN = range(len(VARIANTS))
 
 HELD = 101
@@ -30,141 +33,96 @@ HELD = 101
 MATCH, SINGLE_DEAL = 0, 1
 EPISODES = ("match", "deal")
 
-OPTION_FIELDS = (
-    # every French deck
-    *("ranks", "suits", "reveal_stock_at_end"),
-    # trump by rotation, turn-up or chance: sniped_whist, big_ships, down_up, up_down
-    *("trump_mode", "turnup_full_deal"),
-    # sniped_whist
-    *("n_hands", "scoring", "snip_penalty", "tie", "accumulate", "objective"),
-    # the exact-bid games: big_ships, down_up, up_down
-    *("start_cards", "hook", "hook_min_cards", "bonus", "repeat_one", "direction", "schedule"),
-    # small_ships and noms
-    *("min_bid", "target"),
-    # small_ships
-    *("misere_value", "misere_above", "misere_trump", "misere_nominates", "misere_penalty", "misere_opponents_score"),
-    *("forced_bid_numeric_only", "forced_bid_closes", "first_trick_restriction", "stock_nomination", "indication"),
-    # noms (`tie` above serves it too)
-    *("dealer_forced", "unbid_slam_loses", "mis_value", "first_lead", "implicit_announcements", "early_stop"),
-    *("cut", "cut_min", "trick_order", "trick_stack", "pile_order", "deal_mode", "double_repeat", "max_deals"),
-    "observe_previous_hand",
-    # small_ships and nonesuch; nonesuch
-    *("max_hands", "half"),
-)
-"""The options as the record holds them: flags 0 and 1, words by their place among the words of the option, None as -1.
-`hand_size` and `trump_rotation` have fields of their own."""
-
 _I2, _I8, _F8 = np.int16, np.int64, np.float64
 
-TABLE = np.dtype(
-    [
-        # --- which stream of chance: see `chance`
-        ("seed", _I8),
-        ("table", _I8),
-        ("match", _I8),
-        # --- sets of cards
-        ("cards", _I8),  # the deck in use
-        ("hands", _I8, MAX_SEATS),  # what each seat holds now
-        ("played", _I8, MAX_SEATS),  # what each seat has played in this deal
-        ("cards_played", _I8),  # the union of `played`
-        ("stock", _I8),  # undealt cards (nonesuch: none; the up card and the Excuse are in fields of their own)
-        ("refused", _I8),  # nominations refused under stock_nomination="redraw"
-        ("trump_cards", _I8),  # the cards that bear the trump suit
-        ("led_cards", _I8),  # the cards that bear the suit to follow
-        ("legal_cards", _I8),  # legal cards to play, or to nominate in that phase
-        ("legal_words", _I8),  # legal words: bit i is action FIRST_WORD + i
-        # --- points
-        ("totals", _F8, MAX_SEATS),  # of the match, this deal included once it is scored
-        ("points", _F8, MAX_SEATS),  # of this deal, once it is scored
-        # --- bytes packed into words, byte k in bits 8 * (k % 8) of word k // 8, as the observation shows them
-        ("calls", _I8, MAX_CALLS // 8),  # 1 + call, in order from eldest
-        ("trick_of", _I8, 7),  # per card: 1 + number of the trick it was played in, 0 unplayed
-        ("previous", _I8, 7),  # per card: see `deal.remember`
-        ("choices", _I8, NUM_CHOICES // 8),  # the variant's choices
-        ("standings", _I8, MAX_SEATS),  # per seat, the first three bytes of the observation's section `seats`
-        ("deal", np.int32),  # running number in the match, from 0
-        # --- the variant and its choices
-        ("variant", _I2),
-        ("deck_kind", _I2),
-        ("n_seats", _I2),
-        ("episode", _I2),
-        *((name, _I2) for name in OPTION_FIELDS),
-        ("trump_rotation", _I2, MAX_ROTATION),
-        ("rotation_length", _I2),
-        ("n_deals", _I2),  # deals of a match, -1 where it has no fixed length
-        ("place_size", _I2),  # episode "deal": hand size asked for, -1 for any
-        ("option_hand_size", _I2),  # hand size where it is the same in every deal
-        # --- the match
-        ("dealer", _I2),
-        ("multiplier", _I2),
-        ("passed_out", _I2),  # the last deal was passed out, so its cards are gathered sorted
-        ("over", _I2),
-        ("truncated", _I2),
-        ("winners", _I2),  # bit set of seats, once the match is over
-        ("carried_tricks", _I2, MAX_SEATS),  # tricks of the earlier deals (sniped_whist, accumulate)
-        # --- the deal
-        ("hand_size", _I2),
-        ("turn_up", _I2),  # card
-        ("phase", _I2),
-        ("seat", _I2),  # to act
-        ("n_calls", _I2),
-        ("called", _I2),  # sum of the numbers called
-        ("call", _I2, MAX_SEATS),  # latest call of each seat
-        ("high_call", _I2),
-        ("high_bidder", _I2),
-        ("passes", _I2),  # in a row, up to now
-        ("misere_height", _I2),  # where Misere stands between the numbers: 2 * number below it + 1, or -1
-        ("open_misere", _I2),  # 1 where Mis a Vis exists
-        ("contract", _I2),  # call
-        ("declarer", _I2),
-        ("alone", _I2),  # 1 for a contract without nomination: everybody knows that the declarer is alone
-        ("trump", _I2),  # suit, NO_TRUMP or UNSAID
-        ("nominated", _I2),  # card
-        ("nominated_rank", _I2),  # bare rank
-        ("partner", _I2),  # seat that was dealt the nominated card, the declarer excepted (hidden)
-        ("revealed", _I2),  # seat known to all to have held the nominated card (the declarer too)
-        ("indicated", _I2),  # seat
-        ("excuse", _I2),  # seat that was dealt the Excuse (hidden until the bids are made)
-        ("broken", _I2),  # a trump has been played (nonesuch)
-        ("exposed", _I2),  # seat whose hand lies open
-        # --- the trick
-        ("trick_number", _I2),  # tricks complete
-        ("tricks", _I2, MAX_SEATS),
-        ("leader", _I2),
-        ("n_table", _I2),  # cards on the table
-        ("on_table", _I2, MAX_SEATS),  # card of each seat in the present trick
-        ("led_suit", _I2),  # -1 while it is not named
-        ("best_card", _I2),
-        ("best_seat", _I2),
-        ("voids", _I2, MAX_SEATS),  # bit set of the suits that each seat has shown not to hold
-        ("sniped", _I2),  # bit set of seats (sniped_whist, once the match is scored)
-        # --- bytes
-        ("sizes", np.int8, MAX_DEALS),  # hand size of each deal of the schedule (the exact-bid games)
-        ("deck", np.int8, 52),  # in dealing order
-        ("order", np.int8, 52),  # cards in the order in which they were played
-        ("trick_winners", np.int8, MAX_TRICKS + 1),
-        ("spare", np.int8, 4),  # none of the record is padding, which copies may leave out
-    ],
-    align=True,
+FIELDS = (
+    # --- which stream of chance: see `chance`
+    ("seed", _I8),
+    ("table", _I8),
+    ("match", _I8),
+    # --- sets of cards
+    ("cards", _I8),  # the deck in use
+    ("hands", _I8, MAX_SEATS),  # what each seat holds now
+    ("played", _I8, MAX_SEATS),  # what each seat has played in this deal
+    ("cards_played", _I8),  # the union of `played`
+    ("stock", _I8),  # undealt cards (nonesuch: none; the up card and the Excuse are in fields of their own)
+    ("refused", _I8),  # nominations refused under stock_nomination="redraw"
+    ("trump_cards", _I8),  # the cards that bear the trump suit
+    ("led_cards", _I8),  # the cards that bear the suit to follow
+    ("legal_cards", _I8),  # legal cards to play, or to nominate in that phase
+    ("legal_words", _I8),  # legal words: bit i is action FIRST_WORD + i
+    # --- points
+    ("totals", _F8, MAX_SEATS),  # of the match, this deal included once it is scored
+    ("points", _F8, MAX_SEATS),  # of this deal, once it is scored
+    # --- bytes packed into words, byte k in bits 8 * (k % 8) of word k // 8, as the observation shows them
+    ("calls", _I8, MAX_CALLS // 8),  # 1 + call, in order from eldest
+    ("trick_of", _I8, 7),  # per card: 1 + number of the trick it was played in, 0 unplayed
+    ("previous", _I8, 7),  # per card: see `deal.remember`
+    ("choices", _I8, NUM_CHOICES // 8),  # the variant's choices
+    ("standings", _I8, MAX_SEATS),  # per seat, the first three bytes of the observation's section `seats`
+    ("deal", np.int32),  # running number in the match, from 0
+    # --- the variant and its choices
+    ("variant", _I2),
+    ("deck_kind", _I2),
+    ("n_seats", _I2),
+    ("episode", _I2),  # the fields of the options follow
+    ("trump_rotation", _I2, MAX_ROTATION),
+    ("rotation_length", _I2),
+    ("n_deals", _I2),  # deals of a match, -1 where it has no fixed length
+    ("place_size", _I2),  # episode "deal": hand size asked for, -1 for any
+    ("option_hand_size", _I2),  # hand size where it is the same in every deal
+    # --- the match
+    ("dealer", _I2),
+    ("multiplier", _I2),
+    ("passed_out", _I2),  # the last deal was passed out, so its cards are gathered sorted
+    ("over", _I2),
+    ("truncated", _I2),
+    ("winners", _I2),  # bit set of seats, once the match is over
+    ("carried_tricks", _I2, MAX_SEATS),  # tricks of the earlier deals (sniped_whist, accumulate)
+    # --- the deal
+    ("hand_size", _I2),
+    ("turn_up", _I2),  # card
+    ("phase", _I2),
+    ("seat", _I2),  # to act
+    ("n_calls", _I2),
+    ("called", _I2),  # sum of the numbers called
+    ("call", _I2, MAX_SEATS),  # latest call of each seat
+    ("high_call", _I2),
+    ("high_bidder", _I2),
+    ("passes", _I2),  # in a row, up to now
+    ("misere_height", _I2),  # where Misere stands between the numbers: 2 * number below it + 1, or -1
+    ("open_misere", _I2),  # 1 where Mis a Vis exists
+    ("contract", _I2),  # call
+    ("declarer", _I2),
+    ("alone", _I2),  # 1 for a contract without nomination: everybody knows that the declarer is alone
+    ("trump", _I2),  # suit, NO_TRUMP or UNSAID
+    ("nominated", _I2),  # card
+    ("nominated_rank", _I2),  # bare rank
+    ("partner", _I2),  # seat that was dealt the nominated card, the declarer excepted (hidden)
+    ("revealed", _I2),  # seat known to all to have held the nominated card (the declarer too)
+    ("indicated", _I2),  # seat
+    ("excuse", _I2),  # seat that was dealt the Excuse (hidden until the bids are made)
+    ("broken", _I2),  # a trump has been played (nonesuch)
+    ("exposed", _I2),  # seat whose hand lies open
+    # --- the trick
+    ("trick_number", _I2),  # tricks complete
+    ("tricks", _I2, MAX_SEATS),
+    ("leader", _I2),
+    ("n_table", _I2),  # cards on the table
+    ("on_table", _I2, MAX_SEATS),  # card of each seat in the present trick
+    ("led_suit", _I2),  # -1 while it is not named
+    ("best_card", _I2),
+    ("best_seat", _I2),
+    ("voids", _I2, MAX_SEATS),  # bit set of the suits that each seat has shown not to hold
+    ("sniped", _I2),  # bit set of seats (sniped_whist, once the match is scored)
+    # --- bytes
+    ("sizes", np.int8, MAX_DEALS),  # hand size of each deal of the schedule (the exact-bid games)
+    ("deck", np.int8, 52),  # in dealing order
+    ("order", np.int8, 52),  # cards in the order in which they were played
+    ("trick_winners", np.int8, MAX_TRICKS + 1),
 )
-"""One table. `phase` is numbered as in `actions.PHASES`; `call` fields count as `action - PASS`."""
-
-
-RULE_FIELDS = (
-    *("variant", "deck_kind", "n_seats", "cards", "episode", "place_size", "n_deals", "sizes", "option_hand_size"),
-    *("trump_rotation", "rotation_length", "choices"),
-    *OPTION_FIELDS,
-)
-"""The fields that do not change at a table: its rules, and what an episode is."""
-
-RECORD = np.dtype((np.record, TABLE))
-"""The same as the type of a record array: one object for all arrays, since numba knows a type by the identity of its
-object at once, and otherwise takes 4 µs to look at all the fields."""
-
-
-def new_tables(rows: int) -> np.recarray:
-    """Tables of zeros, shape (rows,)."""
-    return np.zeros(rows, RECORD).view(np.recarray)
+"""The fields but for those of the options: name, type, length. `phase` is numbered as in `actions.PHASES`; `call` fields
+count as `action - PASS`."""
 
 
 @jit

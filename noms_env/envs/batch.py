@@ -26,12 +26,13 @@ from noms_env._threads import RowThreads
 from noms_env.belief import new_plan, sample_hidden_rows
 from noms_env.core.actions import NUM_ACTIONS
 from noms_env.core.chance import MAX_SEED, MAX_TABLE
-from noms_env.core.state import MAX_SEATS, TABLE, new_tables
+from noms_env.core.state import MAX_SEATS
 from noms_env.engine import batch_kernels
 from noms_env.engine.row_kernels import kernel_view
 from noms_env.observation.layout import HIDDEN_SIZE, OBSERVATION_SIZE, PADDED_MASK_SIZE
 from noms_env.table import IllegalActionError, Table, redeal_seed
 from noms_env.variants import Rules, RulesError
+from noms_env.variants.table_record import TABLE, new_tables
 
 Rows = np.ndarray | Sequence[int] | slice | int | None
 """Which tables: numbers, or booleans of shape (n,); None for all."""
@@ -67,7 +68,7 @@ class BatchEnv:
     """Many tables of one variant or several.
 
     Attributes:
-        tables: the records of the tables (`state.TABLE`), shape (n,).
+        tables: the records of the tables (`table_record.TABLE`), shape (n,).
         groups: which rows play by which rules.
         observation: uint8, shape (n, OBSERVATION_SIZE): what the seat to act saw at the last `observe` or
             `step(..., observe=True)`.
@@ -249,7 +250,7 @@ class BatchEnv:
     # ------------------------------------------------------------------------------------------------------- snapshots
 
     def save(self, rows: Rows = None) -> np.recarray:
-        """A copy of some tables as records (`state.TABLE`), shape (rows,); all tables when None."""
+        """A copy of some tables as records (`table_record.TABLE`), shape (rows,); all tables when None."""
         saved: np.recarray = self.tables[self._row_numbers(rows)].copy()
         return saved
 

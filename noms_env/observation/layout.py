@@ -16,7 +16,7 @@ from functools import cache
 
 from noms_env.core.actions import NUM_ACTIONS, action_word
 from noms_env.core.cards import DECK_NAMES
-from noms_env.core.state import MAX_CALLS, MAX_SEATS, NUM_CHOICES, VARIANTS
+from noms_env.core.state import MAX_CALLS, MAX_SEATS, MAX_VARIANTS, NUM_CHOICES, VARIANTS
 
 CARD_BYTES = 56
 SEAT_BYTES = 8
@@ -120,14 +120,14 @@ OBSERVATION = _sections(
         "cards dealt to each seat, cards in the own hand, tricks complete, cards on the table, 1 + number of the deal, "
         "1 + deals left (where the match has a fixed length), seats, own place from eldest; 1 + number that the hook forbids "
         "to the last caller, sum of the calls, 64 + sum of the calls - tricks (the exact-bid games), undealt cards, cards that "
-        "the seat has not seen, 1 + seat that has shown the Excuse, two zeros",
+        "the seat has not seen, 1 + seat that has shown the Excuse, 1 if the episode is a single deal, a zero",
     ),
-    ("variant", (SEAT_BYTES,), f"1 for the variant: {', '.join(VARIANTS)}; 1 if the episode is a single deal"),
+    ("variant", (MAX_VARIANTS,), f"1 for the variant: {', '.join(VARIANTS)}; zeros for variants to come"),
     (
         "choices",
         (NUM_CHOICES,),
         "the options, 1 + value up to 254 (flags 0 and 1, words by their place), 255 for None, 0 where the variant has no such "
-        "option: see `rulebook.choice_names`",
+        "option and for options to come: see `table_record.choice_names`",
     ),
 )
 """What a seat sees, from that seat."""
@@ -148,8 +148,6 @@ OBSERVATION_SIZE = OBSERVATION[-1].slice.stop
 HIDDEN_SIZE = HIDDEN[-1].slice.stop
 STATE_SIZE = OBSERVATION_SIZE + HIDDEN_SIZE
 PADDED_MASK_SIZE = (NUM_ACTIONS + 7) // 8 * 8
-
-assert OBSERVATION_SIZE <= 1024
 
 
 def word_of(sections: tuple[Section, ...], name: str) -> int:

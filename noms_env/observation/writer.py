@@ -129,7 +129,8 @@ def write_observation(t, seat, out):
     out[_CONTRACT] = contract_word(t)
     out[_NUMBERS] = deal_numbers(t, seat)
     out[_NUMBERS + 1] = call_numbers(t, seat)
-    out[_VARIANT] = EXPAND[1 << t.variant] | (np.int64(t.episode) << 56)
+    out[_VARIANT] = EXPAND[(1 << t.variant) & 255]
+    out[_VARIANT + 1] = EXPAND[(1 << t.variant) >> 8]
     copy(out, _CHOICES, t.choices)
 
 
@@ -312,6 +313,7 @@ def call_numbers(t, seat):
         | (np.int64(size(t.stock)) << 24)
         | (np.int64(size(unseen_cards(t, seat))) << 32)
         | (np.int64(shown_by) << 40)
+        | (np.int64(t.episode) << 48)
     )
 
 

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Protocol, TypeVar, cast
 import numpy as np
 
 from noms_env.core.chance import MAX_SEED
-from noms_env.core.state import new_tables
+from noms_env.variants.table_record import new_tables
 
 NOBODY = -1
 """The answer for a row in which nobody is to act: its mask is all zeros."""

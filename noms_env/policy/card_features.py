@@ -1,4 +1,4 @@
-"""What a player counts at each of its cards, as bytes behind those of an observation, from which all of it follows.
+"""Card features: what a player counts at each of its cards, as bytes behind an observation, from which they follow.
 
 1. Cards that are out: of the deck, neither in the own hand nor played, nor known to lie in the stock.
 2. A card stands in its suit; one that bears the trump in the trump suit, any other two-suited card (nonesuch) in both.
@@ -17,13 +17,13 @@ from noms_env._jit import jit, jit_inline, lowest, nonzero, size
 from noms_env.core.cards import CARD_SUITS, DECKTET, FRENCH, SUIT_CARDS, above, has
 from noms_env.core.state import MAX_SEATS, NONESUCH
 from noms_env.observation.layout import CARD_BYTES, OBSERVATION, OBSERVATION_SIZE, SEAT_BYTES
-from noms_env.variants.rulebook import choice_names
+from noms_env.variants.table_record import choice_names
 
 TAKES, BEATEN_BY, BEATS, TOP, BOTTOM, SECOND = range(6)
-"""Sections, of a byte for each card: see `write_counts`. From `SECOND` on the four before it, for another suit of the card."""
+"""Sections of a byte for each card, see `write_card_features`; from `SECOND` on the four before it, for the other suit."""
 OF_SUIT = SECOND - BEATEN_BY
 SECTIONS = SECOND + OF_SUIT
-COUNTS_SIZE = SECTIONS * CARD_BYTES
+CARD_FEATURES_SIZE = SECTIONS * CARD_BYTES
 
 _AT = {section.name: section.start for section in OBSERVATION}
 _HAND, _PLAYED_IN, _EXPOSED, _ON_TABLE = (_AT[name] for name in ("hand", "trick_of", "exposed", "on_table"))
@@ -33,41 +33,41 @@ _NUMBER, _BEST, _IS_OPEN = 7, 7, 7
 """Places in a row of `on_table`, in a row of `seats`, and in `phase`."""
 
 
-def counts_start(section: int) -> int:
+def section_start(section: int) -> int:
     """Where a section begins, counted from the first byte of the observation."""
     return int(OBSERVATION_SIZE + section * CARD_BYTES)
 
 
 @jit
-def write_counts(seen, counts):
-    """Count at the own cards.
+def write_card_features(seen, out):
+    """Write the card features.
 
     Args:
         seen: the observation, uint8, shape (OBSERVATION_SIZE,).
-        counts: uint8, shape (COUNTS_SIZE,): is written. For each own card: 1 if it takes the trick so far; how many cards that
-            are out beat it in its suit, how many it beats, 1 where the one is none, and where the other is none; then the same
-            four in its other suit. All other bytes are 0.
+        out: uint8, shape (CARD_FEATURES_SIZE,): is written. For each own card: 1 if it takes the trick so far; how many cards
+            that are out beat it in its suit, how many it beats, 1 where the one is none, and where the other is none; then the
+            same four in its other suit. All other bytes are 0.
     """
-    counts[:] = 0
+    out[:] = 0
     is_decktet = seen[_VARIANT + NONESUCH] != 0
     kind = DECKTET if is_decktet else FRENCH
     hand = nonzero(seen, _HAND)
-    out = (decktet_cards() if is_decktet else french_cards(seen)) & ~hand & ~nonzero(seen, _PLAYED_IN)
+    unseen = (decktet_cards() if is_decktet else french_cards(seen)) & ~hand & ~nonzero(seen, _PLAYED_IN)
     if seen[_PHASE + _IS_OPEN] == 0:
-        out &= ~nonzero(seen, _EXPOSED)
+        unseen &= ~nonzero(seen, _EXPOSED)
     trumps = SUIT_CARDS[kind, suit_at(seen, _TRUMP)]
-    mark(counts, TAKES, hand & taking_cards(seen, kind, trumps))
+    mark(out, TAKES, hand & taking_cards(seen, kind, trumps))
     left = hand
     while left != 0:
         card = lowest(left)
         left &= left - 1
         if has(trumps, card):
-            count_in_suit(card, out & trumps, np.int64(0), counts, BEATEN_BY)
+            count_in_suit(card, unseen & trumps, np.int64(0), out, BEATEN_BY)
         else:
             suits = CARD_SUITS[kind, card]
             section = BEATEN_BY
             while suits != 0:
-                count_in_suit(card, out & SUIT_CARDS[kind, lowest(suits)], trumps, counts, section)
+                count_in_suit(card, unseen & SUIT_CARDS[kind, lowest(suits)], trumps, out, section)
                 suits &= suits - 1
                 section += OF_SUIT
 
@@ -110,20 +110,20 @@ def taking_cards(seen, kind, trumps):
 
 
 @jit_inline
-def count_in_suit(card, out, trumps, counts, section):
-    """Write the four bytes of a card in a suit of which some cards are out."""
-    beaten_by = size(out & (above(out, card) | trumps))
-    beats = size(out) - beaten_by
+def count_in_suit(card, unseen, trumps, out, section):
+    """Write the four bytes of a card in a suit of which some cards are unseen."""
+    beaten_by = size(unseen & (above(unseen, card) | trumps))
+    beats = size(unseen) - beaten_by
     place = section * CARD_BYTES + card
-    counts[place] = beaten_by
-    counts[place + CARD_BYTES] = beats
-    counts[place + 2 * CARD_BYTES] = beaten_by == 0
-    counts[place + 3 * CARD_BYTES] = beats == 0
+    out[place] = beaten_by
+    out[place + CARD_BYTES] = beats
+    out[place + 2 * CARD_BYTES] = beaten_by == 0
+    out[place + 3 * CARD_BYTES] = beats == 0
 
 
 @jit_inline
-def mark(counts, section, cards):
+def mark(out, section, cards):
     """Write 1 for each card of a set."""
     while cards != 0:
-        counts[section * CARD_BYTES + lowest(cards)] = 1
+        out[section * CARD_BYTES + lowest(cards)] = 1
         cards &= cards - 1

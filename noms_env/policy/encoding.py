@@ -1,16 +1,16 @@
 """Observations as features of a network: columns that can vary, numbers as one-hot where that helps, suits in one order.
 
-1. *Columns.* Of the 1,024 bytes of an observation only those are kept that can differ at the tables in question: seats that
-   are there, cards that exist, options on which the tables differ. Scores and places in a match are left out, since a
-   network learns to play for the points of the deal.
+1. *Columns.* Of the bytes of an observation only those are kept that can differ at the tables in question: seats that are
+   there, cards that exist, options on which the tables differ. Scores and places in a match are left out, since a network
+   learns to play for the points of the deal.
 2. *Numbers.* A byte is copied; `scale` brings it to about 0 to 1 (it can be folded into the first layer, so
    features stay bytes). Some numbers also stand as one-hot: tricks still wanted, own place, the nominated card.
 3. *Suits.* With the French deck no rule tells one side suit from another, so the suits of each table are renamed: trump (if
    there is one) becomes suit 0, and the others follow by the hand dealt to the seat, longest suit first (equal lengths: higher
    cards first). Masks and actions are renamed likewise; `Encoding.actions` leads back. What a suit was called is lost, which
    matters to nothing but the order of the piles in noms. The Decktet, whose cards bear two suits, keeps its names.
-4. *Behind the observation* (`extended`), where asked for: what a player counts at each of its cards, and what `thumb` would do,
-   as one feature for each output of the network; these are the last features.
+4. *Extra features* (`extra_features`), where asked for: card features, and the rule-based prior, one feature for each output
+   of the network; these are the last features.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ import numpy as np
 from noms_env._jit import jit, jit_allocating, jit_inline
 from noms_env.core.state import NONESUCH
 from noms_env.players.rule_based.heuristics import new_workspaces
-from noms_env.policy.extra_features import HINT_START, extend, new_extended
+from noms_env.policy.extra_features import PRIOR_START, extend, new_extended
 from noms_env.policy.features import (
     AUCTION,
     COPY,
@@ -35,6 +35,7 @@ from noms_env.policy.features import (
     SUITS,
     Placed,
     Tables,
+    differing_options,
     features_of,
     has_stock,
     hidden_features_of,
@@ -69,10 +70,11 @@ class Encoding:
         holders: places where a hidden card may be: the other seats, and undealt where that can be.
         cards: cards of the deck; the hidden features begin with `holders` times so many.
         partners: seats, 0 where nobody has a partner: so many hidden features follow.
-        counts: whether some features are those of `players.counts`, and `index` so reaches behind the observation.
-        hints: whether the last `n_choices` features say what `thumb` would do.
-        rules: `which_rules.rules_rows`.
-        tables: `which_rules.rules_tables`.
+        options: names of the bytes of the section `choices` that are features.
+        card_features: whether some features are those of `card_features`, and `index` so reaches behind the observation.
+        rule_based_prior: whether the last `n_choices` features say what `thumb` would do.
+        rules: `rules_lookup.rules_rows`.
+        tables: `rules_lookup.rules_tables`.
         digest: SHA-256 of all of this: networks with equal digests read the same features.
     """
 
@@ -86,8 +88,9 @@ class Encoding:
     holders: int
     cards: int
     partners: int
-    counts: bool
-    hints: bool
+    options: tuple[str, ...]
+    card_features: bool
+    rule_based_prior: bool
     rules: np.ndarray = field(repr=False, compare=False)
     tables: np.ndarray = field(repr=False, compare=False)
     digest: str
@@ -106,6 +109,20 @@ class Encoding:
     def n_choices(self) -> int:
         """Outputs of a policy network."""
         return len(self.choices)
+
+    def places_of(self, other: Encoding) -> np.ndarray:
+        """Where the features of another encoding of the same rules stand among these, int64, shape (other.n_features,).
+
+        Raises:
+            ValueError: one of them is missing here.
+        """
+        place_of = {pair: place for place, pair in enumerate(zip(self.index[0], self.value[0], strict=True))}
+        try:
+            return np.array([place_of[pair] for pair in zip(other.index[0], other.value[0], strict=True)])
+        except KeyError:
+            missing = [name for name in ("card_features", "rule_based_prior") if getattr(other, name) > getattr(self, name)]
+            missing += sorted(set(other.options) - set(self.options))
+            raise ValueError(f"these features are missing: {', '.join(missing)}") from None
 
     def encode(self, observation: np.ndarray, mask: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Features and masks of some observations.
@@ -129,10 +146,10 @@ class Encoding:
         features = np.empty((len(rows), self.n_features), np.uint8)
         moved_mask = np.empty((len(rows), self.n_choices), np.int8)
         suit_orders(observation, rows, order)
-        if self.counts or self.hints:
-            hinting = (self.tables.copy(), new_workspaces()) if self.hints else (None, None)
-            behind = (self.counts, self.hints, self.rules, *hinting, new_extended())
-            write_extended_features(observation, mask, rows, order, self.index, self.value, behind, features)
+        if self.card_features or self.rule_based_prior:
+            work = (self.tables.copy(), new_workspaces()) if self.rule_based_prior else (None, None)
+            extra = (self.card_features, self.rule_based_prior, self.rules, *work, new_extended())
+            write_extended_features(observation, mask, rows, order, self.index, self.value, extra, features)
         else:
             write_features(observation, rows, order, self.index, self.value, features)
         gather_rows(mask, rows, order, self.actions, moved_mask)
@@ -217,8 +234,8 @@ def write_features(observation, rows, order, index, value, features):
 
 
 @jit
-def write_extended_features(observation, mask, rows, order, index, value, behind, features):
-    """The same with what stands behind the observation.
+def write_extended_features(observation, mask, rows, order, index, value, extra, features):
+    """The same with extra features.
 
     Args:
         observation: uint8, shape (tables, OBSERVATION_SIZE).
@@ -227,15 +244,15 @@ def write_extended_features(observation, mask, rows, order, index, value, behind
         order: int64, shape (n,): from `suit_orders`.
         index: int16, shape (24, n_features).
         value: int16, shape (24, n_features).
-        behind: whether there are counts, whether there are hints, `which_rules.rules_rows`, `rules_tables`, `new_workspaces`,
-            `new_extended`; tables and workspaces are None without hints.
+        extra: whether there are card features, whether there is a prior, `rules_rows`, `rules_tables`, `new_workspaces`,
+            `new_extended`; tables and workspaces are None without a prior.
         features: uint8, shape (n, n_features): is written.
     """
-    counts, hints, rules, tables, workspaces, extended = behind
+    with_cards, with_prior, rules, tables, workspaces, extended = extra
     for i in range(len(rows)):
         row = observation[rows[i]]
-        kind = number_of_rules(row, rules) if hints else 0
-        extend(row, mask[rows[i]], counts, kind, tables, workspaces, extended)
+        number = number_of_rules(row, rules) if with_prior else 0
+        extend(row, mask[rows[i]], with_cards, number, tables, workspaces, extended)
         write_row(extended, index[order[i]], value[order[i]], features[i])
 
 
@@ -259,28 +276,36 @@ def gather_rows(source, rows, order, index, out):
 # -------------------------------------------------------------------------------------------------- which features
 
 
-def make_encoding(rule_sets: Sequence[Rules], counts: bool = False, hints: bool = False) -> Encoding:
+def make_encoding(
+    rule_sets: Sequence[Rules],
+    card_features: bool = False,
+    rule_based_prior: bool = False,
+    options: Sequence[str] | None = None,
+) -> Encoding:
     """The features for tables of some rules.
 
     Args:
         rule_sets: the rules.
-        counts: whether what a player counts at each of its cards is among them (`players.counts`).
-        hints: whether what `thumb` would do is among them (`players.hint`).
+        card_features: whether what a player counts at each of its cards is among them.
+        rule_based_prior: whether what `thumb` would do is among them.
+        options: which bytes of the section `choices` are among them (names as in `choice_names`): those that a policy was
+            trained with, so that an option declared later changes nothing; all in which the tables differ when None.
 
     Raises:
         ValueError: there are none.
     """
     if not rule_sets:
         raise ValueError("an encoding needs the rules of at least one table")
-    parts = list(features_of(rule_sets, counts))
+    options = differing_options(rule_sets) if options is None else tuple(options)
+    parts = list(features_of(rule_sets, options, card_features))
     index, value = _by_order(parts)
     hidden = list(hidden_features_of(rule_sets))
     hidden_index, _ = _by_order(hidden)
     scale = np.array([feature.scale for feature, _ in parts], np.float32)
     choices = np.array(sorted(set().union(*map(possible_actions, rule_sets))), np.int16)
     actions = np.ascontiguousarray(moved_actions()[:, choices])
-    if hints:
-        index = np.concatenate([index, HINT_START + actions], axis=1)
+    if rule_based_prior:
+        index = np.concatenate([index, PRIOR_START + actions], axis=1)
         value = np.concatenate([value, np.full_like(actions, COPY)], axis=1)
         scale = np.concatenate([scale, np.ones(len(choices), np.float32)])
     arrays = {
@@ -301,8 +326,9 @@ def make_encoding(rule_sets: Sequence[Rules], counts: bool = False, hints: bool 
         holders=tables.seats - 1 + has_stock(rule_sets),
         cards=len(tables.cards),
         partners=tables.seats if tables.plays(*AUCTION) else 0,
-        counts=counts,
-        hints=hints,
+        options=options,
+        card_features=card_features,
+        rule_based_prior=rule_based_prior,
         rules=rules_rows(rule_sets),
         tables=rules_tables(rule_sets),
         digest=digest.hexdigest(),

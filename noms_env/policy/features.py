@@ -6,7 +6,7 @@ Each section of the observation has a function below that says what becomes of i
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,10 +28,10 @@ from noms_env.core.actions import (
     UNSAID_ACTION,
 )
 from noms_env.core.cards import DECKTET, FRENCH, MAX_SUITS
-from noms_env.core.state import new_tables
 from noms_env.observation.layout import CARD_BYTES, HIDDEN, OBSERVATION
-from noms_env.policy.card_features import BEATEN_BY, BEATS, BOTTOM, OF_SUIT, TAKES, TOP, counts_start
-from noms_env.variants import Rules, write_rules
+from noms_env.policy.card_features import BEATEN_BY, BEATS, BOTTOM, OF_SUIT, TAKES, TOP, section_start
+from noms_env.variants import Rules
+from noms_env.variants.table_record import choice_bytes, choice_names
 
 SUITS, RANKS = 4, 13
 ORDERS = tuple(itertools.permutations(range(SUITS)))
@@ -114,16 +114,16 @@ EXACT = ("big_ships", "down_up", "up_down")
 AUCTION = ("small_ships", "noms")
 
 
-def features_of(rule_sets: Sequence[Rules], counts: bool = False) -> Iterator[Placed]:
-    """All features, section by section; behind them, where asked for, those of `counts`. Hints come behind (`encoding`)."""
+def features_of(rule_sets: Sequence[Rules], options: Collection[str], card_features: bool = False) -> Iterator[Placed]:
+    """All features but the rule-based prior, section by section; `options` is a part of `differing_options`."""
     tables = Tables(rule_sets)
     yield from _card_features(tables)
     for seat in range(tables.seats):
         yield from _seat_features(tables, seat)
     yield from _call_features(tables)
     yield from _deal_features(tables)
-    yield from _rule_features(rule_sets)
-    if counts:
+    yield from _rule_features(rule_sets, options)
+    if card_features:
         yield from _count_features(tables)
 
 
@@ -242,31 +242,32 @@ def _deal_features(tables: Tables) -> Iterator[Placed]:
     yield from _one_hot(numbers + 7, 0, tables.seats - 1)
 
 
-def _rule_features(rule_sets: Sequence[Rules]) -> Iterator[Placed]:
-    """Variant and options, as far as the tables differ in them."""
+def differing_options(rule_sets: Sequence[Rules]) -> tuple[str, ...]:
+    """The names (`choice_names`) of the bytes of the section `choices` in which the tables differ."""
+    choices = np.stack([choice_bytes(rules) for rules in rule_sets])
+    names = choice_names()
+    return tuple(names[place] for place in np.flatnonzero((choices != choices[0]).any(axis=0)))
+
+
+def _rule_features(rule_sets: Sequence[Rules], options: Collection[str]) -> Iterator[Placed]:
+    """The variant, if the tables differ in it, and some options."""
     numbers = np.array([kind.variant.number for kind in rule_sets])
     for variant in sorted(set(numbers)) if (numbers != numbers[0]).any() else ():
         yield from _copies(_row("variant"), int(variant))
-    choices = np.stack([_choices(kind) for kind in rule_sets])
-    for place in np.flatnonzero((choices != choices[0]).any(axis=0)):
-        yield from _copies(_row("choices"), int(place), scale=1 / max(1, int(choices[:, place].max())))
+    largest = np.stack([choice_bytes(rules) for rules in rule_sets]).max(axis=0)
+    for place, name in enumerate(choice_names()):
+        if name in options:
+            yield from _copies(_row("choices"), place, scale=1 / max(1, int(largest[place])))
 
 
 def _count_features(tables: Tables) -> Iterator[Placed]:
     """What is counted at the own cards, in one suit, or with the Decktet in two."""
-    yield from _cards(tables, counts_start(TAKES))
+    yield from _cards(tables, section_start(TAKES))
     for behind in (0, OF_SUIT) if DECKTET in tables.decks else (0,):
         for section in (BEATEN_BY, BEATS):
-            yield from _cards(tables, counts_start(section + behind), scale=1 / 4)
+            yield from _cards(tables, section_start(section + behind), scale=1 / 4)
         for section in (TOP, BOTTOM):
-            yield from _cards(tables, counts_start(section + behind))
-
-
-def _choices(kind: Rules) -> np.ndarray:
-    """The bytes of the options in an observation, uint8, shape (NUM_CHOICES,)."""
-    tables = new_tables(1)
-    write_rules(tables[0], kind)
-    return np.asarray(tables.choices[0]).view(np.uint8)
+            yield from _cards(tables, section_start(section + behind))
 
 
 def hidden_features_of(rule_sets: Sequence[Rules]) -> Iterator[Placed]:

@@ -24,28 +24,27 @@ from safetensors.numpy import save
 
 from noms_env.observation.layout import layout_digest
 from noms_env.policy.encoding import Encoding, make_encoding
+from noms_env.policy.features import differing_options
 from noms_env.policy.inference import shapes_of
 from noms_env.variants import Rules, RulesError, game, make_rules
+from noms_env.variants.table_record import choice_names
 from noms_env.version import ENV_VERSION
 
-FORMAT = "noms-policy/1"
+FORMAT = "noms-policy/2"
 KEY = "noms-policy"
 """The key of the metadata under which the document stands."""
 MAX_HEADER = 1 << 20
 MAX_FILE = 1 << 30
-MAX_KINDS = 1000
+MAX_RULES = 1000
 MAX_SIZE = 8192
 """Of the width of a network, its blocks and its embeddings."""
 PACKAGES = ("noms-env", "numpy", "numba", "safetensors", "torch")
 NETWORK_KEYS = {"width": 4, "blocks": 0, "card_width": 1}
 """What is said of a network, and the least that it may be."""
 FIELDS = (
-    *("format", "kinds", "environment", "layout", "encoding", "network", "training", "seed", "decisions"),
-    *("score", "packages", "revision", "sha256"),
+    *("format", "rules", "options", "card_features", "rule_based_prior", "environment", "layout", "encoding", "network"),
+    *("training", "seed", "decisions", "score", "packages", "revision", "sha256"),
 )
-COUNTS, HINTS = "counts", "hints"
-"""Fields that say `true` in the files of those policies that read the features of `players.counts`, and of `players.hint`, and
-are in no other."""
 
 
 class PolicyFileError(ValueError):
@@ -65,8 +64,9 @@ class PolicyInfo:
         score: that the training gave it; None where it gave none.
         packages: versions of the packages that made the file.
         revision: of the code, as `git describe` names it; None where that is not known.
-        counts: whether its network reads the features of `players.counts`.
-        hints: whether its network reads what `thumb` would do (`players.hint`).
+        card_features: whether its network sees what a player counts at each of its cards.
+        rule_based_prior: whether its network sees what `thumb` would do.
+        options: the options that its network sees, see `make_encoding`; those in which the tables differ if none are given.
     """
 
     rule_sets: tuple[Rules, ...]
@@ -77,8 +77,19 @@ class PolicyInfo:
     score: float | None = None
     packages: dict[str, str] = field(default_factory=lambda: package_versions())
     revision: str | None = None
-    counts: bool = False
-    hints: bool = False
+    card_features: bool = False
+    rule_based_prior: bool = False
+    options: tuple[str, ...] = None  # type: ignore[assignment]
+
+    def __post_init__(self) -> None:
+        """Fill in the options."""
+        if self.options is None:
+            object.__setattr__(self, "options", differing_options(self.rule_sets))
+
+    @property
+    def encoding(self) -> Encoding:
+        """What its network sees."""
+        return make_encoding(self.rule_sets, self.card_features, self.rule_based_prior, self.options)
 
 
 def package_versions() -> dict[str, str]:
@@ -100,21 +111,24 @@ def save_policy(path: Path | str, tensors: Mapping[str, np.ndarray], info: Polic
 
     Args:
         path: where.
-        tensors: the actor's parameters, float32, named and shaped as `forward.shapes_of` says.
+        tensors: the actor's parameters, float32, named and shaped as `inference.shapes_of` says.
         info: what they are.
 
     Raises:
         PolicyFileError: the tensors do not fit the network, or hold numbers that are not finite.
         OSError: the file cannot be written; an older one is unharmed.
     """
-    encoding = make_encoding(info.rule_sets, info.counts, info.hints)
+    encoding = info.encoding
     arrays = {name: np.ascontiguousarray(tensor) for name, tensor in tensors.items()}
-    _check_tensors(arrays, shapes_of(encoding.n_features, info.network, info.hints), "the policy")
+    _check_tensors(arrays, shapes_of(encoding.n_features, info.network, info.rule_based_prior), "the policy")
     document = {
         "format": FORMAT,
-        "kinds": [
-            {"variant": kind.variant.name, "seats": kind.seats, "options": given_options(kind)} for kind in info.rule_sets
+        "rules": [
+            {"variant": rules.variant.name, "seats": rules.seats, "options": given_options(rules)} for rules in info.rule_sets
         ],
+        "options": list(info.options),
+        "card_features": info.card_features,
+        "rule_based_prior": info.rule_based_prior,
         "environment": ENV_VERSION,
         "layout": layout_digest(),
         "encoding": encoding.digest,
@@ -125,18 +139,18 @@ def save_policy(path: Path | str, tensors: Mapping[str, np.ndarray], info: Polic
         "score": info.score,
         "packages": info.packages,
         "revision": info.revision,
-    } | {name: True for name in (COUNTS, HINTS) if getattr(info, name)}
+    }
     document["sha256"] = _digest(document, arrays)
     write_atomically(Path(path), save(arrays, {KEY: _text(document)}))
 
 
-def given_options(kind: Rules) -> dict[str, Any]:
+def given_options(rules: Rules) -> dict[str, Any]:
     """The options that have to be given to `make_rules` for these rules."""
-    given = dict(kind.options)
-    for name in kind.options:
+    given = dict(rules.options)
+    for name in rules.options:
         fewer = {other: value for other, value in given.items() if other != name}
         try:
-            if make_rules(kind.variant, kind.seats, fewer) == kind:
+            if make_rules(rules.variant, rules.seats, fewer) == rules:
                 given = fewer
         except RulesError:
             continue
@@ -215,10 +229,10 @@ def read_policy(path: Path | str) -> tuple[PolicyInfo, Encoding, dict[str, np.nd
     if document["sha256"] != _digest(document, tensors):
         raise PolicyFileError(f"{file} is damaged: its content does not have the SHA-256 that it was written with")
     info = _info(file, document)
-    encoding = make_encoding(info.rule_sets, info.counts, info.hints)
+    encoding = info.encoding
     if document["encoding"] != encoding.digest:
         raise PolicyFileError(f"{file} was made for another encoding of observations than this version of noms-env has")
-    _check_tensors(tensors, shapes_of(encoding.n_features, info.network, info.hints), str(file))
+    _check_tensors(tensors, shapes_of(encoding.n_features, info.network, info.rule_based_prior), str(file))
     return info, encoding, tensors
 
 
@@ -280,8 +294,7 @@ def _document(file: Path, entries: Mapping[str, str] | None) -> dict[str, Any]:
     if is_as_written and document.get("format") != FORMAT:
         found = str(document.get("format"))[:40]
         raise PolicyFileError(f"{file} has the format {found!r}; this version of noms-env reads {FORMAT!r}")
-    sees = {name: document[name] for name in (COUNTS, HINTS) if name in document} if is_as_written else {}
-    if not is_as_written or set(document) - set(sees) != set(FIELDS) or any(value is not True for value in sees.values()):
+    if not is_as_written or set(document) != set(FIELDS):
         raise PolicyFileError(f"what {file} says of its policy is damaged")
     return dict(document)
 
@@ -290,9 +303,9 @@ def _tensors(file: Path, opened: Any) -> dict[str, np.ndarray]:
     """All tensors of an opened file, which must be float32."""
     tensors = {}
     for name in opened.keys():  # noqa: SIM118 - not a dictionary
-        kind = opened.get_slice(name).get_dtype()
-        if kind != "F32":
-            raise PolicyFileError(f"{file} holds {name!r} as {kind}; a policy's tensors are F32")
+        dtype = opened.get_slice(name).get_dtype()
+        if dtype != "F32":
+            raise PolicyFileError(f"{file} holds {name!r} as {dtype}; a policy's tensors are F32")
         tensors[name] = opened.get_tensor(name)
     return tensors
 
@@ -304,18 +317,24 @@ def _info(file: Path, document: Mapping[str, Any]) -> PolicyInfo:
         raise PolicyFileError(f"{file} was made for version {version!r} of the environments; this is version {ENV_VERSION}")
     if layout != layout_digest():
         raise PolicyFileError(f"{file} was made for another layout of observations or actions than this noms-env has")
-    types = {"training": dict, "seed": int, "decisions": int, "score": float | None, "packages": dict, "revision": str | None}
-    for name, kind in types.items():
-        if not isinstance(document[name], kind):
+    types = {
+        **{"training": dict, "seed": int, "decisions": int, "score": float | None, "packages": dict, "revision": str | None},
+        **{"card_features": bool, "rule_based_prior": bool, "options": list},
+    }
+    for name, allowed in types.items():
+        if not isinstance(document[name], allowed):
             raise PolicyFileError(f"{file} says {document[name]!r} for {name}, which makes no sense")
     values = {name: document[name] for name in types}
-    values |= {name: name in document for name in (COUNTS, HINTS)}
-    return PolicyInfo(_kinds(file, document["kinds"]), _network(file, document["network"]), **values)
+    values["options"] = tuple(map(str, values["options"]))
+    unknown = sorted(set(values["options"]) - set(choice_names()))
+    if unknown:
+        raise PolicyFileError(f"{file} names the option {unknown[0]!r}, which this version of noms-env does not have")
+    return PolicyInfo(_rule_sets(file, document["rules"]), _network(file, document["network"]), **values)
 
 
-def _kinds(file: Path, entries: Any) -> tuple[Rules, ...]:
+def _rule_sets(file: Path, entries: Any) -> tuple[Rules, ...]:
     """The rules of a document."""
-    if not isinstance(entries, list) or not 1 <= len(entries) <= MAX_KINDS:
+    if not isinstance(entries, list) or not 1 <= len(entries) <= MAX_RULES:
         raise PolicyFileError(f"{file} does not say for which games its policy was trained")
     rule_sets = []
     for entry in entries:

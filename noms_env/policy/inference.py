@@ -1,4 +1,4 @@
-"""The network of a policy without torch: float32 arithmetic on one core (`decide`), the same bits for a row in any batch.
+"""The network of a policy without torch: float32 on one core, the same bits for a row in any batch (`inference_kernels`).
 
     first layer (sum of the weights of the features that are not 0) -> ReLU
     -> blocks times x + ReLU(W normalised(x) + b) -> W normalised(x) + b
@@ -6,7 +6,7 @@
 where `normalised` brings a row to mean 0 and variance 1; its scale and shift are folded into the layer behind it.
 
 About a tenth of the features of an observation are not 0, so the first layer is a sum of few rows of its weights. The other
-products are those of `products`. A row's logits thus depend on nothing but the row.
+products are those of `matmul`. A row's logits thus depend on nothing but the row.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ CARDS = 52
 VARIANT_BYTES = next(math.prod(section.shape) for section in OBSERVATION if section.name == "variant")
 
 
-def shapes_of(n_features: int, network: Mapping[str, int], hints: bool = False) -> dict[str, tuple[int, ...]]:
+def shapes_of(n_features: int, network: Mapping[str, int], rule_based_prior: bool = False) -> dict[str, tuple[int, ...]]:
     """Names and shapes of an actor's parameters, as `training.learn.network.Actor` names them.
 
     Args:
         n_features: inputs.
         network: `width`, `blocks` and `card_width`.
-        hints: whether it sees what `thumb` would do.
+        rule_based_prior: whether it sees what `thumb` would do.
     """
     width, blocks, card_width = network["width"], network["blocks"], network["card_width"]
     shapes: dict[str, tuple[int, ...]] = {"trunk.first.weight": (width, n_features), "trunk.first.bias": (width,)}
@@ -57,7 +57,7 @@ def shapes_of(n_features: int, network: Mapping[str, int], hints: bool = False) 
             "head.words.weight": (NOMINATE - CARDS, width),
             "head.bias": (NUM_ACTIONS,),
         }
-        | ({"head.hint": (NUM_ACTIONS,)} if hints else {})
+        | ({"head.prior": (NUM_ACTIONS,)} if rule_based_prior else {})
     )
 
 
@@ -79,9 +79,9 @@ class Forward:
         hot_columns: int16, shape (n_hot,): the bytes of which the value counts.
         hot_rows: int16, shape (24, n_hot, 256): per order, byte and value, the feature, or -1.
         actions: see `Encoding`.
-        counts: see `Encoding`.
-        hints: see `Encoding`.
-        hint: float32, shape (n_choices,): is added to the logit of what `thumb` would do; zeros without hints.
+        card_features: see `Encoding`.
+        rule_based_prior: see `Encoding`.
+        prior: float32, shape (n_choices,): is added to the logit of what `thumb` would do; zeros without a prior.
         tables: see `Encoding`.
     """
 
@@ -96,9 +96,9 @@ class Forward:
     hot_columns: np.ndarray = field(repr=False)
     hot_rows: np.ndarray = field(repr=False)
     actions: np.ndarray = field(repr=False)
-    counts: bool
-    hints: bool
-    hint: np.ndarray = field(repr=False)
+    card_features: bool
+    rule_based_prior: bool
+    prior: np.ndarray = field(repr=False)
     tables: np.ndarray = field(repr=False)
 
     @classmethod
@@ -117,7 +117,7 @@ class Forward:
         width = len(first)
         known, of_rules = _follow_from_rules(encoding, encoding.rules)
         copied, hot = (np.flatnonzero(~known & chosen) for chosen in (encoding.value[0] == COPY, encoding.value[0] != COPY))
-        hint = exact["head.hint"][encoding.choices] if encoding.hints else np.zeros(encoding.n_choices)
+        prior = exact["head.prior"][encoding.choices] if encoding.rule_based_prior else np.zeros(encoding.n_choices)
         return cls(
             encoding.rules,
             as_panels(first[:, np.concatenate([copied, hot])]),
@@ -126,12 +126,12 @@ class Forward:
             as_panels(head),
             padded_columns(np.stack(biases) if biases else np.zeros((0, width))),
             padded_columns(head_bias[np.newaxis])[0],
-            _copies(encoding.index[:, copied], size_with(encoding.counts, encoding.hints)),
+            _copies(encoding.index[:, copied], size_with(encoding.card_features, encoding.rule_based_prior)),
             *_hot(encoding.index[:, hot], encoding.value[:, hot], len(copied)),
             np.ascontiguousarray(encoding.actions),
-            encoding.counts,
-            encoding.hints,
-            hint.astype(np.float32),
+            encoding.card_features,
+            encoding.rule_based_prior,
+            prior.astype(np.float32),
             encoding.tables,
         )
 
@@ -139,7 +139,7 @@ class Forward:
         """Whether the folding kept all numbers finite."""
         return all(
             np.isfinite(part).all()
-            for part in (self.first, self.first_bias, self.layers, self.head, self.biases, self.head_bias, self.hint)
+            for part in (self.first, self.first_bias, self.layers, self.head, self.biases, self.head_bias, self.prior)
         )
 
     @cached_property
@@ -149,7 +149,7 @@ class Forward:
 
     def decide(self, observation: np.ndarray, mask: np.ndarray, seeds: np.ndarray, temperature: float, out: Out) -> bool:
         """Fill `out`, and say whether all rows are `FINE`; see `decide_rows`."""
-        work = (self.tables.copy(), new_workspaces()) if self.hints else (None, None)
+        work = (self.tables.copy(), new_workspaces()) if self.rule_based_prior else (None, None)
         return bool(decide_rows(observation, mask, seeds, temperature, self.parameters, work, tuple(out)))
 
 

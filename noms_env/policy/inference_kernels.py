@@ -1,6 +1,6 @@
 """The compiled pass of a policy's network: from observations and masks to actions or probabilities, block by block.
 
-Its parameters are laid out by `forward`, which says what the network is.
+`inference` lays its parameters out, and says what the network is.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from noms_env._jit import jit, jit_allocating, jit_inline, jit_sums, lowest, non
 from noms_env.core.chance import philox
 from noms_env.players.protocol import NOBODY
 from noms_env.policy.encoding import suit_orders
-from noms_env.policy.extra_features import EXTENDED_SIZE, NO_HINT, extend
+from noms_env.policy.extra_features import EXTENDED_SIZE, NO_PRIOR, extend
 from noms_env.policy.matmul import PANEL, SIDE_BY_SIDE, multiply, multiply_needed, multiply_sparse
 from noms_env.policy.rules_lookup import number_of_rules
 
@@ -38,14 +38,14 @@ def decide_rows(observation, mask, seeds, temperature, parameters, work, out):
         seeds: int64, shape (n,): what the draw of each row follows from; not looked at where nothing is drawn.
         temperature: the logits are divided by it; 0 for the most probable action, the lowest of equals.
         parameters: see `Forward.parameters`.
-        work: tables of the rules and `new_workspaces`, which are written over; two times None without hints.
+        work: tables of the rules and `new_workspaces`, which are written over; two times None without a prior.
         out: the arrays of an `Out`; are written.
 
     Returns:
         Whether all rows are `FINE`.
     """
     rules, first, first_bias, layers, head, biases, head_bias = parameters[:7]
-    copies, hot_columns, hot_rows, actions, counts, hints, hint = parameters[7:]
+    copies, hot_columns, hot_rows, actions, with_cards, with_prior, prior = parameters[7:]
     tables, workspaces = work
     verdict, taken, probabilities = out
     room, width = min(len(observation), BLOCK), head.shape[1]
@@ -62,7 +62,7 @@ def decide_rows(observation, mask, seeds, temperature, parameters, work, out):
     ends = np.zeros(room + 1, np.int64)
     needed = np.empty(room, np.int64)
     weights = np.empty(actions.shape[1], np.float64)
-    hinted = np.full(room, NO_HINT)
+    prior_actions = np.full(room, NO_PRIOR)
     extended = np.zeros(EXTENDED_SIZE, np.uint8)
     next_row = 0
     while next_row < len(observation):
@@ -70,8 +70,8 @@ def decide_rows(observation, mask, seeds, temperature, parameters, work, out):
         suit_orders(observation, rows[:count], order[:count])
         for i in range(count):
             seen, names, legal = observation[rows[i]], actions[order[i]], mask[rows[i]]
-            if counts or hints:
-                hinted[i] = extend(seen, legal, counts, rule_sets[i], tables, workspaces, extended)
+            if with_cards or with_prior:
+                prior_actions[i] = extend(seen, legal, with_cards, rule_sets[i], tables, workspaces, extended)
                 seen = extended[: copies.shape[1]]
             found = find_active(seen, copies[order[i]], active, amount, starts[i])
             starts[i + 1] = find_hot(seen, hot_columns, hot_rows[order[i]], active, amount, starts[i], found)
@@ -83,7 +83,7 @@ def decide_rows(observation, mask, seeds, temperature, parameters, work, out):
         run_layers(x, count, layers, head, biases, needed, level, y)
         for i in range(count):
             names, places = actions[order[i]], options[ends[i] : ends[i + 1]]
-            best = find_best(y[i], head_bias, places, names, hint, hinted[i], weights)
+            best = find_best(y[i], head_bias, places, names, prior, prior_actions[i], weights)
             if len(probabilities) > 0:
                 write_probabilities(weights, places, names, best, temperature, probabilities[rows[i]])
             else:
@@ -143,13 +143,13 @@ def judge(seen, legal, legal_count, rules, actions):
     """
     if legal_count == 0:
         return 0, FINE
-    kind = number_of_rules(seen, rules)
-    if kind == len(rules):
+    number = number_of_rules(seen, rules)
+    if number == len(rules):
         return 0, OTHER_RULES
     known_count = 0
     for k in range(actions.shape[1]):
         known_count += legal[actions[0, k]] != 0
-    return kind, FINE if known_count == legal_count else STRANGE_ACTION
+    return number, FINE if known_count == legal_count else STRANGE_ACTION
 
 
 @jit_inline
@@ -242,13 +242,13 @@ def squares(x, width, mean):
 
 
 @jit_inline
-def find_best(y, bias, options, names, hint, hinted, weights):
+def find_best(y, bias, options, names, prior, prior_action, weights):
     """Write the legal actions' logits to `weights`; the place of the highest, of equals the lowest action; -1 for none."""
     best = -1
     for k in range(len(options)):
         weights[k] = np.float64(y[options[k]]) + np.float64(bias[options[k]])
-        if names[options[k]] == hinted:
-            weights[k] += np.float64(hint[options[k]])
+        if names[options[k]] == prior_action:
+            weights[k] += np.float64(prior[options[k]])
         if best < 0 or is_better(weights, options, names, k, best):
             best = k
     return best

@@ -26,7 +26,7 @@ from noms_env.policy.inference import Forward, Out
 from noms_env.policy.inference_kernels import FINE, OTHER_RULES
 from noms_env.policy.rules_lookup import hand_sizes
 from noms_env.variants import Rules
-from noms_env.variants.rulebook import choice_bytes, choice_names
+from noms_env.variants.table_record import choice_bytes, choice_names
 
 POLICY_NAME = "policy.safetensors"
 _START = {section.name: section.start for section in OBSERVATION}
@@ -52,7 +52,7 @@ class PolicyPlayer:
         Args:
             info: of the policy.
             encoding: of the rules in it.
-            tensors: the actor's parameters (`policy_file.read_policy` checks them).
+            tensors: the actor's parameters (`file.read_policy` checks them).
 
         Raises:
             PolicyFileError: the parameters are so large that they cannot be reckoned with in float32.
@@ -133,7 +133,7 @@ class PolicyPlayer:
     def _refusal(self, verdict: int, seen: np.ndarray, legal: np.ndarray) -> str:
         """Why a row cannot be answered."""
         if verdict == OTHER_RULES:
-            trained = ", ".join(sorted({_name(kind.variant.name, kind.seats) for kind in self.rule_sets}))
+            trained = ", ".join(sorted({_name(rules.variant.name, rules.seats) for rules in self.rule_sets}))
             return f"this policy was trained for {trained}; the observation is of {self._difference(seen)}"
         strange = set(np.flatnonzero(legal).tolist()) - set(self.encoding.choices.tolist())
         return f"the mask allows action {min(strange)}, which is never legal at the tables that this policy was trained for"
@@ -145,13 +145,12 @@ class PolicyPlayer:
         if len(marks) != 1:
             return "no game: no variant is marked in it"
         name = VARIANTS[marks[0]]
-        same = [kind for kind in self.rule_sets if kind.variant.name == name and kind.seats == seats]
+        same = [rules for rules in self.rule_sets if rules.variant.name == name and rules.seats == seats]
         if not same:
             return _name(name, seats)
         options = seen[_START["choices"] :]
         names = choice_names()
-        known = [choice_bytes(kind) for kind in same]
-        unlike = [[option for place, option in enumerate(names) if options[place] != kind[place]] for kind in known]
+        unlike = [[names[place] for place in np.flatnonzero(options != choice_bytes(rules))] for rules in same]
         fewest = min(unlike, key=len)
         if fewest:
             return f"{_name(name, seats)} with other options: {', '.join(fewest)}"
@@ -272,7 +271,7 @@ def _shipped_infos() -> dict[str, PolicyInfo | None]:
 
 def _variants(info: PolicyInfo) -> list[str]:
     """The games of a policy."""
-    return list(dict.fromkeys(kind.variant.name for kind in info.rule_sets))
+    return list(dict.fromkeys(rules.variant.name for rules in info.rule_sets))
 
 
 def _name_and_games() -> Iterator[str]:

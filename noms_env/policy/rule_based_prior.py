@@ -1,11 +1,11 @@
-"""What the player `thumb` would do, from an observation alone: a hint for networks.
+"""The rule-based prior: what the player `thumb` would do, from an observation alone.
 
 `thumb` looks at a table. Of a table it looks at nothing that the seat to act does not see, and all that this seat sees stands
 in its observation; so a table is filled from one (`write_seen_table`), and `thumb` is asked. Of the other hands it looks at the
 number of cards alone. The seats are numbered from the one that looks, which is seat 0 there: `thumb` does not care.
 
-With the hint a network begins where `thumb` is, and has to learn no more than where to depart from it (residual policy
-learning: T. Silver et al., arXiv 1812.06298).
+With it a network begins where `thumb` is, and learns only where to depart from it (residual policy learning: T. Silver et
+al., arXiv 1812.06298).
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ _TO_FIT = 4
 
 
 @jit
-def hint_of(seen, mask, t, m):
+def prior_action(seen, mask, t, m):
     """The action that `thumb` would take.
 
     Args:
         seen: the observation of the seat to act, uint8, shape (OBSERVATION_SIZE,) or longer.
         mask: its legal actions, int8, shape (NUM_ACTIONS,); at least one.
-        t: a table of the rules of the observation (`which_rules.rules_tables`); all but its rules is overwritten.
+        t: a table of the rules of the observation (`rules_lookup.rules_tables`); all but its rules is overwritten.
         m: a row of `heuristics.new_workspaces`.
     """
     write_seen_table(seen, mask, t)

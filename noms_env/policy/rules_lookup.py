@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from noms_env._jit import jit_inline
-from noms_env.core.state import MAX_TRICKS, NUM_CHOICES, new_tables
+from noms_env.core.state import MAX_TRICKS, NUM_CHOICES
 from noms_env.engine.row_kernels import kernel_view
 from noms_env.observation.layout import OBSERVATION
-from noms_env.variants import Rules, write_rules
-from noms_env.variants.rulebook import choice_bytes
+from noms_env.variants import Rules
+from noms_env.variants.table_record import choice_bytes, new_tables, write_rules
 
 VARIANT, NUMBERS, CHOICES = (
     next(section.start for section in OBSERVATION if section.name == name) for name in ("variant", "numbers", "choices")
@@ -29,22 +29,23 @@ def rules_rows(rule_sets: Sequence[Rules]) -> np.ndarray:
     a hand may have.
     """
     rows = np.zeros((len(rule_sets), RULES_BYTES), np.uint8)
-    for row, kind in zip(rows, rule_sets, strict=True):
-        row[:SIZES] = [*choice_bytes(kind), kind.seats, kind.variant.number]
-        row[[SIZES + size for size in hand_sizes(kind)]] = 1
+    for row, rules in zip(rows, rule_sets, strict=True):
+        row[:NUM_CHOICES] = choice_bytes(rules)
+        row[NUM_CHOICES:SIZES] = rules.seats, rules.variant.number
+        row[[SIZES + size for size in hand_sizes(rules)]] = 1
     return rows
 
 
-def hand_sizes(kind: Rules) -> set[int]:
+def hand_sizes(rules: Rules) -> set[int]:
     """The numbers of cards that the seats may be dealt."""
-    return set(kind.schedule) or {kind.options.get("hand_size") or len(kind.deck) // kind.seats}
+    return set(rules.schedule) or {rules.options.get("hand_size") or len(rules.deck) // rules.seats}
 
 
 def rules_tables(rule_sets: Sequence[Rules]) -> np.ndarray:
     """A table of each of some rules at which nothing has been dealt, shape (rule_sets,), as `rows.kernel_view` makes them."""
     tables = new_tables(len(rule_sets))
-    for table, kind in zip(tables, rule_sets, strict=True):
-        write_rules(table, kind)
+    for table, rules in zip(tables, rule_sets, strict=True):
+        write_rules(table, rules)
     return kernel_view(tables)
 
 
@@ -57,11 +58,11 @@ def number_of_rules(seen, rules):
         rules: `rules_rows`.
     """
     size = np.int64(seen[DEALT])
-    for kind in range(len(rules)):
-        different = seen[SEATS] ^ rules[kind, NUM_CHOICES]
+    for number in range(len(rules)):
+        different = seen[SEATS] ^ rules[number, NUM_CHOICES]
         for place in range(NUM_CHOICES):
-            different |= seen[CHOICES + place] ^ rules[kind, place]
-        is_dealt = size <= MAX_TRICKS and rules[kind, SIZES + size] != 0
-        if different == 0 and is_dealt and seen[VARIANT + np.int64(rules[kind, NUM_CHOICES + 1])] != 0:
-            return kind
+            different |= seen[CHOICES + place] ^ rules[number, place]
+        is_dealt = size <= MAX_TRICKS and rules[number, SIZES + size] != 0
+        if different == 0 and is_dealt and seen[VARIANT + np.int64(rules[number, NUM_CHOICES + 1])] != 0:
+            return number
     return len(rules)

@@ -1,4 +1,4 @@
-"""One table as Python sees it: a row of `state.TABLE` with its rules, checks and words around the compiled engine."""
+"""One table as Python sees it: a row of `table_record.TABLE` with its rules, checks and words around the compiled engine."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ from noms_env.belief.determinize import sampled_tables
 from noms_env.core.actions import INDICATE, NOMINATE, NUM_ACTIONS, SCORED, action_number, action_word, is_integer
 from noms_env.core.cards import CARD_NUMBERS, CARD_WORDS, DECK_NAMES, NO_TRUMP, SUIT_LETTERS, cards_in
 from noms_env.core.chance import MAX_SEED, MAX_TABLE, checked_seed
-from noms_env.core.state import EPISODES, NOMS, RULE_FIELDS, TABLE, new_tables, phase_word
+from noms_env.core.state import EPISODES, NOMS, phase_word
 from noms_env.engine.deal import begin_match, hand_out, shuffle_deck
 from noms_env.engine.row_kernels import ILLEGAL, go_on_row, kernel_view, legal_row, state_row, step_row, view_row
 from noms_env.observation.layout import STATE_SIZE
 from noms_env.observation.writer import MASK_WORDS, OBSERVATION_WORDS
-from noms_env.variants import Rules, RulesError, game, make_rules, write_rules
+from noms_env.variants import Rules, RulesError, game, make_rules
 from noms_env.variants.noms import MOST_MULTIPLIER
+from noms_env.variants.table_record import RULE_FIELDS, TABLE, new_tables, write_rules
 
 MAX_DEAL_NUMBER = 10_000
 MAX_TOTAL = 1_000_000
@@ -41,7 +42,7 @@ class Table:
 
     Attributes:
         rules: the variant with every choice made.
-        row: the record of the table (`state.TABLE`), shape ().
+        row: the record of the table (`table_record.TABLE`), shape ().
     """
 
     def __init__(
@@ -377,7 +378,7 @@ class Table:
             rng: gives one integer.
 
         Returns:
-            A record (`state.TABLE`) in an array of shape (1,): that of `redeal(seat to act, rng)`.
+            A record (`table_record.TABLE`) in an array of shape (1,): that of `redeal(seat to act, rng)`.
 
         Raises:
             ValueError: no such generator, or the deal is over.

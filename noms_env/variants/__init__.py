@@ -1,7 +1,8 @@
 """The seven variants: one file each, and what they share.
 
 `rulebook` options as data · `exact` the exact-bid games · `announce` trump and nomination · `trumps` trump that nobody
-chooses · `noms_deck` the unshuffled deck · `match` the end of a match · `dispatch` which variant answers a hook.
+chooses · `noms_deck` the unshuffled deck · `match` the end of a match · `dispatch` which variant answers a hook ·
+`table_record` the record of a table.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from noms_env.variants.big_ships import BIG_SHIPS_GAME
 from noms_env.variants.down_up import DOWN_UP_GAME
 from noms_env.variants.noms import NOMS_GAME
 from noms_env.variants.nonesuch import NONESUCH_GAME
-from noms_env.variants.rulebook import Option, Rules, RulesError, Variant, make_rules, write_rules
+from noms_env.variants.rulebook import Option, Rules, RulesError, Variant, make_rules
 from noms_env.variants.small_ships import SMALL_SHIPS_GAME
 from noms_env.variants.sniped_whist import SNIPED_WHIST_GAME
 from noms_env.variants.up_down import UP_DOWN_GAME
@@ -32,4 +33,4 @@ def game(name: str) -> Variant:
     return GAMES[name]
 
 
-__all__ = ["GAMES", "Option", "Rules", "RulesError", "Variant", "game", "make_rules", "write_rules"]
+__all__ = ["GAMES", "Option", "Rules", "RulesError", "Variant", "game", "make_rules"]

@@ -41,9 +41,9 @@ NONESUCH_GAME = Variant(
     deck_kind=DECKTET,
     complete=complete,
     options=(
-        Option("half", "ceil", "what a failed Most is counted from, with nine tricks: 5, 4.5 or 4", words=HALVES),
-        Option("target", 31, "points that end the match", numbers=(1, 10000), none=True),
-        Option("max_hands", 100, "deals after which the match is truncated", numbers=(1, 1000)),
+        Option("half", "ceil", "what a failed Most is counted from, with nine tricks: 5, 4.5 or 4", words=HALVES, byte=45),
+        Option("target", 31, "points that end the match", numbers=(1, 10000), none=True, byte=18),
+        Option("max_hands", 100, "deals after which the match is truncated", numbers=(1, 1000), byte=44),
     ),
 )
 

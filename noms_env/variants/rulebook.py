@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from noms_env.core.actions import is_integer
-from noms_env.core.cards import FRENCH, NO_TRUMP, SUIT_LETTERS, french_deck, set_of
-from noms_env.core.state import MAX_ROTATION, MAX_TRICKS, NUM_CHOICES, OPTION_FIELDS, VARIANTS
+from noms_env.core.cards import FRENCH, SUIT_LETTERS, french_deck
+from noms_env.core.state import MAX_ROTATION, MAX_TRICKS, MAX_VARIANTS, NUM_CHOICES, VARIANTS
 
 Values = dict[str, Any]
 
@@ -43,6 +43,30 @@ class Option:
     none: bool = False
     range: str = ""
     """What integers are allowed, where that depends on the table; the variant's `complete` checks it."""
+
+    byte: int | None = field(kw_only=True)
+    """Its byte in the section `choices` of an observation, the first of `MAX_ROTATION` for a rotation; None for an option
+    that says what is shown, not how it is played, or that stands elsewhere in an observation. It is the same in every
+    variant that has the option, and never changes, since trained policies look for it there."""
+    record_field: str = ""
+    """The field of a table's record that holds it, where that is not the option's name."""
+
+    def __post_init__(self) -> None:
+        """Refuse a byte that is not there.
+
+        Raises:
+            ValueError: the section `choices` has no such byte.
+        """
+        if self.byte is not None and not 0 <= self.byte <= NUM_CHOICES - self.width:
+            raise ValueError(
+                f"the option {self.name} needs {self.width} of the bytes of `choices` from {self.byte} on, but an observation "
+                f"has room for {NUM_CHOICES} (0 to {NUM_CHOICES - 1})"
+            )
+
+    @property
+    def width(self) -> int:
+        """Bytes of `choices` that it takes."""
+        return MAX_ROTATION if self.rotation else 1
 
     def allowed(self) -> str:
         """What the option may be, in words."""
@@ -121,6 +145,19 @@ class Variant:
 
     needs: tuple[Need, ...] = field(default=(), repr=False)
     """Options that have an effect only where others have certain values."""
+
+    def __post_init__(self) -> None:
+        """Refuse a variant without a number.
+
+        Raises:
+            ValueError: it is not in `VARIANTS`, or one more than an observation has room for.
+        """
+        if self.name not in VARIANTS:
+            raise ValueError(f"the variant {self.name} has no number: append its name to VARIANTS in noms_env/core/state.py")
+        if self.number >= MAX_VARIANTS:
+            raise ValueError(
+                f"the variant {self.name} is number {self.number + 1}, but an observation has room for {MAX_VARIANTS} variants"
+            )
 
     @property
     def number(self) -> int:
@@ -225,9 +262,9 @@ def deck_size(values: Values) -> int:
 
 
 SHORT_DECK = (
-    Option("ranks", 13, "the top ranks of each suit that are in the deck (not of the rulebook)", numbers=(2, 13)),
-    Option("suits", 4, "the first suits, of C D H S, that are in the deck (not of the rulebook)", numbers=(1, 4)),
-    Option("reveal_stock_at_end", False, "show the undealt cards in the result of a deal", flag=True),
+    Option("ranks", 13, "the top ranks of each suit that are in the deck (not of the rulebook)", numbers=(2, 13), byte=0),
+    Option("suits", 4, "the first suits, of C D H S, that are in the deck (not of the rulebook)", numbers=(1, 4), byte=1),
+    Option("reveal_stock_at_end", False, "show the undealt cards in the result of a deal", flag=True, byte=None),
 )
 """Options of every game with the French deck."""
 
@@ -236,9 +273,11 @@ HAND_SIZE = Option(
     None,
     "cards for each seat; by default as many as the deck has for all",
     range=f"from 1 to what the deck has for each seat, {MAX_TRICKS} at most",
+    byte=None,
+    record_field="option_hand_size",
 )
 
-TRUMP_ROTATION = Option("trump_rotation", None, "trumps in turn, deal by deal", rotation=True)
+TRUMP_ROTATION = Option("trump_rotation", None, "trumps in turn, deal by deal", rotation=True, byte=46)
 
 
 def complete_hand_size(values: Values, seats: int) -> None:
@@ -285,51 +324,3 @@ def complete_rotation(values: Values, default: tuple[str, ...]) -> None:
             f"trump_rotation names {strange[0]}, which is not in a deck of {values['suits']} suits; "
             f"allowed are {', '.join(present)}"
         )
-
-
-# ---------------------------------------------------------------------------------------------- into a table's record
-
-
-def write_rules(t: Any, rules: Rules) -> None:
-    """Copy the rules into a table (a row of `state.TABLE`): variant, seats, deck and every option."""
-    values = rules.options
-    t.variant = rules.variant.number
-    t.deck_kind = rules.variant.deck_kind
-    t.n_seats = rules.seats
-    t.cards = set_of(rules.deck)
-    for name in OPTION_FIELDS:
-        setattr(t, name, rules.variant.option(name).code(values[name]) if name in values else 0)
-    t.option_hand_size = values.get("hand_size", -1)
-    schedule = rules.schedule
-    t.n_deals = len(schedule) if schedule else values.get("n_hands", -1)
-    for place, size in enumerate(schedule):
-        t.sizes[place] = size
-    rotation = values.get("trump_rotation", [])
-    t.rotation_length = len(rotation)
-    for place, word in enumerate(rotation):
-        t.trump_rotation[place] = NO_TRUMP if word == "NT" else SUIT_LETTERS[FRENCH].index(word)
-    t.choices[:] = np.array(choice_bytes(rules), np.uint8).view(np.int64)
-
-
-DISPLAY_OPTIONS = ("reveal_stock_at_end", "observe_previous_hand")
-"""Options that say what is shown, not how it is played."""
-
-
-def choice_names() -> list[str]:
-    """What each byte of the section `choices` of an observation holds."""
-    rotation = [f"trump_rotation[{place}]" for place in range(MAX_ROTATION)]
-    return [*(name for name in OPTION_FIELDS if name not in DISPLAY_OPTIONS), *rotation]
-
-
-def choice_bytes(rules: Rules) -> list[int]:
-    """The choices as bytes: 0 where the variant has no such option, else 1 + code, at most 254; None is 255."""
-    bytes_of = {}
-    for option in rules.variant.options:
-        value = rules.options[option.name]
-        if option.rotation:
-            for place, word in enumerate(value):
-                bytes_of[f"trump_rotation[{place}]"] = 1 + ROTATION_WORDS.index(word)
-        else:
-            bytes_of[option.name] = 255 if value is None else min(option.code(value) + 1, 254)
-    found = [bytes_of.get(name, 0) for name in choice_names()]
-    return found + [0] * (NUM_CHOICES - len(found))

@@ -76,25 +76,35 @@ SMALL_SHIPS_GAME = Variant(
             None,
             "lowest number to bid; by default just above the share of two seats",
             range="from 1 to the hand size",
+            byte=17,
         ),
-        Option("misere_value", None, "points of Misere made alone; by default three below the hand size", numbers=(1, 100)),
+        Option(
+            "misere_value", None, "points of Misere made alone; by default three below the hand size", numbers=(1, 100), byte=19
+        ),
         Option(
             "misere_above",
             None,
             "the number directly below Misere; by default the same",
             range="from min_bid - 1 to the hand size",
+            byte=20,
         ),
-        Option("misere_trump", "choice", "Misere with a trump of the declarer's choice, or without", words=MISERE_TRUMPS),
-        Option("misere_nominates", True, "the declarer of Misere nominates a card; if not he is alone", flag=True),
-        Option("misere_penalty", "team", "failed Misere: the side's tricks count for each, or own tricks", words=PENALTIES),
-        Option("misere_opponents_score", True, "opponents score their tricks in Misere too", flag=True),
-        Option("forced_bid_numeric_only", True, "a dealer forced to bid must name a number", flag=True),
-        Option("forced_bid_closes", False, "a forced bid ends the auction", flag=True),
-        Option("first_trick_restriction", "suit", "what a declarer on lead may not lead to trick 1", words=RESTRICTIONS),
-        Option("stock_nomination", "alone", "a nominated card in the stock", words=STOCK_NOMINATIONS),
-        Option("target", 100, "points that end the match", numbers=(1, 10000), none=True),
-        Option("max_hands", 20, "deals that end the match", numbers=(1, 1000), none=True),
-        Option("indication", False, "the holder of the nominated card may show himself, at a price", flag=True),
+        Option(
+            "misere_trump", "choice", "Misere with a trump of the declarer's choice, or without", words=MISERE_TRUMPS, byte=21
+        ),
+        Option("misere_nominates", True, "the declarer of Misere nominates a card; if not he is alone", flag=True, byte=22),
+        Option(
+            "misere_penalty", "team", "failed Misere: the side's tricks count for each, or own tricks", words=PENALTIES, byte=23
+        ),
+        Option("misere_opponents_score", True, "opponents score their tricks in Misere too", flag=True, byte=24),
+        Option("forced_bid_numeric_only", True, "a dealer forced to bid must name a number", flag=True, byte=25),
+        Option("forced_bid_closes", False, "a forced bid ends the auction", flag=True, byte=26),
+        Option(
+            "first_trick_restriction", "suit", "what a declarer on lead may not lead to trick 1", words=RESTRICTIONS, byte=27
+        ),
+        Option("stock_nomination", "alone", "a nominated card in the stock", words=STOCK_NOMINATIONS, byte=28),
+        Option("target", 100, "points that end the match", numbers=(1, 10000), none=True, byte=18),
+        Option("max_hands", 20, "deals that end the match", numbers=(1, 1000), none=True, byte=44),
+        Option("indication", False, "the holder of the nominated card may show himself, at a price", flag=True, byte=29),
         HAND_SIZE,
         *SHORT_DECK,
     ),

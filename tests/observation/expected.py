@@ -15,7 +15,7 @@ import numpy as np
 from noms_env.core.actions import action_number
 from noms_env.core.cards import CARD_NUMBERS, DECKTET, FRENCH, RANK_LETTERS, SUIT_LETTERS
 from noms_env.variants import game, make_rules
-from noms_env.variants.rulebook import choice_names
+from noms_env.variants.table_record import choice_names
 from tests import referee
 
 EXACT_BID = ("big_ships", "down_up", "up_down")
@@ -291,7 +291,7 @@ class Sight:
             len(deal.stock) if deal.variant != "nonesuch" else 0,
             self.unseen(),
             0 if self.excuse_shown_by() == NOBODY else 1 + self.relative(self.excuse_shown_by()),
-            0,
+            int(self.match.single_deal),
             0,
         ]
 
@@ -317,12 +317,11 @@ class Sight:
 
     def variant(self) -> list[int]:
         names = ["sniped_whist", "big_ships", "small_ships", "noms", "nonesuch", "down_up", "up_down"]
-        return [*(int(name == self.deal.variant) for name in names), int(self.match.single_deal)]
+        return [*(int(name == self.deal.variant) for name in names), *([0] * 9)]
 
     def choices(self) -> list[int]:
         values = make_rules(game(self.deal.variant), self.seats, self.deal.options).options
-        found = [self.choice(name, values) for name in choice_names()]
-        return found + [0] * (56 - len(found))
+        return [self.choice(name, values) for name in choice_names()]
 
     def choice(self, name: str, values: dict[str, Any]) -> int:
         """One option as a byte."""

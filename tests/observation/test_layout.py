@@ -12,8 +12,10 @@ import pytest
 
 import noms_env
 from noms_env.core.cards import NO_TRUMP, SUIT_LETTERS
+from noms_env.core.state import VARIANTS
 from noms_env.envs.aec import TrickTakingEnv
 from noms_env.observation.layout import HIDDEN, OBSERVATION, Section
+from noms_env.variants.table_record import choice_names
 from tests import referee
 from tests.envs.play import KINDS, Kind, choose, deck_in_words, make
 from tests.observation.expected import SECTIONS, Sight, state_sections
@@ -112,8 +114,10 @@ def test_the_play_reaches_every_byte_that_means_something() -> None:
     assert all(card[1:] in cards for card in idle["played"])
     assert idle["led_suit"] == [[6], [7]]
     assert idle["role"] == [[7]]
-    assert idle["numbers"] == [[14], [15]]
-    assert idle["variant"] == [[7]], "1 in single deals, which are not played here"
+    assert idle["numbers"] == [[14], [15]], "1 in single deals, which are not played here; a zero"
+    assert idle["variant"] == [[place] for place in range(len(VARIANTS), 16)]
+    unused = {choice_names()[place].partition("[")[0] for (place,) in idle["choices"]}
+    assert unused == {"", "trump_rotation"}, "no rotation is longer than that of the rulebook here"
     assert idle["nominated"] == [[4], [5]], "the French deck has four suits"
     assert not any(idle[name] for name in ("phase", "trump", "contract", "turn_up"))
     present = [[seat, byte] for seat in range(6) for byte in range(8)]
@@ -134,7 +138,7 @@ def test_sections_lie_one_behind_the_other_in_words_of_eight_bytes(sections: tup
 
 
 def test_the_layout_is_the_same_for_every_table() -> None:
-    assert noms_env.OBSERVATION_SIZE <= 1024
+    assert noms_env.OBSERVATION_SIZE == 1072
     assert {section.name for section in OBSERVATION} == set(SECTIONS)
     for kind in KINDS.values():
         env = make(kind)

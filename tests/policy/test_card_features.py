@@ -11,7 +11,7 @@ import pytest
 from noms_env._jit import COMPILED
 from noms_env.core.cards import CARD_WORDS, DECKTET, NO_TRUMP, RANK_LETTERS, SUIT_LETTERS
 from noms_env.observation.layout import CARD_BYTES, OBSERVATION_SIZE
-from noms_env.policy.card_features import BEATEN_BY, BEATS, BOTTOM, COUNTS_SIZE, OF_SUIT, TAKES, TOP, write_counts
+from noms_env.policy.card_features import BEATEN_BY, BEATS, BOTTOM, CARD_FEATURES_SIZE, OF_SUIT, TAKES, TOP, write_card_features
 from noms_env.policy.encoding import make_encoding
 from noms_env.policy.file import PolicyInfo, read_policy, save_policy
 from noms_env.policy.player import PolicyPlayer
@@ -69,12 +69,12 @@ def expected(t: Any, seat: int) -> dict[tuple[int, str], int]:
 @pytest.mark.parametrize("name", TABLES)
 def test_counts_are_those_of_the_words(name: str) -> None:
     kind = TABLES[name]
-    counts = np.full(COUNTS_SIZE, 77, np.uint8)
+    counts = np.full(CARD_FEATURES_SIZE, 77, np.uint8)
     seen_sections: set[int] = set()
     for table in tables_in_play(name, 400 if COMPILED else 60):
         row = table.row
         seat = int(row.seat)
-        write_counts(table.view(seat)[0], counts)
+        write_card_features(table.view(seat)[0], counts)
         words = CARD_WORDS[int(row.deck_kind)]
         places = np.argwhere(counts.reshape(-1, CARD_BYTES))
         found = {(int(section), words[card]): int(counts[section * CARD_BYTES + card]) for section, card in places}
@@ -91,14 +91,14 @@ def test_counts_are_those_of_the_words(name: str) -> None:
 @pytest.mark.parametrize("name", ["down up", "nonesuch", "noms, short deck"])
 def test_counts_stand_behind_the_other_features(name: str) -> None:
     plain, counting = (make_encoding([rules_of(TABLES[name])], counts) for counts in (False, True))
-    assert (plain.counts, counting.counts) == (False, True)
+    assert (plain.card_features, counting.card_features) == (False, True)
     assert plain.digest != counting.digest
     seen, legal, _ = decisions(name)
     (features, _, _), (more, _, order) = plain.encode(seen, legal), counting.encode(seen, legal)
     assert (more[:, : plain.n_features] == features).all()
-    counts = np.zeros(COUNTS_SIZE, np.uint8)
+    counts = np.zeros(CARD_FEATURES_SIZE, np.uint8)
     for row in range(0, len(seen), 7):
-        write_counts(seen[row], counts)
+        write_card_features(seen[row], counts)
         both = np.concatenate([seen[row], counts])
         assert (more[row, plain.n_features :] == both[counting.index[order[row], plain.n_features :]]).all()
     assert (counting.index[:, plain.n_features :] >= OBSERVATION_SIZE).all()
@@ -108,8 +108,8 @@ def test_counts_stand_behind_the_other_features(name: str) -> None:
 @pytest.mark.parametrize("variants", [("down_up",), ("nonesuch",), ("small_ships", "noms")])
 def test_a_policy_that_counts_plays_as_in_torch(variants: tuple[str, ...], tmp_path: Path) -> None:
     rule_sets = tuple(make_rules(game(name)) for name in variants)
-    encoding = make_encoding(rule_sets, counts=True)
-    actor, info = make_actor(rule_sets, NETWORK, encoding=encoding), PolicyInfo(rule_sets, NETWORK, counts=True)
+    encoding = make_encoding(rule_sets, card_features=True)
+    actor, info = make_actor(rule_sets, NETWORK, encoding=encoding), PolicyInfo(rule_sets, NETWORK, card_features=True)
     save_policy(tmp_path / "policy.safetensors", tensors_of(actor), info)
     found, read, tensors = read_policy(tmp_path / "policy.safetensors")
     assert found == info
@@ -124,18 +124,18 @@ def test_a_policy_that_counts_plays_as_in_torch(variants: tuple[str, ...], tmp_p
 
 def test_a_run_that_counts_may_begin_with_a_policy_that_does_not(tmp_path: Path) -> None:
     rule_sets = (make_rules(game("nonesuch")),)
-    plain, counting = make_encoding(rule_sets), make_encoding(rule_sets, counts=True)
+    plain, counting = make_encoding(rule_sets), make_encoding(rule_sets, card_features=True)
     files = {}
     for encoding in (plain, counting):
-        files[encoding.counts] = tmp_path / f"{encoding.counts}.safetensors"
-        info = PolicyInfo(rule_sets, SMALL, counts=encoding.counts)
-        save_policy(files[encoding.counts], tensors_of(make_actor(rule_sets, SMALL, encoding=encoding)), info)
+        files[encoding.card_features] = tmp_path / f"{encoding.card_features}.safetensors"
+        info = PolicyInfo(rule_sets, SMALL, card_features=encoding.card_features)
+        save_policy(files[encoding.card_features], tensors_of(make_actor(rule_sets, SMALL, encoding=encoding)), info)
     actor = make_actor(rule_sets, SMALL, seed=1, encoding=counting)
     actor.load_state_dict(initial_parameters(str(files[False]), counting, actor))
     seen, legal, _ = decisions("nonesuch")
     _, _, tensors = read_policy(files[False])
     before = PolicyPlayer(PolicyInfo(rule_sets, SMALL), plain, tensors)
-    after = PolicyPlayer(PolicyInfo(rule_sets, SMALL, counts=True), counting, tensors_of(actor))
+    after = PolicyPlayer(PolicyInfo(rule_sets, SMALL, card_features=True), counting, tensors_of(actor))
     assert np.abs(before.probabilities(seen, legal) - after.probabilities(seen, legal)).max() < 3e-5
-    with pytest.raises(ValueError, match="sees counts; a run that begins with it must do so too"):
+    with pytest.raises(ValueError, match="these features are missing: card_features"):
         initial_parameters(str(files[True]), plain, make_actor(rule_sets, SMALL, encoding=plain))

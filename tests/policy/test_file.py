@@ -117,8 +117,8 @@ def setter(**values: Any) -> Callable[[dict[str, Any]], object]:
 
 DOCUMENTS = {
     "format": (
-        setter(format="noms-policy/2"),
-        "has the format 'noms-policy/2'; this version of noms-env reads 'noms-policy/1'",
+        setter(format="noms-policy/1"),
+        "has the format 'noms-policy/1'; this version of noms-env reads 'noms-policy/2'",
     ),
     "environment": (setter(environment=99), "was made for version 99 of the environments; this is version 0"),
     "layout": (setter(layout="0" * 64), "another layout of observations or actions"),
@@ -128,15 +128,16 @@ DOCUMENTS = {
     "seed": (setter(seed="five"), "says 'five' for seed"),
     "revision": (setter(revision=5), "says 5 for revision"),
     "training": (setter(training=[]), r"says \[\] for training"),
-    "kinds: none": (setter(kinds=[]), "does not say for which games"),
-    "kinds: too many": (
-        setter(kinds=[{"variant": "noms", "seats": 4, "options": {}}] * 1001),
+    "options": (setter(options=["jokers"]), "names the option 'jokers', which this version of noms-env does not have"),
+    "rules: none": (setter(rules=[]), "does not say for which games"),
+    "rules: too many": (
+        setter(rules=[{"variant": "noms", "seats": 4, "options": {}}] * 1001),
         "does not say for which games",
     ),
-    "kinds: strange": (setter(kinds=["noms"]), "does not say for which games"),
-    "kinds: unknown": (setter(kinds=[{"variant": "skat", "seats": 3, "options": {}}]), "there is no variant 'skat'"),
-    "kinds: seats": (setter(kinds=[{"variant": "noms", "seats": [], "options": {}}]), "played with"),
-    "kinds: options": (setter(kinds=[{"variant": "noms", "seats": 4, "options": {"min_bid": {}}}]), "min_bid must be"),
+    "rules: strange": (setter(rules=["noms"]), "does not say for which games"),
+    "rules: unknown": (setter(rules=[{"variant": "skat", "seats": 3, "options": {}}]), "there is no variant 'skat'"),
+    "rules: seats": (setter(rules=[{"variant": "noms", "seats": [], "options": {}}]), "played with"),
+    "rules: options": (setter(rules=[{"variant": "noms", "seats": 4, "options": {"min_bid": {}}}]), "min_bid must be"),
     "network": (setter(network={"width": 5, "blocks": 1}), "gives no size of a network"),
     "width": (setter(network=SMALL | {"width": 10**9}), "gives no size of a network"),
     "blocks": (setter(network=SMALL | {"blocks": 2}), "lacks the tensor 'trunk.layers.1.bias'"),

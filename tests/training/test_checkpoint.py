@@ -24,9 +24,9 @@ import pytest
 import torch
 
 from noms_env import load_player, make_batch
-from noms_env.core.state import TABLE
 from noms_env.policy.encoding import make_encoding
 from noms_env.variants import game, make_rules
+from noms_env.variants.table_record import TABLE
 from training.config import NetworkConfig, TrainConfig
 from training.learn import checkpoint
 from training.learn.checkpoint import CheckpointError, RunFolder, Trained, code_revision, load_state, save_state, write_file
@@ -343,7 +343,7 @@ def trained(decisions: int = 50) -> tuple[Actor, Trained]:
     encoding = make_encoding(rule_sets, config.counts, config.hints)
     choices = torch.tensor(encoding.choices.astype(np.int64))
     torch.manual_seed(decisions)
-    actor = Actor(torch.tensor(encoding.scale), choices, config.network, encoding.hints)
+    actor = Actor(torch.tensor(encoding.scale), choices, config.network, encoding.rule_based_prior)
     run: Any = SimpleNamespace(config=config, rule_sets=rule_sets, decisions=decisions)
     return actor, run
 

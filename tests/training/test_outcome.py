@@ -68,7 +68,7 @@ def evaluation(shift: float = 0.0) -> dict[str, float]:
 
 def actor_of(info: PolicyInfo) -> Actor:
     """A network that fits."""
-    return make_actor(info.rule_sets, info.network, 0, make_encoding(info.rule_sets, info.counts, info.hints))
+    return make_actor(info.rule_sets, info.network, 0, make_encoding(info.rule_sets, info.card_features, info.rule_based_prior))
 
 
 def make_run(folder: Path, config: TrainConfig = CONFIG, **changes: Any) -> Path:
@@ -84,7 +84,7 @@ def make_run(folder: Path, config: TrainConfig = CONFIG, **changes: Any) -> Path
         "packages": {"noms-env": "1.2", "numpy": "3.4"},
         "revision": "v1-2-gabc",
     }
-    sees = {"counts": config.counts, "hints": config.hints}
+    sees = {"card_features": config.counts, "rule_based_prior": config.hints}
     info = PolicyInfo(rule_sets, dataclasses.asdict(config.network), **usual | sees | changes)
     save_policy(folder / "policy.safetensors", tensors_of(actor_of(info)), info)
     with Log(folder, events=False) as log:
@@ -221,7 +221,7 @@ def test_a_teacher_may_be_of_another_size_but_not_for_other_tables(tmp_path: Pat
     second = make_run(tmp_path / "second", taught)
     found = read_outcome(second, [first])
     assert [run.info.network["width"] for run in found.runs] == [CONFIG.network.width, 8]
-    assert [run.info.counts for run in found.runs] == [True, False]
+    assert [run.info.card_features for run in found.runs] == [True, False]
     with pytest.raises(OutcomeError, match="second cannot have begun with the one before it, which is for other tables"):
         read_outcome(second, [other])
 

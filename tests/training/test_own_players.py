@@ -414,7 +414,7 @@ from noms_env.players import make_player
 
 
 def act(observation, mask, rng, temperature=1.0):
-    assert observation.shape == (1024,) and mask.shape == (150,)
+    assert observation.shape == (1072,) and mask.shape == (150,)
     return rng.choice(np.flatnonzero(mask))
 
 

@@ -14,12 +14,13 @@ from hypothesis import strategies as st
 from noms_env import BatchEnv
 from noms_env.core.actions import CALL_MIS, CALL_MIS_A_VIS, CALL_MOST, CALL_NONE, CALL_SOME, CALL_ZERO, MAX_NUMBER, PLAYING
 from noms_env.core.cards import CARD_NUMBERS, FRENCH, cards_in
-from noms_env.core.state import MAX_SEATS, new_tables, put_byte
+from noms_env.core.state import MAX_SEATS, put_byte
 from noms_env.core.state import VARIANTS as NAMES
 from noms_env.core.tricks import beats
 from noms_env.players import Player, make_player
 from noms_env.record import Record, record_matches, replay
-from noms_env.variants import Rules, game, make_rules, write_rules
+from noms_env.variants import Rules, game, make_rules
+from noms_env.variants.table_record import new_tables, write_rules
 from training.agents.table_pool import Guest, TablePool, play
 from training.evaluation.behaviour_stats import Tally, count_deals, deal_probes, possible_contracts
 from training.evaluation.overtaking import COULD, DEFENDER, DID, PARTNER, overtakes

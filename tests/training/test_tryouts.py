@@ -120,11 +120,11 @@ def test_a_policy_learns_from_them() -> None:
     assert np.mean(losses[-4:]) < np.mean(losses[:2]) - 0.05, losses
 
 
-def test_with_hints_a_run_begins_near_thumb() -> None:
-    with_hints, without = (SelfPlay(config(hints=hints)) for hints in (True, False))
-    found = [run.iterate()["entropy/play"] for run in (with_hints, without)]
+def test_with_priors_a_run_begins_near_thumb() -> None:
+    with_priors, without = (SelfPlay(config(hints=hints)) for hints in (True, False))
+    found = [run.iterate()["entropy/play"] for run in (with_priors, without)]
     assert found[0] < found[1] - 0.1
-    for run in (with_hints, without):
+    for run in (with_priors, without):
         run.close()
 
 
@@ -142,7 +142,7 @@ def test_thumb_sits_at_most_tables_meanwhile_and_nothing_is_tried_afterwards() -
 def test_a_run_that_begins_with_a_policy_tries_nothing(tmp_path: Path) -> None:
     first = SelfPlay(config(hints=False))
     tensors = {name: tensor.numpy() for name, tensor in first.actor.state_dict().items()}
-    info = PolicyInfo(tuple(first.rule_sets), asdict(first.config.network), counts=True)
+    info = PolicyInfo(tuple(first.rule_sets), asdict(first.config.network), card_features=True)
     save_policy(tmp_path / "policy.safetensors", tensors, info)
     first.close()
     run = SelfPlay(config(initial=str(tmp_path)))

@@ -18,9 +18,9 @@ import pytest
 
 from noms_env.core.actions import FIRST_WORD, NOMINATE, PHASES, PLAYING, SCORED
 from noms_env.core.cards import cards_in
-from noms_env.core.state import new_tables
 from noms_env.engine.row_kernels import kernel_view, step_row
 from noms_env.table import Table
+from noms_env.variants.table_record import new_tables
 from tests import referee
 
 MOST_DECISIONS = 64

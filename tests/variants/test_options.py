@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from noms_env.core.state import OPTION_FIELDS, VARIANTS
+from noms_env.core.state import VARIANTS
 from noms_env.table import Table
 from noms_env.variants import GAMES, RulesError, game, make_rules
 
@@ -164,11 +164,6 @@ def resolved(variant: str, seats: int | None = None, **given: Any) -> dict[str, 
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_the_list_of_options_is_complete(variant: str) -> None:
     assert {option.name for option in GAMES[variant].options} == set(CHOICES[variant])
-
-
-def test_every_option_has_a_field_in_the_record() -> None:
-    fields = {*OPTION_FIELDS, "hand_size", "trump_rotation"}
-    assert fields == {name for choices in CHOICES.values() for name in choices}
 
 
 @pytest.mark.parametrize(("variant", "name"), ALL)

@@ -21,9 +21,10 @@ import numpy as np
 from noms_env.core.actions import CALL_WORDS, PHASES, UNSAID, action_word, is_integer
 from noms_env.core.cards import CARD_WORDS, NO_TRUMP, RANK_LETTERS, SUIT_LETTERS, cards_in
 from noms_env.core.partners import ROLES, role_known_to
-from noms_env.core.state import EPISODES, HELD, NONESUCH, RECORD, TABLE, VARIANTS
+from noms_env.core.state import EPISODES, HELD, NONESUCH, VARIANTS
 from noms_env.variants import GAMES, Option, Rules
 from noms_env.variants.rulebook import ROTATION_WORDS
+from noms_env.variants.table_record import RECORD, TABLE
 from noms_env.version import ENV_VERSION
 
 PROTOCOL = "noms-bot/1"
@@ -77,7 +78,7 @@ def decision(row: np.record, mask: np.ndarray, seed: int, observation: np.ndarra
     """The line of a decision: what the seat to act sees and may do.
 
     Args:
-        row: a table (`state.TABLE`), at a moment at which a seat is to act.
+        row: a table (`table_record.TABLE`), at a moment at which a seat is to act.
         mask: 1 for each legal action, int8, shape (NUM_ACTIONS,).
         seed: for what the program leaves to chance.
         observation: uint8, shape (OBSERVATION_SIZE,), for a program that asks for it.

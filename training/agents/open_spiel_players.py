@@ -63,7 +63,7 @@ class OpenSpielPlayer:
 
 
 def game_of(row: np.record) -> DealGame:
-    """The game of OpenSpiel whose deals are as the one at a table (`state.TABLE`).
+    """The game of OpenSpiel whose deals are as the one at a table (`table_record.TABLE`).
 
     What goes beyond a deal is left out: totals, a double hand of noms, tricks that add up over the deals.
     """

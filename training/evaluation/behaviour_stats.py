@@ -119,7 +119,7 @@ def count_deals(tables: np.recarray, kind: Rules, seats: np.ndarray | None = Non
     """Count what was done in some deals.
 
     Args:
-        tables: records of tables at the end of a deal (`state.TABLE`), shape (n,).
+        tables: records of tables at the end of a deal (`table_record.TABLE`), shape (n,).
         kind: their rules.
         seats: bool, shape (n, MAX_SEATS): whose calls and contracts count; all seats' when None. Columns of seats that are
             not there are not looked at.

@@ -22,7 +22,7 @@ def overtakes(tables: np.recarray, watched: np.ndarray) -> np.ndarray:
     """Count them in deals with a hidden partner; deals without one count nothing.
 
     Args:
-        tables: records of tables of the auction games at the end of a deal (`state.TABLE`), shape (n,).
+        tables: records of tables of the auction games at the end of a deal (`table_record.TABLE`), shape (n,).
         watched: bool, shape (n, MAX_SEATS): whose decisions count.
 
     Returns:

@@ -439,8 +439,8 @@ def write_policy(path: Path, actor: nn.Module, run: Trained, score: float | None
         decisions=run.decisions,
         score=None if score is None else float(score),
         revision=code_revision(),
-        counts=config.counts,
-        hints=config.hints,
+        card_features=config.counts,
+        rule_based_prior=config.hints,
     )
     tensors = {name: tensor.detach().cpu().float().numpy() for name, tensor in actor.state_dict().items()}
     try:

@@ -25,7 +25,7 @@ from training.learn.residual import add_and_normalise
 CARDS = 52
 WORDS = NOMINATE - CARDS
 """Actions between the cards to play and the cards to nominate."""
-HINT_AT_START = 3.0
+PRIOR_AT_START = 3.0
 """Is added to the logit of what `thumb` would do, at the start, which is two thirds of the probability of ten actions."""
 HEAD_GAIN = 0.01
 """Of the heads at the start, so that the first policy is nearly uniform (Andrychowicz et al., arXiv 2006.05990, 3.2)."""
@@ -110,12 +110,12 @@ class CardHead(nn.Module):
     Args:
         choices: int64, shape (n_choices,): the numbers of the actions that the network tells apart.
         config: the size.
-        hints: whether the last features say what `thumb` would do, and something is added to its logit.
+        rule_based_prior: whether the last features say what `thumb` would do, and something is added to its logit.
     """
 
     choices: Tensor
 
-    def __init__(self, choices: Tensor, config: NetworkConfig, hints: bool = False) -> None:
+    def __init__(self, choices: Tensor, config: NetworkConfig, rule_based_prior: bool = False) -> None:
         super().__init__()
         self.register_buffer("choices", choices, persistent=False)
         self.cards = nn.Parameter(torch.randn(CARDS, config.card_width) * config.card_width**-0.5)
@@ -123,7 +123,7 @@ class CardHead(nn.Module):
         self.nominate = nn.Linear(config.width, config.card_width, bias=False)
         self.words = nn.Linear(config.width, WORDS, bias=False)
         self.bias = nn.Parameter(torch.zeros(NUM_ACTIONS))
-        self.hint = nn.Parameter(torch.full((NUM_ACTIONS,), HINT_AT_START)) if hints else None
+        self.prior = nn.Parameter(torch.full((NUM_ACTIONS,), PRIOR_AT_START)) if rule_based_prior else None
         with torch.no_grad():
             for layer in (self.play, self.nominate, self.words):
                 layer.weight *= HEAD_GAIN
@@ -133,23 +133,23 @@ class CardHead(nn.Module):
         weight = torch.cat([self.cards @ self.play.weight, self.words.weight, self.cards @ self.nominate.weight])
         return weight[self.choices], self.bias[self.choices]
 
-    def of_hint(self) -> Tensor | None:
-        """What the logit of each choice gets where `thumb` would take it, float32, shape (n_choices,); None without hints."""
-        return None if self.hint is None else self.hint[self.choices]
+    def of_prior(self) -> Tensor | None:
+        """What the logit of each choice gets where `thumb` would take it, float32, shape (n_choices,); None without a prior."""
+        return None if self.prior is None else self.prior[self.choices]
 
 
-def with_hint(logits: Tensor, features: Tensor, hint: Tensor | None) -> Tensor:
-    """Logits float32, shape (n, n_choices), with `hint` (`CardHead.of_hint`) where the last features (n, n_features) say so."""
-    return logits if hint is None else logits + features[:, -len(hint) :].float() * hint
+def with_prior(logits: Tensor, features: Tensor, prior: Tensor | None) -> Tensor:
+    """Logits, float32, shape (n, n_choices), plus `prior` (`CardHead.of_prior`) where the last features say so."""
+    return logits if prior is None else logits + features[:, -len(prior) :].float() * prior
 
 
 class Actor(nn.Module):
     """The policy: logits of all actions that can be legal, from what the seat sees."""
 
-    def __init__(self, scale: Tensor, choices: Tensor, config: NetworkConfig, hints: bool = False) -> None:
+    def __init__(self, scale: Tensor, choices: Tensor, config: NetworkConfig, rule_based_prior: bool = False) -> None:
         super().__init__()
         self.trunk = Trunk(scale, config)
-        self.head = CardHead(choices, config, hints)
+        self.head = CardHead(choices, config, rule_based_prior)
 
     def forward(self, features: Tensor, dtype: torch.dtype = torch.float32) -> Tensor:
         """Logits float32, shape (n, n_choices), not masked."""
@@ -157,7 +157,7 @@ class Actor(nn.Module):
 
     def logits(self, normal: Tensor, features: Tensor) -> Tensor:
         """From what the trunk gives, and the features that it had, to logits float32, shape (n, n_choices)."""
-        return with_hint(functional.linear(normal, *self._head(normal.dtype)).float(), features, self.head.of_hint())
+        return with_prior(functional.linear(normal, *self._head(normal.dtype)).float(), features, self.head.of_prior())
 
     def _head(self, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
         """Weight and bias of the last layer, the last norm's folded in."""
@@ -166,11 +166,11 @@ class Actor(nn.Module):
     @torch.no_grad()
     def frozen(self, dtype: torch.dtype = torch.float32) -> Callable[[Tensor], Tensor]:
         """The policy as it is now: the same logits, with the weights prepared once for many small batches."""
-        layers, head, hint = self.trunk.folded(dtype), self._head(dtype), self.head.of_hint()
+        layers, head, prior = self.trunk.folded(dtype), self._head(dtype), self.head.of_prior()
 
         def logits(features: Tensor) -> Tensor:
             plain = functional.linear(through(padded(features), layers), *head)[: len(features)].float()
-            return with_hint(plain, features, hint)
+            return with_prior(plain, features, prior)
 
         return logits
 

@@ -167,7 +167,7 @@ class SelfPlay:
         """An actor of the run's shape."""
         encoding = self.encoding
         choices = torch.from_numpy(encoding.choices.astype(np.int64))
-        return Actor(torch.from_numpy(encoding.scale), choices, self.config.network, encoding.hints).to(self.device)
+        return Actor(torch.from_numpy(encoding.scale), choices, self.config.network, encoding.rule_based_prior).to(self.device)
 
     def _make_guesses(self) -> Guesses | None:
         """The auxiliary heads, where they are wanted."""
@@ -513,19 +513,19 @@ def initial_parameters(name: str, encoding: Encoding, actor: Actor) -> dict[str,
         ValueError: it is for other tables, or of another size.
     """
     _, of_policy, tensors = read_policy(policy_file_of(name))
-    if make_encoding(of_policy.rule_sets, encoding.counts, encoding.hints).digest != encoding.digest:
+    if make_encoding(of_policy.rule_sets, encoding.card_features, encoding.rule_based_prior).digest != encoding.digest:
         trained = ", ".join(label(kind) for kind in of_policy.rule_sets)
         raise ValueError(f"a run can begin with a policy for the same tables only; {name} is for {trained}")
-    for what, sees, must in (("counts", of_policy.counts, encoding.counts), ("hints", of_policy.hints, encoding.hints)):
-        if sees and not must:
-            raise ValueError(f"{name} sees {what}; a run that begins with it must do so too (--{what})")
-    if of_policy.hints and not of_policy.counts and encoding.counts:
-        raise ValueError(f"{name} sees hints, but no counts; a run that begins with it must do without them too (--no-counts)")
-    new = encoding.n_features - of_policy.n_features
-    tensors["trunk.first.weight"] = np.pad(tensors["trunk.first.weight"], ((0, 0), (0, new)))
+    try:
+        places = encoding.places_of(of_policy)
+    except ValueError as error:
+        raise ValueError(f"a run can begin with a policy only if it sees what the policy sees; of {name}, {error}") from error
+    old = tensors["trunk.first.weight"]
+    tensors["trunk.first.weight"] = np.zeros((len(old), encoding.n_features), np.float32)
+    tensors["trunk.first.weight"][:, places] = old
     state = actor.state_dict()
-    if encoding.hints and not of_policy.hints:
-        tensors["head.hint"] = np.zeros(tuple(state["head.hint"].shape), np.float32)
+    if encoding.rule_based_prior and not of_policy.rule_based_prior:
+        tensors["head.prior"] = np.zeros(tuple(state["head.prior"].shape), np.float32)
     if any(tensor.shape != state[key].shape for key, tensor in tensors.items() if key in state) or len(state) != len(tensors):
         raise ValueError(f"a run can begin with a policy of the same size only; {name} has layers of other sizes")
     return {key: torch.from_numpy(tensor) for key, tensor in tensors.items()}

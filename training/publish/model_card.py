@@ -141,7 +141,7 @@ def options_text(kind: Rules) -> str:
 
 def sees_text(info: PolicyInfo) -> str:
     """What the network reads."""
-    behind = [("what a player counts at each own card", info.counts), ("what `thumb` would do", info.hints)]
+    behind = [("what a player counts at each own card", info.card_features), ("what `thumb` would do", info.rule_based_prior)]
     return "; ".join(["the observation", *(text for text, is_seen in behind if is_seen)])
 
 

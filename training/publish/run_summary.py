@@ -266,7 +266,7 @@ def _published(path: Path) -> tuple[Outcome, ...]:
     runs: list[Outcome] = []
     for (config, kept, made, budget), begun in zip(told, begins, strict=False):
         size = dataclasses.asdict(config.network)
-        own: dict[str, Any] = {"network": size, "counts": config.counts, "hints": config.hints}
+        own: dict[str, Any] = {"network": size, "card_features": config.counts, "rule_based_prior": config.hints}
         of_run = dataclasses.replace(info, training=config.as_dict(), seed=config.seed, decisions=kept, **own)
         is_last = len(runs) == len(told) - 1
         series = _part(curve, begun, made if is_last else kept, sum(run.seconds(run.info.decisions) or 0.0 for run in runs))

@@ -119,7 +119,7 @@ class Layout(NamedTuple):
 
     @classmethod
     def of(cls, setup: DealSetup, row: np.record) -> Layout:
-        """The layout of a table (a `state.TABLE` record) with a deal of this setup."""
+        """The layout of a table (a `table_record.TABLE` record) with a deal of this setup."""
         place_of = dict.fromkeys(setup.deck, setup.rules.seats)
         for seat in range(setup.rules.seats):
             place_of.update(dict.fromkeys(cards_in(dealt_hand(row, seat)), seat))

@@ -208,7 +208,7 @@ def state_of(game: DealGame, row: np.record) -> DealState:
 
     Args:
         game: a game with the rules, dealer and hand size of the table.
-        row: the table (a `state.TABLE` record), in the middle of a deal. `reconstruct_history` fills in the earlier decisions
+        row: the table (`table_record.TABLE`), in the middle of a deal. `reconstruct_history` fills in the earlier decisions
             that a table does not keep.
 
     Raises:

@@ -36,7 +36,7 @@ def reconstruct_history(setup: DealSetup, row: np.record) -> ExplicitChanceDeal:
 
     Args:
         setup: of the deal.
-        row: the table (a `state.TABLE` record).
+        row: the table (a `table_record.TABLE` record).
 
     Raises:
         ValueError: no history leads to this table.

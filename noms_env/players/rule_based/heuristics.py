@@ -17,7 +17,7 @@
 8. Sure tricks: the trumps of the own hand that no card can beat (`sure_tricks`).
 
 The functions look at the own hand and at public fields of the table, and at the sizes of the other hands only, not at
-their cards. `t` is a table (`state.TABLE`), `m` the player's working memory (`MIND`); sets of cards are int64.
+their cards. `t` is a table (`table_record.TABLE`), `m` the player's working memory (`MIND`); sets of cards are int64.
 """
 
 from __future__ import annotations

@@ -42,7 +42,7 @@ from noms_env._jit import jit
 from noms_env.belief import new_plan, sample_hidden_rows
 from noms_env.core.actions import CALLING, NAMING_SUIT, NUM_ACTIONS, PLAYING, SCORED, UNSAID
 from noms_env.core.cards import FRENCH
-from noms_env.core.state import NOMS, SMALL_SHIPS, new_tables
+from noms_env.core.state import NOMS, SMALL_SHIPS
 from noms_env.engine.row_kernels import kernel_view
 from noms_env.engine.step import step
 from noms_env.players.protocol import NOBODY
@@ -52,6 +52,7 @@ from noms_env.players.search.candidates import place_among, write_candidates
 from noms_env.players.search.position import count_deal_as_last, fits, new_frames, new_positions, worth_to
 from noms_env.players.search.rollout import next_action
 from noms_env.players.search.solver import EVERY_SEAT, TWO_SIDES, has_two_sides, prepare, worth_here, worth_of_action
+from noms_env.variants.table_record import new_tables
 
 SPARE_TABLES = 2
 """Tables that a search needs besides the worlds."""

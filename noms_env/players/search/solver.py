@@ -16,7 +16,7 @@ import numpy as np
 from noms_env._jit import jit, lowest, size
 from noms_env.core.actions import INDICATE, NUM_ACTIONS, PLAYING, SUIT, UNSAID
 from noms_env.core.cards import bit, has
-from noms_env.core.state import NOMS, SMALL_SHIPS, new_tables
+from noms_env.core.state import NOMS, SMALL_SHIPS
 from noms_env.engine.row_kernels import kernel_view, legal_row
 from noms_env.engine.step import step
 from noms_env.players.search import max_n, sides
@@ -35,6 +35,7 @@ from noms_env.players.search.position import (
 from noms_env.table import Table
 from noms_env.variants.families.auction import is_misere
 from noms_env.variants.small_ships import contract_value
+from noms_env.variants.table_record import new_tables
 
 EVERY_SEAT, TWO_SIDES = range(2)
 KINDS = ("every_seat", "two_sides")

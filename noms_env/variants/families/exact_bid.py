@@ -26,8 +26,8 @@ DEALER_LAST = 1
 def hook_options(default: bool, min_cards: int) -> tuple[Option, Option]:
     """The options of the hook (rules 0.2)."""
     return (
-        Option("hook", default, "the last caller may not make the calls add up to the tricks", flag=True),
-        Option("hook_min_cards", min_cards, "smallest hand in which the hook holds", numbers=(1, 17)),
+        Option("hook", default, "the last caller may not make the calls add up to the tricks", flag=True, byte=11),
+        Option("hook_min_cards", min_cards, "smallest hand in which the hook holds", numbers=(1, 17), byte=12),
     )
 
 

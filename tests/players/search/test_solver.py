@@ -12,7 +12,7 @@ import pytest
 
 from noms_env.core.cards import cards_in
 from noms_env.core.partners import is_on_side
-from noms_env.core.state import all_hands, new_tables
+from noms_env.core.state import all_hands
 from noms_env.engine.row_kernels import kernel_view
 from noms_env.players.search import solver
 from noms_env.players.search.position import (
@@ -28,6 +28,7 @@ from noms_env.players.search.position import (
 )
 from noms_env.players.search.solver import EVERY_SEAT, prepare, solve, worth_here, worth_of_action
 from noms_env.table import Table
+from noms_env.variants.table_record import new_tables
 from tests.variants.table_help import play, table_with
 
 SMALL: dict[str, Any] = {"ranks": 5, "suits": 3}

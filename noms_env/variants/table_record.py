@@ -1,0 +1,128 @@
+"""The record of one table, and the rules in it: the fields of `core.state`, and one for each option that a variant declares.
+
+A batch of tables is a record array of `TABLE`; a row copies, compares, hashes and saves in one call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from noms_env.core.cards import FRENCH, NO_TRUMP, SUIT_LETTERS, set_of
+from noms_env.core.state import FIELDS, NUM_CHOICES
+from noms_env.variants import GAMES
+from noms_env.variants.rulebook import ROTATION_WORDS, Option, Rules, Variant
+
+_STATE_FIELDS = [name for name, *_ in FIELDS]
+
+
+def declared_options(games: Iterable[Variant]) -> dict[str, Option]:
+    """The options of some variants, the first declaration of each name.
+
+    Raises:
+        ValueError: two options share a byte, one has two, or one has the name of another field of the record.
+    """
+    found: dict[str, Option] = {}
+    owner: dict[int, str] = {}
+    for variant, option in ((game, option) for game in games for option in game.options):
+        known = found.setdefault(option.name, option)
+        if (known.byte, known.width, known.record_field) != (option.byte, option.width, option.record_field):
+            raise ValueError(
+                f"{variant.name} declares the option {option.name} with byte {option.byte}, another variant with byte "
+                f"{known.byte}: an option has one byte in all variants"
+            )
+        if not option.record_field and not option.rotation and option.name in _STATE_FIELDS:
+            raise ValueError(f"{variant.name} cannot call an option {option.name}: the record has another field of that name")
+        for byte in range(option.byte, option.byte + option.width) if option.byte is not None else ():
+            if owner.setdefault(byte, option.name) != option.name:
+                raise ValueError(
+                    f"the option {option.name} of {variant.name} has byte {byte}, as {owner[byte]} has; the next free one is "
+                    f"{1 + max(owner)}"
+                )
+    return found
+
+
+OPTIONS = declared_options(GAMES.values())
+"""The options of all variants by name."""
+
+OPTION_FIELDS = tuple(name for name, option in OPTIONS.items() if not option.record_field and not option.rotation)
+"""The options that have a field of their own name: flags 0 and 1, words by their place among the words of the option, None
+as -1, and 0 where the variant has no such option."""
+
+
+def _table_dtype() -> np.dtype[Any]:
+    """The type of a record. Bytes fill it up to words: none of it is padding, which copies may leave out."""
+    at = _STATE_FIELDS.index("episode") + 1
+    fields: list[Any] = [*FIELDS[:at], *((name, np.int16) for name in OPTION_FIELDS), *FIELDS[at:]]
+    size = sum(np.dtype([field]).itemsize for field in fields)
+    return np.dtype([*fields, ("spare", np.int8, 8 - size % 8)], align=True)
+
+
+TABLE = _table_dtype()
+"""One table."""
+
+RULE_FIELDS = (
+    *("variant", "deck_kind", "n_seats", "cards", "episode", "place_size", "n_deals", "sizes", "option_hand_size"),
+    *("trump_rotation", "rotation_length", "choices"),
+    *OPTION_FIELDS,
+)
+"""The fields that do not change at a table: its rules, and what an episode is."""
+
+RECORD = np.dtype((np.record, TABLE))
+"""The same as the type of a record array: one object for all arrays, since numba knows a type by the identity of its
+object at once, and otherwise takes 4 µs to look at all the fields."""
+
+
+def new_tables(rows: int) -> np.recarray:
+    """Tables of zeros, shape (rows,)."""
+    return np.zeros(rows, RECORD).view(np.recarray)
+
+
+def write_rules(t: Any, rules: Rules) -> None:
+    """Copy the rules into a table (a row of `TABLE`): variant, seats, deck and every option."""
+    values = rules.options
+    t.variant = rules.variant.number
+    t.deck_kind = rules.variant.deck_kind
+    t.n_seats = rules.seats
+    t.cards = set_of(rules.deck)
+    for name in OPTION_FIELDS:
+        setattr(t, name, rules.variant.option(name).code(values[name]) if name in values else 0)
+    t.option_hand_size = values.get("hand_size", -1)
+    schedule = rules.schedule
+    t.n_deals = len(schedule) if schedule else values.get("n_hands", -1)
+    for place, size in enumerate(schedule):
+        t.sizes[place] = size
+    rotation = values.get("trump_rotation", [])
+    t.rotation_length = len(rotation)
+    for place, word in enumerate(rotation):
+        t.trump_rotation[place] = NO_TRUMP if word == "NT" else SUIT_LETTERS[FRENCH].index(word)
+    t.choices[:] = choice_bytes(rules).view(np.int64)
+
+
+# ---------------------------------------------------------------------------------------- the section `choices`
+
+
+def choice_names() -> list[str]:
+    """What each byte of the section `choices` of an observation holds; "" for the bytes that are free."""
+    names = [""] * NUM_CHOICES
+    for option in OPTIONS.values():
+        if option.byte is not None:
+            for place in range(option.width):
+                names[option.byte + place] = f"{option.name}[{place}]" if option.rotation else option.name
+    return names
+
+
+def choice_bytes(rules: Rules) -> np.ndarray:
+    """The section `choices`, uint8, shape (NUM_CHOICES,): 1 + code, at most 254; 255 for None; 0 for what the variant lacks."""
+    found = np.zeros(NUM_CHOICES, np.uint8)
+    for option in rules.variant.options:
+        value = rules.options[option.name]
+        if option.byte is None:
+            continue
+        if option.rotation:
+            found[option.byte : option.byte + len(value)] = [1 + ROTATION_WORDS.index(word) for word in value]
+        else:
+            found[option.byte] = 255 if value is None else min(option.code(value) + 1, 254)
+    return found

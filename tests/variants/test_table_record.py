@@ -1,0 +1,95 @@
+"""The places of options and variants in records and observations: fixed for ever, and refused with a sentence where full."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from noms_env.core.state import MAX_VARIANTS, NUM_CHOICES
+from noms_env.variants import GAMES, Option, Variant, rulebook
+from noms_env.variants.table_record import OPTION_FIELDS, OPTIONS, TABLE, choice_names, declared_options
+
+DOWN_UP = GAMES["down_up"]
+
+NAMES = """
+    ranks suits trump_mode turnup_full_deal n_hands scoring snip_penalty tie accumulate objective start_cards hook
+    hook_min_cards
+    bonus repeat_one direction schedule min_bid target misere_value misere_above misere_trump misere_nominates misere_penalty
+    misere_opponents_score forced_bid_numeric_only forced_bid_closes first_trick_restriction stock_nomination indication
+    dealer_forced unbid_slam_loses mis_value first_lead implicit_announcements early_stop cut cut_min trick_order trick_stack
+    pile_order deal_mode double_repeat max_deals max_hands half
+"""
+BYTES = [*NAMES.split(), *(f"trump_rotation[{place}]" for place in range(10))]
+"""What bytes 0 to 55 of `choices` hold. Policies look for them there: options that come later get bytes behind these."""
+
+
+def test_no_option_ever_moves() -> None:
+    assert choice_names()[: len(BYTES)] == BYTES
+    assert len(choice_names()) == NUM_CHOICES
+    assert {name for name, option in OPTIONS.items() if option.byte is None} == {
+        "hand_size",
+        "reveal_stock_at_end",
+        "observe_previous_hand",
+    }
+
+
+def test_an_option_gets_its_field_by_being_declared() -> None:
+    assert {*OPTION_FIELDS, "hand_size", "trump_rotation"} == set(OPTIONS)
+    assert all(TABLE[name] == np.int16 for name in OPTION_FIELDS)
+
+
+def bonus(**changes: Any) -> Option:
+    """A made-up option."""
+    usual: dict[str, Any] = {
+        "name": "zero_bonus",
+        "default": 0,
+        "doc": "points for a call of 0",
+        "numbers": (0, 50),
+        "byte": 56,
+    }
+    usual.update(changes)
+    return Option(**usual)
+
+
+def test_an_option_more_is_declared_with_a_byte_that_is_free() -> None:
+    found = declared_options([*GAMES.values(), replace(DOWN_UP, options=(*DOWN_UP.options, bonus()))])
+    assert found == OPTIONS | {"zero_bonus": bonus()}
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"byte": 13}, "the option zero_bonus of down_up has byte 13, as bonus has; the next free one is 56"),
+        ({"rotation": True, "byte": 40}, "zero_bonus of down_up has byte 40, as pile_order has"),
+        (
+            {"name": "tie"},
+            "declares the option tie with byte 56, another variant with byte 7: an option has one byte in all variants",
+        ),
+        ({"name": "dealer"}, "down_up cannot call an option dealer: the record has another field of that name"),
+    ],
+)
+def test_an_option_that_takes_the_place_of_another_is_refused(changes: dict[str, Any], sentence: str) -> None:
+    game = replace(DOWN_UP, options=(*DOWN_UP.options, bonus(**changes)))
+    with pytest.raises(ValueError, match=sentence):
+        declared_options([*GAMES.values(), game])
+
+
+@pytest.mark.parametrize("changes", [{"byte": NUM_CHOICES}, {"byte": -1}, {"byte": NUM_CHOICES - 9, "rotation": True}])
+def test_an_option_is_refused_when_the_observation_is_full(changes: dict[str, Any]) -> None:
+    assert bonus(byte=NUM_CHOICES - 1).byte == 95
+    with pytest.raises(ValueError, match=r"zero_bonus needs \d+ of the bytes .* an observation has room for 96 \(0 to 95\)"):
+        bonus(**changes)
+
+
+def test_a_variant_needs_a_number_for_which_there_is_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ValueError, match="the variant ours has no number: append its name to VARIANTS"):
+        replace(DOWN_UP, name="ours")
+    names = (*GAMES, *(f"variant_{number}" for number in range(len(GAMES), MAX_VARIANTS)))
+    monkeypatch.setattr(rulebook, "VARIANTS", (*names, "ours"))
+    last: Variant = replace(DOWN_UP, name=names[-1])
+    assert last.number == 15
+    with pytest.raises(ValueError, match="the variant ours is number 17, but an observation has room for 16 variants"):
+        replace(DOWN_UP, name="ours")
