@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from noms_env import PositionError
+from noms_env.core.cards import CARD_WORDS
 from noms_env.envs.aec import TrickTakingEnv
 from tests.envs.play import EVERY_TABLE, KINDS, Kind, deck_in_words, everything, make, play_out
 from tests.variants.table_help import deck_for
@@ -103,6 +104,7 @@ def test_a_position_may_be_of_any_deal_and_hand_size_asked_for() -> None:
         env.reset(seed=0, options={"deal": 5})
 
 
+DECKTET = [*CARD_WORDS[1]]
 FULL = [rank + suit for suit in "CDHS" for rank in "23456789TJQKA"]
 
 REFUSED: list[tuple[str, dict[str, Any], str]] = [
@@ -132,6 +134,9 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ("sniped whist", {"deal": 1}, "deal must be an integer from 0 to 0, not 1"),
     ("small ships", {"deal": 20}, "deal must be an integer from 0 to 19, not 20"),
     ("nonesuch", {"deal": 100}, "deal must be an integer from 0 to 99, not 100"),
+    ("noms", {"deal": 200}, "deal must be an integer from 0 to 199, not 200"),
+    ("nonesuch", {"deck": [*DECKTET[:36], "CK"]}, "deck holds CK more than once"),
+    ("nonesuch", {"deck": DECKTET[:36]}, "deck lacks EX; all 37 cards must be there, dealt or not"),
     ("noms", {"multiplier": 4}, "multiplier must be 1 or 2 here, not 4"),
     ("noms", {"multiplier": 0}, "multiplier must be 1 or 2 here, not 0"),
     ("noms, previous deal shown", {"multiplier": 3}, "multiplier must be 1 or 2 or 4 or 8 or 16 or 32 or 64 here, not 3"),

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from noms_env.table import IllegalActionError, PositionError, Table
+from noms_env.table import IllegalActionError, Table
 from tests.variants.table_help import (
     dealt,
     legal,
@@ -597,25 +597,6 @@ def test_4_3_double_hands_after_pass_outs(options: dict[str, Any], multipliers: 
     assert points(table) == [value if (seat == bidder) == made else 0 for seat in range(4)]
     table.next_deal()
     assert table.row.multiplier == 1
-
-
-# --------------------------------------------------------------------------------------------------------- refusals
-
-
-@pytest.mark.parametrize(
-    ("options", "start", "sentence"),
-    [
-        ({}, {"multiplier": 4}, "multiplier must be 1 or 2 here, not 4"),
-        ({"double_repeat": "quadruple"}, {"multiplier": 128}, "multiplier must be 1 or 2 or 4 or 8 or 16 or 32 or 64 here"),
-        ({}, {"totals": [101, 0, 0, 0]}, "totals must be below the target of 101"),
-        ({}, {"totals": [101, 0, 101, 0]}, "totals must be below the target of 101"),
-        ({"tie": "play_on"}, {"totals": [102, 0, 101, 0]}, "totals must be below the target of 101"),
-        ({"max_deals": 5}, {"deal": 5}, "deal must be an integer from 0 to 4, not 5"),
-    ],
-)
-def test_4_refused_positions(options: dict[str, Any], start: dict[str, Any], sentence: str) -> None:
-    with pytest.raises(PositionError, match=sentence):
-        Table(GAME, 4, options).start(**start)
 
 
 def test_4_1_follow_suit() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from noms_env.core.cards import CARD_RANK, CARD_SUITS, CARD_WORDS, DECKTET, RANK_LETTERS, SUIT_CARDS, SUIT_LETTERS, cards_in
-from noms_env.table import IllegalActionError, PositionError, Table
+from noms_env.table import IllegalActionError, Table
 from tests.variants.table_help import (
     WatchedTable,
     dealt,
@@ -489,18 +489,3 @@ def test_5_2_the_deal_moves_left() -> None:
     assert (table.row.deal, table.row.dealer, table.row.seat, table.phase) == (1, 0, 1, "call")
     assert totals(table) == GOLDEN_POINTS
     assert (tricks(table), points(table)) == ([0] * 4, [0] * 4)
-
-
-@pytest.mark.parametrize(
-    ("start", "sentence"),
-    [
-        ({"deal": 100}, "deal must be an integer from 0 to 99, not 100"),
-        ({"totals": [31, 0, 0, 0]}, "totals must be below the target of 31"),
-        ({"deck": ["AC"]}, r"deck holds 'AC', which is not a card of this deck \(Decktet: AM AS"),
-        ({"deck": [*BASIC, "CK"]}, "deck holds CK more than once"),
-        ({"deck": list(BASIC)}, "deck lacks EX; all 37 cards must be there, dealt or not"),
-    ],
-)
-def test_5_refused_positions(start: dict[str, Any], sentence: str) -> None:
-    with pytest.raises(PositionError, match=sentence):
-        WatchedTable(GAME, 4).start(**start)

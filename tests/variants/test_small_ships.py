@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from noms_env.table import IllegalActionError, PositionError, Table
+from noms_env.table import IllegalActionError, Table
 from tests.variants.table_help import (
     dealt,
     legal,
@@ -531,22 +531,3 @@ def test_3_1_a_match_that_is_over_stays_so() -> None:
     assert table.get_state() == state
     with pytest.raises(IllegalActionError, match="comes after the match is over; nobody is to act"):
         table.step(0)
-
-
-# --------------------------------------------------------------------------------------------------------- refusals
-
-
-@pytest.mark.parametrize(
-    ("start", "sentence"),
-    [
-        ({"deal": 20}, "deal must be an integer from 0 to 19, not 20"),
-        ({"totals": [100, 0, 0, 0]}, "totals must be below the target of 100"),
-        ({"totals": [1, 2, 3]}, "totals must be 4 numbers"),
-        ({"dealer": 4}, "dealer must be a seat from 0 to 3, not 4"),
-        ({"multiplier": 2}, "multiplier must be 1 here, not 2"),
-        ({"deck": ["AC"]}, "deck lacks 2C"),
-    ],
-)
-def test_3_refused_positions(start: dict[str, Any], sentence: str) -> None:
-    with pytest.raises(PositionError, match=sentence):
-        Table(GAME, 4).start(**start)

@@ -318,32 +318,37 @@ def test_1_place_scoring(taken: list[int], expected: str) -> None:
     assert settled(taken, objective="most") == pytest.approx([-x for x in fractions(expected)], abs=1e-15)
 
 
+PLACE: dict[str, Any] = {"scoring": "place"}
+TRICKS: dict[str, Any] = {"scoring": "tricks"}
+
+
 @pytest.mark.parametrize(
     ("taken", "options", "expected"),
     [
-        ([2, 5, 3, 3], {}, [-2, -5, -3, -3]),
-        ([2, 5, 3, 3], {"snip_penalty": 4}, [-2, -9, -3, -3]),
-        ([0, 6, 6, 1], {"snip_penalty": 4}, [0, -10, -10, -1]),
-        ([0, 6, 6, 1], {"snip_penalty": 4, "tie": "none"}, [0, -6, -6, -1]),
-        ([1, 6, 5, 1], {"snip_penalty": 4, "tie": "none"}, [-1, -10, -5, -1]),
-        ([2, 5, 3, 3], {"snip_penalty": 4, "objective": "most"}, [-2, 5, 3, 3]),
-        ([3, 3, 3, 4], {"snip_penalty": 100, "objective": "most"}, [-97, -97, -97, 4]),
+        ([2, 5, 3, 3], TRICKS, [-2, -5, -3, -3]),
+        ([2, 5, 3, 3], {**TRICKS, "snip_penalty": 4}, [-2, -9, -3, -3]),
+        ([0, 6, 6, 1], {**TRICKS, "snip_penalty": 4}, [0, -10, -10, -1]),
+        ([0, 6, 6, 1], {**TRICKS, "snip_penalty": 4, "tie": "none"}, [0, -6, -6, -1]),
+        ([1, 6, 5, 1], {**TRICKS, "snip_penalty": 4, "tie": "none"}, [-1, -10, -5, -1]),
+        ([2, 5, 3, 3], {**TRICKS, "snip_penalty": 4, "objective": "most"}, [-2, 5, 3, 3]),
+        ([3, 3, 3, 4], {**TRICKS, "snip_penalty": 100, "objective": "most"}, [-97, -97, -97, 4]),
+        ([2] * 5, {**TRICKS, "snip_penalty": 3}, [-5] * 5),
+        ([2] * 5, {**TRICKS, "snip_penalty": 3, "tie": "none"}, [-2] * 5),
+        # 8b: ties for most.
+        ([0, 6, 6, 1], {**PLACE, "tie": "share"}, [1, -0.5, -0.5, 0]),
+        ([0, 6, 6, 1], {**PLACE, "tie": "none"}, [1, 0, 0, 0]),
+        ([2, 5, 3, 3], {**PLACE, "tie": "none"}, [1, -1, 0, 0]),
+        ([2, 5, 3, 3], {**PLACE, "tie": "cut"}, [1, -1, 0, 0]),
+        # All equal: by place nothing is scored.
+        *(([2] * 5, {**PLACE, "tie": tie}, [0] * 5) for tie in ("share", "none", "cut")),
     ],
 )
-def test_1_tricks_scoring(taken: list[int], options: dict[str, Any], expected: list[float]) -> None:
-    assert settled(taken, scoring="tricks", **options) == expected
+def test_1_scoring_options(taken: list[int], options: dict[str, Any], expected: list[float]) -> None:
+    assert settled(taken, **options) == expected
 
 
-@pytest.mark.parametrize(
-    ("tie", "expected"),
-    [("share", "1,-1/2,-1/2,0"), ("none", "1,0,0,0")],
-)
-def test_8b_tie_for_most(tie: str, expected: str) -> None:
-    assert settled([0, 6, 6, 1], tie=tie) == fractions(expected)
-
-
-def test_8b_tie_none_still_snipes_a_single_seat() -> None:
-    assert settled([2, 5, 3, 3], tie="none") == [1, -1, 0, 0]
+def test_1_all_equal_one_is_cut() -> None:
+    assert sorted(settled([2] * 5, **TRICKS, snip_penalty=3, tie="cut")) == [-5, -2, -2, -2, -2]
 
 
 @pytest.mark.parametrize("scoring", ["place", "tricks"])
@@ -354,21 +359,6 @@ def test_8b_tie_cut_draws_one_of_the_tied(scoring: str) -> None:
     expected = [tuple(number - price * (seat == cut) for seat, number in enumerate(plain)) for cut in (1, 2, 3)]
     assert set(results) == set(expected)
     assert min(results.count(result) for result in expected) >= 15
-
-
-def test_8b_tie_cut_of_one_seat_is_that_seat() -> None:
-    assert settled([2, 5, 3, 3], tie="cut") == [1, -1, 0, 0]
-
-
-@pytest.mark.parametrize("tie", ["share", "none", "cut"])
-def test_1_all_equal_scores_nothing_by_place(tie: str) -> None:
-    assert settled([2, 2, 2, 2, 2], tie=tie) == [0] * 5
-
-
-def test_1_all_equal_under_tricks_scoring() -> None:
-    assert settled([2] * 5, scoring="tricks", snip_penalty=3) == [-5] * 5
-    assert settled([2] * 5, scoring="tricks", snip_penalty=3, tie="none") == [-2] * 5
-    assert sorted(settled([2] * 5, scoring="tricks", snip_penalty=3, tie="cut")) == [-5, -2, -2, -2, -2]
 
 
 def test_1_winners_and_sniped_of_one_deal() -> None:
