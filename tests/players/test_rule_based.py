@@ -6,6 +6,7 @@ Several come from complaints about robots of other programs (the issues of the r
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -34,7 +35,11 @@ from tests.players.positions import answer, decisions, said
 from tests.variants.table_help import play, table_with
 
 THUMB = make_player("thumb")
-SPADES: dict[str, Any] = {"start_cards": 3, "trump_rotation": ["S"]}
+BASES: dict[str, dict[str, Any]] = {
+    "big_ships": {"trump_rotation": ["S"]},
+    "sniped_whist": {"trump_mode": "none"},
+    "noms": {"deal_mode": "single_shuffled", "min_bid": 7},
+}
 
 
 def says(table: Table) -> str:
@@ -44,24 +49,132 @@ def says(table: Table) -> str:
     return words.pop()
 
 
-def ships(hands: list[str], calls: str, cards: str = "", **options: Any) -> Table:
-    """Big Ships, three cards each, spades trump; seat 0 calls and leads first."""
-    size = len(hands[0].split())
-    table = table_with("big_ships", hands, dealer=len(hands) - 1, options={**SPADES, "start_cards": size, **options})
-    return play(play(table, calls), cards)
+def at(variant: str, hands: str, words: str = "", stock: str = "", **options: Any) -> Callable[[], Table]:
+    """What sets up a table: hands divided by `/`, filled up where short; seat 0 calls and leads first. Actions are words."""
+    by_seat = [hand.strip() for hand in hands.split("/")]
+    size = {"big_ships": "start_cards", "sniped_whist": "hand_size"}.get(variant)
+    options = {**BASES.get(variant, {}), **({size: len(by_seat[0].split())} if size else {}), **options}
+    return lambda: play(table_with(variant, by_seat, dealer=len(by_seat) - 1, options=options, stock=stock), words)
 
 
-# ------------------------------------------------------------------------------------------------ exact-bid games
+LOW = "2C 3C 4C / 2D 3D 4D / 2H 3H 4H"
+DIAMONDS = "5D 6D 7D / 8D 9D TD"
+GRAB, LATE = "2H JC 3C / 3H 6D 7D / 4H 9D TD / KH AC 2D", "9H 5C 4C / 4H 6D 7D / 8D 9D TD / 3H AC 3C"
+LATE_PLAY = "9H 4H 8D 3H 5C 6D 9D"
+LONG_SPADES = "KS QS JS TS 9S AH KH 4H 3C 2C 5D 4D 3D"
+SPADES_9 = "9 pass pass pass"
+SAFE = "2C 3C 5C 2D 4D 6D 2H 3H 4H 6H 2S 3S 5S"
+WEAK = "9C 8C 4C JD 9D 5D TH 8H 6H 4H JS 8S 6S"
+EXCUSE = "CM 9MS 8MS 7ML 5ML AL 2SY 3LY"
+
+# What the player should do, the position, and the answers that will do.
+POSITIONS: list[tuple[str, Callable[[], Table], str]] = [
+    # Exact-bid games.
+    ("every trick needed: the highest trump", at("big_ships", f"KS AS AH / {LOW}", "3 0 0 0"), "AS"),
+    ("every trick needed, the ace played", at("big_ships", f"AS 9C 9S / {LOW}", "3 0 0 0  AS 2C 2D 2H"), "9S"),
+    (
+        "every trick needed, no trump: a sure winner",
+        at("big_ships", f"5C AH 9D / {LOW}", "3 0 0 0", trump_rotation=["NT"]),
+        "AH",
+    ),
+    ("two sure tricks", at("big_ships", "2D 3D 4D / 2H 3H 4H / 5H 6H 7H / AS KS 2C", "0 0 0"), "2"),
+    (
+        "the hook: the next likely number, not below two sure tricks",
+        at("big_ships", "2D 3D 4D / 2H 3H 4H / 5H 6H 7H / AS KS 2C", "1 0 0", hook=True, hook_min_cards=1),
+        "3",
+    ),
+    (
+        "call made: the highest loser under the winner",
+        at("big_ships", f"AH 2C 3C / {DIAMONDS} / 2H QH JH", "1 0 0 0  AH 5D 8D"),
+        "QH",
+    ),
+    (
+        "call made: a bare ace is thrown away",
+        at("big_ships", "AC KC 4C / 2C 3C 5C / 6C 7C 8C / 2H AD 3H", "1 0 0 0  AC 2C 6C"),
+        "AD",
+    ),
+    ("called zero: a low lead", at("big_ships", "2C KC KH / AC 3C 4C / 5D 6D 7D / 8H 9H TH", "0 1 1 1"), "2C"),
+    ("a trick needed is won cheaply", at("big_ships", f"JH 2C 3C / {DIAMONDS} / QH AH 4H", "0 0 0 2  JH 5D 8D"), "QH"),
+    ("two trumps for two tricks are kept", at("big_ships", f"JH 2C 3C / {DIAMONDS} / AS 2D KS", "0 0 0 2  JH 5D 8D"), "2D"),
+    ("beyond the call it grabs what there is", at("big_ships", GRAB, "1 1 1 0  2H 3H 4H KH"), "AC"),
+    ("with the call made it would not", at("big_ships", GRAB, "1 1 0 1  2H 3H 4H KH"), "2D"),
+    ("the call out of reach: it grabs", at("big_ships", LATE, f"0 0 0 3  {LATE_PLAY}"), "AC"),
+    ("the call still in reach", at("big_ships", LATE, f"0 0 0 2  {LATE_PLAY}"), "AC"),
+    ("called zero: it ducks", at("big_ships", LATE, f"0 0 0 0  {LATE_PLAY}"), "3C"),
+    ("at least: zero for safety", at("big_ships", f"AS KS QS / {LOW}", bonus="at_least"), "0"),
+    # Sniped whist.
+    ("the last who must win plays high", at("sniped_whist", "5H 2C 3C / 4H 2D 3D / 3H 5D 6D / 9H KH 7D", "5H 4H 3H"), "KH"),
+    ("likewise with the queen", at("sniped_whist", "5H 2C 3C / 4H 2D 3D / 3H 5D 6D / KH QH 7D", "5H 4H 3H"), "KH"),
+    ("fewest win: the highest loser", at("sniped_whist", "QH 2C AC / 4H 2D 3D / 3H 5D 6D / JH 9H KH", "QH 4H 3H"), "JH"),
+    ("fewest win: a low lead", at("sniped_whist", "QH 2C AC / 4H 2D 3D / 3H 5D 6D / JH 9H KH"), "2C"),
+    ("most win: cheaply", at("sniped_whist", "QH 2C AC / 4H 2D 3D / 3H 5D 6D / 2H KH AH", "QH 4H 3H", objective="most"), "KH"),
+    ("fewest win: not at all", at("sniped_whist", "QH 2C AC / 4H 2D 3D / 3H 5D 6D / 2H KH AH", "QH 4H 3H"), "2H"),
+    # Auction games.
+    ("the long suit is trump", at("noms", f"{LONG_SPADES} / / /", SPADES_9), "S"),
+    ("the highest trump that it lacks", at("noms", f"{LONG_SPADES} / / /", f"{SPADES_9} S"), "AS"),
+    ("trumps complete: a side ace", at("noms", f"{LONG_SPADES.replace('9S', 'AS')} / / /", f"{SPADES_9} S"), "AC AD"),
+    ("the declarer draws trumps", at("noms", f"{LONG_SPADES} / / /", f"{SPADES_9} S AS"), "KS QS JS TS 9S"),
+    (
+        "the partner does not overtake",
+        at("noms", f"{LONG_SPADES} / 2S 3S AC / 4S 5S / AS 6S 7S", f"{SPADES_9} S AS KS 2S 4S"),
+        "6S",
+    ),
+    ("an opponent does", at("noms", f"{LONG_SPADES} / 2S 3S AC / 4S 5S / AS 6S 7S", f"{SPADES_9} S AC KS 2S 4S"), "AS"),
+    ("as cheaply as he can", at("noms", f"{LONG_SPADES} / 5H AS / TH 4S / QH JH 6S", f"{SPADES_9} C AS 4H 5H TH"), "JH"),
+    ("misere on low cards", at("noms", f"{SAFE} / / /"), "mis mis_a_vis"),
+    ("not on high ones", at("noms", "AC KC 2C AD KD 2D AH KH QH 2H AS KS QS / / /"), "pass 7 8 9 10 11 12 13"),
+    ("a weak hand passes", at("noms", f"{WEAK} / / /", min_bid=10), "pass"),
+    ("misere: a low lead", at("noms", f"{SAFE} / / /", "mis pass pass pass"), "2C 2D 2H 2S"),
+    (
+        "misere: the highest loser",
+        at(
+            "noms",
+            f"9C 7S / TC 8S / JC 9S / {SAFE.replace('5C', '8C')}",
+            "pass pass pass mis pass pass pass 9C TC JC",
+            first_lead="left_of_dealer",
+        ),
+        "8C",
+    ),
+    (
+        "below a declarer of misere",
+        at("noms", f"{SAFE.replace('5C', '9C')} / 4C 7S / 6C 8S / 7C QC 9S", "mis pass pass pass 9C 4C 6C"),
+        "7C",
+    ),
+    ("never leaves trump unsaid", at("noms", f"{LONG_SPADES} / / /", SPADES_9, implicit_announcements=True), "S"),
+    ("nor the suit nominated", at("noms", f"{LONG_SPADES} / / /", f"{SPADES_9} S", implicit_announcements=True), "AS"),
+    ("forced on a weak hand: no more than it must", at("small_ships", f"/ / / {WEAK}", "pass pass pass"), "7 8"),
+    # Nonesuch.
+    ("none on a weak hand", at("nonesuch", "AM AS AW AL 2SY 2WL 3LY 2MK 3SK / / /", stock="CK"), "none"),
+    ("most on a strong one", at("nonesuch", "CM CS CW CL CY 9LK 8YK 7SK 6LK / / /", stock="CK"), "most"),
+    (
+        "none: the crown is no use",
+        at("nonesuch", "8WL AK / 2WL 5ML / 4WL 6LK / 5SW 9WY CW AM", "some some some none 8WL L 2WL 4WL", "AS"),
+        "7ML",
+    ),
+    (
+        "none: the highest loser",
+        at("nonesuch", "8WL AK / 2WL 5ML / 4WL 6LK / AL 7ML CL AM", "some some some none 8WL L 2WL 4WL", "AS"),
+        "7ML",
+    ),
+    (
+        "most: cheaply",
+        at("nonesuch", "8WL AK / 2WL 5ML / 4WL 6LK / AL 7ML CL AM", "some some some most 8WL L 2WL 4WL", "AS"),
+        "CL",
+    ),
+    (
+        "a seat with none is left the trick",
+        at("nonesuch", "5ML AK / 2WL 7WY / 4WL 6SY / AL 8WL AM 3MW", "none some some some 5ML L 2WL 4WL", "AS"),
+        "AL",
+    ),
+    ("with the Excuse: for the better trump", at("nonesuch", f"EX {EXCUSE} / / /", stock="3MW"), "most"),
+    ("without it: half the time the other", at("nonesuch", f"5YK {EXCUSE} / / /", stock="3MW"), "some"),
+    ("the better trump", at("nonesuch", "EX CM 9MS 8MS AK 2MK 4MS AL AY / / /", "some some some some", "3MW"), "M"),
+]
 
 
-def test_it_leads_its_highest_trump_when_every_trick_is_needed() -> None:
-    assert says(ships(["KS AS AH", "2C 3C 4C", "2D 3D 4D", "2H 3H 4H"], "3 0 0 0")) == "AS"
-    assert says(ships(["AS 4C 9S", "2C 3C 5C", "2D 3D 4D", "2H 3H 4H"], "3 0 0 0", "AS 2C 2D 2H")) == "9S"
-
-
-def test_it_leads_a_sure_winner_when_every_trick_is_needed_and_it_has_no_trump() -> None:
-    table = ships(["5C AH 9D", "2C 3C 4C", "2D 3D 4D", "2H 3H 4H"], "3 0 0 0", trump_rotation=["NT"])
-    assert says(table) == "AH"
+@pytest.mark.parametrize(("table", "answers"), [row[1:] for row in POSITIONS], ids=[row[0] for row in POSITIONS])
+def test_what_it_does(table: Callable[[], Table], answers: str) -> None:
+    assert says(table()) in answers.split()
 
 
 def test_it_never_calls_zero_with_the_ace_of_trumps() -> None:
@@ -78,55 +191,11 @@ def test_it_never_calls_zero_with_the_ace_of_trumps() -> None:
 
 
 def test_it_calls_its_sure_tricks_at_least() -> None:
-    hands = ["AS KS QS 2C", "2D 3D 4D 5D", "2H 3H 4H 5H", "6H 7H 8H 9H"]
-    assert int(says(ships(hands, ""))) >= 3
-
-
-def test_the_hook_moves_the_call_to_the_next_likely_number() -> None:
-    hands = ["2D 3D 4D", "2H 3H 4H", "5H 6H 7H", "AS KS 2C"]
-    assert says(ships(hands, "0 0 0")) == "2"
-    assert says(ships(hands, "1 0 0", hook=True, hook_min_cards=1)) == "3", "below two sure tricks it does not go"
-
-
-def test_with_its_call_made_it_throws_the_highest_loser_under_the_winner() -> None:
-    table = ships(["AH 2C 3C", "5D 6D 7D", "8D 9D TD", "2H QH JH"], "1 0 0 0", "AH 5D 8D")
-    assert says(table) == "QH"
-
-
-def test_with_its_call_made_it_throws_a_bare_ace_away() -> None:
-    table = ships(["AC KC 4C", "2C 3C 5C", "6C 7C 8C", "2H AD 3H"], "1 0 0 0", "AC 2C 6C")
-    assert says(table) == "AD"
-
-
-def test_called_zero_it_leads_low() -> None:
-    assert says(ships(["2C KC KH", "AC 3C 4C", "5D 6D 7D", "8H 9H TH"], "0 1 1 1")) == "2C"
-
-
-def test_it_wins_a_trick_that_it_needs_as_cheaply_as_it_can() -> None:
-    table = ships(["JH 2C 3C", "5D 6D 7D", "8D 9D TD", "QH AH 4H"], "0 0 0 2", "JH 5D 8D")
-    assert says(table) == "QH"
-
-
-def test_it_keeps_its_trumps_while_a_side_card_will_do() -> None:
-    table = ships(["JH 2C 3C", "5D 6D 7D", "8D 9D TD", "AS 2D KS"], "0 0 0 2", "JH 5D 8D")
-    assert says(table) == "2D", "two trumps for the two tricks that are left"
-
-
-def test_beyond_its_call_it_grabs_what_there_is() -> None:
-    hands = ["2H JC 3C", "3H 6D 7D", "4H 9D TD", "KH AC 2D"]
-    assert says(ships(hands, "1 1 1 0", "2H 3H 4H KH")) == "AC"
-    assert says(ships(hands, "1 1 0 1", "2H 3H 4H KH")) == "2D", "with its call made it would not"
-
-
-def test_with_its_call_out_of_reach_it_grabs_what_there_is() -> None:
-    hands = ["9H 5C 4C", "4H 6D 7D", "8D 9D TD", "3H AC 3C"]
-    assert says(ships(hands, "0 0 0 3", "9H 4H 8D 3H 5C 6D 9D")) == "AC"
-    assert says(ships(hands, "0 0 0 2", "9H 4H 8D 3H 5C 6D 9D")) == "AC", "it is not out of reach yet"
-    assert says(ships(hands, "0 0 0 0", "9H 4H 8D 3H 5C 6D 9D")) == "3C"
+    assert int(says(at("big_ships", "AS KS QS 2C / 2D 3D 4D 5D / 2H 3H 4H 5H / 6H 7H 8H 9H")())) >= 3
 
 
 def test_a_trick_for_a_rival_who_has_his_call_is_worth_something() -> None:
-    table = ships(["KH 2C 3C", "5D 6D 7D", "8D 9D TD", "AH QH 4C"], "1 3 0 1", "KH 5D 8D QH 2C")
+    table = at("big_ships", f"KH 2C 3C / {DIAMONDS} / AH QH 4C", "1 3 0 1  KH 5D 8D QH 2C")()
     m = new_workspaces().view(np.recarray)[0]
     look(table.row, 1, m)
     weigh_seats(table.row, m)
@@ -135,116 +204,11 @@ def test_a_trick_for_a_rival_who_has_his_call_is_worth_something() -> None:
     assert m.eager[:4].tolist() == [SHY, EAGER, SHY, EAGER]
 
 
-def test_a_call_of_at_least_is_zero_for_safety() -> None:
-    assert says(ships(["AS KS QS", "2C 3C 4C", "2D 3D 4D", "2H 3H 4H"], "", bonus="at_least")) == "0"
-
-
-# ------------------------------------------------------------------------------------------------ sniped whist
-
-
-def sniped(hands: list[str], cards: str, **options: Any) -> Table:
-    """Sniped whist without trumps; seat 0 leads."""
-    options = {"hand_size": len(hands[0].split()), "trump_mode": "none", **options}
-    return play(table_with("sniped_whist", hands, dealer=len(hands) - 1, options=options), cards)
-
-
-def test_the_last_player_who_must_win_takes_the_trick_with_his_highest_card() -> None:
-    hands = ["5H 2C 3C", "4H 2D 3D", "3H 5D 6D", "9H KH 7D"]
-    assert says(sniped(hands, "5H 4H 3H")) == "KH"
-    assert says(sniped([*hands[:3], "KH QH 7D"], "5H 4H 3H")) == "KH"
-
-
-def test_where_the_fewest_tricks_win_it_ducks_with_its_highest_loser_and_leads_low() -> None:
-    hands = ["QH 2C AC", "4H 2D 3D", "3H 5D 6D", "JH 9H KH"]
-    assert says(sniped(hands, "QH 4H 3H")) == "JH"
-    assert says(sniped(hands, "")) == "2C"
-
-
-def test_where_the_most_tricks_win_it_wins_cheaply() -> None:
-    hands = ["QH 2C AC", "4H 2D 3D", "3H 5D 6D", "2H KH AH"]
-    assert says(sniped(hands, "QH 4H 3H", objective="most")) == "KH"
-    assert says(sniped(hands, "QH 4H 3H")) == "2H"
-
-
-# ------------------------------------------------------------------------------------------------ auction games
-
-LONG_SPADES = "KS QS JS TS 9S AH KH 4H 3C 2C 5D 4D 3D"
-FILLED = ["", "", ""]
-
-
-def noms(hands: list[str], words: str, **options: Any) -> Table:
-    """Noms, seat 0 calls and leads first."""
-    options = {"deal_mode": "single_shuffled", "min_bid": 7, **options}
-    return play(table_with("noms", hands, dealer=3, options=options), words)
-
-
-def test_it_names_its_long_suit_and_the_highest_trump_that_it_lacks() -> None:
-    table = noms([LONG_SPADES, *FILLED], "9 pass pass pass")
-    assert says(table) == "S"
-    table.act("S")
-    assert says(table) == "AS"
-
-
-def test_with_its_trumps_complete_it_nominates_the_ace_of_a_side_suit() -> None:
-    hand = LONG_SPADES.replace("9S", "AS")
-    table = noms([hand, *FILLED], "9 pass pass pass S")
-    assert says(table) in ("AC", "AD")
-
-
-def test_the_declarer_draws_trumps() -> None:
-    table = noms([LONG_SPADES, *FILLED], "9 pass pass pass S AS")
-    assert says(table)[1] == "S"
-
-
-def test_the_partner_does_not_overtake_the_declarer() -> None:
-    hands = [LONG_SPADES, "2S 3S AC", "4S 5S", "AS 6S 7S"]
-    assert says(noms(hands, "9 pass pass pass S AS KS 2S 4S")) == "6S"
-    assert says(noms(hands, "9 pass pass pass S AC KS 2S 4S")) == "AS", "an opponent takes it"
-
-
-def test_an_opponent_wins_as_cheaply_as_he_can() -> None:
-    hands = [LONG_SPADES, "5H AS", "TH 4S", "QH JH 6S"]
-    assert says(noms(hands, "9 pass pass pass C AS 4H 5H TH")) == "JH"
-
-
-SAFE = "2C 3C 5C 2D 4D 6D 2H 3H 4H 6H 2S 3S 5S"
-
-
-def test_it_bids_misere_on_a_hand_of_low_cards_and_not_on_one_of_high_cards() -> None:
-    assert says(noms([SAFE, *FILLED], "")).startswith("mis")
-    assert not says(noms(["AC KC 2C AD KD 2D AH KH QH 2H AS KS QS", *FILLED], "")).startswith("mis")
-
-
-def test_it_passes_on_a_weak_hand() -> None:
-    weak = "9C 8C 4C JD 9D 5D TH 8H 6H 4H JS 8S 6S"
-    assert says(noms([weak, *FILLED], "", min_bid=10)) == "pass"
-
-
-def test_in_misere_the_declarer_leads_low_and_throws_his_highest_loser() -> None:
-    assert says(noms([SAFE, *FILLED], "mis pass pass pass")) in ("2C", "2D", "2H", "2S")
-    hands = ["9C 7S", "TC 8S", "JC 9S", SAFE.replace("5C", "8C")]
-    table = noms(hands, "pass pass pass mis pass pass pass 9C TC JC", first_lead="left_of_dealer")
-    assert says(table) == "8C"
-
-
-def test_an_opponent_stays_below_a_declarer_of_misere() -> None:
-    hands = [SAFE.replace("5C", "9C"), "4C 7S", "6C 8S", "7C QC 9S"]
-    assert says(noms(hands, "mis pass pass pass 9C 4C 6C")) == "7C"
-
-
 def test_misere_nominates_an_own_card() -> None:
-    table = table_with("small_ships", [SAFE, *FILLED], dealer=3)
-    play(table, "mis pass pass pass")
-    trump = says(table)
-    table.act(trump)
+    table = at("small_ships", f"{SAFE} / / /", "mis pass pass pass")()
+    table.act(says(table))
     assert says(table)[0] == "2"
     assert table.row.hands[0] >> (answer(THUMB, table, np.random.default_rng(0)) - 98) & 1
-
-
-def test_a_forced_dealer_bids_no_more_than_it_must_on_a_weak_hand() -> None:
-    weak = "9C 8C 4C JD 9D 5D TH 8H 6H 4H JS 8S 6S"
-    table = play(table_with("small_ships", [*FILLED, weak], dealer=3), "pass pass pass")
-    assert says(table) in ("7", "8")
 
 
 def test_it_never_indicates() -> None:
@@ -255,58 +219,6 @@ def test_it_never_indicates() -> None:
                 asked += 1
                 assert answer(THUMB, table, np.random.default_rng(0)) != INDICATE
     assert asked > 8
-
-
-def test_it_never_leaves_trump_or_the_suit_of_its_nomination_unsaid() -> None:
-    table = noms([LONG_SPADES, *FILLED], "9 pass pass pass", implicit_announcements=True)
-    assert "unsaid" in table.legal_words()
-    assert says(table) == "S"
-    table.act("S")
-    assert "A" in table.legal_words()
-    assert says(table) == "AS"
-
-
-# ------------------------------------------------------------------------------------------------ nonesuch
-
-
-def nonesuch(hands: list[str], up: str, words: str = "") -> Table:
-    """Nonesuch, seat 0 bids and leads first."""
-    return play(table_with("nonesuch", hands, dealer=len(hands) - 1, stock=up), words)
-
-
-WEAK = "AM AS AW AL 2SY 2WL 3LY 2MK 3SK"
-STRONG = "CM CS CW CL CY 9LK 8YK 7SK 6LK"
-
-
-def test_none_on_a_weak_hand_and_most_on_a_strong_one() -> None:
-    assert says(nonesuch([WEAK, "", "", ""], "CK")) == "none"
-    assert says(nonesuch([STRONG, "", "", ""], "CK")) == "most"
-
-
-def test_a_bid_of_none_ducks_and_others_take_cheaply() -> None:
-    hands = ["8WL AK", "2WL 5ML", "4WL 6LK", "5SW 9WY CW AM"]
-    assert says(nonesuch(hands, "AS", "some some some none 8WL L 2WL 4WL")) != "CW"
-    hands = ["8WL AK", "2WL 5ML", "4WL 6LK", "AL 7ML CL AM"]
-    assert says(nonesuch(hands, "AS", "some some some none 8WL L 2WL 4WL")) == "7ML", "the highest loser"
-    assert says(nonesuch(hands, "AS", "some some some most 8WL L 2WL 4WL")) == "CL"
-
-
-def test_a_seat_with_none_is_left_the_trick() -> None:
-    hands = ["5ML AK", "2WL 7WY", "4WL 6SY", "AL 8WL AM 3MW"]
-    assert says(nonesuch(hands, "AS", "none some some some 5ML L 2WL 4WL")) == "AL"
-
-
-def test_the_holder_of_the_excuse_bids_for_the_better_trump() -> None:
-    hand = "EX CM 9MS 8MS 7ML 5ML AL 2SY 3LY"
-    assert says(nonesuch([hand, "", "", ""], "3MW")) == "most"
-    assert says(nonesuch([hand.replace("EX", "5YK"), "", "", ""], "3MW")) == "some", "half the time it is the other trump"
-
-
-def test_the_holder_of_the_excuse_names_the_better_trump() -> None:
-    hands = ["EX CM 9MS 8MS AK 2MK 4MS AL AY", "", "", ""]
-    table = nonesuch(hands, "3MW", "some some some some")
-    assert table.phase == "trump"
-    assert says(table) == "M"
 
 
 # ------------------------------------------------------------------------------------------------ the vocabulary
@@ -322,7 +234,7 @@ def test_the_chance_that_a_hand_has_none_of_some_cards() -> None:
 
 @pytest.mark.uncompiled
 def test_sure_tricks_are_trumps_above_all_that_are_missing() -> None:
-    table = ships(["AS QS 2C", "KS 3C 4C", "2D 3D 4D", "2H 3H 4H"], "1 1 1 1")
+    table = at("big_ships", "AS QS 2C / KS 3C 4C / 2D 3D 4D / 2H 3H 4H", "1 1 1 1")()
     m = new_workspaces()[0]
     look(table.row, 0, m)
     assert sure_tricks(table.row, table.row.hands[0], m) == 1
