@@ -27,7 +27,7 @@ LIBRARIES := $(patsubst tests/interop/%.txt,%,$(wildcard tests/interop/*.txt))
 
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint suite uncompiled wheel soak docs interop clean
+.PHONY: help demo test lint suite uncompiled wheel soak mutation docs interop clean
 
 help: ## print this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | while IFS='|' read -r target text; do \
@@ -55,6 +55,9 @@ wheel: $(VENV)/.installed-dev ## build the wheel and try it in an empty environm
 
 soak: $(VENV)/.installed-dev ## the long tests, marked `soak`
 	$(PYTEST) -m soak
+
+mutation: $(VENV)/.installed-dev ## the share of one-line errors that the tests catch, build/mutations.csv; takes hours
+	nice -n 15 $(BIN)/python -m tests.mutation
 
 docs: $(VENV)/.installed-docs ## make the documentation site, build/docs/index.html
 	$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going -d build/doctrees docs build/docs
