@@ -34,40 +34,7 @@ LONG_FUNCTIONS = {
 FULL_ROOMS = {"training/learn"}
 """Folders over the limit that are still to be divided."""
 
-NAMED = {
-    "noms_env/belief/knowledge.py",
-    "noms_env/belief/record.py",
-    "noms_env/core/state.py",
-    "noms_env/engine/deal.py",
-    "noms_env/envs/aec.py",
-    "noms_env/envs/modules.py",
-    "noms_env/interop/open_spiel/bounds.py",
-    "noms_env/interop/open_spiel/deal_setup.py",
-    "noms_env/interop/open_spiel/explicit_chance.py",
-    "noms_env/interop/open_spiel/game.py",
-    "noms_env/interop/open_spiel/observers.py",
-    "noms_env/interop/open_spiel/parameters.py",
-    "noms_env/interop/rllib.py",
-    "noms_env/observation/layout.py",
-    "noms_env/observation/writer.py",
-    "noms_env/players/greedy.py",
-    "noms_env/players/rule_based/auction.py",
-    "noms_env/players/rule_based/nonesuch.py",
-    "noms_env/players/rule_based/player.py",
-    "noms_env/players/rule_based/sniped_whist.py",
-    "noms_env/players/search/kernel.py",
-    "noms_env/players/search/position.py",
-    "noms_env/players/search/rollout.py",
-    "noms_env/players/search/solver.py",
-    "noms_env/policy/card_features.py",
-    "noms_env/policy/encoding.py",
-    "noms_env/policy/features.py",
-    "noms_env/policy/rule_based_prior.py",
-    "noms_env/record/decks.py",
-    "noms_env/record/replaying.py",
-    "noms_env/show/view.py",
-    "noms_env/table/__init__.py",
-}
+NAMED = {"noms_env/core/state.py", "noms_env/envs/modules.py"}
 """Modules that still name a game, and should not."""
 
 FACE = {"noms_env/__init__.py"}
@@ -82,23 +49,12 @@ GAME = re.compile(
 
 def named_games(source: str) -> list[str]:
     """Lines in which code names a game, as an identifier or in a string that is no docstring."""
-    spans = {(text.lineno, text.col_offset) for node in ast.walk(ast.parse(source)) for text in _docstring(node)}
+    texts = [node.value for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Expr)]
+    spans = {(text.lineno, text.col_offset) for text in texts if isinstance(text, ast.Constant)}
     tokens = tokenize.generate_tokens(io.StringIO(source).readline)
     kinds = (tokenize.NAME, tokenize.STRING)
     told = [token for token in tokens if token.type in kinds and token.start not in spans]
     return [f"{token.start[0]}: {token.string}" for token in told if GAME.search(token.string)]
-
-
-def _docstring(node: ast.AST) -> list[ast.Constant]:
-    """The string that a body begins with, if it does."""
-    match node:
-        case (
-            ast.Module(body=[ast.Expr(value=ast.Constant(value=str()) as text), *_])
-            | ast.ClassDef(body=[ast.Expr(value=ast.Constant(value=str()) as text), *_])
-            | ast.FunctionDef(body=[ast.Expr(value=ast.Constant(value=str()) as text), *_])
-        ):
-            return [text]
-    return []
 
 
 def functions(source: str) -> Iterator[tuple[str, int]]:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from noms_env._jit import COMPILED
-from noms_env.core.state import MAX_SEATS
+from noms_env.core.state import STOCK
 
-STOCK = MAX_SEATS
-PLACES = MAX_SEATS + 1
-"""Places are numbered as the seats; the stock comes behind them."""
+PLACES = STOCK + 1
+"""The seats, and the stock behind them."""
 
 MOST_CARDS = 64
 _I8, _F8 = np.int64, np.float64

@@ -5,16 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from noms_env._jit import jit, lowest
-from noms_env.belief.plan import STOCK
-from noms_env.core.cards import EXCUSE, bit, has
-from noms_env.core.partners import nominate
-from noms_env.core.state import HELD, NOMS, NONESUCH, eldest, get_byte
+from noms_env.core.cards import bit, has
+from noms_env.core.state import HELD, STOCK, eldest, get_byte, left_of
 from noms_env.engine.legal import find_legal
-from noms_env.variants.noms_deck import PACKET_SEATS, SINGLE_SHUFFLED
-from noms_env.variants.nonesuch import excuse_is_shown
-
-PACKET_PLACES = np.array([np.flatnonzero(turn == PACKET_SEATS) for turn in range(4)])
-"""[seat from eldest, n]: place in the deck of the n-th card that the seat is dealt in packets."""
+from noms_env.variants import dispatch
 
 
 @jit
@@ -24,10 +18,7 @@ def lay_out(t, seat, p):
         t.hands[place] = p.known[place] | p.dealt[place]
     t.stock = p.known[STOCK] | p.dealt[STOCK]
     t.partner = -1
-    if t.nominated >= 0:
-        nominate(t, t.nominated)
-    if t.variant == NONESUCH and not excuse_is_shown(t):
-        t.excuse = holder_of_excuse(t)
+    dispatch.find_holders(t)
     order_deck(t)
     if t.observe_previous_hand != 0:
         forget_unseen(t, seat)
@@ -35,47 +26,32 @@ def lay_out(t, seat, p):
 
 
 @jit
-def holder_of_excuse(t):
-    """The seat that holds the Excuse before it is shown, -1 if it was turned up."""
-    for seat in range(t.n_seats):
-        if has(t.hands[seat], EXCUSE):
-            return seat
-    return -1
-
-
-@jit
 def order_deck(t):
     """Write a dealing order that gives these hands and this turn-up; else every hand comes in ascending order."""
-    in_packets = t.variant == NOMS and t.deal_mode != SINGLE_SHUFFLED
+    end = t.n_seats * t.hand_size
+    undealt = t.stock
+    if t.turn_up >= 0:
+        undealt |= bit(t.turn_up)
+    seat = eldest(t)
     for turn in range(t.n_seats):
-        seat = (eldest(t) + turn) % t.n_seats
-        cards = dealt_hand(t, seat)
+        cards = dispatch.dealt_hand(t, seat)
         if t.turn_up >= 0 and has(cards, t.turn_up):
             cards &= ~bit(t.turn_up)
-            t.deck[t.n_seats * t.hand_size - 1] = t.turn_up
+            undealt &= ~bit(t.turn_up)
+            t.deck[end - 1] = t.turn_up
         k = 0
         while cards != 0:
-            t.deck[PACKET_PLACES[turn, k] if in_packets else turn + t.n_seats * k] = lowest(cards)
+            t.deck[dispatch.deck_place(t, turn, k)] = lowest(cards)
             cards &= cards - 1
             k += 1
-    order_stock(t)
+        seat = left_of(t, seat)
+    order_stock(t, undealt, end)
 
 
 @jit
-def dealt_hand(t, seat):
-    """The hand that a seat was dealt (nonesuch: with the Excuse, before the swap)."""
-    cards = t.hands[seat] | t.played[seat]
-    if t.variant == NONESUCH and seat == t.excuse and t.leader >= 0:
-        cards = (cards & ~bit(t.turn_up)) | bit(EXCUSE)
-    return cards
-
-
-@jit
-def order_stock(t):
-    """The undealt cards at the end of the deck, the turn-up first."""
-    place = t.n_seats * t.hand_size
-    cards = t.stock
-    if t.turn_up >= 0 and (t.variant == NONESUCH or has(cards, t.turn_up)):
+def order_stock(t, cards, place):
+    """The undealt cards at the end of the deck, from a place on, the turn-up first."""
+    if t.turn_up >= 0 and has(cards, t.turn_up):
         t.deck[place] = t.turn_up
         cards &= ~bit(t.turn_up)
         place += 1

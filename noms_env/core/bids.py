@@ -63,6 +63,12 @@ def exact_calls(t):
     return calls
 
 
+@jit
+def half_up(t):
+    """The fewest tricks that are at least half of all: what the bid Most needs."""
+    return (t.hand_size + 1) // 2
+
+
 # ---------------------------------------------------------------------------------------------------- the auction
 
 

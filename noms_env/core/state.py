@@ -14,6 +14,8 @@ from noms_env._jit import jit
 from noms_env.core.actions import PHASES
 
 MAX_SEATS = 7
+STOCK = MAX_SEATS
+"""The place of the undealt cards, behind those of the seats."""
 MAX_TRICKS = 17
 MAX_CALLS = 48
 MAX_ROTATION = 10
@@ -26,6 +28,9 @@ MAX_VARIANTS = 16
 VARIANTS = ("sniped_whist", "big_ships", "small_ships", "noms", "nonesuch", "down_up", "up_down")
 """Names of the variants; a variant's number is its place here, for ever: a new one goes to the end."""
 SNIPED_WHIST, BIG_SHIPS, SMALL_SHIPS, NOMS, NONESUCH, DOWN_UP, UP_DOWN = range(len(VARIANTS))
+
+TRAIT_FIELDS = ("family", "total_scale", "total_offset", "simple_rollout", "opponents_score_tricks", "breaks_trumps")
+"""Traits of the variant (`rulebook.Variant`) that compiled code asks for."""
 
 HELD = 101
 """In `previous`: this and the seat stand for a card that was dealt but not played."""
@@ -63,6 +68,7 @@ FIELDS = (
     ("deal", np.int32),  # running number in the match, from 0
     # --- the variant and its choices
     ("variant", _I2),
+    *((name, _I2) for name in TRAIT_FIELDS),
     ("deck_kind", _I2),
     ("n_seats", _I2),
     ("episode", _I2),  # the fields of the options follow

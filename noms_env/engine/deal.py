@@ -9,23 +9,9 @@ import numpy as np
 from noms_env._jit import jit, lowest
 from noms_env.core.cards import bit
 from noms_env.core.chance import DRAW_DEALER, DRAW_PLACE, DRAW_SHUFFLE, below, shuffle
-from noms_env.core.state import (
-    HELD,
-    MAX_SEATS,
-    NOMS,
-    NONESUCH,
-    SINGLE_DEAL,
-    SNIPED_WHIST,
-    all_hands,
-    eldest,
-    get_byte,
-    left_of,
-    put_byte,
-    seat_after,
-)
+from noms_env.core.state import MAX_SEATS, SINGLE_DEAL, all_hands, eldest, left_of
 from noms_env.engine.legal import find_legal
-from noms_env.variants import dispatch, noms_deck
-from noms_env.variants.sniped_whist import PLACE
+from noms_env.variants import dispatch
 
 
 @jit
@@ -72,18 +58,10 @@ def draw_place(t):
 @jit
 def next_deal(t):
     """Go on to the next deal of the match: its deck, dealer and multiplier come from the deal just scored."""
-    if t.accumulate != 0:
-        for seat in range(t.n_seats):
-            t.carried_tricks[seat] += t.tricks[seat]
-    if t.observe_previous_hand != 0:
-        remember(t)
+    dispatch.close_deal(t)
     t.deal += 1
     if dispatch.gathers(t):
-        if t.passed_out != 0:
-            noms_deck.gather_passed(t)
-        else:
-            noms_deck.gather_played(t)
-        noms_deck.cut(t)
+        dispatch.gather(t)
     else:
         shuffle_deck(t)
     t.multiplier = dispatch.next_multiplier(t)
@@ -93,23 +71,8 @@ def next_deal(t):
 
 
 @jit
-def remember(t):
-    """Keep who played which card when (or, after four passes, who was dealt it) for `observe_previous_hand`.
-
-    A card's byte is 1 + 4 * trick + seat if it was played, and `HELD` + seat if it was not; 0 for an undealt card.
-    """
-    t.previous[:] = 0
-    for card in range(52):
-        for seat in range(t.n_seats):
-            if (t.played[seat] & bit(card)) != 0:
-                put_byte(t.previous, card, 1 + 4 * (get_byte(t.trick_of, card) - 1) + seat)
-            elif (t.hands[seat] & bit(card)) != 0:
-                put_byte(t.previous, card, HELD + seat)
-
-
-@jit
 def shuffle_deck(t):
-    """A fresh uniform shuffle of the deck in use; for the packets of noms cut, too."""
+    """A fresh uniform shuffle of the deck in use."""
     count = 0
     cards = t.cards
     while cards != 0:
@@ -118,23 +81,20 @@ def shuffle_deck(t):
         t.deck[count] = card
         count += 1
     shuffle(t, DRAW_SHUFFLE, t.deck, count)
-    if dispatch.gathers(t):
-        noms_deck.cut(t)
+    dispatch.deck_is_shuffled(t)
 
 
 @jit
 def hand_out(t):
     """Deal `deck` and open the deal."""
     clear_deal(t)
-    t.hand_size = dispatch.hand_size(t)
-    in_packets = t.variant == NOMS and t.deal_mode != noms_deck.SINGLE_SHUFFLED
+    t.hand_size = t.sizes[t.deal] if t.sizes[0] > 0 else t.option_hand_size
     seat = eldest(t)
-    for place in range(t.n_seats * t.hand_size):
-        if in_packets:
-            seat = seat_after(t, eldest(t), noms_deck.PACKET_SEATS[place])
-        t.hands[seat] |= bit(int(t.deck[place]))
+    for turn in range(t.n_seats):
+        for k in range(t.hand_size):
+            t.hands[seat] |= bit(int(t.deck[dispatch.deck_place(t, turn, k)]))
         seat = left_of(t, seat)
-    t.stock = 0 if t.variant == NONESUCH else t.cards & ~all_hands(t)
+    t.stock = t.cards & ~all_hands(t)
     note_standings(t)
     dispatch.open_deal(t)
     find_legal(t)
@@ -142,22 +102,15 @@ def hand_out(t):
 
 @jit
 def note_standings(t):
-    """Keep the totals as an observation shows them: `fine`, `coarse`, and 1 for a seat that is there."""
+    """Keep what the seats have of the match as an observation shows it: two bytes, and 1 for a seat that is there.
+
+    The first byte is the total at the variant's scale, the second a quarter of it, for totals beyond the first one's range.
+    """
     for seat in range(t.n_seats):
-        total = t.carried_tricks[seat] if t.variant == SNIPED_WHIST and t.accumulate != 0 else t.totals[seat]
-        fine = min(max(math.floor(fine_total(t, total) + 0.5), 0), 255)
+        total = dispatch.standing(t, seat)
+        fine = min(max(math.floor(t.total_scale * total + t.total_offset + 0.5), 0), 255)
         coarse = min(max(math.floor(total / 4 + 64.5), 0), 255)
         t.standings[seat] = np.int64(fine) | (np.int64(coarse) << 8) | (1 << 16)
-
-
-@jit
-def fine_total(t, total):
-    """A total at the scale of its byte: sniped whist scores fractions by place, nonesuch halves."""
-    if t.variant == SNIPED_WHIST and t.accumulate == 0 and t.scoring == PLACE:
-        return 12.0 * total + 128.0
-    if t.variant == NONESUCH:
-        return 2.0 * total + 64.0
-    return total + 64.0
 
 
 @jit

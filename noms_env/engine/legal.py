@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from noms_env._jit import jit
-from noms_env.core.actions import CALLING, INDICATE, NAMING_TRUMP, NOMINATING, PASS, PLAYING, SUIT
+from noms_env.core.actions import CALLING, INDICATE, NAMING_TRUMP, NOMINATE, NOMINATING, NUM_ACTIONS, PASS, PLAYING, SUIT
 from noms_env.core.cards import CARD_SUITS, bit, has
 from noms_env.core.tricks import follow
 from noms_env.variants import dispatch
@@ -19,7 +19,7 @@ def find_legal(t):
     if t.phase == PLAYING:
         hand = t.hands[t.seat]
         cards = dispatch.may_lead(t, hand) if t.n_table == 0 else follow(hand, t.led_cards)
-        if may_indicate(t):
+        if dispatch.may_indicate(t):
             words = bit(0)
     elif t.phase == CALLING:
         words = dispatch.legal_calls(t) << (PASS - INDICATE)
@@ -35,18 +35,12 @@ def find_legal(t):
 
 
 @jit
-def may_indicate(t):
-    """Rules 3.4: the partner, once, while he holds the nominated card."""
-    return t.indication != 0 and t.seat == t.partner and t.indicated < 0 and has(t.hands[t.seat], t.nominated)
-
-
-@jit
 def is_legal(t, action):
     """True if the seat to act may take the action (any integer)."""
-    if action < 0 or action >= 150:
+    if action < 0 or action >= NUM_ACTIONS:
         return False
     if action < INDICATE:
         return t.phase == PLAYING and has(t.legal_cards, action)
-    if action >= 98:
-        return t.phase == NOMINATING and has(t.legal_cards, action - 98)
+    if action >= NOMINATE:
+        return t.phase == NOMINATING and has(t.legal_cards, action - NOMINATE)
     return has(t.legal_words, action - INDICATE)

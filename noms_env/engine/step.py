@@ -18,16 +18,13 @@ from noms_env.core.actions import (
     RANK,
     SCORED,
     SUIT,
-    UNSAID,
 )
 from noms_env.core.cards import CARD_SUITS, has
-from noms_env.core.partners import reveal
-from noms_env.core.state import left_of
+from noms_env.core.state import SINGLE_DEAL, left_of
 from noms_env.core.tricks import lay, name_led_suit, take
 from noms_env.engine.deal import next_deal, note_standings
 from noms_env.engine.legal import find_legal
 from noms_env.variants import dispatch
-from noms_env.variants.match import judge
 
 
 @jit
@@ -35,7 +32,7 @@ def step(t, action):
     """Take an action; a deal that is over is scored, and its match judged, but the next one is not dealt (`go_on`)."""
     if t.phase == PLAYING:
         if action == INDICATE:
-            indicate(t)
+            dispatch.indicate(t)
         else:
             play(t, action)
     elif t.phase == CALLING:
@@ -65,13 +62,6 @@ def go_on(t):
 
 
 @jit
-def indicate(t):
-    """Rules 3.4: the partner shows himself; the same seat then plays."""
-    t.indicated = t.seat
-    t.revealed = t.seat
-
-
-@jit
 def play(t, card):
     """A card to the trick."""
     seat = t.seat
@@ -82,9 +72,7 @@ def play(t, card):
             t.phase = NAMING_SUIT
         else:
             name_led_suit(t, only_suit(suits))
-        if t.trump == UNSAID:
-            dispatch.first_lead(t, card)
-    reveal(t, seat, card)
+    dispatch.card_played(t, seat, card)
     if has(t.trump_cards, card):
         t.broken = 1
     if t.phase == PLAYING:
@@ -108,8 +96,7 @@ def after_card(t):
         return
     take(t)
     t.seat = t.leader
-    if t.trick_number == 1:
-        dispatch.first_trick_taken(t)
+    dispatch.trick_taken(t)
     if t.trick_number == t.hand_size or dispatch.is_decided(t):
         t.phase = SCORED
 
@@ -124,3 +111,14 @@ def score(t):
     t.legal_cards = 0
     t.legal_words = 0
     judge(t)
+
+
+@jit
+def judge(t):
+    """Decide whether the match is over, and find its winners; a single deal is over once one has been played."""
+    ended = t.passed_out == 0 if t.episode == SINGLE_DEAL else dispatch.has_ended(t)
+    truncated = not ended and dispatch.has_run_out(t)
+    if ended or truncated:
+        t.over = 1
+        t.truncated = 1 if truncated else 0
+        t.winners = dispatch.find_winners(t)

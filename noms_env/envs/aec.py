@@ -22,6 +22,7 @@ from noms_env.envs.validation import ILLEGAL_ACTIONS, MASK_PLACES, RENDER_MODES,
 from noms_env.observation.layout import OBSERVATION, OBSERVATION_SIZE, STATE_SIZE, Section, state_layout
 from noms_env.table import Table
 from noms_env.variants import RulesError, game
+from noms_env.variants.families import PLAIN
 from noms_env.version import ENV_VERSION
 
 POSITION_KEYS = ("deck", "dealer", "totals", "deal", "multiplier")
@@ -356,7 +357,7 @@ class TrickTakingEnv(AECEnv):
         """What all know at the end of an episode."""
         row = self.table.row
         end: dict[str, Any] = {"winners": _members(row.winners)}
-        if self.table.rules.variant.name == "sniped_whist":
+        if self.table.rules.variant.family == PLAIN:
             end["sniped"] = _members(row.sniped)
         return end
 

@@ -21,7 +21,7 @@ from noms_env.core.chance import MAX_TABLE
 from noms_env.envs.aec import TrickTakingEnv
 from noms_env.envs.validation import checked_flag
 from noms_env.observation.layout import OBSERVATION_SIZE
-from noms_env.variants import RulesError
+from noms_env.variants import GAMES, RulesError
 
 Seen = dict[str, np.ndarray]
 """`{"observations": uint8 (OBSERVATION_SIZE,), "action_mask": int8 (NUM_ACTIONS,)}`: the keys of RLlib's masking example."""
@@ -59,7 +59,7 @@ class RLlibEnv(MultiAgentEnv):
         """
         arguments = dict(config)
         if "variant" not in arguments:
-            raise RulesError('env_config must name a game, such as {"variant": "down_up"}')
+            raise RulesError(f'env_config must name a game: {{"variant": ...}}, one of {", ".join(GAMES)}')
         if "mask_in" in arguments:
             raise RulesError("mask_in is not an argument here: the mask is a part of the observation")
         self._skips_forced = checked_flag("skip_forced", arguments.pop("skip_forced", False))

@@ -88,7 +88,7 @@ OBSERVATION = _sections(
     (
         "seats",
         (MAX_SEATS, SEAT_BYTES),
-        "per seat: total + 64 (nonesuch: 2 * total + 64; sniped whist scored by place: 12 * total + 128), total / 4 + 64 (both "
+        "per seat: total + 64 (where points are fractions at a larger scale, `Variant.total_scale`), total / 4 + 64 (both "
         "rounded, 0..255; with `accumulate` the tricks of the earlier deals instead), 1 if it is there, dealer, leader of the "
         "trick, declarer, known to all to have held the nominated card (or to have shown the Excuse), winning the trick so far",
     ),
@@ -98,8 +98,8 @@ OBSERVATION = _sections(
     (
         "phase",
         (SEAT_BYTES,),
-        "1 in the phase: call, trump, nominate, play, suit; 1 on the own turn; 1 once a trump was played (nonesuch: trumps may "
-        "be led); 1 if a hand lies open",
+        "1 in the phase: call, trump, nominate, play, suit; 1 on the own turn; 1 once a trump was played (where trumps "
+        "must be broken, they may be led then); 1 if a hand lies open",
     ),
     ("trump", (SEAT_BYTES,), "1 for the trump: six suits, no trump, unsaid"),
     ("led_suit", (SEAT_BYTES,), "1 for the suit to follow: six suits; two zeros"),

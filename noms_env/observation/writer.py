@@ -10,12 +10,12 @@ import numpy as np
 
 from noms_env._jit import copy, jit, jit_inline, size, spread
 from noms_env.core.actions import CALL_MIS, CALL_MIS_A_VIS, CALL_MOST, CALL_NONE, CALL_ZERO, NOMINATING, NUM_CALLS, SCORED
-from noms_env.core.bids import forbidden_number
+from noms_env.core.bids import forbidden_number, half_up
 from noms_env.core.cards import CARD_RANK, CARD_SUITS, EXCUSE, bit
 from noms_env.core.partners import role_known_to, side_tricks
 from noms_env.core.state import HELD, MAX_SEATS, eldest, get_byte, left_of, put_byte, steps_to
 from noms_env.observation.layout import HIDDEN, OBSERVATION, OBSERVATION_SIZE, PADDED_MASK_SIZE, word_of
-from noms_env.variants.nonesuch import excuse_is_shown, half_up
+from noms_env.variants.dispatch import excuse_is_shown
 
 CARD_WORDS = 7
 OBSERVATION_WORDS = OBSERVATION_SIZE // 8

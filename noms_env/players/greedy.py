@@ -1,7 +1,7 @@
 """The greedy player: a trick that it wants it takes as cheaply as it can, the others it ducks.
 
 1. A call (exact-bid games): one for each ace and king, and for each other trump above the ten.
-2. An auction: pass; if it must bid, the lowest bid. Nonesuch: Some.
+2. An auction: pass; if it must bid, the lowest bid. A bid of none, some or most: Some.
 3. Trump: the longest suit. The nomination: the highest trump that it does not hold, else the highest card.
 4. It wants a trick: below its call; always in the auction games and for Some and Most; never with Misere or None, nor
    where the fewest tricks win.
@@ -30,12 +30,12 @@ from noms_env.core.actions import (
     SCORED,
 )
 from noms_env.core.cards import CARD_RANK, NO_TRUMP, SUIT_CARDS, bit, has
-from noms_env.core.state import NOMS, NONESUCH, SMALL_SHIPS, SNIPED_WHIST
 from noms_env.core.tricks import beats
 from noms_env.engine.row_kernels import kernel_view
 from noms_env.players.protocol import NOBODY, RowsPlayer
+from noms_env.variants.families import AUCTION, PLAIN, SHARES
 from noms_env.variants.families.auction import is_misere
-from noms_env.variants.sniped_whist import MOST
+from noms_env.variants.families.plain import LEAST
 
 KING, TEN = 11, 8
 
@@ -75,9 +75,9 @@ def greedy_action(t):
 def greedy_call(t):
     """1, 2."""
     calls = t.legal_words >> (PASS - FIRST_WORD)
-    if t.variant == NONESUCH:
+    if t.family == SHARES:
         return CALL_SOME
-    if t.variant == SMALL_SHIPS or t.variant == NOMS:
+    if t.family == AUCTION:
         return CALL_PASS if has(calls, CALL_PASS) else lowest(calls)
     call = CALL_ZERO + min(high_cards(t), int(t.hand_size))
     while not has(calls, call):  # the hook forbids one number
@@ -115,11 +115,11 @@ def longest_suit(t):
 @jit
 def wants_trick(t):
     """4."""
-    if t.variant == SNIPED_WHIST:
-        return t.objective == MOST
-    if t.variant == NONESUCH:
+    if t.family == PLAIN:
+        return t.objective != LEAST
+    if t.family == SHARES:
         return t.call[t.seat] != CALL_NONE
-    if t.variant == SMALL_SHIPS or t.variant == NOMS:
+    if t.family == AUCTION:
         return not (is_misere(t.contract) and t.seat == t.declarer)
     return t.tricks[t.seat] < t.call[t.seat] - CALL_ZERO
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from noms_env._jit import jit, jit_inline, lowest, nonzero, size
 from noms_env.core.cards import CARD_SUITS, DECKTET, FRENCH, SUIT_CARDS, above, has
-from noms_env.core.state import MAX_SEATS, NONESUCH
+from noms_env.core.state import MAX_SEATS
 from noms_env.observation.layout import CARD_BYTES, OBSERVATION, OBSERVATION_SIZE, SEAT_BYTES
 from noms_env.variants.table_record import choice_names
 
@@ -27,7 +27,7 @@ CARD_FEATURES_SIZE = SECTIONS * CARD_BYTES
 
 _AT = {section.name: section.start for section in OBSERVATION}
 _HAND, _PLAYED_IN, _EXPOSED, _ON_TABLE = (_AT[name] for name in ("hand", "trick_of", "exposed", "on_table"))
-_SEATS, _TRUMP, _LED, _PHASE, _VARIANT = (_AT[name] for name in ("seats", "trump", "led_suit", "phase", "variant"))
+_SEATS, _TRUMP, _LED, _PHASE = (_AT[name] for name in ("seats", "trump", "led_suit", "phase"))
 _RANKS, _SUITS = (_AT["choices"] + choice_names().index(name) for name in ("ranks", "suits"))
 _NUMBER, _BEST, _IS_OPEN = 7, 7, 7
 """Places in a row of `on_table`, in a row of `seats`, and in `phase`."""
@@ -49,7 +49,7 @@ def write_card_features(seen, out):
             same four in its other suit. All other bytes are 0.
     """
     out[:] = 0
-    is_decktet = seen[_VARIANT + NONESUCH] != 0
+    is_decktet = seen[_RANKS] == 0
     kind = DECKTET if is_decktet else FRENCH
     hand = nonzero(seen, _HAND)
     unseen = (decktet_cards() if is_decktet else french_cards(seen)) & ~hand & ~nonzero(seen, _PLAYED_IN)

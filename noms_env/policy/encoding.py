@@ -22,11 +22,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from noms_env._jit import jit, jit_allocating, jit_inline
-from noms_env.core.state import NONESUCH
 from noms_env.players.rule_based.heuristics import new_workspaces
 from noms_env.policy.extra_features import PRIOR_START, extend, new_extended
 from noms_env.policy.features import (
-    AUCTION,
     COPY,
     IDENTITY,
     ORDERS,
@@ -44,6 +42,8 @@ from noms_env.policy.features import (
 )
 from noms_env.policy.rules_lookup import number_of_rules, rules_rows, rules_tables
 from noms_env.variants import Rules
+from noms_env.variants.families import AUCTION
+from noms_env.variants.table_record import choice_names
 
 ORDER_NUMBER = np.zeros(4**SUITS, np.int64)
 """The number of an order by the sum of old suit * 4 ** new suit."""
@@ -52,7 +52,8 @@ for _number, _order in enumerate(ORDERS):
 
 _HAND, _PLAYED = SECTIONS["hand"].start, SECTIONS["played"].start
 _TRUMP = SECTIONS["trump"].start
-_VARIANT = SECTIONS["variant"].start
+_RANKS = SECTIONS["choices"].start + choice_names().index("ranks")
+"""Where an observation has an option of all games with the French deck, 0 with the Decktet."""
 
 
 @dataclass(frozen=True)
@@ -183,7 +184,7 @@ def suit_orders(observation, rows, order):
     weight = np.empty(SUITS, np.int64)
     for i in range(len(rows)):
         row = observation[rows[i]]
-        if row[_VARIANT + NONESUCH] != 0:
+        if row[_RANKS] == 0:
             order[i] = IDENTITY
             continue
         for suit in range(SUITS):
@@ -325,7 +326,7 @@ def make_encoding(
         **arrays,
         holders=tables.seats - 1 + has_stock(rule_sets),
         cards=len(tables.cards),
-        partners=tables.seats if tables.plays(*AUCTION) else 0,
+        partners=tables.seats if tables.plays(AUCTION) else 0,
         options=options,
         card_features=card_features,
         rule_based_prior=rule_based_prior,

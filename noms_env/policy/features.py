@@ -31,6 +31,7 @@ from noms_env.core.cards import DECKTET, FRENCH, MAX_SUITS
 from noms_env.observation.layout import CARD_BYTES, HIDDEN, OBSERVATION
 from noms_env.policy.card_features import BEATEN_BY, BEATS, BOTTOM, OF_SUIT, TAKES, TOP, section_start
 from noms_env.variants import Rules
+from noms_env.variants.families import AUCTION, EXACT_BID, SHARES
 from noms_env.variants.table_record import choice_bytes, choice_names
 
 SUITS, RANKS = 4, 13
@@ -89,7 +90,8 @@ class Tables:
 
     def __init__(self, rule_sets: Sequence[Rules]) -> None:
         """Look at all the rules."""
-        self.variants = {kind.variant.name for kind in rule_sets}
+        self.families = {kind.variant.family for kind in rule_sets}
+        self.opens_hand = any(kind.variant.opens_hand for kind in rule_sets)
         self.seats = max(kind.seats for kind in rule_sets)
         self.decks = {kind.variant.deck_kind for kind in rule_sets}
         self.cards = sorted({card for kind in rule_sets for card in kind.deck})
@@ -101,17 +103,13 @@ class Tables:
             french = {RANKS * suit + rank for suit in range(SUITS) for rank in ranks}
             self.cards = sorted({*self.cards, *french})
 
-    def plays(self, *variants: str) -> bool:
-        """Whether one of these is among the variants."""
-        return not self.variants.isdisjoint(variants)
+    def plays(self, *families: int) -> bool:
+        """Whether a variant of one of these families is among them."""
+        return not self.families.isdisjoint(families)
 
     def has(self, option: str, *values: object) -> bool:
         """Whether an option has one of these values at some table."""
         return any(options.get(option) in values for options in self.options)
-
-
-EXACT = ("big_ships", "down_up", "up_down")
-AUCTION = ("small_ships", "noms")
 
 
 def features_of(rule_sets: Sequence[Rules], options: Collection[str], card_features: bool = False) -> Iterator[Placed]:
@@ -163,7 +161,7 @@ def _card_features(tables: Tables) -> Iterator[Placed]:
     for seat in range(tables.seats):
         yield from _cards(tables, _row("played", seat))
     yield from _cards(tables, _row("trick_of"), 1 / 8)
-    if tables.plays("noms") or tables.has("stock_nomination", "redraw"):
+    if tables.opens_hand or tables.has("stock_nomination", "redraw"):
         yield from _cards(tables, _row("exposed"))
     if tables.has("observe_previous_hand", True):
         yield from _cards(tables, _row("previous_deal"), 1 / 32)
@@ -172,9 +170,9 @@ def _card_features(tables: Tables) -> Iterator[Placed]:
 def _seat_features(tables: Tables, seat: int) -> Iterator[Placed]:
     """Card on the table, call, voids, tricks and marks of a seat.
 
-    When a seat acts, its own card lies on the table only if it names the suit of a two-suited lead (nonesuch).
+    When a seat acts, its own card lies on the table only if it names the suit of a two-suited lead .
     """
-    may_lie = seat > 0 or tables.plays("nonesuch")
+    may_lie = seat > 0 or DECKTET in tables.decks
     if may_lie:
         yield from _suits(tables, _row("on_table", seat))
         yield from _one_hot(_row("on_table", seat) + MAX_SUITS, 1, tables.ranks)
@@ -186,13 +184,13 @@ def _seat_features(tables: Tables, seat: int) -> Iterator[Placed]:
     yield from _copies(_row("seats", seat), 3, 4)
     if may_lie:
         yield from _copies(_row("seats", seat), 7)
-    if tables.plays(*EXACT, *AUCTION, "nonesuch"):
+    if tables.plays(EXACT_BID, AUCTION, SHARES):
         yield from _one_hot(tricks + 1, WANTED - 3, WANTED + RANKS)
-    if tables.plays(*EXACT, *AUCTION):
+    if tables.plays(EXACT_BID, AUCTION):
         yield from _copies(_row("call_of", seat), 2, scale=1 / 4)
-    if tables.plays(*EXACT):
+    if tables.plays(EXACT_BID):
         yield from _copies(_row("call_of", seat), 0)
-    if tables.plays(*AUCTION, "nonesuch"):
+    if tables.plays(AUCTION, SHARES):
         yield from _copies(_row("seats", seat), 5, 6)
         yield from _copies(_row("call_of", seat), 1, 3, 4, 5, 6, 7)
 
@@ -207,7 +205,7 @@ AUCTION_CALLS = 24
 def _call_features(tables: Tables) -> Iterator[Placed]:
     """The auction in order, its high bid, and the contract; what the hook forbids."""
     numbers = _row("numbers")
-    if tables.plays(*AUCTION):
+    if tables.plays(AUCTION):
         yield from _copies(_row("calls"), *range(AUCTION_CALLS), scale=1 / 8)
         yield from _copies(_row("contract"), 1, 2, 3, 5, 6, 7)
         yield from _copies(_row("contract"), 0, 4, scale=1 / 4)
@@ -217,7 +215,7 @@ def _call_features(tables: Tables) -> Iterator[Placed]:
         yield from _copies(_row("nominated"), MAX_SUITS, scale=1 / 8)
         for card in tables.cards:
             yield Feature(_row("nominated") + 7, 1 + card, suits="card"), _row("nominated")
-    if tables.plays(*EXACT):
+    if tables.plays(EXACT_BID):
         yield from _copies(numbers, 8, scale=1 / 4)
         yield from _copies(numbers, 9, scale=1 / 8)
         yield from _one_hot(numbers + 8, 1, 9)
@@ -236,7 +234,7 @@ def _deal_features(tables: Tables) -> Iterator[Placed]:
     yield from _copies(_row("role"), 0, 1, 2, 3, 4, 5, 6)
     yield from _copies(numbers, 0, 1, 2, 3, 6, 7, scale=1 / 4)
     yield from _copies(numbers, 11, 12, scale=1 / 16)
-    if tables.plays("nonesuch"):
+    if DECKTET in tables.decks:
         yield from _copies(numbers, 13, scale=1 / 2)
     yield from _one_hot(numbers + 1, 1, RANKS)
     yield from _one_hot(numbers + 7, 0, tables.seats - 1)
@@ -278,14 +276,14 @@ def hidden_features_of(rule_sets: Sequence[Rules]) -> Iterator[Placed]:
         yield from _cards(tables, hands.start + seat * CARD_BYTES)
     if has_stock(rule_sets):
         yield from _cards(tables, stock.start)
-    if tables.plays(*AUCTION):
+    if tables.plays(AUCTION):
         yield from _copies(_HIDDEN_SECTIONS["partner"].start, *range(tables.seats))
-    if tables.plays("nonesuch"):
+    if DECKTET in tables.decks:
         yield from _copies(_HIDDEN_SECTIONS["excuse"].start, *range(tables.seats))
 
 
 def has_stock(rule_sets: Sequence[Rules]) -> bool:
-    """Whether cards of the French deck may be left over: not in nonesuch, whose up card and Excuse are known or asked for."""
+    """Whether cards of the French deck may be left over; the Decktet is all dealt, but for the card turned up."""
     return any(kind.seats * _fewest_cards(kind) < len(kind.deck) for kind in rule_sets if kind.variant.deck_kind == FRENCH)
 
 
@@ -304,18 +302,18 @@ def _most_cards(kind: Rules) -> int:
 
 def possible_actions(kind: Rules) -> set[int]:
     """The actions that can be legal at a table, whatever its suits are called."""
-    variant, options = kind.variant.name, kind.options
+    variant, options = kind.variant, kind.options
     tables = Tables([kind])
     actions = set(tables.cards)
     trumps = {*range(SUIT, SUIT + tables.suits), NO_TRUMP_ACTION}
     numbers = set(range(NUMBER, NUMBER + _most_cards(kind) + 1))
-    if variant in EXACT:
+    if variant.family == EXACT_BID:
         actions |= numbers
-    if variant in AUCTION:
+    if variant.family == AUCTION:
         actions |= {PASS, MIS, *numbers, *trumps, *(NOMINATE + card for card in tables.cards)}
-    if variant == "noms":
+    if variant.opens_hand:
         actions.add(MIS_A_VIS)
-    if variant == "nonesuch":
+    if variant.family == SHARES:
         actions |= {PASS, NONE, SOME, MOST, *trumps}
     if options.get("trump_mode") == "dealer":
         actions |= trumps

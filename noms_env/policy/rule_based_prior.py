@@ -14,7 +14,8 @@ import numpy as np
 
 from noms_env._jit import jit, jit_inline, nonzero, size
 from noms_env.core.actions import CALL_MIS, CALL_MIS_A_VIS, CALL_ZERO, INDICATE, NOMINATE, NOMINATING, SCORED
-from noms_env.core.state import MAX_CALLS, NONESUCH
+from noms_env.core.cards import FRENCH
+from noms_env.core.state import MAX_CALLS
 from noms_env.core.tricks import name_led_suit, name_trump
 from noms_env.observation.layout import CARD_BYTES, OBSERVATION, SEAT_BYTES
 from noms_env.players.rule_based.player import thumb_action
@@ -100,7 +101,7 @@ def write_auction(seen, t):
     """Calls, contract and trump, and who is known to be what."""
     t.dealer = seat_with(seen, _DEALER, t.n_seats)
     t.declarer = seat_with(seen, _DECLARER, t.n_seats)
-    t.revealed = seat_with(seen, _REVEALED, t.n_seats) if t.variant != NONESUCH else -1
+    t.revealed = seat_with(seen, _REVEALED, t.n_seats) if t.deck_kind == FRENCH else -1  # else a mark of the Excuse
     t.alone = 1 if seen[_ROLE + _ALL_KNOW_ALONE] != 0 and (t.revealed < 0 or t.revealed != t.declarer) else 0
     t.n_calls = size(nonzero(seen, _CALLS) & ((1 << MAX_CALLS) - 1))
     t.called = seen[_NUMBERS + SEAT_BYTES + 1]

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from itertools import permutations
 
 from noms_env.core.cards import CARD_WORDS, FRENCH, cards_in
-from noms_env.core.state import NOMS
 from noms_env.table import Table
-from noms_env.variants.noms_deck import AS_PLAYED, LEFT_FIRST, PACKETS, RANDOM_PILES, RIGHT_FIRST, SHUFFLED_TRICK, UNDERNEATH
+from noms_env.variants.dispatch import gathers
+from noms_env.variants.noms_deck import AS_PLAYED, LEFT_FIRST, RANDOM_PILES, RIGHT_FIRST, SHUFFLED_TRICK, UNDERNEATH
 
 
 def is_possible_deck(previous: Table, deck: Sequence[str]) -> bool:
@@ -22,7 +22,7 @@ def is_possible_deck(previous: Table, deck: Sequence[str]) -> bool:
         deck: all cards in dealing order, after the cut.
     """
     row = previous.row
-    if row.variant != NOMS or row.deal_mode != PACKETS:
+    if not gathers(row):
         return True
     piles = _gathered(previous)
     orders = permutations(piles) if row.pile_order == RANDOM_PILES and not row.passed_out else [tuple(piles)]

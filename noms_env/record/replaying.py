@@ -10,10 +10,9 @@ from noms_env.core.cards import FRENCH, SUIT_LETTERS, cards_in
 from noms_env.core.tricks import name_trump
 from noms_env.engine.deal import note_standings
 from noms_env.engine.legal import find_legal
+from noms_env.engine.step import judge
 from noms_env.record.form import SAME, Record, RecordError, brief, find_damage
 from noms_env.table import Table
-from noms_env.variants.match import judge
-from noms_env.variants.sniped_whist import counted_tricks
 
 
 def replay(record: Record, before: Table | None = None) -> Iterator[Table]:
@@ -84,8 +83,9 @@ def draw_sniped(table: Table, points: Sequence[float]) -> None:
     drawn = cards_in(row.sniped)
     if table.rules.options.get("tie") != "cut" or len(drawn) != 1:
         return
+    tricks = row.tricks + row.carried_tricks
     for seat in range(table.seats):
-        if counted_tricks(row, seat) != counted_tricks(row, drawn[0]):
+        if tricks[seat] != tricks[drawn[0]]:
             continue
         changed = row.points[: table.seats].copy()
         changed[[seat, drawn[0]]] = changed[[drawn[0], seat]]

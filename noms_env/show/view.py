@@ -7,13 +7,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from noms_env.core.actions import CALL_WORDS, CALL_ZERO, CALLING, INDICATE, UNSAID
+from noms_env.core.actions import CALL_WORDS, CALL_ZERO, INDICATE, UNSAID
 from noms_env.core.cards import CARD_SUITS, CARD_WORDS, FRENCH, NO_TRUMP, SUIT_LETTERS, cards_in
 from noms_env.core.partners import ROLES, role_known_to
-from noms_env.core.state import BIG_SHIPS, DOWN_UP, EPISODES, NONESUCH, SMALL_SHIPS, UP_DOWN, get_byte
+from noms_env.core.state import EPISODES, get_byte
 from noms_env.table import Table
+from noms_env.variants import Variant
+from noms_env.variants.dispatch import excuse_is_shown
+from noms_env.variants.families import EXACT_BID
 
-EXACT_BID = (BIG_SHIPS, DOWN_UP, UP_DOWN)
 SUIT_ORDER = ((0, 1, 3, 2), (0, 1, 2, 3, 4, 5))
 """Per deck, the order of the suits in a sorted hand; in the French deck black and red take turns."""
 
@@ -71,7 +73,7 @@ class View:
     turn_up: int | None
     excuse_shown_by: int | None
     broken: bool | None
-    """Whether a trump has been played, where the lead of trumps waits for that (nonesuch)."""
+    """Whether a trump has been played, where the lead of trumps waits for that."""
     contract: str | None
     declarer: int | None
     nominated: int | None
@@ -138,9 +140,9 @@ def look(table: Table, seat: int | None, full: bool = False) -> View:
         trump_unsaid=bool(row.trump == UNSAID),
         candidates=_trump_candidates(table),
         turn_up=_or_none(row.turn_up),
-        excuse_shown_by=_or_none(row.excuse) if row.variant == NONESUCH and row.phase != CALLING else None,
+        excuse_shown_by=_or_none(row.excuse) if excuse_is_shown(row) else None,
         broken=_broken(table),
-        contract=None if row.contract < 0 else call_text(int(row.contract), int(row.variant)),
+        contract=None if row.contract < 0 else call_text(int(row.contract), table.rules.variant),
         declarer=_or_none(row.declarer),
         nominated=_or_none(row.nominated),
         nominated_rank=_or_none(row.nominated_rank),
@@ -181,12 +183,10 @@ def main_suit(card: int, deck_kind: int) -> int:
     return min(suits_of(card, deck_kind), default=-1)
 
 
-def call_text(call: int, variant: int) -> str:
+def call_text(call: int, variant: Variant) -> str:
     """A call (`action - PASS`) as people say it."""
     word = CALL_WORDS[call]
-    if word == "mis" and variant == SMALL_SHIPS:
-        return "Misere"
-    names = {"mis": "Mis", "mis_a_vis": "Mis a Vis", "none": "None", "some": "Some", "most": "Most"}
+    names = {"mis": variant.misere, "mis_a_vis": "Mis a Vis", "none": "None", "some": "Some", "most": "Most"}
     return names.get(word, word)
 
 
@@ -200,13 +200,13 @@ def _place(table: Table, seat: int, face_up: bool) -> Place:
     row = table.row
     first = int(row.dealer) + 1
     calls = [int(get_byte(row.calls, turn)) - 1 for turn in range(row.n_calls) if (first + turn) % table.seats == seat]
-    exact = row.variant in EXACT_BID and row.call[seat] >= CALL_ZERO
+    exact = row.family == EXACT_BID and row.call[seat] >= CALL_ZERO
     return Place(
         seat=seat,
         size=int(row.hand_size) - len(cards_in(row.played[seat])),
         hand=sorted_hand(row.hands[seat], table.deck_kind) if face_up else None,
         marks=tuple(_marks(table, seat)),
-        calls=tuple(call_text(call, int(row.variant)) for call in calls),
+        calls=tuple(call_text(call, table.rules.variant) for call in calls),
         tricks=int(row.tricks[seat]),
         called=int(row.call[seat]) - CALL_ZERO if exact else None,
         carried_tricks=int(row.carried_tricks[seat]) if table.rules.options.get("accumulate") else None,
@@ -236,17 +236,17 @@ def _role(table: Table, seat: int | None) -> str | None:
 
 
 def _trump_candidates(table: Table) -> tuple[int, ...]:
-    """The suits of nonesuch's up card while the choice between them is open."""
+    """The suits of the card turned up while the choice between them is open."""
     row = table.row
-    if row.variant != NONESUCH or row.trump >= 0:
+    if row.turn_up < 0 or row.trump >= 0:
         return ()
     return tuple(suits_of(int(row.turn_up), table.deck_kind))
 
 
 def _broken(table: Table) -> bool | None:
-    """Whether trumps may be led, during the play of nonesuch with a trump suit."""
+    """Whether trumps may be led, during the play with a trump suit that must be broken."""
     row = table.row
-    if row.variant != NONESUCH or row.trump == NO_TRUMP or table.phase not in ("play", "suit"):
+    if not row.breaks_trumps or row.trump == NO_TRUMP or table.phase not in ("play", "suit"):
         return None
     return bool(row.broken)
 

@@ -13,13 +13,12 @@ from noms_env.belief.determinize import sampled_tables
 from noms_env.core.actions import INDICATE, NOMINATE, NUM_ACTIONS, SCORED, action_number, action_word, is_integer
 from noms_env.core.cards import CARD_NUMBERS, CARD_WORDS, DECK_NAMES, NO_TRUMP, SUIT_LETTERS, cards_in
 from noms_env.core.chance import MAX_SEED, MAX_TABLE, checked_seed
-from noms_env.core.state import EPISODES, NOMS, phase_word
+from noms_env.core.state import EPISODES, phase_word
 from noms_env.engine.deal import begin_match, hand_out, shuffle_deck
 from noms_env.engine.row_kernels import ILLEGAL, go_on_row, kernel_view, legal_row, state_row, step_row, view_row
 from noms_env.observation.layout import STATE_SIZE
 from noms_env.observation.writer import MASK_WORDS, OBSERVATION_WORDS
 from noms_env.variants import Rules, RulesError, game, make_rules
-from noms_env.variants.noms import MOST_MULTIPLIER
 from noms_env.variants.table_record import RULE_FIELDS, TABLE, new_tables, write_rules
 
 MAX_DEAL_NUMBER = 10_000
@@ -202,10 +201,7 @@ class Table:
 
     def _checked_multiplier(self, multiplier: int) -> int:
         """1, or what pass-outs can lead to."""
-        allowed = [1]
-        if self.row.variant == NOMS:
-            most = MOST_MULTIPLIER if self.rules.options["double_repeat"] == "quadruple" else 2
-            allowed = [1 << power for power in range(most.bit_length())]
+        allowed = self.rules.variant.multipliers(self.rules.options)
         if not is_integer(multiplier) or multiplier not in allowed:
             raise PositionError(f"multiplier must be {' or '.join(map(str, allowed))} here, not {multiplier!r}")
         return int(multiplier)

@@ -1,24 +1,17 @@
 """The seven variants: one file each, and what they share.
 
-`rulebook` options as data · `exact` the exact-bid games · `announce` trump and nomination · `trumps` trump that nobody
-chooses · `noms_deck` the unshuffled deck · `match` the end of a match · `dispatch` which variant answers a hook ·
+`rulebook` options and traits as data · `families` what several variants share · `trumps` where a trump comes from ·
+`noms_deck` the unshuffled deck · `match` the end of a match · `dispatch` which variant answers a hook ·
 `table_record` the record of a table.
 """
 
 from __future__ import annotations
 
-from noms_env.core.state import VARIANTS
-from noms_env.variants.big_ships import BIG_SHIPS_GAME
-from noms_env.variants.down_up import DOWN_UP_GAME
-from noms_env.variants.noms import NOMS_GAME
-from noms_env.variants.nonesuch import NONESUCH_GAME
+from noms_env.variants import big_ships, down_up, noms, nonesuch, small_ships, sniped_whist, up_down
 from noms_env.variants.rulebook import Option, Rules, RulesError, Variant, make_rules
-from noms_env.variants.small_ships import SMALL_SHIPS_GAME
-from noms_env.variants.sniped_whist import SNIPED_WHIST_GAME
-from noms_env.variants.up_down import UP_DOWN_GAME
 
-_GAMES = (SNIPED_WHIST_GAME, BIG_SHIPS_GAME, SMALL_SHIPS_GAME, NOMS_GAME, NONESUCH_GAME, DOWN_UP_GAME, UP_DOWN_GAME)
-GAMES = {game.name: game for game in sorted(_GAMES, key=lambda game: game.number)}
+_FILES = (sniped_whist, big_ships, small_ships, noms, nonesuch, down_up, up_down)
+GAMES: dict[str, Variant] = {file.GAME.name: file.GAME for file in _FILES}
 """The variants by name, in the order of their numbers."""
 
 
@@ -29,7 +22,7 @@ def game(name: str) -> Variant:
         RulesError: there is none.
     """
     if not isinstance(name, str) or name not in GAMES:
-        raise RulesError(f"there is no variant {name!r}; the variants are {', '.join(VARIANTS)}")
+        raise RulesError(f"there is no variant {name!r}; the variants are {', '.join(GAMES)}")
     return GAMES[name]
 
 

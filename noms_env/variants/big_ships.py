@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from noms_env.core.cards import FRENCH
 from noms_env.core.state import MAX_TRICKS
-from noms_env.variants.families.exact_bid import BONUSES, HOOK_NEED, down, hook_options, largest_hand, up
+from noms_env.variants.families.exact_bid import BONUSES, HOOK_NEED, TRAITS, down, hook_options, largest_hand, up
 from noms_env.variants.rulebook import (
     SHORT_DECK,
     TRUMP_ROTATION,
@@ -51,8 +51,11 @@ def schedule(values: Values, _seats: int) -> list[int]:
     return down(start) + (up(start) if values["repeat_one"] else up(start)[1:])
 
 
-BIG_SHIPS_GAME = Variant(
+NUMBER = 1
+
+GAME = Variant(
     name="big_ships",
+    number=NUMBER,
     title="Big Ships",
     seats=(3, 7),
     default_seats=4,
@@ -75,4 +78,5 @@ BIG_SHIPS_GAME = Variant(
         TRUMP_ROTATION,
         *SHORT_DECK,
     ),
+    **TRAITS,
 )

@@ -11,7 +11,7 @@ Deviations and decisions: none that the source text speaks of; the lead passes c
 from __future__ import annotations
 
 from noms_env.core.cards import FRENCH
-from noms_env.variants.families.exact_bid import HOOK_NEED, down, hook_options, largest_hand, up
+from noms_env.variants.families.exact_bid import HOOK_NEED, TRAITS, down, hook_options, largest_hand, up
 from noms_env.variants.rulebook import SHORT_DECK, TRUMP_ROTATION, Values, Variant, complete_rotation
 
 
@@ -31,8 +31,11 @@ def schedule(values: Values, seats: int) -> list[int]:
     return down(top(values, seats)) + up(top(values, seats))[1:]
 
 
-DOWN_UP_GAME = Variant(
+NUMBER = 5
+
+GAME = Variant(
     name="down_up",
+    number=NUMBER,
     title="Nomination whist, ten down and up",
     seats=(3, 6),
     default_seats=4,
@@ -45,4 +48,5 @@ DOWN_UP_GAME = Variant(
         TRUMP_ROTATION,
         *SHORT_DECK,
     ),
+    **TRAITS,
 )

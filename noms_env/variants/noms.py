@@ -16,24 +16,27 @@ announcements, part of the source text's base game, are an option since they add
 
 from __future__ import annotations
 
+from functools import partial
 from math import ceil
 
 from noms_env._jit import jit
 from noms_env.core.actions import CALL_MIS_A_VIS, CALL_PASS, CALLING, INDICATE, RANK, SCORED, UNSAID, UNSAID_ACTION
 from noms_env.core.bids import auction_is_over, higher_bids, is_forced_dealer, record_auction_call
 from noms_env.core.cards import FRENCH, NO_TRUMP, bit, suit_of
-from noms_env.core.partners import is_on_side, nominate, side_tricks
-from noms_env.core.state import eldest
+from noms_env.core.partners import is_on_side, nominate, reveal, side_tricks
+from noms_env.core.state import STOCK, eldest
 from noms_env.core.tricks import name_trump, open_play
+from noms_env.variants.families import AUCTION
 from noms_env.variants.families.auction import (
-    all_trumps,
     ask_nomination,
     ask_trump,
     bid_number,
     declare,
     is_misere,
+    max_decisions,
     without_trump,
 )
+from noms_env.variants.match import leaders, reaches_target, several
 from noms_env.variants.noms_deck import DEAL_MODES, PILE_ORDERS, TRICK_ORDERS, TRICK_STACKS
 from noms_env.variants.rulebook import (
     HAND_SIZE,
@@ -46,6 +49,7 @@ from noms_env.variants.rulebook import (
     complete_hand_size,
     deck_size,
 )
+from noms_env.variants.trumps import all_trumps
 
 FIRST_LEADS = ("bidder", "left_of_dealer")
 BIDDER_LEADS, LEFT_OF_DEALER_LEADS = range(2)
@@ -100,13 +104,34 @@ def _is_dealt_in_packets(values: Values) -> bool:
     return bool(values["deal_mode"] == "packets")
 
 
-NOMS_GAME = Variant(
+def point_range(values: Values, tricks: int) -> tuple[float, float]:
+    """5, 7. Bounds of a seat's points, not multiplied."""
+    return (0.0 if values["mis_value"] == tricks else -(values["mis_value"] + tricks)), 2.0 * tricks
+
+
+def multipliers(values: Values) -> tuple[int, ...]:
+    """2. What pass-outs can lead to."""
+    return (1, 2, 4, 8, 16, 32, MOST_MULTIPLIER) if values["double_repeat"] == "quadruple" else (1, 2)
+
+
+NUMBER = 3
+
+GAME = Variant(
     name="noms",
+    number=NUMBER,
     title="Noms",
+    family=AUCTION,
     seats=(4, 4),
     default_seats=4,
     deck_kind=FRENCH,
     complete=complete,
+    misere="Mis",
+    deals_depend=True,
+    passes_out=True,
+    point_range=point_range,
+    max_decisions=partial(max_decisions, highest_bids=2),
+    opens_hand=True,
+    multipliers=multipliers,
     needs=(
         *(
             Need(name, "with deal_mode='packets': a shuffled deck is not gathered, nor cut", _is_dealt_in_packets)
@@ -251,23 +276,31 @@ def make_rank_nomination(t, rank):
 
 
 @jit
-def resolve_first_lead(t, card):
-    """4.2. The first lead fixes a trump left unsaid, and the card of a bare rank."""
-    name_trump(t, suit_of(card))
-    if t.nominated_rank >= 0:
-        nominate(t, 13 * suit_of(card) + t.nominated_rank)
+def card_played(t, seat, card):
+    """4.2. The first lead fixes a trump left unsaid, and the card of a bare rank. 3. The nominated card shows its holder."""
+    if t.trump == UNSAID:
+        name_trump(t, suit_of(card))
+        if t.nominated_rank >= 0:
+            nominate(t, 13 * suit_of(card) + t.nominated_rank)
+    reveal(t, seat, card)
 
 
 @jit
-def expose(t):
+def trick_taken(t):
     """3. Mis a Vis: the bidder's hand lies open from the end of trick 1."""
-    if t.contract == CALL_MIS_A_VIS:
+    if t.contract == CALL_MIS_A_VIS and t.trick_number == 1:
         t.exposed = t.declarer
 
 
 @jit
+def stops_early(t):
+    """8b, `early_stop`."""
+    return t.early_stop != 0 and is_decided(t)
+
+
+@jit
 def is_decided(t):
-    """8b, `early_stop`: no later trick can change the points."""
+    """8b: no later trick can change the points."""
     side = side_tricks(t)
     if is_misere(t.contract):
         return side > 0 and not has_cheap_mis(t)
@@ -341,3 +374,26 @@ def next_multiplier(t):
     if t.double_repeat == QUADRUPLE:
         return min(2 * int(t.multiplier), MOST_MULTIPLIER)
     return 1 if t.double_repeat == BACK_TO_SINGLE else int(t.multiplier)
+
+
+@jit
+def has_ended(t):
+    """6, `tie`."""
+    return reaches_target(t) and not (t.tie == PLAY_ON and several(leaders(t, t.totals)))
+
+
+@jit
+def has_run_out(t):
+    """6, `max_deals`."""
+    return t.deal == t.max_deals - 1
+
+
+@jit
+def rule_out(t, allowed):
+    """8b, `early_stop`: nobody holds the nominated card with whom the deal would be over."""
+    if t.early_stop == 0 or t.nominated < 0:
+        return
+    for place in range(STOCK + 1):
+        t.partner = -1 if place == STOCK or place == t.declarer else place
+        if is_decided(t):
+            allowed[place] &= ~bit(t.nominated)

@@ -12,7 +12,7 @@ import numpy as np
 from noms_env._jit import highest, jit, jit_allocating
 from noms_env.core.cards import SUIT_CARDS, bit, has
 from noms_env.core.chance import DRAW_CUT, DRAW_PILE_ORDER, DRAW_TRICK_ORDER, below, shuffle
-from noms_env.core.state import left_of
+from noms_env.core.state import HELD, get_byte, left_of, put_byte
 
 TRICK_ORDERS = ("play", "reverse", "random")
 AS_PLAYED, REVERSED, SHUFFLED_TRICK = range(3)
@@ -29,6 +29,56 @@ SORTING_ORDER = np.array([2, 0, 1, 3])
 # Four rounds; in round r the r-th seat from eldest gets four cards, the others three.
 PACKET_SEATS = np.array([seat for round_ in range(4) for seat in range(4) for _ in range(4 if seat == round_ else 3)], np.int64)
 """Per place of the deck, the seat that is dealt the card, counted from eldest."""
+
+
+PACKET_PLACES = np.array([np.flatnonzero(turn == PACKET_SEATS) for turn in range(4)])
+"""[seat from eldest, n]: place in the deck of the n-th card that the seat is dealt."""
+
+
+@jit
+def is_in_packets(t):
+    """True if the deal comes in packets."""
+    return t.deal_mode != SINGLE_SHUFFLED
+
+
+@jit
+def is_gathered(t):
+    """True if the next deck is gathered from the cards of this deal."""
+    return t.deal_mode == PACKETS
+
+
+@jit
+def gather(t):
+    """The deck of the next deal, cut."""
+    if t.passed_out != 0:
+        gather_passed(t)
+    else:
+        gather_played(t)
+    cut(t)
+
+
+@jit
+def cut_if_gathered(t):
+    """Cut the shuffled deck of the first deal, where later ones are gathered."""
+    if is_gathered(t):
+        cut(t)
+
+
+@jit
+def remember(t):
+    """Keep who played which card when (or, after four passes, who was dealt it) for `observe_previous_hand`.
+
+    A card's byte is 1 + 4 * trick + seat if it was played, and `HELD` + seat if it was not; 0 for an undealt card.
+    """
+    if t.observe_previous_hand == 0:
+        return
+    t.previous[:] = 0
+    for card in range(52):
+        for seat in range(t.n_seats):
+            if has(t.played[seat], card):
+                put_byte(t.previous, card, 1 + 4 * (get_byte(t.trick_of, card) - 1) + seat)
+            elif has(t.hands[seat], card):
+                put_byte(t.previous, card, HELD + seat)
 
 
 @jit_allocating

@@ -18,11 +18,12 @@ from __future__ import annotations
 
 from noms_env._jit import jit, size
 from noms_env.core.actions import CALL_MOST, CALL_NONE, CALL_SOME, CALLING, INDICATE, NAMING_TRUMP, SUIT
-from noms_env.core.bids import record_call, round_is_over
-from noms_env.core.cards import CARD_SUITS, DECKTET, EXCUSE, NO_TRUMP, bit
+from noms_env.core.bids import half_up, record_call, round_is_over
+from noms_env.core.cards import CARD_SUITS, DECKTET, EXCUSE, NO_TRUMP, bit, has
 from noms_env.core.partners import holder_of
 from noms_env.core.state import eldest
 from noms_env.core.tricks import name_trump, open_play
+from noms_env.variants.families import SHARES
 from noms_env.variants.rulebook import Option, Values, Variant
 
 HALVES = ("ceil", "exact", "floor")
@@ -33,13 +34,22 @@ def complete(_values: Values, _seats: int) -> None:
     """Nothing depends on the table."""
 
 
-NONESUCH_GAME = Variant(
+NUMBER = 4
+
+GAME = Variant(
     name="nonesuch",
+    number=NUMBER,
     title="Nonesuch",
+    family=SHARES,
     seats=(3, 4),
     default_seats=4,
     deck_kind=DECKTET,
     complete=complete,
+    deal_size=lambda _values, seats: 36 // seats,
+    breaks_trumps=True,
+    point_range=lambda _values, tricks: (-tricks, 2 * tricks),
+    max_decisions=lambda _values, seats, tricks, _undealt: seats + 1 + tricks + seats * tricks,
+    total_scale=lambda _values: (2, 64),
     options=(
         Option("half", "ceil", "what a failed Most is counted from, with nine tricks: 5, 4.5 or 4", words=HALVES, byte=45),
         Option("target", 31, "points that end the match", numbers=(1, 10000), none=True, byte=18),
@@ -52,7 +62,8 @@ NONESUCH_GAME = Variant(
 def open_deal(t):
     """1, 2, 3. The last card is turned up; trump is known if it bears one suit, or is the Excuse."""
     t.turn_up = t.deck[36]
-    t.excuse = holder_of(t, EXCUSE)
+    t.stock = 0
+    find_holders(t)
     suits = CARD_SUITS[t.deck_kind, t.turn_up]
     if t.excuse < 0:
         name_trump(t, NO_TRUMP)
@@ -60,6 +71,13 @@ def open_deal(t):
         name_trump(t, up_card_suit(t))
     t.phase = CALLING
     t.seat = eldest(t)
+
+
+@jit
+def find_holders(t):
+    """4. Who was dealt the Excuse; -1 if it was turned up."""
+    if not excuse_is_shown(t):
+        t.excuse = holder_of(t, EXCUSE)
 
 
 @jit
@@ -155,6 +173,45 @@ def half(t):
 
 
 @jit
-def half_up(t):
-    """7. The fewest tricks that are at least half of all."""
-    return (t.hand_size + 1) // 2
+def has_run_out(t):
+    """8, `max_hands`."""
+    return t.deal == t.max_hands - 1
+
+
+# ---------------------------------------------------------------------------------------- what samples of the cards ask
+
+
+@jit
+def dealt_hand(t, seat):
+    """4. The hand before the swap."""
+    cards = t.hands[seat] | t.played[seat]
+    return (cards & ~bit(t.turn_up)) | bit(EXCUSE) if seat == t.excuse and t.leader >= 0 else cards
+
+
+@jit
+def out_of_play(t):
+    """4. The up card before the swap, and the Excuse after it."""
+    return bit(EXCUSE) if t.leader >= 0 else bit(t.turn_up)
+
+
+@jit
+def note_open_cards(t, known):
+    """4. The Excuse once it is shown, and after the swap the up card, are known to be in one hand."""
+    if t.excuse < 0:
+        return
+    if t.leader >= 0:
+        known[t.excuse] |= bit(t.turn_up) & ~t.cards_played
+    elif excuse_is_shown(t):
+        known[t.excuse] |= bit(EXCUSE)
+
+
+@jit
+def rule_out(t, allowed):
+    """5. A seat that led the first trump had nothing else."""
+    if t.broken == 0:
+        return
+    place = 0
+    while not has(t.trump_cards, t.order[place]):
+        place += 1
+    if place % t.n_seats == 0:
+        allowed[t.trick_winners[place // t.n_seats - 1] if place > 0 else eldest(t)] &= t.trump_cards

@@ -16,7 +16,7 @@ import numpy as np
 
 from noms_env.core.actions import is_integer
 from noms_env.core.cards import FRENCH, SUIT_LETTERS, french_deck
-from noms_env.core.state import MAX_ROTATION, MAX_TRICKS, MAX_VARIANTS, NUM_CHOICES, VARIANTS
+from noms_env.core.state import MAX_ROTATION, MAX_TRICKS, MAX_VARIANTS, NUM_CHOICES
 
 Values = dict[str, Any]
 
@@ -133,36 +133,58 @@ class Variant:
     """One game of the family: who can play it, with which deck, and under which options."""
 
     name: str
+    number: int
+    """The variant's number in the table's record and in observations, which never changes."""
     title: str
+    family: int
+    """One of `families.FAMILIES`, by its place there."""
     seats: tuple[int, int]
     default_seats: int
     deck_kind: int
     options: tuple[Option, ...] = field(repr=False)
     complete: Callable[[Values, int], None] = field(repr=False)
     """Fills in the defaults that depend on the table and refuses combinations that make no sense."""
+    point_range: Callable[[Values, int], tuple[float, float]] = field(repr=False)
+    """Bounds of a seat's points in a deal, given the options and the cards dealt to each seat."""
+    max_decisions: Callable[[Values, int, int, int], int] = field(repr=False)
+    """A bound of the decisions in a deal, given the options, the seats, the cards dealt to each seat and those undealt."""
     schedule: Callable[[Values, int], list[int]] | None = field(default=None, repr=False)
     """Hand sizes of a match, deal by deal, where the rulebook lists them (the exact-bid games)."""
 
+    deal_size: Callable[[Values, int], int] = field(default=lambda values, _seats: values.get("hand_size", -1), repr=False)
+    """Cards dealt to each seat, where it is the same in every deal; -1 where there is a schedule."""
+
     needs: tuple[Need, ...] = field(default=(), repr=False)
     """Options that have an effect only where others have certain values."""
+    deals_depend: bool = False
+    """The cards of a deal may follow from the deal before."""
+    passes_out: bool = False
+    """All seats may pass, and the deal is not played."""
+    opens_hand: bool = False
+    """There is a contract in which the declarer's hand lies open."""
+    breaks_trumps: bool = False
+    """No trump may be led until one has been played."""
+    opponents_score_tricks: bool = False
+    """Of an auction game: opponents score their own tricks, whatever becomes of the contract."""
+    misere: str = "Misere"
+    """What players of an auction game call the bid to take no trick."""
+    simple_rollout: bool = False
+    """Searches play deals out by the simple rules of `players.search.rollout`."""
+    total_scale: Callable[[Values], tuple[int, int]] = field(default=lambda _values: (1, 64), repr=False)
+    """Scale and offset of the byte in which an observation shows a total."""
+    multipliers: Callable[[Values], tuple[int, ...]] = field(default=lambda _values: (1,), repr=False)
+    """What the points of a deal can be multiplied by."""
 
     def __post_init__(self) -> None:
-        """Refuse a variant without a number.
+        """Refuse a variant without a place in an observation.
 
         Raises:
-            ValueError: it is not in `VARIANTS`, or one more than an observation has room for.
+            ValueError: its number is out of range.
         """
-        if self.name not in VARIANTS:
-            raise ValueError(f"the variant {self.name} has no number: append its name to VARIANTS in noms_env/core/state.py")
-        if self.number >= MAX_VARIANTS:
+        if not 0 <= self.number < MAX_VARIANTS:
             raise ValueError(
-                f"the variant {self.name} is number {self.number + 1}, but an observation has room for {MAX_VARIANTS} variants"
+                f"the variant {self.name} has the number {self.number}, but an observation has room for {MAX_VARIANTS} variants"
             )
-
-    @property
-    def number(self) -> int:
-        """The variant's number in the table."""
-        return VARIANTS.index(self.name)
 
     def option(self, name: str) -> Option:
         """The option of that name.

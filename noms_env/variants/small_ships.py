@@ -16,14 +16,26 @@ proposal (3.3); "may not lead to the nominated card" is read as its suit; the so
 
 from __future__ import annotations
 
+from functools import partial
+
 from noms_env._jit import jit
-from noms_env.core.actions import CALL_PASS, CALLING
+from noms_env.core.actions import CALL_PASS, CALLING, NOMINATING
 from noms_env.core.bids import auction_is_over, higher_bids, is_forced_dealer, numbers, record_auction_call
-from noms_env.core.cards import FRENCH, SUIT_CARDS, bit, suit_of
-from noms_env.core.partners import is_on_side, nominate, side_size, side_tricks
-from noms_env.core.state import eldest
-from noms_env.core.tricks import open_play
-from noms_env.variants.families.auction import ask_nomination, ask_trump, bid_number, declare, is_misere, without_trump
+from noms_env.core.cards import FRENCH, SUIT_CARDS, bit, has, suit_of
+from noms_env.core.partners import is_on_side, nominate, reveal, side_size, side_tricks
+from noms_env.core.state import STOCK, eldest
+from noms_env.core.tricks import name_trump, open_play
+from noms_env.variants.families import AUCTION
+from noms_env.variants.families.auction import (
+    ask_nomination,
+    ask_trump,
+    bid_number,
+    declare,
+    is_misere,
+    max_decisions,
+    without_trump,
+)
+from noms_env.variants.match import reaches_target
 from noms_env.variants.rulebook import HAND_SIZE, SHORT_DECK, Option, RulesError, Values, Variant, complete_hand_size
 
 MISERE_TRUMPS = ("choice", "none")
@@ -63,13 +75,27 @@ def complete(values: Values, seats: int) -> None:
         raise RulesError("target and max_hands are both None, so the match would never end; give one of them")
 
 
-SMALL_SHIPS_GAME = Variant(
+def point_range(values: Values, tricks: int) -> tuple[float, float]:
+    """5, 7. Bounds of a seat's points."""
+    value = values["misere_value"]
+    price = 2 * max(tricks, value) if values["indication"] else 0
+    return -(value + tricks) - price, max(tricks, 2 * value)
+
+
+NUMBER = 2
+
+GAME = Variant(
     name="small_ships",
+    number=NUMBER,
     title="Small Ships",
+    family=AUCTION,
     seats=(3, 6),
     default_seats=4,
     deck_kind=FRENCH,
     complete=complete,
+    opponents_score_tricks=True,
+    point_range=point_range,
+    max_decisions=partial(max_decisions, highest_bids=1),
     options=(
         Option(
             "min_bid",
@@ -147,6 +173,13 @@ def make_call(t, call):
 
 
 @jit
+def make_trump(t, trump):
+    """3. The declarer names trump."""
+    name_trump(t, trump)
+    after_trump(t)
+
+
+@jit
 def after_trump(t):
     """3. The nomination, where the contract has one."""
     if t.alone != 0:
@@ -180,6 +213,25 @@ def may_lead(t, hand):
     nominated = int(t.nominated)
     banned = bit(nominated) if t.first_trick_restriction == BAN_CARD else SUIT_CARDS[t.deck_kind, suit_of(nominated)]
     return hand & ~banned if (hand & ~banned) != 0 else hand
+
+
+@jit
+def card_played(t, seat, card):
+    """3. The nominated card shows its holder."""
+    reveal(t, seat, card)
+
+
+@jit
+def may_indicate(t):
+    """7. The partner, once, while he holds the nominated card."""
+    return t.indication != 0 and t.seat == t.partner and t.indicated < 0 and has(t.hands[t.seat], t.nominated)
+
+
+@jit
+def indicate(t):
+    """7. The partner shows himself; the same seat then plays."""
+    t.indicated = t.seat
+    t.revealed = t.seat
 
 
 @jit
@@ -223,3 +275,45 @@ def opponent_points(t, seat):
 def contract_value(t):
     """7. The bid; Misere counts as its value."""
     return int(t.misere_value) if is_misere(t.contract) else bid_number(t)
+
+
+@jit
+def has_ended(t):
+    """6."""
+    return t.deal == t.max_hands - 1 or reaches_target(t)
+
+
+# -------------------------------------------------------------------------------------- what players and samples ask
+
+
+@jit
+def has_common_sides(t):
+    """5. In a number bid a side wins and loses together, but for the price of indication; opponents nearly do."""
+    return not is_misere(t.contract) and t.indication == 0
+
+
+@jit
+def knows_stock(t, seat):
+    """3.3, `stock_nomination="illegal"`: the declarer saw the stock missing among his nominations."""
+    return t.stock_nomination == STOCK_ILLEGAL and t.declarer == seat and (t.phase == NOMINATING or t.nominated >= 0)
+
+
+@jit
+def note_open_cards(t, seat, known):
+    """3.3. The stock, to a declarer who knows it. 7. The nominated card, once its holder has indicated."""
+    if knows_stock(t, seat):
+        known[STOCK] = t.stock
+    if t.indicated >= 0:
+        known[t.indicated] |= bit(t.nominated) & ~t.cards_played
+
+
+@jit
+def rule_out(t, allowed):
+    """4. A declarer who led the banned suit had nothing else. 3.3. The card is not in the stock if that is refused."""
+    if t.nominated < 0:
+        return
+    suit = SUIT_CARDS[t.deck_kind, suit_of(int(t.nominated))]
+    if t.first_trick_restriction == BAN_SUIT and t.declarer == eldest(t) and t.order[0] >= 0 and has(suit, t.order[0]):
+        allowed[t.declarer] &= suit
+    if t.stock_nomination != STOCK_ALONE:
+        allowed[STOCK] &= ~bit(t.nominated)

@@ -15,8 +15,11 @@ from noms_env._jit import jit, size
 from noms_env.core.actions import NAMING_TRUMP
 from noms_env.core.cards import FRENCH, bit, has
 from noms_env.core.chance import DRAW_SNIPED, below
-from noms_env.core.state import eldest
-from noms_env.core.tricks import open_play
+from noms_env.core.state import SINGLE_DEAL, eldest
+from noms_env.core.tricks import name_trump, open_play
+from noms_env.variants.families import PLAIN
+from noms_env.variants.families.plain import LEAST, MOST, OBJECTIVES
+from noms_env.variants.match import highest_totals
 from noms_env.variants.rulebook import (
     HAND_SIZE,
     SHORT_DECK,
@@ -34,8 +37,6 @@ SCORINGS = ("place", "tricks")
 PLACE, TRICKS = range(2)
 TIES = ("share", "none", "cut")
 SHARE, NOBODY, CUT = range(3)
-OBJECTIVES = ("least", "most")
-LEAST, MOST = range(2)
 
 
 def complete(values: Values, seats: int) -> None:
@@ -44,13 +45,33 @@ def complete(values: Values, seats: int) -> None:
     complete_rotation(values, ("H", "C", "D", "S", "NT"))
 
 
-SNIPED_WHIST_GAME = Variant(
+def point_range(values: Values, tricks: int) -> tuple[float, float]:
+    """4. Bounds of a seat's points."""
+    if values["scoring"] == "place":
+        return -1.0, 1.0
+    return (0.0 if values["objective"] == "most" else -tricks) - values["snip_penalty"], tricks
+
+
+def total_scale(values: Values) -> tuple[int, int]:
+    """Points by place are fractions of 12 (or of 5 and 7, rounded)."""
+    return (12, 128) if values["scoring"] == "place" and not values["accumulate"] else (1, 64)
+
+
+NUMBER = 0
+
+GAME = Variant(
     name="sniped_whist",
+    number=NUMBER,
     title="Sniped whist",
+    family=PLAIN,
     seats=(3, 7),
     default_seats=4,
     deck_kind=FRENCH,
     complete=complete,
+    simple_rollout=True,
+    total_scale=total_scale,
+    point_range=point_range,
+    max_decisions=lambda _values, seats, tricks, _undealt: seats * tricks + 1,
     needs=(
         Need("snip_penalty", "with scoring='tricks'", lambda values: bool(values["scoring"] == "tricks")),
         Need("trump_rotation", "with trump_mode='rotation'", lambda values: bool(values["trump_mode"] == "rotation")),
@@ -79,6 +100,13 @@ def open_deal(t):
         t.seat = t.dealer
         return
     set_trump(t, True)
+    open_play(t, eldest(t))
+
+
+@jit
+def make_trump(t, trump):
+    """2, 3. The dealer's choice; eldest leads."""
+    name_trump(t, trump)
     open_play(t, eldest(t))
 
 
@@ -161,6 +189,20 @@ def trick_points(t, seat):
 
 
 @jit
-def single_deal_winners(t):
-    """In a match of one deal the winners are those with the fewest (or the most) tricks."""
-    return first_and_last(t)[0]
+def find_winners(t):
+    """In a match of one deal the winners are those with the fewest (or the most) tricks; else the best totals win."""
+    return first_and_last(t)[0] if t.n_deals == 1 or t.episode == SINGLE_DEAL else highest_totals(t)
+
+
+@jit
+def carry_tricks(t):
+    """`accumulate`: keep the tricks of the deal."""
+    if t.accumulate != 0:
+        for seat in range(t.n_seats):
+            t.carried_tricks[seat] += t.tricks[seat]
+
+
+@jit
+def standing(t, seat):
+    """The total; with `accumulate` the tricks of the earlier deals."""
+    return t.carried_tricks[seat] if t.accumulate != 0 else t.totals[seat]

@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 
 from noms_env.core.cards import FRENCH, NO_TRUMP, SUIT_LETTERS, set_of
-from noms_env.core.state import FIELDS, NUM_CHOICES
+from noms_env.core.state import FIELDS, NUM_CHOICES, TRAIT_FIELDS
 from noms_env.variants import GAMES
-from noms_env.variants.rulebook import ROTATION_WORDS, Option, Rules, Variant
+from noms_env.variants.dispatch import ANSWERED
+from noms_env.variants.rulebook import ROTATION_WORDS, Option, Rules, RulesError, Variant
 
 _STATE_FIELDS = [name for name, *_ in FIELDS]
 
@@ -64,7 +65,18 @@ TABLE = _table_dtype()
 """One table."""
 
 RULE_FIELDS = (
-    *("variant", "deck_kind", "n_seats", "cards", "episode", "place_size", "n_deals", "sizes", "option_hand_size"),
+    *(
+        "variant",
+        *TRAIT_FIELDS,
+        "deck_kind",
+        "n_seats",
+        "cards",
+        "episode",
+        "place_size",
+        "n_deals",
+        "sizes",
+        "option_hand_size",
+    ),
     *("trump_rotation", "rotation_length", "choices"),
     *OPTION_FIELDS,
 )
@@ -81,15 +93,26 @@ def new_tables(rows: int) -> np.recarray:
 
 
 def write_rules(t: Any, rules: Rules) -> None:
-    """Copy the rules into a table (a row of `TABLE`): variant, seats, deck and every option."""
-    values = rules.options
-    t.variant = rules.variant.number
-    t.deck_kind = rules.variant.deck_kind
+    """Copy the rules into a table (a row of `TABLE`): variant, traits, seats, deck and every option.
+
+    Raises:
+        RulesError: the dispatch does not know the variant.
+    """
+    values, variant = rules.options, rules.variant
+    if variant.number not in ANSWERED:
+        raise RulesError(f"{variant.name} cannot be played: noms_env/variants/dispatch.py does not name it in its hooks")
+    t.variant = variant.number
+    t.family = variant.family
+    t.simple_rollout = variant.simple_rollout
+    t.opponents_score_tricks = variant.opponents_score_tricks
+    t.breaks_trumps = variant.breaks_trumps
+    t.total_scale, t.total_offset = variant.total_scale(values)
+    t.deck_kind = variant.deck_kind
     t.n_seats = rules.seats
     t.cards = set_of(rules.deck)
     for name in OPTION_FIELDS:
-        setattr(t, name, rules.variant.option(name).code(values[name]) if name in values else 0)
-    t.option_hand_size = values.get("hand_size", -1)
+        setattr(t, name, variant.option(name).code(values[name]) if name in values else 0)
+    t.option_hand_size = variant.deal_size(values, rules.seats)
     schedule = rules.schedule
     t.n_deals = len(schedule) if schedule else values.get("n_hands", -1)
     for place, size in enumerate(schedule):

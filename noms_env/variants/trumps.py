@@ -1,10 +1,12 @@
-"""Trumps that nobody chooses: in rotation, turned up, or drawn (rules 1, 2, 6, 7). Shared by four variants."""
+"""Trumps: in rotation, turned up, drawn, or chosen (rules 1, 2, 6, 7). Shared by several variants."""
 
 from __future__ import annotations
 
 from noms_env._jit import jit
-from noms_env.core.cards import NO_TRUMP, suit_of
+from noms_env.core.actions import INDICATE, NO_TRUMP_ACTION, SUIT
+from noms_env.core.cards import NO_TRUMP, bit, has, suit_of
 from noms_env.core.chance import DRAW_TRUMP, below
+from noms_env.core.state import STOCK
 from noms_env.core.tricks import name_trump
 
 TRUMP_MODES = ("rotation", "turnup", "random", "none", "dealer")
@@ -39,3 +41,16 @@ def set_trump(t, dealer_last):
         name_trump(t, below(t, DRAW_TRUMP, int(t.suits)))
     elif t.trump_mode == NO_TRUMPS:
         name_trump(t, NO_TRUMP)
+
+
+@jit
+def note_turn_up(t, known):
+    """Add the card turned up to the cards whose place is known, unless it is played."""
+    if t.turn_up >= 0 and not has(t.cards_played, t.turn_up):
+        known[STOCK if t.stock != 0 else t.dealer] |= bit(t.turn_up)
+
+
+@jit
+def all_trumps(t):
+    """The words for the suits of the French deck in use, and for no trump."""
+    return ((bit(t.suits) - 1) << (SUIT - INDICATE)) | bit(NO_TRUMP_ACTION - INDICATE)

@@ -12,7 +12,7 @@ rotates. "After thirteen, the cards dealt moves back to one" is read as counting
 from __future__ import annotations
 
 from noms_env.core.cards import FRENCH
-from noms_env.variants.families.exact_bid import FULL_DEAL_TURN_UPS, HOOK_NEED, down, hook_options, largest_hand, up
+from noms_env.variants.families.exact_bid import FULL_DEAL_TURN_UPS, HOOK_NEED, TRAITS, down, hook_options, largest_hand, up
 from noms_env.variants.rulebook import SHORT_DECK, TRUMP_ROTATION, Need, Option, Values, Variant, complete_rotation
 from noms_env.variants.trumps import DEALER_CHOOSES, TRUMP_MODES
 
@@ -33,8 +33,11 @@ def schedule(values: Values, seats: int) -> list[int]:
     return up(top) + (down(top) if values["schedule"] == "up_down_repeat_top" else down(top)[1:])
 
 
-UP_DOWN_GAME = Variant(
+NUMBER = 6
+
+GAME = Variant(
     name="up_down",
+    number=NUMBER,
     title="Nomination whist, one to thirteen to one",
     seats=(4, 4),
     default_seats=4,
@@ -54,4 +57,5 @@ UP_DOWN_GAME = Variant(
         TRUMP_ROTATION,
         *SHORT_DECK,
     ),
+    **TRAITS,
 )

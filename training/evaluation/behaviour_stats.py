@@ -38,8 +38,8 @@ import numpy as np
 
 from noms_env.core.actions import CALL_MIS, CALL_MIS_A_VIS, CALL_MOST, CALL_NONE, CALL_SOME, CALL_WORDS, CALL_ZERO
 from noms_env.core.state import MAX_SEATS
-from noms_env.policy.features import AUCTION, EXACT
 from noms_env.variants import Rules
+from noms_env.variants.families import AUCTION, EXACT_BID, SHARES
 from training.evaluation.overtaking import overtakes
 
 SEATS = np.arange(MAX_SEATS)
@@ -127,12 +127,12 @@ def count_deals(tables: np.recarray, kind: Rules, seats: np.ndarray | None = Non
     there = tables.n_seats[:, None] > SEATS
     watched = there if seats is None else there & seats
     tally = Tally()
-    name = kind.variant.name
-    if name in EXACT:
+    family = kind.variant.family
+    if family == EXACT_BID:
         _count_exact_bids(tally, tables, watched)
-    elif name in AUCTION:
+    elif family == AUCTION:
         _count_auction(tally, tables, watched, kind)
-    elif name == "nonesuch":
+    elif family == SHARES:
         _count_nonesuch(tally, tables, watched)
     else:
         _count_sniped(tally, tables, watched)
@@ -159,7 +159,7 @@ def _count_auction(tally: Tally, tables: np.recarray, watched: np.ndarray, kind:
     rows = np.arange(len(tables))
     declared = (tables.declarer >= 0) & watched[rows, tables.declarer]
     made = tables.points[rows, tables.declarer] > 0
-    if kind.variant.name == "noms":
+    if kind.variant.passes_out:
         tally.add("passed_out", tables.passed_out != 0)
     misere = (tables.contract == CALL_MIS) | (tables.contract == CALL_MIS_A_VIS)
     for call in possible_contracts(kind):
@@ -179,7 +179,7 @@ def possible_contracts(kind: Rules) -> Iterable[int]:
     options = kind.options
     yield from range(CALL_ZERO + options["min_bid"], CALL_ZERO + options["hand_size"] + 1)
     yield CALL_MIS
-    if kind.variant.name == "noms" and options["mis_value"] == options["hand_size"]:
+    if kind.variant.opens_hand and options["mis_value"] == options["hand_size"]:
         yield CALL_MIS_A_VIS
 
 

@@ -29,8 +29,8 @@ import numpy as np
 
 from noms_env.core.actions import CALL_WORDS
 from noms_env.core.state import MAX_SEATS
-from noms_env.policy.features import AUCTION, EXACT
 from noms_env.variants import Rules
+from noms_env.variants.families import AUCTION, EXACT_BID, PLAIN, SHARES
 from training.agents.guarded import Guarded, guarded
 from training.agents.registry import BLOCK, AgentSpec, guest
 from training.agents.table_pool import TablePool, play
@@ -239,7 +239,7 @@ class Comparison:
 
 def size_features(kind: Rules, sizes: np.ndarray) -> np.ndarray:
     """Indicators of the hand size less their probabilities, float64, shape (deals, sizes - 1); without columns elsewhere."""
-    if kind.variant.name not in EXACT:
+    if kind.variant.family != EXACT_BID:
         return np.empty((len(sizes), 0))
     schedule = np.array(kind.schedule)
     possible = np.unique(schedule)[1:]
@@ -445,17 +445,17 @@ def add_roles(
 
 def roles(kind: Rules, tables: np.recarray, hero: np.ndarray) -> list[tuple[str, list[str], np.ndarray]]:
     """Groupings of games: what each is called, the names of its groups, and the number of each game's group, shape (n,)."""
-    name = kind.variant.name
+    family = kind.variant.family
     place = (hero - tables.dealer - 1) % kind.seats
-    found = [("caller" if name != "sniped_whist" else "seat after the dealer", list(PLACES[: kind.seats]), place)]
-    if name in AUCTION:
+    found = [("caller" if family != PLAIN else "seat after the dealer", list(PLACES[: kind.seats]), place)]
+    if family == AUCTION:
         role = np.where(tables.declarer == hero, 0, np.where(tables.partner == hero, 1, 2))
         role = np.where(tables.declarer < 0, 3, role)
         found.insert(0, ("role", ["declarer", "partner", "defender", "passed out"], role))
-    if name in EXACT:
+    if family == EXACT_BID:
         sizes = sorted(set(kind.schedule))
         found.append(("cards", [str(size) for size in sizes], np.searchsorted(sizes, tables.hand_size)))
-    if name == "nonesuch":
+    if family == SHARES:
         call = tables.call[np.arange(len(tables)), hero]
         calls = np.unique(call)
         found.insert(0, ("call", [CALL_WORDS[number] for number in calls], np.searchsorted(calls, call)))

@@ -16,8 +16,8 @@ from noms_env import BatchEnv
 from noms_env._jit import jit
 from noms_env.core.actions import PASS
 from noms_env.policy.encoding import Encoding
-from noms_env.policy.features import AUCTION, EXACT
 from noms_env.variants import Rules
+from noms_env.variants.families import AUCTION, EXACT_BID
 from training.agents.table_pool import CALLING as CALLING
 from training.agents.table_pool import PHASE_NAMES as PHASE_NAMES
 from training.agents.table_pool import PLAYING as PLAYING
@@ -29,8 +29,6 @@ from training.agents.table_pool import play as play
 from training.learn.network import Actor
 from training.learn.rollout_targets import RolloutTargets
 
-IN_MATCHES = ("noms",)
-"""Games whose deals depend on the deal before, so that whole matches have to be played too."""
 SMALL_HAND = 5
 NO_ADVICE = -1
 
@@ -321,7 +319,7 @@ def draw_sizes(pool: TablePool, rule_sets: Sequence[Rules], rng: np.random.Gener
     sizes = np.full(len(pool), -1, np.int64)
     for number, kind in enumerate(rule_sets):
         rows = np.flatnonzero(pool.rule_set == number)
-        if kind.variant.name not in EXACT or len(rows) == 0:
+        if kind.variant.family != EXACT_BID or len(rows) == 0:
             continue
         allowed = np.array(sorted(set(kind.schedule)))
         fitting = allowed[allowed <= max(SMALL_HAND, allowed[0])] if small else allowed
@@ -332,5 +330,5 @@ def draw_sizes(pool: TablePool, rule_sets: Sequence[Rules], rng: np.random.Gener
 
 def has_auction(pool: TablePool, rule_sets: Sequence[Rules]) -> np.ndarray:
     """Which tables play a game with an auction, bool, shape (n,)."""
-    auction = np.array([kind.variant.name in AUCTION for kind in rule_sets])
+    auction = np.array([kind.variant.family == AUCTION for kind in rule_sets])
     return auction[pool.rule_set]

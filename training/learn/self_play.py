@@ -46,7 +46,6 @@ from training.learn.ppo import (
 )
 from training.learn.reward_norm import PassOutGuard, RewardNorm
 from training.learn.rollout import (
-    IN_MATCHES,
     NO_ADVICE,
     PHASE_NAMES,
     PLAYING,
@@ -193,7 +192,7 @@ class SelfPlay:
 
     def _places_of(self, worker: int, tables: int, first: int) -> Iterator[Place]:
         """The pools of one thread."""
-        share = [self.curriculum.matches if kind.variant.name in IN_MATCHES else 0.0 for kind in self.rule_sets]
+        share = [self.curriculum.matches if kind.variant.deals_depend else 0.0 for kind in self.rule_sets]
         for in_matches in (False, True):
             wanted = share if in_matches else [1 - part for part in share]
             numbers = [number for number, part in enumerate(wanted) if part > 0]

@@ -76,7 +76,7 @@ def call_word(word: str, table: Table) -> str:
     from noms_env.core.actions import CALL_WORDS
     from noms_env.show import call_text
 
-    return call_text(CALL_WORDS.index(word), int(table.row.variant)) if word in CALL_WORDS else word
+    return call_text(CALL_WORDS.index(word), table.rules.variant) if word in CALL_WORDS else word
 
 
 def contract_parts(record: Record, table: Table, seat: int | None) -> Iterator[str]:
@@ -88,7 +88,7 @@ def contract_parts(record: Record, table: Table, seat: int | None) -> Iterator[s
         yield "all passed, no play"
         return
     if row.declarer >= 0:
-        yield f"seat {row.declarer} declares {call_text(int(row.contract), int(row.variant))}"
+        yield f"seat {row.declarer} declares {call_text(int(row.contract), table.rules.variant)}"
     if table.trump_word() is not None:
         yield "no trumps" if table.trump_word() == "NT" else f"trump {suit_text(int(row.trump), kind, True)}"
     said = [step["action"] for step in record["steps"] if step["phase"] in ("trump", "nominate")]

@@ -142,7 +142,7 @@ def action_text(table: Table, action: int, colour: bool = True) -> str:
     """An action of the present phase as people say it."""
     kind, phase = table.deck_kind, table.phase
     if phase == "call":
-        return call_text(action - PASS, int(table.row.variant))
+        return call_text(action - PASS, table.rules.variant)
     if phase == "play" and action < SUIT - 1:
         return card_text(action, kind, colour)
     if phase == "nominate" and action >= NOMINATE:

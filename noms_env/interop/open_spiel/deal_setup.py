@@ -6,11 +6,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from noms_env.belief.record import dealt_hand
 from noms_env.core.actions import NOMINATE, NUM_ACTIONS, PASS, RANK, SUIT, action_word
-from noms_env.core.cards import cards_in
+from noms_env.core.cards import DECKTET, cards_in
 from noms_env.table import Table
 from noms_env.variants import RulesError
+from noms_env.variants.dispatch import dealt_hand
 
 
 class DealSetup:
@@ -21,11 +21,11 @@ class DealSetup:
         dealer: seat.
         table: a table with a deal of this setup; deals are dealt into copies of it.
         deck: card numbers, ascending.
-        capacities: cards that go to each seat, and last the cards that go to the stock (nonesuch: the card turned up).
+        capacities: cards that go to each seat, and last the cards that go to the stock (with the Decktet the card turned up).
         turn_up_from: the place (a seat, or the number of seats for the stock) whose card is turned up; None if chance turns
             up no card.
         random_trumps: number of suits from which the trump is drawn; 0 if it is not drawn.
-        has_excuse: the Excuse may be shown (nonesuch).
+        has_excuse: the Excuse may be shown.
         has_open_cards: all seats may learn where some unplayed cards are (an open hand, refused nominations).
         has_open_stock: the declarer may learn the stock (`stock_nomination="illegal"`).
         action_texts: the word of each action, shape (NUM_ACTIONS,). Where two actions share a word, the phase is added.
@@ -66,8 +66,8 @@ class DealSetup:
         self.turn_up_from = self._place_turned_up_from() if mode == "turnup" else None
         self.random_trumps = int(self.rules.options["suits"]) if mode == "random" else 0
         refusal = self.rules.options.get("stock_nomination")
-        self.has_excuse = variant == "nonesuch"
-        self.has_open_cards = variant == "noms" or refusal == "redraw"
+        self.has_excuse = self.rules.variant.deck_kind == DECKTET
+        self.has_open_cards = self.rules.variant.opens_hand or refusal == "redraw"
         self.has_open_stock = refusal == "illegal"
         self.action_texts = tuple(_action_text(action, self.table.deck_kind) for action in range(NUM_ACTIONS))
 

@@ -22,7 +22,6 @@ from typing import Any
 
 from noms_env.belief.record import order_deck
 from noms_env.core.cards import cards_in
-from noms_env.core.state import NONESUCH
 from noms_env.core.tricks import name_trump
 from noms_env.engine.deal import hand_out
 from noms_env.engine.legal import find_legal
@@ -156,7 +155,7 @@ class ExplicitChanceDeal:
         self.dealt = tuple(hands[:-1])
         row.hands[: table.seats] = self.dealt
         row.stock, row.turn_up = hands[-1], self._turn_up
-        if row.variant == NONESUCH:
+        if self.setup.has_excuse:
             row.stock, row.turn_up = 0, cards_in(hands[-1])[0]
         order_deck(row)
         hand_out(row)

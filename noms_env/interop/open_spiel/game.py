@@ -9,7 +9,7 @@ import numpy as np
 import pyspiel
 
 from noms_env.core.actions import NUM_ACTIONS
-from noms_env.core.cards import CARD_WORDS, SUIT_LETTERS, cards_in
+from noms_env.core.cards import CARD_WORDS, FRENCH, SUIT_LETTERS, cards_in
 from noms_env.interop.open_spiel.bounds import most_decisions, point_range
 from noms_env.interop.open_spiel.deal_setup import DealSetup, Layout
 from noms_env.interop.open_spiel.explicit_chance import (
@@ -106,7 +106,7 @@ def game_type(variant: Variant, reward: str = REWARDS[0]) -> Any:
         utility=pyspiel.GameType.Utility.ZERO_SUM if zero_sum else pyspiel.GameType.Utility.GENERAL_SUM,
         reward_model=pyspiel.GameType.RewardModel.TERMINAL,
         max_num_players=variant.seats[1],
-        min_num_players=variant.seats[0] if variant.name == "nonesuch" else 2,
+        min_num_players=2 if variant.deck_kind == FRENCH else variant.seats[0],
         provides_information_state_string=True,
         provides_information_state_tensor=True,
         provides_observation_string=True,

@@ -6,7 +6,6 @@ from typing import Protocol
 
 import numpy as np
 
-from noms_env.belief.knowledge import has_seen_stock
 from noms_env.core.actions import NUM_ACTIONS, PHASES
 from noms_env.core.cards import CARD_WORDS, NO_TRUMP, cards_in
 from noms_env.interop.open_spiel.bounds import most_decisions
@@ -16,7 +15,7 @@ from noms_env.observation.layout import OBSERVATION_SIZE
 from noms_env.observation.writer import exposed_cards
 from noms_env.show.lines import lines_of
 from noms_env.show.view import look
-from noms_env.variants.nonesuch import excuse_is_shown
+from noms_env.variants.dispatch import excuse_is_shown, knows_stock
 
 
 class StateWithDeal(Protocol):
@@ -104,7 +103,7 @@ class InformationStateObserver(Observer):
             self.dict["phase"][row["phase"]] = 1
         if setup.has_open_cards:
             self._mark("open", exposed_cards(row))
-        if setup.has_open_stock and has_seen_stock(row, player):
+        if setup.has_open_stock and knows_stock(row, player):
             self._mark("stock", row["stock"])
         if setup.has_excuse and excuse_is_shown(row):
             self.dict["excuse"][row["excuse"]] = 1
@@ -123,7 +122,7 @@ class InformationStateObserver(Observer):
             return f"seat {player}"
         table, deck_kind = deal.table, deal.table.deck_kind
         known = [f"seat {player}", f"hand {words_of(deal.dealt[player], deck_kind)}", *public_words(deal)]
-        if deal.setup.has_open_stock and has_seen_stock(table.row, player):
+        if deal.setup.has_open_stock and knows_stock(table.row, player):
             known.append(f"stock {words_of(table.row.stock, deck_kind)}")
         return " ".join(known)
 

@@ -27,11 +27,7 @@ def game_name(variant: str) -> str:
 
 def options_of(variant: Variant) -> list[Option]:
     """The options of a variant that are parameters of its game."""
-    return [
-        option
-        for option in variant.options
-        if option.name not in MATCH_OPTIONS and not (option.name == "tie" and variant.name == "noms")
-    ]
+    return [option for option in variant.options if option.name not in MATCH_OPTIONS and "play_on" not in option.words]
 
 
 def default_parameters(variant: Variant) -> dict[str, Any]:

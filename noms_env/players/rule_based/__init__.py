@@ -2,12 +2,9 @@
 
 | file | what it holds |
 |---|---|
-| `vocabulary` | what the rules are made of: cards not seen, who takes this trick, what a card may take later |
+| `heuristics` | what the rules are made of: cards not seen, who takes this trick, what a card may take later |
 | `weights` | the measured figures behind "what a card may take later" |
-| `exact_bid` | Big Ships, ten down and up, one to thirteen |
-| `auction` | Small Ships, Noms |
-| `nonesuch` | Nonesuch |
-| `sniped_whist` | sniped whist |
+| `plain`, `exact_bid`, `auction`, `shares` | the rules of each family of games (`variants.families`) |
 | `player` | which family answers for a table, and the player itself |
 
 All families share one rule for the play of a card: of all cards that it may play the player takes the one for which the

@@ -43,11 +43,10 @@ import numpy as np
 from noms_env._jit import highest, jit, lowest, size
 from noms_env.core.actions import CALL_MIS_A_VIS, CALL_PASS, CALL_ZERO, FIRST_WORD, NOMINATE, PASS, SUIT
 from noms_env.core.cards import SUIT_CARDS, above, has, suit_of
-from noms_env.core.state import NOMS, SMALL_SHIPS
 from noms_env.players.rule_based.heuristics import LEAST_GAIN, best_card, best_trump, look, loser_or
 from noms_env.players.rule_based.weights import DUCKING, TAKING
+from noms_env.variants import dispatch
 from noms_env.variants.families.auction import is_misere
-from noms_env.variants.noms import has_cheap_mis
 
 OTHERS_SHARE = np.array([0.0, 0.0, 0.65, 0.55, 0.44, 0.37, 0.31, 0.27])
 OWN_SHARE = np.array([0.0, 0.0, 0.35, 0.44, 0.60, 0.72, 0.82, 0.90])
@@ -89,12 +88,12 @@ def call(t, m):
 def call_value(t, call, side):
     """3. What a call is worth, in points more than the others'; for a pass, what it is worth to leave the bid to others."""
     if call == CALL_PASS:
-        return 0.0 if t.variant == NOMS else PASS_WORTH * t.hand_size
+        return PASS_WORTH * t.hand_size if t.opponents_score_tricks != 0 else 0.0
     if is_misere(call):
         return misere_value(t, call)
     tricks = call - CALL_ZERO
     chance = make_chance(side, tricks)
-    return tricks * (2.0 * chance - 1.0) if t.variant == NOMS else tricks * chance
+    return tricks * chance if t.opponents_score_tricks != 0 else tricks * (2.0 * chance - 1.0)
 
 
 @jit
@@ -109,9 +108,9 @@ def misere_value(t, call):
     chance = misere_chance(t)
     if call == CALL_MIS_A_VIS:
         return 2.0 * t.hand_size * (2.0 * chance * chance * chance - 1.0)
-    if t.variant == NOMS and not has_cheap_mis(t):
-        return t.hand_size * (2.0 * chance - 1.0)
-    value = int(t.mis_value) if t.variant == NOMS else int(t.misere_value)
+    value = dispatch.misere_points(t)
+    if not dispatch.misere_costs_tricks(t):
+        return value * (2.0 * chance - 1.0)
     return value * chance - (value + MISERE_MARGIN) * (1.0 - chance)
 
 
@@ -119,7 +118,7 @@ def misere_value(t, call):
 def misere_chance(t):
     """2. Chance to take no trick, alone."""
     odds = MISERE_BASE + MISERE_SEATS * (t.n_seats - 3) - MISERE_DANGER * danger(t, t.hands[t.seat]) * 13.0 / t.hand_size
-    if t.variant == NOMS:
+    if t.opponents_score_tricks == 0:  # where the declarer leads, too
         odds -= MISERE_LEAD
     return 1.0 / (1.0 + math.exp(-odds))
 
@@ -251,7 +250,7 @@ def play(t, m):
     weigh_misere(t, seat, m)
     if is_on_side(t, seat):
         return loser_or(t, best_card(t, t.legal_cards, DUCKING, -MISERE_LOSS, m), m)
-    if t.variant == SMALL_SHIPS:
+    if t.opponents_score_tricks != 0:
         return best_card(t, t.legal_cards, TAKING, m.worth[seat], m)
     return best_card(t, t.legal_cards, DUCKING, -1.0, m)
 
@@ -259,7 +258,7 @@ def play(t, m):
 @jit
 def weigh_seats(t, seat, m):
     """9, 10, 12. What it is worth that each seat takes the trick, and how much each wants it."""
-    selfish = t.variant == SMALL_SHIPS and not is_on_side(t, seat)
+    selfish = t.opponents_score_tricks != 0 and not is_on_side(t, seat)
     for other in range(t.n_seats):
         friend = friend_chance(t, seat, other)
         m.worth[other] = DEFEAT * friend if selfish else friend
@@ -304,4 +303,4 @@ def weigh_misere(t, seat, m):
         m.worth[other] = -MISERE_LOSS * friend if on_side else stake * (1.0 - friend)
         m.eager[other] = SHY
     if not on_side:
-        m.worth[seat] = 1.0 if t.variant == SMALL_SHIPS and t.misere_opponents_score != 0 else 0.0
+        m.worth[seat] = 1.0 if t.misere_opponents_score != 0 else 0.0

@@ -27,12 +27,12 @@ import math
 import numpy as np
 
 from noms_env._jit import COMPILED, jit, lowest, size
-from noms_env.belief.knowledge import out_of_play
 from noms_env.core.cards import CARD_SUITS, FRENCH, NO_TRUMP, SUIT_CARDS, above, below, bit, has, suit_of
 from noms_env.core.state import MAX_SEATS, MAX_TRICKS, left_of
 from noms_env.core.tricks import beats, name_trump
 from noms_env.observation.layout import CARD_BYTES
 from noms_env.players.rule_based.weights import FEATURES, PLAIN, SIDE, TRUMP, WEIGHTS
+from noms_env.variants.dispatch import out_of_play
 
 LEAST_GAIN = 1e-9
 """By less than this no choice is better than another: rounding must not decide."""

@@ -6,11 +6,11 @@ import numpy as np
 
 from noms_env._jit import jit
 from noms_env.core.actions import CALLING, NAMING_SUIT, NAMING_TRUMP, NOMINATING, SCORED
-from noms_env.core.state import NOMS, NONESUCH, SMALL_SHIPS, SNIPED_WHIST
 from noms_env.engine.row_kernels import kernel_view
 from noms_env.players.protocol import NOBODY, RowsPlayer
-from noms_env.players.rule_based import auction, exact_bid, nonesuch, sniped_whist
+from noms_env.players.rule_based import auction, exact_bid, plain, shares
 from noms_env.players.rule_based.heuristics import new_workspaces
+from noms_env.variants.families import AUCTION, PLAIN, SHARES
 
 
 class ThumbPlayer(RowsPlayer):
@@ -42,23 +42,23 @@ def thumb_rows(tables, workspaces, actions):
 @jit
 def thumb_action(t, m):
     """What the seat to act does; `m` is a row of `heuristics.new_workspaces`."""
-    if t.variant == SNIPED_WHIST:
-        return sniped_whist.name_trump(t, m) if t.phase == NAMING_TRUMP else sniped_whist.play(t, m)
-    if t.variant == NONESUCH:
-        return nonesuch_action(t, m)
-    if t.variant == SMALL_SHIPS or t.variant == NOMS:
+    if t.family == PLAIN:
+        return plain.name_trump(t, m) if t.phase == NAMING_TRUMP else plain.play(t, m)
+    if t.family == SHARES:
+        return shares_action(t, m)
+    if t.family == AUCTION:
         return auction_action(t, m)
     return exact_bid.call(t, m) if t.phase == CALLING else exact_bid.play(t, m)
 
 
 @jit
-def nonesuch_action(t, m):
-    """The same in Nonesuch."""
+def shares_action(t, m):
+    """The same where seats bid for a share of the tricks."""
     if t.phase == CALLING:
-        return nonesuch.call(t, m)
+        return shares.call(t, m)
     if t.phase == NAMING_TRUMP:
-        return nonesuch.name_trump(t, m)
-    return nonesuch.name_suit(t, m) if t.phase == NAMING_SUIT else nonesuch.play(t, m)
+        return shares.name_trump(t, m)
+    return shares.name_suit(t, m) if t.phase == NAMING_SUIT else shares.play(t, m)
 
 
 @jit

@@ -42,7 +42,6 @@ from noms_env._jit import jit
 from noms_env.belief import new_plan, sample_hidden_rows
 from noms_env.core.actions import CALLING, NAMING_SUIT, NUM_ACTIONS, PLAYING, SCORED, UNSAID
 from noms_env.core.cards import FRENCH
-from noms_env.core.state import NOMS, SMALL_SHIPS
 from noms_env.engine.row_kernels import kernel_view
 from noms_env.engine.step import step
 from noms_env.players.protocol import NOBODY
@@ -52,6 +51,8 @@ from noms_env.players.search.candidates import place_among, write_candidates
 from noms_env.players.search.position import count_deal_as_last, fits, new_frames, new_positions, worth_to
 from noms_env.players.search.rollout import next_action
 from noms_env.players.search.solver import EVERY_SEAT, TWO_SIDES, has_two_sides, prepare, worth_here, worth_of_action
+from noms_env.variants.dispatch import common_sides
+from noms_env.variants.families import AUCTION
 from noms_env.variants.table_record import new_tables
 
 SPARE_TABLES = 2
@@ -156,7 +157,7 @@ def search(tables, row, seed, is_exact, work):
 @jit
 def worlds_for(t, work):
     """In how many worlds the actions of the seat to act are tried."""
-    single_round = t.phase == CALLING and t.variant != SMALL_SHIPS and t.variant != NOMS
+    single_round = t.phase == CALLING and t.family != AUCTION
     return len(work.numbers) if single_round else len(work.numbers) // CALL_WORLDS
 
 
@@ -234,6 +235,6 @@ def kind_to_solve(t):
     """How a world is solved: in small ships each seat for itself where that is affordable."""
     if not has_two_sides(t):
         return EVERY_SEAT
-    if t.variant == NOMS or t.hand_size - t.trick_number > MOST_LEFT_TO_SOLVE[EVERY_SEAT, t.n_seats]:
+    if common_sides(t) == 2 or t.hand_size - t.trick_number > MOST_LEFT_TO_SOLVE[EVERY_SEAT, t.n_seats]:
         return TWO_SIDES
     return EVERY_SEAT

@@ -24,7 +24,7 @@ import numpy as np
 
 from noms_env._jit import COMPILED, jit, lowest
 from noms_env.core.cards import CARD_SUITS, NO_TRUMP, bit, has
-from noms_env.core.state import MAX_SEATS, NONESUCH, SNIPED_WHIST, all_hands
+from noms_env.core.state import MAX_SEATS, all_hands
 from noms_env.core.tricks import follow
 from noms_env.variants import dispatch
 
@@ -179,7 +179,7 @@ def set_up(w, t):
         if t.led_suit >= 0:
             w.led = w.suit_cards[t.led_suit]
     w.ban = 0
-    if t.variant == NONESUCH and t.broken == 0:
+    if t.breaks_trumps != 0 and t.broken == 0:
         w.ban = w.trump_cards
     if w.count_seats != w.n_seats or w.count_left != w.left:
         number_counts(w)
@@ -306,8 +306,8 @@ def settle(t):
 
 @jit
 def count_deal_as_last(t):
-    """Sniped whist with `accumulate` scores the last deal only: let a table score the present one, on all tricks so far."""
-    if t.variant == SNIPED_WHIST and t.accumulate != 0:
+    """A match with `accumulate` scores the last deal only: let a table score the present one, on all tricks so far."""
+    if t.accumulate != 0:
         t.deal = t.n_deals - 1
 
 

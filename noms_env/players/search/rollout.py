@@ -1,14 +1,14 @@
 """How a deal is played out in a search: by rules of thumb, which see what the seat to act may see and no more.
 
-Calls, announcements, and the play of nonesuch and of the auction games are left to the player `thumb`. In the exact-bid games
-and in sniped whist the cards are played by simpler rules, ten times as fast and there about as good for the purpose: a search
-gains more from trying more worlds.
+Calls, announcements, and the play of most games are left to the player `thumb`. In variants with the trait `simple_rollout` the
+cards are played by simpler rules, ten times as fast and there about as good for the purpose: a search gains more from trying
+more worlds.
 
 1. A seat that wants tricks leads a card that no unseen card beats, else its lowest. It wins with its lowest card in the last
    place, or by a ruff, and else with its highest; where it cannot win it plays its lowest, a trump last of all.
 2. A seat that does not want them leads its lowest card, and plays the highest one that loses; where all of its cards win, the
    highest in the last place, and else the lowest.
-3. A seat wants tricks while it has not as many as it called, or has more; in sniped whist where the most win.
+3. A seat wants tricks while it has not as many as it called, or has more; without calls where the most win.
 """
 
 from __future__ import annotations
@@ -16,29 +16,23 @@ from __future__ import annotations
 from noms_env._jit import highest, jit, lowest
 from noms_env.core.actions import CALL_ZERO, PLAYING
 from noms_env.core.cards import CARD_RANK, FRENCH, SUIT_CARDS, bit, has, suit_of
-from noms_env.core.state import BIG_SHIPS, DOWN_UP, SNIPED_WHIST, UP_DOWN
 from noms_env.players.rule_based.player import thumb_action
-from noms_env.variants.sniped_whist import LEAST
+from noms_env.variants.families import PLAIN
+from noms_env.variants.families.plain import LEAST
 
 
 @jit
 def next_action(t, m):
     """The action of the seat to act; `m` is a row of `heuristics.new_workspaces`."""
-    if t.phase != PLAYING or not is_simple(t):
+    if t.phase != PLAYING or t.simple_rollout == 0:
         return thumb_action(t, m)
     return card_to_lead(t) if t.n_table == 0 else card_to_follow(t)
 
 
 @jit
-def is_simple(t):
-    """True in the games that are played out by the rules of this file."""
-    return t.variant == BIG_SHIPS or t.variant == DOWN_UP or t.variant == UP_DOWN or t.variant == SNIPED_WHIST
-
-
-@jit
 def wants_trick(t):
     """3. True if the seat to act rather takes tricks."""
-    if t.variant == SNIPED_WHIST:
+    if t.family == PLAIN:
         return t.objective != LEAST
     return t.tricks[t.seat] != t.call[t.seat] - CALL_ZERO
 

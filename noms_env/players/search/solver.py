@@ -16,7 +16,6 @@ import numpy as np
 from noms_env._jit import jit, lowest, size
 from noms_env.core.actions import INDICATE, NUM_ACTIONS, PLAYING, SUIT, UNSAID
 from noms_env.core.cards import bit, has
-from noms_env.core.state import NOMS, SMALL_SHIPS
 from noms_env.engine.row_kernels import kernel_view, legal_row
 from noms_env.engine.step import step
 from noms_env.players.search import max_n, sides
@@ -33,8 +32,7 @@ from noms_env.players.search.position import (
     units,
 )
 from noms_env.table import Table
-from noms_env.variants.families.auction import is_misere
-from noms_env.variants.small_ships import contract_value
+from noms_env.variants import dispatch
 from noms_env.variants.table_record import new_tables
 
 EVERY_SEAT, TWO_SIDES = range(2)
@@ -74,7 +72,10 @@ def _refuse_unsolvable(table: Table, kind: str | None) -> None:
     if kind is not None and kind not in KINDS:
         raise ValueError(f"kind must be {' or '.join(map(repr, KINDS))}, not {kind!r}")
     if kind == KINDS[TWO_SIDES] and not has_two_sides(table.row):
-        raise ValueError("two_sides is for noms, and for number bids in small_ships without indication; use every_seat")
+        raise ValueError(
+            f"the members of a side do not share their points in this deal of {table.rules.variant.name}, so "
+            "two_sides does not fit; use every_seat"
+        )
     if not fits(table.row):
         raise ValueError(f"{table.row.hand_size - table.row.trick_number} tricks by {table.seats} seats are too many to solve")
 
@@ -82,13 +83,13 @@ def _refuse_unsolvable(table: Table, kind: str | None) -> None:
 @jit
 def default_kind(t):
     """The quickest exact kind."""
-    return TWO_SIDES if t.variant == NOMS else EVERY_SEAT
+    return TWO_SIDES if dispatch.common_sides(t) == 2 else EVERY_SEAT
 
 
 @jit
 def has_two_sides(t):
     """True where `TWO_SIDES` may be asked for: where the members of a side are worth the same."""
-    return t.variant == NOMS or (t.variant == SMALL_SHIPS and not is_misere(t.contract) and t.indication == 0)
+    return dispatch.common_sides(t) > 0
 
 
 @jit
@@ -185,7 +186,7 @@ def name_suit(w, suit):
 @jit
 def indication_price(t, seat):
     """Rules 3.4: what is taken off the partner who shows himself, and helps the others, in units."""
-    price = 2 * 840 * int(contract_value(t))
+    price = 840 * dispatch.indication_price(t)
     return price * (t.n_seats - 1) if seat == t.seat else -price
 
 

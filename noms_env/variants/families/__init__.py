@@ -1,1 +1,6 @@
-"""What the variants of one family share: the exact-bid games, and the auction games."""
+"""The families of games, and what the variants of one family share."""
+
+FAMILIES = ("plain", "exact_bid", "auction", "shares")
+"""`plain`: nobody bids. `exact_bid`: each seat calls a number of tricks, once. `auction`: the high bidder plays with a hidden
+partner. `shares`: each seat bids to take none, some or most of the tricks."""
+PLAIN, EXACT_BID, AUCTION, SHARES = range(len(FAMILIES))

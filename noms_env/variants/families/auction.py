@@ -3,9 +3,21 @@
 from __future__ import annotations
 
 from noms_env._jit import jit
-from noms_env.core.actions import CALL_MIS, CALL_MIS_A_VIS, CALL_ZERO, INDICATE, NAMING_TRUMP, NO_TRUMP_ACTION, NOMINATING, SUIT
-from noms_env.core.cards import NO_TRUMP, bit
+from noms_env.core.actions import CALL_MIS, CALL_MIS_A_VIS, CALL_ZERO, NAMING_TRUMP, NOMINATING
+from noms_env.core.cards import NO_TRUMP
+from noms_env.core.partners import nominate
+from noms_env.core.state import MAX_CALLS
 from noms_env.core.tricks import name_trump
+from noms_env.variants.rulebook import Values
+
+
+def max_decisions(values: Values, seats: int, tricks: int, undealt: int, highest_bids: int) -> int:
+    """A bound of the decisions in a deal: calls (rules 0.3), trump, nomination, cards; `highest_bids` are not numbers."""
+    bids = tricks - values["min_bid"] + 1 + highest_bids
+    calls = min(max(bids * (seats - 1) + 1, seats), MAX_CALLS)
+    refused = undealt if values.get("stock_nomination") == "redraw" else 0
+    indicated = 1 if values.get("indication") else 0
+    return int(calls + 2 + refused + indicated + seats * tricks)
 
 
 @jit
@@ -47,6 +59,7 @@ def without_trump(t):
 
 
 @jit
-def all_trumps(t):
-    """The words for the suits of the French deck in use, and for no trump."""
-    return ((bit(t.suits) - 1) << (SUIT - INDICATE)) | bit(NO_TRUMP_ACTION - INDICATE)
+def find_holders(t):
+    """Find the hidden partner anew."""
+    if t.nominated >= 0:
+        nominate(t, t.nominated)

@@ -8,11 +8,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from noms_env._jit import jit
 from noms_env.core.actions import CALL_ZERO, CALLING
 from noms_env.core.bids import record_call, round_is_over
 from noms_env.core.state import eldest
 from noms_env.core.tricks import open_play
+from noms_env.variants.families import EXACT_BID
 from noms_env.variants.rulebook import Need, Option, Values, deck_size, refuse_too_small_deck
 from noms_env.variants.trumps import set_trump
 
@@ -30,6 +33,14 @@ def hook_options(default: bool, min_cards: int) -> tuple[Option, Option]:
         Option("hook_min_cards", min_cards, "smallest hand in which the hook holds", numbers=(1, 17), byte=12),
     )
 
+
+TRAITS: dict[str, Any] = {
+    "family": EXACT_BID,
+    "simple_rollout": True,
+    "point_range": lambda _values, tricks: (0.0, tricks + BONUS_POINTS),
+    "max_decisions": lambda _values, seats, tricks, _undealt: seats + seats * tricks,
+}
+"""What a `Variant` of this family has in common with the others."""
 
 HOOK_NEED = Need("hook_min_cards", "with hook=True", lambda values: bool(values["hook"]))
 

@@ -342,5 +342,5 @@ def test_what_cannot_be_solved_is_refused_in_a_sentence() -> None:
         solve(table, "alone")
     other = Table("sniped_whist")
     other.start()
-    with pytest.raises(ValueError, match="two_sides is for noms"):
+    with pytest.raises(ValueError, match="two_sides does not fit"):
         solve(other, "two_sides")

@@ -1,4 +1,4 @@
-"""Rules of thumb for Nonesuch.
+"""Rules of thumb for the bids none, some and most: shares of the tricks (Nonesuch).
 
 The bid
 1. Reckon the chance of each number of tricks if the seat takes what it can; that gives the points expected of Some and of
@@ -25,10 +25,10 @@ import numpy as np
 
 from noms_env._jit import jit, lowest
 from noms_env.core.actions import CALL_MOST, CALL_NONE, CALL_SOME, PASS, SUIT
+from noms_env.core.bids import half_up
 from noms_env.core.cards import CARD_SUITS, EXCUSE, bit, has
 from noms_env.players.rule_based.heuristics import LEAST_GAIN, best_card, best_suit, look, spread_odds, suppose_trump
 from noms_env.players.rule_based.weights import DECKTET_DUCKING, DECKTET_TAKING
-from noms_env.variants.nonesuch import half_up
 
 EAGER, SHY = 0.9, 0.03
 

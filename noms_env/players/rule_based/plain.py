@@ -1,4 +1,4 @@
-"""Rules of thumb for sniped whist.
+"""Rules of thumb for plain trick-taking without bids (sniped whist).
 
 1. The fewest tricks win: the best card is the one with which the tricks expected, this one and those to come, are fewest.
    So it leads low, throws its highest losers under the trick, takes a trick that it must take with its highest card when it
@@ -14,7 +14,7 @@ from noms_env._jit import jit, lowest
 from noms_env.core.actions import SUIT
 from noms_env.players.rule_based.heuristics import best_card, best_trump, look, loser_or, top_of_run
 from noms_env.players.rule_based.weights import DUCKING, TAKING
-from noms_env.variants.sniped_whist import LEAST
+from noms_env.variants.families.plain import LEAST
 
 SHY = 0.05
 

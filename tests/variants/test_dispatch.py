@@ -1,0 +1,50 @@
+"""The dispatch names every variant in every hook, and no table is set up for a variant that it does not know."""
+
+import ast
+import inspect
+import re
+from dataclasses import replace
+
+import pytest
+
+from noms_env.variants import GAMES, RulesError, dispatch, make_rules
+from noms_env.variants.families import FAMILIES
+from noms_env.variants.table_record import new_tables, write_rules
+
+HOOKS = [node for node in ast.parse(inspect.getsource(dispatch)).body if isinstance(node, ast.FunctionDef)]
+
+
+def covered(word: str) -> set[str]:
+    """The variants that a name of a variant or of a family stands for."""
+    if word in FAMILIES:
+        return {name for name, game in GAMES.items() if FAMILIES[game.family] == word}
+    return {word} & set(GAMES)
+
+
+def names_in(hook: ast.FunctionDef) -> tuple[set[str], set[str]]:
+    """The variants whose files (or families) a hook's code mentions, and those of its docstring."""
+    code = ast.Module(hook.body[1:], [])
+    words = {node.id.removesuffix("_deck") for node in ast.walk(code) if isinstance(node, ast.Name)}
+    told = re.findall(r"\w+", ast.get_docstring(hook) or "")
+    in_code = set().union(*(covered(word.lower()) for word in words if word.lower() != "auction" or word.isupper()))
+    return in_code, set().union(*(covered(word) for word in told))
+
+
+@pytest.mark.parametrize("hook", HOOKS, ids=lambda hook: hook.name)
+def test_a_hook_names_every_variant(hook: ast.FunctionDef) -> None:
+    """A variant answers, or the docstring says that it has no such rule or is never asked."""
+    in_code, in_docstring = names_in(hook)
+    assert in_code | in_docstring == set(GAMES)
+    assert in_code & in_docstring == set()
+
+
+def test_every_hook_is_in_the_table_of_hooks() -> None:
+    rows = re.findall(r"(?m)^\| (`.*?) \|", inspect.getdoc(dispatch) or "")
+    assert sorted(re.findall(r"\w+", " ".join(rows))) == sorted(hook.name for hook in HOOKS)
+
+
+def test_the_dispatch_knows_every_variant_and_refuses_others() -> None:
+    assert sorted(dispatch.ANSWERED) == [game.number for game in GAMES.values()] == list(range(len(GAMES)))
+    rules = make_rules(replace(GAMES["down_up"], name="eighth", number=7))
+    with pytest.raises(RulesError, match="eighth"):
+        write_rules(new_tables(1)[0], rules)
