@@ -31,8 +31,7 @@ COMMANDS = {
     "plot": ("plot", "Draw the learning curves of training runs."),
     "evaluate": ("evaluate", "Measure how much better one player is than another."),
     "tournament": ("tournament", "Rank players: everybody plays everybody."),
-    "publish": ("publish", "Make the folder of a trained policy, with a model card."),
-    "ladder": ("ladder", "Write the tables of how strong the published policies are."),
+    "publish": ("publish", "Publish a trained policy with a model card, and the results of all policies."),
     "demo": ("demo", "Train a policy for a few minutes and show what it has learnt."),
 }
 """The subcommands: module of `training.commands` (and function in it), and a line for the help."""

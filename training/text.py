@@ -1,8 +1,8 @@
-"""Numbers, times and names as text."""
+"""Numbers, times, names and tables as text."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 LONGEST = 24
 """Letters of a short name."""
@@ -54,3 +54,17 @@ def kind_text(kind: str) -> str:
 def count(number: int, one: str, many: str | None = None) -> str:
     """A number with its noun."""
     return f"{number} {one if number == 1 else many or one + 's'}"
+
+
+def markdown_table(rows: Iterable[Sequence[str | None]], *head: str) -> str:
+    """A table in Markdown: numbers to the right, all else to the left.
+
+    Args:
+        rows: cells; None for an empty one.
+        head: names of the columns.
+    """
+    lines = [[(cell or "").replace("|", "\\|") for cell in row] for row in rows]
+    columns = list(zip(*lines, strict=True)) or [()] * len(head)
+    numbers = [any(column) and all(cell[:1] in "+-0123456789" for cell in column) for column in columns]
+    rule = ["---:" if number else "---" for number in numbers]
+    return "\n".join(f"| {' | '.join(line)} |" for line in (head, rule, *lines))

@@ -1,4 +1,4 @@
-"""`noms publish`: the folder of a policy that is handed on, with its card."""
+"""`noms publish`: the folder of a trained policy, and the pages on all policies."""
 
 from __future__ import annotations
 
@@ -16,80 +16,81 @@ from training.extras import require
 
 if TYPE_CHECKING:
     from training.learn.log import Series
-    from training.publish.result_files import Names, Results
-    from training.publish.run_summary import Outcome
+    from training.publish.runs import Trained
 
-OUT = "checkpoints"
+CHECKPOINTS = "checkpoints"
 PICTURED = ("points/", "entropy/")
 """Beginnings of the names of the figures in the picture of the card."""
 
 
 def publish(
-    run: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="RUN")],
-    name: Annotated[str, tyro.conf.arg(metavar="NAME")],
-    out: Annotated[str, tyro.conf.arg(metavar="FOLDER")] = OUT,
-    panel: Annotated[tuple[str, ...], tyro.conf.arg(metavar="FILE.json ...")] = (),
+    run: Annotated[tyro.conf.Positional[str | None], tyro.conf.arg(metavar="RUN")] = None,
+    name: Annotated[str | None, tyro.conf.arg(metavar="NAME")] = None,
+    out: Annotated[str, tyro.conf.arg(metavar="FOLDER")] = CHECKPOINTS,
     before: Annotated[tuple[str, ...], tyro.conf.arg(metavar="RUN ...")] = (),
 ) -> int:
-    """Make the folder of a policy that is handed on: FOLDER/NAME with its weights, a card, and its learning curve.
+    """Publish the policy of a run: make FOLDER/NAME with its weights, a model card and its learning curve.
 
-    The card, README.md, says what the policy is, how it was trained and by which command it is made again, how it fares
-    against others, what it does at the table, and where it is weak. It follows from the run and from the result files; what
-    has been written by hand between the two comments below "Known weaknesses" is kept when the card is made again. So: make
-    it once, measure the policy by its name, make it again with the results.
+    Then all pages in FOLDER are written anew from the results there: RESULTS.md, and the card of each policy, README.md.
+    Without RUN that is all that is done. A card says what the policy is, how strong it is, what it does, where it is weak, and
+    how to make it again. Text between the two comments below "Known weaknesses" is yours and stays.
 
-    A policy in the folder checkpoints of a checkout, or of the installed package, is found by its name, or by that of a game
-    it was trained for, wherever a policy is asked for: noms play, noms evaluate, noms_env.load_player.
+    Measure the policy by its name and put the results into FOLDER: panel/*.json from `noms evaluate --json` and `noms
+    tournament` (its results.json) say how strong players are; behaviour/*.json from `noms evaluate NAME NAME` what they do;
+    ablations/*.json from tournaments with a player called base what each recipe of training is worth. Results of an older
+    policy of the same name are refused.
+
+    Policies in the folder `checkpoints` of a checkout, or of the installed package, are found by name wherever a policy is
+    asked for: noms play, noms evaluate, noms_env.load_player.
 
     For example:
       noms publish runs/small_ships-long --name auctions
-      noms evaluate auctions pimc:100 --set test --json auctions-pimc.json
-      noms tournament auctions thumb random --variant noms --set test --out tournaments/noms
-      noms publish runs/small_ships-long --name auctions --panel auctions-pimc.json tournaments/noms/results.json
-      noms publish runs/finished --name mine --before runs/begun
-      noms publish runs/better --name mine --before checkpoints/mine
+      noms evaluate auctions thumb --set test --json checkpoints/panel/auctions-vs-thumb.json
+      noms publish
+      noms publish runs/second --name mine --before runs/first
+      noms publish runs/third --name mine --before checkpoints/mine
 
     Args:
-        run: The folder of the run, as noms train makes it; its best policy so far is taken.
-        name: What the policy is called: lower-case letters, digits, _ and -.
-        out: Where its folder is made; what the folder has already is replaced file by file.
-        panel: Results for the card: files of noms evaluate --json, and results.json of noms tournament.
-        before: If the run began with the policy of another (noms train --initial), or had lessons of it
-            (--curriculum.teacher): the folders of the runs before it, the first one first. The card and the curve then have
-            the whole course. The folder of a published policy stands for all runs that made it.
+        run: The folder of the run, as `noms train` makes it; its best policy so far is taken.
+        name: Name of the policy: lower-case letters, digits, _ and -.
+        out: The folder of the policies. Files that are there are replaced.
+        before: If the run started from the policy of another run, or imitated it: the folders of the runs before it, the first
+            one first. The folder of a published policy stands for all runs that made it.
     """
-    folder = Path(out) / name
-    require("matplotlib", "plot", "noms publish")
-    from noms_env.policy.player import POLICY_NAME
-    from training.learn.log import HEADER, as_csv
-    from training.publish.model_card import CARD, PICTURE, card
-    from training.publish.run_summary import CURVE, RUNS, as_runs, read_outcome
+    if (run is None) != (name is None):
+        raise CommandError("RUN and --name go together")
+    from training.publish.pages import CARD, PICTURE, pages
+    from training.publish.results import read_results
+    from training.publish.runs import read_trained
 
-    with wrong_arguments(), file_errors(f"cannot read the run in {run}"):
-        check_name(name)
-        outcome = read_outcome(run, before)
-        check_game(name, outcome)
-        results = results_of(panel, names_of(name, run, folder, outcome), outcome)
-        curve = outcome.curve()
-        content = {
-            POLICY_NAME: outcome.content,
-            CURVE: as_csv([HEADER, *rows_of(curve)]),
-            RUNS: as_runs(outcome),
-            PICTURE: picture_of(name, curve),
-            CARD: card(name, outcome, results, notes_in(folder / CARD)).encode(errors="surrogateescape"),
-        }
-    for line in doubts(run, before, panel, outcome):
-        print(f"noms: {line}", file=sys.stderr)
-    write(folder, content)
-    print(f"{folder}: a policy of {outcome.seen:,} decisions, {len(outcome.content) / 1e6:.2f} MB · {folder / CARD}")
+    require("jinja2", "publish", "noms publish")
+    folder, content, new = Path(out), dict[Path, bytes](), {}
+    if run is not None and name is not None:
+        require("matplotlib", "publish", "noms publish")
+        with wrong_arguments(), file_errors(f"cannot read the run in {run}"):
+            check_name(name)
+            new[name] = read_trained(run, before).named(name)
+            check_game(name, new[name])
+            content = {Path(name) / file: data for file, data in new[name].files().items()}
+            content[Path(name) / PICTURE] = picture_of(name, new[name].curve)
+    elif not folder.is_dir():
+        raise CommandError(f"there is no folder {out}")
+    with wrong_arguments(), file_errors(f"cannot read {out}"):
+        results = read_results(folder, new)
+        cards = {one: folder / one / CARD for one in results.policies}
+        written = {one: file.read_bytes().decode(errors="surrogateescape") for one, file in cards.items() if file.exists()}
+        texts = pages(results, written)
+    content |= {path: text.encode(errors="surrogateescape") for path, text in texts.items()}
+    for policy in new.values():
+        for line in doubts([*before, str(run)], policy):
+            print(f"noms: {line}", file=sys.stderr)
+    for path in write(folder, content):
+        print(path)
     return OK
 
 
-# ------------------------------------------------------------------------------------------------------------ the input
-
-
 def check_name(name: str) -> None:
-    """Refuse a name that is no name of a folder, or that means something else.
+    """Refuse a name that is no name of a folder, or that of a player.
 
     Raises:
         CommandError: it is one.
@@ -102,78 +103,26 @@ def check_name(name: str) -> None:
         raise CommandError(f"--name {name} is the name of a player; those are {', '.join(PLAYERS)}")
 
 
-def check_game(name: str, outcome: Outcome) -> None:
+def check_game(name: str, policy: Trained) -> None:
     """Refuse a policy that is named after a game that it does not play.
 
     Raises:
-        CommandError: it is one.
+        CommandError: it is.
     """
     from noms_env.core.state import VARIANTS
 
-    games = list(dict.fromkeys(kind.variant.name for kind in outcome.info.rule_sets))
+    games = list(dict.fromkeys(rules.variant.name for rules in policy.info.rule_sets))
     if name in VARIANTS and name not in games:
         raise CommandError(f"--name {name} is the name of a game; the policy was trained for {', '.join(games)}")
 
 
-def names_of(name: str, run: str, folder: Path, outcome: Outcome) -> Names:
-    """Who the policy is in result files."""
-    from training.publish.result_files import Names
-
-    return Names(name, [run, folder], outcome.content)
-
-
-def results_of(files: Sequence[str], names: Names, outcome: Outcome) -> Results:
-    """What the result files hold, all together.
-
-    Raises:
-        CommandError: a file cannot be read.
-        ValueError: a file holds no figures of the policy.
-    """
-    from training.publish.result_files import Results, read_results
-
-    found = Results()
-    for file in files:
-        with file_errors(f"cannot read {file}"):
-            found += read_results(file, names, outcome.info.rule_sets)
-    return found
-
-
-def notes_in(file: Path) -> str:
-    """What people have written into the card that is there; nothing if there is none.
-
-    Raises:
-        CardError: it is not known which part that is.
-        OSError: the file cannot be read.
-    """
-    from training.publish.model_card import NO_NOTES, notes_of
-
-    return notes_of(file.read_bytes().decode(errors="surrogateescape"), str(file)) if file.exists() else NO_NOTES
-
-
-def doubts(run: str, before: Sequence[str], panel: Sequence[str], outcome: Outcome) -> Iterator[str]:
-    """What looks wrong, but need not be."""
-    from noms_env.policy.player import POLICY_NAME
-    from training.publish.run_summary import learns_from, machine_paths
-
-    made = (Path(run) / POLICY_NAME).stat().st_mtime
-    for file in panel:
-        if Path(file).stat().st_mtime < made:
-            yield f"{file} is older than the policy of {run}: its figures may be those of an earlier one"
-    for path in machine_paths(outcome.config.as_dict()):
-        yield f"the run names {path}, a path of this machine: the card and the policy's file name it too"
-    first = outcome.runs[0].config
-    if learns_from(first):
-        what = "began with the policy" if first.initial else "had lessons of the policy"
-        yield f"{[*before, run][0]} {what} {learns_from(first)}; --before tells of the runs before it"
-
-
-# ----------------------------------------------------------------------------------------------------------- the output
-
-
-def rows_of(series: Series) -> Iterator[tuple[int, str, float]]:
-    """Figures as lines of a log, by name and decisions."""
-    for name, (at, values) in series.items():
-        yield from ((int(decisions), name, float(value)) for decisions, value in zip(at, values, strict=True))
+def doubts(places: Sequence[str], policy: Trained) -> Iterator[str]:
+    """What may be wrong with the runs of a policy."""
+    for word in policy.runs[-1].command:
+        if Path(word).is_absolute():
+            yield f"the run names {word}, a path of this machine: the card and the policy's file name it too"
+    if policy.runs[0].source:
+        yield f"{places[0]} learnt from the policy {policy.runs[0].source}; --before names the runs before it"
 
 
 def picture_of(name: str, curve: Series) -> bytes:
@@ -190,8 +139,8 @@ def picture_of(name: str, curve: Series) -> bytes:
         return file.read_bytes()
 
 
-def write(folder: Path, content: dict[str, bytes]) -> None:
-    """Write the files, each whole or not at all, in this order.
+def write(folder: Path, content: dict[Path, bytes]) -> Iterator[Path]:
+    """Write the files that have changed, each whole or not at all, in this order, and tell which.
 
     Raises:
         CommandError: one cannot be written.
@@ -199,6 +148,9 @@ def write(folder: Path, content: dict[str, bytes]) -> None:
     from noms_env.policy.file import write_atomically
 
     with file_errors(f"cannot write in {folder}"):
-        folder.mkdir(parents=True, exist_ok=True)
         for name, data in content.items():
-            write_atomically(folder / name, data)
+            path = folder / name
+            if not path.exists() or path.read_bytes() != data:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                write_atomically(path, data)
+                yield path

@@ -1,0 +1,581 @@
+"""`noms publish`: the folder of a policy, what its card and RESULTS.md say, and what is refused."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import re
+import shlex
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PIL import Image
+
+from noms_env import load_player
+from noms_env.policy import player as policies
+from noms_env.policy.file import read_info
+from noms_env.variants import Rules, game, make_rules
+from noms_env.version import ENV_VERSION
+from tests.training.test_publish_runs import CONFIG, DONE, KEPT, POINTS, make_run
+from training import extras
+from training.cli import main
+from training.config import CurriculumConfig, TrainConfig
+from training.evaluation.deal_sets import digest
+from training.evaluation.report import FORMAT as EVALUATION
+from training.evaluation.tournament import FORMAT as TOURNAMENT
+from training.publish.pages import CARD, NOTES_BEGIN, NOTES_END, RESULTS, CardError, notes_of, pages, seats_text
+from training.publish.results import ABLATIONS, BEHAVIOUR, PANEL, Results, ResultsError, read_results
+from training.publish.runs import Trained, read_trained
+from training.text import markdown_table
+
+Run = Callable[..., tuple[int, str, str]]
+CHECKPOINTS = Path(__file__).parents[2] / "checkpoints"
+FILES = ["README.md", "curve.csv", "curve.png", "policy.safetensors", "runs.json"]
+NONESUCH, THREE = make_rules(game("nonesuch")), make_rules(game("nonesuch"), 3)
+DOWN_UP = [make_rules(game("down_up"), seats) for seats in (3, 4)]
+NOTHING_LOST = {"tables": 0, "why": []}
+
+
+def estimate(mean: float, margin: float = 0.25, deals: int = 400) -> dict[str, Any]:
+    """An estimate as the files have it."""
+    ends = {"low": mean - margin, "high": mean + margin}
+    return {"mean": mean, "standard_error": margin / 2, **ends, "deals": deals, "method": "bootstrap"}
+
+
+def entry(mean: float, rules: Rules = NONESUCH, **changes: Any) -> dict[str, Any]:
+    """A game of `noms evaluate`: what matters of it."""
+    return {
+        "variant": rules.variant.name,
+        "seats": rules.seats,
+        "options": {},
+        "set": "test",
+        "deals": 400,
+        "points": {"all": estimate(mean), "alone": estimate(0.5), "against": estimate(0.25)},
+        "matches": None,
+        "lost": {"a": NOTHING_LOST, "b": NOTHING_LOST},
+    } | changes
+
+
+def evaluation(a: str, b: str, *games: dict[str, Any], **policies: str) -> dict[str, Any]:
+    """The file of `noms evaluate`."""
+    return {"format": EVALUATION, "environment": ENV_VERSION, "a": a, "b": b, "policies": policies, "games": list(games)}
+
+
+def tournament(ratings: dict[str, float], pairs: dict[tuple[str, str], float], rules: Rules = NONESUCH) -> dict[str, Any]:
+    """The results.json of `noms tournament`."""
+    return {
+        "format": TOURNAMENT,
+        "environment": ENV_VERSION,
+        "players": list(ratings),
+        "variant": rules.variant.name,
+        "seats": rules.seats,
+        "options": {},
+        "deals": 400,
+        "set": "test",
+        "table": {
+            one: {other: estimate(ratings[one] - ratings[other]) for other in ratings if other != one} for one in ratings
+        },
+        "pairs": [{"a": a, "b": b, **estimate(mean), "p_value": 0.5, "p_value_holm": 1.0} for (a, b), mean in pairs.items()],
+        "ratings": {name: estimate(mean) for name, mean in ratings.items()},
+        "lost": dict.fromkeys(ratings, NOTHING_LOST),
+    }
+
+
+def put(folder: Path, part: str, name: str, document: object) -> None:
+    """Write a file of results."""
+    (folder / part).mkdir(parents=True, exist_ok=True)
+    (folder / part / f"{name}.json").write_text(json.dumps(document))
+
+
+@pytest.fixture
+def publish(capsys: pytest.CaptureFixture[str]) -> Run:
+    def run_main(*words: str | Path) -> tuple[int, str, str]:
+        status = main(["publish", *map(str, words)])
+        return status, *capsys.readouterr()
+
+    return run_main
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_run(tmp_path_factory.mktemp("publish") / "run")
+
+
+@pytest.fixture(scope="module")
+def policy(folder: Path) -> Trained:
+    return read_trained(folder).named("mine")
+
+
+@pytest.fixture
+def no_picture(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A word in place of the picture, which takes a second to draw."""
+    monkeypatch.setattr("training.commands.publish.picture_of", lambda name, curve: b"picture")
+
+
+@pytest.fixture
+def made(policy: Trained, tmp_path: Path) -> Path:
+    """A folder with the policy `mine`, figures of its own, and a tournament of others."""
+    folder = tmp_path / "checkpoints"
+    (folder / "mine").mkdir(parents=True)
+    for name, content in policy.files().items():
+        (folder / "mine" / name).write_bytes(content)
+    points = {name: estimate(7, deals=5) for name in ("all", "alone", "against")}
+    put(folder, PANEL, "thumb", evaluation("mine", "thumb", entry(1), entry(2, THREE), mine=policy.sha256))
+    put(folder, PANEL, "few", evaluation("mine", "thumb", entry(1, points=points), mine=policy.sha256))
+    put(folder, PANEL, "back", evaluation("random", "runs/x@0", entry(1), **{"runs/x@0": policy.sha256}))
+    others = {"thumb": 1.0, "pimc:100": 2.0, "random": -3.0}
+    put(folder, PANEL, "search", tournament(others, {("thumb", "random"): 4.0}))
+    put(folder, ABLATIONS, "nonesuch", tournament({"base": 1.0, "teacher": 2.0, "thumb": 0.5}, {}))
+    put(folder, ABLATIONS, "nonesuch-counts", evaluation("runs/x", "thumb", entry(1)))
+    return folder
+
+
+def card_of(policy: Trained, folder: Path | None = None, name: str = "mine") -> str:
+    """The card of a policy, with the results of a folder."""
+    results = Results({name: policy}, {name: []}, [], [], {}, {}) if folder is None else read_results(folder, {name: policy})
+    return pages(results, {})[Path(name) / CARD]
+
+
+def results_page(folder: Path) -> str:
+    """The text of RESULTS.md."""
+    return pages(read_results(folder), {})[Path(RESULTS)]
+
+
+def part(text: str, title: str) -> str:
+    """A section of a page."""
+    (found,) = re.findall(rf"(?ms)^## {title}\n\n(.*?)(?=^## |\Z)", text)
+    return str(found)
+
+
+def rows(text: str) -> list[list[str]]:
+    """The rows of the tables of a text, with neither heads nor rules."""
+    lines = [[cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines() if line.startswith("|")]
+    rules = [number for number, line in enumerate(lines) if line[0].startswith("---")]
+    return [line for number, line in enumerate(lines) if number not in rules and number + 1 not in rules]
+
+
+def is_one_sentence(text: str) -> bool:
+    return text.startswith("noms: ") and text.count("\n") == 1 and "Traceback" not in text
+
+
+# ---------------------------------------------------------------------------------------------------------- the command
+
+
+def test_the_same_run_gives_the_same_bytes(publish: Run, folder: Path, tmp_path: Path) -> None:
+    places = [tmp_path / name / "mine" for name in ("a", "b")]
+    for path in places:
+        status, out, err = publish(folder, "--name", "mine", "--out", path.parent)
+        assert (status, err) == (0, "")
+        assert sorted(out.splitlines()) == sorted([*(str(path / name) for name in FILES), str(path.parent / RESULTS)])
+        assert sorted(file.name for file in path.iterdir()) == FILES
+    for file in (*FILES, "../RESULTS.md"):
+        assert (places[0] / file).read_bytes() == (places[1] / file).read_bytes(), file
+    assert (places[0] / "policy.safetensors").read_bytes() == (folder / "policy.safetensors").read_bytes()
+    with Image.open(places[0] / "curve.png") as image:
+        assert image.format == "PNG"
+    lines = (places[0] / "curve.csv").read_text().splitlines()
+    assert lines[0] == "decisions,name,value"
+    assert "2000,points/nonesuch_3/thumb,0.5" in lines
+    assert not [line for line in lines if "played/" in line]
+    assert publish("--out", places[0].parent) == (0, "", "")  # all is as it was
+
+
+@pytest.mark.usefixtures("no_picture")
+def test_what_is_there_is_replaced_and_handwriting_kept(publish: Run, folder: Path, tmp_path: Path) -> None:
+    made = tmp_path / "mine"
+    assert publish(folder, "--name", "mine", "--out", tmp_path)[0] == 0
+    first = (made / CARD).read_text()
+    notes = "\r\nNever underleads an ace.\n\n* “quoted” \x1f\n"
+    (made / CARD).write_bytes(first.replace(f"{NOTES_BEGIN}\n", NOTES_BEGIN + notes).replace("# mine", "# x").encode())
+    (made / "policy.safetensors").write_bytes(b"old")
+    (made / "more.txt").write_text("kept")
+    assert publish(folder, "--name", "mine", "--out", tmp_path)[0] == 0
+    assert (made / CARD).read_bytes() == first.replace(f"{NOTES_BEGIN}\n", NOTES_BEGIN + notes).encode()
+    assert sorted(file.name for file in made.iterdir()) == sorted([*FILES, "more.txt"])
+    assert load_player(made).info.decisions == KEPT
+
+
+@pytest.mark.usefixtures("no_picture")
+def test_what_may_be_wrong_with_the_runs_gives_a_warning(publish: Run, tmp_path: Path) -> None:
+    run = make_run(tmp_path / "run", dataclasses.replace(CONFIG, panel=("random", "/only/here")))
+    status, _, err = publish(run, "--name", "mine", "--out", tmp_path)
+    assert status == 0
+    assert err == "noms: the run names /only/here, a path of this machine: the card and the policy's file name it too\n"
+    second = make_run(tmp_path / "second", dataclasses.replace(CONFIG, initial="runs/run"))
+    status, _, err = publish(second, "--name", "mine", "--out", tmp_path)
+    assert (status, is_one_sentence(err)) == (0, True)
+    assert "second learnt from the policy runs/run; --before names the runs before it" in err
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["nowhere", "--name", "mine"], "there is no run in nowhere: config.json cannot be read"),
+        (["RUN"], "RUN and --name go together"),
+        (["--name", "mine"], "RUN and --name go together"),
+        (["RUN", "--name", "My policy"], "--name must be of lower-case letters, digits, _ and -, such as small_ships, not"),
+        (["RUN", "--name", "../mine"], "--name must be of lower-case letters"),
+        (["RUN", "--name", "thumb"], "--name thumb is the name of a player; those are random, greedy, thumb"),
+        (["RUN", "--name", "noms"], "--name noms is the name of a game; the policy was trained for nonesuch, down_up"),
+        (["RUN", "--name", "mine", "--out", "RUN/log.csv"], "cannot write in"),
+        (["--out", "no/such/folder"], "there is no folder no/such/folder"),
+    ],
+)
+@pytest.mark.usefixtures("no_picture")
+def test_what_is_refused(publish: Run, folder: Path, tmp_path: Path, words: list[str], sentence: str) -> None:
+    out = [] if "--out" in words else ["--out", str(tmp_path)]
+    run = [str(folder) + word.removeprefix("RUN") if word.startswith("RUN") else word for word in words]
+    status, printed, err = publish(*run, *out)
+    assert (status, printed) == (2, "")
+    assert is_one_sentence(err)
+    assert sentence in err
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.usefixtures("no_picture")
+def test_a_card_whose_comments_are_gone_is_left_alone(publish: Run, folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / CARD).write_text("# Mine\n")
+    status, _, err = publish(folder, "--name", "mine", "--out", tmp_path)
+    assert (status, is_one_sentence(err)) == (2, True)
+    assert "put them back, or move the file away" in err
+    assert [file.name for file in (tmp_path / "mine").iterdir()] == [CARD]
+    assert (tmp_path / "mine" / CARD).read_text() == "# Mine\n"
+
+
+@pytest.mark.parametrize(
+    "text", ["", NOTES_BEGIN, NOTES_END + NOTES_BEGIN, NOTES_BEGIN + NOTES_BEGIN + NOTES_END, NOTES_BEGIN + 2 * NOTES_END]
+)
+def test_notes_that_cannot_be_told_are_refused(text: str) -> None:
+    with pytest.raises(CardError, match=r"x/README\.md does not have the comments .* once each"):
+        notes_of(text, "x")
+
+
+@pytest.mark.usefixtures("no_picture")
+def test_a_failed_write_leaves_whole_files(publish: Run, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert publish(folder, "--name", "mine", "--out", tmp_path)[0] == 0
+    (tmp_path / "mine" / "curve.csv").write_text("old")
+    before = {file.name: file.read_bytes() for file in (tmp_path / "mine").iterdir()}
+
+    def full(handle: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    status, _, err = publish(folder, "--name", "mine", "--out", tmp_path)
+    assert (status, err) == (2, f"noms: cannot write in {tmp_path}: No space left on device\n")
+    assert {file.name: file.read_bytes() for file in (tmp_path / "mine").iterdir()} == before
+
+
+@pytest.mark.parametrize("library", ["matplotlib", "jinja2"])
+def test_without_a_library_a_sentence_says_so(
+    publish: Run, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, library: str
+) -> None:
+    def missing(module: str, extra: str, wanted_by: str) -> Any:
+        if module == library:
+            raise extras.MissingExtraError(f"{wanted_by} needs {module}: {extra}")
+
+    monkeypatch.setattr("training.commands.publish.require", missing)
+    sentence = f"noms: noms publish needs {library}: publish\n"
+    assert publish(folder, "--name", "mine", "--out", tmp_path) == (2, "", sentence)
+
+
+# ------------------------------------------------------------------------------------------------------------- the card
+
+
+def test_what_the_card_says_of_the_policy(policy: Trained) -> None:
+    text = card_of(policy)
+    assert "# mine\n\nA policy for `nonesuch` with 3 and 4 seats, `down_up` with 3 and 4 seats, trained by self-play." in text
+    assert f"5 units, 1 residual block, card embeddings of 2; {policy.parameters:,} parameters |" in text
+    assert "| decisions seen | 2,000; the last run made 3,000 (moves without alternative not counted) |" in text
+    assert "| made with | noms-env 1.2, numpy 3.4 |\n" in text
+    assert f"SHA-256 `{policy.sha256}`" in text
+    assert "The last run was made with the code at revision `v1-2-gabc`" in text
+    assert [line[3:] for line in text.splitlines() if line.startswith("## ")] == [
+        "How to use it",
+        "Against others",
+        "What it does",
+        "Known weaknesses",
+        "How it was trained",
+        "How to make it again",
+    ]
+
+
+def test_before_it_is_measured_a_card_has_the_figures_of_the_training(policy: Trained) -> None:
+    text = card_of(policy)
+    against = part(text, "Against others")
+    assert against.startswith("Measured in training only")
+    assert "| nonesuch, 4 seats | `mine` | `thumb` | +0.100 ±0.300 |" in against
+    assert "while the file holds the average" not in against
+    does = part(text, "What it does")
+    assert "At tables with nobody else, in training, on deals of the set `dev`:" in does
+    assert rows(does) == [["`mine`", "64", "37.5%"]] * 3
+    earlier = dataclasses.replace(policy, runs=(dataclasses.replace(policy.runs[0], kept=1000),))
+    assert "while the file holds the average" in card_of(earlier)
+    before = dataclasses.replace(policy, runs=(dataclasses.replace(policy.runs[0], kept=10),))
+    assert part(card_of(before), "Against others") == part(card_of(before), "What it does") == "Not measured.\n\n"
+
+
+def test_a_card_has_the_results_of_its_policy(made: Path, policy: Trained) -> None:
+    matches = {"fair": 0.25, "a_alone": estimate(0.3), "b_alone": estimate(0.2)}
+    put(made, PANEL, "matches", evaluation("thumb", "mine", entry(2, DOWN_UP[0], matches=matches), mine=policy.sha256))
+    put(made, PANEL, "own", tournament({"mine": 3.0, "mine@0": 1.0}, {("mine", "mine@0"): 0.5}) | {
+        "policies": {"mine": policy.sha256, "mine@0": policy.sha256}
+    })  # fmt: skip
+    put(made, BEHAVIOUR, "a", among_themselves("mine@0", NONESUCH, {"call/none": 0.25}, policy.sha256))
+    text = card_of(policy, made)
+    assert rows(part(text, "Against others"))[:7] == [
+        ["nonesuch, 3 seats", "`mine`", "`thumb`", "400 of `test`", "+0.500 ±0.250", "+2.000 ±0.250", ""],
+        ["nonesuch, 4 seats", "`mine@0`", "`random`", "400 of `test`", "-0.250 ±0.250", "-1.000 ±0.250", ""],
+        ["nonesuch, 4 seats", "`mine`", "`thumb`", "5 of `test`", "+7.000 ±0.250", "+7.000 ±0.250", ""],
+        ["nonesuch, 4 seats", "`mine`", "`mine@0`", "400 of `test`", "+2.000 ±0.250", "+0.500 ±0.250", ""],
+        ["nonesuch, 4 seats", "`mine@0`", "`mine`", "400 of `test`", "-2.000 ±0.250", "-0.500 ±0.250", ""],
+        ["nonesuch, 4 seats", "`mine`", "`thumb`", "400 of `test`", "+0.500 ±0.250", "+1.000 ±0.250", ""],
+        [
+            *("down_up, 3 seats", "`mine`", "`thumb`", "400 of `test`", "-0.250 ±0.250", "-2.000 ±0.250"),
+            "20.0 % ±25.0 (equals: 25.0 %)",
+        ],
+    ]
+    assert rows(part(text, "What it does")) == [["`mine@0`", "400", "25.0%"]]
+    assert part(text, "Known weaknesses").partition("\n\n")[0].splitlines() == [
+        "- It is behind `random`: -1.000 ±0.250 points per deal (nonesuch, 4 seats, `mine@0`, 400 deals of `test`).",
+        "- It is behind `thumb`: -2.000 ±0.250 points per deal (down_up, 3 seats, `mine`, 400 deals of `test`).",
+        "- It is not clearly better than `thumb`: +0.000 ±0.500 points per deal (down_up, 4 seats, `mine`, 64 deals of `dev`).",
+        "- It was not measured in `down_up` with 4 seats, but in training.",
+        "- Its last run has not come to its end: 3,000 of 4,000 decisions.",
+        "- It plays with no other options or numbers of seats than those above.",
+        "- How much a player gains that was trained to beat `mine` is not known.",
+    ]
+    done = dataclasses.replace(policy, runs=(dataclasses.replace(policy.runs[0], budget=DONE),))
+    assert "come to its end" not in card_of(done)
+
+
+@pytest.mark.usefixtures("no_picture")
+def test_runs_one_after_the_other_are_all_told(publish: Run, tmp_path: Path) -> None:
+    first = make_run(tmp_path / "first", dataclasses.replace(CONFIG, curriculum=CurriculumConfig(teacher="thumb")))
+    league = dataclasses.replace(CONFIG.league, opponents=("thumb", "runs/first", "runs/friend@0"))
+    second = make_run(tmp_path / "second", dataclasses.replace(CONFIG, initial="runs/first", league=league))
+    assert publish(second, "--name", "mine", "--out", tmp_path, "--before", first)[::2] == (0, "")
+    text = (tmp_path / "mine" / CARD).read_text()
+    assert "trained by self-play in 2 runs, each from the policy of the one before" in text
+    assert "| decisions seen | 4,000 in 2 runs; the last run made 3,000 (moves" in text
+    last = part(text, "How to make it again")
+    commands = re.findall(r"noms train(?:.*\\\n)*.*", last.partition("```\n")[0])
+    assert [shlex.split(one.replace("\\\n", ""))[-1] for one in commands] == ["runs/mine-1", "runs/mine"]
+    assert "--initial runs/mine-1" in commands[1]
+    assert "--league.opponents thumb runs/mine-1 runs/friend@0" in " ".join(commands[1].replace("\\\n", " ").split())
+    assert last.count("has to be there") == 1
+    assert "The policy `runs/friend` has to be there." in last
+    assert "`runs/mine-1` was stopped after 3,000 decisions." in last
+    assert "noms publish runs/mine --name mine --before runs/mine-1\n" in last
+    assert publish(first, "--name", "mine", "--out", tmp_path, "--before", second)[0] == 2
+
+
+def test_games_with_options(tmp_path: Path) -> None:
+    config = TrainConfig(("noms",), option=("target=20", 'tie="play_on"'), network=CONFIG.network, initial="some where")
+    text = card_of(read_trained(make_run(tmp_path / "run", config)).named("mine"))
+    assert 'A policy for `noms` with 4 seats (`tie="play_on"`, `target=20`), trained by self-play.' in text
+    assert "The policy `some where` has to be there." in text
+    (python,) = re.findall(r"(?s)```python\n(.*?)```", text)
+    assert "seats=4, seed=1, episode=\"deal\", tie='play_on', target=20)" in python
+    (play, _) = re.findall(r"(?m)^noms (?:play|evaluate) .*$", text)
+    assert shlex.split(play)[-6:-2] == ["--option", 'tie="play_on"', "--option", "target=20"]
+
+
+@pytest.mark.parametrize(
+    ("seats", "words"),
+    [([4], "4 seats"), ([3, 4], "3 and 4 seats"), ([5, 3, 4], "3 to 5 seats"), ([3, 5, 6], "3, 5 and 6 seats")],
+)
+def test_seats_in_words(seats: list[int], words: str) -> None:
+    assert seats_text(seats) == words
+
+
+def test_tables_have_numbers_to_the_right() -> None:
+    found = markdown_table([("1", "+2 ±1", "a|b"), ("2", None, "3")], "a", "b", "c")
+    assert found == "| a | b | c |\n| ---: | ---: | --- |\n| 1 | +2 ±1 | a\\|b |\n| 2 |  | 3 |"
+
+
+# ------------------------------------------------------------------------------------------------------------ the results
+
+
+def test_a_policy_stands_with_its_best_known_figures(made: Path) -> None:
+    page = results_page(made)
+    assert rows(part(page, "The policies")) == [
+        ["`nonesuch`", "`mine`", "", "+0.500 ±0.250, 400 deals", ""],
+        ["`nonesuch`", "`mine@0`", "-0.250 ±0.250, 400 deals", "", ""],
+    ]
+    assert rows(part(page, "Other numbers of seats")) == [["`nonesuch`", "3", "`mine`", "+0.500 ±0.250, 400 deals"]]
+
+
+def test_strength_is_reached_when_the_interval_is_clear_of_zero(made: Path, policy: Trained) -> None:
+    at = {"seconds": [(1000, 60.0), (3000, 300.0)]}
+    lows = {rules: POINTS[rules][1][1] + (3000 - 2000) / 1000 for rules in ("nonesuch_4", "down_up_4")}
+    assert lows == {"nonesuch_4": 0.8, "down_up_4": 0.5}  # and not above 0 after 2,000 decisions
+    curve = made / "mine" / "curve.csv"
+    kept = [line for line in curve.read_text().splitlines() if ",seconds," not in line]
+    curve.write_text("\n".join([*kept, *(f"{done},seconds,{value}" for done, value in at["seconds"])]) + "\n")
+
+    def shown() -> list[list[str]]:
+        return rows(part(results_page(made), "Time to strength"))
+
+    assert shown() == [
+        ["`nonesuch`", "`mine`", "3,000 decisions, 5 min", "not shown"],
+        ["`down_up`", "`mine`", "3,000 decisions, 5 min", "not shown"],
+    ]
+    for deals, mean, cell in ((400, 0.5, "2,000 decisions, 1 min"), (401, -0.5, "not shown")):
+        points = {name: estimate(mean, deals=deals) for name in ("all", "alone")}
+        document = evaluation("mine@0", "pimc:100", entry(1, points=points), **{"mine@0": policy.sha256})
+        put(made, PANEL, f"pimc-{deals}", document)
+        assert shown()[0][-1] == cell
+
+
+def test_everybody_against_everybody(made: Path) -> None:
+    page = results_page(made)
+    panel = part(page, "Everybody against everybody")
+    assert [row[0] for row in rows(panel)] == ["`pimc:100`", "`thumb`", "`random`"]
+    assert rows(panel)[0][1:] == ["", "+1.000 ±0.250", "+5.000 ±0.250", "+2.000 (0.125)"]
+    assert "### Nonesuch (`nonesuch`), 4 seats\n\n400 deals for each pair" in panel
+    assert rows(part(page, "Players that need no training")) == [
+        ["`nonesuch`", "400", "+1.000 ±0.250", "", "", "+4.000 ±0.250, 400 deals"]
+    ]
+    assert rows(part(page, "Recipes of training")) == [
+        ["`base`", "", "+0.500 ±0.250"],
+        ["`teacher`", "+1.000 ±0.250", "+1.500 ±0.250"],
+        ["`counts`", "", "+0.500 ±0.250"],
+    ]
+
+
+def among_themselves(player: str, rules: Rules, stats: dict[str, float], sha256: str = "") -> dict[str, Any]:
+    """What a player did at tables with nobody else."""
+    policies = {player: sha256} if sha256 else {}
+    return evaluation(player, player, entry(0, rules, probes={"a": stats, "b": stats}), **policies)
+
+
+def test_what_players_do_among_themselves(made: Path, policy: Trained) -> None:
+    noms, exact = make_rules(game("noms")), make_rules(game("down_up"))
+    put(made, BEHAVIOUR, "b", among_themselves("mine@0", noms, {"passed_out": 0.2, "partner/trick": 3.25}, policy.sha256))
+    put(made, BEHAVIOUR, "a", among_themselves("pimc:20", noms, {"passed_out": 0.5, "numbers/made": 0.625}))
+    put(made, BEHAVIOUR, "c", among_themselves("thumb", exact, {"bid/hit": 0.5, "bid/hit/10": 0.375, "bid/hit/9": 1.0}))
+    found = part(results_page(made), "Behaviour")
+    assert [line for line in found.splitlines() if "deals" in line and line.startswith("|")] == [
+        "| `noms`, 4 seats | deals | passed out | contracts made | partner seen in trick |",
+        "| `down_up`, 4 seats | deals | bids hit exactly | bids of ten cards hit |",
+    ]
+    assert rows(found) == [
+        ["`mine@0`", "400", "20.0% ±3.9", "", "3.25"],
+        ["`pimc:20`", "400", "50.0% ±4.9", "62.5%", ""],
+        ["`thumb`", "400", "50.0%", "37.5%"],
+    ]
+
+
+def test_an_empty_folder_has_a_page_too(tmp_path: Path) -> None:
+    page = results_page(tmp_path)
+    assert part(page, "The policies") == "No policy has been measured yet.\n\n"
+    assert page.count("Not measured yet.") == 4
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "sentence"),
+    [
+        ("panel/x.json", "{", "is no JSON"),
+        ("panel/x.json", "[]", "is neither from `noms evaluate --json` nor results.json of `noms tournament`"),
+        ("panel/x.json", '{"format": "noms-evaluate/1", "environment": 9}', "is of version 9 of the environments, not 0"),
+        ("panel/x.json", json.dumps(evaluation("a", "b", {})), "is damaged: KeyError('points')"),
+        ("panel/x.json", json.dumps(evaluation("a", "b") | {"policies": [1]}), "is damaged: AttributeError"),
+        ("panel/x.json", json.dumps(evaluation("mine", "thumb", entry(1))), "another policy than the one that is called mine"),
+        ("panel/x.json", json.dumps(evaluation("mine@0", "thumb", entry(1), **{"mine@0": "0" * 64})), "another policy than"),
+        ("behaviour/x.json", json.dumps(evaluation("mine", "mine", entry(1))), "another policy than the one that is called"),
+        ("behaviour/x.json", json.dumps(evaluation("a", "b")), "must be of a player against itself, not of a"),
+        ("behaviour/x.json", json.dumps(evaluation("a", "a", entry(1))), "is damaged: KeyError('probes')"),
+        ("ablations/x.json", json.dumps({"format": "x"}), "is neither from `noms evaluate --json`"),
+        ("ablations/x-y.json", json.dumps(evaluation("a", "thumb")), "is not of a recipe against thumb on the deals of other"),
+        ("ablations/nonesuch-y.json", json.dumps(evaluation("a", "thumb")), "is not of a recipe against thumb on the deals"),
+        ("ablations/x.json", json.dumps(tournament({"a": 1.0, "b": 0.0}, {})), "has no player 'base'"),
+        ("mine/policy.safetensors", "no", "policy.safetensors"),
+        ("mine/curve.csv", "no", "is not the log of a run"),
+    ],
+)
+def test_what_is_wrong_is_told_and_nothing_written(made: Path, publish: Run, file: str, content: str, sentence: str) -> None:
+    (made / BEHAVIOUR).mkdir()
+    (made / file).write_text(content)
+    status, out, err = publish("--out", made)
+    assert (status, out, is_one_sentence(err)) == (2, "", True)
+    assert sentence in err
+    assert not (made / RESULTS).exists()
+
+
+def test_figures_of_tables_for_which_a_policy_was_not_trained_are_refused(made: Path, policy: Trained) -> None:
+    put(made, PANEL, "x", evaluation("mine", "thumb", entry(1, make_rules(game("noms"))), mine=policy.sha256))
+    with pytest.raises(ResultsError, match="is of noms with 4 seats and options for which mine was not trained"):
+        read_results(made)
+
+
+# ------------------------------------------------------------------------------------------------------ what is published
+
+
+def test_the_published_pages_are_up_to_date() -> None:
+    """So all their figures are those of the files beside them."""
+    results = read_results(CHECKPOINTS)
+    cards = {name: (CHECKPOINTS / name / CARD).read_text() for name in results.policies}
+    for path, text in pages(results, cards).items():
+        assert (CHECKPOINTS / path).read_text() == text, f"run `noms publish`: {path} is not up to date"
+
+
+@pytest.mark.parametrize(
+    "path",
+    [path for part in (PANEL, BEHAVIOUR) for path in sorted((CHECKPOINTS / part).glob("*.json"))],
+    ids=lambda path: path.stem,
+)
+def test_the_published_figures_are_of_the_frozen_test_deals(path: Path) -> None:
+    document = json.loads(path.read_text())
+    for one in document.get("games", [document]):
+        rules = make_rules(game(one["variant"]), one["seats"], one["options"])
+        assert (one["set"], one["set_sha256"]) == ("test", digest(rules, "test"))
+        assert all(lost["tables"] == 0 for lost in one["lost"].values())
+
+
+def test_every_game_has_its_panel() -> None:
+    searched = [one for one in read_results(CHECKPOINTS).tournaments if "pimc:100" in one["players"]]
+    assert [one["variant"] for one in searched] == [
+        *("sniped_whist", "big_ships", "small_ships", "noms", "nonesuch", "down_up", "up_down")
+    ]
+    for one in searched:
+        assert one["table"]["pimc:100"]["thumb"]["low"] > 0, "the search is better than the rules of thumb"
+
+
+# ------------------------------------------------------------------------------------------------- from end to end
+
+
+def test_a_trained_policy_is_published_measured_and_found_by_name(
+    publish: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(policies, "PACKAGE", tmp_path / "noms_env")
+    (tmp_path / "pyproject.toml").touch()
+    sizes = [word for part in ("network", "critic") for word in (f"--{part}.width", "8", f"--{part}.blocks", "0")]
+    words = [*sizes, "--network.card-width", "4", "--tables", "8", "--threads", "1", "--evaluation-deals", "4"]
+    train = ["train", "noms", "--preset", "smoke", *words, "--decisions", "300", "--league.share", "0", "--out", "run"]
+    assert main(train) == 0
+    assert publish("run", "--name", "mine")[0] == 0
+    assert load_player("mine").info == load_player("noms").info == load_player("run").info
+    text = Path("checkpoints/mine/README.md").read_text()
+    (python,) = re.findall(r"(?s)```python\n(.*?)```", text)
+    exec(compile(python, "README.md", "exec"), {})
+    (evaluate,) = re.findall(r"(?m)^noms evaluate .*$", text)
+    few = ["--deals", "4", "--threads", "1"]
+    Path("checkpoints/panel").mkdir()
+    one = Path("checkpoints/panel/one.json")
+    assert main([*shlex.split(evaluate)[1:], *few, "--matches", "2", "--json", str(one)]) == 0
+    assert main(["tournament", "noms@0", "random", "--variant", "noms", *few, "--out", "two"]) == 0
+    shutil.copy("two/results.json", "checkpoints/panel/two.json")
+    capsys.readouterr()
+    assert publish() == (0, f"checkpoints/mine/README.md\ncheckpoints/{RESULTS}\n", "")
+    text = part(Path("checkpoints/mine/README.md").read_text(), "Against others")
+    points = json.loads(one.read_text())["games"][0]["points"]
+    assert f"| noms, 4 seats | `mine` | `thumb` | 4 of `dev` | {points['alone']['mean']:+.3f} ±" in text
+    assert f" | {points['all']['mean']:+.3f} ±" in text
+    assert "| noms, 4 seats | `mine@0` | `random` | 4 of `dev` |" in text
+    assert read_info(Path("checkpoints/mine/policy.safetensors")).decisions > 0

@@ -1,0 +1,360 @@
+"""The written pages of a folder of policies, as Markdown: a card for each policy, and RESULTS.md with all tables.
+
+Pages follow from the files in the folder alone, so the same files give the same bytes.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from noms_env.policy.file import given_options
+from noms_env.variants import Rules, game, make_rules
+from training.agents.registry import label
+from training.evaluation.behaviour_stats import MAIN, as_read
+from training.evaluation.duplicate import NORMAL_95
+from training.evaluation.report import percent, plus_minus
+from training.evaluation.statistics import Estimate
+from training.evaluation.tournament import crosstable
+from training.extras import require
+from training.publish.results import BASE, REFERENCE, Behaviour, Duel, Results, place_of, rules_of
+from training.publish.runs import Trained
+from training.text import count, duration, kind_text, markdown_table
+
+CARD, RESULTS, PICTURE = "README.md", "RESULTS.md", "curve.png"
+NOTES_BEGIN = "<!-- Written by hand from here on; kept when the card is made again. -->"
+NOTES_END = "<!-- Written by hand to here. -->"
+OPPONENTS = ("random", "thumb", "pimc:100")
+"""Of the table of policies, from the weakest to the strongest."""
+SEARCH, SEARCHERS = "pimc:100", ("pimc:100", "pimc:20", "flat_mc:20")
+DUELS_HEAD = ("game", "policy", "against", "deals", "alone", "all line-ups", "matches won alone")
+OF_A_SIZE = {"bid/hit/10": "bids of ten cards hit"}
+"""Shown besides the main statistics of behaviour: bids are harder to hit with more cards."""
+MINUTE = 60.0
+
+Row = tuple[str | None, ...]
+
+
+class CardError(ValueError):
+    """A card that cannot be made again without loss; the message says why."""
+
+
+def pages(results: Results, cards: dict[str, str]) -> dict[Path, str]:
+    """The text of every page, by its path in the folder.
+
+    Args:
+        results: of the folder.
+        cards: the cards that are there, by policy: what people wrote in them is kept.
+
+    Raises:
+        CardError: see `notes_of`.
+        MissingExtraError: Jinja2 is not installed.
+    """
+    found = {
+        Path(name) / CARD: _rendered("card", **card_facts(name, policy, results), notes=notes_of(cards.get(name), name))
+        for name, policy in results.policies.items()
+    }
+    return found | {Path(RESULTS): _rendered("results", **results_facts(results))}
+
+
+def _rendered(template: str, **facts: Any) -> str:
+    """A page from its template."""
+    jinja2 = require("jinja2", "publish", "noms publish")
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(Path(__file__).with_name("templates")),
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.filters["table"] = markdown_table
+    text: str = environment.get_template(f"{template}.md.jinja").render(facts)
+    return text
+
+
+def notes_of(card: str | None, name: str) -> str:
+    """What people wrote into a card between its two comments, with the ends of the lines around it.
+
+    Args:
+        card: the text of the card that is there; None if there is none.
+        name: of the policy, for the message.
+
+    Raises:
+        CardError: a comment is missing or there twice, so it is not known what is to be kept.
+    """
+    if card is None:
+        return "\n"
+    if (card.count(NOTES_BEGIN), card.count(NOTES_END)) == (1, 1):
+        notes, sign, _ = card.partition(NOTES_BEGIN)[2].partition(NOTES_END)
+        if sign:
+            return notes
+    raise CardError(
+        f"{name}/{CARD} does not have the comments {NOTES_BEGIN} and {NOTES_END} once each, so it is not known what to keep: "
+        "put them back, or move the file away"
+    )
+
+
+# ---------------------------------------------------------------------------------------------------------- words
+
+
+def games_text(rule_sets: Sequence[Rules]) -> str:
+    """The games with their seats and options: `small_ships` with 3 to 6 seats."""
+    groups = groupby(rule_sets, key=lambda rules: (rules.variant.name, options_text(rules)))
+    return ", ".join(
+        f"`{variant}` with {seats_text([rules.seats for rules in group])}{f' ({options})' if options else ''}"
+        for (variant, options), group in groups
+    )
+
+
+def seats_text(seats: Sequence[int]) -> str:
+    """Numbers of seats in words: 3 to 6 seats."""
+    found = sorted(set(seats))
+    if len(found) > 2 and found == list(range(found[0], found[-1] + 1)):
+        return f"{found[0]} to {found[-1]} seats"
+    *others, last = map(str, found)
+    return f"{', '.join(others)} and {last} seats" if others else f"{last} seats"
+
+
+def options_text(rules: Rules) -> str:
+    """The options that are not as usual: `hook=true`."""
+    return ", ".join(f"`{name}={json.dumps(value)}`" for name, value in given_options(rules).items())
+
+
+def name_of(rules: Rules) -> str:
+    """The game in a table."""
+    return f"`{rules.variant.name}`"
+
+
+def is_usual(rules: Rules) -> bool:
+    """Whether a game has its usual seats and options."""
+    return rules == make_rules(rules.variant)
+
+
+def above(one: Estimate | None) -> str | None:
+    """Points of a player alone above the others, with the number of deals."""
+    return None if one is None else f"{plus_minus(one)}, {one.deals:,} deals"
+
+
+def stat_text(stat: str, one: Behaviour) -> str | None:
+    """A statistic of behaviour, with a 95 % interval for deals passed out, of which each counts once."""
+    if stat not in one.stats:
+        return None
+    value = one.stats[stat]
+    text = as_read(stat, value)
+    return f"{text} ±{100 * NORMAL_95 * math.sqrt(value * (1 - value) / one.deals):.1f}" if stat == "passed_out" else text
+
+
+def behaviour_table(found: Sequence[Behaviour], head: str) -> str:
+    """A row for each player."""
+    stats = {name: text for name, text in (MAIN | OF_A_SIZE).items() if any(name in one.stats for one in found)}
+    rows = [(f"`{one.player}`", f"{one.deals:,}", *(stat_text(name, one) for name in stats)) for one in found]
+    return markdown_table(rows, head, "deals", *stats.values())
+
+
+def behaviour_tables(found: Iterable[Behaviour]) -> Iterator[str]:
+    """A table for each game."""
+    for rules, group in groupby(found, key=lambda one: one.rules):
+        yield behaviour_table(list(group), f"{name_of(rules)}, {rules.seats} seats")
+
+
+# ----------------------------------------------------------------------------------------------------------- the card
+
+
+def card_facts(name: str, policy: Trained, results: Results) -> dict[str, Any]:
+    """What the template of the card needs."""
+    rule_sets = policy.info.rule_sets
+    duels = sorted(results.duels[name], key=lambda duel: rule_sets.index(duel.rules))
+    known = {(duel.rules, duel.opponent) for duel in duels}
+    in_training = [duel for duel in training_duels(name, policy) if (duel.rules, duel.opponent) not in known]
+    own = [one for one in results.behaviour if one.player.partition("@")[0] == name]
+    first, has_wins = rule_sets[0], any(duel.wins for duel in duels)
+    return {
+        "name": name,
+        "policy": policy,
+        "games": games_text(rule_sets),
+        "facts": list(fact_rows(policy)),
+        "rules": first,
+        "options": given_options(first),
+        "words": "".join(f" --option '{key}={json.dumps(value)}'" for key, value in given_options(first).items()),
+        "duels": [duel_row(duel)[: 7 if has_wins else 6] for duel in duels],
+        "duels_head": DUELS_HEAD[: 7 if has_wins else 6],
+        "in_training": [(*duel_row(duel)[:3], plus_minus(duel.points)) for duel in in_training],
+        "behaviour": list(behaviour_tables(own or training_behaviour(name, policy))),
+        "is_measured": bool(own),
+        "weaknesses": list(weaknesses(name, policy, duels, in_training)),
+        "begin": NOTES_BEGIN,
+        "end": NOTES_END,
+        "needs": sorted({other for run in policy.runs for other in run.needs}),
+        "stopped": [run for run in policy.runs[:-1] if run.made < run.budget],
+    }
+
+
+def fact_rows(policy: Trained) -> Iterator[Row]:
+    """Figures of the policy itself."""
+    info, network, last = policy.info, policy.info.network, policy.runs[-1]
+    size = f"{network['width']} units, {count(network['blocks'], 'residual block')}, card embeddings of {network['card_width']}"
+    yield "network", f"{size}; {policy.parameters:,} parameters"
+    seen = [("card features", info.card_features), ("the call or card of `thumb`", info.rule_based_prior)]
+    yield "input", ", ".join(["the observation", *(text for text, is_seen in seen if is_seen)])
+    runs = f" in {len(policy.runs)} runs" if len(policy.runs) > 1 else ""
+    made = "" if last.kept == last.made else f"; the last run made {last.made:,}"
+    yield "decisions seen", f"{policy.seen:,}{runs}{made} (moves without alternative not counted)"
+    seconds = policy.seconds(policy.seen)
+    if seconds:
+        speed = f"{policy.seen / seconds:,.0f} decisions/s"
+        yield "training time", f"{duration(seconds)} with evaluations, on the machine that trained it ({speed})"
+    yield "file", f"`policy.safetensors`, {len(policy.content) / 1e6:.2f} MB, SHA-256 `{policy.sha256}`"
+    yield "made with", ", ".join(f"{package} {version}" for package, version in sorted(info.packages.items()))
+
+
+def training_duels(name: str, policy: Trained) -> Iterator[Duel]:
+    """What the evaluation in which the policy was kept says of it, on deals of the set `dev`."""
+    found, deals = policy.evaluation(), policy.runs[-1].training["evaluation_deals"]
+    for rules in policy.info.rule_sets:
+        start = f"points/{label(rules)}/"
+        for figure in [figure for figure in found if figure.startswith(start) and figure.count("/") == 2]:
+            low, high = found[f"{figure}/low"], found[f"{figure}/high"]
+            points = Estimate(found[figure], (high - low) / (2 * NORMAL_95), low, high, deals, "bootstrap")
+            yield Duel(rules, "dev", name, figure.removeprefix(start), points)
+
+
+def training_behaviour(name: str, policy: Trained) -> Iterator[Behaviour]:
+    """What the policy did at tables with nobody else in that evaluation."""
+    found = policy.evaluation()
+    for rules in policy.info.rule_sets:
+        start = f"probe/{label(rules)}/"
+        stats = {stat.removeprefix(start): value for stat, value in found.items() if stat.startswith(start)}
+        if stats:
+            yield Behaviour(name, rules, policy.runs[-1].training["evaluation_deals"], stats)
+
+
+def duel_row(duel: Duel) -> Row:
+    """A row of the table of comparisons."""
+    wins = None if duel.wins is None else f"{percent(duel.wins)} (equals: {100 * duel.fair:.1f} %)"
+    alone = None if duel.alone is None else plus_minus(duel.alone)
+    where = kind_text(label(duel.rules)), f"`{duel.policy}`", f"`{duel.opponent}`"
+    return *where, f"{duel.points.deals:,} of `{duel.deal_set}`", alone, plus_minus(duel.points), wins
+
+
+def weaknesses(name: str, policy: Trained, duels: Sequence[Duel], in_training: Sequence[Duel]) -> Iterator[str]:
+    """Whom the policy does not beat, and what is not known: sentences."""
+    others = [duel for duel in duels if duel.opponent.partition("@")[0] != name]
+    compared = [*others, *in_training]
+    behind = [duel for duel in compared if duel.points.high < 0]
+    unclear = [duel for duel in compared if duel.points.low <= 0 <= duel.points.high]
+    for verdict, found in (("It is behind", behind), ("It is not clearly better than", unclear)):
+        for duel in found:
+            where = f"{kind_text(label(duel.rules))}, `{duel.policy}`, {duel.points.deals:,} deals of `{duel.deal_set}`"
+            yield f"{verdict} `{duel.opponent}`: {plus_minus(duel.points)} points per deal ({where})."
+    missing = [rules for rules in policy.info.rule_sets if all(duel.rules != rules for duel in others)]
+    if missing:
+        yield f"It was not measured in {games_text(missing)}, but in training."
+    last = policy.runs[-1]
+    if last.made < last.budget:
+        yield f"Its last run has not come to its end: {last.made:,} of {last.budget:,} decisions."
+    yield "It plays with no other options or numbers of seats than those above."
+    yield f"How much a player gains that was trained to beat `{name}` is not known."
+
+
+# ------------------------------------------------------------------------------------------------------------ results
+
+
+def results_facts(results: Results) -> dict[str, Any]:
+    """What the template of RESULTS.md needs."""
+    seats = [(name, rules) for name, rules in _tables(results) if not is_usual(rules)]
+    return {
+        "opponents": OPPONENTS,
+        "policies": list(policy_rows(results)),
+        "seats": [
+            (name_of(rules), str(rules.seats), f"`{duel.policy}`", above(duel.alone))
+            for name, rules in seats
+            for duel in _forms(results, name, rules, REFERENCE)
+        ],
+        "time": [time_row(results, name, rules) for name, rules in _tables(results) if is_usual(rules)],
+        "names": list(results.policies),
+        "search": list(search_rows(results)),
+        "panel": list(panel_parts(results)),
+        "behaviour": list(behaviour_tables(results.behaviour)),
+        "recipes": list(recipe_parts(results)),
+    }
+
+
+def _tables(results: Results) -> list[tuple[str, Rules]]:
+    """Each policy with each of its tables with the usual options, by game and seats."""
+    found = [
+        (name, rules) for name, one in results.policies.items() for rules in one.info.rule_sets if not given_options(rules)
+    ]
+    return sorted(found, key=lambda one: (*place_of(one[1]), one[0]))
+
+
+def _forms(results: Results, name: str, rules: Rules, opponent: str) -> list[Duel]:
+    """The comparisons of a policy with a player, that of most deals for each of its temperatures."""
+    found = [duel for duel in results.duels[name] if (duel.rules, duel.opponent) == (rules, opponent) and duel.alone]
+    best = {duel.policy: duel for duel in sorted(found, key=lambda duel: duel.points.deals)}
+    return [best[form] for form in sorted(best)]
+
+
+def policy_rows(results: Results) -> Iterator[Row]:
+    """Each policy at the usual table, in each of its temperatures, against each of the opponents."""
+    for name, rules in _tables(results):
+        if is_usual(rules):
+            found = {opponent: {duel.policy: duel for duel in _forms(results, name, rules, opponent)} for opponent in OPPONENTS}
+            for form in sorted({form for duels in found.values() for form in duels}):
+                cells = [above(found[opponent][form].alone) if form in found[opponent] else None for opponent in OPPONENTS]
+                yield name_of(rules), f"`{form}`", *cells
+
+
+def time_row(results: Results, name: str, rules: Rules) -> Row:
+    """When the intervals of a policy in training were clear of zero."""
+    policy = results.policies[name]
+    at, low = policy.curve.get(f"points/{label(rules)}/{REFERENCE}/low", ((), ()))
+    first = next((int(decisions) for decisions, value in zip(at, low, strict=True) if value > 0), None)
+    searched = [duel.alone for duel in _forms(results, name, rules, SEARCH) if duel.alone is not None]
+    last = policy.seen if searched and max(searched, key=lambda one: one.deals).low > 0 else None
+    cells = [
+        "not shown" if decisions is None else f"{decisions:,} decisions, {policy.seconds(decisions) / MINUTE:.0f} min"
+        for decisions in (first, last)
+    ]
+    return name_of(rules), f"`{name}`", *cells
+
+
+def search_rows(results: Results) -> Iterator[Row]:
+    """How much better search is than rules of thumb, and those than chance."""
+    usual = [one for one in results.tournaments if not one["options"]]
+    for variant, group in groupby(usual, key=lambda one: one["variant"]):
+        tournaments = list(group)
+        searched = next((one for one in tournaments if SEARCH in one["players"]), None)
+        if searched is not None:
+            cells = [searched["table"].get(name, {}).get(REFERENCE) for name in SEARCHERS]
+            most = max((one for one in tournaments if {REFERENCE, "random"} <= {*one["players"]}), key=lambda one: one["deals"])
+            chance = above(Estimate(**most["table"][REFERENCE]["random"]))
+            texts = [None if cell is None else plus_minus(Estimate(**cell)) for cell in cells]
+            yield name_of(make_rules(game(variant))), f"{searched['deals']:,}", *texts, chance
+
+
+def panel_parts(results: Results) -> Iterator[tuple[str, list[tuple[int, str]]]]:
+    """Heading, and deals and table of each tournament, by game."""
+    for rules, group in groupby(results.tournaments, key=rules_of):
+        heading = f"{rules.variant.title} ({name_of(rules)}), {rules.seats} seats"
+        yield heading, [(one["deals"], crosstable(one).strip()) for one in group]
+
+
+def recipe_parts(results: Results) -> Iterator[tuple[str, int, str]]:
+    """The table of each tournament of recipes, its deals, and their set."""
+    for file, one in results.ablations.items():
+        rules = rules_of(one)
+        rows: list[Row] = []
+        for name in one["players"]:
+            if name != REFERENCE:
+                cells = [one["table"][name].get(other) for other in (BASE, REFERENCE)]
+                rows.append((f"`{name}`", *(None if cell is None else plus_minus(Estimate(**cell)) for cell in cells)))
+        for name, other in results.later.items():
+            table, _, recipe = name.partition("-")
+            if table == file:
+                rows.append((f"`{recipe}`", None, plus_minus(Estimate(**other["games"][0]["points"]["alone"]))))
+        head = f"{name_of(rules)}, {rules.seats} seats", f"above `{BASE}`", f"above `{REFERENCE}`"
+        yield markdown_table(rows, *head), one["deals"], one["set"]

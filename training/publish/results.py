@@ -1,0 +1,251 @@
+"""What a folder of published policies holds: the policies, and the results of measuring them and other players.
+
+FOLDER/NAME/              a policy, as `noms publish` makes it
+FOLDER/panel/*.json       `noms evaluate --json` and results.json of `noms tournament`: how strong players are
+FOLDER/behaviour/*.json   `noms evaluate NAME NAME --json`: what a player does among its own kind
+FOLDER/ablations/*.json   `noms tournament`: policies of runs with different recipes, one of them called `base`; and
+TOURNAMENT-RECIPE.json of `noms evaluate`: a recipe tried later, on the same deals
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from noms_env.core.state import VARIANTS
+from noms_env.players import PLAYERS
+from noms_env.policy.file import PolicyFileError
+from noms_env.policy.player import POLICY_NAME
+from noms_env.variants import Rules, game, make_rules
+from noms_env.version import ENV_VERSION
+from training.evaluation.comparison import AGAINST, ALONE
+from training.evaluation.report import FORMAT as EVALUATION
+from training.evaluation.report import negative
+from training.evaluation.statistics import Estimate
+from training.evaluation.tournament import FORMAT as TOURNAMENT
+from training.publish.runs import Trained, read_trained
+
+PANEL, BEHAVIOUR, ABLATIONS = "panel", "behaviour", "ablations"
+BASE, REFERENCE = "base", "thumb"
+"""The recipe, and the player, with which recipes are compared."""
+
+
+class ResultsError(ValueError):
+    """A folder with results that cannot be used; the message says why."""
+
+
+@dataclass(frozen=True)
+class Duel:
+    """A policy against another player on duplicate deals.
+
+    Attributes:
+        rules: of the tables.
+        deal_set: the set of deals.
+        policy: its name; `@` and a temperature may follow.
+        opponent: the other player.
+        points: points per deal that the policy is better, over all line-ups.
+        alone: points per deal of the policy alone above the opponent on all other seats; None if not played.
+        wins: share of matches that the policy wins alone; None if none were played.
+        fair: the share among equals.
+    """
+
+    rules: Rules
+    deal_set: str
+    policy: str
+    opponent: str
+    points: Estimate
+    alone: Estimate | None = None
+    wins: Estimate | None = None
+    fair: float = 0.0
+
+
+@dataclass(frozen=True)
+class Behaviour:
+    """What a player does at tables with nobody else: statistics by name (`training.evaluation.behaviour_stats`)."""
+
+    player: str
+    rules: Rules
+    deals: int
+    stats: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Results:
+    """What a folder holds.
+
+    Attributes:
+        policies: by name.
+        duels: of each policy.
+        tournaments: documents of the panel, by game and seats, most players first.
+        behaviour: by game and seats, policies first.
+        ablations: documents of tournaments, by file name.
+        later: documents of recipes tried later, by file name.
+    """
+
+    policies: dict[str, Trained]
+    duels: dict[str, list[Duel]]
+    tournaments: list[dict[str, Any]]
+    behaviour: list[Behaviour]
+    ablations: dict[str, dict[str, Any]]
+    later: dict[str, dict[str, Any]]
+
+
+def rules_of(entry: Mapping[str, Any]) -> Rules:
+    """The rules of a game in a document."""
+    return make_rules(game(entry["variant"]), entry["seats"], entry["options"])
+
+
+def read_results(folder: Path, new: Mapping[str, Trained] | None = None) -> Results:
+    """Read a folder.
+
+    Args:
+        folder: of published policies.
+        new: policies about to be written there, by name.
+
+    Raises:
+        OSError: a file cannot be read.
+        ResultsError: a file is damaged, of another kind or version, or of an older policy of the same name.
+    """
+    try:
+        old = {path.parent.name: path.parent for path in sorted(folder.glob(f"*/{POLICY_NAME}"))}
+        policies = {name: read_trained(place) for name, place in old.items() if name not in (new or {})} | dict(new or {})
+    except (PolicyFileError, ValueError) as error:
+        raise ResultsError(str(error)) from error
+    policies = dict(sorted(policies.items()))
+    duels: dict[str, list[Duel]] = {name: [] for name in policies}
+    tournaments, behaviour = list[dict[str, Any]](), list[Behaviour]()
+    for path, document in _documents(folder / PANEL):
+        if document["format"] == TOURNAMENT:
+            tournaments.append(document)
+        with _damage(path):
+            for name, duel in _duels(path, document, policies):
+                duels[name].append(duel)
+    for path, document in _documents(folder / BEHAVIOUR):
+        with _damage(path):
+            behaviour += _behaviour(path, document, policies)
+    tournaments.sort(key=lambda one: (VARIANTS.index(one["variant"]), -len(one["players"]), one["seats"], one["deals"]))
+    behaviour.sort(key=lambda one: (*place_of(one.rules), one.player.partition(":")[0] in PLAYERS))
+    return Results(policies, duels, tournaments, behaviour, *_recipes(folder / ABLATIONS))
+
+
+def place_of(rules: Rules) -> tuple[int, int]:
+    """The place of rules in a table: by game, then seats."""
+    return VARIANTS.index(rules.variant.name), rules.seats
+
+
+def _documents(folder: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
+    """The files of results in a folder."""
+    for path in sorted(folder.glob("*.json")):
+        try:
+            found = json.loads(path.read_bytes())
+        except (ValueError, RecursionError) as error:
+            raise ResultsError(f"{path} is no JSON: {error}") from error
+        if not isinstance(found, dict) or found.get("format") not in (EVALUATION, TOURNAMENT):
+            raise ResultsError(f"{path} is neither from `noms evaluate --json` nor results.json of `noms tournament`")
+        if found.get("environment") != ENV_VERSION:
+            raise ResultsError(f"{path} is of version {found.get('environment')!r} of the environments, not {ENV_VERSION}")
+        yield path, found
+
+
+@contextmanager
+def _damage(path: Path) -> Iterator[None]:
+    """Say which file lacks something."""
+    try:
+        yield
+    except ResultsError:
+        raise
+    except (LookupError, TypeError, ValueError, AttributeError) as error:
+        raise ResultsError(f"{path} is damaged: {error!r}") from error
+
+
+def _policy_of(player: str, path: Path, document: Mapping[str, Any], policies: Mapping[str, Trained]) -> str | None:
+    """The policy that a player of a document is; None if it is another player.
+
+    Raises:
+        ResultsError: it has the name of a policy here, but is another one.
+    """
+    sha256, written = document.get("policies", {}).get(player), player.partition("@")[0]
+    for name, policy in policies.items():
+        if sha256 == policy.sha256:
+            return name
+        if written in (name, str(path.parent.parent / name)):
+            raise ResultsError(f"{path} has figures of another policy than the one that is called {name} now: measure it again")
+    return None
+
+
+def _duels(path: Path, document: Mapping[str, Any], policies: Mapping[str, Trained]) -> Iterator[tuple[str, Duel]]:
+    """The comparisons in a document, from the side of each policy in it."""
+    players = [document["a"], document["b"]] if document["format"] == EVALUATION else document["players"]
+    names = {player: _policy_of(player, path, document, policies) for player in players}
+    shown = {player: name + player[len(player.partition("@")[0]) :] if name else player for player, name in names.items()}
+    read = _of_evaluation if document["format"] == EVALUATION else _of_tournament
+    for policy, opponent, entry, figures in read(document):
+        name = names[policy]
+        if name is not None:
+            rules = rules_of(entry)
+            if rules not in policies[name].info.rule_sets:
+                where = f"{rules.variant.name} with {rules.seats} seats and options"
+                raise ResultsError(f"{path} is of {where} for which {name} was not trained")
+            yield name, Duel(rules, entry["set"], shown[policy], shown[opponent], **figures)
+
+
+Figures = Iterator[tuple[str, str, Mapping[str, Any], dict[str, Any]]]
+"""Player, opponent, the entry with the rules, and the other attributes of `Duel`."""
+
+
+def _of_evaluation(document: Mapping[str, Any]) -> Figures:
+    """The comparisons of `noms evaluate`, from both sides."""
+    for entry in document["games"]:
+        estimates = {name: Estimate(**entry["points"][name]) for name in ("all", ALONE, AGAINST) if name in entry["points"]}
+        mirrored = {name: negative(one) for name, one in estimates.items()}
+        for side, points, alone in (("a", estimates, ALONE), ("b", mirrored, AGAINST)):
+            figures: dict[str, Any] = {"points": points["all"], "alone": points.get(alone)}
+            if entry["matches"] is not None:
+                figures["wins"], figures["fair"] = (
+                    Estimate(**entry["matches"][f"{side}_alone"]),
+                    float(entry["matches"]["fair"]),
+                )
+            yield document[side], document["b" if side == "a" else "a"], entry, figures
+
+
+def _of_tournament(document: Mapping[str, Any]) -> Figures:
+    """The pairs of `noms tournament`, from both sides."""
+    for pair in document["pairs"]:
+        one = Estimate(**{name: pair[name] for name in Estimate.__dataclass_fields__})
+        for player, opponent, points in ((pair["a"], pair["b"], one), (pair["b"], pair["a"], negative(one))):
+            yield player, opponent, document, {"points": points, "alone": Estimate(**document["table"][player][opponent])}
+
+
+def _behaviour(path: Path, document: Mapping[str, Any], policies: Mapping[str, Trained]) -> Iterator[Behaviour]:
+    """What a player did among its own kind, in each game."""
+    player = document["a"]
+    if player != document["b"]:
+        raise ResultsError(f"{path} must be of a player against itself, not of {player} against {document['b']}")
+    name = _policy_of(player, path, document, policies)
+    shown = name + player[len(player.partition("@")[0]) :] if name else player
+    for entry in document["games"]:
+        yield Behaviour(shown, rules_of(entry), int(entry["deals"]), dict(entry["probes"]["a"]))
+
+
+def _recipes(folder: Path) -> tuple[dict[str, dict[str, Any]], dict[str, dict[str, Any]]]:
+    """The tournaments of recipes, and those that were tried later, by file name.
+
+    Raises:
+        ResultsError: a tournament has no base, or a later recipe was not measured on its deals.
+    """
+    found = {path.stem: document for path, document in _documents(folder)}
+    tournaments = {name: one for name, one in found.items() if one["format"] == TOURNAMENT}
+    later = {name: one for name, one in found.items() if name not in tournaments}
+    for name, one in tournaments.items():
+        if BASE not in one["players"]:
+            raise ResultsError(f"{folder / name}.json has no player {BASE!r} with which the others are compared")
+    same = ("variant", "seats", "options", "deals", "set", "set_sha256")
+    for name, one in later.items():
+        deals = [{key: each.get(key) for key in same} for each in (*one["games"], tournaments.get(name.partition("-")[0], {}))]
+        if one["b"] != REFERENCE or len(deals) != 2 or deals[0] != deals[1]:
+            raise ResultsError(f"{folder / name}.json is not of a recipe against {REFERENCE} on the deals of other recipes")
+    return tournaments, later

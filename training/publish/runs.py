@@ -1,0 +1,223 @@
+"""A trained policy and the runs that made it, read from their folders without torch."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import hashlib
+import itertools
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from noms_env.policy.file import PolicyInfo, read_policy
+from noms_env.policy.player import POLICY_NAME
+from training.config import TrainConfig
+from training.learn.log import HEADER, SECONDS, Series, as_csv, read_log, read_series
+from training.publish.plots import smoothed
+from training.publish.reproduce import Run, chained, read_run, run_of
+
+CONFIG = "config.json"
+"""In the folder of a run."""
+RUNS, CURVE = "runs.json", "curve.csv"
+"""In the folder of a published policy: the runs that made it, in their order, and `Trained.curve`."""
+MOST_BYTES = 20_000_000
+"""Of a published policy: it lies in the repository and in every wheel."""
+EVALUATED = ("points", "average", "greedy", "score", "probe")
+"""First parts of the names of figures that come from evaluations."""
+COURSE = ("kl", "clip_fraction", "magnet_kl", "explained_variance", SECONDS)
+"""Figures of the iterations that the curve keeps, besides the entropies."""
+BEGUN = "run/begun"
+"""In the curve of several runs: the decisions at which each began, and its number from 1."""
+
+
+class RunError(ValueError):
+    """A folder without a run whose policy can be published; the message says why."""
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A policy and how it was trained.
+
+    Attributes:
+        info: header of its file.
+        content: its file.
+        parameters: numbers in it.
+        runs: that made it, in their order; each but the first learnt from the policy of the one before.
+        curve: figures by decisions of all runs: all evaluations, and of the iterations `COURSE` and the entropies.
+    """
+
+    info: PolicyInfo
+    content: bytes
+    parameters: int
+    runs: tuple[Run, ...]
+    curve: Series
+
+    @property
+    def seen(self) -> int:
+        """Decisions that the policy has seen in all runs."""
+        return sum(run.kept for run in self.runs)
+
+    @functools.cached_property
+    def sha256(self) -> str:
+        """Of its file."""
+        return hashlib.sha256(self.content).hexdigest()
+
+    def seconds(self, decisions: int) -> float:
+        """Seconds of training until then; 0 where the log does not say."""
+        at, values = self.curve.get(SECONDS, ((), ()))
+        return max((float(value) for done, value in zip(at, values, strict=True) if done <= decisions), default=0.0)
+
+    def evaluation(self) -> dict[str, float]:
+        """The evaluation in which the policy was kept: figures by name; empty if it was kept before the first."""
+        return {
+            name: float(values[at == self.seen][0])
+            for name, (at, values) in self.curve.items()
+            if name.partition("/")[0] in EVALUATED and self.seen in at
+        }
+
+    @property
+    def is_average(self) -> bool:
+        """Whether the average of the run's policies was kept, because it was better than the last policy."""
+        scores = self.evaluation()
+        return scores.get("score/average", 0.0) > scores.get("score/policy", 0.0)
+
+    def named(self, name: str) -> Trained:
+        """The same policy with its runs in folders of that name (`chained`)."""
+        return dataclasses.replace(self, runs=chained(self.runs, name))
+
+    def files(self) -> dict[str, bytes]:
+        """The files of a published policy that do not depend on results: content by name."""
+        begins = np.array(_begins(self.runs))
+        begun = {BEGUN: (begins, np.arange(1.0, len(begins) + 1))} if len(begins) > 1 else {}
+        rows = [
+            (int(decisions), name, float(value))
+            for name, (at, values) in sorted({**self.curve, **begun}.items())
+            for decisions, value in zip(at, values, strict=True)
+        ]
+        return {
+            POLICY_NAME: self.content,
+            CURVE: as_csv([HEADER, *rows]),
+            RUNS: (json.dumps([run.as_dict() for run in self.runs], indent=1) + "\n").encode(),
+        }
+
+
+def _begins(runs: Sequence[Run]) -> list[int]:
+    """Decisions of all runs at which each run began."""
+    return [0, *itertools.accumulate(run.kept for run in runs)][:-1]
+
+
+# ------------------------------------------------------------------------------------------------------------- reading
+
+
+def read_trained(folder: Path | str, before: Sequence[Path | str] = ()) -> Trained:
+    """The policy of a run, which may be under way, or a published policy.
+
+    Args:
+        folder: of the run, or of the published policy.
+        before: folders of the runs before it, in their order, each of which learnt from the policy of the one before.
+            The folder of a published policy stands for all the runs that made it.
+
+    Raises:
+        OSError: a file is missing or cannot be read.
+        RunError: there is no run, or its policy is too large or of another run; or the runs cannot have followed one another.
+        PolicyFileError: the policy is damaged.
+        ValueError: the log is damaged.
+    """
+    places = [Path(place) for place in (*before, folder)]
+    parts = [_read_published(place) if (place / RUNS).exists() else _read_run(place) for place in places]
+    found = parts[0]
+    for part, place in zip(parts[1:], places[1:], strict=True):
+        found = _joined(found, part, place)
+    return found
+
+
+def _read_run(path: Path) -> Trained:
+    """The policy of one run."""
+    config = _config(path)
+    file = path / POLICY_NAME
+    size = file.stat().st_size if file.exists() else 0
+    if size > MOST_BYTES:
+        raise RunError(f"{file} has {size / 1e6:.1f} MB; a published policy has {MOST_BYTES / 1e6:.0f} MB at most")
+    info, _, tensors = read_policy(file)
+    try:
+        own = TrainConfig.from_dict(info.training)
+    except ValueError as error:
+        raise RunError(f"{file} does not say how its policy was trained: {error}") from error
+    if dataclasses.replace(own, decisions=config.decisions) != config:
+        raise RunError(f"{file} is not of the run in {path}: it was trained with another configuration than {CONFIG}")
+    log = read_log(path)
+    made = max((int(at[-1]) for at, _ in log.values()), default=0)
+    parameters = sum(tensor.size for tensor in tensors.values())
+    run = run_of(own, info.decisions, made, config.decisions, info.revision)
+    return Trained(info, file.read_bytes(), parameters, (run,), dict(_short(log)))
+
+
+def _config(path: Path) -> TrainConfig:
+    """The configuration of a run."""
+    file = path / CONFIG
+    try:
+        return TrainConfig.from_dict(json.loads(file.read_bytes()))
+    except OSError as error:
+        raise RunError(f"there is no run in {path}: {CONFIG} cannot be read: {error.strerror}") from error
+    except (ValueError, TypeError, AttributeError, RecursionError) as error:
+        raise RunError(f"{file} is damaged: {error}") from error
+
+
+def _short(log: Series) -> Iterator[tuple[str, tuple[np.ndarray, np.ndarray]]]:
+    """The curve of a log: all evaluations, and of the iterations what matters, as means of neighbours."""
+    for name in sorted(log):
+        first = name.partition("/")[0]
+        if first in EVALUATED:
+            yield name, log[name]
+        elif first == "entropy" or name in COURSE:
+            at, values = smoothed(*log[name])
+            yield name, (at.round().astype(int), values)
+
+
+def _read_published(path: Path) -> Trained:
+    """A published policy."""
+    file = path / POLICY_NAME
+    info, _, tensors = read_policy(file)
+    try:
+        runs = tuple(read_run(entry) for entry in json.loads((path / RUNS).read_bytes()))
+        curve = read_series(path / CURVE)
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        raise RunError(f"{RUNS} or {CURVE} in {path} is damaged: {error}") from error
+    begun, _ = curve.pop(BEGUN, ([0], []))
+    if not runs or runs[-1].kept != info.decisions or list(begun) != _begins(runs):
+        raise RunError(f"{RUNS}, {CURVE} and {POLICY_NAME} in {path} are not of the same runs")
+    return Trained(info, file.read_bytes(), sum(tensor.size for tensor in tensors.values()), runs, curve)
+
+
+def _joined(first: Trained, then: Trained, place: Path) -> Trained:
+    """A policy that was trained from another.
+
+    Args:
+        first: the policy that it was trained from.
+        then: the policy, with its own runs.
+        place: of those runs, for the message.
+
+    Raises:
+        RunError: it cannot have been trained from the first.
+    """
+    run = then.runs[0]
+    if not run.source:
+        raise RunError(f"the run in {place} learnt from no other policy, so there is no run before it")
+    is_larger = first.info.network != then.info.network and len(then.runs) == 1 and "--initial" in run.command
+    if first.info.rule_sets != then.info.rule_sets or is_larger:
+        raise RunError(
+            f"the run in {place} cannot have learnt from the one before it, which is for other tables or of another size"
+        )
+    seconds = first.seconds(first.seen)
+    curve: Series = {}
+    for name in sorted({*first.curve, *then.curve}):
+        empty = np.zeros(0, int), np.zeros(0)
+        (early_at, early), (late_at, late) = first.curve.get(name, empty), then.curve.get(name, empty)
+        led = early_at <= first.seen  # what came after that in the earlier run led to nothing
+        late = late + seconds if name == SECONDS else late
+        curve[name] = np.concatenate([early_at[led], late_at + first.seen]), np.concatenate([early[led], late])
+    return dataclasses.replace(then, runs=first.runs + then.runs, curve=curve)
