@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from training.learn.log import Series
     from training.publish.runs import Trained
 
-CHECKPOINTS = "checkpoints"
+CHECKPOINTS, PICTURE = "checkpoints", "curve.png"
 PICTURED = ("points/", "entropy/")
 """Beginnings of the names of the figures in the picture of the card."""
 
@@ -59,34 +59,56 @@ def publish(
     """
     if (run is None) != (name is None):
         raise CommandError("RUN and --name go together")
-    from training.publish.pages import CARD, PICTURE, pages
-    from training.publish.results import read_results
-    from training.publish.runs import read_trained
-
     require("jinja2", "publish", "noms publish")
-    folder, content, new = Path(out), dict[Path, bytes](), {}
+    folder, new, content = Path(out), dict[str, Any](), dict[Path, bytes]()
     if run is not None and name is not None:
         require("matplotlib", "publish", "noms publish")
         with wrong_arguments(), file_errors(f"cannot read the run in {run}"):
-            check_name(name)
-            new[name] = read_trained(run, before).named(name)
-            check_game(name, new[name])
+            new[name] = policy_of(run, name, before)
             content = {Path(name) / file: data for file, data in new[name].files().items()}
             content[Path(name) / PICTURE] = picture_of(name, new[name].curve)
     elif not folder.is_dir():
         raise CommandError(f"there is no folder {out}")
     with wrong_arguments(), file_errors(f"cannot read {out}"):
-        results = read_results(folder, new)
-        cards = {one: folder / one / CARD for one in results.policies}
-        written = {one: file.read_bytes().decode(errors="surrogateescape") for one, file in cards.items() if file.exists()}
-        texts = pages(results, written)
-    content |= {path: text.encode(errors="surrogateescape") for path, text in texts.items()}
+        content |= page_files(folder, new)
     for policy in new.values():
         for line in doubts([*before, str(run)], policy):
             print(f"noms: {line}", file=sys.stderr)
     for path in write(folder, content):
         print(path)
     return OK
+
+
+def policy_of(run: str, name: str, before: Sequence[str]) -> Trained:
+    """The policy of a run under its new name.
+
+    Raises:
+        CommandError: the name is not allowed.
+        OSError: a file cannot be read.
+        ValueError: see `training.publish.runs.read_trained`.
+    """
+    from training.publish.runs import read_trained
+
+    check_name(name)
+    policy = read_trained(run, before).named(name)
+    check_game(name, policy)
+    return policy
+
+
+def page_files(folder: Path, new: Mapping[str, Trained]) -> dict[Path, bytes]:
+    """The pages of a folder with new policies.
+
+    Raises:
+        OSError: a file cannot be read.
+        ValueError: see `training.publish.results.read_results` and `training.publish.pages.pages`.
+    """
+    from training.publish.pages import CARD, pages
+    from training.publish.results import read_results
+
+    results = read_results(folder, new)
+    cards = {name: folder / name / CARD for name in results.policies}
+    written = {name: file.read_bytes().decode(errors="surrogateescape") for name, file in cards.items() if file.exists()}
+    return {path: text.encode(errors="surrogateescape") for path, text in pages(results, written).items()}
 
 
 def check_name(name: str) -> None:

@@ -25,7 +25,7 @@ from training.publish.results import BASE, REFERENCE, Behaviour, Duel, Results, 
 from training.publish.runs import Trained
 from training.text import count, duration, kind_text, markdown_table
 
-CARD, RESULTS, PICTURE = "README.md", "RESULTS.md", "curve.png"
+CARD, RESULTS = "README.md", "RESULTS.md"
 NOTES_BEGIN = "<!-- Written by hand from here on; kept when the card is made again. -->"
 NOTES_END = "<!-- Written by hand to here. -->"
 OPPONENTS = ("random", "thumb", "pimc:100")

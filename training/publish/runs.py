@@ -86,8 +86,9 @@ class Trained:
         return scores.get("score/average", 0.0) > scores.get("score/policy", 0.0)
 
     def named(self, name: str) -> Trained:
-        """The same policy with its runs in folders of that name (`chained`)."""
-        return dataclasses.replace(self, runs=chained(self.runs, name))
+        """The policy as it is published: its runs in folders of that name (`chained`), figures with six digits."""
+        curve = {name: (at, np.array([float(f"{value:.6g}") for value in values])) for name, (at, values) in self.curve.items()}
+        return dataclasses.replace(self, runs=chained(self.runs, name), curve=curve)
 
     def files(self) -> dict[str, bytes]:
         """The files of a published policy that do not depend on results: content by name."""
