@@ -39,7 +39,8 @@ from noms_env.core.actions import (  # noqa: E402
 )
 from noms_env.core.cards import DECK_NAMES, FRENCH  # noqa: E402
 from noms_env.core.state import MAX_TRICKS, NUM_CHOICES  # noqa: E402
-from noms_env.envs.aec import ILLEGAL_REWARD, TrickTakingEnv  # noqa: E402
+from noms_env.envs.aec import TrickTakingEnv  # noqa: E402
+from noms_env.envs.common import ILLEGAL_REWARD  # noqa: E402
 from noms_env.envs.modules import environment_id  # noqa: E402
 from noms_env.observation.layout import HIDDEN, OBSERVATION, OBSERVATION_SIZE, STATE_SIZE, Section  # noqa: E402
 from noms_env.table import Table  # noqa: E402
@@ -148,7 +149,7 @@ def deviations(variant: str) -> str:
 
 def arguments() -> dict[str, tuple[Any, str]]:
     """The arguments that all variants have: their defaults, and what the docstring of the environment says of them."""
-    docstring = inspect.cleandoc(TrickTakingEnv.__init__.__doc__ or "")
+    docstring = inspect.cleandoc(TrickTakingEnv.__doc__ or "")
     block = textwrap.dedent(docstring.partition("Args:\n")[2].partition("\n\n")[0])
     said = re.findall(r"(?m)^(\w+): (.+(?:\n .+)*)", block)
     parameters = inspect.signature(TrickTakingEnv.__init__).parameters

@@ -13,7 +13,8 @@ import noms_env
 from docs import make_pages, texts
 from docs.make_pages import FOLDER, action_groups, all_pages
 from noms_env.core.state import VARIANTS
-from noms_env.envs.aec import POSITION_KEYS, TrickTakingEnv
+from noms_env.envs.aec import TrickTakingEnv
+from noms_env.envs.common import POSITION_KEYS
 from noms_env.envs.validation import REWARDS
 from noms_env.observation.layout import OBSERVATION, state_layout
 from noms_env.table import Table

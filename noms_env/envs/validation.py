@@ -1,6 +1,9 @@
-"""Arguments that the environments have in common: what they may be, and how others are refused."""
+"""Checks of arguments that several environments take."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
@@ -13,10 +16,10 @@ RENDER_MODES = ("ansi", "human", "rgb_array")
 
 
 def checked_flag(name: str, value: bool) -> bool:
-    """The value of an argument, if it is True or False.
+    """Return a boolean argument.
 
     Raises:
-        RulesError: it is not.
+        RulesError: it is not a boolean.
     """
     if not isinstance(value, bool | np.bool_):
         raise RulesError(f"{name} must be True or False, not {value!r}")
@@ -24,7 +27,7 @@ def checked_flag(name: str, value: bool) -> bool:
 
 
 def checked_choice(name: str, value: str, allowed: tuple[str, ...]) -> str:
-    """The value of an argument, if it is one of those that are allowed.
+    """Return an argument that must be one of some words.
 
     Raises:
         RulesError: it is not.
@@ -32,3 +35,23 @@ def checked_choice(name: str, value: str, allowed: tuple[str, ...]) -> str:
     if not isinstance(value, str) or value not in allowed:
         raise RulesError(f"{name} must be {' or '.join(map(repr, allowed))}, not {value!r}")
     return value
+
+
+def checked_render_mode(value: str | None, allowed: tuple[str, ...]) -> str | None:
+    """Return a render mode, or None for none.
+
+    Raises:
+        RulesError: there is no such mode.
+    """
+    return None if value is None else checked_choice("render_mode", value, allowed)
+
+
+def checked_options(options: Any) -> dict[str, Any]:
+    """Return a copy of the options of a `reset`; empty for None.
+
+    Raises:
+        ValueError: they are neither a dictionary nor None.
+    """
+    if options is not None and not isinstance(options, Mapping):
+        raise ValueError(f"options must be a dictionary or None, not {options!r}")
+    return dict(options or {})

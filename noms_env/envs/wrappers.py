@@ -1,4 +1,4 @@
-"""The AEC environments in PettingZoo's usual wrappers, with copies and states of the whole stack."""
+"""The AEC environments in PettingZoo's usual wrappers; copies and states include the wrappers."""
 
 from __future__ import annotations
 
@@ -9,16 +9,17 @@ from typing import Any
 from pettingzoo import AECEnv
 from pettingzoo.utils import wrappers
 
-from noms_env.envs.aec import ILLEGAL_REWARD, TrickTakingEnv
+from noms_env.envs.aec import TrickTakingEnv
+from noms_env.envs.common import ILLEGAL_REWARD
 from noms_env.variants import RulesError
 
 
-def wrapped(variant: str, **arguments: Any) -> AECEnv:
-    """The environment in PettingZoo's usual wrappers: an illegal action ends the episode with -1 for its agent.
+def wrapped_env(variant: str, **arguments: Any) -> AECEnv:
+    """The environment in PettingZoo's usual wrappers: an illegal action ends the episode with a reward of -1 for its agent.
 
     Args:
         variant: name of the game.
-        **arguments: those of `TrickTakingEnv`, but for `illegal_action`.
+        **arguments: those of `TrickTakingEnv` except `illegal_action`.
 
     Raises:
         ValueError: an argument is not allowed; the message says what is.
@@ -28,21 +29,21 @@ def wrapped(variant: str, **arguments: Any) -> AECEnv:
     env: Any = TrickTakingEnv(variant, **arguments)
     env = wrappers.TerminateIllegalWrapper(env, illegal_reward=ILLEGAL_REWARD)
     env = wrappers.AssertOutOfBoundsWrapper(env)
-    return RewindingWrapper(env)
+    return CopyableWrapper(env)
 
 
-class RewindingWrapper(wrappers.OrderEnforcingWrapper):
-    """PettingZoo's outermost wrapper, with copies and states of the whole stack: its wrappers remember things too."""
+class CopyableWrapper(wrappers.OrderEnforcingWrapper):
+    """PettingZoo's outermost wrapper, with copies and states that include what the wrappers remember."""
 
     def __str__(self) -> str:
         """The name of the environment."""
         return str(self.unwrapped)
 
     def get_state(self) -> dict[str, Any]:
-        """The whole state of the episode, for `set_state` of an environment with the same arguments.
+        """A copy of the whole state of the episode, for `set_state` of an environment with the same arguments.
 
         Raises:
-            ValueError: there was no reset yet.
+            ValueError: `reset` was not called yet.
         """
         kept = [
             copy.deepcopy({name: value for name, value in vars(layer).items() if name != "env"}) for layer in self._layers()
@@ -50,10 +51,10 @@ class RewindingWrapper(wrappers.OrderEnforcingWrapper):
         return {"environment": self.unwrapped.get_state(), "wrappers": kept}
 
     def set_state(self, state: dict[str, Any]) -> None:
-        """Restore what `get_state` gave.
+        """Restore a state from `get_state`.
 
         Raises:
-            ValueError: the state is of another kind of table; the environment is unharmed.
+            ValueError: the state is from a table with other rules; the environment is unchanged.
         """
         if not isinstance(state, Mapping) or set(state) != {"environment", "wrappers"}:
             raise ValueError("the state must come from get_state of an environment with the same wrappers")
@@ -61,12 +62,12 @@ class RewindingWrapper(wrappers.OrderEnforcingWrapper):
         for layer, kept in zip(self._layers(), copy.deepcopy(state["wrappers"]), strict=True):
             vars(layer).update(kept)
 
-    def clone(self) -> RewindingWrapper:
-        """An independent environment in the same state, in the same wrappers."""
+    def clone(self) -> CopyableWrapper:
+        """An independent environment in the same state, with its own wrappers."""
         return copy.deepcopy(self)
 
     def _layers(self) -> list[Any]:
-        """The wrappers from the outermost to the innermost."""
+        """The wrappers, outermost first."""
         layers: list[Any] = [self]
         while isinstance(layers[-1].env, wrappers.BaseWrapper):
             layers.append(layers[-1].env)

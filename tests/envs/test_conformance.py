@@ -21,7 +21,7 @@ from pettingzoo.utils.conversions import turn_based_aec_to_parallel
 import noms_env
 from noms_env import IllegalActionError
 from noms_env.envs.aec import TrickTakingEnv
-from noms_env.envs.wrappers import RewindingWrapper
+from noms_env.envs.wrappers import CopyableWrapper
 from tests.envs.play import EVERY_TABLE, Kind, everything, make, module_of, walk
 
 MASK_PLACES = ("observation", "info", "both")
@@ -126,7 +126,7 @@ def test_the_usual_wrappers() -> None:
     while env is not env.unwrapped:
         names.append(type(env))
         env = env.env
-    assert names == [RewindingWrapper, wrappers.AssertOutOfBoundsWrapper, wrappers.TerminateIllegalWrapper]
+    assert names == [CopyableWrapper, wrappers.AssertOutOfBoundsWrapper, wrappers.TerminateIllegalWrapper]
 
 
 @pytest.mark.parametrize("mask_in", MASK_PLACES)

@@ -1,4 +1,4 @@
-"""The variants as Gymnasium environments for one learner: it sits on one seat, players sit on the others.
+"""The variants as Gymnasium environments for one learner: it has one seat, players have the others.
 
     env = gymnasium.make("noms_env:noms/small_ships-v0", opponents="thumb")
 
@@ -7,7 +7,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import gymnasium
@@ -17,40 +16,63 @@ from gymnasium.error import ResetNeeded
 
 from noms_env.core.actions import NUM_ACTIONS
 from noms_env.core.chance import MAX_SEED, checked_seed
-from noms_env.core.state import VARIANTS
 from noms_env.engine import batch_kernels
 from noms_env.engine.row_kernels import IS_SCORED
-from noms_env.envs.aec import ILLEGAL_REWARD, POSITION_KEYS, Observation
-from noms_env.envs.gym.seat_config import SeatConfig, checked_options, frame, members
+from noms_env.envs.common import ILLEGAL_REWARD, POSITION_KEYS, Observation, frame, start_match
+from noms_env.envs.gym.seat_config import SeatConfig
 from noms_env.envs.gym.seat_players import Opponents, RowStreams, checked_seat, is_random, learner_seats
 from noms_env.envs.modules import environment_id
-from noms_env.envs.validation import RENDER_MODES, checked_choice
+from noms_env.envs.results import members
+from noms_env.envs.validation import RENDER_MODES, checked_options, checked_render_mode
 from noms_env.players import Player
 from noms_env.table import IllegalActionError
+from noms_env.variants import GAMES
 
 RENDER_FPS = 2
 METADATA: dict[str, Any] = {"render_modes": list(RENDER_MODES), "render_fps": RENDER_FPS}
 
 
 class SeatEnv(gymnasium.Env[Observation, int | np.integer]):
-    """One seat of a variant as a Gymnasium environment; the other seats are played by players.
+    """One seat of a variant as a Gymnasium environment; players have the other seats.
 
-    A step is a decision of the learner and all that the others decide before it is the learner's turn again. The reward
-    comes with the step in which a deal ends, since a reward for a trick would tell who plays with whom.
+    A step is one decision of the learner, and all decisions of the others until it is the learner's turn again. A deal is
+    rewarded in the step in which it ends: rewards for tricks would tell who plays with whom.
 
-    Observation: `{"observation": uint8 (OBSERVATION_SIZE,), "action_mask": int8 (NUM_ACTIONS,)}`, from the learner's seat, as
-    in `TrickTakingEnv`; with `mask_in="info"` the bare array. `action_masks()` gives the mask as booleans. After the end of
-    an episode the mask is all zeros.
+    Observation: `{"observation": uint8 (OBSERVATION_SIZE,), "action_mask": int8 (NUM_ACTIONS,)}` from the learner's seat, as in
+    `TrickTakingEnv`; with `mask_in="info"` the bare array. `action_masks()` returns the mask as booleans. After the end of an
+    episode the mask is all zeros.
 
-    Info: `seat` (the learner's, int); `points` of all seats and `totals` of the match (float64, shape (seats,)) with the step
-    in which a deal ended; `winners` (bool, shape (seats,)) with the step that ended the episode.
+    Info: `seat`, the learner's seat (int). In the step in which a deal ends: `points` of all seats in the deal and `totals` in
+    the match, float64, shape (seats,). In the step that ends the episode: `winners`, bool, shape (seats,).
 
-    Everything follows from the seed: `reset(seed=s)` deals the cards that `raw_env().reset(seed=s)` deals, and each `reset()`
-    after it goes on to the next match of that seed.
+    Everything is a function of the seed and the learner's actions: `reset(seed=s)` deals the cards of
+    `raw_env().reset(seed=s)`, and each later `reset()` goes on to the next match of that seed.
+
+    Args:
+        variant: name of the game.
+        opponents: one player for all other seats, or a sequence with one for each, clockwise from the learner's left. A player
+            is a name (`random`, `thumb`, `pimc:20`, see `players.make_player`), the name, file or folder of a policy (see
+            `noms_env.load_player`), or a `players.Player`.
+        seat: the learner's seat; `rotate` to move one seat on with each episode, from seat `seed % seats`; or `random`.
+        seats: number of seats; None for the variant's default.
+        episode: `match`, or `deal` for one scored deal. In an exact-bid game the deal is drawn from the schedule, with
+            `hand_size` from the deals of that size. In noms it is the first deal that is not passed out.
+        reward: `points` at the end of each deal, `relative` (own points minus the mean of the others), or `outcome` (at the
+            end of the episode, the winners share 1).
+        illegal_action: `raise` an error and leave the table unchanged, or `terminate` the episode with a reward of -1 and the
+            reason in `info["illegal_action"]`. With `gymnasium.make` the default is `terminate`.
+        mask_in: where the action mask is: `observation`, `info` (then the observation is the bare array) or `both`.
+        skip_forced: take forced actions (those without alternative) inside `step`, except the first one of a deal. A single
+            deal that leaves the learner no choice is skipped.
+        render_mode: `ansi`, `human` or `rgb_array`; `render` shows the view of the learner.
+        **options: options of the variant; in an exact-bid game also `hand_size`, see `episode`.
 
     Attributes:
-        table: the table that is played at (`noms_env.table.Table`); it knows all cards.
-        seat: where the learner sits in the present episode.
+        table: the table (`noms_env.table.Table`); it knows all cards.
+        seat: the learner's seat in this episode.
+
+    Raises:
+        ValueError: an argument is not allowed; the message says what is.
     """
 
     metadata: dict[str, Any] = METADATA
@@ -70,30 +92,7 @@ class SeatEnv(gymnasium.Env[Observation, int | np.integer]):
         render_mode: str | None = None,
         **options: Any,
     ) -> None:
-        """Set up the table; `reset` deals.
-
-        Args:
-            variant: name of the game.
-            opponents: one player for all other seats, or a sequence with one for each, clockwise from the learner's left: a
-                name (`random`, `thumb`, `pimc:20`: `players.make_player`), a policy by name, file or folder
-                (`noms_env.load_player`), or a player (`players.Player`).
-            seat: the learner's seat; `rotate` for one seat further in each episode, from seat `seed % seats` on; `random`.
-            seats: number of seats, the variant's default when None.
-            episode: `deal` for one scored deal (exact-bid games: its place in the schedule is drawn, with `hand_size` among
-                the deals of that size; noms: the first deal that is not passed out), or `match`.
-            reward: `points` at the end of each deal, `relative` (own minus the mean of the others), or `outcome` (at the
-                end of the episode, the winners share 1).
-            illegal_action: `raise` an error that leaves the table unharmed, or `terminate` the episode with a reward of -1
-                and the sentence in `info["illegal_action"]` (the registered ids do).
-            mask_in: where the action mask is: `observation`, `info` (the observation is then a bare array) or `both`.
-            skip_forced: take actions without alternative inside `step`, but for the first one of a deal. A single deal that
-                leaves the learner no choice is passed over.
-            render_mode: `ansi`, `human` or `rgb_array`; `render` shows the view of the learner.
-            **options: options of the variant; `hand_size` in an exact-bid game picks the deals of that size.
-
-        Raises:
-            ValueError: an argument is not allowed; the message says what is.
-        """
+        """Set up the table; `reset` deals."""
         self._config = SeatConfig(
             variant,
             opponents=opponents,
@@ -106,8 +105,8 @@ class SeatEnv(gymnasium.Env[Observation, int | np.integer]):
             skip_forced=skip_forced,
             **options,
         )
-        self.render_mode = None if render_mode is None else checked_choice("render_mode", render_mode, RENDER_MODES)
-        self.observation_space = self._config.observation_space()
+        self.render_mode = checked_render_mode(render_mode, RENDER_MODES)
+        self.observation_space = self._config.space
         self.action_space: spaces.Space[Any] = spaces.Discrete(NUM_ACTIONS)
         self.table = self._config.table
         self.seat = 0
@@ -121,19 +120,19 @@ class SeatEnv(gymnasium.Env[Observation, int | np.integer]):
     # ------------------------------------------------------------------------------------------------ the interface
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Observation, dict[str, Any]]:
-        """Begin an episode, up to the learner's first decision.
+        """Begin an episode, and play up to the learner's first decision.
 
         Args:
-            seed: 0 to 2**63 - 1; the same seed gives the same deals for ever, and with the same actions the same bytes. None
-                goes on to the next match of the seed in force (at first, of one drawn from `np_random`).
-            options: `seat`: the learner's seat in this episode. May also set up a position, as in `TrickTakingEnv`: `deck`,
-                `dealer`, `totals`, `deal`, `multiplier`. Other keys are ignored.
+            seed: 0 to 2**63 - 1; the same seed always gives the same deals. None goes on to the next match of the current
+                seed; before the first seed, one is drawn from `np_random`.
+            options: `seat`: the learner's seat in this episode. `deck`, `dealer`, `totals`, `deal` and `multiplier` set up a
+                position, see `TrickTakingEnv.reset`. Other keys are ignored.
 
         Returns:
             Observation and info.
 
         Raises:
-            ValueError: the seed, the seat or the position is not possible; the environment is unharmed.
+            ValueError: the seed, the seat or the position is not possible; the environment is unchanged.
         """
         given = checked_options(options)
         position = {key: value for key, value in given.items() if key in POSITION_KEYS}
@@ -142,25 +141,26 @@ class SeatEnv(gymnasium.Env[Observation, int | np.integer]):
         super().reset(seed=seed)
         if seed is None and not self._is_seeded:
             seed = int(self.np_random.integers(MAX_SEED, endpoint=True))
-        self._deal(seed, position)
+        start_match(self.table, seed, position)
+        self._is_seeded = True
         info = self._begin(rule)
-        while self._is_over and not position:  # it left the learner no choice
-            self._deal(None, {})
+        while self._is_over and not position:  # the deal left the learner no choice
+            start_match(self.table, None, {})
             info = self._begin(rule)
         if self._is_over:
-            raise ValueError("the position leaves the learner no choice, and skip_forced passes over what is forced")
+            raise ValueError("the position leaves the learner no choice; set it up with skip_forced=False")
         if self.render_mode == "human":
             self.render()
         return self._seen(info), info
 
     def step(self, action: int | np.integer) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
-        """Take an action for the learner, and let the others play until it is to act again or the episode is over.
+        """Take an action for the learner, and let the others play until its next turn or the end of the episode.
 
         Returns:
-            Observation, reward, terminated, truncated (a match that was cut short), info.
+            Observation, reward, terminated, truncated (the match was cut short), info.
 
         Raises:
-            IllegalActionError: the action is not legal, with `illegal_action="raise"`; the table is unharmed.
+            IllegalActionError: the action is not legal, with `illegal_action="raise"`; the table is unchanged.
             gymnasium.error.ResetNeeded: there is no episode.
         """
         if self._is_over:
@@ -177,14 +177,14 @@ class SeatEnv(gymnasium.Env[Observation, int | np.integer]):
         return self._seen(info), reward, terminated, truncated, info
 
     def action_masks(self) -> np.ndarray:
-        """The legal actions of the learner, bool, shape (NUM_ACTIONS,), as of the last `reset` or `step`.
+        """The legal actions of the learner after the last `reset` or `step`: bool, shape (NUM_ACTIONS,).
 
-        MaskablePPO of sb3-contrib looks for a method of this name.
+        MaskablePPO of sb3-contrib calls this method.
         """
         return self._mask.astype(np.bool_)
 
     def render(self) -> Any:
-        """The table from the view of the learner: text, or an image of uint8 (height, width, 3); `human` prints the text."""
+        """The table from the view of the learner: text, or uint8 (height, width, 3); with `human` the text is printed."""
         if self.render_mode is None:
             return None
         if not self._is_seeded:
@@ -195,26 +195,10 @@ class SeatEnv(gymnasium.Env[Observation, int | np.integer]):
         print(shown)
         return None
 
-    def close(self) -> None:
-        """Nothing is held open."""
-
     # --------------------------------------------------------------------------------------------- what happens inside
 
-    def _deal(self, seed: int | None, position: Mapping[str, Any]) -> None:
-        """Deal the first match of a seed, or the next one of the seed in force; the table is unharmed where that fails."""
-        before = self.table.get_state()
-        try:
-            if seed is not None:
-                self.table.row.seed = seed
-                self.table.row.match = -1
-            self.table.start(**position)
-        except ValueError:
-            self.table.set_state(before)
-            raise
-        self._is_seeded = True
-
     def _begin(self, rule: int | str) -> dict[str, Any]:
-        """Seat everybody for an episode that has been dealt, and play up to the learner's first decision; the info."""
+        """Assign the seats of an episode just dealt, play up to the learner's first decision, and return the info."""
         row, n = self.table.row, self.table.seats
         seeds, matches = np.array([row.seed]), np.array([row.match])
         self.seat = int(learner_seats(rule, n, seeds, matches)[0])
@@ -226,7 +210,7 @@ class SeatEnv(gymnasium.Env[Observation, int | np.integer]):
         return self._play_on(int(row.seat))[3]
 
     def _take(self, action: Any) -> int:
-        """An action of the seat to act, and the forced ones after it where they are skipped; the status after them."""
+        """Take an action of the seat to act, and with `skip_forced` the forced ones after it; the status (`Table.step`)."""
         status = self.table.step(action)
         if self._config.skip_forced:
             while not status & IS_SCORED and len(legal := self.table.legal_actions()) == 1:
@@ -234,7 +218,10 @@ class SeatEnv(gymnasium.Env[Observation, int | np.integer]):
         return status
 
     def _play_on(self, status: int) -> tuple[float, bool, bool, dict[str, Any]]:
-        """Let the others play, from a status on (`Table.step`), until the learner is to act or the episode is over.
+        """Let the others play until the learner is to act or the episode is over.
+
+        Args:
+            status: from `Table.step`.
 
         Returns:
             Reward, terminated, truncated, info.
@@ -253,7 +240,7 @@ class SeatEnv(gymnasium.Env[Observation, int | np.integer]):
         return reward, False, False, info
 
     def _choose(self, seat: int) -> int:
-        """What the player of a seat does."""
+        """The action of the player on a seat."""
         player, table = self._player_at[seat], self.table
         if player is None:  # `random`: the engine itself chooses
             batch_kernels.random_rows(table._kernel_rows, 0, 1, self._streams.words, self._choice)
@@ -262,7 +249,7 @@ class SeatEnv(gymnasium.Env[Observation, int | np.integer]):
         return int(player.act(*table.view(seat), self._streams, tables=sampled_tables))
 
     def _score(self, info: dict[str, Any]) -> float:
-        """The reward of a deal just scored; its public result goes into the info."""
+        """The reward of a deal just scored; its points, totals and winners go into the info."""
         row, n = self.table.row, self.table.seats
         points, winners = row.points[:n].copy(), members(np.array([row.winners], np.int64), n)
         info.update(points=points, totals=row.totals[:n].copy())
@@ -271,14 +258,14 @@ class SeatEnv(gymnasium.Env[Observation, int | np.integer]):
             info["winners"] = winners[0]
         return float(self._config.rewards(points[np.newaxis], np.array([self.seat]), over, winners)[0])
 
-    def _forfeit(self, sentence: str) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
-        """End the episode because of an illegal action."""
+    def _forfeit(self, reason: str) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
+        """End the episode after an illegal action."""
         self._is_over = True
-        info = {"seat": self.seat, "illegal_action": sentence}
+        info = {"seat": self.seat, "illegal_action": reason}
         return self._seen(info), ILLEGAL_REWARD, True, False, info
 
     def _seen(self, info: dict[str, Any]) -> Observation:
-        """What the learner sees, in new arrays; the mask goes into the info where it is wanted there."""
+        """The observation of the learner, in new arrays; the mask goes into the info if it belongs there."""
         vector, mask = self.table.view(self.seat)
         if self._is_over:
             mask[:] = 0
@@ -292,11 +279,11 @@ class SeatEnv(gymnasium.Env[Observation, int | np.integer]):
 
 
 def register_seats() -> None:
-    """Enter the variants into Gymnasium's registry as `noms/<variant>-v0`; doing it twice is harmless.
+    """Add the variants to Gymnasium's registry as `noms/<variant>-v0`. A second call changes nothing.
 
-    Under these ids an illegal action ends the episode with a reward of -1, as under the `env` of the AEC environments.
+    In environments made with `gymnasium.make` or `make_vec` an illegal action ends the episode with a reward of -1.
     """
-    for variant in VARIANTS:
+    for variant in GAMES:
         name = environment_id(variant)
         if name not in gymnasium.registry:
             gymnasium.register(

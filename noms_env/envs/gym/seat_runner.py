@@ -1,7 +1,7 @@
-"""Many tables with a learner at each: played on from one decision of the learners to the next.
+"""Many tables with one learner each, played from one decision of the learners to the next.
 
-One compiled pass (`engine.many.play_on_rows`) takes the learners' actions, deals, and plays for `random` players. It leaves a
-row when another player must be asked, which is done for many rows at once, and when a deal is scored.
+One compiled pass (`batch_kernels.play_on_rows`) takes the learners' actions, deals, and plays for `random` players. It leaves a
+row when another player must be asked (many rows are asked at once) or when a deal is scored.
 """
 
 from __future__ import annotations
@@ -15,35 +15,37 @@ from noms_env.belief.determinize import sampled_tables
 from noms_env.core.actions import NUM_ACTIONS
 from noms_env.engine import batch_kernels
 from noms_env.engine.row_kernels import kernel_view
-from noms_env.envs.aec import ILLEGAL_REWARD
 from noms_env.envs.batch import TableGroup, make_batch
-from noms_env.envs.gym.seat_config import SeatConfig, members
+from noms_env.envs.common import ILLEGAL_REWARD
+from noms_env.envs.gym.seat_config import SeatConfig
 from noms_env.envs.gym.seat_players import RowStreams, is_random, learner_seats
+from noms_env.envs.results import members
 from noms_env.observation.layout import OBSERVATION_SIZE, PADDED_MASK_SIZE
 from noms_env.players import Player
 from noms_env.table import IllegalActionError
 
 RANDOM, LEARNER = -1, -2
-"""In place of the number of a player: the engine chooses; a learner sits there."""
+"""Instead of a player's number: the engine chooses at random; the learner."""
 Seats = int | str | np.ndarray
+"""The learner's seats: a seat or rule for all rows (`checked_seat`), or int64, shape (rows,)."""
 
 
 class Results:
-    """What a step gave, a row for each table.
+    """The results of a step, a row for each table.
 
     Attributes:
         reward: the learner's, float64, shape (rows,).
         terminated: the episode is over, bool, shape (rows,).
-        truncated: it was cut short, likewise.
-        scored: a deal ended, likewise.
+        truncated: the match was cut short, bool, shape (rows,).
+        scored: a deal ended, bool, shape (rows,).
         points: of all seats in that deal, float64, shape (rows, seats).
-        totals: of the match, likewise.
+        totals: of all seats in the match, float64, shape (rows, seats).
         winners: of an episode that is over, bool, shape (rows, seats).
-        refusals: the sentences that refused illegal actions, by rows.
+        refusals: why actions were illegal, by row.
     """
 
     def __init__(self, rows: int, seats: int) -> None:
-        """Nothing has happened yet."""
+        """Empty results."""
         self.reward = np.zeros(rows)
         self.terminated, self.truncated, self.scored = np.zeros((3, rows), np.bool_)
         self.points, self.totals = np.zeros((2, rows, seats))
@@ -51,23 +53,23 @@ class Results:
         self.refusals: Mapping[int, str] = {}
 
     def clear(self, rows: np.ndarray) -> None:
-        """Nothing has happened in some rows."""
-        for given in (self.reward, self.terminated, self.truncated, self.scored):
-            given[rows] = 0
+        """Clear some rows."""
+        for array in (self.reward, self.terminated, self.truncated, self.scored):
+            array[rows] = 0
         if self.refusals:
-            self.refusals = {row: sentence for row, sentence in self.refusals.items() if row not in rows}
+            self.refusals = {row: reason for row, reason in self.refusals.items() if row not in rows}
 
 
 class SeatRunner:
-    """Tables with a learner at each.
+    """Plays many tables with one learner each.
 
     Attributes:
-        batch: the tables; nothing but its `tables` and its threads is used, and `observe` for the players who are asked.
+        batch: the tables. Only its `tables`, its threads and, to ask players, its `observe` are used.
         learner: the learner's seat, int64, shape (rows,).
         is_over: the episode is over, bool, shape (rows,).
         results: of the last step.
-        observation: what the learners see, uint8, shape (rows, OBSERVATION_SIZE).
-        mask: their legal actions, int8, shape (rows, NUM_ACTIONS), zeros where the episode is over; written in place.
+        observation: of the learners, uint8, shape (rows, OBSERVATION_SIZE).
+        mask: legal actions of the learners, int8, shape (rows, NUM_ACTIONS), zeros where the episode is over; written in place.
     """
 
     def __init__(self, config: SeatConfig, rows: int, threads: int | None, new_arrays: bool) -> None:
@@ -77,16 +79,16 @@ class SeatRunner:
             config: the arguments of the environment.
             rows: number of tables.
             threads: of the engine, None for all cores.
-            new_arrays: whether `observation` is a new array with each step, or written in place.
+            new_arrays: make a new `observation` array with each step, instead of writing in place.
 
         Raises:
-            ValueError: the number of tables or threads is not possible.
+            ValueError: the number of tables or threads is not allowed.
         """
         rules = config.table.rules
         group = TableGroup(rules.variant.name, rules.seats, rules.options)
         self.batch = make_batch([group], rows, episode=config.episode, threads=threads)
         self.batch.tables.place_size = config.table.row.place_size
-        self._fields = self.batch.tables.view(np.ndarray)  # its fields are at hand sooner than those of a record array
+        self._fields = self.batch.tables.view(np.ndarray)  # a plain array: faster access to fields than a record array
         self._config = config
         self._seats = rules.seats
         self._new_arrays = new_arrays
@@ -110,10 +112,10 @@ class SeatRunner:
     # ----------------------------------------------------------------------------------------------------- a step
 
     def new_results(self, kept: np.ndarray) -> None:
-        """Make the results anew, and the observations where they are new with each step.
+        """Make new results and, with `new_arrays`, a new array of observations.
 
         Args:
-            kept: the rows that will not be played on, int64, shape (m,).
+            kept: the rows that will not be played in this step, int64, shape (m,).
         """
         self.results = Results(len(self._rows), self._seats)
         if self._new_arrays:
@@ -123,12 +125,12 @@ class SeatRunner:
             batch_kernels.observe_some(tables, kept, self._observation, self._mask, self._mask, batch_kernels.WRITE_OBSERVATION)
 
     def begin(self, rows: np.ndarray, seeds: np.ndarray | None = None, seats: Seats | None = None) -> None:
-        """Let the next match begin in some rows, or the first one of a seed: seat everybody, and begin the random numbers.
+        """Begin the next match in some rows, or the first match of a seed: assign the seats and seed the random streams.
 
         Args:
             rows: int64, shape (m,).
-            seeds: int64, shape (m,); -1 to go on with the seed in force, as when None.
-            seats: the learner's seats: a rule, or int64, shape (rows,); by the rule of the environment when None.
+            seeds: int64, shape (m,); -1 to keep the row's seed; None to keep all.
+            seats: the learner's seats; None for the rule of the environment.
         """
         if len(rows) == 0:
             return
@@ -146,24 +148,24 @@ class SeatRunner:
         self._next[rows] = batch_kernels.NEW_MATCH
 
     def reseed(self) -> None:
-        """Let the random numbers that all rows share follow from row 0; see `RowStreams.reseed`."""
+        """See `RowStreams.reseed`."""
         self._streams.reseed()
 
     def act(self, actions: np.ndarray) -> None:
-        """Let the learners act, wherever the episode goes on.
+        """Note the learners' actions for `play_on`; rows whose episode is over ignore theirs.
 
         Args:
-            actions: int64, shape (rows,), legal ones.
+            actions: int64, shape (rows,), legal.
         """
         np.copyto(self._actions, actions)
         self._next[:] = np.where(self.is_over, batch_kernels.HOLD, batch_kernels.ACT)
 
     def forfeit(self, rows: np.ndarray, actions: np.ndarray) -> None:
-        """End the episodes of some rows because of illegal actions.
+        """End the episodes of some rows after illegal actions.
 
         Args:
             rows: int64, shape (m,).
-            actions: int64, shape (rows,).
+            actions: of all rows, int64, shape (rows,).
         """
         self.is_over[rows] = self.results.terminated[rows] = True
         self.results.reward[rows] = ILLEGAL_REWARD
@@ -171,11 +173,11 @@ class SeatRunner:
         self.mask[rows] = 0
 
     def play_on(self, starting: np.ndarray, seats: Seats | None = None) -> None:
-        """Play on until it is the learner's turn, or its episode is over, in every row.
+        """Play until in every row it is the learner's turn or the episode is over.
 
         Args:
-            starting: rows in which an episode has just begun, int64, shape (m,). Where it leaves the learner no choice at
-                all (`skip_forced`), the next one begins.
+            starting: rows in which an episode has just begun, int64, shape (m,). If it leaves the learner no choice
+                (`skip_forced`), the next one begins.
             seats: the learner's seats in these episodes; see `begin`.
         """
         self._play_until_held()
@@ -187,14 +189,13 @@ class SeatRunner:
     # -------------------------------------------------------------------------------------------------- the rounds
 
     def _play_until_held(self) -> None:
-        """Play on until all rows are on hold."""
+        """Play until all rows are on hold."""
         announce_compilation()
         while (self._next != batch_kernels.HOLD).any():
             self._pass()
             self._score(np.flatnonzero(self._next == batch_kernels.SCORE))
-            if (
-                self._players and not (self._next == batch_kernels.NEXT_DEAL).any()
-            ):  # so that as many rows as possible ask together
+            # Deals come first, so that as many rows as possible are asked together.
+            if self._players and not (self._next == batch_kernels.NEXT_DEAL).any():
                 self._ask(np.flatnonzero(self._next == batch_kernels.ASK))
 
     def _pass(self) -> None:
@@ -204,7 +205,7 @@ class SeatRunner:
         self.batch._run(batch_kernels.play_on_rows, *rows, self._config.skip_forced, *seen)
 
     def _score(self, rows: np.ndarray) -> None:
-        """Note the results of deals just scored, and which episodes are over."""
+        """Write the results of deals just scored, and which episodes are over."""
         if len(rows) == 0:
             return
         fields, results, n = self._fields, self.results, self._seats
@@ -219,7 +220,7 @@ class SeatRunner:
         self._next[rows] = np.where(over, batch_kernels.HOLD, batch_kernels.NEXT_DEAL)
 
     def _ask(self, rows: np.ndarray) -> None:
-        """Let the players who are to act in some rows choose."""
+        """Ask the players who are to act in some rows."""
         who = self._player_at[(self._fields["seat"][rows] - self.learner[rows]) % self._seats]
         for number, player in enumerate(self._players):
             asked = rows[who == number]
@@ -228,7 +229,7 @@ class SeatRunner:
         self._next[rows] = batch_kernels.ACT
 
     def _answers(self, player: Player, rows: np.ndarray) -> np.ndarray:
-        """The answers of a player for some rows, int64, shape (m,)."""
+        """A player's actions in some rows, int64, shape (m,)."""
         batch = self.batch
         batch.observe(rows)
         self._streams.rows = rows
@@ -246,7 +247,7 @@ class SeatRunner:
     # --------------------------------------------------------------------------------------------- illegal actions
 
     def illegal(self, actions: np.ndarray) -> np.ndarray:
-        """The rows whose episode goes on and whose learner may not take its action, int64, shape (m,)."""
+        """The rows with an illegal action whose episode is not over, int64, shape (m,)."""
         return np.flatnonzero(is_illegal(self.mask, actions) & ~self.is_over)
 
     def refusal(self, row: int, action: int) -> IllegalActionError:
@@ -254,7 +255,7 @@ class SeatRunner:
         return IllegalActionError(f"table {row}: {self.why_illegal(row, action)}")
 
     def why_illegal(self, row: int, action: int) -> str:
-        """The sentence that refuses an action of the seat to act in a row."""
+        """Why the seat to act in a row may not take an action."""
         table = self._config.table
         table.set_row(self.batch.tables[row])
         try:
@@ -265,11 +266,11 @@ class SeatRunner:
 
 
 def is_illegal(mask: np.ndarray, actions: np.ndarray) -> np.ndarray:
-    """Whether each action is not legal, bool, shape (m,).
+    """Whether each action is illegal, bool, shape (m,).
 
     Args:
         mask: int8, shape (m, NUM_ACTIONS).
-        actions: int64, shape (m,), any.
+        actions: int64, shape (m,), of any value.
     """
     within = np.clip(actions, 0, NUM_ACTIONS - 1)
     return np.asarray((mask[np.arange(len(mask)), within] == 0) | (within != actions))

@@ -1,9 +1,9 @@
-"""One seat at thousands of tables as a Gymnasium vector environment, on the batch engine.
+"""One seat at each of thousands of tables, as a Gymnasium vector environment on the batch engine.
 
     envs = gymnasium.make_vec("noms_env:noms/down_up-v0", num_envs=4096, opponents="random")
 
-Row i plays as `SeatEnv` does with seed + i: the same deals, observations, rewards and infos, whatever the number of rows, the
-threads, and what happens in other rows.
+Row i plays as `SeatEnv` does with seed + i: the same deals, observations, rewards and infos, whatever the number of rows and
+threads, and whatever happens in other rows.
 """
 
 from __future__ import annotations
@@ -19,29 +19,42 @@ from gymnasium.vector.utils import batch_space
 
 from noms_env.core.actions import NUM_ACTIONS
 from noms_env.core.chance import MAX_SEED, checked_seed
-from noms_env.envs.aec import POSITION_KEYS, Observation
+from noms_env.envs.common import POSITION_KEYS, Observation, frame
 from noms_env.envs.gym.seat import RENDER_FPS
-from noms_env.envs.gym.seat_config import SeatConfig, checked_options, frame
-from noms_env.envs.gym.seat_players import Opponents, checked_seat
+from noms_env.envs.gym.seat_config import SeatConfig
+from noms_env.envs.gym.seat_players import checked_seat
 from noms_env.envs.gym.seat_runner import SeatRunner, Seats
-from noms_env.envs.validation import checked_choice, checked_flag
+from noms_env.envs.validation import checked_flag, checked_options, checked_render_mode
 
 RENDER_MODES = ("ansi", "rgb_array")
 Step = tuple[Observation, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]
 
 
 class SeatVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
-    """One seat at each of many tables; the other seats are played by players, many rows at once.
+    """One seat at each of many tables; players have the other seats and are asked for many rows at once.
 
-    It keeps Gymnasium's contract of vector environments, and gives what `SyncVectorEnv` of as many `SeatEnv` would give:
+    It returns what Gymnasium's `SyncVectorEnv` of as many `SeatEnv` would return. Three modes of autoreset:
 
-    * `NEXT_STEP`: the step after an episode has ended begins the next one, whatever the action; its reward is 0.
-    * `SAME_STEP`: the step that ends an episode begins the next one; `final_obs` and `final_info` of the infos show the end.
+    * `NEXT_STEP`: the step after the end of an episode begins the next one and ignores the action; its reward is 0.
+    * `SAME_STEP`: the step that ends an episode begins the next one; `final_obs` and `final_info` in the infos show the end.
     * `DISABLED`: rows that are over wait for `reset(options={"reset_mask": ...})`.
 
-    A row whose episode is over has a mask of zeros. Rewards are float64, shape (num_envs,). The keys of the infos are those of
-    `SeatEnv`, each an array with a row for each environment; under the same name with `_` before it is a mask of the rows that
-    it holds for.
+    A row whose episode is over has a mask of zeros. Rewards are float64, shape (num_envs,). The infos have the keys of
+    `SeatEnv`, each with an array of one entry for each row; `_` before a key gives the bool mask of the rows with an entry.
+
+    Args:
+        num_envs: number of tables.
+        variant: name of the game.
+        render_mode: `ansi` or `rgb_array`; `render` returns a frame for each row.
+        autoreset_mode: an `AutoresetMode`, or its value: `NextStep`, `SameStep` or `Disabled`.
+        threads: number of threads of the engine; None for all cores. Results do not depend on it.
+        copy: return new arrays with each call. With False, observations and masks are written in place and hold until the next
+            call, which saves a tenth of the time.
+        **arguments: the other arguments of `SeatEnv`, for every row. With `illegal_action="terminate"` only the row with the
+            illegal action ends. `opponents="random"` is fastest, since the engine itself chooses.
+
+    Raises:
+        ValueError: an argument is not allowed; the message says what is.
     """
 
     metadata: dict[str, Any]
@@ -51,63 +64,22 @@ class SeatVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
         num_envs: int,
         variant: str,
         *,
-        opponents: Opponents = "random",
-        seat: int | str = 0,
-        seats: int | None = None,
-        episode: str = "deal",
-        reward: str = "points",
-        illegal_action: str = "raise",
-        mask_in: str = "observation",
-        skip_forced: bool = False,
         render_mode: str | None = None,
         autoreset_mode: str | AutoresetMode = AutoresetMode.NEXT_STEP,
         threads: int | None = 1,
         copy: bool = True,
-        **options: Any,
+        **arguments: Any,
     ) -> None:
-        """Set up the tables; `reset` deals.
-
-        Args:
-            num_envs: number of tables.
-            variant: name of the game; it and the arguments up to `render_mode` are those of `SeatEnv`, for every row.
-            opponents: see `SeatEnv`. `random` is fastest, since the engine itself chooses.
-            seat: see `SeatEnv`.
-            seats: see `SeatEnv`.
-            episode: see `SeatEnv`.
-            reward: see `SeatEnv`.
-            illegal_action: `raise` an error that leaves all tables unharmed, or `terminate` the episode of the row.
-            mask_in: see `SeatEnv`.
-            skip_forced: see `SeatEnv`.
-            render_mode: `ansi` or `rgb_array`; `render` gives a frame for each row.
-            autoreset_mode: see the class; a word (`NextStep`, `SameStep`, `Disabled`) or a member of the enumeration.
-            threads: threads of the engine, None for all cores. They never change a result.
-            copy: give new arrays with each call. Without it observations and masks are written in place, which saves about
-                a tenth of the time; they hold until the next call.
-            **options: see `SeatEnv`.
-
-        Raises:
-            ValueError: an argument is not allowed; the message says what is.
-        """
-        self._config = SeatConfig(
-            variant,
-            opponents=opponents,
-            seat=seat,
-            seats=seats,
-            episode=episode,
-            reward=reward,
-            illegal_action=illegal_action,
-            mask_in=mask_in,
-            skip_forced=skip_forced,
-            **options,
-        )
+        """Set up the tables; `reset` deals."""
+        self._config = SeatConfig(variant, **arguments)
         self.autoreset_mode = _checked_mode(autoreset_mode)
         self._copies = checked_flag("copy", copy)
-        self.render_mode = None if render_mode is None else checked_choice("render_mode", render_mode, RENDER_MODES)
+        self.render_mode = checked_render_mode(render_mode, RENDER_MODES)
         self.metadata = {"render_modes": list(RENDER_MODES), "render_fps": RENDER_FPS, "autoreset_mode": self.autoreset_mode}
         self._runner = SeatRunner(self._config, num_envs, threads, new_arrays=self._copies)
         self.num_envs = len(self._runner.is_over)
         self._is_seeded = False
-        self.single_observation_space = self._config.observation_space()
+        self.single_observation_space = self._config.space
         self.single_action_space = spaces.Discrete(NUM_ACTIONS)
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
         self.action_space = batch_space(self.single_action_space, self.num_envs)
@@ -120,20 +92,20 @@ class SeatVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
         seed: int | Sequence[int | None] | None = None,
         options: dict[str, Any] | None = None,
     ) -> tuple[Observation, dict[str, Any]]:
-        """Begin an episode in each row, up to the learner's first decision.
+        """Begin an episode in each row, and play up to the learner's first decision.
 
         Args:
-            seed: of row 0, where row i has seed + i; or a seed for each row. See `SeatEnv.reset`; None goes on to the next
-                match of a row's seed (at first, of seeds drawn from `np_random`).
-            options: `reset_mask`, bool of shape (num_envs,): begin anew in these rows only. `seat`: the learner's seat in
-                these episodes, one or one for each row. Other keys are ignored; positions are set up in `SeatEnv`.
+            seed: one seed, so that row i has seed + i, or a list with a seed for each row. None goes on to the next match of
+                the row's seed; before the first seed, one is drawn from `np_random`.
+            options: `reset_mask`, bool of shape (num_envs,): reset these rows only. `seat`: the learner's seat in these
+                episodes, one seat or one for each row. Other keys are ignored, but positions are refused.
 
         Returns:
             Observations of all rows, and infos of those that were reset.
 
         Raises:
             ValueError: a seed, a seat or the mask is not possible; nothing has changed.
-            TypeError: `reset_mask` is no array of booleans.
+            TypeError: `reset_mask` is not an array of booleans.
         """
         given = checked_options(options)
         rows = np.flatnonzero(self._reset_mask(given))
@@ -155,26 +127,28 @@ class SeatVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
         return self._seen(), self._infos(started)
 
     def step(self, actions: np.ndarray) -> Step:
-        """Take an action for each learner, and let the others play until it is to act again or its episode is over.
+        """Take an action for each learner, and let the others play until its next turn or the end of its episode.
 
         Args:
-            actions: integers, shape (num_envs,). With `NEXT_STEP`, those of rows whose episode ended in the step before are
-                not looked at; with these rows begins the next episode.
+            actions: integers, shape (num_envs,). With `NEXT_STEP`, rows whose episode ended in the last step ignore the action
+                and begin the next episode.
 
         Returns:
-            Observations, rewards (float64), terminated (bool), truncated (bool; matches that were cut short), infos.
+            Observations, rewards (float64), terminated (bool), truncated (bool: the match was cut short), infos.
 
         Raises:
             ValueError: not num_envs integers.
             IllegalActionError: an action is not legal, with `illegal_action="raise"`; no table has changed.
-            gymnasium.error.ResetNeeded: there are no episodes, or with `DISABLED` some are over.
+            gymnasium.error.ResetNeeded: there are no episodes yet, or with `DISABLED` some are over.
         """
         if not self._is_seeded:
             raise ResetNeeded("there are no episodes yet: call reset first")
         runner = self._runner
         if self.autoreset_mode is AutoresetMode.DISABLED and runner.is_over.any():
             over = ", ".join(map(str, np.flatnonzero(runner.is_over)[:8]))
-            raise ResetNeeded(f"episodes are over (rows {over}): with autoreset disabled, reset them by options['reset_mask']")
+            raise ResetNeeded(
+                f"the episodes of rows {over} are over; with autoreset disabled, reset them with options['reset_mask']"
+            )
         numbers = self._checked_actions(actions)
         refused, starting = runner.illegal(numbers), np.flatnonzero(runner.is_over)
         if len(refused) > 0 and not self._config.ends_if_illegal:
@@ -187,42 +161,41 @@ class SeatVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
         return self._results()
 
     def action_masks(self) -> np.ndarray:
-        """The legal actions of the learners, bool, shape (num_envs, NUM_ACTIONS), as of the last `reset` or `step`.
+        """The legal actions of the learners after the last `reset` or `step`: bool, shape (num_envs, NUM_ACTIONS).
 
         All False in rows whose episode is over.
         """
         return np.asarray(self._runner.mask != 0)
 
     def render(self) -> tuple[Any, ...] | None:
-        """A frame for each row, from the view of its learner: text, or an image of uint8 (height, width, 3)."""
+        """A frame for each row, from the view of its learner: text, or uint8 (height, width, 3)."""
         if self.render_mode is None:
             return None
         if not self._is_seeded:
             raise ResetNeeded("nothing has been dealt yet: call reset first")
         return tuple(self._frame(row) for row in range(self.num_envs))
 
-    # ------------------------------------------------------------------------------------------------- what is asked for
+    # ------------------------------------------------------------------------------------------------------ arguments
 
     def _reset_mask(self, options: Mapping[str, Any]) -> np.ndarray:
-        """The rows to begin anew, bool, shape (num_envs,)."""
+        """The rows to reset, bool, shape (num_envs,)."""
         positions = [key for key in POSITION_KEYS if key in options]
         if positions:
-            raise ValueError(f"{positions[0]} sets up a position, which SeatEnv can do, not SeatVectorEnv")
+            raise ValueError(f"{positions[0]} sets up a position: use SeatEnv, since SeatVectorEnv sets up none")
         mask = options.get("reset_mask")
         if mask is None:
             return np.ones(self.num_envs, np.bool_)
         if not isinstance(mask, np.ndarray) or mask.dtype != np.bool_:
             raise TypeError(f"options['reset_mask'] must be an array of booleans, not {mask!r}")
         if mask.shape != (self.num_envs,) or not mask.any():
-            raise ValueError(
-                f"options['reset_mask'] must have shape ({self.num_envs},) and a True in it, not {mask.shape} with {mask.sum()}"
-            )
+            found = f"shape {mask.shape} with {mask.sum()} rows"
+            raise ValueError(f"options['reset_mask'] must have shape ({self.num_envs},) and select a row, not {found}")
         if not self._is_seeded and not mask.all():
-            raise ResetNeeded("there are no episodes yet: the first reset must be one of all rows")
+            raise ResetNeeded("there are no episodes yet: the first reset must select all rows")
         return mask
 
     def _asked_seats(self, options: Mapping[str, Any]) -> Seats:
-        """The learner's seats where a reset gives them: a rule for all rows, or int64, shape (num_envs,)."""
+        """The learner's seats for a reset: a rule for all rows, or int64, shape (num_envs,)."""
         given = options.get("seat", self._config.seat)
         if np.ndim(given) == 0:
             return checked_seat(given, self._config.table.seats)
@@ -231,7 +204,7 @@ class SeatVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
         return np.array([checked_seat(seat, self._config.table.seats) for seat in np.asarray(given)], np.int64)
 
     def _asked_seeds(self, seed: Any) -> np.ndarray:
-        """A seed for each row, int64, shape (num_envs,); -1 for none."""
+        """A seed for each row, int64, shape (num_envs,); -1 for None."""
         if seed is None:
             return np.full(self.num_envs, -1, np.int64)
         if np.ndim(seed) == 0:
@@ -248,10 +221,10 @@ class SeatVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
             raise ValueError(f"actions must be {self.num_envs} integers, not {numbers.dtype} of shape {numbers.shape}")
         return numbers.astype(np.int64, copy=False)
 
-    # -------------------------------------------------------------------------------------------------- what is shown
+    # --------------------------------------------------------------------------------------------------------- results
 
     def _results(self) -> Step:
-        """What a step gives, after the next episodes have begun where they do so in the same step."""
+        """What `step` returns; with `SAME_STEP` the next episodes begin first."""
         runner, results = self._runner, self._runner.results
         given = (results.reward, results.terminated, results.truncated)
         over = np.flatnonzero(runner.is_over)
@@ -265,7 +238,7 @@ class SeatVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
         return (self._seen(), *given, {**self._infos(np.ones(self.num_envs, np.bool_)), **final})
 
     def _final(self, rows: np.ndarray) -> dict[str, Any]:
-        """The last observations and infos of episodes that are over, as `SyncVectorEnv` gives them."""
+        """The last observations and infos of finished episodes, in the form of `SyncVectorEnv`."""
         is_over = self._runner.is_over.copy()
         final_obs = np.full(self.num_envs, None, object)
         for row, vector, mask in zip(rows, self._runner.observation[rows], self._runner.mask[rows], strict=True):
@@ -274,12 +247,12 @@ class SeatVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
         return {**infos, **{f"_{key}": is_over.copy() for key in infos}}
 
     def _seen(self) -> Observation:
-        """What the learners see, in new arrays where they are wanted."""
+        """The observations of the learners, in new arrays if `copy`."""
         mask = self._runner.mask
         return self._config.observation(self._runner.observation, mask.copy() if self._copies else mask)
 
     def _infos(self, rows: np.ndarray) -> dict[str, Any]:
-        """The infos of some rows (bool, shape (num_envs,)), as `SyncVectorEnv` gives them."""
+        """The infos of some rows (bool, shape (num_envs,)), in the form of `SyncVectorEnv`."""
         runner, results = self._runner, self._runner.results
         scored, ended = results.scored & rows, results.scored & rows & runner.is_over
         infos: dict[str, tuple[np.ndarray, np.ndarray]] = {"seat": (runner.learner, rows)}
@@ -295,11 +268,11 @@ class SeatVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
         return {**shown, **{f"_{key}": where.copy() for key, (_, where) in infos.items()}}
 
     def _refusals(self) -> tuple[np.ndarray, np.ndarray]:
-        """The sentences of illegal actions, and the rows that have one."""
-        sentences, where = np.full(self.num_envs, None, object), np.zeros(self.num_envs, np.bool_)
-        for row, sentence in self._runner.results.refusals.items():
-            sentences[row], where[row] = sentence, True
-        return sentences, where
+        """Why actions were illegal, and the rows with such an action."""
+        reasons, where = np.full(self.num_envs, None, object), np.zeros(self.num_envs, np.bool_)
+        for row, reason in self._runner.results.refusals.items():
+            reasons[row], where[row] = reason, True
+        return reasons, where
 
     def _frame(self, row: int) -> Any:
         """The table of one row, from the view of its learner."""
@@ -310,7 +283,7 @@ class SeatVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
 
 
 def _checked_mode(mode: str | AutoresetMode) -> AutoresetMode:
-    """The mode that a word stands for."""
+    """The mode with this value."""
     try:
         return AutoresetMode(mode)
     except ValueError:
@@ -319,7 +292,7 @@ def _checked_mode(mode: str | AutoresetMode) -> AutoresetMode:
 
 
 def _only(values: np.ndarray, where: np.ndarray) -> np.ndarray:
-    """The rows of an array in a new one that is empty elsewhere."""
+    """A copy of an array in which the other rows are 0 (None in an array of objects)."""
     empty: np.ndarray = np.full(values.shape, None, object) if values.dtype == object else np.zeros(values.shape, values.dtype)
     empty[where] = values[where]
     return empty

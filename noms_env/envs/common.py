@@ -1,0 +1,79 @@
+"""What the environments have in common: their table, the start of a match, the space of observations, pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+
+from noms_env.core.actions import NUM_ACTIONS
+from noms_env.observation.layout import OBSERVATION_SIZE
+from noms_env.table import Table
+from noms_env.variants import game
+
+POSITION_KEYS = ("deck", "dealer", "totals", "deal", "multiplier")
+"""Options of `reset` that set up a position: arguments of `Table.start`."""
+ILLEGAL_REWARD = -1.0
+"""The reward of an illegal action that ends the episode."""
+
+Observation = dict[str, np.ndarray] | np.ndarray
+"""`{"observation": uint8 (OBSERVATION_SIZE,), "action_mask": int8 (NUM_ACTIONS,)}`, or the first of them alone."""
+
+
+def make_table(variant: str, seats: int | None, options: Mapping[str, Any], episode: str) -> Table:
+    """The table of an environment.
+
+    Args:
+        variant: name of the game.
+        seats: number of seats; None for the variant's default.
+        options: of the variant; `hand_size` of an exact-bid game asks for deals of that size.
+        episode: `match` or `deal`.
+
+    Raises:
+        ValueError: an argument is not allowed; the message says what is.
+    """
+    own, deal_size = dict(options), None
+    if "hand_size" in own and "hand_size" not in [option.name for option in game(variant).options]:
+        deal_size = own.pop("hand_size")
+    return Table(variant, seats, own, episode=episode, deal_size=deal_size)
+
+
+def start_match(table: Table, seed: int | None, position: Mapping[str, Any]) -> None:
+    """Start the first match of a seed, or the next match of the current seed when None.
+
+    Args:
+        table: the table.
+        seed: from `checked_seed`, or None.
+        position: `POSITION_KEYS` and their values.
+
+    Raises:
+        ValueError: the position is not possible; the table is unchanged.
+    """
+    before = table.get_state()
+    try:
+        if seed is not None:
+            table.row.seed = seed
+            table.row.match = -1
+        table.start(**position)
+    except ValueError:
+        table.set_state(before)
+        raise
+
+
+def observation_space(mask_in: str) -> spaces.Space[Any]:
+    """The space of one agent's `Observation`."""
+    vector = spaces.Box(0, 255, (OBSERVATION_SIZE,), np.uint8)
+    if mask_in == "info":
+        return vector
+    return spaces.Dict({"observation": vector, "action_mask": spaces.Box(0, 1, (NUM_ACTIONS,), np.int8)})
+
+
+def frame(table: Table, seat: int | None, render_mode: str, *, full: bool = False) -> Any:
+    """The table as a seat sees it (None: a spectator): text, or uint8 (height, width, 3) for `rgb_array`."""
+    from noms_env import show  # here, since drawing takes time to import and training does not need it
+
+    if render_mode == "rgb_array":
+        return show.image(table, seat, full=full)
+    return show.text(table, seat, full=full, colour=render_mode == "human")

@@ -1,0 +1,79 @@
+"""What the environments tell of a scored deal: rewards, and what is public then."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from noms_env.core.actions import CALL_WORDS
+from noms_env.core.cards import CARD_WORDS, cards_in
+from noms_env.table import Table
+from noms_env.variants.families import PLAIN
+
+
+def deal_rewards(reward: str, points: np.ndarray, over: np.ndarray, winners: np.ndarray) -> np.ndarray:
+    """The rewards of all seats for deals just scored.
+
+    Args:
+        reward: `points`, `relative` or `outcome`.
+        points: of the deals, float64, shape (m, seats).
+        over: whether the episode ends with the deal, bool, shape (m,).
+        winners: of the episode, bool, shape (m, seats).
+
+    Returns:
+        float64, shape (m, seats).
+    """
+    if reward == "points":
+        return points
+    if reward == "relative":
+        others = points.sum(axis=1, keepdims=True) - points
+        return np.asarray(points - others / (points.shape[1] - 1))
+    shares = winners / np.maximum(winners.sum(axis=1, keepdims=True), 1)
+    return np.where(over[:, np.newaxis], shares, 0.0)
+
+
+def members(sets: np.ndarray, seats: int) -> np.ndarray:
+    """Bit sets of seats, shape (m,), as bool, shape (m, seats)."""
+    flags: np.ndarray = (sets[:, np.newaxis] >> np.arange(seats)) & 1 != 0
+    return flags
+
+
+def public_result(table: Table) -> dict[str, Any]:
+    """What all seats know of the deal just scored."""
+    row, n = table.row, table.seats
+    words = CARD_WORDS[table.deck_kind]
+    first = (int(row.trick_number) - 1) * n
+    result = {
+        "deal": int(row.deal),
+        "dealer": int(row.dealer),
+        "hand_size": int(row.hand_size),
+        "multiplier": int(row.multiplier),
+        "contract": CALL_WORDS[row.contract] if row.contract >= 0 else None,
+        "declarer": _seat_or_none(row.declarer),
+        "trump": table.trump_word(),
+        "nominated": words[row.nominated] if row.nominated >= 0 else None,
+        "partner": _seat_or_none(row.partner),
+        "calls": [CALL_WORDS[call] if call >= 0 else None for call in row.call[:n]],
+        "last_trick": [words[card] for card in row.order[first : first + n]] if first >= 0 else [],
+        "tricks": row.tricks[:n].tolist(),
+        "points": row.points[:n].tolist(),
+        "totals": row.totals[:n].tolist(),
+    }
+    if row.reveal_stock_at_end:
+        result["stock"] = table.card_words(row.stock)
+    return result
+
+
+def public_end(table: Table) -> dict[str, list[int]]:
+    """What all seats know at the end of an episode: the `winners`, and in sniped whist who was `sniped`."""
+    row = table.row
+    end = {"winners": cards_in(row.winners)}
+    if table.rules.variant.family == PLAIN:
+        end["sniped"] = cards_in(row.sniped)
+    return end
+
+
+def _seat_or_none(seat: int) -> int | None:
+    """A seat, None for -1."""
+    return int(seat) if seat >= 0 else None
