@@ -1295,35 +1295,12 @@ class Match:
 # ---------------------------------------------------------------------------------------------------------------------
 # Checking records
 
-RESULT_KEYS = ("trump", "declarer", "nominated", "partner", "tricks", "points", "after", "over", "truncated", "winners")
-RECORD_KEYS = (
-    *(
-        "format",
-        "variant",
-        "seats",
-        "options",
-        "match",
-        "deal",
-        "dealer",
-        "hand_size",
-        "deck",
-        "hands",
-        "stock",
-        "turn_up",
-    ),
-    *("multiplier", "before", "steps"),
-    *RESULT_KEYS,
-)
-NUMBER_LISTS = ("before", "points", "after")
-KINDS: dict[str, type] = {"variant": str, "options": dict, "deck": list, "steps": list}  # what the replay relies on
 
-
-class _ReplayStops(Exception):
-    """The replay cannot go on; the reason is the last sentence of the report."""
+ABSENT = object()
 
 
 def check_match(records: Sequence[Record], *, single_deal: bool = False) -> list[str]:
-    """Replays the records of one match in order and returns every disagreement as a sentence; none if all is well.
+    """Plays the deals of one match again, and returns every disagreement as a sentence; none if all is well.
 
     Only chance is taken from the records: the deck, the first dealer, a random trump, who is cut among tied seats. The
     first record may be any deal of a match: its number, multiplier and totals before it are taken as given. With
@@ -1331,217 +1308,70 @@ def check_match(records: Sequence[Record], *, single_deal: bool = False) -> list
     """
     found: list[str] = []
     match: Match | None = None
-    number: Any = None
-    try:
-        for place, record in enumerate(records):
-            report = _Report(found, f"record {place}, deal {record.get('deal')}")
-            report.check_shape(record)
-            if match is not None and match.over and not single_deal:
-                report.stop("the match was over before this deal")
-            if match is None or match.over:
-                match, number = _match_from(record, report, single_deal), record["match"]
-            report.compare("match", number, record["match"])
-            _check_deal(match, record, report)
-    except _ReplayStops:
-        pass
+    number = 0
+    for place, record in enumerate(records):
+        where = f"record {place}, deal {record.get('deal')}"
+        try:
+            if match is None or (match.over and single_deal):
+                match, number = _match_from(record, single_deal), record["match"]
+            if not match.possible_next_deck(record["deck"]):
+                found.append(f"{where}: deck: it is no legal cut of a legal gathering of the cards of the deal before")
+            expected = _comparable(_played_again(match, record, number), record)
+        except (ValueError, KeyError, IndexError, TypeError) as error:
+            return [*found, f"{where}: {error}; the check stops here"]
+        given = _comparable(record, record)
+        wrong = [key for key in {**expected, **given} if not _same(expected.get(key, ABSENT), given.get(key, ABSENT))]
+        found += [f"{where}: {key}: expected {expected.get(key)!r}, found {given.get(key)!r}" for key in wrong]
     return found
 
 
-@dataclass
-class _Report:
-    """Collects sentences about one record."""
-
-    found: list[str]
-    where: str
-
-    def say(self, sentence: str) -> None:
-        self.found.append(f"{self.where}: {sentence}")
-
-    def stop(self, sentence: str) -> None:
-        self.say(sentence + "; the replay stops here")
-        raise _ReplayStops
-
-    def compare(self, what: str, expected: Any, found: Any, same: Callable[[Any, Any], bool] | None = None) -> None:
-        agree = same(expected, found) if same else _same(expected, found)
-        if not agree:
-            self.say(f"{what}: expected {expected!r}, found {found!r}")
-
-    def check_shape(self, record: Record) -> None:
-        missing = [key for key in RECORD_KEYS if key not in record]
-        if missing:
-            self.stop(f"keys missing: {', '.join(missing)}")
-        unknown = sorted(set(record) - set(RECORD_KEYS))
-        if unknown:
-            self.say(f"keys unknown: {', '.join(unknown)}")
-        for key, kind in KINDS.items():
-            if not isinstance(record[key], kind):
-                self.stop(f"{key}: {record[key]!r} is no {kind.__name__}")
-        self.compare("format", FORMAT, record["format"])
-
-
-def _same(expected: Any, found: Any) -> bool:
-    """Equality that tells true from 1."""
-    if isinstance(expected, list) and isinstance(found, list):
-        return len(expected) == len(found) and all(map(_same, expected, found))
-    return isinstance(expected, bool) == isinstance(found, bool) and bool(expected == found)
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _same_numbers(expected: Any, found: Any) -> bool:
-    return (
-        isinstance(found, list)
-        and len(found) == len(expected)
-        and all(_is_number(number) for number in found)
-        and all(abs(mine - theirs) <= TOLERANCE for mine, theirs in zip(expected, found, strict=True))
-    )
-
-
-def _same_cards(expected: Any, found: Any) -> bool:
-    """Hands are compared without regard to the order of the cards in a hand."""
-    return (
-        isinstance(found, list)
-        and len(found) == len(expected)
-        and all(isinstance(hand, list) for hand in found)
-        and all(sorted(mine) == sorted(map(str, theirs)) for mine, theirs in zip(expected, found, strict=True))
-    )
-
-
-def _is_whole(value: Any, low: int, high: int) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and low <= value <= high
-
-
-def _match_from(record: Record, report: _Report, single_deal: bool) -> Match:
+def _match_from(record: Record, single_deal: bool) -> Match:
     """The match that begins with this record."""
-    variant, seats = record["variant"], record["seats"]
-    if not _is_whole(seats, 2, 7):
-        report.stop(f"seats: {seats!r}")
-    try:
-        options = complete_options(variant, seats, record["options"])
-    except (ValueError, TypeError) as error:
-        report.stop(f"options: {error}")
-    if not _is_whole(record["match"], 0, 10**9):
-        report.say(f"match: {record['match']!r} is no running number")
-    deal = record["deal"]
-    highest = len(schedule(variant, seats, options)) if variant in EXACT_BID else 10**9
-    if not _is_whole(deal, 0, highest - 1):
-        report.stop(f"deal: {deal!r} is not a deal of this match")
-    if not _is_whole(record["dealer"], 0, seats - 1):
-        report.stop(f"dealer: there is no seat {record['dealer']!r}")
-    multiplier = record["multiplier"]
-    if multiplier not in _first_multipliers(variant, options):
-        report.say(f"multiplier: {multiplier!r} does not occur in this game")
-        multiplier = 1
-    match = Match(variant, seats, options, dealer=record["dealer"], deal=deal, multiplier=multiplier, single_deal=single_deal)
-    before = record["before"]
-    if not single_deal and isinstance(before, list) and len(before) == seats and all(map(_is_number, before)):
-        match.totals = list(before)
+    options = complete_options(record["variant"], record["seats"], record["options"])
+    start = {key: record[key] for key in ("dealer", "deal", "multiplier")}
+    match = Match(record["variant"], record["seats"], options, **start, single_deal=single_deal)
+    if not single_deal:
+        match.totals = list(record["before"])
     return match
 
 
-def _first_multipliers(variant: str, options: Options) -> list[int]:
-    if variant != "noms":
-        return [1]
-    return [1, 2, 4, 8, 16, 32, 64] if options["double_repeat"] == "quadruple" else [1, 2]
-
-
-def _check_deal(match: Match, record: Record, report: _Report) -> None:
-    report.compare("variant", match.variant, record["variant"])
-    report.compare("seats", match.seats, record["seats"])
-    _check_options(match.options, record["options"], report)
-    report.compare("deal", match.deal, record["deal"])
-    report.compare("dealer", match.dealer, record["dealer"])
-    report.compare("multiplier", match.multiplier, record["multiplier"])
-    deal = _start_from(match, record, report)
-    _check_head(deal, record, report)
-    for place, step in enumerate(record["steps"]):
-        _check_step(deal, step, _Report(report.found, f"{report.where}, step {place}"))
+def _played_again(match: Match, record: Record, number: int) -> Record:
+    """The record that the deal should have. ValueError if it cannot be played."""
+    if match.over:
+        raise ValueError("the match was over before this deal")
+    drawn = record["trump"] if match.options.get("trump_mode") == "random" else None
+    deal = match.start(record["deck"], random_trump=drawn)
+    for step in record["steps"]:
+        deal.act(step["action"])
     if not deal.over:
-        report.stop(f"steps: they end while seat {deal.seat} still has to {deal.phase}")
-    _draw_sniped(deal, record["points"])
-    match.finish(deal)
-    _check_result(match.record(deal), record, report)
-
-
-def _check_options(expected: Options, found: Options, report: _Report) -> None:
-    missing = [name for name in expected if name not in found]
-    if missing:
-        report.say(f"options: {', '.join(missing)} left out")
-    for name, value in found.items():
-        if name not in expected:
-            report.say(f"options: there is no {name}")
-        else:
-            report.compare(f"option {name}", expected[name], value)
-
-
-def _start_from(match: Match, record: Record, report: _Report) -> Deal:
-    deck = record["deck"]
-    if sorted(map(str, deck)) != sorted(deck_of(match.variant, match.options)):
-        report.stop("deck: it is not a permutation of the cards of the game")
-    if not match.possible_next_deck(deck):
-        report.say("deck: it is no legal cut of a legal gathering of the cards of the deal before")
-    random_trump = record["trump"] if match.options.get("trump_mode") == "random" else None
-    try:
-        return match.start(deck, random_trump=random_trump)
-    except ValueError as error:
-        report.stop(f"trump: {error}, found {random_trump!r}")
-        raise AssertionError from error
-
-
-def _check_head(deal: Deal, record: Record, report: _Report) -> None:
-    report.compare("hand_size", deal.hand_size, record["hand_size"])
-    report.compare("hands", deal.initial_hands, record["hands"], _same_cards)
-    report.compare("stock", deal.stock, record["stock"])
-    report.compare("turn_up", deal.turn_up, record["turn_up"])
-    report.compare("before", deal.before, record["before"], _same_numbers)
-
-
-def _check_step(deal: Deal, step: dict[str, Any], report: _Report) -> None:
-    if not isinstance(step, dict) or not {"seat", "phase", "action"} <= set(step) <= {
-        "seat",
-        "phase",
-        "action",
-        "legal",
-    }:
-        report.stop(f"not a step: {step!r}")
-    if deal.over:
-        report.stop("the deal was over before it")
-    report.compare("seat", deal.seat, step["seat"])
-    report.compare("phase", deal.phase, step["phase"])
-    legal = deal.legal()
-    if "legal" in step:
-        _check_legal(legal, step["legal"], report)
-    if step["action"] not in legal:
-        report.stop(f"action: seat {deal.seat} may not {deal.phase} {step['action']!r}, only one of {' '.join(legal)}")
-    deal.act(step["action"])
-
-
-def _check_legal(expected: list[str], found: Any, report: _Report) -> None:
-    if not isinstance(found, list) or not all(isinstance(word, str) for word in found):
-        report.say(f"legal: not a list of words: {found!r}")
-        return
-    if len(set(found)) < len(found):
-        report.say("legal: an action is listed twice")
-    for word in sorted(set(expected) - set(found)):
-        report.say(f"legal: expected {word!r}, which is not listed")
-    for word in sorted(set(found) - set(expected)):
-        report.say(f"legal: found {word!r}, which is not legal")
-
-
-def _draw_sniped(deal: Deal, points: Any) -> None:
-    """Chance draws one of the tied seats: the one that the points of the record speak of, if any does."""
-    tied = deal.seats_to_cut()
-    for seat in tied:
+        raise ValueError(f"steps: they end while seat {deal.seat} still has to {deal.phase}")
+    for seat in deal.seats_to_cut():
         deal.sniped = seat
-        if _same_numbers(deal.points, points):
-            return
+        if _same(deal.points, record["points"]):
+            break
+    match.finish(deal)
+    return match.record(deal, match=number)
 
 
-def _check_result(expected: Record, record: Record, report: _Report) -> None:
-    for key in RESULT_KEYS:
-        report.compare(key, expected[key], record[key], _same_numbers if key in NUMBER_LISTS else None)
+def _comparable(record: Record, given: Record) -> Record:
+    """The record without what does not matter: the order of a hand and of legal actions, which need not be given."""
+    has_legal = ["legal" in step for step in given["steps"]]
+    steps = [
+        {key: sorted(value) if key == "legal" else value for key, value in step.items() if key != "legal" or wanted}
+        for step, wanted in zip(record["steps"], has_legal, strict=True)
+    ]
+    return {**record, "steps": steps, "hands": [sorted(hand) for hand in record["hands"]]}
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Equality that tells true from 1, and forgives the last digits of numbers."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(_same(one[key], other[key]) for key in one)
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(_same, one, other))
+    if isinstance(one, int | float) and isinstance(other, int | float):
+        return isinstance(one, bool) == isinstance(other, bool) and abs(one - other) <= TOLERANCE
+    return bool(one == other)
 
 
 # ---------------------------------------------------------------------------------------------------------------------

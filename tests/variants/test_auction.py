@@ -15,61 +15,83 @@ SHIPS, NOMS = "small_ships", "noms"
 
 
 @pytest.mark.parametrize(
-    ("variant", "calls", "seat", "expected"),
+    ("variant", "options", "calls", "seat", "expected"),
     [
-        (SHIPS, "", 0, "pass 7 8 9 10 mis 11 12 13"),
-        (SHIPS, "pass pass pass", 3, "7 8 9 10 11 12 13"),
+        (SHIPS, {}, "", 0, "pass 7 8 9 10 mis 11 12 13"),
+        (SHIPS, {}, "pass pass pass", 3, "7 8 9 10 11 12 13"),
         # A forced dealer has bid: the earlier passers get another turn, and Misere is open to all.
-        (SHIPS, "pass pass pass 7", 0, "pass 8 9 10 mis 11 12 13"),
-        (SHIPS, "pass pass pass 7 8 pass pass", 3, "pass 9 10 mis 11 12 13"),
+        (SHIPS, {}, "pass pass pass 7", 0, "pass 8 9 10 mis 11 12 13"),
+        (SHIPS, {}, "pass pass pass 7 8 pass pass", 3, "pass 9 10 mis 11 12 13"),
         # The seed's own example: the first seat may raise to 10 or more, the second may come back.
-        (SHIPS, "7 pass 8 9", 0, "pass 10 mis 11 12 13"),
-        (SHIPS, "7 pass 8 9 pass", 1, "pass 10 mis 11 12 13"),
-        (SHIPS, "10", 1, "pass mis 11 12 13"),
-        (SHIPS, "mis", 1, "pass 11 12 13"),
-        (SHIPS, "12", 1, "pass 13"),
-        (NOMS, "", 0, "pass 10 11 12 13 mis mis_a_vis"),
-        (NOMS, "10", 1, "pass 11 12 13 mis mis_a_vis"),
-        (NOMS, "13", 1, "pass mis mis_a_vis"),
-        (NOMS, "mis", 1, "pass mis_a_vis"),
-        (NOMS, "pass pass pass", 3, "pass 10 11 12 13 mis mis_a_vis"),
+        (SHIPS, {}, "7 pass 8 9", 0, "pass 10 mis 11 12 13"),
+        (SHIPS, {}, "7 pass 8 9 pass", 1, "pass 10 mis 11 12 13"),
+        (SHIPS, {}, "10", 1, "pass mis 11 12 13"),
+        (SHIPS, {}, "mis", 1, "pass 11 12 13"),
+        (SHIPS, {}, "12", 1, "pass 13"),
+        # Only the dealer is forced, only without a bid, and not to Misere; by option the forced bid closes the auction.
+        (SHIPS, {}, "pass pass", 2, "pass 7 8 9 10 mis 11 12 13"),
+        (SHIPS, {}, "pass pass 7", 3, "pass 8 9 10 mis 11 12 13"),
+        (SHIPS, {"forced_bid_numeric_only": False}, "pass pass pass", 3, "7 8 9 10 mis 11 12 13"),
+        (SHIPS, {"forced_bid_closes": True}, "pass 7 pass 8", 0, "pass 9 10 mis 11 12 13"),
+        (NOMS, {}, "", 0, "pass 10 11 12 13 mis mis_a_vis"),
+        (NOMS, {}, "10", 1, "pass 11 12 13 mis mis_a_vis"),
+        (NOMS, {}, "13", 1, "pass mis mis_a_vis"),
+        (NOMS, {}, "mis", 1, "pass mis_a_vis"),
+        (NOMS, {}, "pass pass pass", 3, "pass 10 11 12 13 mis mis_a_vis"),
         # Who has passed may come back over any later bid.
-        (NOMS, "pass pass pass 10", 0, "pass 11 12 13 mis mis_a_vis"),
-        (NOMS, "10 pass 12 pass", 0, "pass 13 mis mis_a_vis"),
+        (NOMS, {}, "pass pass pass 10", 0, "pass 11 12 13 mis mis_a_vis"),
+        (NOMS, {}, "10 pass 12 pass", 0, "pass 13 mis mis_a_vis"),
+        # 4.4: a forced dealer may make any bid but not pass, unless another has bid.
+        (NOMS, {"dealer_forced": True}, "pass pass", 2, "pass 10 11 12 13 mis mis_a_vis"),
+        (NOMS, {"dealer_forced": True}, "pass pass pass", 3, "10 11 12 13 mis mis_a_vis"),
+        (NOMS, {"dealer_forced": True}, "pass pass pass mis", 0, "pass mis_a_vis"),
+        (NOMS, {"dealer_forced": True}, "pass pass 10", 3, "pass 11 12 13 mis mis_a_vis"),
+        (NOMS, {"min_bid": 9}, "pass pass pass", 3, "9 10 11 12 13 mis mis_a_vis"),
+        (NOMS, {"min_bid": 7}, "pass pass pass", 3, "7 8 9 10 11 12 13 mis mis_a_vis"),
+        (NOMS, {"min_bid": 7, "dealer_forced": False}, "pass pass pass", 3, "pass 7 8 9 10 11 12 13 mis mis_a_vis"),
+        (NOMS, {"ranks": 4, "min_bid": 3}, "pass pass pass", 3, "3 4 mis mis_a_vis"),
     ],
 )
-def test_3_1_4_1_legal_calls(variant: str, calls: str, seat: int, expected: str) -> None:
-    table = started(variant, calls=calls)
+def test_3_1_4_1_legal_calls(variant: str, options: dict[str, Any], calls: str, seat: int, expected: str) -> None:
+    table = started(variant, calls=calls, **options)
     assert (table.phase, table.row.seat) == ("call", seat)
     assert legal(table) == set(expected.split())
 
 
 @pytest.mark.parametrize(
-    ("variant", "calls", "declarer", "contract", "phase"),
+    ("variant", "options", "calls", "declarer", "contract", "phase"),
     [
-        (SHIPS, "pass pass pass 7 pass pass pass", 3, "7", "trump"),
-        (SHIPS, "7 pass pass pass", 0, "7", "trump"),
-        (SHIPS, "7 pass 8 9 pass 10 pass pass pass", 1, "10", "trump"),
-        (SHIPS, "7 mis pass pass pass", 1, "mis", "trump"),
-        (SHIPS, "13", 0, "13", "trump"),
-        (SHIPS, "7 mis 13", 2, "13", "trump"),
-        (SHIPS, "pass pass pass 13", 3, "13", "trump"),
-        (NOMS, "pass pass pass 10 pass pass pass", 3, "10", "trump"),
-        (NOMS, "10 pass pass pass", 0, "10", "trump"),
-        (NOMS, "pass 10 pass pass 11 pass pass pass", 0, "11", "trump"),
-        (NOMS, "13 pass pass pass", 0, "13", "trump"),
-        (NOMS, "13 mis pass pass pass", 1, "mis", "play"),
-        (NOMS, "mis_a_vis", 0, "mis_a_vis", "play"),
-        (NOMS, "10 mis mis_a_vis", 2, "mis_a_vis", "play"),
+        (SHIPS, {"forced_bid_closes": True}, "pass pass pass 7", 3, "7", "trump"),
+        (SHIPS, {}, "pass pass pass 7 pass pass pass", 3, "7", "trump"),
+        (SHIPS, {}, "7 pass pass pass", 0, "7", "trump"),
+        (SHIPS, {}, "7 pass 8 9 pass 10 pass pass pass", 1, "10", "trump"),
+        (SHIPS, {}, "7 mis pass pass pass", 1, "mis", "trump"),
+        (SHIPS, {}, "13", 0, "13", "trump"),
+        (SHIPS, {}, "7 mis 13", 2, "13", "trump"),
+        (SHIPS, {}, "pass pass pass 13", 3, "13", "trump"),
+        (NOMS, {}, "pass pass pass 10 pass pass pass", 3, "10", "trump"),
+        (NOMS, {}, "10 pass pass pass", 0, "10", "trump"),
+        (NOMS, {}, "pass 10 pass pass 11 pass pass pass", 0, "11", "trump"),
+        (NOMS, {}, "13 pass pass pass", 0, "13", "trump"),
+        (NOMS, {}, "13 mis pass pass pass", 1, "mis", "play"),
+        (NOMS, {}, "mis_a_vis", 0, "mis_a_vis", "play"),
+        (NOMS, {}, "10 mis mis_a_vis", 2, "mis_a_vis", "play"),
     ],
 )
-def test_0_3_ends_of_the_auction(variant: str, calls: str, declarer: int, contract: str, phase: str) -> None:
+def test_0_3_ends_of_the_auction(
+    variant: str, options: dict[str, Any], calls: str, declarer: int, contract: str, phase: str
+) -> None:
     *earlier, last = calls.split()
-    table = started(variant, calls=" ".join(earlier))
+    table = started(variant, calls=" ".join(earlier), **options)
     assert table.phase == "call", "it is not over before the last call"
     play(table, last)
     assert (table.phase, table.row.seat, table.row.declarer) == (phase, declarer, declarer)
     assert table.word(74 + int(table.row.contract)) == contract
+
+
+def test_3_1_a_forced_dealer_may_not_pass() -> None:
+    with pytest.raises(IllegalActionError, match=r"Legal in the phase call are 7, 8, 9, 10, 11, 12, 13$"):
+        started(SHIPS, calls="pass pass pass").act("pass")
 
 
 def test_0_3_an_equal_or_lower_bid_is_illegal() -> None:

@@ -114,28 +114,6 @@ def test_3_1_golden_deal_a_misere_with_a_partner(cards: str, winners: list[int],
 # ---------------------------------------------------------------------------------------------------- the auction
 
 
-def test_3_1_forced_dealer_must_name_a_number() -> None:
-    forced = "pass pass pass"
-    numbers = {"7", "8", "9", "10", "11", "12", "13"}
-    assert legal(started(calls=forced)) == numbers
-    assert legal(started(calls=forced, forced_bid_numeric_only=False)) == numbers | {"mis"}
-    with pytest.raises(IllegalActionError, match=r"Legal in the phase call are 7, 8, 9, 10, 11, 12, 13$"):
-        started(calls=forced).act("pass")
-
-
-def test_3_1_only_the_dealer_is_forced_and_only_without_a_bid() -> None:
-    assert "pass" in legal(started(calls="pass pass"))
-    assert "pass" in legal(started(calls="pass pass 7"))
-
-
-def test_3_1_forced_bid_closes_by_option() -> None:
-    closed = started(calls="pass pass pass 7", forced_bid_closes=True)
-    assert (closed.phase, closed.row.declarer) == ("trump", 3)
-    # A bid of the dealer that was not forced closes nothing.
-    assert started(calls="pass 7 pass 8", forced_bid_closes=True).phase == "call"
-    assert started(calls="pass pass pass 7").phase == "call"
-
-
 @pytest.mark.parametrize(("seats", "cards", "stock"), [(3, 17, 1), (4, 13, 0), (5, 10, 2), (6, 8, 4)])
 def test_3_3_deal_and_stock(seats: int, cards: int, stock: int) -> None:
     table = started(seats, dealer=1)
