@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from noms_env.policy.player import PolicyPlayer
+    from noms_env.players import Player
 
 
-def load_player(path_or_name: Path | str) -> PolicyPlayer:
-    """The player of a policy file; see `noms_env.policy.player.load_player`."""
-    import noms_env
+def load_player(name: str, limit: float | None = None) -> Player:
+    """Any player that `noms evaluate` knows: also your own, as `MODULE:FUNCTION`, a registered name or `cmd:PROGRAM`.
 
-    return noms_env.load_player(path_or_name)
+    Args:
+        name: see `noms_env.load_player` for the players of the package and policies.
+        limit: seconds that a program has for a decision; 10 when None.
+
+    Raises:
+        ValueError: there is no such player, or it cannot be loaded or started.
+    """
+    from training.agents.registry import agent_spec
+
+    return agent_spec(name, limit).make()
 
 
 __all__ = ["load_player"]

@@ -4,25 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Any, ClassVar, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar, cast, runtime_checkable
 
 import numpy as np
 
 from noms_env.core.chance import MAX_SEED
 from noms_env.variants.table_record import new_tables
 
+if TYPE_CHECKING:
+    from noms_env.table import Table
+
 NOBODY = -1
 """The answer for a row in which nobody is to act: its mask is all zeros."""
 
 
 class Player(Protocol):
-    """What sits at a table, or at thousands of them.
+    """What sits at a table, or at thousands of them."""
 
-    Attributes:
-        wants_tables: whether `act` must be given `tables`; False where observation and mask are enough.
-    """
-
-    wants_tables: ClassVar[bool]
+    @property
+    def wants_tables(self) -> bool:
+        """Whether `act` must be given `tables`; False where observation and mask are enough."""
+        ...
 
     def act(
         self,
@@ -39,7 +41,8 @@ class Player(Protocol):
             mask: 1 for each legal action, int8, shape (n, NUM_ACTIONS).
             rng: the player's own stream of random numbers. A player that leaves anything to chance draws exactly one
                 number for each row from it (`row_seeds`), and all that is random in a row follows from that number.
-            tables: the tables as the seat to act may imagine them (`belief.determinize.sampled_tables`), shape (n,).
+            tables: the tables, with the cards that the seat to act has not seen sampled
+                (`belief.determinize.sampled_tables`), shape (n,).
 
         Returns:
             Numbers of legal actions, int64, shape (n,). For one row, with arrays that lack the leading axis and one
@@ -49,6 +52,27 @@ class Player(Protocol):
             ValueError: `tables` are wanted and missing, or there are not as many rows of each.
         """
         ...
+
+
+@runtime_checkable
+class TellsProbabilities(Protocol):
+    """A player that tells how probable it finds each action, as policies do (`PolicyPlayer.probabilities`)."""
+
+    def probabilities(self, observation: np.ndarray, mask: np.ndarray) -> np.ndarray:
+        """Float32, shape (n, NUM_ACTIONS), for rows as `Player.act` has them; draws nothing."""
+        ...
+
+
+def ask(player: Player, table: Table, rng: np.random.Generator) -> int:
+    """What a player does for the seat to act at one table.
+
+    Args:
+        player: who is asked.
+        table: stays as it is.
+        rng: the player's stream of random numbers.
+    """
+    sampled = table.determinize(rng) if player.wants_tables else None
+    return int(player.act(*table.view(int(table.row.seat)), rng, tables=sampled))
 
 
 ActT = TypeVar("ActT", bound=Callable[..., Any])

@@ -1,6 +1,6 @@
 """A trained policy as a player, without torch.
 
-player = noms_env.load_player("runs/down_up/policy.safetensors")
+player = load_policy("runs/down_up/policy.safetensors")
 action = player.act(observation, mask, rng)                      # one row: an int
 actions = player.act(batch.observation, batch.mask, rng, temperature=0)
 chances = player.probabilities(batch.observation, batch.mask)    # float32, shape (n, NUM_ACTIONS)
@@ -42,22 +42,25 @@ class PolicyPlayer:
         info: what the policy's file says of it.
         encoding: what the network reads of an observation.
         rule_sets: the rules of the tables that it can sit at.
+        temperature: of its play where no other is asked for; see `act`.
     """
 
     wants_tables: ClassVar[bool] = False
 
-    def __init__(self, info: PolicyInfo, encoding: Encoding, tensors: dict[str, np.ndarray]) -> None:
+    def __init__(self, info: PolicyInfo, encoding: Encoding, tensors: dict[str, np.ndarray], temperature: float = 1.0) -> None:
         """Set up a player.
 
         Args:
             info: of the policy.
             encoding: of the rules in it.
             tensors: the actor's parameters (`file.read_policy` checks them).
+            temperature: see the class.
 
         Raises:
             PolicyFileError: the parameters are so large that they cannot be reckoned with in float32.
+            ValueError: the temperature is below 0 or infinite.
         """
-        self.info, self.encoding = info, encoding
+        self.info, self.encoding, self.temperature = info, encoding, _checked_temperature(temperature)
         with np.errstate(over="ignore", invalid="ignore"):
             self._forward = Forward.folded(encoding, tensors)
         if not self._forward.is_finite():
@@ -75,7 +78,7 @@ class PolicyPlayer:
         rng: np.random.Generator,
         *,
         tables: np.recarray | None = None,
-        temperature: float = 1.0,
+        temperature: float | None = None,
     ) -> Any:
         """Choose an action in each row; see `Player.act`.
 
@@ -85,7 +88,7 @@ class PolicyPlayer:
             rng: gives one integer for each row, from which its draw follows; none at temperature 0.
             tables: not looked at.
             temperature: the logits are divided by it: 1 as trained, below more decided; 0 takes the most probable action,
-                the lowest of equals.
+                the lowest of equals. The player's own when None.
 
         Returns:
             int64, shape (n,), or an int for one row; `NOBODY` where nothing is legal.
@@ -95,12 +98,12 @@ class PolicyPlayer:
                 rules than the policy was trained for.
         """
         seen, legal = _checked_rows(observation, mask)
-        heat = _checked_temperature(temperature)
+        heat = self.temperature if temperature is None else _checked_temperature(temperature)
         seeds = row_seeds(rng, len(seen)) if heat > 0 else np.zeros(len(seen), np.int64)
         actions = self._decide(seen, legal, seeds, heat, probabilities=False).actions
         return int(actions[0]) if np.ndim(mask) == 1 else actions
 
-    def probabilities(self, observation: np.ndarray, mask: np.ndarray, *, temperature: float = 1.0) -> np.ndarray:
+    def probabilities(self, observation: np.ndarray, mask: np.ndarray, *, temperature: float | None = None) -> np.ndarray:
         """The probabilities of all actions.
 
         Args:
@@ -116,8 +119,8 @@ class PolicyPlayer:
             ValueError: see `act`.
         """
         seen, legal = _checked_rows(observation, mask)
-        seeds = np.zeros(len(seen), np.int64)
-        out = self._decide(seen, legal, seeds, _checked_temperature(temperature), probabilities=True).probabilities
+        heat = self.temperature if temperature is None else _checked_temperature(temperature)
+        out = self._decide(seen, legal, np.zeros(len(seen), np.int64), heat, probabilities=True).probabilities
         return out[0] if np.ndim(mask) == 1 else out
 
     def _decide(self, seen: np.ndarray, legal: np.ndarray, seeds: np.ndarray, heat: float, *, probabilities: bool) -> Out:
@@ -196,18 +199,19 @@ def _checked_temperature(temperature: float) -> float:
 # --------------------------------------------------------------------------------------------------------- loading
 
 
-def load_player(path_or_name: Path | str) -> PolicyPlayer:
-    """The player of a policy file.
+def load_policy(path_or_name: Path | str, temperature: float = 1.0) -> PolicyPlayer:
+    """The player of a policy file; `noms_env.load_player` also knows the players that are no policies.
 
     Args:
         path_or_name: a policy file, a folder that holds a `policy.safetensors`, or the name of a policy that comes with the
             package, or of a game: `noms` is the policy that comes with the package for noms. Names go before folders.
+        temperature: see `PolicyPlayer.act`.
 
     Raises:
         PolicyFileError: there is no such file or name, or it holds no policy that can be used here.
     """
     info, encoding, tensors = read_policy(policy_file_of(path_or_name))
-    return PolicyPlayer(info, encoding, tensors)
+    return PolicyPlayer(info, encoding, tensors, temperature)
 
 
 def shipped_policies() -> dict[str, Path]:
@@ -237,7 +241,7 @@ def is_policy_name(name: str) -> bool:
 
 
 def policy_file_of(path_or_name: Path | str) -> Path:
-    """The file that is meant by what `load_player` is given.
+    """The file that is meant by what `load_policy` is given.
 
     Raises:
         PolicyFileError: there is no policy of that name.
@@ -253,7 +257,7 @@ def policy_file_of(path_or_name: Path | str) -> Path:
         return path / POLICY_NAME
     is_name = isinstance(path_or_name, str) and path.name == path_or_name and not path.suffix
     if is_name and not path.exists():
-        there_are = ", ".join(_name_and_games()) or "none yet"
+        there_are = ", ".join(names_and_games()) or "none yet"
         raise PolicyFileError(f"there is no policy {path_or_name!r}; the policies that come with the package: {there_are}")
     return path
 
@@ -274,7 +278,7 @@ def _variants(info: PolicyInfo) -> list[str]:
     return list(dict.fromkeys(rules.variant.name for rules in info.rule_sets))
 
 
-def _name_and_games() -> Iterator[str]:
+def names_and_games() -> Iterator[str]:
     """The policies that come with the package: `auctions (small_ships, noms)`, or the name alone where the game has it too."""
     for name, info in _shipped_infos().items():
         games = _variants(info) if info else []

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
 from noms_env.core.cards import CARD_WORDS, cards_in
-from noms_env.players import Player, make_player
+from noms_env.players import Player, Players, ask, load_players
 from noms_env.record.form import FORMAT, Record
 from noms_env.table import Table
 
@@ -118,7 +118,7 @@ def record_matches(
     matches: int = 1,
     seed: int = 0,
     options: Mapping[str, Any] | None = None,
-    players: str | Player | Sequence[str | Player] = "random",
+    players: Players = "random",
     legal: bool = False,
 ) -> Iterator[Record]:
     """Play matches: an iterator over the records of their deals, which are played as it goes on.
@@ -133,7 +133,7 @@ def record_matches(
         matches: how many.
         seed: 0 to 2**63 - 1.
         options: options of the variant that differ from their defaults.
-        players: names of players of the registry, or players, one for all seats or one for each.
+        players: one for all seats or one for each: names (`noms_env.load_player`) or players.
         legal: store the legal actions with each decision.
 
     Raises:
@@ -142,10 +142,7 @@ def record_matches(
     if matches < 1:
         raise ValueError(f"matches must be 1 or more, not {matches}")
     table = Table(variant, seats, dict(options or {}), seed=seed)
-    given = list(players) if isinstance(players, Sequence) and not isinstance(players, str) else [players] * table.seats
-    if len(given) != table.seats:
-        raise ValueError(f"players must be one name, or one for each of the {table.seats} seats, not {len(given)}")
-    seated = [make_player(player) if isinstance(player, str) else player for player in given]
+    seated = load_players(players, table.seats, table.rules)
     return _played(table, seated, seed, matches, Recorder(legal=legal))
 
 
@@ -158,9 +155,7 @@ def _played(table: Table, seated: list[Player], seed: int, matches: int, recorde
             table.next_deal()  # does nothing before the first deal
             while not table.is_scored:
                 seat = int(table.row.seat)
-                player, stream = seated[seat], streams[seat]
-                sampled_tables = table.determinize(stream) if player.wants_tables else None
-                action = int(player.act(*table.view(seat), stream, tables=sampled_tables))
+                action = ask(seated[seat], table, streams[seat])
                 recorder.note(table, action)
                 table.step(action)
             yield recorder.finish(table)

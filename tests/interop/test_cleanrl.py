@@ -14,7 +14,7 @@ import torch
 
 import noms_env
 from noms_env.policy.encoding import make_encoding
-from training.evaluation import duplicate
+from training.agents.table_pool import relative_points
 from training.learn import gae
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "cleanrl_ppo.py"
@@ -49,7 +49,7 @@ def test_advantages_are_those_of_the_trainer(ppo: Any, variant: str, seats: int)
     assert reward.shape == (24, seats)
     np.testing.assert_allclose(reward.sum(dim=1), 0, atol=1e-4)
     points = batch.tables.points
-    np.testing.assert_allclose(reward, duplicate.relative_points(points, np.full(24, seats))[:, :seats], atol=1e-5)
+    np.testing.assert_allclose(reward, relative_points(points, np.full(24, seats))[:, :seats], atol=1e-5)
     for weight in (0.0, 0.9, 1.0):
         expected = gae.advantages(table.numpy(), seat.numpy(), value.numpy(), reward.numpy(), weight)
         np.testing.assert_allclose(ppo.advantages(steps, reward, weight), expected, atol=1e-4)

@@ -15,7 +15,7 @@ from noms_env.core.cards import cards_in
 from noms_env.core.state import VARIANTS
 from noms_env.envs.batch import make_batch
 from noms_env.observation.layout import OBSERVATION_SIZE
-from noms_env.players import NOBODY, PLAYERS, Entry, as_batch, make_player, row_seeds
+from noms_env.players import NOBODY, PLAYERS, Entry, as_batch, ask, load_player, load_players, make_player, row_seeds
 from noms_env.table import Table
 from noms_env.variants.table_record import TABLE
 
@@ -73,9 +73,39 @@ def test_a_name_carries_parameters(monkeypatch: pytest.MonkeyPatch) -> None:
         make_player("lowest:1,2,3")
 
 
+def test_policies_are_players_too() -> None:
+    table, rng = Table("noms", seed=1), np.random.default_rng(0)
+    table.start()
+    seen = table.view(int(table.row.seat))
+    for name, temperature in (("noms", 1.0), ("noms@0", 0.0), ("noms@0.5", 0.5)):
+        policy: Any = make_player(name)
+        assert policy.temperature == temperature
+        assert ask(policy, table, rng) in table.legal_actions()
+        assert (np.count_nonzero(policy.probabilities(*seen)) == 1) == (temperature == 0)
+    with pytest.raises(ValueError, match="the temperature behind @ must be a number from 0 on, not '-1'"):
+        load_player("noms@-1")
+
+
+def test_players_of_some_seats() -> None:
+    rules = Table("noms").rules
+    one, two, three = load_players(["thumb", "noms", "thumb"], 3, rules)
+    assert one is three
+    assert two is not one
+    assert load_players(two, 2, rules) == [two, two]
+    with pytest.raises(ValueError, match="players must be one player for all 3 seats, or 3 of them, not 2"):
+        load_players(["thumb", "noms"], 3, rules)
+    with pytest.raises(ValueError, match="noms was trained for noms with 4 seats, not for small_ships with 4 seats"):
+        load_players("noms", 3, Table("small_ships").rules)
+    with pytest.raises(ValueError, match="a player must be a name, a path, or have act and wants_tables"):
+        load_players([5], 1, rules)  # type: ignore[list-item]
+
+
 def test_names_that_are_refused() -> None:
-    with pytest.raises(ValueError, match="there is no player 'chess'; the players are random"):
-        make_player("chess")
+    with pytest.raises(ValueError, match=r"no player 'chess'; the players are random.*; the policies are .*; or give "):
+        load_player("chess")
+    for wrong, meant in (("thum", "thumb"), ("pimk:20", "pimc"), ("bigships", "big_ships"), ("nomms@0", "noms")):
+        with pytest.raises(ValueError, match=f"there is no player '{wrong}': did you mean {meant}"):
+            load_player(wrong)
     with pytest.raises(ValueError, match=r"random takes 0 parameters \(none\), not '5'"):
         make_player("random:5")
 
@@ -83,7 +113,7 @@ def test_names_that_are_refused() -> None:
 def test_importing_the_package_imports_no_player() -> None:
     code = "import sys, noms_env.players; print([m for m in sys.modules if m.startswith('noms_env.players.')])"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert run.stdout.split() == ["['noms_env.players.protocol']"]
+    assert run.stdout == "['noms_env.players.protocol', 'noms_env.players.registry']\n"
 
 
 # ------------------------------------------------------------------------------------------------ rows, and one row

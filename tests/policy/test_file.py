@@ -17,7 +17,6 @@ import pytest
 from safetensors.numpy import load_file, save, save_file
 
 import noms_env
-import training
 from noms_env.core.actions import NUM_ACTIONS
 from noms_env.observation import layout
 from noms_env.observation.layout import layout_digest
@@ -26,7 +25,7 @@ from noms_env.policy import player as policy_player
 from noms_env.policy.encoding import make_encoding
 from noms_env.policy.file import KEY, PolicyFileError, PolicyInfo, given_options, read_policy, save_policy, write_atomically
 from noms_env.policy.inference import Forward, shapes_of
-from noms_env.policy.player import load_player
+from noms_env.policy.player import load_policy
 from noms_env.variants import game, make_rules
 from tests.envs.play import KINDS
 from tests.policy.test_player import NETWORK, SMALL, decisions, make_actor, rules_of, tensors_of
@@ -61,9 +60,9 @@ def test_what_is_written_is_read(good: Path) -> None:
     }
     assert set(load_file(good)) == set(wanted), "an ordinary safetensors file"
     seen, legal = decisions(INFO.rule_sets, 20)
-    one, other = load_player(good), noms_env.load_player(str(good.parent))
+    one, other = load_policy(good), load_policy(str(good.parent))
     assert (one.probabilities(seen, legal) == other.probabilities(seen, legal)).all()
-    assert training.load_player(good).info == INFO
+    assert noms_env.load_player(str(good)).act(seen, legal, np.random.default_rng(0)).shape == (20,)
 
 
 def test_the_names_of_the_tensors_are_those_of_the_network() -> None:
@@ -177,26 +176,26 @@ def test_numbers_too_large_to_reckon_with(good: Path, tmp_path: Path) -> None:
         tensors["head.cards"][:] = tensors["head.play.weight"][:] = 1e30
 
     with pytest.raises(PolicyFileError, match="too large to reckon with"):
-        load_player(rewritten(good, tmp_path / "changed", tensors=grow))
+        load_policy(rewritten(good, tmp_path / "changed", tensors=grow))
 
 
 def test_files_that_are_none(good: Path, tmp_path: Path) -> None:
     with pytest.raises(PolicyFileError, match=r"there is no file .*nowhere\.safetensors"):
-        load_player(tmp_path / "nowhere.safetensors")
+        load_policy(tmp_path / "nowhere.safetensors")
     with pytest.raises(PolicyFileError, match=r"there is no file .*policy\.safetensors"):
-        load_player(tmp_path)
+        load_policy(tmp_path)
     with pytest.raises(PolicyFileError, match="cannot be read"):
         read_policy(tmp_path)
     save_file({"weight": np.zeros(3, np.float32)}, tmp_path / "foreign", {"format": "pt"})
     save_file({"weight": np.zeros(3, np.float32)}, tmp_path / "bare")
     for name in ("foreign", "bare"):
         with pytest.raises(PolicyFileError, match="without 'noms-policy' in its metadata: not a policy of noms-env"):
-            load_player(tmp_path / name)
+            load_policy(tmp_path / name)
     text = policy_file._text(document_of(good))
     for damage in (text[:-1], "[" * 100_000, "5", text.replace(",", ", ", 1), text.replace("1234", "1235")):
         save_file(load_file(good), tmp_path / "damaged", {KEY: damage})
         with pytest.raises(PolicyFileError, match="damaged"):
-            load_player(tmp_path / "damaged")
+            load_policy(tmp_path / "damaged")
 
 
 def test_a_network_or_tensors_that_do_not_fit_are_not_written(tmp_path: Path) -> None:
@@ -235,7 +234,7 @@ def refused(content: bytes, path: Path) -> None:
     """Loading must end with the one error."""
     path.write_bytes(content)
     with pytest.raises(PolicyFileError):
-        load_player(path)
+        load_policy(path)
 
 
 def test_files_that_were_cut_off(good: Path, tmp_path: Path) -> None:
@@ -277,14 +276,13 @@ def test_a_tensor_of_the_same_shape_from_another_policy(good: Path, tmp_path: Pa
 
 HUGE = """
 import resource, sys
-from noms_env import load_player
-import noms_env.policy.player
+from noms_env.policy.player import load_policy
 from noms_env.policy.file import PolicyFileError
 
 used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 for path in sys.argv[1:]:
     try:
-        load_player(path)
+        load_policy(path)
     except PolicyFileError as error:
         print(error)
 print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - used) // 1024)
@@ -336,15 +334,15 @@ def test_a_written_file_has_the_usual_permissions(tmp_path: Path) -> None:
 def test_policies_by_name(good: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(policy_player, "PACKAGE", tmp_path / "noms_env")
     with pytest.raises(PolicyFileError, match=r"there is no policy 'up_down'; .* none yet"):
-        load_player("up_down")
+        load_policy("up_down")
     for folder in ("noms_env/checkpoints/up_down", "checkpoints/late"):
         (tmp_path / folder).mkdir(parents=True)
         (tmp_path / folder / "policy.safetensors").write_bytes(good.read_bytes())
-    assert load_player("up_down").info == INFO
+    assert load_policy("up_down").info == INFO
     with pytest.raises(PolicyFileError, match=r"there is no policy 'late'; .*: up_down"):
-        load_player("late")
+        load_policy("late")
     (tmp_path / "pyproject.toml").touch()
-    assert load_player("late").info == INFO
+    assert load_policy("late").info == INFO
     assert list(policy_player.shipped_policies()) == ["up_down", "late"]
 
 
@@ -372,10 +370,10 @@ def test_a_policy_is_found_by_each_of_its_games(package: Path) -> None:
     files = {"auctions": ship(package, "auctions", "small_ships", "noms"), "nonesuch": ship(package, "nonesuch", "nonesuch")}
     for name in ("auctions", "small_ships", "noms"):
         assert policy_player.policy_file_of(name) == files["auctions"]
-        assert load_player(name).rule_sets == rules_of("small_ships", "noms")
+        assert load_policy(name).rule_sets == rules_of("small_ships", "noms")
     assert policy_player.policy_file_of("nonesuch") == files["nonesuch"]
     with pytest.raises(PolicyFileError) as refused:
-        load_player("down_up")
+        load_policy("down_up")
     there_are = "the policies that come with the package: auctions (small_ships, noms), nonesuch"
     assert str(refused.value) == f"there is no policy 'down_up'; {there_are}"
 
@@ -392,18 +390,18 @@ def test_of_several_policies_for_a_game_its_namesake_comes_first_then_the_longes
     assert policy_player.policy_of_game("noms") == earlier
     assert policy_player.policy_file_of("noms") == namesake, "a name is a name"
     with pytest.raises(PolicyFileError, match="cut off"):
-        load_player("noms")
+        load_policy("noms")
     with pytest.raises(PolicyFileError, match=r"a \(noms\), b \(noms, up_down\), c \(noms\), noms$"):
-        load_player("down_up")
+        load_policy("down_up")
 
 
 def test_names_go_before_folders_and_folders_before_nothing(package: Path, good: Path) -> None:
     (package / "noms").mkdir()
     (package / "noms" / "policy.safetensors").write_bytes(good.read_bytes())
-    assert load_player("noms").info == INFO
+    assert load_policy("noms").info == INFO
     file = ship(package, "auctions", "noms")
     assert policy_player.policy_file_of("noms") == file
-    assert load_player(Path("noms")).info == load_player("./noms").info == INFO
+    assert load_policy(Path("noms")).info == load_policy("./noms").info == INFO
 
 
 def test_no_weights_are_read_to_find_a_policy(package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -416,7 +414,7 @@ def test_no_weights_are_read_to_find_a_policy(package: Path, monkeypatch: pytest
     assert policy_file.read_info(file).rule_sets == rules_of("noms")
     monkeypatch.undo()
     with pytest.raises(PolicyFileError, match="is damaged: its content does not have the SHA-256"):
-        load_player(file)
+        load_policy(file)
 
 
 def test_a_contestant_may_be_named_after_a_game(package: Path) -> None:
@@ -437,7 +435,7 @@ def test_a_policy_needs_no_torch(good: Path) -> None:
         "import sys; sys.modules['torch'] = None\n"
         "import noms_env\n"
         "assert not [m for m in sys.modules if m.startswith(('safetensors', 'noms_env.players.'))"
-        " and m != 'noms_env.players.protocol']\n"
+        " and m not in ('noms_env.players.protocol', 'noms_env.players.registry')]\n"
         f"print(noms_env.load_player({str(good)!r}).info.decisions)"
     )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "1234\n"

@@ -23,8 +23,9 @@ import numpy as np
 import pytest
 import torch
 
-from noms_env import load_player, make_batch
+from noms_env import make_batch
 from noms_env.policy.encoding import make_encoding
+from noms_env.policy.player import load_policy
 from noms_env.variants import game, make_rules
 from noms_env.variants.table_record import TABLE
 from training.config import NetworkConfig, TrainConfig
@@ -352,7 +353,7 @@ def test_the_policy_of_a_run(tmp_path: Path) -> None:
     actor, run = trained()
     with RunFolder.create(tmp_path / "run", {}) as folder:
         folder.write_policy(actor, run, np.float64(1.5))
-        player = load_player(folder.path)
+        player = load_policy(folder.path)
         before = folder.policy.read_bytes()
         with torch.no_grad():
             actor.head.bias[3] = torch.nan

@@ -2,65 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from threading import Event
 from typing import Any
 
 import numpy as np
 import pytest
 
-from noms_env import BatchEnv
 from noms_env.core.state import VARIANTS
 from noms_env.variants import Rules, game, make_rules
-from training.agents.registry import BLOCK, AgentSpec, agent_spec, guest
+from tests.training.fakes import FIRST, STUBBORN, First
+from training.agents.registry import agent_spec
+from training.agents.spec import BLOCK, AgentSpec
 from training.agents.table_pool import TablePool, play
-from training.evaluation import comparison as module
-from training.evaluation.comparison import (
-    FIRST_OTHER,
-    LINE_UPS,
-    Comparison,
-    NothingPlayedError,
-    Task,
-    compare,
-    line_ups,
-    roles,
-    size_features,
-)
-from training.evaluation.duplicate import deal_seed, dealt
+from training.evaluation import duplicate as module
+from training.evaluation.comparison import Comparison, NothingPlayedError, compare, size_features
+from training.evaluation.duplicate import FIRST_OTHER, LINE_UPS, Block, Pairing, dealt, line_ups
+from training.evaluation.roles import roles
 
 
 def rules(name: str, seats: int | None = None, **options: Any) -> Rules:
     return make_rules(game(name), seats, options)
 
 
-class Spy:
-    """Plays the first legal action, and notes the cards, dealers and seats at its tables."""
-
-    def __init__(self) -> None:
-        self.seats: dict[tuple[int, int], set[int]] = {}
-        self.cards: dict[int, set[bytes]] = {}
-
-    def choose(self, batch: BatchEnv, rows: np.ndarray) -> np.ndarray:
-        for row in rows:
-            table = batch.tables[row]
-            self.seats.setdefault((int(table.table), int(row)), set()).add(int(table.seat))
-            dealt_cards = (table.hands | table.played).tobytes() + table.dealer.tobytes() + table.hand_size.tobytes()
-            self.cards.setdefault(int(table.table), set()).add(dealt_cards)
-        actions: np.ndarray = batch.mask[rows].argmax(axis=1)
-        return actions
+Seen = list[tuple[TablePool, np.ndarray]]
 
 
-class Stubborn:
-    """Answers with an action that is never legal in any row whose deal number is a multiple of three."""
+@pytest.fixture
+def watched(monkeypatch: pytest.MonkeyPatch) -> Seen:
+    """The pools that are played, at the end of their deals, and who sat where."""
+    found: Seen = []
 
-    def choose(self, batch: BatchEnv, rows: np.ndarray) -> np.ndarray:
-        first = batch.mask[rows].argmax(axis=1)
-        return np.where(batch.tables.table[rows] % 3 == 0, -1, first)
+    def watching(pool: TablePool, players: Any, seating: np.ndarray) -> None:
+        play(pool, players, seating)
+        found.append((pool, seating))
 
-
-def spying() -> tuple[Spy, AgentSpec]:
-    spy = Spy()
-    return spy, AgentSpec("spy", lambda _: spy)
+    monkeypatch.setattr(module, "play", watching)
+    return found
 
 
 # ------------------------------------------------------------------------------------------------------------- seatings
@@ -107,18 +84,16 @@ def test_line_ups_by_themselves_are_what_they_are_among_all(names: tuple[str, ..
 
 
 @pytest.mark.parametrize(("name", "seats"), [("down_up", 3), ("noms", 4), ("sniped_whist", 5)])
-def test_all_seatings_of_a_deal_have_its_cards(name: str, seats: int) -> None:
-    (spy, a), (other, b) = spying(), spying()
-    compare(rules(name, seats), a, b, 5)
-    everything = [spy.cards.get(deal, set()) | other.cards.get(deal, set()) for deal in range(5)]
-    assert [len(cards) for cards in everything] == [1] * 5
-    assert len(set().union(*everything)) == 5
+def test_all_seatings_of_a_deal_have_its_cards(name: str, seats: int, watched: Seen) -> None:
+    compare(rules(name, seats), agent_spec("greedy"), FIRST, 5)
+    pool, seating = watched[0]
+    tables = pool.batch.tables
     seatings = np.concatenate([line_up.seatings for line_up in line_ups(seats)])
-    for deal in range(5):
-        for number, is_a in enumerate(seatings):
-            row = deal * len(seatings) + number
-            assert spy.seats[deal, row] == set(np.flatnonzero(is_a))
-            assert other.seats[deal, row] == set(np.flatnonzero(~is_a))
+    assert np.array_equal(seating[:, :seats] == 0, np.tile(seatings, (5, 1)))
+    assert np.array_equal(tables.table, np.arange(len(pool)) // len(seatings))
+    dealt_cards = [(t.hands | t.played).tobytes() + t.dealer.tobytes() + t.hand_size.tobytes() for t in tables]
+    assert [len(set(dealt_cards[row : row + len(seatings)])) for row in range(0, len(pool), len(seatings))] == [1] * 5
+    assert len(set(dealt_cards)) == 5
 
 
 # --------------------------------------------------------------------------------------------------------------- values
@@ -134,26 +109,15 @@ def test_a_player_is_no_better_than_itself(name: str) -> None:
     assert (found.estimate().p_value, found.needed(0.1)) == (1.0, 2)
 
 
-def test_values_by_hand() -> None:
+def test_values_by_hand(watched: Seen) -> None:
     kind = rules("sniped_whist", 3, scoring="tricks")
     players = (agent_spec("greedy"), agent_spec("random"))
-    task = Task(kind, players, line_ups(3), 0, "dev", False)
-    block = task.play(0, 4, Event())
-    pool, seating = replayed(task, 4)
+    block = Pairing(kind, players, line_ups(3)).play(0, 4, Event())
+    pool, seating = watched[0]
     points = pool.batch.tables.points[:, :3]
-    for row, is_a in enumerate(seating == 0):
+    for row, is_a in enumerate(seating[:, :3] == 0):
         expected = points[row, is_a].mean() - points[row, ~is_a].mean()
         assert block.values[row // 6, row % 6] == pytest.approx(expected)
-
-
-def replayed(task: Task, deals: int) -> tuple[TablePool, np.ndarray]:
-    """The tables of the first block of a task, played once more; who sat where, shape (n, seats)."""
-    seatings = np.concatenate([line_up.seatings for line_up in task.line_ups])
-    seating = np.where(np.tile(seatings, (deals, 1)), 0, 1)
-    pool = dealt(task.kind, np.arange(len(seating)) // len(seatings), deal_seed(task.deal_set))
-    made = [player.make(np.random.default_rng([task.seed, 0, place])) for place, player in enumerate(task.players)]
-    play(pool, made, np.pad(seating, ((0, 0), (0, 7 - seating.shape[1]))))
-    return pool, seating
 
 
 def test_the_sides_change_with_the_order_of_the_players() -> None:
@@ -185,7 +149,7 @@ def test_the_variance_is_less_than_that_of_independent_deals() -> None:
 def test_the_variance_ratio_by_hand() -> None:
     found = compare(rules("sniped_whist", 3), agent_spec("greedy"), agent_spec("random"), 2)
     values = np.array([[1.0, 2, 3, 0, 0, 0], [1, 2, 3, 2, 2, 2]])
-    block = module.Block(**{**vars(found.played), "values": values})
+    block = Block(**{**vars(found.played), "values": values})
     made = Comparison(**{**{name: getattr(found, name) for name in found.__dataclass_fields__}, "played": block})
     assert list(made.per_deal()) == [1.0, 2.0]
     assert made.variance_ratio == pytest.approx(0.25 / (40 / 12 - 1.5**2))
@@ -223,13 +187,13 @@ def test_fewer_deals_are_the_first_of_more() -> None:
 def test_the_features_of_the_control_variate_are_those_of_thumb_on_the_same_cards() -> None:
     kind = rules("down_up")
     found = compare(kind, agent_spec("random"), agent_spec("greedy"), 6)
-    pool = dealt(kind, np.arange(6), deal_seed("dev"))
-    play(pool, [guest("thumb")(np.random.default_rng(0))], np.zeros((6, 7), np.int64))
+    pool = dealt(kind, np.arange(6), "dev")
+    play(pool, [agent_spec("thumb").at_tables(np.random.default_rng(0))], np.zeros((6, 7), np.int64))
     points = pool.batch.tables.points[:, :4]
     assert found.played.features == pytest.approx(np.stack([points.sum(axis=1), points.std(axis=1)], axis=1))
     assert found.played.others.shape == (24, 2)
-    other = dealt(kind, FIRST_OTHER + np.arange(24), deal_seed("dev"))
-    play(other, [guest("thumb")(np.random.default_rng(0))], np.zeros((24, 7), np.int64))
+    other = dealt(kind, FIRST_OTHER + np.arange(24), "dev")
+    play(other, [agent_spec("thumb").at_tables(np.random.default_rng(0))], np.zeros((24, 7), np.int64))
     assert found.played.others[:, 0] == pytest.approx(other.batch.tables.points[:, :4].sum(axis=1))
 
 
@@ -262,7 +226,7 @@ def test_the_control_variate_agrees_with_the_raw_figure() -> None:
 
 def test_roles_by_hand() -> None:
     kind = rules("small_ships")
-    pool = dealt(kind, np.arange(6), deal_seed("dev"))
+    pool = dealt(kind, np.arange(6), "dev")
     tables = pool.batch.tables
     tables.dealer[:] = [0, 0, 1, 2, 3, 3]
     tables.declarer[:] = [1, 0, 2, -1, 3, 3]
@@ -300,23 +264,23 @@ def test_declarers_are_counted_on_the_side_of_who_declared() -> None:
 
 def test_a_lost_table_counts_as_the_worst_of_its_points() -> None:
     kind = rules("big_ships", start_cards=3)
-    stubborn = AgentSpec("stubborn", lambda _: Stubborn())
-    task = Task(kind, (stubborn, agent_spec("greedy")), line_ups(4), 0, "dev", False)
-    block = task.play(0, 6, Event())
-    assert block.lost[0].tables == 2 * 14  # deals 0 and 3
+    block = Pairing(kind, (STUBBORN, agent_spec("greedy")), line_ups(4)).play(0, 6, Event())
+    is_lost = dealt(kind, np.arange(6), "dev").batch.tables.dealer == 0
+    assert 0 < is_lost.sum() < 4
+    assert block.lost[0].tables == 14 * is_lost.sum()
     assert block.lost[1].tables == 0
     assert block.lost[0].why == ["chose action -1, which was not legal"]
-    lost = block.values[[0, 3]]
+    lost = block.values[is_lost]
     assert (lost <= 0).all()
     assert (lost < 0).any()
-    fine = compare(kind, AgentSpec("fine", lambda _: Spy()), agent_spec("greedy"), 6).played.values
-    assert np.array_equal(block.values[[1, 2, 4, 5]], fine[[1, 2, 4, 5]])
-    assert (lost <= fine[[0, 3]]).all()
-    assert block.groups[0].games("caller", "first") == 4
-    swapped = Task(kind, (agent_spec("greedy"), stubborn), line_ups(4), 0, "dev", False).play(0, 6, Event())
-    assert (swapped.values[[0, 3]] >= 0).all()
-    both = Task(kind, (stubborn, stubborn), line_ups(4), 0, "dev", False).play(0, 6, Event())
-    assert not both.values[[0, 3]].any()
+    fine = compare(kind, FIRST, agent_spec("greedy"), 6).played.values
+    assert np.array_equal(block.values[~is_lost], fine[~is_lost])
+    assert (lost <= fine[is_lost]).all()
+    assert block.groups[0].games("caller", "first") == 6 - is_lost.sum()
+    swapped = Pairing(kind, (agent_spec("greedy"), STUBBORN), line_ups(4)).play(0, 6, Event())
+    assert (swapped.values[is_lost] >= 0).all()
+    both = Pairing(kind, (STUBBORN, STUBBORN), line_ups(4)).play(0, 6, Event())
+    assert not both.values[is_lost].any()
 
 
 # -------------------------------------------------------------------------------------------------------------- refusals
@@ -338,11 +302,10 @@ def test_what_cannot_be_played_is_refused() -> None:
 
 
 def test_stopped_before_there_is_anything_to_tell() -> None:
-    class Interrupts:
-        def choose(self, batch: BatchEnv, rows: np.ndarray) -> np.ndarray:
+    class Interrupts(First):
+        def act(self, observation: np.ndarray, mask: np.ndarray, rng: np.random.Generator, *, tables: Any = None) -> Any:
             raise KeyboardInterrupt
 
-    made: Callable[..., Any] = lambda _: Interrupts()  # noqa: E731
     with pytest.raises(NothingPlayedError) as nothing:
-        compare(rules("down_up"), AgentSpec("x", made), agent_spec("random"), 5)
+        compare(rules("down_up"), AgentSpec("x", Interrupts), agent_spec("random"), 5)
     assert nothing.value.ending == "ctrl-c"

@@ -18,8 +18,7 @@ from training.cli import main
 from training.commands import demo as command
 from training.commands.demo import demo_config, free_folder, result_text
 from training.config import PRESETS
-from training.evaluation.behaviour_stats import Tally
-from training.evaluation.duplicate import Result
+from training.evaluation.statistics import estimate
 from training.terminal.narrate import action_text, decide, narrate_deal, probabilities_text
 
 Run = Callable[..., tuple[int, str, str]]
@@ -189,6 +188,6 @@ def test_the_run_is_the_preset_fast_with_another_budget() -> None:
 def test_the_verdict_follows_from_the_interval(difference: float, words: str) -> None:
     differences = np.random.default_rng(0).normal(0, 0.5, (200, 4))
     differences += difference - differences.mean()
-    text = result_text(Result(differences, np.zeros(200, np.int16), Tally()), "noms")
+    text = result_text(estimate(differences.mean(axis=1)), "noms")
     assert text.startswith(f"noms, 200 duplicate deals against random players: {difference:+.2f} points per deal (95 %: ")
     assert text.endswith(words)

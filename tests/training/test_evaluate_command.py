@@ -136,12 +136,12 @@ def test_policies_are_measured_in_the_games_that_they_know(run: Run, policy: Pat
 
 def test_a_temperature_behind_a_policy(policy: Path) -> None:
     made = {text: agent_spec(f"{policy}{text}").make for text in ("", "@0", "@0.5")}
-    heats = {text: make(None).player.temperature for text, make in made.items()}  # type: ignore[arg-type, attr-defined]
+    heats = {text: make().temperature for text, make in made.items()}  # type: ignore[attr-defined]
     assert heats == {"": 1.0, "@0": 0.0, "@0.5": 0.5}
     odd = policy.parent / "run@0"
     odd.mkdir()
     (odd / policy.name).write_bytes(policy.read_bytes())
-    assert agent_spec(str(odd)).make(None).player.temperature == 1.0  # type: ignore[arg-type, attr-defined]
+    assert agent_spec(str(odd)).make().temperature == 1.0  # type: ignore[attr-defined]
     with pytest.raises(ValueError, match="the temperature behind @ must be a number from 0 on, not '-1'"):
         agent_spec(f"{policy}@-1")
 

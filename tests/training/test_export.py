@@ -20,9 +20,11 @@ from noms_env.observation.layout import OBSERVATION_SIZE
 from noms_env.record import Record, Recorder, record_matches, write_records
 from noms_env.variants import game, make_rules
 from tests.envs.play import KINDS
+from tests.training.fakes import First
 from training import cli
 from training.agents.forfeit import ForfeitError
-from training.agents.registry import AgentSpec, agent_spec
+from training.agents.registry import agent_spec
+from training.agents.spec import AgentSpec
 from training.data import export
 from training.data.export import COLUMNS, GROUP, Decisions, ExportError, empty_rows, from_play, from_records, write_shards
 
@@ -157,15 +159,14 @@ def test_play_gives_what_its_actions_lead_to(name: str) -> None:
 
 
 def test_players_sit_where_they_are_named() -> None:
-    class Extreme:
+    class Extreme(First):
         """Always the last legal action."""
 
-        def choose(self, batch: Any, rows: np.ndarray) -> np.ndarray:
-            highest: np.ndarray = NUM_ACTIONS - 1 - batch.mask[rows][:, ::-1].argmax(axis=1)
-            return highest
+        def act(self, observation: np.ndarray, mask: np.ndarray, rng: np.random.Generator, *, tables: Any = None) -> Any:
+            return NUM_ACTIONS - 1 - mask[:, ::-1].argmax(axis=1)
 
     kind = make_rules(game("up_down"), 3, {"ranks": 3})
-    extreme = AgentSpec("extreme", lambda _: Extreme())
+    extreme = AgentSpec("extreme", Extreme)
     seated = [agent_spec("random"), extreme, agent_spec("random")]
     found = joined([part for part, _ in from_play(kind, seated, 4)])
     highest = NUM_ACTIONS - 1 - found["action_mask"][:, ::-1].argmax(axis=1)

@@ -20,7 +20,7 @@ class Fails:
         self.how, self.row = how, row
         self.asked: list[list[int]] = []
 
-    def choose(self, batch: BatchEnv, rows: np.ndarray) -> np.ndarray:
+    def __call__(self, batch: BatchEnv, rows: np.ndarray) -> np.ndarray:
         self.asked.append([int(row) for row in rows])
         actions = highest_legal(batch, rows)
         if self.row in rows and self.how == "raises":
@@ -51,7 +51,7 @@ ROWS = np.array([0, 2, 3, 5])
 
 def test_good_answers_pass(batch: BatchEnv) -> None:
     guard = Guarded(Fails("never"), Event(), limit=30.0)
-    assert list(guard.choose(batch, ROWS)) == list(highest_legal(batch, ROWS))
+    assert list(guard(batch, ROWS)) == list(highest_legal(batch, ROWS))
     assert guard.lost == {}
 
 
@@ -67,29 +67,29 @@ def test_good_answers_pass(batch: BatchEnv) -> None:
 def test_only_the_table_is_lost(batch: BatchEnv, how: str, why: str) -> None:
     player = Fails(how)
     guard = Guarded(player, Event())
-    actions = guard.choose(batch, ROWS)
+    actions = guard(batch, ROWS)
     assert list(guard.lost) == [2]
     assert why in guard.lost[2]
     expected = np.where(ROWS == 2, first_legal(batch, ROWS), highest_legal(batch, ROWS))
     assert list(actions) == list(expected)
     player.asked.clear()
-    assert list(guard.choose(batch, ROWS)) == list(expected)
+    assert list(guard(batch, ROWS)) == list(expected)
     assert player.asked == [[0, 3, 5]]  # it is not asked again at a table that it has lost
     player.asked.clear()
-    assert list(guard.choose(batch, np.array([2]))) == [int(first_legal(batch, np.array([2]))[0])]
+    assert list(guard(batch, np.array([2]))) == [int(first_legal(batch, np.array([2]))[0])]
     assert player.asked == []
 
 
 def test_answers_of_another_shape_lose_all_tables(batch: BatchEnv) -> None:
     guard = Guarded(Fails("shape"), Event())
-    assert list(guard.choose(batch, ROWS)) == list(first_legal(batch, ROWS))
+    assert list(guard(batch, ROWS)) == list(first_legal(batch, ROWS))
     assert sorted(guard.lost) == list(ROWS)
     assert "the answer must be 1 integers, not int64 of shape (1, 1)" in guard.lost[0]
 
 
 def test_late_answers_lose_the_tables_that_were_asked_for(batch: BatchEnv) -> None:
     guard = Guarded(Fails("sleeps"), Event(), limit=0.001)
-    guard.choose(batch, ROWS)
+    guard(batch, ROWS)
     assert sorted(guard.lost) == list(ROWS)
     assert guard.lost[0] == "took more than 0.001 seconds for a decision"
 
@@ -98,4 +98,10 @@ def test_a_block_that_is_stopped_is_given_up(batch: BatchEnv) -> None:
     stop = Event()
     stop.set()
     with pytest.raises(Stopped):
-        Guarded(Fails("never"), stop).choose(batch, ROWS)
+        Guarded(Fails("never"), stop)(batch, ROWS)
+
+
+@pytest.mark.parametrize(("how", "error"), [("raises", RuntimeError), ("illegal", ValueError)])
+def test_a_strict_guard_raises(batch: BatchEnv, how: str, error: type[Exception]) -> None:
+    with pytest.raises(error):
+        Guarded(Fails(how), Event(), strict=True)(batch, ROWS)

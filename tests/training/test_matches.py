@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from noms_env import BatchEnv
 from noms_env.table import Table
 from noms_env.variants import Rules, game, make_rules
-from training.agents.registry import AgentSpec, agent_spec
-from training.evaluation.comparison import line_ups
-from training.evaluation.duplicate import deal_seed
+from tests.training.fakes import FIRST, First
+from training.agents.registry import agent_spec
+from training.agents.spec import AgentSpec
+from training.evaluation.duplicate import deal_seed, line_ups
 from training.evaluation.matches import Matches, compare_matches, play_matches
 
 
@@ -21,21 +21,12 @@ def rules(name: str, seats: int | None = None, **options: Any) -> Rules:
     return make_rules(game(name), seats, options)
 
 
-class First:
-    """Plays the first legal action."""
-
-    def choose(self, batch: BatchEnv, rows: np.ndarray) -> np.ndarray:
-        actions: np.ndarray = batch.mask[rows].argmax(axis=1)
-        return actions
+class Illegal(First):
+    def act(self, observation: np.ndarray, mask: np.ndarray, rng: np.random.Generator, *, tables: Any = None) -> Any:
+        return np.full(len(mask), -1)
 
 
-class Illegal:
-    def choose(self, batch: BatchEnv, rows: np.ndarray) -> np.ndarray:
-        return np.full(len(rows), -1)
-
-
-FIRST = AgentSpec("first", lambda _: First())
-BAD = AgentSpec("bad", lambda _: Illegal())
+BAD = AgentSpec("bad", Illegal)
 SEATINGS = np.concatenate([line_up.seatings for line_up in line_ups(4, names=("alone", "against"))])
 
 

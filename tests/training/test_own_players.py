@@ -26,13 +26,13 @@ from noms_env.variants import Rules, game, make_rules
 from tests.envs.play import KINDS, make, walk
 from tests.observation.test_leaks import mix_hidden
 from training import cli
-from training.agents import bot_lines
-from training.agents.bot import BotPlayer
-from training.agents.bot_lines import AnswerError, chosen_action, decision, hello, rules_of, wants_observation
-from training.agents.external import BLOCK, OwnGuest
+from training.agents import program_lines
 from training.agents.forfeit import ForfeitError
 from training.agents.guarded import guarded
-from training.agents.registry import AgentSpec, agent_spec
+from training.agents.program import ProgramPlayer
+from training.agents.program_lines import AnswerError, chosen_action, decision, hello, rules_of, wants_observation
+from training.agents.registry import agent_spec
+from training.agents.spec import EXTERNAL_BLOCK, AgentSpec
 from training.agents.table_pool import TablePool, play
 from training.evaluation.comparison import Comparison, compare
 from training.evaluation.matches import compare_matches
@@ -106,13 +106,13 @@ def test_a_line_does_not_depend_on_what_the_seat_cannot_see(name: str) -> None:
         table, seat = env.table, int(env.table.row.seat)
         expected = told(table)
         assert told(mix_hidden(table, seat, rng)) == expected
-        row = sampled_tables(table._rows, None, chance)[0]  # what `Guest` and `Companion` give a player
+        row = sampled_tables(table._rows, None, chance)[0]  # what `at_tables` and `ask` give a player
         assert json.loads(decision(row, table.view(seat)[1], 0)) == expected
 
 
 def test_that_test_can_fail(monkeypatch: pytest.MonkeyPatch) -> None:
-    seen = bot_lines._seen
-    monkeypatch.setattr(bot_lines, "_seen", lambda t, role: {**seen(t, role), "leak": t.hands[(t.seat + 1) % t.n_seats]})
+    seen = program_lines._seen
+    monkeypatch.setattr(program_lines, "_seen", lambda t, role: {**seen(t, role), "leak": t.hands[(t.seat + 1) % t.n_seats]})
     with pytest.raises(AssertionError):
         test_a_line_does_not_depend_on_what_the_seat_cannot_see("big ships")
 
@@ -359,9 +359,9 @@ def test_what_a_program_has_started_ends_with_it(tmp_path: Path) -> None:
 def test_figures_do_not_depend_on_threads(tmp_path: Path) -> None:
     name = script(tmp_path, "seen = json.loads(line)\nprint(seen['actions'][seen['seed'] % len(seen['actions'])])\ncontinue")
     name = name.replace(f"{PYTHON} ", f"{PYTHON}u ")  # unbuffered: it does not flush
-    one, two = (compared(name, BLOCK + 4, b="greedy", threads=threads, seed=5) for threads in (1, 2))
+    one, two = (compared(name, EXTERNAL_BLOCK + 4, b="greedy", threads=threads, seed=5) for threads in (1, 2))
     assert np.array_equal(one.played.values, two.played.values)
-    other = compared(name, BLOCK + 4, b="greedy", seed=6)
+    other = compared(name, EXTERNAL_BLOCK + 4, b="greedy", seed=6)
     assert not np.array_equal(one.played.values, other.played.values)
 
 
@@ -385,7 +385,7 @@ def test_a_program_ends_with_its_player(tmp_path: Path) -> None:
     assert seat.act(table, np.random.default_rng(0)) in table.legal_actions()
     process = int(note.read_text())
     os.kill(process, 0)
-    assert isinstance(seat.player, BotPlayer)
+    assert isinstance(seat.player, ProgramPlayer)
     del seat
     assert is_gone(process)
 
@@ -501,10 +501,9 @@ def test_the_players_own_chance_does_not_depend_on_the_rows_beside(module: str) 
     batch.observe()
     rows = np.arange(20)
     player = agent_spec(f"{module}:act")
-    at_once = player.make(np.random.default_rng(7)).choose(batch, rows)
+    at_once = player.at_tables(np.random.default_rng([7, 0]))(batch, rows)
     with guarded([player], (7,), Event()) as (guard,):
-        guard.player = player.make(np.random.default_rng(7))
-        assert np.array_equal(guard.choose(batch, rows), at_once)
+        assert np.array_equal(guard(batch, rows), at_once)
 
 
 @pytest.mark.parametrize(
@@ -562,7 +561,7 @@ def test_modules_that_are_not_there_are_refused(tmp_path: Path) -> None:
     (tmp_path / "wrong.py").write_text("def make(:\n")
     with pytest.raises(ValueError, match="raised SyntaxError"):
         agent_spec(f"{tmp_path}/wrong.py:make")
-    with pytest.raises(ValueError, match=r"there is no player 'chess'; .* your own as MODULE:FUNCTION or cmd:PROGRAM"):
+    with pytest.raises(ValueError, match=r"there is no player 'chess'; .* your own player as MODULE:FUNCTION or cmd:PROGRAM"):
         agent_spec("chess")
 
 
@@ -572,12 +571,10 @@ def test_packages_register_players_by_name(tmp_path: Path, module: str, monkeypa
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: alice-plays\nVersion: 1.0\n")
     (info / "entry_points.txt").write_text(f"[noms_env.players]\nalice = {module}:Lowest\nbob = {module}:absent\n")
     monkeypatch.syspath_prepend(tmp_path)
-    guest = agent_spec("alice").make(np.random.default_rng(0))
-    assert isinstance(guest, OwnGuest)
     assert compare(SMALL, agent_spec("alice"), agent_spec("random"), 4).played.lost[0].tables == 0
     with pytest.raises(ValueError, match="bob raised AttributeError"):
         agent_spec("bob")
-    with pytest.raises(ValueError, match=r"the players are random, .*, alice, bob, policies"):
+    with pytest.raises(ValueError, match=r"the players are random, .*, alice, bob; the policies"):
         agent_spec("chess")
 
 

@@ -21,7 +21,7 @@ from noms_env.players import Player, make_player
 from noms_env.record import Record, record_matches, replay
 from noms_env.variants import Rules, game, make_rules
 from noms_env.variants.table_record import new_tables, write_rules
-from training.agents.table_pool import Guest, TablePool, play
+from training.agents.table_pool import TablePool, at_tables, play
 from training.evaluation.behaviour_stats import Tally, count_deals, deal_probes, possible_contracts
 from training.evaluation.overtaking import COULD, DEFENDER, DID, PARTNER, overtakes
 
@@ -53,15 +53,14 @@ def bids(*numbers: int) -> list[int]:
 # ----------------------------------------------------------------------------------- hidden partners and defenders
 
 
-class Watching(Guest):
+class Watching:
     """A player whose chances to overtake the declarer are counted where they arise, from the table as it is then."""
 
     def __init__(self, player: Player, rng: np.random.Generator, seats: np.ndarray) -> None:
-        super().__init__(player, rng)
-        self.seats, self.counts = seats, np.zeros((2, 2), int)
+        self.choose, self.seats, self.counts = at_tables(player, rng), seats, np.zeros((2, 2), int)
 
-    def choose(self, batch: BatchEnv, rows: np.ndarray) -> np.ndarray:
-        actions = super().choose(batch, rows)
+    def __call__(self, batch: BatchEnv, rows: np.ndarray) -> np.ndarray:
+        actions = self.choose(batch, rows)
         for row, action in zip(rows, actions, strict=True):
             t = batch.tables[row]
             is_number = t.contract not in (CALL_MIS, CALL_MIS_A_VIS)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from training.evaluation.duplicate import relative_points
+from training.agents.table_pool import relative_points
 from training.learn.gae import advantages
 
 pytestmark = pytest.mark.uncompiled

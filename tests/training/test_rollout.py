@@ -15,18 +15,19 @@ from noms_env.core.state import MAX_SEATS
 from noms_env.players import make_player
 from noms_env.policy.encoding import make_encoding
 from noms_env.variants import Rules, RulesError
+from training.agents.table_pool import relative_points
 from training.config import NetworkConfig
-from training.evaluation.duplicate import relative_points
 from training.learn.gae import advantages
 from training.learn.network import Actor, masked
 from training.learn.rollout import (
     NO_ADVICE,
     PLAYING,
+    ActorPlayer,
     Decisions,
-    Guest,
     Learner,
     RandomContract,
     TablePool,
+    at_tables,
     draw_choices,
     draw_sizes,
     has_auction,
@@ -61,7 +62,7 @@ def played(
     pool = make_hall(rule_sets, tables, **arguments)
     learner = Learner(make_actor(rule_sets), make_encoding(rule_sets), np.random.default_rng(0))
     pool.deal(0)
-    play(pool, [learner], np.zeros((tables, MAX_SEATS), np.int64))
+    play(pool, [learner.choose], np.zeros((tables, MAX_SEATS), np.int64))
     return pool, learner, learner.decisions(pool)
 
 
@@ -72,7 +73,7 @@ def played(
 def test_the_ratio_is_one_under_the_same_parameters_for_every_seats_rows(variant: str) -> None:
     _, learner, decisions = played([variant])
     with torch.no_grad():
-        logits = masked(learner.actor(torch.from_numpy(decisions.features)), torch.from_numpy(decisions.mask))
+        logits = masked(learner.player.actor(torch.from_numpy(decisions.features)), torch.from_numpy(decisions.mask))
         again = logits.log_softmax(-1).gather(1, torch.from_numpy(decisions.choice)[:, None]).squeeze(1).numpy()
     assert set(decisions.seat) == set(range(int(decisions.seat.max()) + 1))
     np.testing.assert_allclose(again, decisions.log_probability, atol=2e-5)
@@ -120,14 +121,15 @@ def test_decisions_are_of_whole_deals_only(variant: str) -> None:
 def test_greedy_and_sampled_play_differ() -> None:
     rule_sets = make_rule_sets(["small_ships"])
     pool = make_hall(rule_sets)
-    taken: list[Decisions] = []
+    taken: list[Any] = []
     for greedy in (True, True, False):
         pool.deal(0)
-        learner = Learner(make_actor(rule_sets), make_encoding(rule_sets), np.random.default_rng(len(taken)), greedy=greedy)
-        play(pool, [learner], np.zeros((len(pool), MAX_SEATS), np.int64))
-        taken.append(learner.decisions(pool))
-    assert taken[0].choice.tolist() == taken[1].choice.tolist()  # the stream of chance is another, and is not used
-    assert taken[0].choice.tolist() != taken[2].choice.tolist()
+        player = ActorPlayer(make_actor(rule_sets), make_encoding(rule_sets), greedy=greedy)
+        choose = at_tables(player, np.random.default_rng(len(taken)))
+        play(pool, [choose], np.zeros((len(pool), MAX_SEATS), np.int64))
+        taken.append(pool.batch.tables.order.tolist())
+    assert taken[0] == taken[1]  # the stream of chance is another, and is not used
+    assert taken[0] != taken[2]
 
 
 def test_decisions_without_alternative_are_not_kept() -> None:
@@ -168,27 +170,25 @@ def test_opponents_decisions_are_not_kept() -> None:
     seating[:, 1] = 1
     seating[:4] = 1
     pool.deal(0)
-    play(pool, [learner, Guest(make_player("random"), rng)], seating)
+    play(pool, [learner.choose, at_tables(make_player("random"), rng)], seating)
     decisions = learner.decisions(pool)
     assert set(decisions.seat) == {0, 2, 3}
     assert decisions.table.min() == 4
 
 
-class Lowest:
+def lowest(batch: BatchEnv, rows: np.ndarray) -> np.ndarray:
     """The lowest legal action."""
-
-    def choose(self, batch: BatchEnv, rows: np.ndarray) -> np.ndarray:
-        return np.asarray(np.argmax(batch.mask[rows] != 0, axis=1))
+    return np.asarray(np.argmax(batch.mask[rows] != 0, axis=1))
 
 
 def test_an_adviser_is_asked_before_the_play_and_not_followed() -> None:
     rule_sets = make_rule_sets(["small_ships"])
     encoding, kept = make_encoding(rule_sets), []
-    for adviser in (Lowest(), None):
+    for adviser in (lowest, None):
         pool = make_hall(rule_sets)
         learner = Learner(make_actor(rule_sets), encoding, np.random.default_rng(0), adviser=adviser)
         pool.deal(0)
-        play(pool, [learner], np.zeros((len(pool), MAX_SEATS), np.int64))
+        play(pool, [learner.choose], np.zeros((len(pool), MAX_SEATS), np.int64))
         kept.append(learner.decisions(pool))
     advised, alone = kept
     assert (advised.choice == alone.choice).all()
@@ -207,7 +207,7 @@ def test_without_oracle_nothing_hidden_is_kept() -> None:
     pool = make_hall(rule_sets, state=False, in_matches=True)
     learner = Learner(make_actor(rule_sets), make_encoding(rule_sets), np.random.default_rng(0), oracle=False)
     pool.deal(0)
-    play(pool, [learner], np.zeros((len(pool), MAX_SEATS), np.int64))
+    play(pool, [learner.choose], np.zeros((len(pool), MAX_SEATS), np.int64))
     assert learner.decisions(pool).hidden.shape[1] == 0
 
 
@@ -240,7 +240,7 @@ def test_matches_go_on_from_deal_to_deal_and_from_a_copy() -> None:
 
     def go_on(where: TablePool, number: int) -> None:
         where.deal(number)
-        play(where, [learner], np.zeros((len(where), MAX_SEATS), np.int64))
+        play(where, [learner.choose], np.zeros((len(where), MAX_SEATS), np.int64))
 
     go_on(pool, 0)
     assert (pool.batch.tables.deal == 0).all()
@@ -296,12 +296,11 @@ class Watching:
 
     def __init__(self) -> None:
         self.phases: set[int] = set()
-        self.guest = Guest(make_player("random"), np.random.default_rng(3))
+        self.random = at_tables(make_player("random"), np.random.default_rng(3))
 
     def choose(self, batch: BatchEnv, rows: np.ndarray) -> np.ndarray:
-        """See `Agent`."""
         self.phases |= set(batch.tables.phase[rows].tolist())
-        return self.guest.choose(batch, rows)
+        return self.random(batch, rows)
 
 
 def test_random_contracts_are_made_by_the_opener_and_played_by_the_learner() -> None:
@@ -310,7 +309,13 @@ def test_random_contracts_are_made_by_the_opener_and_played_by_the_learner() -> 
     assert has_auction(pool, rule_sets).all()
     watching = Watching()
     pool.deal(0)
-    play(pool, [watching], np.zeros((600, MAX_SEATS), np.int64), np.ones(600, bool), RandomContract(np.random.default_rng(0)))
+    play(
+        pool,
+        [watching.choose],
+        np.zeros((600, MAX_SEATS), np.int64),
+        np.ones(600, bool),
+        RandomContract(np.random.default_rng(0)).choose,
+    )
     assert min(watching.phases) == PLAYING
     contracts = pool.batch.tables.contract[pool.batch.tables.passed_out == 0] + PASS
     shares = np.bincount(contracts, minlength=MIS + 1) / len(contracts)
@@ -325,7 +330,13 @@ def test_only_the_opened_tables_are_opened() -> None:
     pool = make_hall(rule_sets, 50)
     watching = Watching()
     pool.deal(0)
-    play(pool, [watching], np.zeros((50, MAX_SEATS), np.int64), np.zeros(50, bool), RandomContract(np.random.default_rng(0)))
+    play(
+        pool,
+        [watching.choose],
+        np.zeros((50, MAX_SEATS), np.int64),
+        np.zeros(50, bool),
+        RandomContract(np.random.default_rng(0)).choose,
+    )
     assert min(watching.phases) < PLAYING
 
 

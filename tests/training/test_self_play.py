@@ -14,11 +14,12 @@ from torch import Tensor
 
 from noms_env.core.actions import NUMBER
 from noms_env.policy.file import PolicyFileError, read_policy
-from training.agents.table_pool import Guest, TablePool, play
+from training.agents.table_pool import TablePool, at_tables, play
 from training.config import CurriculumConfig, LeagueConfig, NetworkConfig, PPOConfig, TrainConfig
+from training.learn import rollout
 from training.learn.checkpoint import write_policy
 from training.learn.ppo import log_policy_of, update_critic
-from training.learn.rollout import Decisions, Learner
+from training.learn.rollout import ActorPlayer, Decisions, Learner
 from training.learn.self_play import SelfPlay, entropies, explained_variance
 from training.thread_pool import ThreadPool
 
@@ -67,8 +68,8 @@ def one_card_bids(run: SelfPlay) -> dict[int, set[int]]:
     pool.deal(0)
     first = pool.batch.seat.astype(np.int64)
     held = pool.batch.tables.hands[np.arange(512), first]
-    learner = Learner(run.actor, run.encoding, np.random.default_rng(0), keep=False, greedy=True)
-    play(pool, [learner], np.zeros((512, 7), np.int64))
+    player = ActorPlayer(run.actor, run.encoding, greedy=True)
+    play(pool, [at_tables(player, np.random.default_rng(0))], np.zeros((512, 7), np.int64))
     calls = pool.batch.tables.call[np.arange(512), first] - 1
     ranks = np.log2(held).astype(int)
     return {int(rank): set(calls[ranks == rank].tolist()) for rank in np.unique(ranks)}
@@ -113,7 +114,7 @@ def test_explained_variance_and_entropy_by_hand() -> None:
     pool = run.places[0].pool
     pool.deal(0)
     learner = Learner(run.actor, run.encoding, np.random.default_rng(0))
-    play(pool, [learner], np.zeros((len(pool), 7), np.int64))
+    play(pool, [learner.choose], np.zeros((len(pool), 7), np.int64))
     decisions = learner.decisions(pool)
     decisions.log_probability = np.log(0.5) * np.ones(len(decisions), np.float32)
     in_play = decisions.phase == 3
@@ -339,7 +340,7 @@ def test_a_policy_is_learnt_sooner_where_it_tells_its_probabilities(
             found.append(float((torch.xlogy(told, told) - told * _log_policy(run, decisions)).sum(1).mean()))
             with monkeypatch.context() as patched:
                 if not tells:
-                    patched.setattr(Guest, "tells", False)
+                    patched.setattr(rollout, "TellsProbabilities", type("Nobody", (), {}))
                 run.iterate()
         run.close()
         return found

@@ -7,9 +7,9 @@ import math
 import numpy as np
 import pytest
 
-from training.evaluation.duplicate import MOST_RESAMPLED
 from training.evaluation.statistics import (
     FOLDS,
+    MOST_RESAMPLED,
     Controls,
     Estimate,
     Groups,

@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from noms_env import BatchEnv
 from noms_env.variants import Rules, game, make_rules
-from training.agents import registry
-from training.agents.registry import AgentSpec, agent_spec
+from tests.training.fakes import Stubborn
+from training.agents.registry import agent_spec
+from training.agents.spec import SEARCH_BLOCK, AgentSpec
 from training.evaluation import tournament
-from training.evaluation.comparison import Lost, compare
+from training.evaluation.comparison import compare
+from training.evaluation.duplicate import Lost, dealt
 from training.evaluation.tournament import (
     Folder,
     Plan,
@@ -36,7 +37,7 @@ def rules(name: str, seats: int | None = None, **options: Any) -> Rules:
 
 
 def plan(deals: int = 40, names: tuple[str, ...] = NAMES, **changes: Any) -> Plan:
-    return Plan(names, **{"kind": rules("nonesuch"), "deals": deals, **changes})
+    return Plan(names, **{"rules": rules("nonesuch"), "deals": deals, **changes})
 
 
 def small(name: str, block: int = 16) -> AgentSpec:
@@ -233,8 +234,8 @@ def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pyte
         ({"names": ("thumb", "greedy", "random")}, "was begun with players"),
         ({"names": NAMES[:2]}, "was begun with players"),
         ({"limit": 1.0}, "was begun with limit None, not 1.0"),
-        ({"kind": rules("nonesuch", 3)}, "was begun with seats 4, not 3"),
-        ({"kind": rules("nonesuch", max_hands=9)}, "was begun with options"),
+        ({"rules": rules("nonesuch", 3)}, "was begun with seats 4, not 3"),
+        ({"rules": rules("nonesuch", max_hands=9)}, "was begun with options"),
         ({"deal_set": "test"}, "was begun with set 'dev', not 'test'"),
     ],
 )
@@ -258,29 +259,22 @@ def test_plans_that_cannot_be_played() -> None:
         plan(1)
 
 
-class Fails:
-    """Raises at every table of one deal."""
-
-    def choose(self, batch: BatchEnv, rows: np.ndarray) -> np.ndarray:
-        if (batch.tables.table[rows] == 3).any():
-            raise RuntimeError("no idea")
-        actions: np.ndarray = batch.mask[rows].argmax(axis=1)
-        return actions
-
-
 def test_who_fails_loses_its_tables_and_the_others_play_on(folder: Folder) -> None:
     names = ("greedy", "fails", "thumb")
-    players = [small("greedy"), AgentSpec("fails", lambda _: Fails(), None, 16), small("thumb")]
+    players = [small("greedy"), AgentSpec("fails", lambda: Stubborn(raises=True), None, 16), small("thumb")]
     of = plan(20, names)
     assert play_tournament(of, players, folder, threads=2) == "all"
     results = read_results(of, players, folder)
     assert results is not None
-    assert [lost.tables for lost in results.lost] == [0, 16, 0]  # one deal, eight seatings, two pairs
-    assert results.as_json()["lost"]["fails"] == {"tables": 16, "why": ["raised RuntimeError: no idea"]}
-    assert "`fails` lost 16 tables: it raised RuntimeError: no idea." in markdown(results.as_json())
-    assert results.values[1, 0, 3] <= 0
+    lost = np.flatnonzero(dealt(of.rules, np.arange(20), "dev").batch.tables.dealer == 0)
+    tables = 16 * len(lost)  # eight seatings, two pairs
+    assert [one.tables for one in results.lost] == [0, tables, 0]
+    (why,) = results.as_json()["lost"]["fails"]["why"]
+    assert why.startswith("raised RuntimeError: no idea (fakes.py, line ")
+    assert f"`fails` lost {tables} tables: it {why}." in markdown(results.as_json())
+    assert (results.values[1, 0, lost] <= 0).all()
     assert results.values[0, 2] == pytest.approx(
-        compare(of.kind, players[0], players[2], 20, names=("alone", "against")).per_deal("alone")
+        compare(of.rules, players[0], players[2], 20, names=("alone", "against")).per_deal("alone")
     )
 
 
@@ -292,4 +286,4 @@ def test_a_player_that_cannot_sit_there_is_refused_before_anything_is_played(fol
 
 
 def test_players_that_search_play_few_deals_at_once() -> None:
-    assert agent_spec("pimc:2").block == registry.SEARCH_BLOCK < agent_spec("thumb").block
+    assert agent_spec("pimc:2").block == SEARCH_BLOCK < agent_spec("thumb").block

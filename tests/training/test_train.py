@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 import torch
 
-from noms_env import load_player
 from noms_env.policy.file import read_policy
+from noms_env.policy.player import load_policy
 from tests.training import tiny_run
 from tests.training.test_self_play import tiny
 from training.config import LeagueConfig
@@ -100,7 +100,7 @@ def test_the_folder_holds_what_it_should(uninterrupted: Path) -> None:
     assert folder.past() == state["standing"]["past"]
     assert len(folder.past()) == 2
     assert len(list((uninterrupted / "state").glob("*.pt"))) == 2
-    player = load_player(uninterrupted / "policy.safetensors")
+    player = load_policy(uninterrupted / "policy.safetensors")
     assert player.info.decisions <= state["decisions"]
     assert [kind.variant.name for kind in player.info.rule_sets] == ["noms", "down_up"]
 
@@ -140,7 +140,7 @@ def test_evaluations_tell_of_sampled_greedy_and_averaged_policies_and_the_best_i
     scores = [max(metrics["score/policy"], metrics["score/average"]) for metrics in noting.evaluations]
     best = [score for place, score in enumerate(scores) if score > max(scores[:place], default=-np.inf)]
     assert len([note for note in noting.notes if "policy.safetensors" in note]) == len(best)
-    assert load_player(folder.policy).info.score == pytest.approx(best[-1])
+    assert load_policy(folder.policy).info.score == pytest.approx(best[-1])
 
 
 def test_a_run_whose_budget_is_spent_does_nothing_more(tmp_path: Path) -> None:

@@ -2,12 +2,12 @@
 
 | name | who plays |
 |---|---|
-| `my_agent:make`, `path/my_agent.py:make` | what the function gives; see `_maker_of` for the two rule_sets of functions |
+| `my_agent:make`, `path/my_agent.py:make` | what the function gives; see `_maker_of` for the two kinds of functions |
 | `alice` | the function that an installed package has registered as `alice` in the entry points `noms_env.players` |
-| `cmd:./my_bot --level 3` | a program that is told of decisions in lines of JSON (`bot`) |
+| `cmd:./my_bot --level 3` | a program that is told of decisions in lines of JSON (`program`) |
 
-A player fails where it raises, or answers what is not legal. It is asked through `OwnPlayer`, which says so with a
-`ForfeitError`; in blocks of deals `guarded` lets it lose the table for that.
+A player fails where it raises or answers what is not legal. `ExternalPlayer` says so with a `ForfeitError`; in blocks of
+deals `guarded` lets the player lose that table.
 """
 
 from __future__ import annotations
@@ -21,27 +21,24 @@ import shutil
 import sys
 import traceback
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from types import ModuleType
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 import numpy as np
 
 from noms_env._jit import PACKAGE
 from noms_env.core.actions import NUM_ACTIONS, is_integer
 from noms_env.players import NOBODY, Player, as_batch, row_seeds
-from training.agents.bot import LIMIT, BotError, BotPlayer
 from training.agents.forfeit import ForfeitError
-from training.agents.table_pool import Guest
+from training.agents.program import LIMIT, ProgramError, ProgramPlayer
+from training.agents.spec import EXTERNAL_BLOCK, AgentSpec
 
 GROUP = "noms_env.players"
 """The group of entry points."""
 COMMAND = "cmd:"
-BLOCK = 32
-"""Deals that are played side by side: fewer than with the players of the package, since others may be slow."""
 WANTED = (
     "a player is a function without arguments that returns one (noms_env.players.Player), "
     "or act(observation, mask, rng), which returns the number of a legal action"
@@ -54,45 +51,12 @@ Act = Callable[[np.ndarray, np.ndarray, np.random.Generator], int]
 """One decision: observation (uint8, shape (OBSERVATION_SIZE,)), mask (int8, shape (NUM_ACTIONS,)), and chance."""
 
 
-@dataclass(frozen=True)
-class Own:
-    """How a player of somebody else's is made.
-
-    Attributes:
-        make: the player, for a block of deals or a sitting.
-        at_once: rows that it should be asked for at once; None for any number.
-        keeps_limit: it keeps the time that it has for a decision by itself.
-    """
-
-    make: Callable[[], Player]
-    at_once: int | None = None
-    keeps_limit: bool = False
-
-    def guest(self, rng: np.random.Generator) -> OwnGuest:
-        """The player at the tables of a block, with its stream of random numbers."""
-        return OwnGuest(self.make(), rng, self.at_once, self.keeps_limit)
-
-
-class OwnGuest(Guest):
-    """A player of somebody else's at the tables; see `Own` for the attributes."""
-
-    def __init__(self, player: Player, rng: np.random.Generator, at_once: int | None, keeps_limit: bool) -> None:
-        """Take a place."""
-        super().__init__(player, rng)
-        self.at_once, self.keeps_limit = at_once, keeps_limit
-
-    def close(self) -> None:
-        """The block is over: a program is ended."""
-        if isinstance(self.player, BotPlayer):
-            self.player.close()
-
-
-def own_player(name: str, limit: float | None = None) -> Own | None:
+def external_player(name: str, limit: float | None = None) -> AgentSpec | None:
     """The player of somebody else's that a name stands for; None if it can stand for none.
 
     Args:
         name: see the table above.
-        limit: seconds that a program has for a decision; `bot.LIMIT` when None.
+        limit: seconds that a program has for a decision; `program.LIMIT` when None.
 
     Raises:
         ValueError: what it stands for cannot be loaded, started, or is no player.
@@ -121,7 +85,7 @@ def _entry(name: str) -> EntryPoint | None:
 # ------------------------------------------------------------------------------------------------------------- programs
 
 
-def _program(name: str, limit: float) -> Own:
+def _program(name: str, limit: float) -> AgentSpec:
     """The player of `cmd:...`; the program has been tried once.
 
     Raises:
@@ -135,43 +99,38 @@ def _program(name: str, limit: float) -> Own:
         raise ValueError(f"a program follows {COMMAND}, such as {COMMAND}./my_bot; here there is none")
     if shutil.which(words[0]) is None:
         raise ValueError(f"{name}: there is no program {words[0]!r}")
-    bot = BotPlayer(name, words, limit)
+    player = ProgramPlayer(name, words, limit)
     try:
-        bot.start()
-    except BotError as error:
+        player.start()
+    except ProgramError as error:
         raise ValueError(f"{name} {error}") from error
     finally:
-        bot.close()
-    return Own(lambda: cast(Player, BotPlayer(name, words, limit)), at_once=1, keeps_limit=True)
+        player.close()
+    return AgentSpec(name, lambda: ProgramPlayer(name, words, limit), block=EXTERNAL_BLOCK, at_once=1, keeps_limit=True)
 
 
 # ------------------------------------------------------------------------------------------------------------ functions
 
 
-def _function(name: str, load: Callable[[], Any]) -> Own:
+def _function(name: str, load: Callable[[], Any]) -> AgentSpec:
     """The player of a function; it has been made once.
 
     Raises:
         ValueError: it cannot be loaded or made.
     """
+
+    def made() -> Player:
+        try:
+            return ExternalPlayer(_checked_player(make()), name)
+        except Exception as error:
+            raise ForfeitError(name, what_failed(error)) from error
+
     try:
         make, at_once = _maker_of(load())
-        _checked_player(make())
+        made()
     except Exception as error:
-        raise ValueError(f"{name} {_what(error)}") from error
-
-    def anew() -> Player:
-        try:
-            return own(_checked_player(make()), name)
-        except Exception as error:
-            return Failed(name, _what(error))
-
-    return Own(anew, at_once)
-
-
-def _what(error: Exception) -> str:
-    """What is wrong with a player that cannot be made, as half a sentence."""
-    return str(error) if isinstance(error, NoPlayerError) else raised(error)
+        raise ValueError(f"{name} {what_failed(error)}") from error
+    return AgentSpec(name, made, block=EXTERNAL_BLOCK, at_once=at_once)
 
 
 class NoPlayerError(TypeError):
@@ -196,7 +155,7 @@ def _maker_of(thing: Any) -> tuple[Callable[[], Any], int | None]:
     if _takes(signature, 0):
         return thing, None
     if _takes(signature, 3):
-        return lambda: OneByOne(thing), 1
+        return lambda: FunctionPlayer(thing), 1
     raise NoPlayerError(f"takes the arguments {signature}: {WANTED}")
 
 
@@ -273,7 +232,7 @@ def _attribute(module: ModuleType, path: str) -> Any:
 # -------------------------------------------------------------------------------------------------------------- players
 
 
-class OneByOne:
+class FunctionPlayer:
     """The player of a function that makes one decision."""
 
     wants_tables: ClassVar[bool] = False
@@ -284,12 +243,7 @@ class OneByOne:
 
     @as_batch
     def act(
-        self,
-        observation: np.ndarray,
-        mask: np.ndarray,
-        rng: np.random.Generator,
-        *,
-        tables: np.recarray | None = None,
+        self, observation: np.ndarray, mask: np.ndarray, rng: np.random.Generator, *, tables: np.recarray | None = None
     ) -> np.ndarray:
         """See `noms_env.players.Player.act`.
 
@@ -307,22 +261,15 @@ class OneByOne:
         return int(action)
 
 
-class OwnPlayer:
+class ExternalPlayer:
     """A player whose failures are `ForfeitError`s. Answers for one row are checked, those for several are left to `guarded`."""
 
-    wants_tables: ClassVar[bool] = False
-
     def __init__(self, player: Player, name: str) -> None:
-        """Take a player; see `own`."""
-        self.player, self.name = player, name
+        """Take a player, and its name for messages."""
+        self.player, self.name, self.wants_tables = player, name, player.wants_tables
 
     def act(
-        self,
-        observation: np.ndarray,
-        mask: np.ndarray,
-        rng: np.random.Generator,
-        *,
-        tables: np.recarray | None = None,
+        self, observation: np.ndarray, mask: np.ndarray, rng: np.random.Generator, *, tables: np.recarray | None = None
     ) -> Any:
         """See `noms_env.players.Player.act`.
 
@@ -332,50 +279,18 @@ class OwnPlayer:
         try:
             actions = self.player.act(observation, mask, rng, tables=tables)
         except Exception as error:
-            raise ForfeitError(self.name, raised(error)) from error
+            raise ForfeitError(self.name, what_failed(error)) from error
         if np.ndim(mask) == 1 and not (is_integer(actions) and 0 <= actions < NUM_ACTIONS and mask[actions]):
             raise ForfeitError(self.name, f"chose action {actions!r}, which was not legal")
         return actions
 
 
-class OwnPlayerWithTables(OwnPlayer):
-    """The same for a player that looks at tables."""
-
-    wants_tables: ClassVar[bool] = True
-
-
-class Failed:
-    """In the place of a player that could not be made."""
-
-    wants_tables: ClassVar[bool] = False
-
-    def __init__(self, name: str, why: str) -> None:
-        """Whose place, and what it did."""
-        self.name, self.why = name, why
-
-    def act(
-        self,
-        observation: np.ndarray,
-        mask: np.ndarray,
-        rng: np.random.Generator,
-        *,
-        tables: np.recarray | None = None,
-    ) -> Any:
-        """Nothing.
-
-        Raises:
-            ForfeitError: always.
-        """
-        raise ForfeitError(self.name, self.why)
-
-
-def own(player: Player, name: str) -> OwnPlayer:
-    """A player whose failures are `ForfeitError`s with this name."""
-    return (OwnPlayerWithTables if player.wants_tables else OwnPlayer)(player, name)
-
-
-def raised(error: Exception) -> str:
-    """What was raised, and where in somebody else's code, as half a sentence."""
+def what_failed(error: Exception) -> str:
+    """What a player did, as half a sentence: what was raised, and where in somebody else's code."""
+    if isinstance(error, ForfeitError):
+        return error.why
+    if isinstance(error, NoPlayerError):
+        return str(error)
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not frame.filename.startswith(_NOT_THEIRS)]
     lines = [frame.lineno for frame in frames if frame.filename == frames[0].filename]
     where = f" ({Path(frames[0].filename).name}, line {lines[-1]})" if frames else ""

@@ -1,28 +1,24 @@
-"""Players whose answers are checked: who raises, answers illegally or too late loses the table, and the others play on."""
+"""Players that may fail: whoever raises, answers illegally or answers too late loses that table, and the others play on."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from threading import Event
 from time import perf_counter
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from noms_env import BatchEnv
 from noms_env.core.actions import NUM_ACTIONS
-from training.agents.external import OwnGuest
-from training.agents.forfeit import ForfeitError
-from training.agents.table_pool import Agent
+from training.agents.external import what_failed
+from training.agents.spec import AgentSpec
+from training.agents.table_pool import Choose, at_tables
 from training.workers import Stopped
-
-if TYPE_CHECKING:
-    from training.agents.registry import AgentSpec
 
 
 class Guarded:
-    """A player in a block of deals.
+    """A player in a block of deals, as `play` asks it.
 
     At a table that it has lost the first legal actions are taken for it, so that the deal comes to an end.
 
@@ -30,27 +26,28 @@ class Guarded:
         lost: why, by row of the batch.
     """
 
-    def __init__(self, player: Agent, stop: Event, limit: float | None = None) -> None:
+    def __init__(
+        self, choose: Choose, stop: Event, limit: float | None = None, at_once: int | None = None, strict: bool = False
+    ) -> None:
         """Watch a player.
 
         Args:
-            player: who is asked.
+            choose: the player.
             stop: once it is set, the block is given up.
-            limit: seconds for each decision, on the mean of those that are asked for at once; None for no limit, and of no
-                effect on a player that keeps one by itself.
+            limit: seconds for each decision, on the mean of those that are asked for at once; None for no limit.
+            at_once: rows that it is asked for at once; None for all.
+            strict: no table is lost: what the player raises is raised on, and an illegal answer is a ValueError.
         """
-        self.player, self.stop = player, stop
-        self.limit = None if isinstance(player, OwnGuest) and player.keeps_limit else limit
-        self.at_once = player.at_once if isinstance(player, OwnGuest) else None
+        self._choose, self._stop, self._limit, self._at_once, self._strict = choose, stop, limit, at_once, strict
         self.lost: dict[int, str] = {}
 
-    def choose(self, batch: BatchEnv, rows: np.ndarray) -> np.ndarray:
-        """See `Agent`.
+    def __call__(self, batch: BatchEnv, rows: np.ndarray) -> np.ndarray:
+        """See `table_pool.Choose`.
 
         Raises:
             Stopped: the block is given up.
         """
-        if self.stop.is_set():
+        if self._stop.is_set():
             raise Stopped
         if not self.lost:
             return self._asked_in_turns(batch, rows)
@@ -60,35 +57,31 @@ class Guarded:
             actions[alive] = self._asked_in_turns(batch, rows[alive])
         return actions
 
-    def close(self) -> None:
-        """The block is over."""
-        if isinstance(self.player, OwnGuest):
-            self.player.close()
-
     def _asked_in_turns(self, batch: BatchEnv, rows: np.ndarray) -> np.ndarray:
         """The answers, asked for as many rows at once as the player likes."""
-        if self.at_once is None or len(rows) <= self.at_once:
+        if self._at_once is None or len(rows) <= self._at_once:
             return self._asked(batch, rows)
         parts = []
-        for start in range(0, len(rows), self.at_once):
-            if self.stop.is_set():
+        for start in range(0, len(rows), self._at_once):
+            if self._stop.is_set():
                 raise Stopped
-            parts.append(self._asked(batch, rows[start : start + self.at_once]))
+            parts.append(self._asked(batch, rows[start : start + self._at_once]))
         return np.concatenate(parts)
 
     def _asked(self, batch: BatchEnv, rows: np.ndarray) -> np.ndarray:
         """The answers, with the first legal action in place of those that lose the table."""
         started = perf_counter()
         try:
-            actions = checked_shape(self.player.choose(batch, rows), len(rows))
+            actions = checked_shape(self._choose(batch, rows), len(rows))
         except Exception as error:
+            if self._strict:
+                raise
             if len(rows) > 1:  # ask for each row, so that only those that it fails at are lost
                 return np.concatenate([self._asked(batch, rows[place : place + 1]) for place in range(len(rows))])
-            why = error.why if isinstance(error, ForfeitError) else f"raised {type(error).__name__}: {error}".rstrip(": ")
-            self._lose(rows, why)
+            self._lose(rows, what_failed(error))
             return first_legal(batch, rows)
-        if self.limit is not None and perf_counter() - started > self.limit * len(rows):
-            self._lose(rows, f"took more than {self.limit:g} seconds for a decision")
+        if self._limit is not None and perf_counter() - started > self._limit * len(rows):
+            self._lose(rows, f"took more than {self._limit:g} seconds for a decision")
         legal = batch.mask[rows, np.clip(actions, 0, NUM_ACTIONS - 1)] != 0
         legal &= (actions >= 0) & (actions < NUM_ACTIONS)
         if not legal.all():
@@ -99,30 +92,47 @@ class Guarded:
 
     def _lose(self, rows: np.ndarray, why: str) -> None:
         """Note why tables are lost."""
+        if self._strict:
+            raise ValueError(f"the player {why}")
         for row in rows:
             self.lost.setdefault(int(row), why)
 
 
 @contextmanager
 def guarded(
-    players: Sequence[AgentSpec], stream: Sequence[int], stop: Event, limit: float | None = None
+    players: Sequence[AgentSpec], stream: Sequence[int], stop: Event, limit: float | None = None, strict: bool = False
 ) -> Iterator[list[Guarded]]:
-    """The players of a block of deals, from its beginning to its end.
+    """The players of a block of deals, from its beginning to its end; those that have a `close` are closed then.
 
     Args:
         players: who plays.
         stream: whole numbers from 0; the player's place is set behind them, and its random numbers follow from that.
         stop: see `Guarded`.
-        limit: see `Guarded`.
+        limit: see `Guarded`; of no effect on a player that keeps one by itself.
+        strict: see `Guarded`.
     """
-    guards: list[Guarded] = []
-    try:
-        for place, player in enumerate(players):
-            guards.append(Guarded(player.make(np.random.default_rng([*stream, place])), stop, limit))
+    with ExitStack() as stack:
+        guards = []
+        for place, spec in enumerate(players):
+            choose = _made(spec, np.random.default_rng([*stream, place]), stack)
+            guards.append(Guarded(choose, stop, None if spec.keeps_limit else limit, spec.at_once, strict))
         yield guards
-    finally:
-        for guard in guards:
-            guard.close()
+
+
+def _made(spec: AgentSpec, rng: np.random.Generator, stack: ExitStack) -> Choose:
+    """A player at the tables; one that cannot be made fails at all of them."""
+    try:
+        player = spec.make()
+    except Exception as error:
+        failure = error
+
+        def fail(batch: BatchEnv, rows: np.ndarray) -> np.ndarray:
+            raise failure
+
+        return fail
+    if hasattr(player, "close"):
+        stack.callback(player.close)
+    return at_tables(player, rng)
 
 
 def first_legal(batch: BatchEnv, rows: np.ndarray) -> np.ndarray:

@@ -24,7 +24,7 @@ from noms_env.interop.open_spiel import DealGame, game_name, parameters_of, stat
 from noms_env.players import NOBODY, as_batch, row_seeds
 from noms_env.variants.rulebook import ROTATION_WORDS
 from noms_env.variants.trumps import ROTATION
-from training.agents.bot_lines import rules_of
+from training.agents.program_lines import rules_of
 
 SIMULATIONS = 50
 """Of `ismcts`, for each decision."""

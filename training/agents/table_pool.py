@@ -6,9 +6,9 @@ between deals only.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from time import perf_counter
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import numpy as np
 
@@ -21,6 +21,9 @@ from noms_env.variants import Rules, RulesError, game, make_rules
 CALLING, NAMING_TRUMP, NOMINATING, PLAYING, NAMING_SUIT = range(5)
 """Phases as the tables count them (`noms_env.core.actions.PHASES`)."""
 PHASE_NAMES = PHASES
+
+Choose = Callable[[BatchEnv, np.ndarray], np.ndarray]
+"""Legal actions, int64, shape (n,), for the seats to act at some rows of a batch, int64, shape (n,)."""
 
 
 def make_rule_sets(variants: Sequence[str], seats: Sequence[int] = (), options: Mapping[str, Any] | None = None) -> list[Rules]:
@@ -57,14 +60,6 @@ def make_rule_sets(variants: Sequence[str], seats: Sequence[int] = (), options: 
         if not any(kind.variant is variant for kind in rule_sets):
             raise RulesError(f"{variant.name} is played with {variant.seats[0]} to {variant.seats[1]} seats")
     return rule_sets
-
-
-class Agent(Protocol):
-    """What `play` asks: actions for some rows of a batch."""
-
-    def choose(self, batch: BatchEnv, rows: np.ndarray) -> np.ndarray:
-        """Legal actions, int64, shape (n,), for the seats to act at `rows`, int64, shape (n,)."""
-        ...
 
 
 # ----------------------------------------------------------------------------------------------------------- a pool
@@ -179,16 +174,16 @@ class TablePool:
 
 def play(
     pool: TablePool,
-    players: Sequence[Agent],
+    players: Sequence[Choose],
     seating: np.ndarray,
     opened: np.ndarray | None = None,
-    opener: Agent | None = None,
+    opener: Choose | None = None,
 ) -> None:
     """Play the deals that a pool has dealt, to their ends.
 
     Args:
         pool: the tables; afterwards `pool.batch.points` are the points of the deals.
-        players: who plays.
+        players: who plays; for a `Player` see `at_tables`.
         seating: integers, shape (n, MAX_SEATS): which of the players sits on each seat.
         opened: bool, shape (n,): tables at which `opener` makes all decisions before the play.
         opener: who that is.
@@ -207,38 +202,32 @@ def play(
         for number, player in enumerate(everybody):
             mine = rows[who == number]
             if len(mine) > 0:
-                actions[mine] = player.choose(batch, mine)
+                actions[mine] = player(batch, mine)
         pool.step(actions)
 
 
-@runtime_checkable
-class TellsProbabilities(Protocol):
-    """A player that says how probable it finds each action; see `PolicyPlayer.probabilities`."""
+def at_tables(player: Player, rng: np.random.Generator) -> Choose:
+    """A player at the tables, with its stream of random numbers."""
 
-    def probabilities(self, observation: np.ndarray, mask: np.ndarray) -> np.ndarray:
-        """Float32, shape (n, NUM_ACTIONS), for rows as `Player.act` has them; draws nothing."""
-        ...
+    def choose(batch: BatchEnv, rows: np.ndarray) -> np.ndarray:
+        tables = sampled_tables(batch.tables, rows, rng) if player.wants_tables else None
+        return np.asarray(player.act(batch.observation[rows], batch.mask[rows], rng, tables=tables))
+
+    return choose
 
 
-class Guest:
-    """A player of `noms_env.players` at the tables."""
+def relative_points(points: np.ndarray, seats: np.ndarray) -> np.ndarray:
+    """Own points less the mean of the others', for each seat: sums to zero over the seats of each deal.
 
-    def __init__(self, player: Player, rng: np.random.Generator) -> None:
-        """Take a place; `rng` is the player's own stream."""
-        self.player, self.rng = player, rng
+    Args:
+        points: float, shape (deals, MAX_SEATS).
+        seats: integers, shape (deals,): seats at the table; the columns behind are not looked at.
 
-    @property
-    def tells(self) -> bool:
-        """Whether the player can say how probable each action is: a policy can."""
-        return isinstance(self.player, TellsProbabilities)
-
-    def choose(self, batch: BatchEnv, rows: np.ndarray) -> np.ndarray:
-        """See `Agent`."""
-        tables = sampled_tables(batch.tables, rows, self.rng) if self.player.wants_tables else None
-        actions = self.player.act(batch.observation[rows], batch.mask[rows], self.rng, tables=tables)
-        return np.asarray(actions)
-
-    def probabilities(self, batch: BatchEnv, rows: np.ndarray) -> np.ndarray:
-        """How probable the player finds each action, float32, shape (n, NUM_ACTIONS), where it `tells`."""
-        assert isinstance(self.player, TellsProbabilities)
-        return self.player.probabilities(batch.observation[rows], batch.mask[rows])
+    Returns:
+        float32, shape (deals, MAX_SEATS); 0 for seats that are not there.
+    """
+    there = np.arange(points.shape[1]) < seats[:, None]
+    own = np.where(there, points, 0.0).astype(np.float64)
+    total = own.sum(axis=1, keepdims=True)
+    others = (total - own) / (seats[:, None] - 1)
+    return np.where(there, own - others, 0.0).astype(np.float32)

@@ -15,7 +15,7 @@ from training.console import print_lines
 from training.extras import require
 
 if TYPE_CHECKING:
-    from training.evaluation.duplicate import Result
+    from training.evaluation.statistics import Estimate
 
 DECISIONS = 1_500_000
 """A few minutes on two cores, evaluations included."""
@@ -96,18 +96,18 @@ def free_folder(path: Path) -> Path:
 
 def show_training(config: TrainConfig, folder: Path, deals: int) -> int:
     """Train, measure, draw, and show a deal."""
-    from training.agents.registry import guest
+    from training.agents.registry import agent_spec
     from training.commands import train
-    from training.evaluation.duplicate import duplicate
+    from training.evaluation.comparison import compare
     from training.learn.log import read_log
     from training.learn.rollout import make_rule_sets
     from training.publish.plots import draw
 
     train.run(config, folder, False)
     (kind,) = make_rule_sets(config.variants)
-    hero = guest(str(folder / "policy.safetensors"))
-    result = duplicate(kind, hero, guest("random"), deals, seed=config.seed, deal_set="test")
-    print(result_text(result, config.variants[0]))
+    hero = agent_spec(str(folder / "policy.safetensors"))
+    found = compare(kind, hero, agent_spec("random"), deals, seed=config.seed, deal_set="test", names=("alone",))
+    print(result_text(found.estimate(), config.variants[0]))
     picture = folder / "curves.png"
     with file_errors(f"cannot write {picture}"):
         draw({str(folder): read_log(folder)}, picture)
@@ -117,13 +117,12 @@ def show_training(config: TrainConfig, folder: Path, deals: int) -> int:
     return OK
 
 
-def result_text(result: Result, variant: str) -> str:
+def result_text(found: Estimate, variant: str) -> str:
     """What the duplicate deals have shown."""
-    low, high = result.interval()
-    verdict = "better than" if low > 0 else "worse than" if high < 0 else "not to be told from"
+    verdict = "better than" if found.low > 0 else "worse than" if found.high < 0 else "not to be told from"
     return (
-        f"{variant}, {len(result.differences):,} duplicate deals against random players: {result.mean:+.2f} points per deal "
-        f"(95 %: {low:+.2f} to {high:+.2f}), {verdict} random play"
+        f"{variant}, {found.deals:,} duplicate deals against random players: {found.mean:+.2f} points per deal "
+        f"(95 %: {found.low:+.2f} to {found.high:+.2f}), {verdict} random play"
     )
 
 
@@ -131,12 +130,13 @@ def deal_of_policy(folder: Path, config: TrainConfig) -> Iterator[str]:
     """One deal of the policy against itself."""
     import numpy as np
 
-    from noms_env import Table, load_player
+    from noms_env import Table
+    from noms_env.policy.player import load_policy
     from training.terminal.narrate import narrate_deal
 
     table = Table(config.variants[0], seed=config.seed, episode="deal")
     table.start()
-    return narrate_deal(load_player(folder), table, np.random.default_rng(config.seed))
+    return narrate_deal(load_policy(folder), table, np.random.default_rng(config.seed))
 
 
 def show_games(seed: int) -> int:

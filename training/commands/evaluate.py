@@ -18,7 +18,7 @@ from training.options import parse_options
 
 if TYPE_CHECKING:
     from noms_env.variants import Rules
-    from training.agents.registry import AgentSpec
+    from training.agents.spec import AgentSpec
     from training.evaluation.comparison import Comparison
     from training.evaluation.matches import Matches
 
@@ -135,8 +135,8 @@ def evaluate(
         json: Write all figures to this file.
     """
     from training.agents.registry import agent_spec
-    from training.evaluation.comparison import LINE_UPS
-    from training.evaluation.comparison import line_ups as line_ups_of
+    from training.evaluation.duplicate import LINE_UPS
+    from training.evaluation.duplicate import line_ups as line_ups_of
 
     wanted = checked(deals, matches, minutes, tell, deal_set, seed, threads, limit, json, line_ups or LINE_UPS)
     with wrong_arguments():

@@ -16,7 +16,7 @@ from training.options import parse_options
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from training.agents.registry import AgentSpec
+    from training.agents.spec import AgentSpec
     from training.evaluation.tournament import Folder, Plan, Results
 
 TOURNAMENTS = Path("tournaments")
@@ -103,7 +103,7 @@ def run(plan: Plan, players: Sequence[AgentSpec], folder: Folder, threads: int) 
     from training.evaluation.tournament import play_tournament, read_results
     from training.progress_bar import progress_bar
 
-    title = f"{plan.kind.variant.name}, {len(plan.pairs)} pairs"
+    title = f"{plan.rules.variant.name}, {len(plan.pairs)} pairs"
     with file_errors(f"cannot write in {folder.path}"):
         with progress_bar(title, "deals", plan.deals * len(plan.pairs)) as tick:
             ending = play_tournament(plan, players, folder, threads=threads, tick=tick)
@@ -143,7 +143,7 @@ def show(results: Results) -> None:
     from training.evaluation.tournament import sentences
 
     console = terminal()
-    kind = results.plan.kind
+    kind = results.plan.rules
     head = f"{kind.variant.name}, {kind.seats} seats: points per deal, {results.deals:,} deals for each pair"
     console.print(Text(head, style="bold"))
     console.print(payoff_table(results))

@@ -213,11 +213,11 @@ def check(config: TrainConfig) -> None:
     Raises:
         ValueError: something is.
     """
-    from training.agents.registry import guest
+    from training.agents.registry import agent_spec
     from training.learn.self_play import SelfPlay
 
     for name in (*config.panel, *config.league.opponents):
-        guest(name)
+        agent_spec(name)
     SelfPlay(config).close()
 
 

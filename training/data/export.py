@@ -13,6 +13,7 @@ import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from threading import Event
 from typing import Any, Literal, Protocol
@@ -30,9 +31,8 @@ from noms_env.variants import Rules
 from noms_env.version import ENV_VERSION
 from training.agents.forfeit import ForfeitError
 from training.agents.guarded import Guarded, guarded
-from training.agents.registry import AgentSpec
-from training.agents.table_pool import TablePool, play
-from training.evaluation.duplicate import relative_points
+from training.agents.spec import AgentSpec
+from training.agents.table_pool import Choose, TablePool, play, relative_points
 from training.extras import require
 
 FORMAT = "noms-export/1"
@@ -235,7 +235,7 @@ def _side_by_side(
     """
     pool = TablePool([kind], [0], len(matches), seed=seed, in_matches=True, skip_forced=False)
     batch, log = pool.batch, list[Decisions]()
-    witnesses = [Witness(guard, log) for guard in guards]
+    witnesses = [partial(_noted, guard, log) for guard in guards]
     seating = np.tile(np.arange(MAX_SEATS) if len(guards) > 1 else np.zeros(MAX_SEATS, np.int64), (len(pool), 1))
     batch.reset(match=matches, table=0)
     while not batch.over.all():
@@ -250,19 +250,12 @@ def _side_by_side(
         batch.next_deal()
 
 
-class Witness:
-    """A player whose decisions are noted."""
-
-    def __init__(self, player: Guarded, log: list[Decisions]) -> None:
-        """Watch a player; `log` gets the rows of each choice, with `row`, their numbers in the batch."""
-        self.player, self.log = player, log
-
-    def choose(self, batch: BatchEnv, rows: np.ndarray) -> np.ndarray:
-        """See `Agent`."""
-        actions = self.player.choose(batch, rows)
-        seen = {"row": rows, "observation": batch.observation[rows], "action_mask": batch.mask[rows], "action": actions}
-        self.log.append({**seen, "seat": batch.seat[rows], "phase": batch.tables.phase[rows]})
-        return actions
+def _noted(player: Choose, log: list[Decisions], batch: BatchEnv, rows: np.ndarray) -> np.ndarray:
+    """The choices of a player; `log` gets what it saw and did, with `row`, the numbers of the rows in the batch."""
+    actions = player(batch, rows)
+    seen = {"row": rows, "observation": batch.observation[rows], "action_mask": batch.mask[rows], "action": actions}
+    log.append({**seen, "seat": batch.seat[rows], "phase": batch.tables.phase[rows]})
+    return actions
 
 
 def _joined(pool: TablePool, log: Sequence[Decisions], matches: np.ndarray) -> Decisions:

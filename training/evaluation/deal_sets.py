@@ -1,6 +1,6 @@
 """The frozen sets of deals: what holds them still.
 
-A set is a seed (`evaluate.deal_seed`): deal number n of a game follows from the seed and n alone, on every machine. `FROZEN`
+A set is a seed (`duplicate.deal_seed`): deal number n of a game follows from the seed and n alone, on every machine. `FROZEN`
 holds the SHA-256 of the first deals as they came out when the sets were made, so that a change of the shuffling, of the
 dealing or of a default option, which would make figures of different days incomparable, does not go unnoticed.
 
@@ -14,7 +14,7 @@ import hashlib
 import numpy as np
 
 from noms_env.variants import Rules
-from training.evaluation.duplicate import DealSet, deal_seed, dealt
+from training.evaluation.duplicate import DealSet, dealt
 
 SETS: tuple[DealSet, ...] = ("dev", "test")
 HASHED = 64
@@ -43,9 +43,9 @@ FROZEN: dict[DealSet, dict[str, str]] = {
 """By set and game: `digest` of the first deals with the usual number of seats and the default options."""
 
 
-def digest(kind: Rules, deal_set: DealSet) -> str:
+def digest(rules: Rules, deal_set: DealSet) -> str:
     """The SHA-256 of the first 64 deals of a set: dealer, hand size, turn-up, hands and stock, in hexadecimal digits."""
-    tables = dealt(kind, np.arange(HASHED), deal_seed(deal_set)).batch.tables
+    tables = dealt(rules, np.arange(HASHED), deal_set).batch.tables
     sha = hashlib.sha256()
     for name in ("dealer", "hand_size", "turn_up", "hands", "stock"):
         sha.update(np.ascontiguousarray(tables[name]).astype("<i8").tobytes())

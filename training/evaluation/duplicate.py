@@ -1,41 +1,52 @@
-"""Duplicate deals: how many points a player is better than others, with the luck of the cards taken out.
+"""Duplicate deals: the same cards are played in several seatings, so that luck of the cards and of the seat cancels out.
 
-Each deal (the same cards, the same dealer) is played once for each seat, with the hero there and the field everywhere else.
-What counts is the mean over these games of the hero's points less the mean of the others', so that nobody gains by good
-cards or a good seat. Deals are independent of each other, the games of a deal are not: a deal is the unit of all statistics.
+Each deal (the same cards, the same dealer) is played by two players, A and B, in line-ups in which each has each seat equally
+often:
+
+| line-up | games of a deal | who sits there |
+|---|---|---|
+| `alone` | one for each seat | A on that seat, B on all others |
+| `against` | one for each seat | B on that seat, A on all others |
+| `mixed` | with 4 seats or more | half of the seats A's, half B's: side by side and, if the seats are even, in turn |
+
+The value of a game is the mean of the points of A's seats less the mean of those of B's. A table that a player has lost
+(`guarded`) counts as if all its seats had the fewest points of that table, and the others the most. Deals are independent of
+each other, the games of a deal are not: a deal is the unit of all statistics.
 
 The deals of a set are frozen: they follow from its name and their number. The players' random numbers follow from a seed and
-from the number of the block of deals, so that results do not depend on how blocks are shared out among threads. Noms, whose
-deals otherwise depend on the deal before, is played in single deals; in the exact-bid games hand sizes are as frequent as in
-a match.
+from the number of the block of deals, so results do not depend on how blocks are shared out among threads. Noms, whose deals
+otherwise depend on the deal before, is played in single deals; in the exact-bid games hand sizes are as frequent as in a
+match.
 """
 
 from __future__ import annotations
 
 import hashlib
-import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from threading import Event
+from typing import Literal, TypeVar
 
 import numpy as np
 
 from noms_env.core.state import MAX_SEATS
 from noms_env.variants import Rules
-from training.agents.registry import BLOCK, MakePlayer, label
-from training.agents.table_pool import Agent, TablePool, play
+from training.agents.guarded import Guarded, guarded
+from training.agents.registry import agent_spec
+from training.agents.spec import AgentSpec
+from training.agents.table_pool import TablePool, play
 from training.evaluation.behaviour_stats import SEATS, Tally, count_deals
-
-if TYPE_CHECKING:
-    pass
+from training.evaluation.roles import add_roles
+from training.evaluation.statistics import Groups
 
 DealSet = Literal["dev", "test"]
-
-RESAMPLES, AT_ONCE = 2000, 100
-MOST_RESAMPLED = 5000
-"""With more deals the mean is as good as normal, and resampling takes long."""
-NORMAL_95 = 1.959964
-"""The 97.5 % point of the normal distribution."""
+ALONE, AGAINST, MIXED = LINE_UPS = ("alone", "against", "mixed")
+LEAST_MIXED = 4
+"""Seats from which on mixed tables are played."""
+OTHER_DEALS = 4
+"""Deals for the expectation of the control variate, for each deal that is compared."""
+FIRST_OTHER = 1 << 30
+"""Number of the first of these; the deals that are compared are below."""
 
 
 def deal_seed(name: str) -> int:
@@ -43,272 +54,251 @@ def deal_seed(name: str) -> int:
     return int.from_bytes(hashlib.sha256(f"noms-env deals {name}".encode()).digest()[:8], "big") >> 1
 
 
-# ----------------------------------------------------------------------------------------------------------- results
+def dealt(rules: Rules, numbers: np.ndarray, deal_set: DealSet) -> TablePool:
+    """A table for each number of a deal, dealt.
+
+    Args:
+        rules: of the tables.
+        numbers: int64, shape (n,), 0 to 2**32 - 1: of the deals; equal numbers are the same deal.
+        deal_set: whose deals they are.
+    """
+    pool = TablePool([rules], [0], len(numbers), seed=deal_seed(deal_set))
+    pool.table_numbers = numbers
+    pool.deal(0)
+    return pool
+
+
+# ------------------------------------------------------------------------------------------------------------- line-ups
 
 
 @dataclass(frozen=True)
-class Result:
-    """What a hero did against a field.
+class LineUp:
+    """Seatings of A and B.
 
     Attributes:
-        differences: float64, shape (deals, seats): own points less the mean of the others', with the hero on each seat.
-        sizes: int16, shape (deals,): cards dealt to each seat.
-        probes: of the hero's calls and contracts.
-        seed: of the resampling.
+        name: `alone`, `against` or `mixed`.
+        seatings: bool, shape (games, seats): where A sits.
     """
 
-    differences: np.ndarray
-    sizes: np.ndarray
-    probes: Tally = field(compare=False)
-    seed: int = 0
-
-    @property
-    def per_deal(self) -> np.ndarray:
-        """The mean over the games of each deal, float64, shape (deals,)."""
-        means: np.ndarray = self.differences.mean(axis=1)
-        return means
-
-    @property
-    def mean(self) -> float:
-        """Points per deal that the hero is better."""
-        return float(self.differences.mean())
-
-    @property
-    def standard_error(self) -> float:
-        """Of the mean."""
-        return float(self.per_deal.std(ddof=1)) / math.sqrt(len(self.differences))
-
-    @property
-    def method(self) -> str:
-        """How the interval is found: `bootstrap` over deals, or with many deals `normal`."""
-        return "bootstrap" if len(self.differences) <= MOST_RESAMPLED else "normal"
-
-    def interval(self) -> tuple[float, float]:
-        """The 95 % confidence interval of the mean."""
-        if self.method == "normal":
-            margin = NORMAL_95 * self.standard_error
-            return self.mean - margin, self.mean + margin
-        return bootstrap_interval(self.per_deal, self.seed)
-
-    @property
-    def variance_ratio(self) -> float:
-        """Variance of the mean over that of as many games on independent deals; NaN where all games end alike."""
-        alone = float(self.differences.var(ddof=1))
-        together = float(self.per_deal.var(ddof=1)) * self.differences.shape[1]
-        return together / alone if alone > 0 else math.nan
+    name: str
+    seatings: np.ndarray
 
 
-def bootstrap_interval(values: np.ndarray, seed: int) -> tuple[float, float]:
-    """95 % percentile interval of a mean, by resampling (Efron 1979).
+def line_ups(seats: int, names: Collection[str] = LINE_UPS) -> list[LineUp]:
+    """The line-ups of these names for a number of seats, in the order of the table; each player has each seat equally often.
 
-    Args:
-        values: float64, shape (n,), independent.
-        seed: of the resampling.
+    Raises:
+        ValueError: a name is unknown, or there is no such line-up at so few seats.
     """
-    rng = np.random.default_rng(seed)
-    means = [values[rng.integers(len(values), size=(AT_ONCE, len(values)))].mean(axis=1) for _ in range(RESAMPLES // AT_ONCE)]
-    low, high = np.quantile(np.concatenate(means), (0.025, 0.975))
-    return float(low), float(high)
+    unknown = [name for name in names if name not in LINE_UPS]
+    if unknown:
+        raise ValueError(f"there is no line-up {unknown[0]!r}; they are {', '.join(LINE_UPS)}")
+    one = np.eye(seats, dtype=np.bool_)
+    found = [LineUp(name, seatings) for name, seatings in ((ALONE, one), (AGAINST, ~one)) if name in names]
+    if MIXED in names and seats >= LEAST_MIXED:
+        half = np.arange(seats) < seats // 2
+        together = np.array([np.roll(half, turn) for turn in range(seats)])
+        other = ~together if seats % 2 else np.array([np.arange(seats) % 2 == parity for parity in (0, 1)])
+        found.append(LineUp(MIXED, np.concatenate([together, other])))
+    if not found:
+        raise ValueError(f"with {seats} seats there are only the line-ups {ALONE} and {AGAINST}")
+    return found
 
 
-# ------------------------------------------------------------------------------------------------------------ playing
+def seating_of(is_a: np.ndarray) -> np.ndarray:
+    """Which player has each seat, for `play`: 0 for A, 1 for B; int64, shape (n, MAX_SEATS), from bool, shape (n, seats)."""
+    seating = np.ones((len(is_a), MAX_SEATS), np.int64)
+    seating[:, : is_a.shape[1]] = ~is_a
+    return seating
 
 
-def one_after_another(jobs: Sequence[Callable[[], Block]]) -> Sequence[Block]:
-    """The results of jobs, without threads."""
-    return [job() for job in jobs]
+# --------------------------------------------------------------------------------------------------------------- blocks
+
+
+@dataclass
+class Lost:
+    """Tables that a player has lost.
+
+    Attributes:
+        tables: how many.
+        why: the first reasons.
+    """
+
+    tables: int = 0
+    why: list[str] = field(default_factory=list)
+
+    def __add__(self, other: Lost) -> Lost:
+        """Both together."""
+        return Lost(self.tables + other.tables, list(dict.fromkeys([*self.why, *other.why]))[:3])
 
 
 @dataclass(frozen=True)
 class Block:
-    """What came of some deals: see `Result`; without differences in self-play."""
+    """The results of some deals.
 
-    differences: np.ndarray
+    Attributes:
+        values: float64, shape (deals, games).
+        sizes: int16, shape (deals,): cards dealt to each seat.
+        groups: of A alone and of B alone (from B's point of view).
+        probes: of A alone and of B alone.
+        lost: tables lost by A and by B.
+        features: float64, shape (deals, 2), or (0, 2): the sum and the spread of `thumb`'s points on the same cards.
+        others: float64, shape (others, 2): the same on other deals.
+    """
+
+    values: np.ndarray
     sizes: np.ndarray
-    probes: Tally
+    groups: tuple[Groups, Groups]
+    probes: tuple[Tally, Tally]
+    lost: tuple[Lost, Lost]
+    features: np.ndarray
+    others: np.ndarray
+
+    @classmethod
+    def joined(cls, blocks: Sequence[Block]) -> Block:
+        """All together."""
+        return cls(
+            values=np.concatenate([block.values for block in blocks]),
+            sizes=np.concatenate([block.sizes for block in blocks]),
+            groups=_summed([block.groups for block in blocks], Groups()),
+            probes=_summed([block.probes for block in blocks], Tally()),
+            lost=_summed([block.lost for block in blocks], Lost()),
+            features=np.concatenate([block.features for block in blocks]),
+            others=np.concatenate([block.others for block in blocks]),
+        )
 
 
-Runner = Callable[[Sequence[Callable[[], Block]]], Sequence[Block]]
-"""Does jobs, in threads or not, and gives their results in their order."""
+Sum = TypeVar("Sum", Groups, Tally, Lost)
 
 
-def duplicate(
-    kind: Rules,
-    hero: MakePlayer,
-    field: MakePlayer | Sequence[MakePlayer],
-    deals: int,
-    *,
-    seed: int = 0,
-    deal_set: DealSet = "dev",
-    hand_size: int | None = None,
-    runner: Runner = one_after_another,
-) -> Result:
-    """Play duplicate deals.
+def _summed(pairs: Sequence[tuple[Sum, Sum]], nothing: Sum) -> tuple[Sum, Sum]:
+    """Pairs of things that add up."""
+    both = (nothing, nothing)
+    for a, b in pairs:
+        both = (both[0] + a, both[1] + b)
+    return both
 
-    Args:
-        kind: the rules.
-        hero: who is measured.
-        field: who sits on the other seats: one player on all, or one for each, clockwise from the hero.
-        deals: how many; at least 2.
+
+@dataclass(frozen=True)
+class Pairing:
+    """Two players on the deals of a set, in blocks of a fixed size.
+
+    Attributes:
+        rules: of the tables.
+        players: A and B.
+        line_ups: that are played.
         seed: of what is random in the players, 0 to 2**63 - 1.
         deal_set: the first deals of this set are played.
-        hand_size: only deals of so many cards (in the exact-bid games).
-        runner: does the blocks, side by side if it likes: the result is the same.
-
-    Raises:
-        ValueError: too few deals, a hand size that the game does not have, or a field of another size.
+        controlled: `thumb` plays the same deals too, for the control variate.
+        limit: seconds for a decision (`Guarded`).
+        strict: a failure of a player is raised, and loses no table.
     """
-    others = [field] if callable(field) else list(field)
-    if not callable(field) and len(others) != kind.seats - 1:
-        raise ValueError(f"the field must be one player, or {kind.seats - 1}: one for each other seat; not {len(others)}")
-    blocks = _in_blocks(
-        lambda first, count: _play_duplicates(kind, [hero, *others], first, count, seed, deal_seed(deal_set), hand_size),
-        deals,
-        kind,
-        hand_size,
-        runner,
-    )
-    differences = np.concatenate([block.differences for block in blocks])
-    sizes = np.concatenate([block.sizes for block in blocks])
-    return Result(differences, sizes, sum((block.probes for block in blocks), Tally()), seed)
+
+    rules: Rules
+    players: tuple[AgentSpec, AgentSpec]
+    line_ups: list[LineUp]
+    seed: int = 0
+    deal_set: DealSet = "dev"
+    controlled: bool = False
+    limit: float | None = None
+    strict: bool = False
+
+    @property
+    def block(self) -> int:
+        """Deals of a block."""
+        return min(player.block for player in self.players)
+
+    def jobs(self, deals: int) -> Iterator[Callable[[Event], Block]]:
+        """What there is to do for so many deals, block by block."""
+        return (self.job(first, min(self.block, deals - first)) for first in range(0, deals, self.block))
+
+    def job(self, first: int, count: int) -> Callable[[Event], Block]:
+        """One block."""
+        return lambda stop: self.play(first, count, stop)
+
+    def play(self, first: int, count: int, stop: Event) -> Block:
+        """Play a block: the games of a deal lie side by side.
+
+        Raises:
+            Stopped: the event was set.
+        """
+        seatings = np.concatenate([line_up.seatings for line_up in self.line_ups])
+        games = len(seatings)
+        is_a = np.tile(seatings, (count, 1))
+        pool = dealt(self.rules, first + np.arange(count * games) // games, self.deal_set)
+        with guarded(self.players, (self.seed, first), stop, self.limit, self.strict) as guards:
+            play(pool, guards, seating_of(is_a))
+        values = game_values(pool, is_a, guards).reshape(count, games)
+        groups, probes = self._sides(pool, values, guards)
+        features, others = self._features(first, count, stop)
+        sizes = pool.batch.tables.hand_size[::games].copy()
+        lost = (_lost(guards[0]), _lost(guards[1]))
+        return Block(values, sizes, groups, probes, lost, features, others)
+
+    def _sides(
+        self, pool: TablePool, values: np.ndarray, guards: Sequence[Guarded]
+    ) -> tuple[tuple[Groups, Groups], tuple[Tally, Tally]]:
+        """Roles and probes of each player where it is alone; nothing where that is not played."""
+        count, games = values.shape
+        seats = self.rules.seats
+        names = [line_up.name for line_up in self.line_ups]
+        fine = np.ones(len(pool), np.bool_)
+        fine[[*guards[0].lost, *guards[1].lost]] = False
+        groups, probes = (Groups(), Groups()), [Tally(), Tally()]
+        for side, (name, sign) in enumerate(((ALONE, 1.0), (AGAINST, -1.0))):
+            if name not in names:
+                continue
+            first = seats * names.index(name)  # both have one game for each seat, and only mixed tables come behind them
+            rows = (np.arange(count)[:, None] * games + first + np.arange(seats)).reshape(-1)
+            tables, hero = pool.batch.tables[rows], np.tile(np.arange(seats), count)
+            own = sign * values[:, first : first + seats]
+            add_roles(groups[side], self.rules, tables, hero, own, fine[rows].reshape(count, seats))
+            kept = fine[rows]
+            probes[side] = count_deals(tables[kept], self.rules, hero[kept, None] == SEATS)
+        return groups, (probes[0], probes[1])
+
+    def _features(self, first: int, count: int, stop: Event) -> tuple[np.ndarray, np.ndarray]:
+        """What `thumb` makes of the same deals, and of others."""
+        if not self.controlled:
+            return np.empty((0, 2)), np.empty((0, 2))
+        others = FIRST_OTHER + OTHER_DEALS * first + np.arange(OTHER_DEALS * count)
+        numbers = np.concatenate([first + np.arange(count), others])
+        pool = played_alone(self.rules, agent_spec("thumb"), numbers, (self.seed, first), self.deal_set, stop)
+        points = pool.batch.tables.points[:, : self.rules.seats]
+        features = np.stack([points.sum(axis=1), points.std(axis=1)], axis=1)
+        return features[:count], features[count:]
 
 
-def self_play(
-    kind: Rules,
-    player: MakePlayer,
-    deals: int,
-    *,
-    seed: int = 0,
-    deal_set: DealSet = "dev",
-    hand_size: int | None = None,
-    runner: Runner = one_after_another,
-) -> Tally:
-    """What a player does at tables with nobody else, each deal once. The arguments are those of `duplicate`."""
-    blocks = _in_blocks(
-        lambda first, count: _play_alone(kind, player, first, count, seed, deal_seed(deal_set), hand_size),
-        deals,
-        kind,
-        hand_size,
-        runner,
-    )
-    return sum((block.probes for block in blocks), Tally())
-
-
-def _in_blocks(
-    play_some: Callable[[int, int], Block], deals: int, kind: Rules, hand_size: int | None, runner: Runner
-) -> Sequence[Block]:
-    """Play deals in blocks of a fixed size: each is told its first deal and how many it has."""
-    if deals < 2:
-        raise ValueError(f"deals must be 2 or more, not {deals}")
-    if hand_size is not None and hand_size not in kind.schedule:
-        allowed = f"one of {', '.join(map(str, sorted(set(kind.schedule))))}" if kind.schedule else "left out"
-        raise ValueError(f"hand_size must be {allowed} in {kind.variant.name} with {kind.seats} seats, not {hand_size}")
-
-    def job(first: int) -> Callable[[], Block]:
-        return lambda: play_some(first, min(BLOCK, deals - first))
-
-    return runner([job(first) for first in range(0, deals, BLOCK)])
-
-
-def _play_duplicates(
-    kind: Rules, players: Sequence[MakePlayer], first: int, count: int, seed: int, cards: int, hand_size: int | None
-) -> Block:
-    """One block: the games of a deal lie side by side, with the hero, player 0, one seat further on in each."""
-    seats = kind.seats
-    rows = np.arange(count * seats)
-    hero_seat = rows % seats
-    pool = dealt(kind, first + rows // seats, cards, hand_size)
-    seating = np.minimum((SEATS - hero_seat[:, None]) % seats, len(players) - 1)
-    play(pool, seated(players, seed, first), seating)
-    points = relative_points(pool.batch.points, pool.seats)[rows, hero_seat]
-    tables = pool.batch.tables
-    probes = count_deals(tables, kind, hero_seat[:, None] == SEATS)
-    return Block(points.astype(np.float64).reshape(count, seats), tables.hand_size[::seats].copy(), probes)
-
-
-def _play_alone(kind: Rules, player: MakePlayer, first: int, count: int, seed: int, cards: int, hand_size: int | None) -> Block:
-    """One block of self-play."""
-    pool = dealt(kind, first + np.arange(count), cards, hand_size)
-    play(pool, seated([player], seed, first), np.zeros((count, MAX_SEATS), np.int64))
-    tables = pool.batch.tables
-    return Block(np.empty((0, kind.seats)), tables.hand_size.copy(), count_deals(tables, kind))
-
-
-def dealt(kind: Rules, numbers: np.ndarray, cards: int, hand_size: int | None = None) -> TablePool:
-    """A table for each number of a deal, dealt.
-
-    Args:
-        kind: the rules.
-        numbers: int64, shape (n,), 0 to 2**32 - 1: of the deals; equal numbers are the same deal.
-        cards: the seed of the set (`deal_seed`).
-        hand_size: only deals of so many cards (in the exact-bid games).
-    """
-    pool = TablePool([kind], [0], len(numbers), seed=cards)
-    pool.table_numbers = numbers
-    pool.deal(0, np.full(len(numbers), -1 if hand_size is None else hand_size))
+def played_alone(
+    rules: Rules, player: AgentSpec, numbers: np.ndarray, stream: Sequence[int], deal_set: DealSet, stop: Event
+) -> TablePool:
+    """The tables of some deals (`dealt`), played to their ends by one player on all seats; its failures are raised."""
+    pool = dealt(rules, numbers, deal_set)
+    with guarded([player], stream, stop, strict=True) as guards:
+        play(pool, guards, np.zeros((len(pool), MAX_SEATS), np.int64))
     return pool
 
 
-def seated(players: Sequence[MakePlayer], seed: int, first: int) -> list[Agent]:
-    """The players of the block of deals that begins with the deal `first`, each with a stream of its own."""
-    return [make(np.random.default_rng([seed, first, place])) for place, make in enumerate(players)]
-
-
-# ----------------------------------------------------------------------------------------------------------- figures
-
-
-def figures(
-    rule_sets: Sequence[Rules],
-    hero: MakePlayer,
-    panel: Mapping[str, MakePlayer],
-    deals: int,
-    *,
-    seed: int = 0,
-    deal_set: DealSet = "dev",
-    probes: bool = True,
-    runner: Runner = one_after_another,
-) -> dict[str, float]:
-    """What the log of a training run says of its policy.
+def game_values(pool: TablePool, is_a: np.ndarray, guards: Sequence[Guarded]) -> np.ndarray:
+    """The value of each game: the mean of the points of A's seats less that of B's.
 
     Args:
-        rule_sets: the rules of the run.
-        hero: the policy.
-        panel: opponents by name.
-        deals: duplicate deals for each of the rule_sets and opponents, and deals of self-play for each of the rule_sets.
-        seed: see `duplicate`.
-        deal_set: see `duplicate`.
-        probes: play against itself too, and tell what it does there.
-        runner: see `duplicate`.
+        pool: the tables, at the end of their deals.
+        is_a: bool, shape (n, seats): where A sits.
+        guards: A and B.
 
     Returns:
-        `points/<kind>/<opponent>` with `.../low` and `.../high`, and `probe/<kind>/<probe>` of self-play. A slash in the
-        name of an opponent becomes a colon.
+        float64, shape (n,).
     """
-    found: dict[str, float] = {}
-    for kind in rule_sets:
-        for name, opponent in panel.items():
-            result = duplicate(kind, hero, opponent, deals, seed=seed, deal_set=deal_set, runner=runner)
-            key = f"points/{label(kind)}/{name.replace('/', ':')}"
-            found[key] = result.mean
-            found[f"{key}/low"], found[f"{key}/high"] = result.interval()
-        if probes:
-            alone = self_play(kind, hero, deals, seed=seed, deal_set=deal_set, runner=runner)
-            found |= {f"probe/{label(kind)}/{probe}": value for probe, value in alone.means().items()}
-    return found
+    points = pool.batch.tables.points[:, : is_a.shape[1]]
+    own = np.where(is_a, points, 0.0).sum(axis=1) / is_a.sum(axis=1)
+    others = np.where(is_a, 0.0, points).sum(axis=1) / (~is_a).sum(axis=1)
+    values: np.ndarray = own - others
+    spread = points.max(axis=1) - points.min(axis=1)
+    lost_by_a, lost_by_b = (np.isin(np.arange(len(pool)), list(guard.lost)) for guard in guards)
+    return np.where(lost_by_a | lost_by_b, spread * (lost_by_b * 1.0 - lost_by_a), values)
 
 
-def relative_points(points: np.ndarray, seats: np.ndarray) -> np.ndarray:
-    """Own points less the mean of the others', for each seat: sums to zero over the seats of each deal.
-
-    Args:
-        points: float, shape (deals, MAX_SEATS).
-        seats: integers, shape (deals,): seats at the table; the columns behind are not looked at.
-
-    Returns:
-        float32, shape (deals, MAX_SEATS); 0 for seats that are not there.
-    """
-    there = np.arange(points.shape[1]) < seats[:, None]
-    own = np.where(there, points, 0.0).astype(np.float64)
-    total = own.sum(axis=1, keepdims=True)
-    others = (total - own) / (seats[:, None] - 1)
-    return np.where(there, own - others, 0.0).astype(np.float32)
+def _lost(guard: Guarded) -> Lost:
+    """What a player has lost in a block."""
+    return Lost(len(guard.lost), list(dict.fromkeys(guard.lost.values()))[:3])

@@ -13,14 +13,13 @@ from threading import Event
 
 import numpy as np
 
-from noms_env.core.state import MAX_SEATS
 from noms_env.variants import Rules
 from training.agents.guarded import Guarded, guarded
-from training.agents.registry import AgentSpec
+from training.agents.spec import AgentSpec
 from training.agents.table_pool import TablePool, play
 from training.evaluation.behaviour_stats import SEATS
-from training.evaluation.comparison import AGAINST, ALONE, NothingPlayedError, line_ups
-from training.evaluation.duplicate import DealSet, deal_seed
+from training.evaluation.comparison import NothingPlayedError
+from training.evaluation.duplicate import AGAINST, ALONE, DealSet, deal_seed, line_ups, seating_of
 from training.evaluation.statistics import Estimate, estimate
 from training.workers import Ending, run_jobs
 
@@ -62,7 +61,7 @@ class Matches:
 
 
 def compare_matches(
-    kind: Rules,
+    rules: Rules,
     a: AgentSpec,
     b: AgentSpec,
     matches: int,
@@ -83,13 +82,13 @@ def compare_matches(
     if matches < 2:
         raise ValueError(f"the number of matches must be 2 or more, not {matches}")
     for player in (a, b):
-        player.check(kind)
-    seatings = np.concatenate([line_up.seatings for line_up in line_ups(kind.seats) if line_up.name in (ALONE, AGAINST)])
+        player.check(rules)
+    seatings = np.concatenate([line_up.seatings for line_up in line_ups(rules.seats, (ALONE, AGAINST))])
     block = BLOCK if min(a.block, b.block) >= BLOCK else 1
 
     def job(first: int) -> Callable[[Event], tuple[np.ndarray, int]]:
         count = min(block, matches - first)
-        return lambda stop: play_matches(kind, (a, b), seatings, range(first, first + count), seed, deal_set, stop, limit)
+        return lambda stop: play_matches(rules, (a, b), seatings, range(first, first + count), seed, deal_set, stop, limit)
 
     jobs = [job(first) for first in range(0, matches, block)]
     done = run_jobs(jobs, threads, until=until, tick=lambda _, result: tick(len(result[0])))
@@ -100,7 +99,7 @@ def compare_matches(
 
 
 def play_matches(
-    kind: Rules,
+    rules: Rules,
     players: Sequence[AgentSpec],
     seatings: np.ndarray,
     numbers: range,
@@ -112,7 +111,7 @@ def play_matches(
     """Play some matches to their ends.
 
     Args:
-        kind: the rules.
+        rules: of the tables.
         players: A and B.
         seatings: bool, shape (games, seats): where A sits; one of the two sits alone in each.
         numbers: of the matches, one after another.
@@ -129,13 +128,11 @@ def play_matches(
     """
     games = len(seatings)
     is_a = np.tile(seatings, (len(numbers), 1))
-    pool = TablePool([kind], [0], len(is_a), seed=deal_seed(deal_set), in_matches=True)
+    pool = TablePool([rules], [0], len(is_a), seed=deal_seed(deal_set), in_matches=True)
     pool.table_numbers = numbers.start + np.arange(len(is_a)) // games
-    seating = np.ones((len(pool), MAX_SEATS), np.int64)
-    seating[:, : kind.seats] = ~is_a
     with guarded(players, (seed, numbers.start), stop, limit) as guards:
-        deals = play_to_end(pool, guards, seating)
-    winners = pool.batch.tables.winners[:, None] >> SEATS[: kind.seats] & 1
+        deals = play_to_end(pool, guards, seating_of(is_a))
+    winners = pool.batch.tables.winners[:, None] >> SEATS[: rules.seats] & 1
     alone_is_a = is_a.sum(axis=1) == 1
     hero = np.where(alone_is_a, is_a.argmax(axis=1), (~is_a).argmax(axis=1))
     shares = winners[np.arange(len(pool)), hero] / winners.sum(axis=1)

@@ -10,8 +10,9 @@ from noms_env.policy.file import given_options
 from noms_env.version import ENV_VERSION, __version__
 from training.console import new_table
 from training.evaluation.behaviour_stats import MAIN, as_read
-from training.evaluation.comparison import AGAINST, ALONE, MIXED, Comparison, Lost
+from training.evaluation.comparison import Comparison
 from training.evaluation.deal_sets import digest
+from training.evaluation.duplicate import AGAINST, ALONE, MIXED, Lost
 from training.evaluation.matches import Matches
 from training.evaluation.statistics import Estimate
 
@@ -60,10 +61,10 @@ def print_comparison(console: Console, comparison: Comparison, matches: Matches 
 
 def headline(comparison: Comparison, seconds: float) -> str:
     """What was played, and how fast."""
-    kind, games = comparison.kind, comparison.deals * comparison.games
+    rules, games = comparison.rules, comparison.deals * comparison.games
     played = f"{comparison.deals:,} deals of the set {comparison.deal_set} in {comparison.games} seatings"
     speed = f"{games:,} games in {seconds:.1f} s" if seconds > 0 else f"{games:,} games"
-    return f"{kind.variant.name}, {kind.seats} seats: {comparison.names[0]} v {comparison.names[1]} · {played} · {speed}"
+    return f"{rules.variant.name}, {rules.seats} seats: {comparison.names[0]} v {comparison.names[1]} · {played} · {speed}"
 
 
 def points_table(comparison: Comparison) -> Table:
@@ -199,13 +200,13 @@ def as_json(
 
 def game_json(comparison: Comparison, matches: Matches | None, tell: float) -> dict[str, Any]:
     """The figures of one game; points are A's above B's, but for groups and probes, which are each player's own."""
-    kind, controlled = comparison.kind, comparison.controlled
+    rules, controlled = comparison.rules, comparison.controlled
     return {
-        "variant": kind.variant.name,
-        "seats": kind.seats,
-        "options": given_options(kind),
+        "variant": rules.variant.name,
+        "seats": rules.seats,
+        "options": given_options(rules),
         "set": comparison.deal_set,
-        "set_sha256": digest(kind, comparison.deal_set),
+        "set_sha256": digest(rules, comparison.deal_set),
         "seed": comparison.seed,
         "deals": comparison.deals,
         "seatings": comparison.games,

@@ -25,10 +25,9 @@ import numpy as np
 from noms_env.policy.file import given_options
 from noms_env.variants import Rules
 from noms_env.version import ENV_VERSION
-from training.agents.registry import AgentSpec
-from training.evaluation.comparison import AGAINST, ALONE, Block, Lost, Task, line_ups
+from training.agents.spec import AgentSpec
 from training.evaluation.deal_sets import digest
-from training.evaluation.duplicate import DealSet
+from training.evaluation.duplicate import AGAINST, ALONE, Block, DealSet, Lost, Pairing, line_ups
 from training.evaluation.statistics import Estimate, estimate, holm
 from training.workers import Ending, run_jobs
 
@@ -48,7 +47,7 @@ class Plan:
 
     Attributes:
         players: their names.
-        kind: the rules.
+        rules: of the tables.
         deals: of each pair.
         seed: of what is random in the players.
         deal_set: whose first deals are played.
@@ -57,7 +56,7 @@ class Plan:
     """
 
     players: tuple[str, ...]
-    kind: Rules
+    rules: Rules
     deals: int
     seed: int = 0
     deal_set: DealSet = "dev"
@@ -86,13 +85,13 @@ class Plan:
             "format": FORMAT,
             "environment": ENV_VERSION,
             "players": list(self.players),
-            "variant": self.kind.variant.name,
-            "seats": self.kind.seats,
-            "options": json.loads(json.dumps(given_options(self.kind))),
+            "variant": self.rules.variant.name,
+            "seats": self.rules.seats,
+            "options": json.loads(json.dumps(given_options(self.rules))),
             "deals": self.deals,
             "seed": self.seed,
             "set": self.deal_set,
-            "set_sha256": digest(self.kind, self.deal_set),
+            "set_sha256": digest(self.rules, self.deal_set),
             "limit": self.limit,
             "policies": dict(self.policies),
         }
@@ -227,33 +226,33 @@ def play_tournament(
         OSError: a block cannot be written.
     """
     for player in players:
-        player.check(plan.kind)
+        player.check(plan.rules)
     left: list[tuple[tuple[int, int], int]] = []
     jobs: list[Callable[[Event], Block]] = []
-    for pair, task, first, count in blocks_of(plan, players):
+    for pair, pairing, first, count in blocks_of(plan, players):
         if folder.load(pair, first, count) is not None:
             tick(count)
         else:
             left.append((pair, first))
-            jobs.append(task.job(first, count))
+            jobs.append(pairing.job(first, count))
 
     def keep(number: int, block: Block) -> None:
-        folder.save(*left[number], block, plan.kind.seats)
+        folder.save(*left[number], block, plan.rules.seats)
         tick(len(block.values))
 
     return run_jobs(jobs, threads, tick=keep).ending
 
 
-def blocks_of(plan: Plan, players: Sequence[AgentSpec]) -> Iterator[tuple[tuple[int, int], Task, int, int]]:
+def blocks_of(plan: Plan, players: Sequence[AgentSpec]) -> Iterator[tuple[tuple[int, int], Pairing, int, int]]:
     """All blocks: pair, what plays them, first deal, number of deals; the pairs keep pace with one another."""
-    seatings = line_ups(plan.kind.seats, (ALONE, AGAINST))
-    tasks = {
-        pair: Task(plan.kind, (players[pair[0]], players[pair[1]]), seatings, plan.seed, plan.deal_set, False, plan.limit)
-        for pair in plan.pairs
+    seatings = line_ups(plan.rules.seats, (ALONE, AGAINST))
+    pairings = {
+        (a, b): Pairing(plan.rules, (players[a], players[b]), seatings, plan.seed, plan.deal_set, limit=plan.limit)
+        for a, b in plan.pairs
     }
-    found = [(first, pair) for pair, task in tasks.items() for first in range(0, plan.deals, task.block)]
+    found = [(first, pair) for pair, one in pairings.items() for first in range(0, plan.deals, one.block)]
     for first, pair in sorted(found):
-        yield pair, tasks[pair], first, min(tasks[pair].block, plan.deals - first)
+        yield pair, pairings[pair], first, min(pairings[pair].block, plan.deals - first)
 
 
 # --------------------------------------------------------------------------------------------------------------- results

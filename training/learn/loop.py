@@ -21,14 +21,15 @@ from typing import Any
 
 import numpy as np
 
-from training.agents.registry import MakePlayer, file_sha256, guest
+from training.agents.registry import agent_spec, file_sha256
+from training.agents.spec import AgentSpec
 from training.config import TrainConfig
-from training.evaluation.duplicate import figures
+from training.evaluation.comparison import figures
 from training.learn import opponents
 from training.learn.checkpoint import CheckpointError, RunFolder
 from training.learn.distributed import Processes, join_processes, leave_processes
 from training.learn.network import Actor
-from training.learn.rollout import Learner
+from training.learn.rollout import ActorPlayer
 from training.learn.self_play import SelfPlay, chosen_device
 from training.learn.watcher import Silent, Watcher
 
@@ -125,7 +126,7 @@ class _Loop:
         self.config = run.config
         self.every = self.config.evaluate_every or max(1, self.config.decisions // EVALUATIONS)
         self.saved_at = time.monotonic()
-        self.panel: dict[str, MakePlayer] = {name: guest(name) for name in self.config.panel}
+        self.panel = [agent_spec(name) for name in self.config.panel]
         self.standing = Standing(others=policies_of_others(self.config))
         state = folder.latest_state()
         if state is not None:
@@ -210,9 +211,8 @@ class _Loop:
         """What an actor does against the panel, and, with `probes`, against itself."""
         run, config = self.run, self.config
 
-        def hero(rng: np.random.Generator) -> Learner:
-            return Learner(actor, run.encoding, rng, dtype=run.dtype, device=run.device, keep=False, greedy=greedy)
-
+        player = ActorPlayer(actor, run.encoding, dtype=run.dtype, device=run.device, greedy=greedy)
+        hero = AgentSpec("policy", lambda: player)
         settings: dict[str, Any] = {"seed": config.seed, "probes": probes, "runner": run.thread_pool.all}
         return figures(run.rule_sets, hero, self.panel, config.evaluation_deals, **settings)
 

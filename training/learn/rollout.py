@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
+from typing import ClassVar
 
 import numpy as np
 import torch
@@ -15,15 +16,16 @@ import torch
 from noms_env import BatchEnv
 from noms_env._jit import jit
 from noms_env.core.actions import PASS
+from noms_env.players import Player, TellsProbabilities
 from noms_env.policy.encoding import Encoding
 from noms_env.variants import Rules
 from noms_env.variants.families import AUCTION, EXACT_BID
 from training.agents.table_pool import CALLING as CALLING
 from training.agents.table_pool import PHASE_NAMES as PHASE_NAMES
 from training.agents.table_pool import PLAYING as PLAYING
-from training.agents.table_pool import Agent as Agent
-from training.agents.table_pool import Guest as Guest
+from training.agents.table_pool import Choose as Choose
 from training.agents.table_pool import TablePool as TablePool
+from training.agents.table_pool import at_tables as at_tables
 from training.agents.table_pool import make_rule_sets as make_rule_sets
 from training.agents.table_pool import play as play
 from training.learn.network import Actor
@@ -86,6 +88,51 @@ class Decisions:
         return Decisions(**values | {"table": self.table + tables})
 
 
+class ActorPlayer:
+    """An actor as a player: how it is now is how this plays, whatever becomes of it."""
+
+    wants_tables: ClassVar[bool] = False
+
+    def __init__(
+        self,
+        actor: Actor,
+        encoding: Encoding,
+        *,
+        dtype: torch.dtype = torch.float32,
+        device: str = "cpu",
+        greedy: bool = False,
+    ) -> None:
+        """Take a policy.
+
+        Args:
+            actor: the network.
+            encoding: what it reads.
+            dtype: precision of the forward pass.
+            device: where the network is.
+            greedy: the most probable action instead of a draw.
+        """
+        self.actor, self.policy, self.encoding = actor, actor.frozen(dtype), encoding
+        self.device, self.greedy = device, greedy
+
+    def act(
+        self, observation: np.ndarray, mask: np.ndarray, rng: np.random.Generator, *, tables: np.recarray | None = None
+    ) -> np.ndarray:
+        """See `noms_env.players.Player.act`; rows only."""
+        features, legal, order = self.encoding.encode_rows(observation, mask, np.arange(len(mask)))
+        choice, _ = self.draw(features, legal, rng)
+        actions: np.ndarray = self.encoding.actions[order, choice].astype(np.int64)
+        return actions
+
+    def draw(self, features: np.ndarray, mask: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        """Choices, int64, shape (n,), and the logarithms of their probabilities, float32, shape (n,)."""
+        with torch.inference_mode():
+            logits = self.policy(torch.from_numpy(features).to(self.device)).cpu().numpy()
+        choice, log_probability = np.empty(len(mask), np.int64), np.empty(len(mask), np.float32)
+        draws = np.full(len(mask), -1.0) if self.greedy else rng.random(len(mask))
+        draw_choices(logits, mask, draws, choice, log_probability)
+        return choice, log_probability
+
+
 class Learner:
     """The policy, sampled from; it keeps its decisions.
 
@@ -105,10 +152,8 @@ class Learner:
         *,
         dtype: torch.dtype = torch.float32,
         device: str = "cpu",
-        keep: bool = True,
         oracle: bool = True,
-        greedy: bool = False,
-        adviser: Agent | None = None,
+        adviser: Choose | None = None,
         tryouts: RolloutTargets | None = None,
     ) -> None:
         """Take a place.
@@ -119,27 +164,20 @@ class Learner:
             rng: of the draws.
             dtype: precision of the forward pass.
             device: where the network is.
-            keep: keep the decisions.
             oracle: keep the hidden state too.
-            greedy: the most probable action instead of a draw.
             adviser: is asked before the play what he would do; that is kept beside what is done.
             tryouts: finds what every action comes to; that is kept too.
         """
-        self.actor, self.policy = actor, actor.frozen(dtype)
-        self.encoding, self.rng, self.device = encoding, rng, device
-        self.keep, self.oracle, self.greedy, self.adviser, self.tryouts = keep, oracle, greedy, adviser, tryouts
+        self.player = ActorPlayer(actor, encoding, dtype=dtype, device=device)
+        self.encoding, self.rng = encoding, rng
+        self.oracle, self.adviser, self.tryouts = oracle, adviser, tryouts
         self._kept: list[Decisions] = []
 
     def choose(self, batch: BatchEnv, rows: np.ndarray) -> np.ndarray:
-        """See `Agent`."""
+        """See `Choose`."""
         features, mask, order = self.encoding.encode_rows(batch.observation, batch.mask, rows)
-        with torch.inference_mode():
-            logits = self.policy(torch.from_numpy(features).to(self.device)).cpu().numpy()
-        choice, log_probability = np.empty(len(rows), np.int64), np.empty(len(rows), np.float32)
-        draws = np.full(len(rows), -1.0) if self.greedy else self.rng.random(len(rows))
-        draw_choices(logits, mask, draws, choice, log_probability)
-        if self.keep:
-            self._note(batch, rows, features, mask, order, choice, log_probability)
+        choice, log_probability = self.player.draw(features, mask, self.rng)
+        self._note(batch, rows, features, mask, order, choice, log_probability)
         actions: np.ndarray = self.encoding.actions[order, choice].astype(np.int64)
         return actions
 
@@ -178,7 +216,7 @@ class Learner:
         advice = np.full(len(rows), NO_ADVICE, np.int64)
         asked = np.flatnonzero(phase < PLAYING)
         if self.adviser is not None and len(asked) > 0:
-            advice[asked] = self._choices(self.adviser.choose(batch, rows[asked]), order[asked])
+            advice[asked] = self._choices(self.adviser(batch, rows[asked]), order[asked])
         return advice
 
     def _choices(self, actions: np.ndarray, order: np.ndarray) -> np.ndarray:
@@ -214,27 +252,26 @@ class Pupil(Learner):
     """
 
     def __init__(
-        self, teacher: Agent, actor: Actor, encoding: Encoding, rng: np.random.Generator, *, oracle: bool = True
+        self, teacher: Player, actor: Actor, encoding: Encoding, rng: np.random.Generator, *, oracle: bool = True
     ) -> None:
         """Take a place behind the teacher; the other arguments are those of `Learner`."""
         super().__init__(actor, encoding, rng, oracle=oracle)
         self.teacher = teacher
-        self.is_told = isinstance(teacher, Guest) and teacher.tells
+        self.is_told = isinstance(teacher, TellsProbabilities)
 
     def choose(self, batch: BatchEnv, rows: np.ndarray) -> np.ndarray:
-        """See `Agent`."""
+        """See `Choose`."""
         features, mask, order = self.encoding.encode_rows(batch.observation, batch.mask, rows)
-        actions = np.asarray(self.teacher.choose(batch, rows))
+        actions = at_tables(self.teacher, self.rng)(batch, rows)
         choice = self._choices(actions, order)
         self._note(batch, rows, features, mask, order, choice, np.zeros(len(rows), np.float32), self._told(batch, rows, order))
         return actions
 
     def _told(self, batch: BatchEnv, rows: np.ndarray, order: np.ndarray) -> np.ndarray | None:
         """How probable the teacher finds the outputs of the network, float32, shape (n, n_choices), if he tells it."""
-        if not self.is_told:
+        if not isinstance(self.teacher, TellsProbabilities):
             return None
-        assert isinstance(self.teacher, Guest)
-        chances = self.teacher.probabilities(batch, rows)
+        chances = self.teacher.probabilities(batch.observation[rows], batch.mask[rows])
         told: np.ndarray = np.take_along_axis(chances, self.encoding.actions[order].astype(np.int64), axis=1)
         return told
 
@@ -284,7 +321,7 @@ class RandomContract:
         self.rng = rng
 
     def choose(self, batch: BatchEnv, rows: np.ndarray) -> np.ndarray:
-        """See `Agent`."""
+        """See `Choose`."""
         actions = np.empty(len(rows), np.int64)
         bidding = batch.tables.phase[rows] == CALLING
         uniform = self.rng.random(len(rows))

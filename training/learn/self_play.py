@@ -25,10 +25,11 @@ from noms_env.policy.encoding import Encoding, make_encoding
 from noms_env.policy.file import read_policy
 from noms_env.policy.player import policy_file_of
 from noms_env.variants import Rules
-from training.agents.registry import MakePlayer, guest, label
+from training.agents.registry import agent_spec, label
+from training.agents.spec import AgentSpec
+from training.agents.table_pool import relative_points
 from training.config import TrainConfig
 from training.evaluation.behaviour_stats import Tally, count_deals
-from training.evaluation.duplicate import relative_points
 from training.learn import schedule
 from training.learn.distributed import Processes
 from training.learn.gae import advantages
@@ -49,12 +50,14 @@ from training.learn.rollout import (
     NO_ADVICE,
     PHASE_NAMES,
     PLAYING,
-    Agent,
+    ActorPlayer,
+    Choose,
     Decisions,
     Learner,
     Pupil,
     RandomContract,
     TablePool,
+    at_tables,
     draw_sizes,
     has_auction,
     make_rule_sets,
@@ -140,7 +143,7 @@ class SelfPlay:
         self.pass_out_guard = PassOutGuard()
         self.past: dict[str, Actor] = {}
         others = [name for name in (self.curriculum.teacher, OTHERS if self.curriculum.tryouts > 0 else "") if name]
-        self.guests: dict[str, MakePlayer] = {name: guest(name) for name in (*config.league.opponents, *others)}
+        self.guests: dict[str, AgentSpec] = {name: agent_spec(name) for name in (*config.league.opponents, *others)}
 
     # ------------------------------------------------------------------------------------------------- setting up
 
@@ -218,7 +221,7 @@ class SelfPlay:
         rng = stream(self.config, 0, TRIAL)
         pool.deal(0, draw_sizes(pool, self.rule_sets, rng, small=False))
         learner = Learner(self.actor, self.encoding, rng, device=self.device, oracle=False)
-        play(pool, [learner], np.zeros((tables, MAX_SEATS), np.int64))
+        play(pool, [learner.choose], np.zeros((tables, MAX_SEATS), np.int64))
         decisions = len(learner.decisions(pool)) / tables
         wanted = self.config.batch / max(decisions, 1) / self.processes.world
         return max(round(wanted), self.thread_pool.threads * len(self.rule_sets))
@@ -276,14 +279,14 @@ class SelfPlay:
         auction = has_auction(pool, self.rule_sets)
         opened = auction & (rng.random(len(pool)) < schedule.random_contract_share(self.progress, self.curriculum))
         learner = self._learner(place, rng)
-        players: list[Agent] = [learner]
+        players: list[Choose] = [learner.choose]
         seating = np.zeros((len(pool), MAX_SEATS), np.int64)
         opponent = self._draw_opponent(place)
         if opponent is not None:
             players.append(self._opponent(opponent, rng))
             share = SHARE if self._has_tryouts else schedule.league_share(self.progress, config.league)
             seating = draw_seating(pool.seats, share, rng)
-        play(pool, players, seating, opened, RandomContract(rng))
+        play(pool, players, seating, opened, RandomContract(rng).choose)
         passed_out = pool.batch.tables.passed_out[auction & ~opened]
         return Played(
             learner.decisions(pool),
@@ -314,12 +317,12 @@ class SelfPlay:
         """Who learns at the tables: the policy, from its own play, with or without advice, or from the teacher's."""
         oracle = place.pool.batch.hidden_state is not None
         if self._has_lesson:
-            teacher = self.guests[self.curriculum.teacher](rng)
+            teacher = self.guests[self.curriculum.teacher].make()
             return Pupil(teacher, self.actor, self.encoding, rng, oracle=oracle)
         adviser = None
         if self._advice_weight > 0:
             of_adviser = stream(self.config, self.iteration, ADVICE, place.number)
-            adviser = self.guests[self.curriculum.teacher](of_adviser)
+            adviser = self.guests[self.curriculum.teacher].at_tables(of_adviser)
         tryouts = RolloutTargets(self.encoding) if self._has_tryouts else None
         how: dict[str, Any] = {"dtype": self.dtype, "device": self.device, "oracle": oracle, "adviser": adviser}
         return Learner(self.actor, self.encoding, rng, **how, tryouts=tryouts)
@@ -333,11 +336,11 @@ class SelfPlay:
             for number, chosen in of_kind.items()
         }
 
-    def _opponent(self, name: str, rng: np.random.Generator) -> Agent:
+    def _opponent(self, name: str, rng: np.random.Generator) -> Choose:
         """An opponent at the tables."""
         if name not in self.past:
-            return self.guests[name](rng)
-        return Learner(self.past[name], self.encoding, rng, dtype=self.dtype, device=self.device, keep=False)
+            return self.guests[name].at_tables(rng)
+        return at_tables(ActorPlayer(self.past[name], self.encoding, dtype=self.dtype, device=self.device), rng)
 
     def _learn(self, played: Sequence[Played]) -> dict[str, float]:
         """Values, advantages, and the updates of both networks."""

@@ -13,13 +13,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from noms_env.core.chance import checked_seed
-from noms_env.players import Player
+from noms_env.players import Player, TellsProbabilities, ask
 from noms_env.record import Record
 from noms_env.record.recorder import head_of, result_of
 from noms_env.table import Table
 from noms_env.variants import Rules
-from training.agents.registry import Tempered, agent_spec
-from training.agents.table_pool import Guest
+from training.agents.registry import agent_spec
 
 RankedActions = list[tuple[int, float]]
 """Legal actions with their probabilities, the most probable first."""
@@ -64,16 +63,14 @@ class Companion:
 
     def act(self, table: Table, rng: np.random.Generator) -> int:
         """Its action for the seat to act; `rng` is used up by it."""
-        sampled_tables = table.determinize(rng) if self.player.wants_tables else None
-        return int(self.player.act(*table.view(int(table.row.seat)), rng, tables=sampled_tables))
+        return ask(self.player, table, rng)
 
     def chances(self, table: Table) -> RankedActions | None:
         """How probable each action of the seat to act would be; None for a player that is no policy."""
-        if not isinstance(self.player, Tempered):
+        if not isinstance(self.player, TellsProbabilities):
             return None
         observation, mask = table.view(int(table.row.seat))
-        policy, temperature = self.player.policy, self.player.temperature
-        return ranked(policy.probabilities(observation, mask, temperature=temperature), mask)
+        return ranked(self.player.probabilities(observation, mask), mask)
 
 
 def companion(name: str, kind: Rules, limit: float | None = None) -> Companion:
@@ -89,10 +86,7 @@ def companion(name: str, kind: Rules, limit: float | None = None) -> Companion:
     """
     one = agent_spec(name, limit)
     one.check(kind)
-    guest = one.make(np.random.default_rng(0))
-    if not isinstance(guest, Guest):
-        raise TypeError(f"{name} plays in batches only")
-    return Companion(name, guest.player)
+    return Companion(name, one.make())
 
 
 def companions(names: Sequence[str], places: int, kind: Rules, limit: float | None = None) -> list[Companion]:

@@ -20,11 +20,11 @@ from noms_env.engine import batch_kernels
 from noms_env.engine.row_kernels import IS_SCORED
 from noms_env.envs.common import ILLEGAL_REWARD, POSITION_KEYS, Observation, frame, start_match
 from noms_env.envs.gym.seat_config import SeatConfig
-from noms_env.envs.gym.seat_players import Opponents, RowStreams, checked_seat, is_random, learner_seats
+from noms_env.envs.gym.seat_players import RowStreams, checked_seat, is_random, learner_seats
 from noms_env.envs.modules import environment_id
 from noms_env.envs.results import members
 from noms_env.envs.validation import RENDER_MODES, checked_options, checked_render_mode
-from noms_env.players import Player
+from noms_env.players import Player, Players
 from noms_env.table import IllegalActionError
 from noms_env.variants import GAMES
 
@@ -81,7 +81,7 @@ class SeatEnv(gymnasium.Env[Observation, int | np.integer]):
         self,
         variant: str,
         *,
-        opponents: Opponents = "random",
+        opponents: Players = "random",
         seat: int | str = 0,
         seats: int | None = None,
         episode: str = "deal",

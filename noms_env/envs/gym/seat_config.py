@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 
 from noms_env.envs.common import Observation, make_table, observation_space
-from noms_env.envs.gym.seat_players import Opponents, checked_seat, seated_players
+from noms_env.envs.gym.seat_players import checked_seat
 from noms_env.envs.results import deal_rewards
 from noms_env.envs.validation import ILLEGAL_ACTIONS, MASK_PLACES, REWARDS, checked_choice, checked_flag
+from noms_env.players import Players, load_players
 
 
 class SeatConfig:
@@ -27,7 +28,7 @@ class SeatConfig:
         self,
         variant: str,
         *,
-        opponents: Opponents = "random",
+        opponents: Players = "random",
         seat: int | str = 0,
         seats: int | None = None,
         episode: str = "deal",
@@ -49,7 +50,7 @@ class SeatConfig:
         self.space = observation_space(mask_in)
         self.skip_forced = checked_flag("skip_forced", skip_forced)
         self.table = make_table(variant, seats, options, episode)
-        self.players = seated_players(opponents, self.table.rules)
+        self.players = load_players(opponents, self.table.seats - 1, self.table.rules, "opponents")
         self.seat = checked_seat(seat, self.table.seats)
 
     def observation(self, vector: np.ndarray, mask: np.ndarray) -> Observation:

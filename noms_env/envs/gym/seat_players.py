@@ -1,20 +1,14 @@
-"""The other seats of an environment for one learner: who plays there, where the learner sits, and their random numbers."""
+"""The seats of an environment for one learner: where the learner sits, and the random numbers of the others."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from noms_env.core.actions import is_integer
 from noms_env.core.chance import MAX_SEED
-from noms_env.players import PLAYERS, Player, load_player, make_player
-from noms_env.variants import Rules, RulesError
-
-Opponents = str | Path | Player | Sequence[str | Path | Player]
-"""One player for all other seats, or one for each, clockwise from the learner's left."""
+from noms_env.variants import RulesError
 
 SEAT_RULES = ("rotate", "random")
 """Where the learner may sit, beside a seat of its own."""
@@ -23,62 +17,6 @@ _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 _PLAYERS, _OWN_SEAT, _RANDOM_PLAYERS = np.uint64(0), _FIRST, _SECOND
 """Purposes: what a random word is for."""
-
-
-# ------------------------------------------------------------------------------------------------------- who plays
-
-
-def seated_players(opponents: Opponents, rules: Rules) -> list[Player]:
-    """The players of the other seats, clockwise from the learner's left, shape (seats - 1,).
-
-    Args:
-        opponents: one for all of them or one for each: a name (`make_player`), the name, file or folder of a policy
-            (`load_player`), or a player. A name that is given twice is one player.
-        rules: of the table.
-
-    Raises:
-        ValueError: there is no such player, it cannot sit at this table, or there are not as many as other seats.
-    """
-    places = rules.seats - 1
-    given = _listed(opponents, places)
-    if len(given) != places:
-        raise ValueError(
-            f"opponents must be one player for all {places} other seats, or {places} of them, clockwise from the learner's "
-            f"left, not {len(given)}"
-        )
-    named = {name: _named_player(name) for name in dict.fromkeys(one for one in given if isinstance(one, str | Path))}
-    players = [named[one] if isinstance(one, str | Path) else one for one in given]
-    for name, player in zip(given, players, strict=True):
-        _check_player(name, player, rules)
-    return players
-
-
-def _listed(opponents: Any, places: int) -> list[Any]:
-    """One player for each place, if one was given; else those that were given."""
-    is_one = isinstance(opponents, str | Path) or not isinstance(opponents, Iterable)
-    return [opponents] * places if is_one else list(opponents)
-
-
-def _named_player(name: str | Path) -> Player:
-    """The player that a name or a path stands for."""
-    if isinstance(name, str) and name.partition(":")[0] in PLAYERS:
-        return make_player(name)
-    from noms_env.policy.player import is_policy_name  # here, since it takes time to import and few want it
-
-    if isinstance(name, str) and not (is_policy_name(name) or Path(name).exists() or name.endswith(".safetensors")):
-        raise ValueError(f"there is no player {name!r}; the players are {', '.join(PLAYERS)}, and policies by name or file")
-    return load_player(name)
-
-
-def _check_player(name: object, player: Any, rules: Rules) -> None:
-    """Refuse what cannot play, and a policy that was trained for other tables."""
-    if not callable(getattr(player, "act", None)) or not isinstance(getattr(player, "wants_tables", None), bool):
-        raise ValueError(f"a player must be a name, a path, or have act and wants_tables (players.Player), not {player!r}")
-    rule_sets = getattr(player, "rule_sets", None)
-    if rule_sets is not None and rules not in rule_sets:
-        trained = ", ".join(dict.fromkeys(f"{kind.variant.name} with {kind.seats} seats" for kind in rule_sets))
-        own = f"{rules.variant.name} with {rules.seats} seats"
-        raise ValueError(f"the policy {name!s} was trained for {trained}, not for {own} and these options")
 
 
 def is_random(player: object) -> bool:

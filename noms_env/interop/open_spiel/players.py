@@ -10,9 +10,9 @@ import numpy as np
 import pyspiel
 from open_spiel.python.policy import Policy
 
-from noms_env.envs.gym.seat_players import is_random, seated_players
+from noms_env.envs.gym.seat_players import is_random
 from noms_env.interop.open_spiel.game import DealGame, DealState
-from noms_env.players import Player
+from noms_env.players import Player, load_players
 
 
 class PlayerBot(pyspiel.Bot):
@@ -102,8 +102,7 @@ class PlayerPolicy(Policy):
 
 def _seated(game: DealGame, player: str | Path | Player) -> Player:
     """A player at the game's table."""
-    rules = game.setup.rules
-    return seated_players([player] * (rules.seats - 1), rules)[0]
+    return load_players([player], 1, game.setup.rules)[0]
 
 
 def has_probabilities(player: Player) -> bool:

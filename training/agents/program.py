@@ -1,8 +1,8 @@
-"""Programs that play: each runs in a process of its own, is told one line for each decision, and answers with one.
+"""Programs that play: each runs in a process of its own, gets one line for each decision, and answers with one.
 
-The lines are those of `bot_lines`. A program that ends, is late or answers nonsense fails at that decision (`ForfeitError`); it
-is ended then, with all that it has started, and begun anew for the next one. After some failures in a row it is not asked
-again.
+The lines are those of `program_lines`. A program that ends, is late or answers nonsense fails at that decision
+(`ForfeitError`). It is then ended with all that it has started, and begun anew for the next decision. After some failures
+in a row it is not asked again.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from typing import IO, ClassVar
 import numpy as np
 
 from noms_env.players import NOBODY, as_batch, row_seeds
-from training.agents.bot_lines import LONGEST, AnswerError, chosen_action, decision, hello, wants_observation
 from training.agents.forfeit import ForfeitError
+from training.agents.program_lines import LONGEST, AnswerError, chosen_action, decision, hello, wants_observation
 
 LIMIT = 10.0
 """Seconds for a decision, if nothing else is said."""
@@ -39,11 +39,11 @@ SEED_BITS = 32
 Lines = SimpleQueue[bytes | None]
 
 
-class BotError(Exception):
+class ProgramError(Exception):
     """A program failed; the message says how, as half a sentence."""
 
 
-class BotPlayer:
+class ProgramPlayer:
     """A program as a player; rows are asked one after another.
 
     Attributes:
@@ -68,12 +68,7 @@ class BotPlayer:
 
     @as_batch
     def act(
-        self,
-        observation: np.ndarray,
-        mask: np.ndarray,
-        rng: np.random.Generator,
-        *,
-        tables: np.recarray | None = None,
+        self, observation: np.ndarray, mask: np.ndarray, rng: np.random.Generator, *, tables: np.recarray | None = None
     ) -> np.ndarray:
         """See `noms_env.players.Player.act`.
 
@@ -89,7 +84,7 @@ class BotPlayer:
         """Start the program, if it does not run, and exchange the first lines.
 
         Raises:
-            BotError: that failed; it does not run.
+            ProgramError: that failed; it does not run.
         """
         if self._program is not None:
             return
@@ -97,9 +92,9 @@ class BotPlayer:
         try:
             answer = self._program.ask(hello(self._limit), max(START_LIMIT, self._limit), "to answer the first line")
             self._wants_observation = wants_observation(answer)
-        except (BotError, AnswerError) as error:
+        except (ProgramError, AnswerError) as error:
             self.close(at_once=True)
-            raise BotError(str(error)) from error
+            raise ProgramError(str(error)) from error
 
     def close(self, at_once: bool = False) -> None:
         """End the program, if it runs; with `at_once` by force."""
@@ -116,7 +111,7 @@ class BotPlayer:
             assert self._program is not None
             line = decision(row, mask, seed, observation if self._wants_observation else None)
             action = chosen_action(self._program.ask(line, self._limit, "for a decision"), row, mask)
-        except (BotError, AnswerError) as error:
+        except (ProgramError, AnswerError) as error:
             self._failures += 1
             self.close(at_once=True)  # what it might still say would be taken for its next answer
             raise ForfeitError(self.name, str(error)) from error
@@ -134,7 +129,7 @@ class Program:
         """Start it.
 
         Raises:
-            BotError: it cannot be started.
+            ProgramError: it cannot be started.
         """
         try:
             # A session of its own: Ctrl-C at the terminal does not reach it, and it can be ended with all that it has started.
@@ -142,16 +137,16 @@ class Program:
                 words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
             )
         except (OSError, ValueError) as error:
-            raise BotError(f"could not be started: {getattr(error, 'strerror', None) or error}") from error
+            raise ProgramError(f"could not be started: {getattr(error, 'strerror', None) or error}") from error
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         assert self._process.stderr is not None
         self._questions, self._answers = Lines(), Lines()
         self._complaints: list[bytes] = []
         pipes = (self._process.stdin, self._process.stdout, self._questions, self._answers)
-        talking = Thread(target=_talk, args=pipes, daemon=True, name="noms-bot")
+        talking = Thread(target=_talk, args=pipes, daemon=True, name="noms-program")
         self._listening = Thread(
-            target=_listen, args=(self._process.stderr, self._complaints), daemon=True, name="noms-bot-errors"
+            target=_listen, args=(self._process.stderr, self._complaints), daemon=True, name="noms-program-errors"
         )
         talking.start()
         self._listening.start()
@@ -169,18 +164,18 @@ class Program:
             A whole line.
 
         Raises:
-            BotError: it has ended, is late, or says no end of a line; it is of no use any more.
+            ProgramError: it has ended, is late, or says no end of a line; it is of no use any more.
         """
         self._questions.put(line)
         try:
             answer = self._answers.get(timeout=limit)
         except Empty:
-            raise BotError(f"took more than {limit:g} seconds {what}") from None
+            raise ProgramError(f"took more than {limit:g} seconds {what}") from None
         if answer and answer.endswith(b"\n"):
             return answer
         if answer and len(answer) >= LONGEST:
-            raise BotError(f"answered with a line of more than {LONGEST:,} bytes")
-        raise BotError(self._how_it_ended())
+            raise ProgramError(f"answered with a line of more than {LONGEST:,} bytes")
+        raise ProgramError(self._how_it_ended())
 
     def end(self, at_once: bool = False) -> None:
         """End it: by the end of its input, and where that is no help, or at once, by force."""

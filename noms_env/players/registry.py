@@ -1,0 +1,215 @@
+"""Players by name: the one place that takes a name apart.
+
+| name | player |
+|---|---|
+| `thumb`, `pimc:100` | a player of `PLAYERS`, with parameters behind a colon if it takes any |
+| `noms`, `runs/first`, `runs/first/policy.safetensors` | a trained policy: by its name, by its game, by folder or file |
+| `noms@0` | the policy at a temperature: 0 takes the most probable action, 1 is as trained |
+
+The modules are imported when a player is made, and named by strings, since policies lie on a higher floor.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from noms_env.core.state import VARIANTS
+from noms_env.players.protocol import Player
+from noms_env.variants import Rules
+
+POLICIES = "noms_env.policy.player"
+"""The module that loads policies."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One player of the registry.
+
+    Attributes:
+        where: `module:class`; the module is imported when the player is made.
+        says: what the player does, in a line.
+        parameters: the class's arguments that the name may give, in order, and what makes each of its text.
+    """
+
+    where: str
+    says: str
+    parameters: Mapping[str, Callable[[str], Any]] = field(default_factory=dict)
+
+
+PLAYERS: dict[str, Entry] = {
+    "random": Entry("noms_env.players.random_player:RandomPlayer", "takes every legal action with the same probability"),
+    "greedy": Entry(
+        "noms_env.players.greedy:GreedyPlayer", "takes the tricks that it wants as cheaply as it can, and ducks the others"
+    ),
+    "thumb": Entry("noms_env.players.rule_based.player:ThumbPlayer", "plays by rules of thumb"),
+    "flat_mc": Entry(
+        "noms_env.players.search.player:FlatMC",
+        "tries its actions on sampled cards, played out by thumb",
+        {"worlds": int},
+    ),
+    "pimc": Entry("noms_env.players.search.player:PIMC", "the same, but solves the endings exactly", {"worlds": int}),
+}
+"""The players by name."""
+
+
+# --------------------------------------------------------------------------------------------------------- one player
+
+
+def load_player(name: Path | str) -> Player:
+    """The player of a name, file or folder; see the table above.
+
+    Args:
+        name: `thumb`, `pimc:100`, `noms`, `noms@0`, `runs/first`, `runs/first/policy.safetensors@0`. Players go before
+            policies, and policies before folders of the same name.
+
+    Raises:
+        ValueError: there is no such player or policy, or it does not take such parameters.
+    """
+    if isinstance(name, str) and name.partition(":")[0] in PLAYERS:
+        return _registered(name)
+    file, temperature = split_temperature(name)
+    if not is_policy(file):
+        raise unknown_player(str(name))
+    policy: Player = import_module(POLICIES).load_policy(file, temperature)
+    return policy
+
+
+def is_player_name(name: str) -> bool:
+    """Whether `load_player` knows what a name means, if only to refuse it for its parameters or its file."""
+    return name.partition(":")[0] in PLAYERS or is_policy(split_temperature(name)[0])
+
+
+def policy_file(name: str) -> Path | None:
+    """The file of the policy that a name means; None if it means another player.
+
+    Raises:
+        ValueError: there is no such policy.
+    """
+    file, _ = split_temperature(name)
+    if name.partition(":")[0] in PLAYERS or not is_policy(file):
+        return None
+    found: Path = import_module(POLICIES).policy_file_of(file)
+    return found
+
+
+def is_policy(name: Path | str) -> bool:
+    """Whether a name without a temperature can only mean a policy: it is known or names a game, or a file is meant."""
+    if isinstance(name, Path) or name.endswith(".safetensors") or Path(name).exists():
+        return True
+    return bool(import_module(POLICIES).is_policy_name(name))
+
+
+def split_temperature(name: Path | str) -> tuple[Path | str, float]:
+    """The policy and the temperature of `policy@temperature`; 1 where none is given.
+
+    Raises:
+        ValueError: the number is below 0 or infinite.
+    """
+    if isinstance(name, Path) or "@" not in name or is_policy(name):
+        return name, 1.0
+    policy, _, text = name.rpartition("@")
+    try:
+        temperature = float(text)
+    except ValueError:
+        return name, 1.0
+    if not 0 <= temperature < math.inf:
+        raise ValueError(f"the temperature behind @ must be a number from 0 on, not {text!r}")
+    return policy, temperature
+
+
+def unknown_player(name: str, more: Sequence[str] = (), otherwise: str = "policies by file or folder") -> ValueError:
+    """The error for a name that nobody has.
+
+    Args:
+        name: what was given.
+        more: names of other players that there are.
+        otherwise: what else may be given, in words.
+    """
+    policies = import_module(POLICIES)
+    words = [*PLAYERS, *more, *policies.shipped_policies(), *VARIANTS]
+    close = get_close_matches(name.partition(":")[0].partition("@")[0], words, 1)
+    hint = f": did you mean {close[0]}?" if close else ";"
+    players, shipped = ", ".join([*PLAYERS, *more]), ", ".join(policies.names_and_games()) or "none"
+    known = f"the players are {players}; the policies are {shipped}; or give {otherwise}"
+    return ValueError(f"there is no player {name!r}{hint} {known}")
+
+
+def _registered(name: str) -> Player:
+    """The player of an entry, with the parameters in the name."""
+    word, colon, text = name.partition(":")
+    entry = PLAYERS[word]
+    values = _values_of(word, entry, text.split(",") if colon else [])
+    module, _, kind = entry.where.partition(":")
+    player: Player = getattr(import_module(module), kind)(*values)
+    return player
+
+
+def _values_of(word: str, entry: Entry, texts: list[str]) -> list[Any]:
+    """The parameters of a name as the class wants them."""
+    if len(texts) > len(entry.parameters):
+        known = f"{word}:{','.join(entry.parameters).upper()}" if entry.parameters else "none"
+        raise ValueError(f"the player {word} takes {len(entry.parameters)} parameters ({known}), not {','.join(texts)!r}")
+    values = []
+    for (parameter, make), text in zip(entry.parameters.items(), texts, strict=False):
+        try:
+            values.append(make(text))
+        except ValueError as error:
+            raise ValueError(f"{parameter} of the player {word} cannot be {text!r}: {error}") from error
+    return values
+
+
+# ---------------------------------------------------------------------------------------------------- players at a table
+
+
+Players = str | Path | Player | Sequence[str | Path | Player]
+"""One player for some seats, or one for each: names (`load_player`) or players."""
+
+
+def load_players(given: Players, seats: int, rules: Rules, what: str = "players") -> list[Player]:
+    """The players of some seats.
+
+    Args:
+        given: one for all seats, or one for each. A name that is given twice is one player.
+        seats: how many.
+        rules: of the table.
+        what: they are called in messages.
+
+    Raises:
+        ValueError: there is no such player, it cannot sit at this table, or there are not as many as seats.
+    """
+    is_one = isinstance(given, str | Path) or not isinstance(given, Iterable)
+    listed: list[Any] = [given] * seats if is_one else list(given)  # type: ignore[arg-type]
+    if len(listed) != seats:
+        raise ValueError(f"{what} must be one player for all {seats} seats, or {seats} of them, not {len(listed)}")
+    named = {name: load_player(name) for name in dict.fromkeys(one for one in listed if isinstance(one, str | Path))}
+    players = [named[one] if isinstance(one, str | Path) else one for one in listed]
+    for name, player in zip(listed, players, strict=True):
+        if not callable(getattr(player, "act", None)) or not isinstance(getattr(player, "wants_tables", None), bool):
+            raise ValueError(f"a player must be a name, a path, or have act and wants_tables (players.Player), not {player!r}")
+        check_rules(str(name), getattr(player, "rule_sets", None), rules)
+    return players
+
+
+def check_rules(name: str, trained: Sequence[Rules] | None, rules: Rules) -> None:
+    """Refuse a policy at a table that it was not trained for.
+
+    Args:
+        name: of the player, for the message.
+        trained: the rules that it was trained for (`PolicyPlayer.rule_sets`); None for a player of all games.
+        rules: of the table.
+
+    Raises:
+        ValueError: it was trained for others.
+    """
+    if trained is None or rules in trained:
+        return
+    games = ", ".join(dict.fromkeys(f"{own.variant.name} with {own.seats} seats" for own in trained))
+    same = any((own.variant.name, own.seats) == (rules.variant.name, rules.seats) for own in trained)
+    unlike = " and other options" if same else ""
+    raise ValueError(f"{name} was trained for {games}, not for {rules.variant.name} with {rules.seats} seats{unlike}")

@@ -1,0 +1,129 @@
+"""The figures of a training run, its streams of chance, and the sanity of duplicate deals in every game."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+import pytest
+
+from noms_env.core.state import VARIANTS
+from noms_env.variants import Rules, game, make_rules
+from tests.training.fakes import LOWEST, LowestCard
+from training.agents.registry import agent_spec, label
+from training.agents.spec import BLOCK, AgentSpec
+from training.evaluation.comparison import compare, figures, self_play
+from training.evaluation.duplicate import deal_seed
+
+Job = TypeVar("Job")
+
+
+def rules(name: str, seats: int | None = None, **options: Any) -> Rules:
+    return make_rules(game(name), seats, options)
+
+
+def in_threads(jobs: Sequence[Callable[[], Job]]) -> Sequence[Job]:
+    with ThreadPoolExecutor(3) as pool:
+        return list(pool.map(lambda job: job(), jobs))
+
+
+def backwards(jobs: Sequence[Callable[[], Job]]) -> Sequence[Job]:
+    return [job() for job in reversed(jobs)][::-1]
+
+
+def test_the_sets_of_deals_are_frozen() -> None:
+    assert (deal_seed("dev"), deal_seed("test")) == (4599415396842745778, 7019096227700608629)
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_random_players_are_as_good_as_one_another(name: str) -> None:
+    found = compare(rules(name), agent_spec("random"), agent_spec("random"), 150, seed=4, names=("alone",))
+    assert found.estimate().low < 0 < found.estimate().high
+    assert found.played.values.shape == (150, 4)
+    assert found.played.values.any()
+
+
+def test_a_stronger_player_is_told_apart() -> None:
+    kind = rules("sniped_whist")
+    found = compare(kind, LOWEST, agent_spec("random"), 200, names=("alone", "against"))
+    assert found.estimate("alone").low > 0.05
+    assert found.estimate("against").low > 0.05
+    better, worse = (tally.means()["sniped"] for tally in found.played.probes)
+    assert better < worse - 0.03
+
+
+def test_points_are_those_of_the_hero_less_the_mean_of_the_others() -> None:
+    found = compare(rules("sniped_whist", 3, scoring="tricks"), LOWEST, agent_spec("random"), 2, names=("alone",))
+    assert (found.played.values <= 17 / 2).all()
+    for points in found.played.values.ravel():  # -t less the mean of the others, who took 17 - t: (17 - 3 t) / 2
+        assert (17 - 2 * points) % 3 == pytest.approx(0)
+
+
+def test_blocks_and_players_have_streams_of_their_own() -> None:
+    drawn: list[float] = []
+
+    class Notes(LowestCard):
+        def act(self, observation: np.ndarray, mask: np.ndarray, rng: np.random.Generator, *, tables: Any = None) -> Any:
+            if rng not in known:
+                known.append(rng)
+                drawn.append(rng.random())
+            return super().act(observation, mask, rng)
+
+    known: list[np.random.Generator] = []
+    notes = AgentSpec("notes", Notes)
+    for deals, seed in ((BLOCK + 2, 1), (2, 2)):
+        figures([rules("big_ships", 3)], notes, [notes], deals, seed=seed, probes=False)
+    assert len(drawn) == len(set(drawn)) == 6
+
+
+def test_hand_sizes_are_as_frequent_as_in_a_match() -> None:
+    sizes = compare(rules("down_up"), LOWEST, LOWEST, 400, names=("alone",)).played.sizes
+    counts = np.bincount(sizes, minlength=11)[1:]
+    assert counts.sum() == 400
+    assert counts[0] < counts[1:].min()  # one card is dealt once in a match, all other sizes twice
+    assert counts[0] == pytest.approx(400 / 19, abs=15)
+
+
+def test_the_figures_of_a_run() -> None:
+    rule_sets = [rules("down_up"), rules("sniped_whist", 3)]
+    panel = [agent_spec("random"), AgentSpec("a/file", LowestCard)]
+    found = figures(rule_sets, LOWEST, panel, 30, seed=2)
+    for kind, opponent, name in ((rule_sets[1], panel[0], "random"), (rule_sets[0], panel[1], "a:file")):
+        one = compare(kind, LOWEST, opponent, 30, seed=2, names=("alone",)).estimate()
+        key = f"points/{label(kind)}/{name}"
+        assert (found[key], found[f"{key}/low"], found[f"{key}/high"]) == pytest.approx((one.mean, one.low, one.high))
+    alone = self_play(rule_sets[0], LOWEST, 30, seed=2).means()
+    assert {name: value for name, value in found.items() if name.startswith("probe/down_up_4/")} == {
+        f"probe/down_up_4/{name}": value for name, value in alone.items()
+    }
+    without = figures(rule_sets, LOWEST, panel, 30, seed=2, probes=False)
+    assert without == {name: value for name, value in found.items() if not name.startswith("probe/")}
+    assert {name.split("/")[1] for name in found} == {label(kind) for kind in rule_sets} == {"down_up_4", "sniped_whist_3"}
+
+
+def test_figures_do_not_depend_on_threads_or_order() -> None:
+    def found(seed: int = 3, **arguments: Any) -> dict[str, float]:
+        return figures([rules("up_down")], agent_spec("random"), [LOWEST], 2 * BLOCK + 5, seed=seed, **arguments)
+
+    assert found() == found(runner=in_threads) == found(runner=backwards) != found(seed=4)
+
+
+def test_failures_of_a_run_are_raised() -> None:
+    class Fails(LowestCard):
+        def act(self, observation: np.ndarray, mask: np.ndarray, rng: np.random.Generator, *, tables: Any = None) -> Any:
+            raise RuntimeError("out of memory")
+
+    for hero, opponent in ((AgentSpec("fails", Fails), LOWEST), (LOWEST, AgentSpec("fails", Fails))):
+        with pytest.raises(RuntimeError, match="out of memory"):
+            figures([rules("noms")], hero, [opponent], 4, probes=False)
+    with pytest.raises(RuntimeError, match="out of memory"):
+        self_play(rules("noms"), AgentSpec("fails", Fails), 4)
+
+
+def test_a_file_that_is_no_policy_is_no_player(tmp_path: Path) -> None:
+    (tmp_path / "policy.safetensors").write_bytes(b"nonsense")
+    with pytest.raises(ValueError, match=r"policy\.safetensors"):
+        agent_spec(str(tmp_path / "policy.safetensors"))

@@ -1,0 +1,51 @@
+"""Who plays, and how it is to be asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from noms_env.players import Player
+from noms_env.players.registry import check_rules
+from noms_env.variants import Rules
+from training.agents.table_pool import Choose, at_tables
+
+BLOCK, SEARCH_BLOCK, EXTERNAL_BLOCK = 128, 8, 32
+"""Deals that are played side by side: fewer with players that search or may be slow. Results depend on it."""
+
+
+@dataclass(frozen=True)
+class AgentSpec:
+    """Who plays, and how it is to be asked.
+
+    Attributes:
+        name: as the user wrote it.
+        make: the player for a block of deals.
+        rule_sets: the rules of the tables that it can sit at; None for all.
+        block: deals that it should be asked to play side by side.
+        sha256: of a policy's file; None for other players.
+        at_once: rows that it should be asked for at once; None for any number.
+        keeps_limit: it keeps the time that it has for a decision by itself.
+    """
+
+    name: str
+    make: Callable[[], Player]
+    rule_sets: tuple[Rules, ...] | None = None
+    block: int = BLOCK
+    sha256: str | None = None
+    at_once: int | None = None
+    keeps_limit: bool = False
+
+    def check(self, rules: Rules) -> None:
+        """Make sure that it can sit at a table.
+
+        Raises:
+            ValueError: it was trained for others.
+        """
+        check_rules(self.name, self.rule_sets, rules)
+
+    def at_tables(self, rng: np.random.Generator) -> Choose:
+        """The player at the tables, with its stream of random numbers; nothing guards against its failures."""
+        return at_tables(self.make(), rng)
