@@ -176,7 +176,7 @@ def test_matches_do_not_depend_on_how_many_are_played() -> None:
         ({"seed": -1}, "seed must be"),
         ({"options": {"hook": True}}, "no option 'hook'"),
         ({"players": "chess"}, "no player 'chess'"),
-        ({"players": ["random"] * 3}, "one for each of the 4 seats"),
+        ({"players": ["random"] * 3}, "players must be one player for all 4 seats, or 4 of them, clockwise"),
     ],
 )
 def test_a_wrong_request_is_refused_before_anything_is_played(given: dict[str, Any], message: str) -> None:

@@ -20,7 +20,7 @@ MOST_MODULES = 15
 
 LONG_MODULES = {
     *("noms_env/players/rule_based/heuristics.py", "noms_env/players/search/position.py"),
-    *("noms_env/table/__init__.py", "training/data/export.py", "training/evaluation/comparison.py"),
+    *("noms_env/table/__init__.py", "training/data/export.py"),
     *("training/learn/checkpoint.py", "training/learn/ppo.py", "training/learn/self_play.py"),
     "benchmarks/speed/ours.py",
 }

@@ -134,10 +134,9 @@ def unknown_player(name: str, more: Sequence[str] = (), otherwise: str = "polici
     policies = import_module(POLICIES)
     words = [*PLAYERS, *more, *policies.shipped_policies(), *VARIANTS]
     close = get_close_matches(name.partition(":")[0].partition("@")[0], words, 1)
-    hint = f": did you mean {close[0]}?" if close else ";"
+    hint = f"did you mean {close[0]}? The players are" if close else "the players are"
     players, shipped = ", ".join([*PLAYERS, *more]), ", ".join(policies.names_and_games()) or "none"
-    known = f"the players are {players}; the policies are {shipped}; or give {otherwise}"
-    return ValueError(f"there is no player {name!r}{hint} {known}")
+    return ValueError(f"there is no player {name!r}; {hint} {players}; the policies are {shipped}; or give {otherwise}")
 
 
 def _registered(name: str) -> Player:
@@ -186,7 +185,7 @@ def load_players(given: Players, seats: int, rules: Rules, what: str = "players"
     is_one = isinstance(given, str | Path) or not isinstance(given, Iterable)
     listed: list[Any] = [given] * seats if is_one else list(given)  # type: ignore[arg-type]
     if len(listed) != seats:
-        raise ValueError(f"{what} must be one player for all {seats} seats, or {seats} of them, not {len(listed)}")
+        raise ValueError(f"{what} must be one player for all {seats} seats, or {seats} of them, clockwise, not {len(listed)}")
     named = {name: load_player(name) for name in dict.fromkeys(one for one in listed if isinstance(one, str | Path))}
     players = [named[one] if isinstance(one, str | Path) else one for one in listed]
     for name, player in zip(listed, players, strict=True):

@@ -350,9 +350,9 @@ def test_a_policy_plays_by_its_file_and_only_where_it_was_trained_for(tmp_path: 
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        ({"opponents": "thumbs"}, "there is no player 'thumbs'; the players are random, greedy, thumb"),
+        ({"opponents": "thumbs"}, "there is no player 'thumbs'; did you mean thumb? The players are random, greedy, thumb"),
         ({"opponents": "pimc:x"}, "worlds of the player pimc cannot be 'x'"),
-        ({"opponents": ["thumb"]}, "one player for all 3 other seats, or 3 of them, clockwise from the learner's left, not 1"),
+        ({"opponents": ["thumb"]}, "opponents must be one player for all 3 seats, or 3 of them, clockwise, not 1"),
         ({"opponents": 7}, "a player must be a name, a path, or have act and wants_tables"),
         ({"opponents": "no/such.safetensors"}, "no/such.safetensors"),
         ({"seat": 4}, "seat must be a seat from 0 to 3, 'rotate' or 'random', not 4"),

@@ -92,7 +92,7 @@ def test_players_of_some_seats() -> None:
     assert one is three
     assert two is not one
     assert load_players(two, 2, rules) == [two, two]
-    with pytest.raises(ValueError, match="players must be one player for all 3 seats, or 3 of them, not 2"):
+    with pytest.raises(ValueError, match="players must be one player for all 3 seats, or 3 of them, clockwise, not 2"):
         load_players(["thumb", "noms"], 3, rules)
     with pytest.raises(ValueError, match="noms was trained for noms with 4 seats, not for small_ships with 4 seats"):
         load_players("noms", 3, Table("small_ships").rules)
@@ -104,7 +104,7 @@ def test_names_that_are_refused() -> None:
     with pytest.raises(ValueError, match=r"no player 'chess'; the players are random.*; the policies are .*; or give "):
         load_player("chess")
     for wrong, meant in (("thum", "thumb"), ("pimk:20", "pimc"), ("bigships", "big_ships"), ("nomms@0", "noms")):
-        with pytest.raises(ValueError, match=f"there is no player '{wrong}': did you mean {meant}"):
+        with pytest.raises(ValueError, match=f"there is no player '{wrong}'; did you mean {meant}"):
             load_player(wrong)
     with pytest.raises(ValueError, match=r"random takes 0 parameters \(none\), not '5'"):
         make_player("random:5")

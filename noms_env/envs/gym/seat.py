@@ -51,8 +51,8 @@ class SeatEnv(gymnasium.Env[Observation, int | np.integer]):
     Args:
         variant: name of the game.
         opponents: one player for all other seats, or a sequence with one for each, clockwise from the learner's left. A player
-            is a name (`random`, `thumb`, `pimc:20`, see `players.make_player`), the name, file or folder of a policy (see
-            `noms_env.load_player`), or a `players.Player`.
+            is a name, file or folder (`random`, `thumb`, `pimc:20`, `noms`, `noms@0`, see `noms_env.load_player`), or a
+            `players.Player`.
         seat: the learner's seat; `rotate` to move one seat on with each episode, from seat `seed % seats`; or `random`.
         seats: number of seats; None for the variant's default.
         episode: `match`, or `deal` for one scored deal. In an exact-bid game the deal is drawn from the schedule, with
