@@ -7,6 +7,7 @@ import pytest
 
 import noms_env
 from noms_env.policy.encoding import make_encoding
+from noms_env.policy.player import load_policy
 from noms_env.variants import GAMES, make_rules
 
 ANSWERS = {
@@ -29,7 +30,7 @@ taken."""
 
 @pytest.mark.parametrize(("variant", "seats"), ANSWERS)
 def test_a_published_policy_answers_as_ever(variant: str, seats: int) -> None:
-    player = noms_env.load_player(variant)
+    player = load_policy(variant)
     batch = noms_env.make_batch(variant, tables=1, seats=seats, seed=3, skip_forced=True)
     batch.reset()
     found = []
