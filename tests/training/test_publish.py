@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from noms_env import load_player
 from noms_env.policy import player as policies
 from noms_env.policy.file import read_info
+from noms_env.policy.player import load_policy
 from noms_env.variants import Rules, game, make_rules
 from noms_env.version import ENV_VERSION
 from tests.training.test_publish_runs import CONFIG, DONE, KEPT, POINTS, make_run
@@ -196,7 +196,7 @@ def test_what_is_there_is_replaced_and_handwriting_kept(publish: Run, folder: Pa
     assert publish(folder, "--name", "mine", "--out", tmp_path)[0] == 0
     assert (made / CARD).read_bytes() == first.replace(f"{NOTES_BEGIN}\n", NOTES_BEGIN + notes).encode()
     assert sorted(file.name for file in made.iterdir()) == sorted([*FILES, "more.txt"])
-    assert load_player(made).info.decisions == KEPT
+    assert load_policy(made).info.decisions == KEPT
 
 
 @pytest.mark.usefixtures("no_picture")
@@ -560,7 +560,7 @@ def test_a_trained_policy_is_published_measured_and_found_by_name(
     train = ["train", "noms", "--preset", "smoke", *words, "--decisions", "300", "--league.share", "0", "--out", "run"]
     assert main(train) == 0
     assert publish("run", "--name", "mine")[0] == 0
-    assert load_player("mine").info == load_player("noms").info == load_player("run").info
+    assert load_policy("mine").info == load_policy("noms").info == load_policy("run").info
     text = Path("checkpoints/mine/README.md").read_text()
     (python,) = re.findall(r"(?s)```python\n(.*?)```", text)
     exec(compile(python, "README.md", "exec"), {})

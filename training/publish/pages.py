@@ -16,9 +16,8 @@ from noms_env.policy.file import given_options
 from noms_env.variants import Rules, game, make_rules
 from training.agents.registry import label
 from training.evaluation.behaviour_stats import MAIN, as_read
-from training.evaluation.duplicate import NORMAL_95
 from training.evaluation.report import percent, plus_minus
-from training.evaluation.statistics import Estimate
+from training.evaluation.statistics import NORMAL_95, Estimate
 from training.evaluation.tournament import crosstable
 from training.extras import require
 from training.publish.results import BASE, REFERENCE, Behaviour, Duel, Results, place_of, rules_of

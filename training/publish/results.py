@@ -22,7 +22,7 @@ from noms_env.policy.file import PolicyFileError
 from noms_env.policy.player import POLICY_NAME
 from noms_env.variants import Rules, game, make_rules
 from noms_env.version import ENV_VERSION
-from training.evaluation.comparison import AGAINST, ALONE
+from training.evaluation.duplicate import AGAINST, ALONE
 from training.evaluation.report import FORMAT as EVALUATION
 from training.evaluation.report import negative
 from training.evaluation.statistics import Estimate
