@@ -279,16 +279,6 @@ def test_hand_size_picks_uniformly_among_the_deals_of_that_size() -> None:
 
 
 @pytest.mark.parametrize("variant", noms_env.VARIANTS)
-def test_the_first_dealer_is_drawn_uniformly(variant: str) -> None:
-    env = make(Kind(variant, 4, {}), episode="deal")
-    counts: Counter[int] = Counter()
-    for match in range(800):
-        env.reset(seed=6 if match == 0 else None)
-        counts[int(env.table.row.dealer)] += 1
-    assert_uniform(counts, 4)
-
-
-@pytest.mark.parametrize("variant", noms_env.VARIANTS)
 def test_reset_goes_on_to_the_next_match_of_the_seed(variant: str) -> None:
     one, other = (make(Kind(variant, 4, {})) for _ in range(2))
     states = []

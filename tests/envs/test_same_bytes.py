@@ -2,18 +2,11 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
-from pathlib import Path
-
 import pytest
 
 from noms_env import ENV_VERSION, VARIANTS
 from tests.envs.fingerprint import DECISIONS, PLAYS, all_fingerprints, fingerprint
-
-ROOT = Path(__file__).parents[2]
+from tests.uncompiled import printed_uncompiled
 
 PINNED = {
     "version": 0,
@@ -30,12 +23,7 @@ PINNED = {
 
 
 def test_with_and_without_the_compiler() -> None:
-    decisions = 100
-    environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
-    command = [sys.executable, "-W", "error", "-m", "tests.envs.fingerprint", str(decisions)]
-    slow = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
-    assert slow.returncode == 0, slow.stderr
-    assert json.loads(slow.stdout) == all_fingerprints(decisions)
+    assert printed_uncompiled("tests.envs.fingerprint", "100") == all_fingerprints(100)
 
 
 @pytest.mark.parametrize("variant", VARIANTS)

@@ -163,18 +163,6 @@ def test_the_cards_that_are_mixed_are_those_that_a_seat_cannot_see(name: str) ->
     assert moved[True] > moved[False]
 
 
-def test_pictures_do_not_show_what_a_seat_cannot_see() -> None:
-    for name in ("small ships, six with indication", "noms, eldest leads", "nonesuch"):
-        env = make(KINDS[name])
-        env.reset(seed=1)
-        rng = random.Random(name)
-        for decision in walk(env, rng, 41):
-            if decision % 20 == 7:
-                twin = mix_hidden(env.table, 1, rng)
-                assert np.array_equal(show.image(env.table, 1), show.image(twin, 1))
-                assert not np.array_equal(show.image(env.table, 1, full=True), show.image(twin, 1, full=True))
-
-
 @pytest.mark.parametrize("name", KINDS)
 def test_a_spectator_sees_no_hand(name: str) -> None:
     env = make(KINDS[name])

@@ -176,14 +176,6 @@ def test_random_answers_nobody_where_nobody_is_to_act() -> None:
     assert make_player("random").act(SEEN, LEGAL, np.random.default_rng(0)).tolist()[1:] == [0, NOBODY]
 
 
-def test_random_answers_a_row_alike_alone_and_among_others() -> None:
-    mask = np.random.default_rng(0).integers(2, size=(20, NUM_ACTIONS)).astype(np.int8)
-    seen = np.zeros((20, 1), np.uint8)
-    many = make_player("random").act(seen, mask, np.random.default_rng(6))
-    rng = np.random.default_rng(6)
-    assert [make_player("random").act(seen[i], mask[i], rng) for i in range(20)] == many.tolist()
-
-
 # ------------------------------------------------------------------------------------------------ sampled tables
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import random
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Any, NamedTuple
@@ -14,8 +13,8 @@ import pytest
 
 from noms_env import Table
 from noms_env._jit import COMPILED
-from noms_env.core.actions import NOMINATE, NUM_ACTIONS, SUIT
-from noms_env.core.cards import CARD_WORDS, DECKTET, FRENCH, SUIT_LETTERS
+from noms_env.core.actions import NOMINATE, SUIT
+from noms_env.core.cards import CARD_WORDS, FRENCH, SUIT_LETTERS
 from noms_env.core.state import VARIANTS
 from noms_env.observation.layout import HIDDEN, HIDDEN_SIZE, OBSERVATION, OBSERVATION_SIZE
 from noms_env.policy.encoding import Encoding, make_encoding, suit_orders
@@ -407,9 +406,3 @@ def test_numbers_stay_small(name: str) -> None:
     size = features * encoding.scale
     assert size.max() <= LARGEST
     assert np.quantile(size, 0.97) <= 1
-
-
-def test_names_of_cards_are_of_the_deck() -> None:
-    counts = Counter(kind.variant.deck_kind for kind in map(rules_of, TABLES.values()))
-    assert set(counts) == {FRENCH, DECKTET}
-    assert NUM_ACTIONS == NOMINATE + 52
