@@ -17,11 +17,7 @@ from typing import Any
 
 import jinja2
 
-DOCS = Path(__file__).parent
-sys.path[:0] = [str(DOCS.parent)]
-
-from docs import texts  # noqa: E402 - found by the path above
-from noms_env.core.actions import (  # noqa: E402
+from noms_env.core.actions import (
     INDICATE,
     MIS,
     MIS_A_VIS,
@@ -37,18 +33,19 @@ from noms_env.core.actions import (  # noqa: E402
     UNSAID_ACTION,
     action_word,
 )
-from noms_env.core.cards import DECK_NAMES, FRENCH  # noqa: E402
-from noms_env.core.state import MAX_TRICKS, NUM_CHOICES  # noqa: E402
-from noms_env.envs.aec import TrickTakingEnv  # noqa: E402
-from noms_env.envs.common import ILLEGAL_REWARD  # noqa: E402
-from noms_env.envs.modules import environment_id  # noqa: E402
-from noms_env.observation.layout import HIDDEN, OBSERVATION, OBSERVATION_SIZE, STATE_SIZE, Section  # noqa: E402
-from noms_env.table import Table  # noqa: E402
-from noms_env.variants import GAMES, Variant, make_rules  # noqa: E402
-from noms_env.variants.rulebook import SHORT_DECK, Option  # noqa: E402
-from noms_env.variants.table_record import OPTIONS  # noqa: E402
-from noms_env.version import ENV_VERSION  # noqa: E402
+from noms_env.core.cards import DECK_NAMES, FRENCH
+from noms_env.core.state import MAX_TRICKS, NUM_CHOICES
+from noms_env.envs.aec import TrickTakingEnv
+from noms_env.envs.common import ILLEGAL_REWARD
+from noms_env.envs.modules import environment_id
+from noms_env.observation.layout import HIDDEN, OBSERVATION, OBSERVATION_SIZE, STATE_SIZE, Section
+from noms_env.variants import GAMES, Variant, make_rules
+from noms_env.variants.families import AUCTION, EXACT_BID
+from noms_env.variants.rulebook import SHORT_DECK, Option
+from noms_env.variants.table_record import OPTIONS
+from noms_env.version import ENV_VERSION
 
+DOCS = Path(__file__).parent
 FOLDER = DOCS / "environments"
 WIDTH = 120
 RAW_ONLY = ("illegal_action",)
@@ -168,14 +165,12 @@ def game_facts(game: Variant) -> dict[str, Any]:
         "game": game,
         "version": ENV_VERSION,
         "environment_id": environment_id(game.name),
-        "intro": texts.INTRODUCTIONS[game.name],
-        "source": texts.SOURCES[game.name],
         "seats": f"{span(low, high)}" + ("" if low == high else f" (default {game.default_seats})"),
         "deck": f"{DECK_NAMES[game.deck_kind]}, {len(make_rules(game).deck)} cards",
         "hand_sizes": hand_sizes(game),
         "rules": numbered_rules(f"noms_env.variants.{game.name}"),
-        "exact_bid": game.schedule is not None,
-        "auction": is_auction(game),
+        "exact_bid": game.family == EXACT_BID,
+        "auction": game.family == AUCTION,
         "deck_rules": paragraphs("noms_env.variants.noms_deck")[1],
         "deviations": deviations(game.name),
         "defaults": {"seats": game.default_seats, **make_rules(game).options},
@@ -183,11 +178,6 @@ def game_facts(game: Variant) -> dict[str, Any]:
         "short_deck": len(own) < len(game.options),
         "actions": [(span(g.first, g.last), words(game, g), sentence(g.meaning)) for g in action_groups(game)],
     }
-
-
-def is_auction(game: Variant) -> bool:
-    """True if a declarer is found by an auction."""
-    return any(option.name == "min_bid" for option in game.options)
 
 
 def _per_seats(values: dict[int, str]) -> str:
@@ -202,23 +192,17 @@ def hand_sizes(game: Variant) -> str:
     runs: dict[str, list[str]] = {}
     sizes = {}
     for seats in range(game.seats[0], game.seats[1] + 1):
-        schedule = make_rules(game, seats).schedule
+        rules = make_rules(game, seats)
+        schedule = rules.schedule
         if schedule:
             turns = " ... ".join(str(schedule[place]) for place in (0, len(schedule) // 2, -1))
             runs.setdefault(f"{turns} in {len(schedule)} deals", []).append(str(seats))
         else:
-            sizes[seats] = _dealt(game, seats)
+            sizes[seats] = str(game.deal_size(rules.options, seats))
     if len(runs) == 1:
         return next(iter(runs))
     both = "; ".join(f"{run} with {' or '.join(', '.join(seats).rsplit(', ', 1))} seats" for run, seats in runs.items())
     return both or _per_seats(sizes)
-
-
-def _dealt(game: Variant, seats: int) -> str:
-    """The cards that the first deal gives each seat."""
-    table = Table(game.name, seats, seed=0)
-    table.start()
-    return str(len(table.card_words(table.row.hands[0])))
 
 
 def default_of(game: Variant, option: Option) -> str:
@@ -237,10 +221,7 @@ def allowed(option: Option) -> str:
 
 def meaning(game: Variant, option: Option) -> str:
     """What an option does, what each of its words means, and where it has an effect."""
-    text = sentence(option.doc)
-    if option.words:
-        text += ". " + "; ".join(f"`{word}`: {texts.meaning_of(game.name, option.name, word)}" for word in option.words)
-    return ". ".join(filter(None, (text, texts.note_on(game.name, option.name), _needs(game, option))))
+    return ". ".join(filter(None, (sentence(option.doc), game.details.get(option.name), _needs(game, option))))
 
 
 def _needs(game: Variant, option: Option) -> str:
@@ -282,19 +263,19 @@ def _actions(game: Variant) -> Iterator[tuple[int, int, str]]:
     if game.deck_kind != FRENCH:
         yield SUIT, SUIT + 5, "name that suit: as trump, or as the suit to follow after leading a two-suited card"
         yield NONE, MOST, "bid to take no trick, some, or at least half"
-    if game.schedule is not None:
+    if game.family == EXACT_BID:
         schedules = (make_rules(game, seats).schedule for seats in range(game.seats[0], game.seats[1] + 1))
         most = MAX_TRICKS if "start_cards" in named else max(map(max, schedules))
         yield NUMBER, NUMBER + most, "call that number of tricks"
-    if is_auction(game):
+    if game.family == AUCTION:
         yield SUIT, SUIT + 3, "name that suit as trump"
         yield NO_TRUMP_ACTION, NO_TRUMP_ACTION, "name no trump"
         yield PASS, PASS, "pass"
         yield NUMBER + 1, NUMBER + MAX_TRICKS, "bid that number of tricks"
-        yield MIS, MIS, "bid to take no trick (Misere, Mis)"
+        yield MIS, MIS, f"bid {game.misere}: no trick"
         yield NOMINATE, NOMINATE + 51, "nominate that card"
-    if "mis_value" in named:
-        yield MIS_A_VIS, MIS_A_VIS, "bid to take no trick with an open hand (Mis a Vis)"
+    if game.opens_hand:
+        yield MIS_A_VIS, MIS_A_VIS, f"bid {game.misere} a Vis: no trick, with an open hand"
 
 
 def words(game: Variant, group: ActionGroup) -> str:
@@ -310,9 +291,9 @@ def shared() -> dict[str, Any]:
     """What the templates of the common pages show."""
     start = next(part.start for part in OBSERVATION if part.name == "choices")
     return {
-        "games": [(game, texts.INTRODUCTIONS[game.name], span(*game.seats)) for game in GAMES.values()],
+        "games": [(game, span(*game.seats)) for game in GAMES.values()],
         "arguments": [(f"`{name}`", f"`{literal(default)}`", argument(name)) for name, (default, _) in arguments().items()],
-        "short_deck": [(f"`{o.name}`", f"`{literal(o.default)}`", allowed(o), meaning_of_all(o)) for o in SHORT_DECK],
+        "short_deck": [(f"`{o.name}`", f"`{literal(o.default)}`", allowed(o), sentence(o.doc)) for o in SHORT_DECK],
         "exact_bid_rules": numbered_rules("noms_env.variants.families.exact_bid"),
         "sections": list(section_rows(OBSERVATION)),
         "hidden": list(section_rows(HIDDEN, OBSERVATION_SIZE)),
@@ -325,11 +306,6 @@ def shared() -> dict[str, Any]:
         "choices_start": start,
         "choices": list(choice_rows(start)),
     }
-
-
-def meaning_of_all(option: Option) -> str:
-    """What an option of all games with the French deck does."""
-    return ". ".join(filter(None, (sentence(option.doc), texts.NOTES.get(option.name))))
 
 
 def argument(name: str) -> str:

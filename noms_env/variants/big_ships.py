@@ -57,6 +57,9 @@ GAME = Variant(
     name="big_ships",
     number=NUMBER,
     title="Big Ships",
+    intro="You call how many tricks you will win, and get a bonus for winning exactly that many. Hands shrink from deal"
+    " to deal down to one card, then grow again. This is Oh Hell without a rule that binds the last caller.",
+    source="myweb.tiscali.co.uk/navysong, Big Ships Rules",
     seats=(3, 7),
     default_seats=4,
     deck_kind=FRENCH,
@@ -78,5 +81,10 @@ GAME = Variant(
         TRUMP_ROTATION,
         *SHORT_DECK,
     ),
+    details={
+        "bonus": "`exact`: for exactly the tricks called; `at_least`: for at least the tricks called",
+        "direction": "`down_up`: from the first hand down to one card and up again; `down`: down to one card; `up_down`: from"
+        " one card up to `start_cards` and down again",
+    },
     **TRAITS,
 )

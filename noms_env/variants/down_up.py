@@ -37,6 +37,9 @@ GAME = Variant(
     name="down_up",
     number=NUMBER,
     title="Nomination whist, ten down and up",
+    intro="You call how many tricks you will win, and get a bonus for winning exactly that many. Hands go from ten "
+    "cards down to one and up again. The calls may not add up to the number of tricks, so somebody always fails.",
+    source="nommy.co.uk/nommyrules.htm",
     seats=(3, 6),
     default_seats=4,
     deck_kind=FRENCH,

@@ -37,7 +37,7 @@ from noms_env.variants.families.auction import (
     without_trump,
 )
 from noms_env.variants.match import leaders, reaches_target, several
-from noms_env.variants.noms_deck import DEAL_MODES, PILE_ORDERS, TRICK_ORDERS, TRICK_STACKS
+from noms_env.variants.noms_deck import DECK_DETAILS, DECK_NEEDS, DECK_OPTIONS
 from noms_env.variants.rulebook import (
     HAND_SIZE,
     SHORT_DECK,
@@ -99,11 +99,6 @@ def _complete_deal_mode(values: Values, seats: int) -> None:
         )
 
 
-def _is_dealt_in_packets(values: Values) -> bool:
-    """True if the deck goes from deal to deal unshuffled."""
-    return bool(values["deal_mode"] == "packets")
-
-
 def point_range(values: Values, tricks: int) -> tuple[float, float]:
     """5, 7. Bounds of a seat's points, not multiplied."""
     return (0.0 if values["mis_value"] == tricks else -(values["mis_value"] + tricks)), 2.0 * tricks
@@ -120,6 +115,10 @@ GAME = Variant(
     name="noms",
     number=NUMBER,
     title="Noms",
+    intro="You bid to win at least ten of thirteen tricks with a hidden partner, or no trick at all alone. The deck is "
+    "cut but never shuffled during a match, so suits are split unevenly, and the tricks of one deal tell "
+    "something about the next.",
+    source="catsatcards.com/Games/Noms.html",
     family=AUCTION,
     seats=(4, 4),
     default_seats=4,
@@ -133,10 +132,7 @@ GAME = Variant(
     opens_hand=True,
     multipliers=multipliers,
     needs=(
-        *(
-            Need(name, "with deal_mode='packets': a shuffled deck is not gathered, nor cut", _is_dealt_in_packets)
-            for name in ("cut", "cut_min", "trick_order", "trick_stack", "pile_order")
-        ),
+        *DECK_NEEDS,
         Need("cut_min", "without a fixed cut", lambda values: values["cut"] is None),
         Need("tie", "with a target", lambda values: values["target"] is not None),
         Need("double_repeat", "where the dealer is not forced to bid", lambda values: not values["dealer_forced"]),
@@ -152,7 +148,7 @@ GAME = Variant(
         Option(
             "dealer_forced",
             None,
-            "the dealer may not pass behind passes; by default with a min_bid below 10",
+            "a dealer behind three passes must bid; by default with a min_bid below 10",
             flag=True,
             byte=30,
         ),
@@ -167,12 +163,7 @@ GAME = Variant(
         Option("first_lead", "bidder", "who leads to the first trick", words=FIRST_LEADS, byte=33),
         Option("implicit_announcements", False, "trump may be left unsaid, a bare rank nominated", flag=True, byte=34),
         Option("tie", "joint", "equal leaders at the end win together, or play on", words=TIES, byte=7),
-        Option("cut", None, "cards that every cut takes off the top; None draws it", numbers=(0, 51), none=True, byte=36),
-        Option("cut_min", 1, "fewest cards that a cut takes off or leaves", numbers=(1, 26), byte=37),
-        Option("trick_order", "play", "order of the cards in a gathered trick", words=TRICK_ORDERS, byte=38),
-        Option("trick_stack", "on_top", "where a won trick goes in its winner's pile", words=TRICK_STACKS, byte=39),
-        Option("pile_order", "left_first", "how the new dealer stacks the piles", words=PILE_ORDERS, byte=40),
-        Option("deal_mode", None, "packets from the unshuffled deck, or shuffled deals", words=DEAL_MODES, byte=41),
+        *DECK_OPTIONS,
         Option("double_repeat", "double", "what a pass-out in a double hand leads to", words=DOUBLE_REPEATS, byte=42),
         Option("max_deals", 200, "deals after which the match is truncated", numbers=(1, 1000), byte=43),
         Option("early_stop", False, "end the deal when its points are decided", flag=True, byte=35),
@@ -181,6 +172,18 @@ GAME = Variant(
         HAND_SIZE,
         *SHORT_DECK,
     ),
+    details=DECK_DETAILS
+    | {
+        "min_bid": "With hands of other than 13 cards: any number up to the hand size, by default about ten thirteenths of it",
+        "mis_value": "With hands of other than 13 cards the hand size stands for 13",
+        "first_lead": "`bidder`: the bidder; `left_of_dealer`: eldest",
+        "tie": "`joint`: they win together; `play_on`: the match goes on until one seat leads alone",
+        "double_repeat": "`double`: the next deal still counts double; `quadruple`: it doubles again, up to 64 times the "
+        "points; `single`: the next deal counts once",
+        "early_stop": "The cards still held are gathered like a last trick of each seat",
+        "target": "None: only `max_deals` ends the match",
+        "observe_previous_hand": "It fills the section `previous_deal` of the observation",
+    },
 )
 
 

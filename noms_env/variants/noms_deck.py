@@ -13,6 +13,7 @@ from noms_env._jit import highest, jit, jit_allocating
 from noms_env.core.cards import SUIT_CARDS, bit, has
 from noms_env.core.chance import DRAW_CUT, DRAW_PILE_ORDER, DRAW_TRICK_ORDER, below, shuffle
 from noms_env.core.state import HELD, get_byte, left_of, put_byte
+from noms_env.variants.rulebook import Need, Option
 
 TRICK_ORDERS = ("play", "reverse", "random")
 AS_PLAYED, REVERSED, SHUFFLED_TRICK = range(3)
@@ -23,13 +24,41 @@ LEFT_FIRST, RIGHT_FIRST, RANDOM_PILES = range(3)
 DEAL_MODES = ("packets", "packets_shuffled", "single_shuffled")
 PACKETS, PACKETS_SHUFFLED, SINGLE_SHUFFLED = range(3)
 
+DECK_OPTIONS = (
+    Option("cut", None, "cards that every cut takes off the top; None draws it", numbers=(0, 51), none=True, byte=36),
+    Option("cut_min", 1, "fewest cards that a cut takes off or leaves", numbers=(1, 26), byte=37),
+    Option("trick_order", "play", "order of the cards in a gathered trick", words=TRICK_ORDERS, byte=38),
+    Option("trick_stack", "on_top", "where a won trick goes in its winner's pile", words=TRICK_STACKS, byte=39),
+    Option("pile_order", "left_first", "how the new dealer stacks the piles", words=PILE_ORDERS, byte=40),
+    Option("deal_mode", None, "packets from the unshuffled deck, or shuffled deals", words=DEAL_MODES, byte=41),
+)
+"""The options of Noms about the deck from deal to deal."""
+DECK_NEEDS = tuple(
+    Need(
+        option.name,
+        "with deal_mode='packets': a shuffled deck is not gathered, nor cut",
+        lambda values: bool(values["deal_mode"] == "packets"),
+    )
+    for option in DECK_OPTIONS[:-1]
+)
+"""Where they have an effect."""
+DECK_DETAILS = {
+    "trick_order": "`play`: as played, the card led on top; `reverse`: the card led at the bottom; `random`: shuffled",
+    "trick_stack": "`on_top`: on top of the earlier tricks; `underneath`: under them",
+    "pile_order": "`left_first`: the pile of the new dealer's left neighbour on top, then clockwise, the dealer's own "
+    "last; `right_first`: the other way round, the dealer's own last; `random`: by lot",
+    "deal_mode": "`packets`: the deck is gathered and cut, never shuffled, and dealt in packets of three and four; "
+    "`packets_shuffled`: every deal is shuffled, then dealt in packets; `single_shuffled`: every deal is "
+    "shuffled and dealt one card at a time, the default with a shortened deck or hand",
+}
+"""More on them, for the page of the game."""
+
 SORTING_ORDER = np.array([2, 0, 1, 3])
 """After four passes: hearts, clubs, diamonds, spades."""
 
 # Four rounds; in round r the r-th seat from eldest gets four cards, the others three.
 PACKET_SEATS = np.array([seat for round_ in range(4) for seat in range(4) for _ in range(4 if seat == round_ else 3)], np.int64)
 """Per place of the deck, the seat that is dealt the card, counted from eldest."""
-
 
 PACKET_PLACES = np.array([np.flatnonzero(turn == PACKET_SEATS) for turn in range(4)])
 """[seat from eldest, n]: place in the deck of the n-th card that the seat is dealt."""

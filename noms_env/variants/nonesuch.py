@@ -40,6 +40,9 @@ GAME = Variant(
     name="nonesuch",
     number=NUMBER,
     title="Nonesuch",
+    intro="A game by P. D. Magnus for the Decktet, a deck in which most cards have two suits. Each seat bids to win no "
+    "trick, some tricks, or at least half of them.",
+    source="wiki.decktet.com/game:nonesuch",
     family=SHARES,
     seats=(3, 4),
     default_seats=4,
@@ -55,6 +58,10 @@ GAME = Variant(
         Option("target", 31, "points that end the match", numbers=(1, 10000), none=True, byte=18),
         Option("max_hands", 100, "deals after which the match is truncated", numbers=(1, 1000), byte=44),
     ),
+    details={
+        "half": "`ceil`: from 5; `exact`: from 4.5; `floor`: from 4, but made only with 5",
+        "target": "None: only `max_hands` ends the match",
+    },
 )
 
 

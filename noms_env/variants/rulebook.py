@@ -136,6 +136,10 @@ class Variant:
     number: int
     """The variant's number in the table's record and in observations, which never changes."""
     title: str
+    intro: str = field(repr=False)
+    """What the game is about, in two or three sentences."""
+    source: str = field(repr=False)
+    """Where the source text of the rules was published."""
     family: int
     """One of `families.FAMILIES`, by its place there."""
     seats: tuple[int, int]
@@ -154,6 +158,8 @@ class Variant:
     deal_size: Callable[[Values, int], int] = field(default=lambda values, _seats: values.get("hand_size", -1), repr=False)
     """Cards dealt to each seat, where it is the same in every deal; -1 where there is a schedule."""
 
+    details: Mapping[str, str] = field(default_factory=dict, repr=False, hash=False)
+    """By option, for the page of the game: what each of its words means, or how it works with other options."""
     needs: tuple[Need, ...] = field(default=(), repr=False)
     """Options that have an effect only where others have certain values."""
     deals_depend: bool = False

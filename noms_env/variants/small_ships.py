@@ -88,6 +88,9 @@ GAME = Variant(
     name="small_ships",
     number=NUMBER,
     title="Small Ships",
+    intro="An auction with a hidden partner. The declarer names trump, then any card of the deck, and whoever holds "
+    "that card is the partner. Nobody else knows who it is until the card is played, not even the declarer.",
+    source="myweb.tiscali.co.uk/navysong, Small Ships Rules",
     family=AUCTION,
     seats=(3, 6),
     default_seats=4,
@@ -134,6 +137,21 @@ GAME = Variant(
         HAND_SIZE,
         *SHORT_DECK,
     ),
+    details={
+        "min_bid": "That is `floor(2 * hand_size / seats) + 1`",
+        "misere_value": "Each of a pair scores twice that",
+        "misere_above": "`min_bid - 1` makes Misere the lowest bid, the hand size the highest",
+        "misere_trump": "`choice`: the declarer names trump as for any bid; `none`: Misere is played without trumps",
+        "misere_penalty": "`team`: the tricks of both are taken off each; `own`: only the own tricks are taken off",
+        "first_trick_restriction": "`suit`: no card of the nominated card's suit, unless there is nothing else; `card`: not "
+        "the nominated card itself; `off`: no restriction",
+        "stock_nomination": "`alone`: the declarer is alone without knowing it; `illegal`: such a card may not be nominated; "
+        "`redraw`: it is refused, and the declarer nominates another. `illegal` and `redraw` reveal "
+        "something about the stock",
+        "target": "None: only `max_hands` ends the match",
+        "max_hands": "None: only `target` ends the match",
+        "indication": "It costs twice the bid, and only the one who shows himself",
+    },
 )
 
 

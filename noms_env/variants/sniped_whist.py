@@ -63,6 +63,10 @@ GAME = Variant(
     name="sniped_whist",
     number=NUMBER,
     title="Sniped whist",
+    intro="Whist in which nobody wants tricks. Nobody bids and everybody plays alone. The seats with the fewest tricks "
+    "win; those with the most are sniped: at a table with cards, the others flick a few against that player's "
+    "nose.",
+    source="myweb.tiscali.co.uk/navysong, first item of the page on noms and whist",
     family=PLAIN,
     seats=(3, 7),
     default_seats=4,
@@ -89,6 +93,16 @@ GAME = Variant(
         HAND_SIZE,
         *SHORT_DECK,
     ),
+    details={
+        "trump_mode": "`rotation`: `trump_rotation`, deal by deal; `turnup`: the next undealt card is turned up, or the "
+        "dealer's last card if all are dealt; `random`: a suit by lot, known to all; `none`: no trump; "
+        "`dealer`: the dealer names it before the first lead",
+        "scoring": "`place`: the fewest tricks share +1, the most share -1, all 0 if everybody has the same number; `tricks`:"
+        ' each trick counts -1 (+1 with `objective="most"`)',
+        "tie": "`share`: all of them are sniped; `none`: nobody is; `cut`: one of them, by lot",
+        "accumulate": "The deals before the last then score nothing",
+        "objective": "`least`: the fewest tricks win; `most`: the most tricks win, and the fewest are sniped",
+    },
 )
 
 

@@ -39,6 +39,9 @@ GAME = Variant(
     name="up_down",
     number=NUMBER,
     title="Nomination whist, one to thirteen to one",
+    intro="You call how many tricks you will win, and get a bonus for winning exactly that many. Hands go from one card"
+    " up to thirteen and down again. From four cards on, the calls may not add up to the number of tricks.",
+    source="willwybrow.com/pages/nomwhist",
     seats=(4, 4),
     default_seats=4,
     deck_kind=FRENCH,
@@ -57,5 +60,12 @@ GAME = Variant(
         TRUMP_ROTATION,
         *SHORT_DECK,
     ),
+    details={
+        "trump_mode": "`rotation`: `trump_rotation`, deal by deal; `turnup`: the next undealt card is turned up, see "
+        "`turnup_full_deal` if all are dealt; `random`: a suit by lot, known to all; `none`: no trump",
+        "turnup_full_deal": "`none`: no trump; `dealer_last`: the dealer's last card is turned up",
+        "schedule": "`up_down`: up to the largest hand and down again; `up`: up to the largest hand; `up_down_repeat_top`: up"
+        " and down again, the largest hand twice",
+    },
     **TRAITS,
 )
