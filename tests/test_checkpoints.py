@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from noms_env.core.state import VARIANTS
+
 ROOT = Path(__file__).parent.parent
 CHECKPOINTS = ROOT / "checkpoints"
 FIELDS = ("commit", "question", "command", "change", "seeds", "figures", "decision")
@@ -56,7 +58,16 @@ def git(*arguments: str) -> str:
     return subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=False).stdout.strip()
 
 
-@pytest.mark.parametrize("name", ["LAB.md"])
+def test_the_readme_is_short_and_names_every_policy() -> None:
+    text = (CHECKPOINTS / "README.md").read_text(encoding="utf-8")
+    assert len(text.encode()) <= 3000
+    for variant in VARIANTS:
+        assert f"`{variant}`" in text
+    for folder in CHECKPOINTS.glob("*/policy.safetensors"):
+        assert f"({folder.parent.name}/README.md)" in text
+
+
+@pytest.mark.parametrize("name", ["README.md", "RESULTS.md", "LAB.md"])
 def test_files_that_are_cited_exist(name: str) -> None:
     text = (CHECKPOINTS / name).read_text(encoding="utf-8")
     for link in re.findall(r"\]\((?!\w+:|#)([^)#]+)[^)]*\)", text):

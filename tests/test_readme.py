@@ -77,11 +77,12 @@ def test_what_it_names_is_there() -> None:
 
 
 def test_its_figures_are_those_of_the_full_tables() -> None:
-    strength = "\n".join(page.read_text(encoding="utf-8") for page in (ROOT / "checkpoints").glob("*.md"))
-    figures = re.findall(r"[-+]\d\.\d+ \([-+.\d]+ to [-+.\d]+\)", section("How strong"))
-    assert len(figures) == 2 * len(GAMES)
-    for figure in figures:
-        assert figure in strength, figure
+    results = (ROOT / "checkpoints" / "RESULTS.md").read_text(encoding="utf-8").partition("\n## The policies\n")[2]
+    rows = re.findall(r"(?m)/(\w+)\.md\) \| (`\w+@0`) \| (\S+ ±\S+) \| (\S+ ±\S+) \|$", section("How strong"))
+    assert len(rows) == len(GAMES)
+    for game, policy, above_thumb, above_search in rows:
+        pattern = rf"\| `{game}` \| {policy} \| [^|]*\| {re.escape(above_thumb)}, [^|]*\| {re.escape(above_search)}, "
+        assert re.search(pattern, results), (game, pattern)
     speed = (DOCS / "speed.md").read_text(encoding="utf-8")
     figures = re.findall(r"\d[\d.]* [Mk]\b", section("How fast"))
     assert len(figures) >= 8

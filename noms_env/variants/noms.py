@@ -115,9 +115,8 @@ GAME = Variant(
     name="noms",
     number=NUMBER,
     title="Noms",
-    intro="You bid to win at least ten of thirteen tricks with a hidden partner, or no trick at all alone. The deck is "
-    "cut but never shuffled during a match, so suits are split unevenly, and the tricks of one deal tell "
-    "something about the next.",
+    intro="You bid to win at least ten of thirteen tricks with a hidden partner, or no trick at all alone. The deck is cut but "
+    "never shuffled during a match: suits are split unevenly, and the tricks of one deal tell something about the next.",
     source="catsatcards.com/Games/Noms.html",
     family=AUCTION,
     seats=(4, 4),
@@ -178,8 +177,7 @@ GAME = Variant(
         "mis_value": "With hands of other than 13 cards the hand size stands for 13",
         "first_lead": "`bidder`: the bidder; `left_of_dealer`: eldest",
         "tie": "`joint`: they win together; `play_on`: the match goes on until one seat leads alone",
-        "double_repeat": "`double`: the next deal still counts double; `quadruple`: it doubles again, up to 64 times the "
-        "points; `single`: the next deal counts once",
+        "double_repeat": "`double`: the next deal counts double; `quadruple`: twice that, up to 64 times; `single`: once",
         "early_stop": "The cards still held are gathered like a last trick of each seat",
         "target": "None: only `max_deals` ends the match",
         "observe_previous_hand": "It fills the section `previous_deal` of the observation",
