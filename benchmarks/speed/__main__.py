@@ -1,4 +1,4 @@
-"""`python -m benchmarks.speed`: measured speed, beside the peers."""
+"""`python -m benchmarks.speed`: the speed of this package, beside its peers."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ import json as json_format
 import sys
 import tempfile
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -18,6 +17,8 @@ import tyro
 from training.cli import exit_status
 from training.commands.common import OK, CommandError, file_errors
 from training.console import terminal
+from training.extras import require
+from training.progress_bar import progress_bar
 
 if TYPE_CHECKING:
     from benchmarks.speed.clock import Case, Measured
@@ -25,9 +26,8 @@ if TYPE_CHECKING:
 
 FILE_WIDTH = 150
 """Columns of the tables where they do not go to a terminal."""
-
 SECONDS_OF_TRAINING = 2.0
-"""For each of its cases at each turn: some iterations."""
+"""For each case of the trainer at each turn: some iterations."""
 
 Part = Literal["ours", "peers", "growth"]
 File = Annotated[str | None, tyro.conf.arg(metavar="FILE")]
@@ -67,11 +67,11 @@ def bench(
     train: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False,
     quick: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False,
 ) -> int:
-    """Measure the speed of the engine and the environments, and of other packages that do the same work.
+    """Measure the speed of the engine and the environments, beside other packages that do the same work.
 
-    All cases take turns, and before each a fixed loop is timed, which tells how quiet the machine was. Medians are
-    printed. Packages that are not installed are named and left out: `pip install 'noms-env[bench]'` brings them.
-    It takes some minutes, two cores and 2 GB of memory, and wants a machine with nothing else to do.
+    All cases take turns. A fixed loop is timed before each, which tells how quiet the machine was. Medians are printed.
+    Packages that are not installed are named and left out: `pip install 'noms-env[bench]'` brings them. It takes some minutes,
+    two cores and 2 GB of memory, and wants a machine with nothing else to do.
 
     For example:
       python -m benchmarks.speed
@@ -83,10 +83,9 @@ def bench(
         json: Write all figures, the machine and the versions to this file.
         plot: Draw a PNG of the figures (needs Matplotlib).
         repetitions: Turns of all cases.
-        only: The engine and the environments, the peers (with what is compared with them), or the growth with the
-            number of tables; all if not given.
-        train: Measure the trainer instead: decisions learnt from, beside MaskablePPO of sb3-contrib, and how near its update
-            comes to the matrix products that it consists of (needs the extra `train`).
+        only: Only the engine and the environments, only the peers (with what is compared with them), or only the growth with
+            the number of tables.
+        train: Measure the trainer instead, beside MaskablePPO of sb3-contrib (needs the extra `train`).
         quick: Tiny sizes, to see that everything runs: the figures mean nothing.
     """
     if repetitions < 1:
@@ -97,9 +96,7 @@ def bench(
         if not Path(file).absolute().parent.is_dir():
             raise CommandError(f"cannot write {file}: there is no folder {Path(file).parent}")
     if plot:
-        from benchmarks.speed.plot import need_matplotlib
-
-        need_matplotlib()
+        require("matplotlib", "plot", "--plot")
     if train:
         results = measure_training(repetitions, quick)
     else:
@@ -124,70 +121,65 @@ def main(args: Sequence[str] | None = None) -> int:
 
 
 def measure(settings: Settings, only: Part | None) -> Results:
-    """Set everything up and measure it."""
-    from benchmarks.speed.clock import Control, by_turns
+    """Set up the cases of the environments, and measure them."""
+    from benchmarks.speed.clock import Control
     from benchmarks.speed.ours import bytes_per_table
     from benchmarks.speed.report import Results
 
     with tempfile.TemporaryDirectory(prefix="noms-bench-") as folder:
-        cache = Path(folder) if settings.cold else None
-        with progress("setting up", 1):
-            cases, missing = all_cases(settings, only, cache)
+        cases, missing = all_cases(settings, only, Path(folder) if settings.cold else None)
         control = Control().run
-        cold: dict[str, Measured] = {}
-        if settings.cold and only in (None, "ours"):
-            with progress("compiling everything", 1):
-                cold = cold_start(Path(folder), control)
-        with progress("measuring", len(cases) * (settings.repetitions + 1)) as tick:
-            measured, failed = by_turns(cases, settings.repetitions, settings.seconds, control, tick)
+        cold = cold_start(Path(folder), control) if settings.cold and only in (None, "ours") else {}
+        measured, failed = in_turns(cases, settings.repetitions, settings.seconds, control)
     sizes = bytes_per_table() if only in (None, "ours") else {}
     return Results(measured | cold, asdict(settings) | {"only": only}, missing | failed, sizes)
 
 
 def measure_training(repetitions: int, quick: bool = False) -> Results:
-    """Set the trainers up and measure them.
+    """Set up the trainers, and measure them.
 
     Raises:
         MissingExtraError: torch is not installed.
     """
-    from training.extras import require
-
     require("torch", "train", "--train")
-    from benchmarks.speed.clock import Control, by_turns
+    from benchmarks.speed.clock import Control
     from benchmarks.speed.peers import collected
     from benchmarks.speed.report import Results
-    from benchmarks.speed.train import train_cases, train_goals
+    from benchmarks.speed.train import train_cases
     from benchmarks.speed.train_peers import TRAINERS
 
     seconds = 0.001 if quick else SECONDS_OF_TRAINING
-    with progress("setting up", 1):
-        peers, missing = collected({name: partial(build, quick) for name, build in TRAINERS.items()})
-        cases = train_cases(quick) + peers
-    with progress("measuring", len(cases) * (repetitions + 1)) as tick, warnings.catch_warnings():
+    peers, missing = collected({name: partial(build, quick) for name, build in TRAINERS.items()})
+    with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what the peers' libraries have to say of one another
-        measured, failed = by_turns(cases, repetitions, seconds, Control().run, tick)
-    settings = {"repetitions": repetitions, "seconds": seconds, "train": True, "quick": quick}
-    return Results(measured, settings, missing | failed, goals=list(train_goals(measured)))
+        measured, failed = in_turns([*train_cases(quick), *peers], repetitions, seconds, Control().run)
+    return Results(measured, {"repetitions": repetitions, "seconds": seconds, "train": True, "quick": quick}, missing | failed)
+
+
+def in_turns(
+    cases: Sequence[Case], repetitions: int, seconds: float, control: Callable[[], float]
+) -> tuple[dict[str, Measured], dict[str, str]]:
+    """Measure the cases, with a progress bar; see `clock.by_turns`."""
+    from benchmarks.speed.clock import by_turns
+
+    with progress_bar("measuring", "cases", len(cases) * (repetitions + 1)) as advance:
+        return by_turns(cases, repetitions, seconds, control, advance)
 
 
 def all_cases(settings: Settings, only: Part | None, cache: Path | None) -> tuple[list[Case], dict[str, str]]:
     """The cases that are wanted, and the peers that are missing, with the reason."""
-    from benchmarks.speed.clock import with_those_compared
     from benchmarks.speed.ours import growth_cases, our_cases
     from benchmarks.speed.peers import peer_cases
     from benchmarks.speed.start import start_cases
 
-    cases: list[Case] = []
-    missing: dict[str, str] = {}
     ours = [] if only == "growth" else our_cases(settings.tables, settings.many_tables)
-    if only in (None, "ours"):
-        cases += [*ours, *start_cases(cache)]
-    if only in (None, "growth"):
-        cases += growth_cases(settings.growth)
-    if only in (None, "peers"):
-        peers, missing = peer_cases(settings.tables)
-        cases += with_those_compared(peers, ours) if only else peers
-    return cases, missing
+    peers, missing = peer_cases(settings.tables) if only in (None, "peers") else ([], {})
+    if only == "peers":
+        compared = {key for case in peers for key in case.compared_with}
+        return [*(case for case in ours if case.key in compared), *peers], missing
+    starts = start_cases(cache) if only != "growth" else []
+    growth = growth_cases(settings.growth) if only != "ours" else []
+    return [*ours, *starts, *growth, *peers], missing
 
 
 def cold_start(folder: Path, control: Callable[[], float]) -> dict[str, Measured]:
@@ -197,8 +189,8 @@ def cold_start(folder: Path, control: Callable[[], float]) -> dict[str, Measured
 
     before = control()
     seconds = measure(folder)
-    cases = [Case(f"cold/{part}", text, lambda _: 0.0, SECONDS) for part, text in PARTS.items()]
-    return {case.key: Measured(case, [seconds[case.key.partition("/")[2]]], [before]) for case in cases}
+    cases = {part: Case(f"cold/{part}", text, lambda _: 0.0, SECONDS) for part, text in PARTS.items()}
+    return {case.key: Measured(case, [seconds[part]], [before]) for part, case in cases.items()}
 
 
 def show(results: Results) -> None:
@@ -211,24 +203,6 @@ def show(results: Results) -> None:
     for part in as_tables(results):
         console.print(part, soft_wrap=False)
         console.print()
-
-
-@contextmanager
-def progress(what: str, total: int) -> Iterator[Callable[[Case], None]]:
-    """A bar with the time left on standard error, if that is a terminal: yields what moves it."""
-    if not sys.stderr.isatty():
-        yield lambda case: None
-        return
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeElapsedColumn, TimeRemainingColumn
-
-    columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn(), "{task.fields[case]}")
-    with Progress(what, *columns, console=terminal(stderr=True), transient=True) as bar:
-        task = bar.add_task(what, total=total, case="")
-
-        def tick(case: Case) -> None:
-            bar.update(task, advance=1, case=case.key)
-
-        yield tick
 
 
 if __name__ == "__main__":

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from statistics import median
 from time import perf_counter
 
 import numpy as np
 
-RATE, NANOSECONDS, MICROSECONDS, SECONDS, GFLOPS, PERCENT = "decisions/s", "ns", "µs", "s", "GFLOP/s", "%"
-MORE_IS_BETTER = (RATE, GFLOPS)
+RATE, NANOSECONDS, MICROSECONDS, SECONDS, PERCENT = "decisions/s", "ns", "µs", "s", "%"
 """Units. Of a rate more is better, of a time less."""
 
 
@@ -19,10 +18,10 @@ class Case:
     """One thing to measure.
 
     Attributes:
-        key: unique, such as `engine/mask`; the part in front of the first stroke is its group.
-        text: what is measured, for people.
-        run: measures it for about so many seconds, at least one piece of work, and returns the figure in `unit`.
-        unit: what the figure is.
+        key: unique, such as `engine/mask`; the part before the first slash is its group.
+        text: what is measured.
+        run: measures for about so many seconds, at least one piece of work, and returns the figure in `unit`.
+        unit: of the figure.
         compared_with: keys of our cases that do the same work.
         of_a_peer: it runs in another package, whose failure ends this case only.
     """
@@ -57,29 +56,7 @@ class Measured:
     def times_slower_than(self, other: Measured) -> float:
         """How many times as fast the other one is, by the medians; both have the same unit."""
         ratio = other.median / self.median
-        return ratio if self.case.unit in MORE_IS_BETTER else 1 / ratio
-
-
-@dataclass(frozen=True)
-class Goal:
-    """What was to be reached.
-
-    Attributes:
-        text: what, for people.
-        wanted: the figure.
-        found: the figure that was measured.
-        at_most: it was to stay below; otherwise above.
-    """
-
-    text: str
-    wanted: float
-    found: float
-    at_most: bool = False
-
-    @property
-    def met(self) -> bool:
-        """Whether it was reached."""
-        return self.found <= self.wanted if self.at_most else self.found >= self.wanted
+        return ratio if self.case.unit == RATE else 1 / ratio
 
 
 def rate(work: Callable[[], int]) -> Callable[[float], float]:
@@ -130,7 +107,7 @@ def by_turns(
     repetitions: int,
     seconds: float,
     control: Callable[[], float],
-    tick: Callable[[Case], None] = lambda case: None,
+    advance: Callable[[int], None] = lambda number: None,
 ) -> tuple[dict[str, Measured], dict[str, str]]:
     """Measure all cases once, then all of them again, and so on.
 
@@ -139,7 +116,7 @@ def by_turns(
         repetitions: turns.
         seconds: time for each case at each turn.
         control: runs the control loop and returns its time.
-        tick: is called before each measurement, the first runs included.
+        advance: is told of each measurement that is done, the first runs included.
 
     Returns:
         the figures by key, and what failed: why, by key.
@@ -148,7 +125,7 @@ def by_turns(
     failed: dict[str, str] = {}
     for turn in range(repetitions + 1):
         for case in cases:
-            tick(case)
+            advance(1)
             if case.key in failed:
                 continue
             before = control() if turn else 0.0
@@ -163,10 +140,3 @@ def by_turns(
                 measured[case.key].control.append(before)
                 measured[case.key].values.append(value)
     return {key: one for key, one in measured.items() if key not in failed}, failed
-
-
-def with_those_compared(wanted: Iterable[Case], ours: Iterable[Case]) -> list[Case]:
-    """Our cases that the wanted ones are compared with, and then the wanted ones."""
-    wanted = list(wanted)
-    keys = {key for case in wanted for key in case.compared_with} - {case.key for case in wanted}
-    return [case for case in ours if case.key in keys] + wanted

@@ -66,54 +66,35 @@ class Playground:
         self.actions = np.zeros(tables, np.int64)
         self._mask = np.zeros((tables, PADDED_MASK_SIZE // 8), np.int64)
         for row in range(tables):
-            self.advance(row, row % OUT_OF_STEP)
+            self.play(row, row + 1, row % OUT_OF_STEP, ALONE)
 
-    def __len__(self) -> int:
-        """Number of tables."""
-        return len(self.batch)
-
-    def _play(self, first: int, last: int, steps: int, wanted: int) -> None:
-        """The compiled loop."""
+    def play(self, first: int, last: int, steps: int, wanted: int) -> None:
+        """Random play at the tables from first to last, compiled."""
         batch = self.batch
         observation = batch.observation.view(np.int64)
         hidden = observation if batch.hidden_state is None else batch.hidden_state.view(np.int64)
         tables = kernel_view(batch.tables)
         batch_kernels.play_random(tables, first, last, steps, self.streams, observation, self._mask, hidden, wanted)
 
-    def advance(self, row: int, decisions: int) -> None:
-        """Random play at one table."""
-        self._play(row, row + 1, decisions, ALONE)
-
     def compiled(self, wanted: int) -> Callable[[], int]:
         """One decision at each table, then the next at each."""
-        steps = max(1, DECISIONS_A_CALL // len(self))
+        steps = max(1, DECISIONS_A_CALL // len(self.batch))
 
         def work() -> int:
-            self._play(0, len(self), steps, wanted)
-            return steps * len(self)
-
-        return work
-
-    def one_by_one(self, wanted: int) -> Callable[[], int]:
-        """A thousand decisions at a table, which stays in the nearest cache, then a thousand at the next."""
-        rows = min(len(self), 64)
-
-        def work() -> int:
-            for row in range(rows):
-                self._play(row, row + 1, 1000, wanted)
-            return 1000 * rows
+            self.play(0, len(self.batch), steps, wanted)
+            return steps * len(self.batch)
 
         return work
 
     def on_two_cores(self, wanted: int, pool: ThreadPoolExecutor) -> Callable[[], int]:
         """The compiled loop over one half of the tables in each of two threads."""
-        steps, half = max(1, 2 * DECISIONS_A_CALL // len(self)), len(self) // 2
+        steps, half = max(1, 2 * DECISIONS_A_CALL // len(self.batch)), len(self.batch) // 2
 
         def work() -> int:
-            other = pool.submit(self._play, half, len(self), steps, wanted)
-            self._play(0, half, steps, wanted)
+            other = pool.submit(self.play, half, len(self.batch), steps, wanted)
+            self.play(0, half, steps, wanted)
             other.result()
-            return steps * len(self)
+            return steps * len(self.batch)
 
         return work
 
@@ -241,9 +222,6 @@ def engine_cases(ground: Playground) -> Iterator[Case]:
     for name, (wanted, text) in WRITTEN.items():
         yield Case(f"engine/{name}", text, rate(ground.compiled(wanted)), compared_with=(f"engine/{name}/two",))
         yield Case(f"engine/{name}/two", f"{text}, two cores", rate(ground.on_two_cores(wanted, pool)))
-    for name in ("alone", "observation"):
-        wanted, text = WRITTEN[name]
-        yield Case(f"engine/{name}/near", f"{text}, a table at a time", rate(ground.one_by_one(wanted)))
 
 
 def game_cases(tables: int) -> Iterator[Case]:
@@ -375,7 +353,7 @@ def copy_cases(tables: int) -> Iterator[Case]:
 def redealing(variant: str) -> Callable[[], int]:
     """Redeals of a table in the middle of a deal, for the seat to act."""
     ground = Playground(CLONES + 1, variant)
-    ground.advance(0, REDEAL_AFTER)
+    ground.play(0, 1, REDEAL_AFTER, ALONE)
     batch, rows, random = ground.batch, np.arange(1, CLONES + 1), np.random.default_rng(0)
     seat = int(batch.tables.seat[0])
 

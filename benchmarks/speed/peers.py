@@ -71,9 +71,8 @@ def peer_case(key: str, text: str, work: Callable[[], int], *compared_with: str)
 # ----------------------------------------------------------------------------------------------------------- OpenSpiel
 
 
-def open_spiel_cases(tables: int) -> list[Case]:
+def open_spiel_cases(_tables: int) -> list[Case]:
     """OpenSpiel's states driven from Python, without and with observation, and its own loop in C++."""
-    del tables  # it has no batches of these games
     spiel = import_module("pyspiel")
     import_module("open_spiel.python.observation")
     return [case for name, ours in OPEN_SPIEL_GAMES.items() for case in open_spiel_game(spiel, name, ours)]
@@ -143,9 +142,8 @@ def spiel_bots(spiel: Any, game: Any) -> Callable[[], int]:
 # -------------------------------------------------------------------------------------------------- RLCard, PettingZoo
 
 
-def rlcard_cases(tables: int) -> list[Case]:
+def rlcard_cases(_tables: int) -> list[Case]:
     """RLCard's bridge, with its observation and without."""
-    del tables  # it has no batches
     env = import_module("rlcard").make("bridge", config={"seed": 1})
     return [
         peer_case("rlcard/bridge/env", "bridge, env.step", rlcard_env(env), "batch/check", "single/view"),
@@ -185,9 +183,8 @@ def rlcard_game(env: Any) -> Callable[[], int]:
     return work
 
 
-def pettingzoo_cases(tables: int) -> list[Case]:
+def pettingzoo_cases(_tables: int) -> list[Case]:
     """PettingZoo's limit hold'em: it has no trick-taking game."""
-    del tables  # it has no batches
     game = import_module("pettingzoo.classic.texas_holdem_v4")
     return [
         peer_case(

@@ -14,15 +14,6 @@ OURS, PEERS = "#1b7f5c", "#8c8c8c"
 CURVES = {"growth/compiled": "compiled loop", "growth/batch": "BatchEnv"}
 
 
-def need_matplotlib() -> None:
-    """Make sure that a picture can be drawn.
-
-    Raises:
-        MissingExtraError: Matplotlib is not installed.
-    """
-    require("matplotlib", "plot", "--plot")
-
-
 def draw(results: Results, path: str | Path) -> None:
     """Write a PNG.
 

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from benchmarks.speed.clock import RATE, Goal, Measured
+from benchmarks.speed.clock import RATE, Measured
+from training.console import new_table
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -36,7 +39,6 @@ TITLES = {
     "cold": "Start, nothing compiled before",
     "growth": "small_ships: time of a decision, mask and observation written",
     "train": "The trainer on small_ships: decisions learnt from",
-    "products": "The update of the networks and its matrix products",
 }
 """Groups of cases of ours; the groups of the peers are named after them."""
 BUSY = 1.2
@@ -52,7 +54,6 @@ class Results:
         settings: what the run was asked for.
         missing: peers that are not there or failed, with the reason.
         bytes_per_table: memory of a table in a batch.
-        goals: what was to be reached.
         date: when, in UTC.
     """
 
@@ -60,7 +61,6 @@ class Results:
     settings: Mapping[str, Any]
     missing: Mapping[str, str]
     bytes_per_table: Mapping[str, float] = field(default_factory=dict)
-    goals: Sequence[Goal] = ()
     date: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
 
     @property
@@ -98,7 +98,6 @@ def as_json(results: Results) -> dict[str, Any]:
         "control": {"unit": "s"} | _summary(results.control),
         "cases": {key: _case(one, results) for key, one in results.measured.items()},
         "bytes_per_table": dict(results.bytes_per_table),
-        "goals": [asdict(goal) | {"met": goal.met} for goal in results.goals],
         "missing": dict(results.missing),
     }
 
@@ -118,8 +117,10 @@ def _summary(values: list[float]) -> dict[str, Any]:
 
 def machine() -> dict[str, Any]:
     """What the figures were measured on."""
+    info = Path("/proc/cpuinfo")
+    names = re.findall(r"(?m)^model name\s*: (.*)$", info.read_text()) if info.exists() else []
     return {
-        "processor": processor(),
+        "processor": names[0] if names else platform.processor() or platform.machine(),
         "cores": os.cpu_count(),
         "system": platform.platform(),
         "python": platform.python_version(),
@@ -127,25 +128,12 @@ def machine() -> dict[str, Any]:
     }
 
 
-def processor() -> str:
-    """Name of the processor."""
-    try:
-        for line in Path("/proc/cpuinfo").read_text().splitlines():
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
-    except OSError:
-        pass
-    return platform.processor() or platform.machine()
-
-
 def versions() -> dict[str, str]:
     """Versions of the packages that are installed."""
     found = {}
     for package in PACKAGES:
-        try:
+        with suppress(metadata.PackageNotFoundError):
             found[package] = metadata.version(package)
-        except metadata.PackageNotFoundError:
-            continue
     return found
 
 
@@ -158,8 +146,6 @@ def as_tables(results: Results) -> Iterator[Table | str]:
 
     for name, group in results.groups().items():
         yield group_table(name, group, results)
-    if results.goals:
-        yield goal_table(results.goals)
     if results.bytes_per_table:
         yield "A table takes " + ", ".join(f"{what} {size:,.0f}" for what, size in results.bytes_per_table.items()) + " bytes"
     for name, reason in results.missing.items():
@@ -170,15 +156,11 @@ def as_tables(results: Results) -> Iterator[Table | str]:
 def group_table(name: str, group: list[Measured], results: Results) -> Table:
     """The figures of one group."""
     from rich.markup import escape
-    from rich.table import Table
 
-    title = TITLES.get(name, f"Peer: {name}")
-    table = Table(title=title, title_justify="left", title_style="bold", box=None, padding=(0, 2, 0, 0), header_style="dim")
-    table.add_column("case", no_wrap=True)
-    table.add_column("median", justify="right", no_wrap=True)
-    table.add_column("lowest to highest", justify="right", no_wrap=True)
-    table.add_column("times as fast, for the same work")
-    table.add_column("what")
+    table = new_table("case", "median", "lowest to highest", "times as fast, for the same work", "what")
+    table.title, table.title_justify, table.title_style = TITLES.get(name, f"Peer: {name}"), "left", "bold"
+    for column in table.columns[3:]:
+        column.justify, column.no_wrap = "left", False
     for one in group:
         unit = one.case.unit
         spread = f"{figure(min(one.values), unit)} to {figure(max(one.values), unit)}"
@@ -186,25 +168,6 @@ def group_table(name: str, group: list[Measured], results: Results) -> Table:
         middle = f"{figure(one.median, unit)}{'/s' if unit == RATE else ' ' + unit}"
         table.add_row(one.case.key, middle, spread, faster, escape(one.case.text))
     return table
-
-
-def goal_table(goals: Sequence[Goal]) -> Table:
-    """What was to be reached, and what was."""
-    from rich.table import Table
-
-    table = Table(title="Goals", title_justify="left", title_style="bold", box=None, padding=(0, 2, 0, 0), header_style="dim")
-    for name, place in (("goal", "left"), ("wanted", "right"), ("measured", "right"), ("", "left")):
-        table.add_column(name, justify=place)  # type: ignore[arg-type]
-    for goal in goals:
-        wanted = f"{'at most' if goal.at_most else 'at least'} {_number(goal.wanted)}"
-        met = "[green]met[/green]" if goal.met else "[yellow]not met[/yellow]"
-        table.add_row(goal.text, wanted, _number(goal.found), met)
-    return table
-
-
-def _number(value: float) -> str:
-    """A number with the digits that count."""
-    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
 def figure(value: float, unit: str) -> str:

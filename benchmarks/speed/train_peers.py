@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from functools import partial
 from importlib import import_module
 from typing import Any
 
+import gymnasium
 import numpy as np
 
 from benchmarks.speed.clock import Case
@@ -37,30 +39,32 @@ QUICK = {"n_steps": 4, "batch_size": 4, "n_epochs": 1}
 QUICK_NUMBER = 2
 
 
-class Deals:
-    """Deals at one table as an environment of a single agent: what Gymnasium asks for, without deriving from it.
+class SelfPlayEnv(gymnasium.Env[np.ndarray, int]):
+    """Deals at one table, where one agent decides for all seats: observations float32, shape (OBSERVATION_SIZE,).
 
     The reward comes with the end of the deal: the points of the seat that took the last decision less the others' mean.
     """
 
+    observation_space = gymnasium.spaces.Box(0, 255, (OBSERVATION_SIZE,), np.float32)
+    action_space: Any = gymnasium.spaces.Discrete(NUM_ACTIONS)
+
     def __init__(self, seed: int) -> None:
         self.table = Table(GAME, seed=seed, episode="deal")
 
-    def reset(self) -> np.ndarray:
-        """Deal, and say what the seat to act sees: float32, shape (OBSERVATION_SIZE,)."""
+    def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[np.ndarray, dict[str, Any]]:
         self.table.start()
         status = self._go_on(int(self.table.row.seat))
         if status & IS_SCORED:  # nobody had a choice in the whole deal
             return self.reset()
-        return self._look(status)
+        return self._look(status), {}
 
-    def step(self, action: int) -> tuple[np.ndarray, float, bool]:
-        """Take an action: observation, reward, whether the deal is over."""
+    def step(self, action: int) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
         seat = int(self.table.row.seat)
-        status = self._go_on(self.table.step(action))
+        status = self._go_on(self.table.step(int(action)))
         if not status & IS_SCORED:
-            return self._look(status), 0.0, False
-        return self._look(seat), self._reward(seat), True
+            return self._look(status), 0.0, False, False, {}
+        points = self.table.row.points[: self.table.seats]
+        return self._look(seat), float(points[seat] - np.delete(points, seat).mean()), True, False, {}
 
     def _go_on(self, status: int) -> int:
         """Take the moves that have no alternative."""
@@ -76,39 +80,11 @@ class Deals:
         observation, _ = self.table.view(seat)
         return observation.astype(np.float32)
 
-    def _reward(self, seat: int) -> float:
-        """Of the deal, for a seat."""
-        points = self.table.row.points[: self.table.seats]
-        return float(points[seat] - np.delete(points, seat).mean())
-
-    def mask(self) -> np.ndarray:
+    def action_masks(self) -> np.ndarray:
         """Which actions are legal, bool, shape (NUM_ACTIONS,)."""
         mask = np.zeros(NUM_ACTIONS, bool)
         mask[self.legal] = True
         return mask
-
-
-def maker(gymnasium: Any, seed: int) -> Callable[[], Any]:
-    """What makes the environment; Gymnasium is asked for at need, so that this module can be read without it."""
-
-    class SelfPlayEnv(gymnasium.Env):  # type: ignore[misc]
-        observation_space = gymnasium.spaces.Box(0, 255, (OBSERVATION_SIZE,), np.float32)
-        action_space = gymnasium.spaces.Discrete(NUM_ACTIONS)
-
-        def __init__(self) -> None:
-            self.deals = Deals(seed)
-
-        def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[np.ndarray, dict[str, Any]]:
-            return self.deals.reset(), {}
-
-        def step(self, action: Any) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
-            observation, reward, over = self.deals.step(int(action))
-            return observation, reward, over, False, {}
-
-        def action_masks(self) -> np.ndarray:
-            return self.deals.mask()
-
-    return SelfPlayEnv
 
 
 def maskable_ppo_cases(quick: bool) -> Iterator[Case]:
@@ -119,14 +95,13 @@ def maskable_ppo_cases(quick: bool) -> Iterator[Case]:
     """
     model = import_module("sb3_contrib").MaskablePPO
     vector = import_module("stable_baselines3.common.vec_env").DummyVecEnv
-    gymnasium = import_module("gymnasium")
     for name, (wanted, settings, text) in SETTINGS.items():
         number = min(wanted, QUICK_NUMBER) if quick else wanted
-        tables = vector([maker(gymnasium, seed) for seed in range(number)])
+        tables = vector([partial(SelfPlayEnv, seed) for seed in range(number)])
         learner = model("MlpPolicy", tables, device="cpu", seed=0, **settings | (QUICK if quick else {}))
         for threads in sorted({1, os.cpu_count() or 1}):
             key, what = f"maskable_ppo/{name}/{threads}", f"{text}, {threads} thread(s)"
-            yield peer_case(key, what, learning(learner, threads), "train/fast", "train/small")
+            yield peer_case(key, what, learning(learner, threads), "train/fast/end", "train/small/end")
 
 
 def learning(learner: Any, threads: int) -> Callable[[], int]:
