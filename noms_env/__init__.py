@@ -13,7 +13,6 @@
 from __future__ import annotations
 
 from noms_env.core.actions import NUM_ACTIONS
-from noms_env.core.state import VARIANTS
 from noms_env.envs.batch import BatchEnv, TableGroup, make_batch
 from noms_env.envs.gym.seat import SeatEnv, register_seats
 from noms_env.envs.gym.seat_vector import SeatVectorEnv
@@ -21,7 +20,7 @@ from noms_env.envs.modules import MODULES, register_environments
 from noms_env.observation.layout import OBSERVATION_SIZE, STATE_SIZE
 from noms_env.players import load_player
 from noms_env.table import IllegalActionError, PositionError, Table
-from noms_env.variants import RulesError
+from noms_env.variants import VARIANTS, RulesError
 from noms_env.version import ENV_VERSION, __version__
 
 sniped_whist_v0 = MODULES["sniped_whist"]

@@ -6,8 +6,7 @@ import random
 
 import pytest
 
-from noms_env.core.state import VARIANTS
-from noms_env.variants import GAMES, make_rules
+from noms_env.variants import GAMES, VARIANTS, make_rules
 from tests.agreement import play_together, random_table
 
 EVERY_TABLE = [(game.name, seats) for game in GAMES.values() for seats in range(game.seats[0], game.seats[1] + 1)]

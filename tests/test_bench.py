@@ -18,7 +18,6 @@ from benchmarks.speed import clock, ours, peers, plot, report, start
 from benchmarks.speed.__main__ import main, measure, quick_settings, show
 from benchmarks.speed.clock import MICROSECONDS, RATE, Case, Measured, by_turns
 from benchmarks.speed.peers import peer_case
-from noms_env.core.state import VARIANTS
 from noms_env.engine import batch_kernels
 from noms_env.engine.row_kernels import kernel_view
 from noms_env.observation.layout import HIDDEN_SIZE, OBSERVATION_SIZE, PADDED_MASK_SIZE

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from noms_env.core.state import VARIANTS
+from noms_env.variants import VARIANTS
 
 ROOT = Path(__file__).parent.parent
 CHECKPOINTS = ROOT / "checkpoints"

@@ -13,10 +13,9 @@ from typing import Any
 import pytest
 
 from noms_env import record as records
-from noms_env.core.state import VARIANTS
 from noms_env.record import Recorder, read_records, record_matches, write_records
 from noms_env.table import Table
-from noms_env.variants import GAMES
+from noms_env.variants import GAMES, VARIANTS
 from noms_env.version import __version__
 from training import extras
 from training.cli import COMMANDS, main

@@ -12,13 +12,12 @@ import pytest
 import noms_env
 from docs import make_pages
 from docs.make_pages import FOLDER, action_groups, all_pages
-from noms_env.core.state import VARIANTS
 from noms_env.envs.aec import TrickTakingEnv
 from noms_env.envs.common import POSITION_KEYS
 from noms_env.envs.validation import REWARDS
 from noms_env.observation.layout import OBSERVATION, state_layout
 from noms_env.table import Table
-from noms_env.variants import GAMES, make_rules
+from noms_env.variants import GAMES, VARIANTS, make_rules
 from noms_env.variants.table_record import choice_bytes, choice_names
 from tests.agreement import random_table
 

@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 
 from noms_env.core.cards import CARD_WORDS, FRENCH
-from noms_env.core.state import VARIANTS
 from noms_env.record import (
     Disagreement,
     Record,
@@ -28,6 +27,7 @@ from noms_env.record import (
     write_records,
 )
 from noms_env.table import Table
+from noms_env.variants import VARIANTS
 from tests import referee
 from tests.agreement import random_table
 

@@ -12,10 +12,10 @@ import numpy as np
 import noms_env
 from benchmarks.speed.clock import MICROSECONDS, NANOSECONDS, Case, rate, time_of_each
 from noms_env import BatchEnv, SeatVectorEnv, Table, load_player, make_batch
-from noms_env.core.state import VARIANTS
 from noms_env.engine import batch_kernels
 from noms_env.engine.row_kernels import IS_SCORED, kernel_view
 from noms_env.observation.layout import PADDED_MASK_SIZE
+from noms_env.variants import VARIANTS
 from noms_env.variants.table_record import TABLE
 
 GAME = "small_ships"

@@ -25,9 +25,6 @@ NUM_CHOICES = 96
 
 MAX_VARIANTS = 16
 """Bytes of an observation for the variants."""
-VARIANTS = ("sniped_whist", "big_ships", "small_ships", "noms", "nonesuch", "down_up", "up_down")
-"""Names of the variants; a variant's number is its place here, for ever: a new one goes to the end."""
-SNIPED_WHIST, BIG_SHIPS, SMALL_SHIPS, NOMS, NONESUCH, DOWN_UP, UP_DOWN = range(len(VARIANTS))
 
 TRAIT_FIELDS = ("family", "total_scale", "total_offset", "simple_rollout", "opponents_score_tricks", "breaks_trumps")
 """Traits of the variant (`rulebook.Variant`) that compiled code asks for."""

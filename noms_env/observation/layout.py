@@ -16,7 +16,8 @@ from functools import cache
 
 from noms_env.core.actions import NUM_ACTIONS, action_word
 from noms_env.core.cards import DECK_NAMES
-from noms_env.core.state import MAX_CALLS, MAX_SEATS, MAX_VARIANTS, NUM_CHOICES, VARIANTS
+from noms_env.core.state import MAX_CALLS, MAX_SEATS, MAX_VARIANTS, NUM_CHOICES
+from noms_env.variants import VARIANTS
 
 CARD_BYTES = 56
 SEAT_BYTES = 8

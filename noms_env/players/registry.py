@@ -19,9 +19,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from noms_env.core.state import VARIANTS
 from noms_env.players.protocol import Player
-from noms_env.variants import Rules
+from noms_env.variants import VARIANTS, Rules
 
 POLICIES = "noms_env.policy.player"
 """The module that loads policies."""

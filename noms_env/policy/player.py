@@ -17,7 +17,6 @@ import numpy as np
 
 from noms_env._jit import PACKAGE, announce_compilation
 from noms_env.core.actions import NUM_ACTIONS
-from noms_env.core.state import VARIANTS
 from noms_env.observation.layout import OBSERVATION, OBSERVATION_SIZE
 from noms_env.players.protocol import row_seeds
 from noms_env.policy.encoding import Encoding
@@ -25,7 +24,7 @@ from noms_env.policy.file import PolicyFileError, PolicyInfo, read_info, read_po
 from noms_env.policy.inference import Forward, Out
 from noms_env.policy.inference_kernels import FINE, OTHER_RULES
 from noms_env.policy.rules_lookup import hand_sizes
-from noms_env.variants import Rules
+from noms_env.variants import VARIANTS, Rules
 from noms_env.variants.table_record import choice_bytes, choice_names
 
 POLICY_NAME = "policy.safetensors"

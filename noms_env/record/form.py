@@ -7,7 +7,8 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from noms_env.core.state import MAX_SEATS, VARIANTS
+from noms_env.core.state import MAX_SEATS
+from noms_env.variants import VARIANTS
 
 FORMAT = "noms-record/1"
 

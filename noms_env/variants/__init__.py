@@ -13,6 +13,8 @@ from noms_env.variants.rulebook import Option, Rules, RulesError, Variant, make_
 _FILES = (sniped_whist, big_ships, small_ships, noms, nonesuch, down_up, up_down)
 GAMES: dict[str, Variant] = {file.GAME.name: file.GAME for file in _FILES}
 """The variants by name, in the order of their numbers."""
+VARIANTS = tuple(GAMES)
+"""Their names."""
 
 
 def game(name: str) -> Variant:
@@ -26,4 +28,4 @@ def game(name: str) -> Variant:
     return GAMES[name]
 
 
-__all__ = ["GAMES", "Option", "Rules", "RulesError", "Variant", "game", "make_rules"]
+__all__ = ["GAMES", "VARIANTS", "Option", "Rules", "RulesError", "Variant", "game", "make_rules"]

@@ -189,7 +189,8 @@ class Variant:
         """
         if not 0 <= self.number < MAX_VARIANTS:
             raise ValueError(
-                f"the variant {self.name} has the number {self.number}, but an observation has room for {MAX_VARIANTS} variants"
+                f"the variant {self.name} has the number {self.number}, but an observation has room for "
+                f"{MAX_VARIANTS} variants, 0 to {MAX_VARIANTS - 1}"
             )
 
     def option(self, name: str) -> Option:

@@ -27,10 +27,10 @@ from noms_env.belief.plan import new_plan
 from noms_env.core.actions import SCORED
 from noms_env.core.cards import CARD_WORDS, EXCUSE, cards_in, set_of
 from noms_env.core.chance import DRAW_REDEAL, philox
-from noms_env.core.state import HELD, NONESUCH, SMALL_SHIPS, VARIANTS, get_byte, put_byte
+from noms_env.core.state import HELD, get_byte, put_byte
 from noms_env.envs.batch import BatchEnv, make_batch
 from noms_env.table import Table
-from noms_env.variants import GAMES
+from noms_env.variants import GAMES, VARIANTS, nonesuch, small_ships
 from tests import referee
 from tests.agreement import deck_words, random_table, referee_at
 from tests.uncompiled import printed_uncompiled
@@ -113,10 +113,10 @@ def check_redeal(table: Table, deal: referee.Deal, seat: int, rng: np.random.Gen
     assert other is not None, where
     row = twin.row
     assert [words_of(twin, int(hand)) for hand in row.hands[: twin.seats]] == [frozenset(hand) for hand in other.hands], where
-    if row.variant != NONESUCH:
+    if row.variant != nonesuch.NUMBER:
         assert words_of(twin, int(row.stock)) == frozenset(other.stock), where
     assert (row.partner if row.partner >= 0 else None) == other.partner, where
-    if row.variant == NONESUCH:
+    if row.variant == nonesuch.NUMBER:
         assert (row.excuse if row.excuse >= 0 else None) == other.holder("EX"), where
     assert sorted(twin.legal_words()) == sorted(other.legal()), where
     changed = {name for name in row.dtype.names or () if not np.array_equal(row[name], table.row[name])}
@@ -629,9 +629,11 @@ def hide(table: Table, seat: int, rng: random.Random) -> Table:
         known |= int(row.hands[row.exposed])
     if row.indicated >= 0:
         known |= 1 << int(row.nominated)
-    if row.variant == NONESUCH and table.phase == "trump":
+    if row.variant == nonesuch.NUMBER and table.phase == "trump":
         known |= 1 << EXCUSE
-    saw_stock = row.variant == SMALL_SHIPS and table.rules.options["stock_nomination"] == "illegal" and row.declarer == seat
+    saw_stock = (
+        row.variant == small_ships.NUMBER and table.rules.options["stock_nomination"] == "illegal" and row.declarer == seat
+    )
     if saw_stock and (row.nominated >= 0 or table.phase == "nominate"):
         known |= int(row.stock)
     places = [int(hand) for hand in row.hands] + [int(row.stock)]
@@ -642,7 +644,7 @@ def hide(table: Table, seat: int, rng: random.Random) -> Table:
             places[place] = cards & known | set_of([loose.pop() for _ in cards_in(cards & ~known)])
     row.hands, row.stock = places[:-1], places[-1]
     row.partner = rng.randrange(-1, table.seats)
-    if row.variant == NONESUCH and table.phase == "call":
+    if row.variant == nonesuch.NUMBER and table.phase == "call":
         row.excuse = rng.randrange(table.seats) if row.turn_up != EXCUSE else -1
     row.deck[: len(table.rules.deck)] = rng.sample(list(table.rules.deck), len(table.rules.deck))
     row.seed, row.table, row.match = rng.randrange(2**62), rng.randrange(2**31), rng.randrange(2**31)

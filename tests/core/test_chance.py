@@ -10,10 +10,9 @@ import numpy as np
 import pytest
 
 from noms_env.core import chance
-from noms_env.core.state import VARIANTS
 from noms_env.engine.deal import begin_match, shuffle_deck
 from noms_env.table import Table
-from noms_env.variants import game, make_rules
+from noms_env.variants import VARIANTS, game, make_rules
 from noms_env.variants.table_record import new_tables, write_rules
 from tests.variants.table_help import play_out
 

@@ -11,9 +11,8 @@ import sys
 
 import numpy as np
 
-from noms_env.core.state import VARIANTS
 from noms_env.envs.aec import TrickTakingEnv
-from noms_env.variants import GAMES
+from noms_env.variants import GAMES, VARIANTS
 from tests.envs.play import KINDS, Kind, make
 
 DECISIONS = 130

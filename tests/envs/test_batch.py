@@ -9,10 +9,9 @@ import pytest
 
 import noms_env
 from noms_env import TableGroup
-from noms_env.core.state import VARIANTS
 from noms_env.observation.layout import HIDDEN_SIZE, OBSERVATION_SIZE
 from noms_env.table import IllegalActionError, Table
-from noms_env.variants import GAMES
+from noms_env.variants import GAMES, VARIANTS
 from noms_env.variants.table_record import TABLE
 
 EVERY_TABLE = [(game.name, seats) for game in GAMES.values() for seats in range(game.seats[0], game.seats[1] + 1)]

@@ -22,13 +22,13 @@ from gymnasium.utils.env_checker import check_env, data_equivalence
 import noms_env
 from noms_env import IllegalActionError, SeatEnv, show
 from noms_env.core.actions import NUM_ACTIONS
-from noms_env.core.state import VARIANTS
 from noms_env.envs.aec import TrickTakingEnv
 from noms_env.envs.gym.seat_players import RowStreams, learner_seats
 from noms_env.envs.validation import REWARDS
 from noms_env.observation.layout import OBSERVATION
 from noms_env.players import Player, make_player, row_seeds
 from noms_env.policy.file import PolicyInfo, save_policy
+from noms_env.variants import VARIANTS
 from tests.envs.play import KINDS, Kind, deck_in_words
 from tests.observation.test_leaks import exchanged, hidden_from, mix_hidden, single_deals
 from tests.policy.test_player import SMALL, make_actor, rules_of, tensors_of

@@ -16,9 +16,9 @@ from gymnasium.wrappers.vector import RecordEpisodeStatistics
 
 import noms_env
 from noms_env import IllegalActionError, SeatEnv, SeatVectorEnv, show
-from noms_env.core.state import VARIANTS
 from noms_env.policy.file import PolicyInfo
 from noms_env.table import Table
+from noms_env.variants import VARIANTS
 from tests.envs.play import KINDS
 from tests.envs.test_seat import Picker
 from tests.observation.test_leaks import mix_hidden, single_deals

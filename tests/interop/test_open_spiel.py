@@ -15,9 +15,8 @@ import pytest
 
 from noms_env.core.actions import NUMBER
 from noms_env.core.cards import CARD_WORDS, SUIT_LETTERS
-from noms_env.core.state import VARIANTS
 from noms_env.table import Table
-from noms_env.variants import GAMES, RulesError, make_rules
+from noms_env.variants import GAMES, VARIANTS, RulesError, make_rules
 from tests import referee
 from tests.agreement import random_table, same_numbers
 

@@ -12,9 +12,9 @@ import pytest
 
 import noms_env
 from noms_env.core.cards import NO_TRUMP, SUIT_LETTERS
-from noms_env.core.state import VARIANTS
 from noms_env.envs.aec import TrickTakingEnv
 from noms_env.observation.layout import HIDDEN, OBSERVATION, Section
+from noms_env.variants import VARIANTS
 from noms_env.variants.table_record import choice_names
 from tests import referee
 from tests.envs.play import KINDS, Kind, choose, deck_in_words, make

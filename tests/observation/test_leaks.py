@@ -24,10 +24,11 @@ import pytest
 
 from noms_env import show
 from noms_env.core.cards import EXCUSE, cards_in, set_of
-from noms_env.core.state import HELD, NONESUCH, get_byte, put_byte
+from noms_env.core.state import HELD, get_byte, put_byte
 from noms_env.engine.legal import find_legal
 from noms_env.envs.aec import TrickTakingEnv
 from noms_env.table import Table
+from noms_env.variants import nonesuch
 from tests.envs.play import KINDS, Kind, choose, deck_in_words, make, readable, walk
 
 DECISIONS = 110
@@ -50,7 +51,7 @@ def public_unplayed(table: Table) -> int:
         known |= int(row.hands[row.exposed])
     if row.indicated >= 0:
         known |= 1 << int(row.nominated)
-    if row.variant == NONESUCH and table.phase == "trump":
+    if row.variant == nonesuch.NUMBER and table.phase == "trump":
         known |= 1 << EXCUSE
     return known
 
@@ -85,7 +86,7 @@ def mix_consequences(twin: Table) -> None:
     if row.nominated >= 0:
         holder = holder_of(twin, int(row.nominated))
         row.partner = -1 if holder == row.declarer else holder
-    if row.variant == NONESUCH and holder_of(twin, EXCUSE) >= 0:
+    if row.variant == nonesuch.NUMBER and holder_of(twin, EXCUSE) >= 0:
         row.excuse = holder_of(twin, EXCUSE)
 
 

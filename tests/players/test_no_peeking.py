@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from noms_env.belief.determinize import sampled_tables
-from noms_env.core.state import VARIANTS
 from noms_env.engine.row_kernels import kernel_view
 from noms_env.envs.batch import TableGroup, make_batch
 from noms_env.players import NOBODY, Player, make_player
@@ -17,6 +16,7 @@ from noms_env.players.greedy import greedy_rows
 from noms_env.players.rule_based.heuristics import new_workspaces
 from noms_env.players.rule_based.player import thumb_rows
 from noms_env.table import Table
+from noms_env.variants import VARIANTS
 from tests.players.positions import answer, decisions, tables_of
 from tests.uncompiled import printed_uncompiled
 

@@ -12,11 +12,11 @@ import pytest
 from noms_env.belief.determinize import sampled_tables
 from noms_env.core.actions import NUM_ACTIONS, SCORED
 from noms_env.core.cards import cards_in
-from noms_env.core.state import VARIANTS
 from noms_env.envs.batch import make_batch
 from noms_env.observation.layout import OBSERVATION_SIZE
 from noms_env.players import NOBODY, PLAYERS, Entry, as_batch, ask, load_player, load_players, make_player, row_seeds
 from noms_env.table import Table
+from noms_env.variants import VARIANTS
 from noms_env.variants.table_record import TABLE
 
 SEEN = np.zeros((3, OBSERVATION_SIZE), np.uint8)

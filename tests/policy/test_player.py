@@ -12,7 +12,6 @@ import torch
 
 import noms_env
 from noms_env.core.actions import MOST, NUM_ACTIONS
-from noms_env.core.state import VARIANTS
 from noms_env.envs.batch import TableGroup, make_batch
 from noms_env.observation.layout import OBSERVATION_SIZE
 from noms_env.players import NOBODY
@@ -22,7 +21,7 @@ from noms_env.policy.file import PolicyInfo
 from noms_env.policy.inference import shapes_of
 from noms_env.policy.matmul import LANES, PANEL, SIDE_BY_SIDE, TILE, as_panels, multiply, multiply_needed, multiply_sparse
 from noms_env.policy.player import PolicyPlayer
-from noms_env.variants import Rules, game, make_rules
+from noms_env.variants import VARIANTS, Rules, game, make_rules
 from training.config import NetworkConfig
 from training.learn.network import Actor
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from noms_env.core.state import VARIANTS
-from noms_env.variants import game, make_rules
+from noms_env.variants import VARIANTS, game, make_rules
 from training.evaluation import deal_sets
 from training.evaluation.deal_sets import FROZEN, SETS, digest
 from training.evaluation.duplicate import DealSet

@@ -12,7 +12,7 @@ import pytest
 
 from noms_env import Table
 from noms_env.core.actions import NUM_ACTIONS
-from noms_env.core.state import VARIANTS
+from noms_env.variants import VARIANTS
 from training import extras
 from training.cli import main
 from training.commands import demo as command

@@ -10,8 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 import pytest
 
-from noms_env.core.state import VARIANTS
-from noms_env.variants import Rules, game, make_rules
+from noms_env.variants import VARIANTS, Rules, game, make_rules
 from tests.training.fakes import LOWEST, LowestCard
 from training.agents.registry import agent_spec, label
 from training.agents.spec import BLOCK, AgentSpec

@@ -18,11 +18,10 @@ import pytest
 
 from noms_env import show
 from noms_env.core.cards import CARD_NUMBERS
-from noms_env.core.state import VARIANTS
 from noms_env.policy.file import PolicyInfo, save_policy
 from noms_env.record import Record, check_records, read_records, record_matches
 from noms_env.table import Table
-from noms_env.variants import Rules, game, make_rules
+from noms_env.variants import VARIANTS, Rules, game, make_rules
 from tests.envs.play import KINDS
 from tests.observation.test_leaks import mix_hidden
 from tests.policy.test_player import SMALL, make_actor, tensors_of

@@ -15,10 +15,10 @@ from noms_env import BatchEnv
 from noms_env.core.actions import CALL_MIS, CALL_MIS_A_VIS, CALL_MOST, CALL_NONE, CALL_SOME, CALL_ZERO, MAX_NUMBER, PLAYING
 from noms_env.core.cards import CARD_NUMBERS, FRENCH, cards_in
 from noms_env.core.state import MAX_SEATS, put_byte
-from noms_env.core.state import VARIANTS as NAMES
 from noms_env.core.tricks import beats
 from noms_env.players import Player, make_player
 from noms_env.record import Record, record_matches, replay
+from noms_env.variants import VARIANTS as NAMES
 from noms_env.variants import Rules, game, make_rules
 from noms_env.variants.table_record import new_tables, write_rules
 from training.agents.table_pool import TablePool, at_tables, play

@@ -10,9 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from noms_env.core.state import VARIANTS
 from noms_env.table import Table
-from noms_env.variants import GAMES, RulesError, game, make_rules
+from noms_env.variants import GAMES, VARIANTS, RulesError, game, make_rules
 
 pytestmark = pytest.mark.uncompiled
 

@@ -19,10 +19,10 @@ from typing import Any
 import numpy as np
 
 from noms_env.core.actions import CALL_WORDS, PHASES, UNSAID, action_word, is_integer
-from noms_env.core.cards import CARD_WORDS, NO_TRUMP, RANK_LETTERS, SUIT_LETTERS, cards_in
+from noms_env.core.cards import CARD_WORDS, DECKTET, NO_TRUMP, RANK_LETTERS, SUIT_LETTERS, cards_in
 from noms_env.core.partners import ROLES, role_known_to
-from noms_env.core.state import EPISODES, HELD, NONESUCH, VARIANTS
-from noms_env.variants import GAMES, Option, Rules
+from noms_env.core.state import EPISODES, HELD
+from noms_env.variants import GAMES, VARIANTS, Option, Rules
 from noms_env.variants.rulebook import ROTATION_WORDS
 from noms_env.variants.table_record import RECORD, TABLE
 from noms_env.version import ENV_VERSION
@@ -163,8 +163,8 @@ def _seen(t: SimpleNamespace, role: str) -> Document:
         "revealed": _or_none(t.revealed),
         "role": role,
         "open": None if t.exposed < 0 else {"seat": t.exposed, "hand": _cards(t.hands[t.exposed], kind)},
-        "excuse": _or_none(t.excuse) if t.variant == NONESUCH and PHASES[t.phase] != "call" else None,
-        "broken": bool(t.broken) if t.variant == NONESUCH else None,
+        "excuse": _or_none(t.excuse) if t.deck_kind == DECKTET and PHASES[t.phase] != "call" else None,
+        "broken": bool(t.broken) if t.breaks_trumps else None,
         # --- the play
         "tricks": t.tricks[:seats],
         "played": [_trick(t, number) for number in range(t.trick_number)],

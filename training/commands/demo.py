@@ -142,8 +142,8 @@ def deal_of_policy(folder: Path, config: TrainConfig) -> Iterator[str]:
 def show_games(seed: int) -> int:
     """Play one deal of each of the seven games with random players, and show it."""
     from noms_env.core.chance import MAX_SEED
-    from noms_env.core.state import VARIANTS
     from noms_env.record import record_matches
+    from noms_env.variants import VARIANTS
     from training.terminal.deal_text import deal_lines
 
     for place, variant in enumerate(VARIANTS):

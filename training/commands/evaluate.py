@@ -199,7 +199,7 @@ def kinds_for(a: AgentSpec, b: AgentSpec, variants: Sequence[str], seats: Sequen
     Raises:
         ValueError: there are no such, or one of the players cannot sit there.
     """
-    from noms_env.core.state import VARIANTS
+    from noms_env.variants import VARIANTS
     from training.agents.table_pool import make_rule_sets
 
     limited = [player for player in (a, b) if player.rule_sets is not None]

@@ -131,7 +131,7 @@ def check_game(name: str, policy: Trained) -> None:
     Raises:
         CommandError: it is.
     """
-    from noms_env.core.state import VARIANTS
+    from noms_env.variants import VARIANTS
 
     games = list(dict.fromkeys(rules.variant.name for rules in policy.info.rule_sets))
     if name in VARIANTS and name not in games:

@@ -16,11 +16,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from noms_env.core.state import VARIANTS
 from noms_env.players import PLAYERS
 from noms_env.policy.file import PolicyFileError
 from noms_env.policy.player import POLICY_NAME
-from noms_env.variants import Rules, game, make_rules
+from noms_env.variants import VARIANTS, Rules, game, make_rules
 from noms_env.version import ENV_VERSION
 from training.evaluation.duplicate import AGAINST, ALONE
 from training.evaluation.report import FORMAT as EVALUATION

@@ -11,7 +11,6 @@ import pytest
 from noms_env.belief.determinize import sampled_tables
 from noms_env.core.actions import NOMINATE, NUM_ACTIONS, SCORED
 from noms_env.core.cards import CARD_WORDS, cards_in
-from noms_env.core.state import VARIANTS
 from noms_env.engine.row_kernels import kernel_view
 from noms_env.envs.batch import make_batch
 from noms_env.players import NOBODY, Player, make_player
@@ -23,6 +22,7 @@ from noms_env.players.search.player import PIMC, FlatMC
 from noms_env.players.search.position import units
 from noms_env.players.search.solver import solve
 from noms_env.table import Table
+from noms_env.variants import VARIANTS
 from tests.players import positions
 from tests.variants.table_help import play, table_with
 
