@@ -192,18 +192,16 @@ def test_4_3_the_cut_is_uniform_and_leaves_as_much_as_it_takes(least: int) -> No
     assert abs(deviation(counted(cuts, 53)[least : 53 - least])) < 4
 
 
-@pytest.mark.parametrize("cut", [0, 1, 26, 51])
-def test_4_3_a_fixed_cut(cut: int) -> None:
-    assert set(draws("noms", 4, 20, cut_of, cut=cut)) == {cut}
-
-
-def test_4_3_a_cut_in_the_middle_only() -> None:
-    assert set(draws("noms", 4, 20, cut_of, cut_min=26)) == {26}
-
-
-@pytest.mark.parametrize("mode", ["packets_shuffled", "single_shuffled"])
-def test_4_3_shuffled_modes_do_not_cut(mode: str) -> None:
-    assert set(draws("noms", 4, 20, cut_of, deal_mode=mode)) == {0}
+@pytest.mark.parametrize(
+    ("options", "cut"),
+    [
+        *(({"cut": cut}, cut) for cut in (0, 1, 26, 51)),
+        ({"cut_min": 26}, 26),
+        *(({"deal_mode": mode}, 0) for mode in ("packets_shuffled", "single_shuffled")),
+    ],
+)
+def test_4_3_cuts_that_are_fixed(options: dict[str, Any], cut: int) -> None:
+    assert set(draws("noms", 4, 20, cut_of, **options)) == {cut}
 
 
 # ------------------------------------------------------------------------------------------- what a deal depends on

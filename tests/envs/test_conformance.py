@@ -196,21 +196,6 @@ def test_an_illegal_action_may_end_the_episode_instead(maker: str) -> None:
     assert returns == {agent: -1.0 if agent == mover else 0.0 for agent in env.possible_agents}
 
 
-@pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [
-        ({"render_seat": 1.0}, "render_seat must be a seat from 0 to 3, or None, not 1.0"),
-        ({"render_seat": True}, "render_seat must be a seat"),
-        ({"render_full": "yes"}, "render_full must be True or False, not 'yes'"),
-        ({"record": 1}, "record must be True or False, not 1"),
-        ({"reward": np.zeros(2)}, "reward must be 'points' or 'relative' or 'outcome'"),
-    ],
-)
-def test_arguments_of_a_wrong_kind_are_refused(arguments: dict[str, Any], sentence: str) -> None:
-    with pytest.raises(ValueError, match=sentence):
-        noms_env.down_up_v0.raw_env(**arguments)
-
-
 def test_an_argument_of_the_bare_environment_is_refused_by_the_wrapped_one() -> None:
     with pytest.raises(ValueError, match="illegal_action is an argument of raw_env"):
         noms_env.down_up_v0.env(illegal_action="raise")
@@ -275,6 +260,11 @@ def test_words_and_numbers_of_actions() -> None:
         ({"mask_in": "both sides"}, "mask_in must be 'observation' or 'info' or 'both', not 'both sides'"),
         ({"render_mode": "svg"}, "render_mode must be 'ansi' or 'human' or 'rgb_array', not 'svg'"),
         ({"render_seat": 4}, "render_seat must be a seat from 0 to 3, or None, not 4"),
+        ({"render_seat": 1.0}, "render_seat must be a seat from 0 to 3, or None, not 1.0"),
+        ({"render_seat": True}, "render_seat must be a seat"),
+        ({"render_full": "yes"}, "render_full must be True or False, not 'yes'"),
+        ({"record": 1}, "record must be True or False, not 1"),
+        ({"reward": np.zeros(2)}, "reward must be 'points' or 'relative' or 'outcome'"),
         ({"seats": 7}, "small_ships is played with 3 to 6 seats"),
         ({"n_hands": 2}, "small_ships has no option 'n_hands'"),
     ],

@@ -68,32 +68,26 @@ class Picker:
     ) -> Any:
         assert tables is not None
         self.seats += tables.seat.tolist()
-        answers = [int(rng.choice(np.flatnonzero(legal))) for legal in np.atleast_2d(mask)]
+        answers = self.answers(np.atleast_2d(mask), rng, tables)
         return answers[0] if mask.ndim == 1 else np.array(answers)
+
+    def answers(self, mask: np.ndarray, rng: np.random.Generator, tables: np.recarray) -> list[int]:
+        """An action for each row."""
+        return [int(rng.choice(np.flatnonzero(legal))) for legal in mask]
 
 
 class Peeker(Picker):
     """A player that lets all hands at the table that it is given decide what it does."""
 
-    def act(
-        self, observation: np.ndarray, mask: np.ndarray, rng: np.random.Generator, *, tables: np.recarray | None = None
-    ) -> Any:
-        assert tables is not None
-        self.seats += tables.seat.tolist()
-        words = [crc32(hands.tobytes()) for hands in tables.hands]
-        answers = [choose(legal, word) for legal, word in zip(np.atleast_2d(mask), words, strict=True)]
-        return answers[0] if mask.ndim == 1 else np.array(answers)
+    def answers(self, mask: np.ndarray, rng: np.random.Generator, tables: np.recarray) -> list[int]:
+        return [choose(legal, crc32(hands.tobytes())) for legal, hands in zip(mask, tables.hands, strict=True)]
 
 
 class Noting(Picker):
     """`random`, asked as any other player is."""
 
-    def act(
-        self, observation: np.ndarray, mask: np.ndarray, rng: np.random.Generator, *, tables: np.recarray | None = None
-    ) -> Any:
-        assert tables is not None
-        self.seats += tables.seat.tolist()
-        return make_player("random").act(observation, mask, rng)
+    def answers(self, mask: np.ndarray, rng: np.random.Generator, tables: np.recarray) -> list[int]:
+        return [int(action) for action in make_player("random").act(mask, mask, rng)]
 
 
 # ------------------------------------------------------------------------------------------------ Gymnasium's contract

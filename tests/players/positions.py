@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from noms_env.players import Player
+from noms_env.belief.determinize import sampled_tables
+from noms_env.envs.batch import make_batch
+from noms_env.players import Player, make_player
 from noms_env.table import Table
 from noms_env.variants import GAMES
 from tests.agreement import random_table
@@ -66,3 +68,27 @@ def answer(player: Player, table: Table, rng: np.random.Generator) -> int:
 def said(player: Player, table: Table, seed: int = 0) -> str:
     """The word of what a player does at a table."""
     return table.word(answer(player, table, np.random.default_rng(seed)))
+
+
+def relative_points(one: str, rest: str, variant: str, deals: int, **options: Any) -> np.ndarray:
+    """Points of a player less the mean of the others', per deal; each deal is played with the player at every seat."""
+    seats = int(make_batch(variant, 1, **options).tables[0].n_seats)
+    batch = make_batch(variant, deals * seats, seed=1, episode="deal", **options)
+    batch.reset(table=np.repeat(np.arange(deals), seats))
+    own = np.tile(np.arange(seats), deals)
+    points, rng = np.zeros((len(batch), seats)), np.random.default_rng(1)
+    players = [make_player(one), make_player(rest)]
+    while not batch.over.all():
+        batch.observe()
+        actions = np.zeros(len(batch), np.int64)
+        for player, is_his in zip(players, (batch.seat == own, batch.seat != own), strict=True):
+            rows = np.flatnonzero(is_his & ~batch.over)
+            if len(rows) > 0:
+                tables = sampled_tables(batch.tables, rows, rng)
+                actions[rows] = player.act(batch.observation[rows], batch.mask[rows], rng, tables=tables)
+        batch.step(actions)
+        points += batch.points[:, :seats]
+        batch.points[:] = 0
+    mine = points[np.arange(len(batch)), own]
+    relative: np.ndarray = (mine - (points.sum(axis=1) - mine) / (seats - 1)).reshape(deals, seats).mean(axis=1)
+    return relative

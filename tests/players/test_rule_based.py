@@ -31,7 +31,7 @@ from noms_env.players.rule_based.heuristics import (
 from noms_env.players.rule_based.weights import DECKTET_TAKING, TAKING
 from noms_env.table import Table
 from noms_env.variants.families.exact_bid import BONUS_POINTS
-from tests.players.positions import answer, decisions, said
+from tests.players.positions import answer, decisions, relative_points, said
 from tests.variants.table_help import play, table_with
 
 THUMB = make_player("thumb")
@@ -270,28 +270,6 @@ def test_chances_that_are_reckoned_once_are_those_reckoned_for_each_card_that_ma
 # ------------------------------------------------------------------------------------------------ strength
 
 
-def mean_points(one: str, rest: str, variant: str, seats: int, deals: int, options: dict[str, Any]) -> float:
-    """Points of a seat less the mean of the others', each deal played with the player at every seat."""
-    batch = make_batch(variant, deals * seats, seed=1, seats=seats, episode="deal", **options)
-    batch.reset(table=np.repeat(np.arange(deals), seats))
-    own = np.tile(np.arange(seats), deals)
-    points, rng = np.zeros((len(batch), seats)), np.random.default_rng(1)
-    players = [make_player(one), make_player(rest)]
-    while not batch.over.all():
-        batch.observe()
-        actions = np.zeros(len(batch), np.int64)
-        for player, is_his in zip(players, (batch.seat == own, batch.seat != own), strict=True):
-            rows = np.flatnonzero(is_his & ~batch.over)
-            if len(rows) > 0:
-                tables = sampled_tables(batch.tables, rows, rng)
-                actions[rows] = player.act(batch.observation[rows], batch.mask[rows], rng, tables=tables)
-        batch.step(actions)
-        points += batch.points[:, :seats]
-        batch.points[:] = 0
-    mine = points[np.arange(len(batch)), own]
-    return float((mine - (points.sum(axis=1) - mine) / (seats - 1)).mean())
-
-
 @pytest.mark.parametrize(
     ("variant", "seats", "options"),
     [
@@ -305,11 +283,11 @@ def mean_points(one: str, rest: str, variant: str, seats: int, deals: int, optio
     ],
 )
 def test_it_beats_random_play_and_the_greedy_player(variant: str, seats: int, options: dict[str, Any]) -> None:
-    assert mean_points("thumb", "random", variant, seats, 100, options) > 0.4
-    assert mean_points("random", "thumb", variant, seats, 100, options) < -0.4
+    assert relative_points("thumb", "random", variant, 100, seats=seats, **options).mean() > 0.4
+    assert relative_points("random", "thumb", variant, 100, seats=seats, **options).mean() < -0.4
     least = 0.05 if variant == "sniped_whist" else 0.3
-    assert mean_points("thumb", "greedy", variant, seats, 400, options) > least
-    assert mean_points("greedy", "thumb", variant, seats, 400, options) < -least
+    assert relative_points("thumb", "greedy", variant, 400, seats=seats, **options).mean() > least
+    assert relative_points("greedy", "thumb", variant, 400, seats=seats, **options).mean() < -least
 
 
 def test_it_makes_half_of_its_calls_against_itself() -> None:

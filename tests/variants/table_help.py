@@ -26,13 +26,18 @@ class WatchedTable(Table):
 
     def start(self, *arguments: Any, **position: Any) -> None:
         super().start(*arguments, **position)
-        self.deal = referee_at(self, deck_words(self))
+        self.watch()
 
     def next_deal(self) -> int:
         status = super().next_deal()
         if not self.is_over:
-            self.deal = referee_at(self, deck_words(self))
+            self.watch()
         return status
+
+    def watch(self) -> None:
+        """The referee at the start of the deal, who must deal the same hands."""
+        self.deal = referee_at(self, deck_words(self))
+        assert [set(hand) for hand in self.deal.hands] == dealt(self)
 
     def step(self, action: int) -> int:
         deal = self.deal

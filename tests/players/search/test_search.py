@@ -13,7 +13,7 @@ from noms_env.core.actions import NOMINATE, NUM_ACTIONS, SCORED
 from noms_env.core.cards import CARD_WORDS, cards_in
 from noms_env.engine.row_kernels import kernel_view
 from noms_env.envs.batch import make_batch
-from noms_env.players import NOBODY, Player, make_player
+from noms_env.players import NOBODY, make_player
 from noms_env.players.rule_based.heuristics import new_workspaces
 from noms_env.players.rule_based.player import thumb_action
 from noms_env.players.search.candidates import place_among, write_candidates
@@ -329,30 +329,6 @@ def test_the_same_sums_with_the_compiler_and_without(
     assert found == pytest.approx(sums)
 
 
-def points_of_seat(name: str, searcher: Player, others: Player, deals: int, **options: Any) -> np.ndarray:
-    """Points of the searcher less the mean of the others', per deal; it sits at every seat in turn."""
-    seats = make_batch(name, 1, episode="deal", **options).tables[0].n_seats
-    found = np.zeros((deals, seats))
-    for turn in range(seats):
-        batch = make_batch(name, deals, seed=17, episode="deal", **options)
-        batch.reset()
-        rng = np.random.default_rng(turn)
-        while not batch.over.all():
-            batch.observe()
-            actions = np.zeros(deals, np.int64)
-            for player, sits in ((searcher, batch.seat == turn), (others, batch.seat != turn)):
-                rows = np.flatnonzero(sits & ~batch.over)
-                if len(rows) > 0:
-                    tables = sampled_tables(batch.tables, rows, rng) if player.wants_tables else None
-                    actions[rows] = player.act(batch.observation[rows], batch.mask[rows], rng, tables=tables)
-            batch.step(actions)
-            points = batch.points[:, :seats].astype(float)
-            relative = (points[:, turn] * seats - points.sum(axis=1)) / (seats - 1)
-            found[batch.scored, turn] = relative[batch.scored]
-    means: np.ndarray = found.mean(axis=1)
-    return means
-
-
 @pytest.mark.parametrize(
     ("kind", "others", "name", "better"),
     [
@@ -366,7 +342,7 @@ def points_of_seat(name: str, searcher: Player, others: Player, deals: int, **op
 )
 def test_search_is_clearly_better(kind: str, others: str, name: str, better: float) -> None:
     """The same deals, with the searcher at each seat; three standard errors above what is asked."""
-    points = points_of_seat(name, make_player(kind), make_player(others), 24)
+    points = positions.relative_points(kind, others, name, 24)
     error = points.std(ddof=1) / np.sqrt(len(points))
     assert points.mean() - 3 * error > better
 
