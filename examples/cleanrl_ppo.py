@@ -24,6 +24,7 @@ from torch.distributions import Categorical
 
 import noms_env
 from noms_env.policy.encoding import Encoding, make_encoding
+from training.interop.one_seat import duplicate_points
 
 
 @dataclass
@@ -64,8 +65,8 @@ class Args:
     """scale of the rewards for learning"""
     eval_deals: int = 1000
     """evaluation deals, each played from all seats"""
-    eval_seed: int = 1_000_000
-    """seed of the evaluation deals; differs from `seed`"""
+    eval_seed: int = 0
+    """of what is random in the opponents"""
 
 
 def mlp(inputs: int, width: int, outputs: int, gain: float) -> nn.Sequential:
@@ -94,14 +95,14 @@ class Agent(nn.Module):
         self.actor = mlp(encoding.n_features, width, encoding.n_choices, gain=0.01)
         self.critic = mlp(encoding.n_features, width, 1, gain=1.0)
 
-    def look(self, batch: noms_env.BatchEnv, rows: np.ndarray) -> tuple[Tensor, Tensor, np.ndarray]:
-        """What the seats to act in some rows see.
+    def look(self, observation: np.ndarray, mask: np.ndarray, rows: np.ndarray) -> tuple[Tensor, Tensor, np.ndarray]:
+        """What the seats to act see in some rows of observations and masks.
 
         Returns:
             Features, uint8, shape (rows, n_features); which choices are legal, bool, shape (rows, n_choices); the actions that
             the choices stand for, int16, shape (rows, n_choices).
         """
-        features, legal, order = self.encoding.encode_rows(batch.observation, batch.mask, rows)
+        features, legal, order = self.encoding.encode_rows(observation, mask, rows)
         return torch.from_numpy(features), torch.from_numpy(legal) != 0, self.encoding.actions[order]
 
     def policy(self, features: Tensor, legal: Tensor) -> Categorical:
@@ -143,7 +144,7 @@ def play_deals(agent: Agent, batch: noms_env.BatchEnv) -> list[Step]:
     batch.observe()
     while not batch.over.all():
         rows = np.flatnonzero(~batch.over)
-        features, legal, meant = agent.look(batch, rows)
+        features, legal, meant = agent.look(batch.observation, batch.mask, rows)
         policy = agent.policy(features, legal)
         choice = policy.sample()
         table, seat = torch.from_numpy(rows), torch.from_numpy(batch.seat[rows].astype(np.int64))
@@ -203,23 +204,14 @@ def update(agent: Agent, optimizer: torch.optim.Optimizer, steps: list[Step], re
 def evaluate(agent: Agent, args: Args) -> tuple[float, float]:
     """Points per deal of the agent alone among random players, less the mean of theirs, and the margin of the 95 % interval.
 
-    A random player gets 0. Each deal is played once from every seat, with the same cards (duplicate). These games depend on
-    each other, so the interval is one over deals, which do not.
+    Each deal is played once from every seat, with the same cards (duplicate).
     """
-    rules = agent.encoding.rule_sets[0]
-    deal, own = np.divmod(np.arange(args.eval_deals * rules.seats), rules.seats)
-    batch = noms_env.make_batch(rules.variant.name, len(deal), seed=args.eval_seed, seats=rules.seats, episode="deal")
-    streams, actions = np.random.default_rng(args.eval_seed).integers(1, 2**32, len(batch)), np.zeros(len(batch), np.int64)
-    batch.reset(table=deal)
-    batch.observe()
-    while not batch.over.all():
-        batch.random_actions(streams, actions)
-        rows = np.flatnonzero(~batch.over & (batch.seat == own))
-        features, legal, meant = agent.look(batch, rows)
-        actions[rows] = meant[np.arange(len(rows)), agent.policy(features, legal).sample().numpy()]
-        batch.step(actions, observe=True)
-    scores = relative_points(batch)[np.arange(len(batch)), own].reshape(args.eval_deals, rules.seats).mean(axis=1)
-    return float(scores.mean()), float(1.96 * scores.std(ddof=1) / math.sqrt(args.eval_deals))
+
+    def choose(observation: np.ndarray, mask: np.ndarray) -> np.ndarray:
+        features, legal, meant = agent.look(observation, mask, np.arange(len(mask)))
+        return meant[np.arange(len(mask)), agent.policy(features, legal).sample().numpy()]
+
+    return duplicate_points(choose, args.variant, seats=args.seats, deals=args.eval_deals, seed=args.eval_seed)
 
 
 def main(args: Args) -> None:

@@ -25,8 +25,9 @@ from training import cli
 from training.agents.forfeit import ForfeitError
 from training.agents.registry import agent_spec
 from training.agents.spec import AgentSpec
-from training.data import export
-from training.data.export import COLUMNS, GROUP, Decisions, ExportError, empty_rows, from_play, from_records, write_shards
+from training.data import decisions
+from training.data.decisions import COLUMNS, Decisions, ExportError, empty_rows, from_play, from_records
+from training.data.shards import GROUP, write_shards
 
 Run = Callable[..., tuple[int, str, str]]
 NAMES = [column.name for column in COLUMNS]
@@ -349,7 +350,7 @@ def test_what_is_stopped_leaves_nothing(run: Run, games: Path, tmp_path: Path, m
         yield empty_rows(100)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(export, "from_records", interrupted)
+    monkeypatch.setattr(decisions, "from_records", interrupted)
     status, _, err = run("export", games, "--shard", 10, "--out", tmp_path / "set")
     assert (status, err) == (130, f"noms: stopped by Ctrl-C; {tmp_path / 'set'} is not written\n")
     assert list(tmp_path.iterdir()) == [games]

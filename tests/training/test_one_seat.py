@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
-from noms_env import IllegalActionError, SeatEnv, SeatVectorEnv, Table
+from noms_env import SeatVectorEnv, Table
 from noms_env.policy.encoding import make_encoding, write_features
+from noms_env.variants import game, make_rules
+from tests.training.fakes import FIRST
+from training.agents.registry import agent_spec
+from training.evaluation.comparison import compare
 from training.interop.one_seat import Features, duplicate_points
 
 VARIANTS = ("down_up", "small_ships")
-WAYS: dict[str, dict[str, Any]] = {"usual": {}, "three seats by rule of thumb": {"seats": 3, "opponents": "thumb"}}
 
 
 def lowest(observation: np.ndarray, mask: np.ndarray) -> np.ndarray:
@@ -41,22 +43,14 @@ def test_features_are_those_of_the_policies(variant: str) -> None:
     assert torch.equal(features(torch.from_numpy(seen["observation"]).view(4, 4, -1)), got.view(4, 4, -1))
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", [{}, {"seats": 3, "opponent": "thumb"}], ids=str)
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_points_are_those_of_each_deal_from_every_seat(variant: str, way: str) -> None:
-    env, deals = SeatEnv(variant, reward="relative", **WAYS[way]), 5
-    scores = np.zeros((deals, env.table.seats))
-    for deal, seat in np.ndindex(scores.shape):
-        seen, _ = env.reset(seed=40 + deal, options={"seat": seat})
-        is_over = False
-        while not is_over:
-            seen, reward, is_over, _, _ = env.step(int(seen["action_mask"].argmax()))
-            scores[deal, seat] += reward
-    means = scores.mean(axis=1)
-    mean, margin = duplicate_points(lowest, variant, deals=deals, seed=40, **WAYS[way])
-    assert mean == pytest.approx(means.mean())
-    assert margin == pytest.approx(1.96 * math.sqrt(means.var(ddof=1) / deals))
-    assert margin > 0
+def test_points_are_those_of_an_evaluation(variant: str, way: dict[str, Any]) -> None:
+    mean, margin = duplicate_points(lowest, variant, deals=20, **way)
+    rules = make_rules(game(variant), way.get("seats"))
+    found = compare(rules, FIRST, agent_spec(way.get("opponent", "random")), 20, names=("alone",)).estimate()
+    assert mean == pytest.approx(found.mean)
+    assert margin == pytest.approx(1.96 * found.standard_error, rel=1e-4) != 0
 
 
 def test_whoever_plays_as_the_others_do_gets_nothing_more() -> None:
@@ -68,5 +62,5 @@ def test_whoever_plays_as_the_others_do_gets_nothing_more() -> None:
 def test_refusals() -> None:
     with pytest.raises(ValueError, match="an interval takes at least 2 deals, not 1"):
         duplicate_points(lowest, "down_up", deals=1)
-    with pytest.raises(IllegalActionError):
+    with pytest.raises(ValueError, match="chose action -1, which was not legal"):
         duplicate_points(lambda _, mask: np.zeros(len(mask), np.int64) - 1, "down_up", deals=2)

@@ -22,8 +22,17 @@ from noms_env.variants import VARIANTS as NAMES
 from noms_env.variants import Rules, game, make_rules
 from noms_env.variants.table_record import new_tables, write_rules
 from training.agents.table_pool import TablePool, at_tables, play
-from training.evaluation.behaviour_stats import Tally, count_deals, deal_probes, possible_contracts
-from training.evaluation.overtaking import COULD, DEFENDER, DID, PARTNER, overtakes
+from training.evaluation.behaviour_stats import (
+    COULD,
+    DEFENDER,
+    DID,
+    PARTNER,
+    Tally,
+    count_deals,
+    deal_probes,
+    overtakes,
+    possible_contracts,
+)
 
 BIDS = ("mis", "mis_a_vis", *map(str, range(7, MAX_NUMBER + 1)))
 ACE, TWO, KING = (CARD_NUMBERS[FRENCH][word] for word in ("AS", "2S", "KH"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -13,25 +14,56 @@ from training.options import parse_options
 from training.text import count
 
 if TYPE_CHECKING:
-    from training.data.export import Decisions
+    from training.data.decisions import Decisions
 
 Tick = Callable[[int], None]
 
 
-def export(
-    file: Annotated[tyro.conf.Positional[tuple[str, ...]], tyro.conf.arg(metavar="FILE ...")] = (),
-    *,
-    out: Annotated[str, tyro.conf.arg(metavar="FOLDER")],
-    variant: Annotated[str | None, tyro.conf.arg(metavar="VARIANT")] = None,
-    seats: Annotated[int | None, tyro.conf.arg(metavar="N")] = None,
-    option: Annotated[tuple[str, ...], tyro.conf.UseAppendAction, tyro.conf.arg(metavar="NAME=VALUE")] = (),
-    matches: Annotated[int | None, tyro.conf.arg(metavar="K")] = None,
-    player: Annotated[tuple[str, ...], tyro.conf.UseAppendAction, tyro.conf.arg(metavar="NAME")] = (),
-    seed: Annotated[int | None, tyro.conf.arg(metavar="S")] = None,
-    limit: Annotated[float | None, tyro.conf.arg(metavar="SECONDS")] = None,
-    file_format: Annotated[Literal["parquet", "npz"], tyro.conf.arg(name="format")] = "parquet",
-    shard: Annotated[int, tyro.conf.arg(metavar="ROWS")] = 65536,
-) -> int:
+@dataclass(frozen=True)
+class Arguments:
+    """What the data set holds, and its form."""
+
+    file: Annotated[tyro.conf.Positional[tuple[str, ...]], tyro.conf.arg(metavar="FILE ...")] = ()
+    """Files of records (noms-record/1). Each deal is played again, and must come to the points that its record says."""
+    _: KW_ONLY
+    out: Annotated[str, tyro.conf.arg(metavar="FOLDER")]
+    """The folder to make."""
+    variant: Annotated[str | None, tyro.conf.arg(metavar="VARIANT")] = None
+    """Play this game instead."""
+    seats: Annotated[int | None, tyro.conf.arg(metavar="N")] = None
+    """Number of seats; the usual number of the game if not given."""
+    option: Annotated[tuple[str, ...], tyro.conf.UseAppendAction, tyro.conf.arg(metavar="NAME=VALUE")] = ()
+    """An option of the game; may be given several times. The value is JSON, or else a word."""
+    matches: Annotated[int | None, tyro.conf.arg(metavar="K")] = None
+    """Number of matches; 1 if not given."""
+    player: Annotated[tuple[str, ...], tyro.conf.UseAppendAction, tyro.conf.arg(metavar="NAME")] = ()
+    """Who plays, as for `noms evaluate`: given once for all seats, or once for each seat. `random` if not given."""
+    seed: Annotated[int | None, tyro.conf.arg(metavar="S")] = None
+    """0 to 2**63 - 1; it decides the cards, as for `noms record`, and the players. 0 if not given."""
+    limit: Annotated[float | None, tyro.conf.arg(metavar="SECONDS")] = None
+    """Seconds that a player has for a decision; a program (cmd:...) has 10 if not given. Whoever fails ends it all."""
+    file_format: Annotated[Literal["parquet", "npz"], tyro.conf.arg(name="format")] = "parquet"
+    """The kind of files."""
+    shard: Annotated[int, tyro.conf.arg(metavar="ROWS")] = 65536
+    """Decisions in each file."""
+
+    def check(self) -> None:
+        """Make sure that either files or a game are named, and nothing that goes with the other.
+
+        Raises:
+            CommandError: that is not so.
+        """
+        check_limit(self.limit)
+        play_only = {"--seats": self.seats, "--matches": self.matches, "--seed": self.seed, "--limit": self.limit}
+        given = [name for name, value in play_only.items() if value is not None]
+        given += [name for name, value in (("--option", self.option), ("--player", self.player)) if value]
+        if bool(self.file) == (self.variant is not None):
+            raise CommandError("give files of records, or a game to be played (--variant), and not both")
+        if self.file and given:
+            raise CommandError(f"{given[0]} goes with --variant; records say for themselves how they were played")
+
+
+def export(data_set: Annotated[Arguments, tyro.conf.OmitArgPrefixes]) -> int:
     """Make a data set of decisions, for imitation, offline learning and statistics: from records, or by playing.
 
     A row is one decision: the observation and the action mask of the seat to act, its action, and what the deal brought the
@@ -45,45 +77,19 @@ def export(
       noms export games.jsonl --out decisions
       noms export --variant small_ships --matches 1000 --player thumb --out decisions
       noms export --variant noms --player runs/noms-fast@0 --matches 200 --format npz --shard 10000 --out decisions
-
-    Args:
-        file: Files of records (noms-record/1), as noms record and noms play write them. Each deal is played again, and must
-            come to the points that its record says.
-        out: The folder to make.
-        variant: Play this game instead.
-        seats: Number of seats; the usual number of the game if not given.
-        option: An option of the game; may be given several times. The value is JSON, or else a word.
-        matches: Number of matches; 1 if not given.
-        player: Who plays, as for `noms evaluate`: given once for all seats, or once for each seat. `random` if not given.
-        seed: 0 to 2**63 - 1; it decides the cards, as for `noms record`, and the players. 0 if not given.
-        limit: Seconds that a player has for a decision; a program (cmd:...) has 10 if not given. Whoever fails ends it all.
-        file_format: The kind of files.
-        shard: Decisions in each file.
     """
-    check_limit(limit)
-    play_only = {"--seats": seats, "--matches": matches, "--seed": seed, "--limit": limit}
-    given = [name for name, value in play_only.items() if value is not None]
-    given += [name for name, value in (("--option", option), ("--player", player)) if value]
-    if bool(file) == (variant is not None):
-        raise CommandError("give files of records, or a game to be played (--variant), and not both")
-    if file and given:
-        raise CommandError(f"{given[0]} goes with --variant; records say for themselves how they were played")
-    from training.data.export import check_folder, write_shards
-
-    folder = Path(out)
-    with wrong_arguments(), file_errors(f"cannot write {out}"):
-        check_folder(folder)
-    if variant is None:
-        total, source, decisions = records_of(file)
-        what = "deals"
-    else:
-        total, source, decisions = matches_of(variant, seats, option, matches or 1, player, seed or 0, limit)
-        what = "matches"
+    from training.data.shards import check_folder, write_shards
     from training.progress_bar import progress_bar
 
+    data_set.check()
+    out = data_set.out
+    with wrong_arguments(), file_errors(f"cannot write {out}"):
+        check_folder(Path(out))
+    what = "deals" if data_set.variant is None else "matches"
+    total, source, decisions = records_of(data_set.file) if data_set.variant is None else matches_of(data_set, data_set.variant)
     try:
         with wrong_arguments(), file_errors(f"cannot write {out}"), progress_bar("export", what, total) as tick:
-            written = write_shards(decisions(tick), folder, source, file_format, shard)
+            written = write_shards(decisions(tick), Path(out), source, data_set.file_format, data_set.shard)
     except KeyboardInterrupt as error:
         raise CommandError(f"stopped by Ctrl-C; {out} is not written", STOPPED) from error
     files = count(written.shards, "file")
@@ -107,7 +113,7 @@ def records_of(files: Sequence[str]) -> Source:
             total += sum(1 for _ in opened)
 
     def decisions(tick: Tick) -> Iterator[Decisions]:
-        from training.data.export import ExportError, from_records
+        from training.data.decisions import ExportError, from_records
 
         number = 0
         for name in files:
@@ -122,15 +128,7 @@ def records_of(files: Sequence[str]) -> Source:
     return total, {"files": [Path(name).name for name in files]}, decisions
 
 
-def matches_of(
-    variant: str,
-    seats: int | None,
-    option: Sequence[str],
-    matches: int,
-    player: Sequence[str],
-    seed: int,
-    limit: float | None,
-) -> Source:
+def matches_of(given: Arguments, variant: str) -> Source:
     """The decisions of matches that are played.
 
     Raises:
@@ -139,16 +137,17 @@ def matches_of(
     from noms_env.policy.file import given_options
     from noms_env.variants import game, make_rules
     from training.agents.registry import agent_spec
-    from training.data.export import from_play
+    from training.data.decisions import from_play
 
+    matches, seed = given.matches or 1, given.seed or 0
     with wrong_arguments():
-        kind = make_rules(game(variant), seats, parse_options(option))
-        players = [agent_spec(name, limit) for name in player or ("random",)]
-        played = from_play(kind, players, matches, seed, limit)
+        rules = make_rules(game(variant), given.seats, parse_options(given.option))
+        players = [agent_spec(name, given.limit) for name in given.player or ("random",)]
+        played = from_play(rules, players, matches, seed, given.limit)
     source = {
         "variant": variant,
-        "seats": kind.seats,
-        "options": given_options(kind),
+        "seats": rules.seats,
+        "options": given_options(rules),
         "players": [one.name for one in players],
         "matches": matches,
         "seed": seed,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
 
-from training.commands.common import OK, STOPPED, CommandError, check_limit, file_errors, wrong_arguments
+from training.commands.common import OK, STOPPED, CommandError, check_run, file_errors, wrong_arguments
 from training.console import terminal
 from training.options import parse_options
 
@@ -64,7 +64,7 @@ def tournament(
         out: The folder; tournaments/VARIANT_SEATS if not given.
         resume: Go on with the tournament in the folder.
     """
-    check_numbers(seed, threads, limit)
+    check_run(seed, threads, limit)
     from noms_env.variants import game, make_rules
     from training.agents.registry import agent_spec, hashes
     from training.evaluation.tournament import Folder, Plan
@@ -79,19 +79,6 @@ def tournament(
     with wrong_arguments(), file_errors(f"cannot use the folder {folder.path}"):
         folder.go_on(plan) if resume else folder.begin(plan)
     return run(plan, players, folder, threads or os.cpu_count() or 1)
-
-
-def check_numbers(seed: int, threads: int | None, limit: float | None) -> None:
-    """Refuse what is not allowed.
-
-    Raises:
-        CommandError: a number is out of range.
-    """
-    if not 0 <= seed < 2**63:
-        raise CommandError(f"--seed must be from 0 to 2**63 - 1, not {seed}")
-    if threads is not None and not 1 <= threads <= 1024:
-        raise CommandError(f"--threads must be from 1 to 1024, not {threads}")
-    check_limit(limit)
 
 
 def run(plan: Plan, players: Sequence[AgentSpec], folder: Folder, threads: int) -> int:

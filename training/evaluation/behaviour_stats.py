@@ -1,4 +1,4 @@
-"""Probes of behaviour: what players do at the tables, as rates that people can read, from tables at the end of a deal.
+"""Behaviour of players: rates and means that people can read ("probes"), from tables at the end of a deal.
 
 | games | probe | mean over | of |
 |---|---|---|---|
@@ -17,7 +17,7 @@
 | | `solo/made` | these | 1 if made |
 | | `stock` | nominations | 1 for an undealt card (where there are such) |
 | | `partner/trick` | deals with a partner | trick, from 1, in which the nominated card was played |
-| | `partner/overtakes` `defender/overtakes` | chances (`overtaking`) | 1 if he took a trick that the declarer was winning |
+| | `partner/overtakes` `defender/overtakes` | chances (`overtakes`) | 1 if he took a trick that the declarer was winning |
 | | `partner/indicated` | deals with a partner | 1 if the partner showed himself (with that option) |
 | nonesuch | `call/none` `call/some` `call/most` | calls | 1 for that call |
 | | `none/made` `most/made` | such calls | 1 if made |
@@ -36,13 +36,17 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from noms_env._jit import jit
 from noms_env.core.actions import CALL_MIS, CALL_MIS_A_VIS, CALL_MOST, CALL_NONE, CALL_SOME, CALL_WORDS, CALL_ZERO
+from noms_env.core.cards import SUIT_CARDS, has, suit_of
 from noms_env.core.state import MAX_SEATS
+from noms_env.core.tricks import beats, follow
 from noms_env.variants import Rules
 from noms_env.variants.families import AUCTION, EXACT_BID, SHARES
-from training.evaluation.overtaking import overtakes
 
 SEATS = np.arange(MAX_SEATS)
+PARTNER, DEFENDER = range(2)
+COULD, DID = range(2)
 
 MAIN = {
     "bid/hit": "bids hit exactly",
@@ -110,28 +114,28 @@ class Tally:
         return {name: self.sums[name] / count for name, count in self.counts.items() if count > 0}
 
 
-def deal_probes(tables: np.recarray, kind: Rules, seats: np.ndarray | None = None) -> dict[str, float]:
+def deal_probes(tables: np.recarray, rules: Rules, seats: np.ndarray | None = None) -> dict[str, float]:
     """The probes of some deals: `count_deals(...).means()`."""
-    return count_deals(tables, kind, seats).means()
+    return count_deals(tables, rules, seats).means()
 
 
-def count_deals(tables: np.recarray, kind: Rules, seats: np.ndarray | None = None) -> Tally:
+def count_deals(tables: np.recarray, rules: Rules, seats: np.ndarray | None = None) -> Tally:
     """Count what was done in some deals.
 
     Args:
         tables: records of tables at the end of a deal (`table_record.TABLE`), shape (n,).
-        kind: their rules.
+        rules: of the tables.
         seats: bool, shape (n, MAX_SEATS): whose calls and contracts count; all seats' when None. Columns of seats that are
             not there are not looked at.
     """
     there = tables.n_seats[:, None] > SEATS
     watched = there if seats is None else there & seats
     tally = Tally()
-    family = kind.variant.family
+    family = rules.variant.family
     if family == EXACT_BID:
         _count_exact_bids(tally, tables, watched)
     elif family == AUCTION:
-        _count_auction(tally, tables, watched, kind)
+        _count_auction(tally, tables, watched, rules)
     elif family == SHARES:
         _count_nonesuch(tally, tables, watched)
     else:
@@ -154,36 +158,36 @@ def _count_exact_bids(tally: Tally, tables: np.recarray, watched: np.ndarray) ->
         tally.add(f"bid/hit/{cards}", excess[size == cards] == 0)
 
 
-def _count_auction(tally: Tally, tables: np.recarray, watched: np.ndarray, kind: Rules) -> None:
+def _count_auction(tally: Tally, tables: np.recarray, watched: np.ndarray, rules: Rules) -> None:
     """Contracts, nominations and partners of Small Ships and Noms."""
     rows = np.arange(len(tables))
     declared = (tables.declarer >= 0) & watched[rows, tables.declarer]
     made = tables.points[rows, tables.declarer] > 0
-    if kind.variant.passes_out:
+    if rules.variant.passes_out:
         tally.add("passed_out", tables.passed_out != 0)
     misere = (tables.contract == CALL_MIS) | (tables.contract == CALL_MIS_A_VIS)
-    for call in possible_contracts(kind):
+    for call in possible_contracts(rules):
         these = declared & (tables.contract == call)
         tally.add(f"contract/{CALL_WORDS[call]}", these)
         tally.add(f"contract/{CALL_WORDS[call]}/made", made[these])
     tally.add("numbers/made", made[declared & ~misere])
     tally.add("misere", declared & misere)
     tally.add("misere/made", made[declared & misere])
-    _count_nominations(tally, tables, declared & (tables.nominated >= 0), made, kind)
+    _count_nominations(tally, tables, declared & (tables.nominated >= 0), made, rules)
     for who, (possible, done) in zip(("partner", "defender"), overtakes(tables, watched), strict=True):
         tally.add_counts(f"{who}/overtakes", int(done), int(possible))
 
 
-def possible_contracts(kind: Rules) -> Iterable[int]:
+def possible_contracts(rules: Rules) -> Iterable[int]:
     """The calls that can become the contract, as `action - PASS`."""
-    options = kind.options
+    options = rules.options
     yield from range(CALL_ZERO + options["min_bid"], CALL_ZERO + options["hand_size"] + 1)
     yield CALL_MIS
-    if kind.variant.opens_hand and options["mis_value"] == options["hand_size"]:
+    if rules.variant.opens_hand and options["mis_value"] == options["hand_size"]:
         yield CALL_MIS_A_VIS
 
 
-def _count_nominations(tally: Tally, tables: np.recarray, named: np.ndarray, made: np.ndarray, kind: Rules) -> None:
+def _count_nominations(tally: Tally, tables: np.recarray, named: np.ndarray, made: np.ndarray, rules: Rules) -> None:
     """What was nominated, and when it came out; `named` tells the deals that count, bool, shape (n,)."""
     rows = np.arange(len(tables))
     card = np.maximum(tables.nominated, 0).astype(np.int64)
@@ -192,10 +196,10 @@ def _count_nominations(tally: Tally, tables: np.recarray, named: np.ndarray, mad
     with_partner = named & (tables.partner >= 0)
     tally.add("solo", solo[named])
     tally.add("solo/made", made[solo])
-    if kind.seats * kind.options["hand_size"] < len(kind.deck):
+    if rules.seats * rules.options["hand_size"] < len(rules.deck):
         tally.add("stock", (~solo & ~with_partner)[named])
     shown = tables.indicated >= 0
-    if kind.options.get("indication"):
+    if rules.options.get("indication"):
         tally.add("partner/indicated", shown[with_partner])
     trick = tables.trick_of[rows, card >> 3] >> (8 * (card & 7)) & 255
     tally.add("partner/trick", trick[with_partner & ~shown & (trick > 0)])
@@ -220,3 +224,78 @@ def _count_sniped(tally: Tally, tables: np.recarray, watched: np.ndarray) -> Non
     tally.add("sniped", sniped[watched])
     tally.add("sniped/shared", sniped.sum(axis=1) > 1)
     tally.add("tricks/spread", most - fewest)
+
+
+# ------------------------------------------------------------------------------------ hidden partners and defenders
+
+
+def overtakes(tables: np.recarray, watched: np.ndarray) -> np.ndarray:
+    """Count how often seats take tricks from the declarer when they need not; deals without a hidden partner count nothing.
+
+    Only the holder of the nominated card knows whose side he is on. Until that card is played, a decision counts in which the
+    declarer's card is winning the trick and the seat may play a higher one as well as a lower one. Misère is left out: there
+    the declarer wants no tricks.
+
+    Args:
+        tables: records of tables of the auction games at the end of a deal (`table_record.TABLE`), shape (n,).
+        watched: bool, shape (n, MAX_SEATS): whose decisions count.
+
+    Returns:
+        int64, shape (2, 2): by `PARTNER` and `DEFENDER`, how often it was possible (`COULD`) and how often it was done (`DID`).
+    """
+    counts = np.zeros((2, 2), np.int64)
+    misere = (tables.contract == CALL_MIS) | (tables.contract == CALL_MIS_A_VIS)
+    for row in np.flatnonzero((tables.declarer >= 0) & (tables.partner >= 0) & (tables.nominated >= 0) & ~misere):
+        t = tables[row]
+        sets = (t.order.astype(np.int64), t.played.astype(np.int64), SUIT_CARDS[t.deck_kind] & t.cards, int(t.trump_cards))
+        numbers = (int(t.n_seats), int(t.trick_number), int(t.declarer), int(t.partner), int(t.nominated))
+        count_overtakes(*sets, *numbers, watched[row], counts)
+    return counts
+
+
+@jit
+def count_overtakes(order, hands, suits, trump_cards, seats, tricks, declarer, partner, nominated, watched, counts):
+    """Add those of one deal.
+
+    Args:
+        order: int64: the cards in the order in which they were played.
+        hands: int64, per seat: the cards that it had.
+        suits: int64, per suit: its cards.
+        trump_cards: the cards of the trump suit, as a set.
+        seats: how many.
+        tricks: how many were played.
+        declarer: seat.
+        partner: seat.
+        nominated: card.
+        watched: bool, per seat.
+        counts: int64, shape (2, 2): is added to.
+    """
+    gone = 0
+    for trick in range(tricks):
+        best, best_seat, led = -1, -1, 0
+        for place in range(seats):
+            card = order[trick * seats + place]
+            seat = 0
+            while not has(hands[seat], card):
+                seat += 1
+            if place == 0:
+                led = suits[suit_of(card)]
+            elif best_seat == declarer and watched[seat]:
+                higher, lower = False, False
+                legal = follow(hands[seat] & ~gone, led)
+                for other in range(64):
+                    if legal >> other & 1:
+                        if beats(other, best, led, trump_cards):
+                            higher = True
+                        else:
+                            lower = True
+                if higher and lower:
+                    role = PARTNER if seat == partner else DEFENDER
+                    counts[role, COULD] += 1
+                    if beats(card, best, led, trump_cards):
+                        counts[role, DID] += 1
+            if place == 0 or beats(card, best, led, trump_cards):
+                best, best_seat = card, seat
+            gone |= 1 << card
+            if card == nominated:
+                return

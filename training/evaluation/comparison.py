@@ -239,15 +239,32 @@ def figures(
     found: dict[str, float] = {}
     for rules in rule_sets:
         for opponent in panel:
-            pairing = Pairing(rules, (hero, opponent), line_ups(rules.seats, (ALONE,)), seed, deal_set, strict=True)
-            blocks = runner([partial(job, Event()) for job in pairing.jobs(deals)])
-            one = estimate(np.concatenate([block.values.mean(axis=1) for block in blocks]), seed)
+            one = alone_in_field(rules, hero, opponent, deals, seed=seed, deal_set=deal_set, runner=runner)
             key = f"points/{label(rules)}/{opponent.name.replace('/', ':')}"
             found |= {key: one.mean, f"{key}/low": one.low, f"{key}/high": one.high}
         if probes:
             alone = self_play(rules, hero, deals, seed=seed, deal_set=deal_set, runner=runner)
             found |= {f"probe/{label(rules)}/{probe}": value for probe, value in alone.means().items()}
     return found
+
+
+def alone_in_field(
+    rules: Rules,
+    hero: AgentSpec,
+    opponent: AgentSpec,
+    deals: int,
+    *,
+    seed: int = 0,
+    deal_set: DealSet = "dev",
+    runner: Runner = one_after_another,
+) -> Estimate:
+    """Points per deal of one player less the mean of the others', with an opponent on all other seats.
+
+    Failures of the players are raised. The arguments are those of `figures`.
+    """
+    pairing = Pairing(rules, (hero, opponent), line_ups(rules.seats, (ALONE,)), seed, deal_set, strict=True)
+    blocks = runner([partial(job, Event()) for job in pairing.jobs(deals)])
+    return estimate(np.concatenate([block.values.mean(axis=1) for block in blocks]), seed)
 
 
 def self_play(

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from noms_env import SeatVectorEnv, Table
 from noms_env.policy.encoding import make_encoding
 from noms_env.policy.features import COPY
-from noms_env.variants import Rules
+from noms_env.variants import Rules, game, make_rules
+from training.agents.registry import agent_spec
+from training.agents.spec import AgentSpec
+from training.evaluation.comparison import alone_in_field
+from training.evaluation.statistics import NORMAL_95
 
 Choose = Callable[[np.ndarray, np.ndarray], np.ndarray]
 """From observations, uint8 (n, OBSERVATION_SIZE), and masks, int8 (n, NUM_ACTIONS), to actions, integers (n,)."""
@@ -56,41 +58,56 @@ def two_layers(rules: Rules, outputs: int, width: int = 128) -> nn.Sequential:
     return nn.Sequential(features, *hidden, nn.Linear(width, outputs))
 
 
+class _ChosenPlayer:
+    """A function that chooses, as a player."""
+
+    wants_tables: ClassVar[bool] = False
+
+    def __init__(self, choose: Choose) -> None:
+        self._choose = choose
+
+    def act(
+        self, observation: np.ndarray, mask: np.ndarray, rng: np.random.Generator, *, tables: np.recarray | None = None
+    ) -> np.ndarray:
+        """See `noms_env.players.Player.act`."""
+        return np.asarray(self._choose(observation, mask))
+
+
 def duplicate_points(
-    choose: Choose, variant: str, *, deals: int = 500, seed: int = 1_000_000, **arguments: Any
+    choose: Choose,
+    variant: str,
+    *,
+    deals: int = 500,
+    seed: int = 0,
+    opponent: str = "random",
+    seats: int | None = None,
+    **options: Any,
 ) -> tuple[float, float]:
     """Points per deal less the mean of the other seats', of whoever chooses on one seat; 0 is as good as they are.
 
-    Each deal is played once from every seat, with the same cards (duplicate). These games depend on each other, so the interval
-    is one over deals, which do not.
+    The deals are those of the set `dev`, each played from every seat with the same cards, as in `noms evaluate`.
 
     Args:
-        choose: what is measured; it is asked for all tables at once.
+        choose: what is measured; it is asked for many tables at once.
         variant: name of the game.
         deals: how many.
-        seed: of the first deal; the others have the seeds after it.
-        **arguments: others of `SeatVectorEnv`, such as `opponents` (random players, if nothing is said).
+        seed: of what is random in the opponent.
+        opponent: name of the player on the other seats, as for `noms evaluate`.
+        seats: number of seats, the variant's default when None.
+        **options: options of the variant.
 
     Returns:
         The mean, and the margin of its 95 % interval.
 
     Raises:
-        ValueError: an argument is not allowed, or there are fewer than two deals.
-        IllegalActionError: `choose` has chosen what is not legal.
+        ValueError: an argument is not allowed, there are fewer than two deals, or an answer is not legal.
     """
     if deals < 2:
         raise ValueError(f"an interval takes at least 2 deals, not {deals}")
-    seats = Table(variant, arguments.get("seats")).seats
-    envs = SeatVectorEnv(deals * seats, variant, reward="relative", autoreset_mode="SameStep", **arguments)
-    numbers, places = np.divmod(np.arange(envs.num_envs), seats)
-    seen, _ = envs.reset(seed=(seed + numbers).tolist(), options={"seat": places})
-    scores = np.full(envs.num_envs, np.nan)
-    while np.isnan(scores).any():
-        seen, rewards, terminated, _, _ = envs.step(choose(seen["observation"], seen["action_mask"]))
-        first = terminated & np.isnan(scores)  # of the deals after the first in each row nothing is kept
-        scores[first] = rewards[first]
-    means = scores.reshape(deals, seats).mean(axis=1)
-    return float(means.mean()), float(1.96 * means.std(ddof=1) / math.sqrt(deals))
+    rules = make_rules(game(variant), seats, options)
+    hero = AgentSpec("learner", lambda: _ChosenPlayer(choose))
+    found = alone_in_field(rules, hero, agent_spec(opponent), deals, seed=seed)
+    return found.mean, NORMAL_95 * found.standard_error
 
 
 def before_and_after(choose: Choose, learn: Callable[[], None], variant: str, *, decisions: int, deals: int) -> None:

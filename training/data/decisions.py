@@ -1,0 +1,266 @@
+"""Decisions as rows of a data set: what a seat saw, what it might do, what it did, and the points that followed.
+
+Decisions come from records that are played again (`from_records`), or straight from play (`from_play`), deal by deal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from threading import Event
+
+import numpy as np
+
+from noms_env import BatchEnv, Table
+from noms_env.core.actions import NUM_ACTIONS, PHASES
+from noms_env.core.chance import checked_seed
+from noms_env.core.state import MAX_SEATS
+from noms_env.observation.layout import OBSERVATION_SIZE
+from noms_env.record import Record, RecordError, replay
+from noms_env.record.replaying import same_points
+from noms_env.variants import Rules
+from training.agents.forfeit import ForfeitError
+from training.agents.guarded import Guarded, guarded
+from training.agents.spec import AgentSpec
+from training.agents.table_pool import Choose, TablePool, play, relative_points
+
+SIDE_BY_SIDE = 64
+"""Matches that are played at once; which random numbers a player gets depends on it."""
+MOST_MATCHES = 1 << 32
+
+Decisions = dict[str, np.ndarray]
+"""Rows of the data set: an array for each of `COLUMNS`, shape (rows,) or (rows, width)."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of the data set.
+
+    Attributes:
+        name: its name.
+        dtype: NumPy's name of the type.
+        says: what it holds.
+        width: numbers in each row; 0 for one that is no list.
+    """
+
+    name: str
+    dtype: str
+    says: str
+    width: int = 0
+
+
+COLUMNS = (
+    Column("observation", "uint8", "what the seat saw (`noms_env.observation.layout.OBSERVATION`)", OBSERVATION_SIZE),
+    Column("action_mask", "int8", "1 for each legal action", NUM_ACTIONS),
+    Column("action", "int16", "the action taken (`noms_env.core.actions`)"),
+    Column("points", "float32", "the return: points of the deal for this seat, once it was scored"),
+    Column("relative_points", "float32", "those less the mean of the others'"),
+    Column("variant", "U12", "the game"),
+    Column("seats", "int8", "number of seats"),
+    Column("seat", "int8", "who decided"),
+    Column("phase", "U12", f"{', '.join(PHASES)}"),
+    Column("record", "int64", "running number of the deal in the data set, from 0"),
+    Column("match", "int64", "number of the match in its file, or as played"),
+    Column("deal", "int32", "number of the deal in the match, from 0"),
+    Column("step", "int16", "number of the decision in the deal, from 0, those of all seats counted"),
+)
+"""The data set, column by column."""
+
+
+def empty_rows(rows: int) -> Decisions:
+    """Arrays for so many rows."""
+    shapes = {column: (rows, column.width) if column.width else (rows,) for column in COLUMNS}
+    return {column.name: np.zeros(shape, column.dtype) for column, shape in shapes.items()}
+
+
+class ExportError(ValueError):
+    """A record that decisions cannot be taken from; the message says where and why."""
+
+
+# --------------------------------------------------------------------------------------------------------- from records
+
+
+def from_records(lines: Iterable[tuple[int, Record | str]], first: int = 0) -> Iterator[Decisions]:
+    """The decisions of records, deal by deal. Nothing in them is trusted: the actions are played, and must come to the points.
+
+    Args:
+        lines: numbers of lines, with their records or what is wrong with them (`noms_env.record.read_records`).
+        first: running number of the first deal.
+
+    Raises:
+        ExportError: a line is damaged, its deal cannot be played or ends otherwise, or its observations would show what the
+            file does not hold.
+    """
+    before: tuple[Record, Table] | None = None
+    for number, (line, record) in enumerate(lines, first):
+        if isinstance(record, str):
+            raise ExportError(f"line {line}: {record}")
+        try:
+            table = before[1] if before is not None and _follows(record, before[0]) else None
+            _check_memory(record, table)
+            decisions, table = _decided(record, table, number)
+        except RecordError as error:
+            raise ExportError(f"line {line}: {error}") from error
+        before = record, table
+        yield decisions
+
+
+def _follows(record: Record, before: Record) -> bool:
+    """Whether a deal is the next one of the same match."""
+    same = all(record[key] == before[key] for key in ("variant", "seats", "options", "match"))
+    return same and record["deal"] == before["deal"] + 1
+
+
+def _check_memory(record: Record, before: Table | None) -> None:
+    """Refuse a deal whose observations show the deals before, where these are not there.
+
+    Raises:
+        RecordError: they are missing.
+    """
+    for option in ("observe_previous_hand", "accumulate"):
+        if record["options"].get(option) and record["deal"] > 0 and before is None:
+            raise RecordError(f"{option} shows the deals before, but deal {record['deal'] - 1} is not on the line before")
+
+
+def _decided(record: Record, before: Table | None, number: int) -> tuple[Decisions, Table]:
+    """The decisions of a deal, and the table at its end.
+
+    Raises:
+        RecordError: the deal cannot be played, or not as the record has it.
+    """
+    steps = record["steps"]
+    decisions = empty_rows(len(steps))
+    for place, table in enumerate(replay(record, before)):
+        if place < len(steps) and not table.is_scored:  # `replay` refuses steps behind the end
+            _note(decisions, place, table, steps[place])
+    seats = len(record["points"])
+    if not same_points(table.row.points[:seats], record["points"]):
+        points = table.row.points[:seats].tolist()
+        raise RecordError(f"the points are {record['points']}, but by the rules {points} (noms check tells more)")
+    relative = relative_points(table.row.points[np.newaxis], np.array([seats]))[0]
+    decisions["points"][:] = table.row.points[decisions["seat"]]
+    decisions["relative_points"][:] = relative[decisions["seat"]]
+    for name, value in (("variant", record["variant"]), ("seats", seats), ("record", number)):
+        decisions[name][:] = value
+    decisions["match"][:], decisions["deal"][:] = record["match"], record["deal"]
+    decisions["step"][:] = np.arange(len(steps))
+    return decisions, table
+
+
+def _note(decisions: Decisions, place: int, table: Table, step: Record) -> None:
+    """One decision, before it is played again.
+
+    Raises:
+        RecordError: it is another seat's turn or another phase than the record says, or the action means nothing there.
+    """
+    seat, phase = int(table.row.seat), table.phase
+    if (step["seat"], step["phase"]) != (seat, phase):
+        raise RecordError(f"step {place} is by seat {step['seat']} ({step['phase']}), but seat {seat} is to act ({phase})")
+    try:
+        action = table.number(step["action"])
+    except ValueError as error:
+        raise RecordError(f"step {place}: {error}") from error
+    decisions["observation"][place], decisions["action_mask"][place] = table.view(seat)
+    decisions["seat"][place], decisions["phase"][place], decisions["action"][place] = seat, phase, action
+
+
+# ------------------------------------------------------------------------------------------------------------ from play
+
+
+def from_play(
+    rules: Rules, players: Sequence[AgentSpec], matches: int, seed: int = 0, limit: float | None = None
+) -> Iterator[tuple[Decisions, int]]:
+    """Play matches, and give the decisions of all seats, also those without a choice. Nothing is played before it is asked for.
+
+    The cards of match m are those of `noms_env.record.record_matches` with the same seed.
+
+    Args:
+        rules: of the tables.
+        players: one for all seats, or one for each.
+        matches: how many.
+        seed: 0 to 2**63 - 1: of the cards, and of what is random in the players.
+        limit: seconds for a decision (`Guarded`).
+
+    Yields:
+        Decisions of whole deals, one deal after another, and the number of matches that are over with them.
+
+    Raises:
+        ValueError: a number is out of range, or a player cannot sit at such a table.
+        ForfeitError: a player failed.
+    """
+    checked_seed(seed)
+    if not 1 <= matches <= MOST_MATCHES:
+        raise ValueError(f"matches must be from 1 to {MOST_MATCHES}, not {matches}")
+    if len(players) not in (1, rules.seats):
+        raise ValueError(f"name one player for all {rules.seats} seats, or {rules.seats} of them, not {len(players)}")
+    for player in players:
+        player.check(rules)
+    return _waves(rules, players, matches, seed, limit)
+
+
+def _waves(
+    rules: Rules, players: Sequence[AgentSpec], matches: int, seed: int, limit: float | None
+) -> Iterator[tuple[Decisions, int]]:
+    """Some matches after others."""
+    deals = 0
+    for first in range(0, matches, SIDE_BY_SIDE):
+        numbers = np.arange(first, min(matches, first + SIDE_BY_SIDE))
+        with guarded(players, (seed, first), Event(), limit) as guards:
+            for decisions, ended in _side_by_side(rules, guards, [player.name for player in players], numbers, seed):
+                decisions["record"] += deals
+                deals = int(decisions["record"][-1]) + 1
+                yield decisions, ended
+
+
+def _side_by_side(
+    rules: Rules, guards: Sequence[Guarded], names: Sequence[str], matches: np.ndarray, seed: int
+) -> Iterator[tuple[Decisions, int]]:
+    """Matches at as many tables; records are numbered from 0 in each lot.
+
+    Raises:
+        ForfeitError: a player failed.
+    """
+    pool = TablePool([rules], [0], len(matches), seed=seed, in_matches=True, skip_forced=False)
+    batch, log = pool.batch, list[Decisions]()
+    witnesses = [partial(_noted, guard, log) for guard in guards]
+    seating = np.tile(np.arange(MAX_SEATS) if len(guards) > 1 else np.zeros(MAX_SEATS, np.int64), (len(pool), 1))
+    batch.reset(match=matches, table=0)
+    while not batch.over.all():
+        playing = ~batch.over
+        batch.scored[:] = batch.over  # `play` is to leave those alone whose match is over
+        play(pool, witnesses, seating)
+        for guard, name in zip(guards, names, strict=True):
+            for row, why in guard.lost.items():
+                raise ForfeitError(name, f"{why} (match {matches[row]}, deal {batch.tables.deal[row]})")
+        yield _joined(pool, log, matches), int((playing & batch.over).sum())
+        log.clear()
+        batch.next_deal()
+
+
+def _noted(player: Choose, log: list[Decisions], batch: BatchEnv, rows: np.ndarray) -> np.ndarray:
+    """The choices of a player; `log` gets what it saw and did, with `row`, the numbers of the rows in the batch."""
+    actions = player(batch, rows)
+    seen = {"row": rows, "observation": batch.observation[rows], "action_mask": batch.mask[rows], "action": actions}
+    log.append({**seen, "seat": batch.seat[rows], "phase": batch.tables.phase[rows]})
+    return actions
+
+
+def _joined(pool: TablePool, log: Sequence[Decisions], matches: np.ndarray) -> Decisions:
+    """The decisions of a deal at each table, table by table."""
+    row = np.concatenate([part["row"] for part in log])
+    order = np.argsort(row, kind="stable")
+    row = row[order]
+    decisions = empty_rows(len(row))
+    for name in ("observation", "action_mask", "action", "seat"):
+        decisions[name][:] = np.concatenate([part[name] for part in log])[order]
+    decisions["phase"][:] = np.array(PHASES)[np.concatenate([part["phase"] for part in log])[order]]
+    _, begins, deal = np.unique(row, return_index=True, return_inverse=True)
+    batch, seat = pool.batch, decisions["seat"]
+    decisions["points"][:] = batch.points[row, seat]
+    decisions["relative_points"][:] = relative_points(batch.points, pool.seats)[row, seat]
+    decisions["variant"][:], decisions["seats"][:] = batch.groups[0].rules.variant.name, pool.seats[row]
+    decisions["record"][:], decisions["match"][:] = deal, matches[row]
+    decisions["deal"][:] = batch.tables.deal[row]
+    decisions["step"][:] = np.arange(len(row)) - begins[deal]
+    return decisions

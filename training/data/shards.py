@@ -1,0 +1,264 @@
+"""Decisions as files: shards of a fixed number of rows, as Parquet or NumPy's `.npz`, with a card that describes them.
+
+Only a group of rows is held in memory (with `.npz` a shard). The same arguments give the same bytes, with the same versions of
+NumPy and Arrow.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+import numpy as np
+
+from noms_env.observation.layout import layout_digest
+from noms_env.version import ENV_VERSION
+from training.data.decisions import COLUMNS, Column, Decisions, empty_rows
+from training.extras import require
+
+FORMAT = "noms-export/1"
+FileFormat = Literal["parquet", "npz"]
+SHARD = 1 << 16
+"""Rows of a shard, if nothing else is said: 77 MiB of observations and masks before they are compressed."""
+GROUP = 1 << 12
+"""Rows of a row group in Parquet: 5 MiB."""
+CARD = "README.md"
+CODEC = "zstd"
+
+
+@dataclass(frozen=True)
+class Written:
+    """What was written.
+
+    Attributes:
+        decisions: rows.
+        deals: of how many deals.
+        shards: in how many files.
+    """
+
+    decisions: int
+    deals: int
+    shards: int
+
+
+class ShardFile(Protocol):
+    """A shard that is being written."""
+
+    def write(self, rows: Decisions) -> None:
+        """Add rows."""
+        ...
+
+    def close(self) -> None:
+        """No more will come."""
+        ...
+
+
+def write_shards(
+    decisions: Iterable[Decisions],
+    folder: Path,
+    source: Mapping[str, Any],
+    file_format: FileFormat = "parquet",
+    shard: int = SHARD,
+) -> Written:
+    """Write decisions as a folder of shards, `decisions-00000.parquet` and so on, with a card, `README.md`.
+
+    The folder is there whole or not at all: it is written beside its place, under a name that ends in `.part`.
+
+    Args:
+        decisions: in any portions.
+        folder: a new one, or an empty one.
+        source: where they come from, as plain values: the card and every shard say so.
+        file_format: `parquet` (the extra `export`) or `npz`.
+        shard: rows of each file but the last.
+
+    Raises:
+        ValueError: `shard` is below 1, the folder is not empty, or there are no decisions.
+        MissingExtraError: Arrow is not installed.
+        OSError: it cannot be written; nothing is left behind.
+    """
+    if shard < 1:
+        raise ValueError(f"the rows of a shard must be 1 or more, not {shard}")
+    check_folder(folder)
+    about = {"format": FORMAT, "environment": ENV_VERSION, "layout": layout_digest(), "source": dict(source)}
+    open_file = _opener(file_format, json.dumps(about, sort_keys=True))
+    beside = folder.absolute().with_name(f".{folder.absolute().name}.{os.getpid()}.part")
+    beside.mkdir()
+    try:
+        written = _Shards(beside, file_format, open_file, shard).filled(decisions)
+        if not written.decisions:
+            raise ValueError("there are no decisions to write")
+        (beside / CARD).write_text(card(about, file_format, written), encoding="utf-8")
+        with suppress(FileNotFoundError):
+            folder.rmdir()
+        beside.replace(folder)
+    except BaseException:
+        shutil.rmtree(beside, ignore_errors=True)
+        raise
+    return written
+
+
+def check_folder(folder: Path) -> None:
+    """Make sure that a folder can be made, or is there and empty.
+
+    Raises:
+        ValueError: it holds something, or is no folder.
+        OSError: it cannot be looked into.
+    """
+    if folder.exists() and not folder.is_dir():
+        raise ValueError(f"{folder} is a file: a folder is wanted")
+    if folder.is_dir() and any(folder.iterdir()):
+        raise ValueError(f"{folder} is not empty: take a new folder")
+
+
+def _opener(file_format: FileFormat, about: str) -> Callable[[Path], ShardFile]:
+    """What opens a shard.
+
+    Raises:
+        MissingExtraError: Arrow is not installed.
+    """
+    if file_format == "npz":
+        return lambda path: NpzFile(path, about)
+    require("pyarrow.parquet", "export", "an export as Parquet")
+    return lambda path: ParquetFile(path, about)
+
+
+class _Shards:
+    """Cuts decisions into files."""
+
+    def __init__(self, folder: Path, file_format: FileFormat, open_file: Callable[[Path], ShardFile], shard: int) -> None:
+        self._folder, self._format, self._open_file, self._shard = folder, file_format, open_file, shard
+        self._block = shard if file_format == "npz" else min(GROUP, shard)
+        self._rows, self._fill = empty_rows(self._block), 0
+        self._file: ShardFile | None = None
+        self._in_file = self._files = 0
+
+    def filled(self, decisions: Iterable[Decisions]) -> Written:
+        """Write all of them."""
+        total = deals = 0
+        for part in decisions:
+            self._add(part)
+            total += len(part["action"])
+            deals += len(np.unique(part["record"]))
+        self._flush()
+        self._close()
+        return Written(total, deals, self._files)
+
+    def _add(self, part: Decisions) -> None:
+        """Take over rows, and write what is full."""
+        start, rows = 0, len(part["action"])
+        while start < rows:
+            count = min(rows - start, self._block - self._fill, self._shard - self._in_file - self._fill)
+            for name, kept in self._rows.items():
+                kept[self._fill : self._fill + count] = part[name][start : start + count]
+            self._fill, start = self._fill + count, start + count
+            if self._fill == self._block or self._in_file + self._fill == self._shard:
+                self._flush()
+            if self._in_file == self._shard:
+                self._close()
+
+    def _flush(self) -> None:
+        """Write the rows at hand."""
+        if self._fill == 0:
+            return
+        if self._file is None:
+            self._file = self._open_file(self._folder / f"decisions-{self._files:05}.{self._format}")
+            self._files += 1
+        self._file.write({name: kept[: self._fill] for name, kept in self._rows.items()})
+        self._in_file, self._fill = self._in_file + self._fill, 0
+
+    def _close(self) -> None:
+        """End the file."""
+        if self._file is not None:
+            self._file.close()
+        self._file, self._in_file = None, 0
+
+
+class ParquetFile:
+    """A shard of Parquet: every portion of rows is a row group."""
+
+    def __init__(self, path: Path, about: str) -> None:
+        """Open it; `about` becomes the metadata `noms-export`."""
+        import pyarrow as arrow
+        from pyarrow import parquet
+
+        self._arrow = arrow
+        fields = [arrow.field(column.name, _arrow_type(column)) for column in COLUMNS]
+        self._schema = arrow.schema(fields, {"noms-export": about})
+        self._writer = parquet.ParquetWriter(path, self._schema, compression=CODEC)
+
+    def write(self, rows: Decisions) -> None:
+        """See `ShardFile`."""
+        arrow = self._arrow
+        arrays = []
+        for column, field in zip(COLUMNS, self._schema, strict=True):
+            values = arrow.array(rows[column.name].reshape(-1))
+            arrays.append(arrow.FixedSizeListArray.from_arrays(values, type=field.type) if column.width else values)
+        self._writer.write_table(arrow.Table.from_arrays(arrays, schema=self._schema), row_group_size=GROUP)
+
+    def close(self) -> None:
+        """See `ShardFile`."""
+        self._writer.close()
+
+
+def _arrow_type(column: Column) -> Any:
+    """Arrow's type of a column."""
+    import pyarrow as arrow
+
+    if column.dtype.startswith("U"):
+        return arrow.string()
+    one = arrow.from_numpy_dtype(np.dtype(column.dtype))
+    return arrow.list_(one, column.width) if column.width else one
+
+
+class NpzFile:
+    """A shard of NumPy: an array for each column, and `about`, a text."""
+
+    def __init__(self, path: Path, about: str) -> None:
+        """Name the file; it is written when the rows are there."""
+        self._path, self._about = path, about
+
+    def write(self, rows: Decisions) -> None:
+        """All rows of the shard at once."""
+        arrays: dict[str, Any] = {"about": np.array(self._about), **rows}
+        with self._path.open("wb") as file:
+            np.savez_compressed(file, **arrays)
+
+    def close(self) -> None:
+        """See `ShardFile`."""
+
+
+def card(about: Mapping[str, Any], file_format: FileFormat, written: Written) -> str:
+    """What the folder holds, for people; its head tells Hugging Face's `datasets` which files to read."""
+    head = ["---", "configs:", "- config_name: default", "  data_files: decisions-*.parquet", "---", ""]
+    return "\n".join(
+        [
+            *(head if file_format == "parquet" else []),
+            "# Decisions at nomination whist",
+            "",
+            f"{written.decisions:,} decisions of {written.deals:,} deals, one to a row (`{about['format']}`). "
+            "The decisions of a deal follow one another; split by `record`, not by row.",
+            "",
+            "| column | type | |",
+            "| --- | --- | --- |",
+            *(f"| `{one.name}` | {_type_text(one)} | {one.says} |" for one in COLUMNS),
+            "",
+            f"Version {about['environment']} of the environments, layout `{about['layout']}`. Written by `noms export` from:",
+            "",
+            "```json",
+            json.dumps(about["source"], indent=1, sort_keys=True),
+            "```",
+            "",
+        ]
+    )
+
+
+def _type_text(column: Column) -> str:
+    """The type of a column, for people."""
+    one = "text" if column.dtype.startswith("U") else column.dtype
+    return f"{column.width:,} {one}" if column.width else one
