@@ -35,17 +35,17 @@ MARKED = {"quick": "uncompiled and not soak", "all": "not soak"}
 PLAYED = "off quick tests/test_agreement.py tests/core tests/test_record.py tests/test_show.py tests/envs/test_same_bytes.py"
 RULES = "off all tests/variants --ignore=tests/variants/test_counts.py"
 COUNTS = "off all tests/variants/test_counts.py"
-SEEN = "off all tests/observation/test_layout.py tests/envs/test_rewards.py"
+SEEN = "off all tests/envs/test_positions.py tests/observation/test_layout.py tests/envs/test_rewards.py"
+LARGE = ("rows_do_not_depend_on_their_number_nor_on_threads", "step_with_observe_does_not_depend_on_threads")
+BATCH = "tests/envs/test_batch.py"
+BATCHES = " ".join(["off all", BATCH, *(f"--deselect={BATCH}::test_{name}" for name in LARGE)])
 SPIEL = "tests/interop/test_open_spiel.py tests/interop/test_oh_hell.py tests/interop/test_cleanrl.py"
 NAMES = "statistics deal_sets probes matches evaluate comparison tournament evaluate_command"
 EVALUATION = " ".join(["on all", *(f"tests/training/test_{name}.py" for name in NAMES.split())])
 # Per room the globs of its sources, and the runs of pytest, quickest first: compiler off or on, marked tests, files.
 ROOMS: dict[str, tuple[str, ...]] = {
     "rules": ("variants/**/*.py core/*.py", RULES, PLAYED, COUNTS),
-    "engine": (
-        *("engine/*.py observation/*.py table/*.py", PLAYED, RULES, SEEN, COUNTS),
-        "on all tests/envs/test_batch.py tests/envs/test_copies.py",
-    ),
+    "engine": ("engine/*.py observation/*.py table/*.py", PLAYED, RULES, SEEN, BATCHES),
     "envs": ("envs/**/*.py interop/open_spiel/*.py", f"on all tests/envs {SPIEL}"),
     "belief": ("belief/*.py", "off quick tests/belief tests/players/search", "on all tests/belief"),
     "evaluation": ("../training/evaluation/*.py", EVALUATION),
