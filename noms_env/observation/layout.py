@@ -1,9 +1,9 @@
-"""The bytes of an observation, of the hidden state and of an action mask: one table of named sections.
+"""The bytes of an observation and of the hidden state: tables of named sections.
 
-Sizes, documentation and the encoder (`observe`) derive from these tables. Every section starts at a multiple of eight
-bytes. Numbers stand as bytes with the offset named in the text; a byte of 0 stands for "none" or "not yet" throughout.
-Sections over cards have 56 bytes, one for each card by its number; the places from 52 on (37 on in the Decktet) are 0.
-Seats are relative: 0 is the seat that looks, 1 its left neighbour, and so on; rows of seats that are not there are 0.
+Sizes, documentation and the writer derive from these tables. Every section starts at a multiple of eight bytes. A byte of 0
+stands for "none" or "not yet"; numbers have the offset named in the text. Sections over cards have 56 bytes, one for each
+card by its number; the places from 52 on (37 on in the Decktet) are 0. Seats are relative: 0 is the seat that looks, 1 its
+left neighbour, and so on; rows of absent seats are 0.
 """
 
 from __future__ import annotations
@@ -143,7 +143,7 @@ HIDDEN = _sections(
     ),
     ("excuse", (SEAT_BYTES,), "1 for the seat that was dealt the Excuse: seven seats and a zero"),
 )
-"""What nobody sees whole: with an observation it makes the state."""
+"""The hidden state: with an observation it makes the whole state."""
 
 OBSERVATION_SIZE = OBSERVATION[-1].slice.stop
 HIDDEN_SIZE = HIDDEN[-1].slice.stop
@@ -151,9 +151,8 @@ STATE_SIZE = OBSERVATION_SIZE + HIDDEN_SIZE
 PADDED_MASK_SIZE = (NUM_ACTIONS + 7) // 8 * 8
 
 
-def word_of(sections: tuple[Section, ...], name: str) -> int:
-    """The first 64-bit word of a section."""
-    return next(section.start for section in sections if section.name == name) // 8
+START = {section.name: section.start for section in (*OBSERVATION, *HIDDEN)}
+"""The first byte of each section in its vector."""
 
 
 def state_layout() -> tuple[Section, ...]:
@@ -174,7 +173,7 @@ def layout_digest() -> str:
 
 
 def _word_or_none(action: int, deck_kind: int) -> str | None:
-    """The word of an action; None where it stands for nothing with that deck."""
+    """The word of an action; None if it has none with that deck."""
     try:
         return action_word(action, deck_kind)
     except ValueError:

@@ -1,7 +1,7 @@
-"""What a seat sees, what it may do, and what nobody sees whole, written as bytes (`layout` tells which byte is what).
+"""The compiled writers of observations, action masks and hidden states (`layout` says which byte is what).
 
-The writers fill arrays of 64-bit words, eight bytes at a time: byte k of a word is in bits 8 * k to 8 * k + 7, as it lies
-in memory. The last byte of a word stays below 128, so that words are never negative.
+They fill arrays of 64-bit words, eight bytes at a time: byte k of a word is in bits 8 * k to 8 * k + 7, as it lies in
+memory. The last byte of a word stays below 128, so that words are never negative.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from noms_env.core.bids import forbidden_number, half_up
 from noms_env.core.cards import CARD_RANK, CARD_SUITS, EXCUSE, bit
 from noms_env.core.partners import role_known_to, side_tricks
 from noms_env.core.state import HELD, MAX_SEATS, eldest, get_byte, left_of, put_byte, steps_to
-from noms_env.observation.layout import HIDDEN, OBSERVATION, OBSERVATION_SIZE, PADDED_MASK_SIZE, word_of
+from noms_env.observation.layout import OBSERVATION_SIZE, PADDED_MASK_SIZE, START
 from noms_env.variants.dispatch import excuse_is_shown
 
 CARD_WORDS = 7
@@ -42,13 +42,13 @@ for _call in range(NUM_CALLS):
         _place = 1 if _call == 0 else 3 + _call - CALL_MIS
         CALL_BYTES[_call + 1] |= 1 << (8 * _place)
 
-_HAND, _PLAYED, _TRICK_OF = (word_of(OBSERVATION, name) for name in ("hand", "played", "trick_of"))
-_EXPOSED, _PREVIOUS = (word_of(OBSERVATION, name) for name in ("exposed", "previous_deal"))
-_ON_TABLE, _CALL_OF, _TRICKS, _SEATS = (word_of(OBSERVATION, name) for name in ("on_table", "call_of", "tricks", "seats"))
-_CALLS, _NOMINATED, _TURN_UP, _PHASE = (word_of(OBSERVATION, name) for name in ("calls", "nominated", "turn_up", "phase"))
-_TRUMP, _LED_SUIT, _ROLE, _CONTRACT = (word_of(OBSERVATION, name) for name in ("trump", "led_suit", "role", "contract"))
-_NUMBERS, _VARIANT, _CHOICES = (word_of(OBSERVATION, name) for name in ("numbers", "variant", "choices"))
-_HANDS, _STOCK, _PARTNER, _EXCUSE = (word_of(HIDDEN, name) for name in ("hands", "stock", "partner", "excuse"))
+_HAND, _PLAYED, _TRICK_OF = (START[name] // 8 for name in ("hand", "played", "trick_of"))
+_EXPOSED, _PREVIOUS = (START[name] // 8 for name in ("exposed", "previous_deal"))
+_ON_TABLE, _CALL_OF, _TRICKS, _SEATS = (START[name] // 8 for name in ("on_table", "call_of", "tricks", "seats"))
+_CALLS, _NOMINATED, _TURN_UP, _PHASE = (START[name] // 8 for name in ("calls", "nominated", "turn_up", "phase"))
+_TRUMP, _LED_SUIT, _ROLE, _CONTRACT = (START[name] // 8 for name in ("trump", "led_suit", "role", "contract"))
+_NUMBERS, _VARIANT, _CHOICES = (START[name] // 8 for name in ("numbers", "variant", "choices"))
+_HANDS, _STOCK, _PARTNER, _EXCUSE = (START[name] // 8 for name in ("hands", "stock", "partner", "excuse"))
 
 
 # ------------------------------------------------------------------------------------------------------ the mask
@@ -87,12 +87,6 @@ def _expand(bits, out, start):
     out[start + 7] = EXPAND[(bits >> 56) & 255]
 
 
-@jit_inline
-def _write_cards(cards, out, start):
-    """Write a section of cards."""
-    spread(out, start, cards)
-
-
 # ----------------------------------------------------------------------------------------------- the observation
 
 
@@ -105,13 +99,13 @@ def write_observation(t, seat, out):
         seat: who looks.
         out: int64, shape (OBSERVATION_SIZE // 8,).
     """
-    _write_cards(t.hands[seat], out, _HAND)
+    spread(out, _HAND, t.hands[seat])
     copy(out, _TRICK_OF, t.trick_of)
-    _write_cards(exposed_cards(t), out, _EXPOSED)
+    spread(out, _EXPOSED, exposed_cards(t))
     if t.observe_previous_hand != 0:
         write_previous(t, seat, out)
     else:
-        _write_cards(np.int64(0), out, _PREVIOUS)
+        spread(out, _PREVIOUS, np.int64(0))
     looked_at = seat
     for relative in range(MAX_SEATS):
         if relative < t.n_seats:
@@ -137,7 +131,7 @@ def write_observation(t, seat, out):
 @jit_inline
 def write_seat(t, observer, seat, relative, out):
     """The sections with a row for each seat."""
-    _write_cards(t.played[seat], out, _PLAYED + CARD_WORDS * relative)
+    spread(out, _PLAYED + CARD_WORDS * relative, t.played[seat])
     out[_ON_TABLE + relative] = CARD_BYTES[t.deck_kind, t.on_table[seat] & 63]
     out[_CALL_OF + relative] = CALL_BYTES[t.call[seat] + 1]
     wanted = tricks_wanted(t, observer, seat)
@@ -148,7 +142,7 @@ def write_seat(t, observer, seat, relative, out):
 @jit_inline
 def clear_seat(relative, out):
     """The same for a seat that is not there."""
-    _write_cards(np.int64(0), out, _PLAYED + CARD_WORDS * relative)
+    spread(out, _PLAYED + CARD_WORDS * relative, np.int64(0))
     out[_ON_TABLE + relative] = 0
     out[_CALL_OF + relative] = 0
     out[_TRICKS + relative] = 0
@@ -278,43 +272,32 @@ def bid_bytes(call):
     return np.int64(call)
 
 
+@jit_inline
+def packed(a, b, c, d, e, f, g, h):
+    """Eight numbers as the bytes of a word."""
+    low = np.int64(a) | (np.int64(b) << 8) | (np.int64(c) << 16) | (np.int64(d) << 24)
+    return low | (np.int64(e) << 32) | (np.int64(f) << 40) | (np.int64(g) << 48) | (np.int64(h) << 56)
+
+
 @jit
 def deal_numbers(t, seat):
     """The first word of the section `numbers`."""
     left = t.n_deals - t.deal if t.n_deals > 0 else 0
-    own_place = steps_to(t, eldest(t), seat)
-    return (
-        np.int64(t.hand_size)
-        | (np.int64(size(t.hands[seat])) << 8)
-        | (np.int64(t.trick_number) << 16)
-        | (np.int64(t.n_table) << 24)
-        | (np.int64(min(t.deal + 1, 255)) << 32)
-        | (np.int64(min(left, 255)) << 40)
-        | (np.int64(t.n_seats) << 48)
-        | (np.int64(own_place) << 56)
-    )
+    place = steps_to(t, eldest(t), seat)
+    held = size(t.hands[seat])
+    return packed(t.hand_size, held, t.trick_number, t.n_table, min(t.deal + 1, 255), min(left, 255), t.n_seats, place)
 
 
 @jit
 def call_numbers(t, seat):
     """The second word of the section `numbers`."""
-    called = np.int64(0)
-    forbidden = 0
-    gap = np.int64(0)
+    called, forbidden, gap = 0, 0, 0
     if t.sizes[0] > 0:
-        called = np.int64(t.called)
+        called = int(t.called)
         forbidden = forbidden_number(t) + 1
         gap = 64 + called - t.hand_size
     shown_by = 1 + steps_to(t, seat, t.excuse) if excuse_is_shown(t) else 0
-    return (
-        np.int64(forbidden)
-        | (called << 8)
-        | (np.int64(gap) << 16)
-        | (np.int64(size(t.stock)) << 24)
-        | (np.int64(size(unseen_cards(t, seat))) << 32)
-        | (np.int64(shown_by) << 40)
-        | (np.int64(t.episode) << 48)
-    )
+    return packed(forbidden, called, gap, size(t.stock), size(unseen_cards(t, seat)), shown_by, t.episode, 0)
 
 
 @jit
@@ -343,10 +326,10 @@ def write_hidden(t, seat, out):
     looked_at = seat
     for relative in range(MAX_SEATS):
         here = relative < t.n_seats
-        _write_cards(t.hands[looked_at] if here else np.int64(0), out, _HANDS + CARD_WORDS * relative)
+        spread(out, _HANDS + CARD_WORDS * relative, t.hands[looked_at] if here else np.int64(0))
         if here:
             looked_at = left_of(t, looked_at)
-    _write_cards(t.stock, out, _STOCK)
+    spread(out, _STOCK, t.stock)
     out[_PARTNER] = one_hot_seat(t, t.partner, seat)
     out[_EXCUSE] = one_hot_seat(t, t.excuse, seat)
 

@@ -16,7 +16,7 @@ import numpy as np
 from noms_env._jit import jit, jit_inline, lowest, nonzero, size
 from noms_env.core.cards import CARD_SUITS, DECKTET, FRENCH, SUIT_CARDS, above, has
 from noms_env.core.state import MAX_SEATS
-from noms_env.observation.layout import CARD_BYTES, OBSERVATION, OBSERVATION_SIZE, SEAT_BYTES
+from noms_env.observation.layout import CARD_BYTES, OBSERVATION_SIZE, SEAT_BYTES, START
 from noms_env.variants.table_record import choice_names
 
 TAKES, BEATEN_BY, BEATS, TOP, BOTTOM, SECOND = range(6)
@@ -25,10 +25,9 @@ OF_SUIT = SECOND - BEATEN_BY
 SECTIONS = SECOND + OF_SUIT
 CARD_FEATURES_SIZE = SECTIONS * CARD_BYTES
 
-_AT = {section.name: section.start for section in OBSERVATION}
-_HAND, _PLAYED_IN, _EXPOSED, _ON_TABLE = (_AT[name] for name in ("hand", "trick_of", "exposed", "on_table"))
-_SEATS, _TRUMP, _LED, _PHASE = (_AT[name] for name in ("seats", "trump", "led_suit", "phase"))
-_RANKS, _SUITS = (_AT["choices"] + choice_names().index(name) for name in ("ranks", "suits"))
+_HAND, _PLAYED_IN, _EXPOSED, _ON_TABLE = (START[name] for name in ("hand", "trick_of", "exposed", "on_table"))
+_SEATS, _TRUMP, _LED, _PHASE = (START[name] for name in ("seats", "trump", "led_suit", "phase"))
+_RANKS, _SUITS = (START["choices"] + choice_names().index(name) for name in ("ranks", "suits"))
 _NUMBER, _BEST, _IS_OPEN = 7, 7, 7
 """Places in a row of `on_table`, in a row of `seats`, and in `phase`."""
 

@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from noms_env._jit import jit, jit_allocating, jit_inline
+from noms_env.observation.layout import START
 from noms_env.players.rule_based.heuristics import new_workspaces
 from noms_env.policy.extra_features import PRIOR_START, extend, new_extended
 from noms_env.policy.features import (
@@ -29,7 +30,6 @@ from noms_env.policy.features import (
     IDENTITY,
     ORDERS,
     RANKS,
-    SECTIONS,
     SUITS,
     Placed,
     Tables,
@@ -50,9 +50,8 @@ ORDER_NUMBER = np.zeros(4**SUITS, np.int64)
 for _number, _order in enumerate(ORDERS):
     ORDER_NUMBER[sum(suit * 4**place for place, suit in enumerate(_order))] = _number
 
-_HAND, _PLAYED = SECTIONS["hand"].start, SECTIONS["played"].start
-_TRUMP = SECTIONS["trump"].start
-_RANKS = SECTIONS["choices"].start + choice_names().index("ranks")
+_HAND, _PLAYED, _TRUMP = START["hand"], START["played"], START["trump"]
+_RANKS = START["choices"] + choice_names().index("ranks")
 """Where an observation has an option of all games with the French deck, 0 with the Decktet."""
 
 
@@ -126,7 +125,7 @@ class Encoding:
             raise ValueError(f"these features are missing: {', '.join(missing)}") from None
 
     def encode(self, observation: np.ndarray, mask: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Features and masks of some observations.
+        """The features and masks of some observations.
 
         Args:
             observation: uint8, shape (n, OBSERVATION_SIZE).
@@ -136,8 +135,7 @@ class Encoding:
             features uint8, shape (n, n_features); mask int8, shape (n, n_choices); order int64, shape (n,):
             `actions[order[i], k]` is the action that the network's output k stands for in row i.
         """
-        rows = np.arange(len(observation))
-        return self.encode_rows(observation, mask, rows)
+        return self.encode_rows(observation, mask, np.arange(len(observation)))
 
     def encode_rows(
         self, observation: np.ndarray, mask: np.ndarray, rows: np.ndarray
@@ -174,13 +172,7 @@ class Encoding:
 
 @jit_allocating
 def suit_orders(observation, rows, order):
-    """Write the number of the order into which each row's suits are put.
-
-    Args:
-        observation: uint8, shape (tables, OBSERVATION_SIZE).
-        rows: int64, shape (n,).
-        order: int64, shape (n,): is written.
-    """
+    """Write the number of the order into which each row's suits are put: `order` int64, shape (n,)."""
     weight = np.empty(SUITS, np.int64)
     for i in range(len(rows)):
         row = observation[rows[i]]
@@ -226,8 +218,8 @@ def write_features(observation, rows, order, index, value, features):
         observation: uint8, shape (tables, OBSERVATION_SIZE).
         rows: int64, shape (n,).
         order: int64, shape (n,): from `suit_orders`.
-        index: int16, shape (24, n_features).
-        value: int16, shape (24, n_features).
+        index: see `Encoding`.
+        value: see `Encoding`.
         features: uint8, shape (n, n_features): is written.
     """
     for i in range(len(rows)):
@@ -236,18 +228,10 @@ def write_features(observation, rows, order, index, value, features):
 
 @jit
 def write_extended_features(observation, mask, rows, order, index, value, extra, features):
-    """The same with extra features.
+    """`write_features` with extra features.
 
-    Args:
-        observation: uint8, shape (tables, OBSERVATION_SIZE).
-        mask: int8, shape (tables, NUM_ACTIONS).
-        rows: int64, shape (n,).
-        order: int64, shape (n,): from `suit_orders`.
-        index: int16, shape (24, n_features).
-        value: int16, shape (24, n_features).
-        extra: whether there are card features, whether there is a prior, `rules_rows`, `rules_tables`, `new_workspaces`,
-            `new_extended`; tables and workspaces are None without a prior.
-        features: uint8, shape (n, n_features): is written.
+    `extra`: whether there are card features, whether there is a prior, `rules_rows`, `rules_tables`, `new_workspaces`,
+    `new_extended`; tables and workspaces are None without a prior.
     """
     with_cards, with_prior, rules, tables, workspaces, extended = extra
     for i in range(len(rows)):
@@ -319,7 +303,7 @@ def make_encoding(
     }
     digest = hashlib.sha256()
     for name, array in sorted(arrays.items()):
-        digest.update(name.encode() + str(array.dtype).encode() + str(array.shape).encode() + array.tobytes())
+        digest.update(f"{name}{array.dtype}{array.shape}".encode() + array.tobytes())
     tables = Tables(rule_sets)
     return Encoding(
         tuple(rule_sets),

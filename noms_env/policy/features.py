@@ -1,7 +1,4 @@
-"""Which inputs a network has, and which outputs: one for everything that can vary at the tables in question.
-
-Each section of the observation has a function below that says what becomes of it.
-"""
+"""Which inputs and outputs a network has: one for everything that can vary at the tables in question."""
 
 from __future__ import annotations
 
@@ -28,8 +25,9 @@ from noms_env.core.actions import (
     UNSAID_ACTION,
 )
 from noms_env.core.cards import DECKTET, FRENCH, MAX_SUITS
-from noms_env.observation.layout import CARD_BYTES, HIDDEN, OBSERVATION
+from noms_env.observation.layout import HIDDEN, OBSERVATION
 from noms_env.policy.card_features import BEATEN_BY, BEATS, BOTTOM, OF_SUIT, TAKES, TOP, section_start
+from noms_env.policy.rules_lookup import hand_sizes
 from noms_env.variants import Rules
 from noms_env.variants.families import AUCTION, EXACT_BID, SHARES
 from noms_env.variants.table_record import choice_bytes, choice_names
@@ -39,8 +37,7 @@ ORDERS = tuple(itertools.permutations(range(SUITS)))
 """The orders that suits may be put in: `ORDERS[order][new suit]` is the old one. The first leaves all as they are."""
 IDENTITY = 0
 
-SECTIONS = {section.name: section for section in OBSERVATION}
-_HIDDEN_SECTIONS = {section.name: section for section in HIDDEN}
+SECTIONS = {section.name: section for section in (*OBSERVATION, *HIDDEN)}
 COPY = -1
 
 
@@ -49,11 +46,11 @@ class Feature:
     """One input of the network.
 
     Attributes:
-        column: byte of the observation, as it lies there when the suits keep their names.
-        value: 0..255: the feature is 1 where the byte has this value; `COPY`: it is the byte itself.
+        column: byte of the observation, when the suits keep their names.
+        value: 0..255: the feature is 1 if the byte has this value; `COPY`: it is the byte itself.
         scale: factor that brings the feature to about 0..1.
-        suits: how the column moves with the suits: "" not at all, "cards" (a section of cards), "suits" (six bytes of suits),
-            "card" (a byte that holds 1 + number of a card: its value moves).
+        suits: how it moves with the suits: "" not at all, "cards" (a section of cards), "suits" (six bytes of suits), "card" (a
+            byte that holds 1 + number of a card: its value moves).
     """
 
     column: int
@@ -89,17 +86,16 @@ class Tables:
     """What the features depend on: the union over the rules."""
 
     def __init__(self, rule_sets: Sequence[Rules]) -> None:
-        """Look at all the rules."""
-        self.families = {kind.variant.family for kind in rule_sets}
-        self.opens_hand = any(kind.variant.opens_hand for kind in rule_sets)
-        self.seats = max(kind.seats for kind in rule_sets)
-        self.decks = {kind.variant.deck_kind for kind in rule_sets}
-        self.cards = sorted({card for kind in rule_sets for card in kind.deck})
+        self.families = {rules.variant.family for rules in rule_sets}
+        self.opens_hand = any(rules.variant.opens_hand for rules in rule_sets)
+        self.seats = max(rules.seats for rules in rule_sets)
+        self.decks = {rules.variant.deck_kind for rules in rule_sets}
+        self.cards = sorted({card for rules in rule_sets for card in rules.deck})
         self.suits = max(MAX_SUITS if deck == DECKTET else SUITS for deck in self.decks)
         self.ranks = 10 if self.decks == {DECKTET} else RANKS
-        self.options = [kind.options for kind in rule_sets]
+        self.options = [rules.options for rules in rule_sets]
         if FRENCH in self.decks:  # any suit may come to stand in any place
-            ranks = {card % RANKS for kind in rule_sets if kind.variant.deck_kind == FRENCH for card in kind.deck}
+            ranks = {card % RANKS for rules in rule_sets if rules.variant.deck_kind == FRENCH for card in rules.deck}
             french = {RANKS * suit + rank for suit in range(SUITS) for rank in ranks}
             self.cards = sorted({*self.cards, *french})
 
@@ -170,7 +166,7 @@ def _card_features(tables: Tables) -> Iterator[Placed]:
 def _seat_features(tables: Tables, seat: int) -> Iterator[Placed]:
     """Card on the table, call, voids, tricks and marks of a seat.
 
-    When a seat acts, its own card lies on the table only if it names the suit of a two-suited lead .
+    When a seat acts, its own card lies on the table only if it names the suit of a two-suited lead.
     """
     may_lie = seat > 0 or DECKTET in tables.decks
     if may_lie:
@@ -249,7 +245,7 @@ def differing_options(rule_sets: Sequence[Rules]) -> tuple[str, ...]:
 
 def _rule_features(rule_sets: Sequence[Rules], options: Collection[str]) -> Iterator[Placed]:
     """The variant, if the tables differ in it, and some options."""
-    numbers = np.array([kind.variant.number for kind in rule_sets])
+    numbers = np.array([rules.variant.number for rules in rule_sets])
     for variant in sorted(set(numbers)) if (numbers != numbers[0]).any() else ():
         yield from _copies(_row("variant"), int(variant))
     largest = np.stack([choice_bytes(rules) for rules in rule_sets]).max(axis=0)
@@ -271,42 +267,33 @@ def _count_features(tables: Tables) -> Iterator[Placed]:
 def hidden_features_of(rule_sets: Sequence[Rules]) -> Iterator[Placed]:
     """The hands of the other seats, the undealt cards, the partner, who was dealt the Excuse."""
     tables = Tables(rule_sets)
-    hands, stock = _HIDDEN_SECTIONS["hands"], _HIDDEN_SECTIONS["stock"]
     for seat in range(1, tables.seats):
-        yield from _cards(tables, hands.start + seat * CARD_BYTES)
+        yield from _cards(tables, _row("hands", seat))
     if has_stock(rule_sets):
-        yield from _cards(tables, stock.start)
+        yield from _cards(tables, _row("stock"))
     if tables.plays(AUCTION):
-        yield from _copies(_HIDDEN_SECTIONS["partner"].start, *range(tables.seats))
+        yield from _copies(_row("partner"), *range(tables.seats))
     if DECKTET in tables.decks:
-        yield from _copies(_HIDDEN_SECTIONS["excuse"].start, *range(tables.seats))
+        yield from _copies(_row("excuse"), *range(tables.seats))
 
 
 def has_stock(rule_sets: Sequence[Rules]) -> bool:
     """Whether cards of the French deck may be left over; the Decktet is all dealt, but for the card turned up."""
-    return any(kind.seats * _fewest_cards(kind) < len(kind.deck) for kind in rule_sets if kind.variant.deck_kind == FRENCH)
-
-
-def _fewest_cards(kind: Rules) -> int:
-    """Cards in the smallest hands."""
-    return int(min(kind.schedule, default=0) or kind.options.get("hand_size") or 0)
-
-
-def _most_cards(kind: Rules) -> int:
-    """Cards in the largest hands."""
-    return int(max(kind.schedule, default=0) or kind.options.get("hand_size") or 0)
+    return any(
+        rules.seats * min(hand_sizes(rules)) < len(rules.deck) for rules in rule_sets if rules.variant.deck_kind == FRENCH
+    )
 
 
 # ------------------------------------------------------------------------------------------------------- the outputs
 
 
-def possible_actions(kind: Rules) -> set[int]:
+def possible_actions(rules: Rules) -> set[int]:
     """The actions that can be legal at a table, whatever its suits are called."""
-    variant, options = kind.variant, kind.options
-    tables = Tables([kind])
+    variant, options = rules.variant, rules.options
+    tables = Tables([rules])
     actions = set(tables.cards)
     trumps = {*range(SUIT, SUIT + tables.suits), NO_TRUMP_ACTION}
-    numbers = set(range(NUMBER, NUMBER + _most_cards(kind) + 1))
+    numbers = set(range(NUMBER, NUMBER + max(hand_sizes(rules)) + 1))
     if variant.family == EXACT_BID:
         actions |= numbers
     if variant.family == AUCTION:

@@ -1,7 +1,7 @@
-"""The file of a policy: tensors as safetensors, and one JSON document that says what they are.
+"""The file of a policy: tensors as safetensors, and a JSON document in their metadata that says what they are.
 
-Reading trusts nothing: a file that is damaged, foreign, or made for another environment is refused with a sentence, before
-much memory is taken, and no code in it could ever run. Nothing here needs torch.
+Nothing in a file is trusted: one that is damaged, foreign, or made for another environment is refused with a sentence,
+before it takes much memory. Nothing here needs torch.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import hashlib
 import json
 import math
 import os
-import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -32,15 +31,15 @@ from noms_env.version import ENV_VERSION
 
 FORMAT = "noms-policy/2"
 KEY = "noms-policy"
-"""The key of the metadata under which the document stands."""
+"""The key of the document in the metadata."""
 MAX_HEADER = 1 << 20
 MAX_FILE = 1 << 30
 MAX_RULES = 1000
 MAX_SIZE = 8192
-"""Of the width of a network, its blocks and its embeddings."""
+"""The largest width, number of blocks and width of a card's embedding."""
 PACKAGES = ("noms-env", "numpy", "numba", "safetensors", "torch")
 NETWORK_KEYS = {"width": 4, "blocks": 0, "card_width": 1}
-"""What is said of a network, and the least that it may be."""
+"""The sizes of a network, and the least that each may be."""
 FIELDS = (
     *("format", "rules", "options", "card_features", "rule_based_prior", "environment", "layout", "encoding", "network"),
     *("training", "seed", "decisions", "score", "packages", "revision", "sha256"),
@@ -48,7 +47,7 @@ FIELDS = (
 
 
 class PolicyFileError(ValueError):
-    """A file that holds no policy which can be used here; the message says why."""
+    """A file without a policy that can be used here; the message says why."""
 
 
 @dataclass(frozen=True)
@@ -56,14 +55,14 @@ class PolicyInfo:
     """What a policy file says of its policy.
 
     Attributes:
-        rule_sets: the rules of the tables for which it was trained.
+        rule_sets: the rules of the tables on which it was trained.
         network: `width`, `blocks` and `card_width`.
-        training: the configuration of the training, plain values.
-        seed: of the training.
-        decisions: that it was trained on.
-        score: that the training gave it; None where it gave none.
+        training: the configuration of the training run, plain values.
+        seed: of the training run.
+        decisions: number of decisions that it was trained on.
+        score: of the training run, None if it had none.
         packages: versions of the packages that made the file.
-        revision: of the code, as `git describe` names it; None where that is not known.
+        revision: of the code, as `git describe` names it; None if it is not known.
         card_features: whether its network sees what a player counts at each of its cards.
         rule_based_prior: whether its network sees what `thumb` would do.
         options: the options that its network sees, see `make_encoding`; those in which the tables differ if none are given.
@@ -107,7 +106,7 @@ def package_versions() -> dict[str, str]:
 
 
 def save_policy(path: Path | str, tensors: Mapping[str, np.ndarray], info: PolicyInfo) -> None:
-    """Write a policy file; a file of that name is replaced only once the new one is safe on the disk.
+    """Write a policy file; an older one is replaced once the new one is safe on the disk.
 
     Args:
         path: where.
@@ -145,7 +144,7 @@ def save_policy(path: Path | str, tensors: Mapping[str, np.ndarray], info: Polic
 
 
 def given_options(rules: Rules) -> dict[str, Any]:
-    """The options that have to be given to `make_rules` for these rules."""
+    """The fewest options that give these rules (`make_rules`)."""
     given = dict(rules.options)
     for name in rules.options:
         fewer = {other: value for other, value in given.items() if other != name}
@@ -158,41 +157,20 @@ def given_options(rules: Rules) -> dict[str, Any]:
 
 
 def write_atomically(path: Path, content: bytes) -> None:
-    """Write a file so that at any moment either the old content or the new one is there, whole.
+    """Write a file so that at any moment the whole old content or the whole new one is there.
 
     Raises:
         OSError: it cannot be written; the old file is unharmed, and nothing else is left behind.
     """
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
+    new = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        with os.fdopen(handle, "wb") as file:
+        with new.open("wb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        Path(name).chmod(0o666 & ~_umask())
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
-    _sync_folder(path.parent)
-
-
-def _umask() -> int:
-    """The permissions that new files do not get."""
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make a new name in a folder survive a power cut, where folders can be opened."""
-    if os.name != "posix":
-        return
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
+        new.replace(path)
     finally:
-        os.close(handle)
+        new.unlink(missing_ok=True)
 
 
 def _text(document: Mapping[str, Any]) -> str:
@@ -237,7 +215,7 @@ def read_policy(path: Path | str) -> tuple[PolicyInfo, Encoding, dict[str, np.nd
 
 
 def read_info(path: Path | str) -> PolicyInfo:
-    """What a policy file says of its policy. The tensors are not read, so it is not known whether they are whole.
+    """What a policy file says of its policy; its tensors are not read and not checked.
 
     Raises:
         PolicyFileError: there is no such file, or what it says is of no policy that can be used here.
@@ -334,31 +312,22 @@ def _info(file: Path, document: Mapping[str, Any]) -> PolicyInfo:
 
 def _rule_sets(file: Path, entries: Any) -> tuple[Rules, ...]:
     """The rules of a document."""
-    if not isinstance(entries, list) or not 1 <= len(entries) <= MAX_RULES:
+    keys = {"variant", "seats", "options"}
+    is_list = isinstance(entries, list) and 1 <= len(entries) <= MAX_RULES and all(isinstance(one, dict) for one in entries)
+    if not is_list or not all(set(one) == keys and isinstance(one["options"], dict) for one in entries):
         raise PolicyFileError(f"{file} does not say for which games its policy was trained")
-    rule_sets = []
-    for entry in entries:
-        is_known = isinstance(entry, dict) and set(entry) == {"variant", "seats", "options"}
-        if not is_known or not isinstance(entry["options"], dict):
-            raise PolicyFileError(f"{file} does not say for which games its policy was trained")
-        try:
-            rule_sets.append(make_rules(game(entry["variant"]), entry["seats"], entry["options"]))
-        except RulesError as error:
-            raise PolicyFileError(f"{file} names rules that there are not: {error}") from error
-    return tuple(rule_sets)
+    try:
+        return tuple(make_rules(game(one["variant"]), one["seats"], one["options"]) for one in entries)
+    except RulesError as error:
+        raise PolicyFileError(f"{file} names rules that there are not: {error}") from error
 
 
 def _network(file: Path, sizes: Any) -> dict[str, int]:
     """The size of the network of a document."""
-    is_known = isinstance(sizes, dict) and set(sizes) == set(NETWORK_KEYS)
-    if not is_known or not all(_is_between(sizes[name], least) for name, least in NETWORK_KEYS.items()):
+    is_known = isinstance(sizes, dict) and set(sizes) == set(NETWORK_KEYS) and all(type(size) is int for size in sizes.values())
+    if not is_known or not all(least <= sizes[name] <= MAX_SIZE for name, least in NETWORK_KEYS.items()):
         raise PolicyFileError(f"{file} gives no size of a network: {', '.join(NETWORK_KEYS)}")
     return dict(sizes)
-
-
-def _is_between(number: Any, least: int) -> bool:
-    """Whether something is an integer from a least one to `MAX_SIZE`."""
-    return type(number) is int and least <= number <= MAX_SIZE
 
 
 def _check_tensors(tensors: Mapping[str, np.ndarray], shapes: Mapping[str, tuple[int, ...]], what: str) -> None:

@@ -11,7 +11,6 @@ products are those of `matmul`. A row's logits thus depend on nothing but the ro
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property
@@ -20,18 +19,17 @@ from typing import NamedTuple
 import numpy as np
 
 from noms_env.core.actions import NOMINATE, NUM_ACTIONS
-from noms_env.core.state import NUM_CHOICES
-from noms_env.observation.layout import OBSERVATION, OBSERVATION_SIZE
+from noms_env.core.state import MAX_VARIANTS, NUM_CHOICES
+from noms_env.observation.layout import OBSERVATION_SIZE
 from noms_env.players.rule_based.heuristics import new_workspaces
 from noms_env.policy.encoding import Encoding
 from noms_env.policy.extra_features import size_with
 from noms_env.policy.features import COPY
-from noms_env.policy.inference_kernels import decide_rows
+from noms_env.policy.inference_kernels import infer_rows
 from noms_env.policy.matmul import PANEL, as_panels, padded, padded_columns
 from noms_env.policy.rules_lookup import CHOICES, SEATS, VARIANT
 
 CARDS = 52
-VARIANT_BYTES = next(math.prod(section.shape) for section in OBSERVATION if section.name == "variant")
 
 
 def shapes_of(n_features: int, network: Mapping[str, int], rule_based_prior: bool = False) -> dict[str, tuple[int, ...]]:
@@ -65,24 +63,21 @@ def shapes_of(n_features: int, network: Mapping[str, int], rule_based_prior: boo
 class Forward:
     """A policy's parameters, folded and laid out for the compiled functions.
 
+    `rules`, `actions`, `card_features`, `rule_based_prior` and `tables` are those of the encoding.
+
     Attributes:
-        rules: see `Encoding`.
-        first: float32, shape (padded width / PANEL, n, PANEL): weights by feature in panels, scales folded in; first those of
-            bytes that are copied, then those of values that bytes may have, without those that follow from the rules.
-        first_bias: float32, shape (rule_sets, padded width): with the features that follow from the rules.
-        layers: float32, shape (blocks, padded width / PANEL, width, PANEL): weights of the blocks in panels.
+        first: float32, shape (padded width / PANEL, n, PANEL): weights with scales folded in, of copied features, then of
+            one-hot ones.
+        first_bias: float32, shape (rule_sets, padded width): with the features that are constant at a table.
+        layers: float32, shape (blocks, padded width / PANEL, width, PANEL).
         head: float32, shape (padded choices / PANEL, width, PANEL).
         biases: float32, shape (blocks, padded width): of the blocks.
         head_bias: float32, shape (padded choices,).
-        copies: int16, shape (24, bytes of an extended observation that are looked at): per order of the suits and byte, the
-            feature that it is copied to, or -1.
-        hot_columns: int16, shape (n_hot,): the bytes of which the value counts.
+        copies: int16, shape (24, bytes of an extended observation): per order of the suits and byte, the feature that it is
+            copied to, or -1.
+        hot_columns: int16, shape (n_hot,): the bytes with one-hot features.
         hot_rows: int16, shape (24, n_hot, 256): per order, byte and value, the feature, or -1.
-        actions: see `Encoding`.
-        card_features: see `Encoding`.
-        rule_based_prior: see `Encoding`.
         prior: float32, shape (n_choices,): is added to the logit of what `thumb` would do; zeros without a prior.
-        tables: see `Encoding`.
     """
 
     rules: np.ndarray = field(repr=False)
@@ -137,20 +132,18 @@ class Forward:
 
     def is_finite(self) -> bool:
         """Whether the folding kept all numbers finite."""
-        return all(
-            np.isfinite(part).all()
-            for part in (self.first, self.first_bias, self.layers, self.head, self.biases, self.head_bias, self.prior)
-        )
+        parts = (self.first, self.first_bias, self.layers, self.head, self.biases, self.head_bias, self.prior)
+        return all(np.isfinite(part).all() for part in parts)
 
     @cached_property
     def parameters(self) -> tuple[np.ndarray, ...]:
         """All of it but the tables, which are overwritten, as the compiled functions take it."""
         return tuple(getattr(self, part.name) for part in fields(self) if part.name != "tables")
 
-    def decide(self, observation: np.ndarray, mask: np.ndarray, seeds: np.ndarray, temperature: float, out: Out) -> bool:
-        """Fill `out`, and say whether all rows are `FINE`; see `decide_rows`."""
+    def infer(self, observation: np.ndarray, mask: np.ndarray, seeds: np.ndarray, temperature: float, out: Out) -> bool:
+        """Fill `out`, and say whether all rows are `FINE`; see `infer_rows`."""
         work = (self.tables.copy(), new_workspaces()) if self.rule_based_prior else (None, None)
-        return bool(decide_rows(observation, mask, seeds, temperature, self.parameters, work, tuple(out)))
+        return bool(infer_rows(observation, mask, seeds, temperature, self.parameters, work, tuple(out)))
 
 
 class Out(NamedTuple):
@@ -182,19 +175,14 @@ def _copies(index: np.ndarray, size: int) -> np.ndarray:
 
 
 def _follow_from_rules(encoding: Encoding, rules: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Which features follow from the rules, bool, shape (n_features,), and what they are, shape (rule_sets, so many).
-
-    Args:
-        encoding: of the policy.
-        rules: from `rules_rows`.
-    """
+    """Which features are constant at a table, bool, shape (n_features,), and their values, shape (rule_sets, so many)."""
     seen = np.zeros((len(rules), OBSERVATION_SIZE), np.uint8)
     seen[:, CHOICES : CHOICES + NUM_CHOICES] = rules[:, :NUM_CHOICES]
     seen[:, SEATS] = rules[:, NUM_CHOICES]
     seen[np.arange(len(rules)), VARIANT + rules[:, NUM_CHOICES + 1].astype(np.int64)] = 1
     index, value = encoding.index[0], encoding.value[0]
     known = (index >= CHOICES) & (index < CHOICES + NUM_CHOICES) | (index == SEATS)
-    known |= (index >= VARIANT) & (index < VARIANT + VARIANT_BYTES)
+    known |= (index >= VARIANT) & (index < VARIANT + MAX_VARIANTS)
     found = seen[:, index[known]]
     return known, np.where(value[known] == COPY, found, found == value[known])
 

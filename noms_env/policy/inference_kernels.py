@@ -1,6 +1,6 @@
-"""The compiled pass of a policy's network: from observations and masks to actions or probabilities, block by block.
+"""The compiled forward pass of a policy's network: from observations and masks to actions or probabilities.
 
-`inference` lays its parameters out, and says what the network is.
+`inference` says what the network is, and lays its parameters out.
 """
 
 from __future__ import annotations
@@ -12,30 +12,30 @@ from noms_env.core.chance import philox
 from noms_env.players.protocol import NOBODY
 from noms_env.policy.encoding import suit_orders
 from noms_env.policy.extra_features import EXTENDED_SIZE, NO_PRIOR, extend
-from noms_env.policy.matmul import PANEL, SIDE_BY_SIDE, multiply, multiply_needed, multiply_sparse
+from noms_env.policy.matmul import PANEL, SIDE_BY_SIDE, multiply, multiply_sparse
 from noms_env.policy.rules_lookup import number_of_rules
 
 EPSILON = 1e-5
 """Added to the variance, as torch's LayerNorm does."""
 
 CHUNK = 56
-"""Bytes that are looked at together; see `nonzero`."""
+"""Bytes that `nonzero` looks at."""
 
 BLOCK = 192
-"""Rows that go through all layers together: their activations stay in the second-level cache."""
+"""Rows that go through all layers together: their activations stay in the L2 cache."""
 
 FINE, OTHER_RULES, STRANGE_ACTION = range(3)
-"""What `decide_rows` says of a row."""
+"""Verdicts of `infer_rows` on a row: fine, of rules that the policy was not trained for, an action that it does not know."""
 
 
 @jit_allocating
-def decide_rows(observation, mask, seeds, temperature, parameters, work, out):
-    """Actions or probabilities for some rows, block by block.
+def infer_rows(observation, mask, seeds, temperature, parameters, work, out):
+    """Write actions or probabilities for some rows, block by block.
 
     Args:
         observation: uint8, shape (n, OBSERVATION_SIZE).
         mask: int8, shape (n, NUM_ACTIONS).
-        seeds: int64, shape (n,): what the draw of each row follows from; not looked at where nothing is drawn.
+        seeds: int64, shape (n,): of the draw of each row; not read at temperature 0.
         temperature: the logits are divided by it; 0 for the most probable action, the lowest of equals.
         parameters: see `Forward.parameters`.
         work: tables of the rules and `new_workspaces`, which are written over; two times None without a prior.
@@ -60,7 +60,7 @@ def decide_rows(observation, mask, seeds, temperature, parameters, work, out):
     starts = np.zeros(room + 1, np.int64)
     options = np.empty(room * actions.shape[1] + 1, np.int16)
     ends = np.zeros(room + 1, np.int64)
-    needed = np.empty(room, np.int64)
+    every, needed = np.full(room, -1), np.empty(room, np.int64)
     weights = np.empty(actions.shape[1], np.float64)
     prior_actions = np.full(room, NO_PRIOR)
     extended = np.zeros(EXTENDED_SIZE, np.uint8)
@@ -80,7 +80,7 @@ def decide_rows(observation, mask, seeds, temperature, parameters, work, out):
         for i in range(count):
             x[i] = 0
             add_layer(y[i], first_bias[rule_sets[i]], width, x[i], level[i])
-        run_layers(x, count, layers, head, biases, needed, level, y)
+        run_layers(x, count, layers, head, biases, every, needed, level, y)
         for i in range(count):
             names, places = actions[order[i]], options[ends[i] : ends[i + 1]]
             best = find_best(y[i], head_bias, places, names, prior, prior_actions[i], weights)
@@ -93,9 +93,9 @@ def decide_rows(observation, mask, seeds, temperature, parameters, work, out):
 
 @jit
 def next_block(observation, mask, rules, actions, start, rows, rule_sets, out):
-    """Note up to `BLOCK` rows that the network has to look at, and their rules: the row after them, and their number.
+    """Note up to `BLOCK` rows that the network has to look at, and their rules; returns the row after them, and their number.
 
-    Rows without a choice are answered, and rows that the network was not made for are left out.
+    Rows without a choice are answered at once; rows that the network was not made for are left out.
     """
     verdict, taken, _ = out
     row, count = start, 0
@@ -114,16 +114,16 @@ def next_block(observation, mask, rules, actions, start, rows, rule_sets, out):
 
 
 @jit
-def run_layers(x, rows, layers, head, biases, needed, level, y):
+def run_layers(x, rows, layers, head, biases, every, needed, level, y):
     """The blocks and the head: from the first layer's output in `x`, and normalised in `level`, to logits in `y`.
 
-    The logits are without their bias, and only those in panels that are needed.
+    The logits come without their bias, and only in panels that are needed; `every` says that all are.
     """
     for block in range(len(layers)):
-        multiply(level, rows, layers[block], y)
+        multiply(level, rows, layers[block], every, y)
         for i in range(rows):
             add_layer(y[i], biases[block], head.shape[1], x[i], level[i])
-    multiply_needed(level, rows, head, needed, y)
+    multiply(level, rows, head, needed, y)
 
 
 @jit_inline
@@ -137,10 +137,7 @@ def number_of_legal(legal):
 
 @jit_inline
 def judge(seen, legal, legal_count, rules, actions):
-    """The number of a row's rules, and whether the network was made for it: its rules are known, and its legal actions.
-
-    A row in which nobody is to act is fine.
-    """
+    """The number of a row's rules, and the verdict; a row in which nobody is to act is fine."""
     if legal_count == 0:
         return 0, FINE
     number = number_of_rules(seen, rules)
@@ -164,7 +161,7 @@ def the_only(legal):
 
 @jit_inline
 def find_active(seen, copies, active, amount, start):
-    """Write the features copied from bytes that are not 0, and these bytes, from `start` on; the end."""
+    """Write from `start` on the copied features that are not 0, and their values; returns the end."""
     end = start
     for first in range(0, len(seen), CHUNK):
         inside = min(first, len(seen) - CHUNK)
@@ -180,7 +177,7 @@ def find_active(seen, copies, active, amount, start):
 
 @jit_inline
 def find_hot(seen, hot_columns, hot_rows, active, amount, start, end):
-    """Add the features of values that bytes have, and nothings that make their number since `start` a multiple; the end."""
+    """Add the one-hot features, and zeros up to a multiple of `SIDE_BY_SIDE` since `start`; returns the end."""
     for place in range(len(hot_columns)):
         feature = hot_rows[place, seen[hot_columns[place]]]
         active[end] = feature
@@ -195,7 +192,7 @@ def find_hot(seen, hot_columns, hot_rows, active, amount, start, end):
 
 @jit_inline
 def find_options(legal, names, options, start):
-    """Write the places of the legal actions from `start` on; the end, and the set of the panels they are in."""
+    """Write from `start` on the places of the legal actions; returns the end, and the set of the panels they are in."""
     end, panels = start, np.int64(0)
     for k in range(len(names)):
         options[end] = k
@@ -243,7 +240,7 @@ def squares(x, width, mean):
 
 @jit_inline
 def find_best(y, bias, options, names, prior, prior_action, weights):
-    """Write the legal actions' logits to `weights`; the place of the highest, of equals the lowest action; -1 for none."""
+    """Write the legal actions' logits; returns the place of the highest, of equals that of the lowest action, -1 for none."""
     best = -1
     for k in range(len(options)):
         weights[k] = np.float64(y[options[k]]) + np.float64(bias[options[k]])

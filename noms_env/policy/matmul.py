@@ -194,51 +194,33 @@ else:
 
 
 @jit
-def multiply(x, rows, panels, y):
-    """Write `y[:rows, :outputs] = x[:rows, :inputs] @ weight`.
+def multiply(x, rows, panels, needed, y):
+    """Write `y[:rows, :outputs] = x[:rows, :inputs] @ weight`, but for panels that no row of a tile needs.
 
     Args:
         x: float32, shape (at least rows, at least inputs).
         rows: how many.
         panels: float32, shape (outputs / PANEL, inputs, PANEL).
-        y: float32, shape (at least rows, at least outputs): is written.
+        needed: int64, shape (at least rows,): per row, the set of the panels that are needed; -1 for all, however many.
+        y: float32, shape (at least rows, at least outputs); columns that are not needed may keep what they have.
     """
     whole = rows // TILE * TILE
     for panel in range(len(panels)):
+        place = min(panel, 63)
         for row in range(0, whole, TILE):
-            multiply_tile(x, row, panels, panel, y)
-        for row in range(whole, rows):
-            multiply_row(x, row, panels, panel, y)
-
-
-@jit
-def multiply_needed(x, rows, panels, needed, y):
-    """The same, but for panels that no row of a tile needs.
-
-    Args:
-        x: see `multiply`.
-        rows: see `multiply`.
-        panels: see `multiply`; at most 63.
-        needed: int64, shape (at least rows,): the set of the panels of which the columns in a row are needed.
-        y: see `multiply`; columns that are not needed may keep what they have.
-    """
-    whole = rows // TILE * TILE
-    for row in range(0, whole, TILE):
-        together = np.int64(0)
-        for i in range(row, row + TILE):
-            together |= needed[i]
-        for panel in range(len(panels)):
-            if together >> panel & 1:
+            together = np.int64(0)
+            for i in range(row, row + TILE):
+                together |= needed[i]
+            if together >> place & 1:
                 multiply_tile(x, row, panels, panel, y)
-    for row in range(whole, rows):
-        for panel in range(len(panels)):
-            if needed[row] >> panel & 1:
+        for row in range(whole, rows):
+            if needed[row] >> place & 1:
                 multiply_row(x, row, panels, panel, y)
 
 
 @jit
 def multiply_sparse(places, amounts, starts, rows, panels, y):
-    """Write `y[:rows, :outputs] = x[:rows] @ weight`, where few numbers of x are not 0.
+    """Write `y[:rows, :outputs] = x[:rows] @ weight`, where most numbers of x are 0.
 
     Args:
         places: uint16, shape (n,): row by row, the columns of x that are not 0; in each row as many as to fill

@@ -17,7 +17,7 @@ import numpy as np
 
 from noms_env._jit import PACKAGE, announce_compilation
 from noms_env.core.actions import NUM_ACTIONS
-from noms_env.observation.layout import OBSERVATION, OBSERVATION_SIZE
+from noms_env.observation.layout import OBSERVATION_SIZE, START
 from noms_env.players.protocol import row_seeds
 from noms_env.policy.encoding import Encoding
 from noms_env.policy.file import PolicyFileError, PolicyInfo, read_info, read_policy
@@ -28,35 +28,26 @@ from noms_env.variants import VARIANTS, Rules
 from noms_env.variants.table_record import choice_bytes, choice_names
 
 POLICY_NAME = "policy.safetensors"
-_START = {section.name: section.start for section in OBSERVATION}
 
 
 class PolicyPlayer:
-    """A trained policy: draws actions with the probabilities that the network gives them.
+    """A trained policy: draws actions with the probabilities of its network.
 
-    A row's answer depends on its observation, its mask and its own draw only, bit for bit, whatever other rows are asked for
-    at once. A single legal action is taken without looking.
+    A row's answer depends on its observation, its mask and its own draw only, bit for bit, whatever the other rows are.
 
     Attributes:
         info: what the policy's file says of it.
-        encoding: what the network reads of an observation.
-        rule_sets: the rules of the tables that it can sit at.
-        temperature: of its play where no other is asked for; see `act`.
+        encoding: what the network sees of an observation.
+        temperature: of `act` and `probabilities` unless they are given another.
     """
 
     wants_tables: ClassVar[bool] = False
 
     def __init__(self, info: PolicyInfo, encoding: Encoding, tensors: dict[str, np.ndarray], temperature: float = 1.0) -> None:
-        """Set up a player.
-
-        Args:
-            info: of the policy.
-            encoding: of the rules in it.
-            tensors: the actor's parameters (`file.read_policy` checks them).
-            temperature: see the class.
+        """A player of what `file.read_policy` returns.
 
         Raises:
-            PolicyFileError: the parameters are so large that they cannot be reckoned with in float32.
+            PolicyFileError: the parameters are too large for float32.
             ValueError: the temperature is below 0 or infinite.
         """
         self.info, self.encoding, self.temperature = info, encoding, _checked_temperature(temperature)
@@ -99,7 +90,7 @@ class PolicyPlayer:
         seen, legal = _checked_rows(observation, mask)
         heat = self.temperature if temperature is None else _checked_temperature(temperature)
         seeds = row_seeds(rng, len(seen)) if heat > 0 else np.zeros(len(seen), np.int64)
-        actions = self._decide(seen, legal, seeds, heat, probabilities=False).actions
+        actions = self._infer(seen, legal, seeds, heat, probabilities=False).actions
         return int(actions[0]) if np.ndim(mask) == 1 else actions
 
     def probabilities(self, observation: np.ndarray, mask: np.ndarray, *, temperature: float | None = None) -> np.ndarray:
@@ -119,14 +110,14 @@ class PolicyPlayer:
         """
         seen, legal = _checked_rows(observation, mask)
         heat = self.temperature if temperature is None else _checked_temperature(temperature)
-        out = self._decide(seen, legal, np.zeros(len(seen), np.int64), heat, probabilities=True).probabilities
+        out = self._infer(seen, legal, np.zeros(len(seen), np.int64), heat, probabilities=True).probabilities
         return out[0] if np.ndim(mask) == 1 else out
 
-    def _decide(self, seen: np.ndarray, legal: np.ndarray, seeds: np.ndarray, heat: float, *, probabilities: bool) -> Out:
+    def _infer(self, seen: np.ndarray, legal: np.ndarray, seeds: np.ndarray, heat: float, *, probabilities: bool) -> Out:
         """Run the network; refuse rows that it was not made for."""
         announce_compilation()
         out = Out.of(len(seen), probabilities=probabilities)
-        if not self._forward.decide(seen, legal, seeds, heat, out):
+        if not self._forward.infer(seen, legal, seeds, heat, out):
             row = int(np.flatnonzero(out.verdict != FINE)[0])
             where = f"row {row} of {len(seen)}: " if len(seen) > 1 else ""
             raise ValueError(where + self._refusal(int(out.verdict[row]), seen[row], legal[row]))
@@ -142,22 +133,22 @@ class PolicyPlayer:
 
     def _difference(self, seen: np.ndarray) -> str:
         """What the observation is of, as far as it differs from what is known."""
-        marks = np.flatnonzero(seen[_START["variant"] :][: len(VARIANTS)])
-        seats = int(seen[_START["numbers"] + 6])
+        marks = np.flatnonzero(seen[START["variant"] :][: len(VARIANTS)])
+        seats = int(seen[START["numbers"] + 6])
         if len(marks) != 1:
             return "no game: no variant is marked in it"
         name = VARIANTS[marks[0]]
         same = [rules for rules in self.rule_sets if rules.variant.name == name and rules.seats == seats]
         if not same:
             return _name(name, seats)
-        options = seen[_START["choices"] :]
+        options = seen[START["choices"] :]
         names = choice_names()
         unlike = [[names[place] for place in np.flatnonzero(options != choice_bytes(rules))] for rules in same]
         fewest = min(unlike, key=len)
         if fewest:
             return f"{_name(name, seats)} with other options: {', '.join(fewest)}"
         sizes = ", ".join(str(size) for size in sorted(set().union(*map(hand_sizes, same))))
-        return f"{_name(name, seats)} with hands of {int(seen[_START['numbers']])} cards instead of {sizes}"
+        return f"{_name(name, seats)} with hands of {int(seen[START['numbers']])} cards instead of {sizes}"
 
 
 def _name(variant: str, seats: int) -> str:
@@ -184,15 +175,11 @@ def _checked_rows(observation: np.ndarray, mask: np.ndarray) -> tuple[np.ndarray
     return seen, legal
 
 
-def _checked_temperature(temperature: float) -> float:
+def _checked_temperature(temperature: Any) -> float:
     """A temperature as a float."""
-    try:
-        heat = float(temperature)
-    except (TypeError, ValueError):
-        heat = math.nan
-    if not 0 <= heat < math.inf:
+    if not isinstance(temperature, int | float | np.number) or not 0 <= temperature < math.inf:
         raise ValueError(f"temperature must be a number from 0 on, not {temperature!r}")
-    return heat
+    return float(temperature)
 
 
 # --------------------------------------------------------------------------------------------------------- loading

@@ -17,14 +17,13 @@ from noms_env.core.actions import CALL_MIS, CALL_MIS_A_VIS, CALL_ZERO, INDICATE,
 from noms_env.core.cards import FRENCH
 from noms_env.core.state import MAX_CALLS
 from noms_env.core.tricks import name_led_suit, name_trump
-from noms_env.observation.layout import CARD_BYTES, OBSERVATION, SEAT_BYTES
+from noms_env.observation.layout import CARD_BYTES, SEAT_BYTES, START
 from noms_env.players.rule_based.player import thumb_action
 
-_AT = {section.name: section.start for section in OBSERVATION}
-_HAND, _PLAYED, _PLAYED_IN, _EXPOSED = (_AT[name] for name in ("hand", "played", "trick_of", "exposed"))
-_ON_TABLE, _CALL_OF, _TRICKS, _SEATS, _CALLS = (_AT[name] for name in ("on_table", "call_of", "tricks", "seats", "calls"))
-_NOMINATED, _TURN_UP, _PHASE, _TRUMP = (_AT[name] for name in ("nominated", "turn_up", "phase", "trump"))
-_LED, _ROLE, _CONTRACT, _NUMBERS = (_AT[name] for name in ("led_suit", "role", "contract", "numbers"))
+_HAND, _PLAYED, _PLAYED_IN, _EXPOSED = (START[name] for name in ("hand", "played", "trick_of", "exposed"))
+_ON_TABLE, _CALL_OF, _TRICKS, _SEATS, _CALLS = (START[name] for name in ("on_table", "call_of", "tricks", "seats", "calls"))
+_NOMINATED, _TURN_UP, _PHASE, _TRUMP = (START[name] for name in ("nominated", "turn_up", "phase", "trump"))
+_LED, _ROLE, _CONTRACT, _NUMBERS = (START[name] for name in ("led_suit", "role", "contract", "numbers"))
 _RANK, _CARD = 6, 7
 """Places in a card of eight bytes."""
 _TAKEN = 6

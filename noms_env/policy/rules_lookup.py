@@ -9,15 +9,12 @@ import numpy as np
 from noms_env._jit import jit_inline
 from noms_env.core.state import MAX_TRICKS, NUM_CHOICES
 from noms_env.engine.row_kernels import kernel_view
-from noms_env.observation.layout import OBSERVATION
+from noms_env.observation.layout import START
 from noms_env.variants import Rules
 from noms_env.variants.table_record import choice_bytes, new_tables, write_rules
 
-VARIANT, NUMBERS, CHOICES = (
-    next(section.start for section in OBSERVATION if section.name == name) for name in ("variant", "numbers", "choices")
-)
-SEATS = NUMBERS + 6
-DEALT = NUMBERS
+VARIANT, CHOICES, DEALT = START["variant"], START["choices"], START["numbers"]
+SEATS = DEALT + 6
 SIZES = NUM_CHOICES + 2
 RULES_BYTES = SIZES + MAX_TRICKS + 1
 
@@ -38,11 +35,11 @@ def rules_rows(rule_sets: Sequence[Rules]) -> np.ndarray:
 
 def hand_sizes(rules: Rules) -> set[int]:
     """The numbers of cards that the seats may be dealt."""
-    return set(rules.schedule) or {rules.options.get("hand_size") or len(rules.deck) // rules.seats}
+    return set(rules.schedule) or {rules.variant.deal_size(rules.options, rules.seats)}
 
 
 def rules_tables(rule_sets: Sequence[Rules]) -> np.ndarray:
-    """A table of each of some rules at which nothing has been dealt, shape (rule_sets,), as `rows.kernel_view` makes them."""
+    """A table of each of some rules at which nothing has been dealt, shape (rule_sets,), as `kernel_view` makes them."""
     tables = new_tables(len(rule_sets))
     for table, rules in zip(tables, rule_sets, strict=True):
         write_rules(table, rules)

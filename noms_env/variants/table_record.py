@@ -65,20 +65,8 @@ TABLE = _table_dtype()
 """One table."""
 
 RULE_FIELDS = (
-    *(
-        "variant",
-        *TRAIT_FIELDS,
-        "deck_kind",
-        "n_seats",
-        "cards",
-        "episode",
-        "place_size",
-        "n_deals",
-        "sizes",
-        "option_hand_size",
-    ),
-    *("trump_rotation", "rotation_length", "choices"),
-    *OPTION_FIELDS,
+    *("variant", *TRAIT_FIELDS, "deck_kind", "n_seats", "cards", "episode", "place_size", "n_deals", "sizes"),
+    *("option_hand_size", "trump_rotation", "rotation_length", "choices", *OPTION_FIELDS),
 )
 """The fields that do not change at a table: its rules, and what an episode is."""
 

@@ -19,7 +19,7 @@ from noms_env.policy import rules_lookup
 from noms_env.policy.encoding import Encoding, make_encoding
 from noms_env.policy.file import PolicyInfo
 from noms_env.policy.inference import shapes_of
-from noms_env.policy.matmul import LANES, PANEL, SIDE_BY_SIDE, TILE, as_panels, multiply, multiply_needed, multiply_sparse
+from noms_env.policy.matmul import LANES, PANEL, SIDE_BY_SIDE, TILE, as_panels, multiply, multiply_sparse
 from noms_env.policy.player import PolicyPlayer
 from noms_env.variants import VARIANTS, Rules, game, make_rules
 from training.config import NetworkConfig
@@ -128,6 +128,11 @@ def test_scales_are_folded_in() -> None:
     assert np.abs(found - other.probabilities(seen, legal)).max() > 0.01
 
 
+def every(rows: int) -> np.ndarray:
+    """All panels are needed."""
+    return np.full(rows, -1)
+
+
 @pytest.mark.uncompiled
 def test_products_by_tiles() -> None:
     rng = np.random.default_rng(0)
@@ -138,7 +143,7 @@ def test_products_by_tiles() -> None:
     assert PANEL == 2 * LANES
     for rows in (1, 5, 6, 14):
         y = np.full((15, 3 * PANEL + 1), 7, np.float32)
-        multiply(x, rows, panels, y)
+        multiply(x, rows, panels, every(rows), y)
         assert np.abs(y[:rows, : len(weight)] - x[:rows, :21] @ weight.T).max() < 1e-5
         assert (y[rows:] == 7).all()
         assert (y[:, 3 * PANEL :] == 7).all()
@@ -149,9 +154,9 @@ def test_rows_are_multiplied_alike_alone_and_in_a_tile() -> None:
     panels = as_panels(rng.normal(size=(PANEL, 200)).astype(np.float32))
     x = rng.normal(size=(TILE, 200)).astype(np.float32)
     y, alone = np.zeros((TILE, PANEL), np.float32), np.zeros((1, PANEL), np.float32)
-    multiply(x, TILE, panels, y)
+    multiply(x, TILE, panels, every(TILE), y)
     for row in range(TILE):
-        multiply(x[row : row + 1], 1, panels, alone)
+        multiply(x[row : row + 1], 1, panels, every(1), alone)
         assert (alone[0] == y[row]).all()
 
 
@@ -161,11 +166,11 @@ def test_only_the_columns_that_are_needed_are_reckoned() -> None:
     panels = as_panels(rng.normal(size=(3 * PANEL, 21)).astype(np.float32))
     x = rng.normal(size=(2 * TILE + 2, 21)).astype(np.float32)
     whole = np.zeros((len(x), 3 * PANEL), np.float32)
-    multiply(x, len(x), panels, whole)
+    multiply(x, len(x), panels, every(len(x)), whole)
     needed = np.zeros(len(x), np.int64)
     needed[[0, TILE - 1, 2 * TILE]] = 0b100, 0b001, 0b010
     y = np.full_like(whole, 7)
-    multiply_needed(x, len(x), panels, needed, y)
+    multiply(x, len(x), panels, needed, y)
     reckoned = np.zeros((len(x), 3), bool)
     reckoned[:TILE, [0, 2]] = reckoned[2 * TILE, 1] = True
     assert (y == np.where(np.repeat(reckoned, PANEL, axis=1), whole, 7)).all()
