@@ -321,7 +321,7 @@ def test_arrays_that_are_refused(player: PolicyPlayer, rows: Rows, change: Calla
         player.act(*change(*rows), np.random.default_rng(0))
 
 
-@pytest.mark.parametrize("temperature", [-0.1, float("nan"), float("inf"), "warm", None])
+@pytest.mark.parametrize("temperature", [-0.1, float("nan"), float("inf"), "warm", "1"])
 def test_temperatures_that_are_refused(player: PolicyPlayer, rows: Rows, temperature: Any) -> None:
     with pytest.raises(ValueError, match="temperature must be a number from 0 on"):
         player.act(*rows, np.random.default_rng(0), temperature=temperature)
