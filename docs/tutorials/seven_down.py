@@ -13,7 +13,7 @@ from __future__ import annotations
 from noms_env._jit import jit
 from noms_env.core.actions import CALL_ZERO
 from noms_env.core.cards import FRENCH
-from noms_env.variants.families.exact_bid import BONUS_POINTS, HOOK_NEED, down, hook_options, largest_hand, up
+from noms_env.variants.families.exact_bid import BONUS_POINTS, HOOK_NEED, TRAITS, down, hook_options, largest_hand, up
 from noms_env.variants.rulebook import SHORT_DECK, TRUMP_ROTATION, Values, Variant, complete_rotation
 
 
@@ -29,20 +29,22 @@ def schedule(values: Values, seats: int) -> list[int]:
     return down(top) + up(top)[1:]
 
 
-SEVEN_DOWN_GAME = Variant(
+NUMBER = 7
+
+GAME = Variant(
     name="seven_down",
+    number=NUMBER,
     title="Seven down and up",
+    intro="You call how many tricks you will win. Hands go from seven cards down to one and up again. A call missed scores 0.",
+    source="none: an example",
     seats=(3, 7),
     default_seats=4,
     deck_kind=FRENCH,
     complete=complete,
     schedule=schedule,
     needs=(HOOK_NEED,),
-    options=(
-        *hook_options(True, min_cards=1),
-        TRUMP_ROTATION,
-        *SHORT_DECK,
-    ),
+    options=(*hook_options(True, min_cards=1), TRUMP_ROTATION, *SHORT_DECK),
+    **TRAITS,
 )
 
 
