@@ -36,33 +36,19 @@ class Counts(NamedTuple):
     unfinished: int = 0  # histories cut off at the depth of the case
 
 
-def counts(decisions: str, ends: int, points: str, unfinished: int = 0) -> Counts:
-    """Counts from words: phases and numbers of decisions, points by seat."""
-    words = decisions.split()
-    by_phase = {phase: int(number) for phase, number in zip(words[::2], words[1::2], strict=True)}
-    return Counts(by_phase, ends, [float(number) for number in points.split()], unfinished)
-
-
 @dataclass(frozen=True)
 class Case:
-    """A fixed deal: its table, the seed of its deck, and how much of it is enumerated. Options are words `name=value`."""
+    """A fixed deal: its table, the seed of its deck, and how much of it is enumerated."""
 
     variant: str
     seats: int
-    words: str
+    options: dict[str, Any]
     deck_seed: int = 0
     dealer: int = 1
     deal: int = 0
     multiplier: int = 1
     tricks_left: int | None = None  # enumerate the last tricks only, after a random play
     depth: int = 1000  # enumerate so many decisions deep
-
-    @property
-    def options(self) -> dict[str, Any]:
-        """The options of the table."""
-        values = {"True": True, "False": False}
-        pairs = (word.split("=") for word in self.words.split())
-        return {name: int(value) if value.isdigit() else values.get(value, value) for name, value in pairs}
 
     def deck(self) -> list[str]:
         """The deck in dealing order: a shuffle that has nothing to do with the engine's."""
@@ -87,6 +73,29 @@ class Case:
             word = rng.choice(sorted(arbiter.legal()))
             arbiter.act(word)
             table.act(word)
+
+
+def cases(text: str) -> list[tuple[Case, Counts]]:
+    """Cases from lines: variant, seats, options and fields of the case: decisions by phase; ends; points by seat; unfinished.
+
+    A line that begins with a space goes on with the one before.
+    """
+    found = []
+    for line in text.replace("\n ", " ").strip().splitlines():
+        table, _, result = line.partition(":")
+        variant, seats, *words = table.split()
+        values = {name: value_of(value) for name, value in (word.split("=") for word in words)}
+        given = {name: values.pop(name) for name in list(values) if name in Case.__dataclass_fields__}
+        phases, ends, points, *unfinished = (part.split() for part in result.split(";"))
+        decisions = {phase: int(number) for phase, number in zip(phases[::2], phases[1::2], strict=True)}
+        counts = Counts(decisions, int(ends[0]), [float(number) for number in points], *(int(words[0]) for words in unfinished))
+        found.append((Case(variant, int(seats), values, **given), counts))
+    return found
+
+
+def value_of(word: str) -> Any:
+    """A number, True, False, or the word itself."""
+    return int(word) if word.isdigit() else {"True": True, "False": False}.get(word, word)
 
 
 class Sums:
@@ -170,149 +179,69 @@ def check(case: Case, expected: Counts) -> None:
     assert engine.result() == expected
 
 
-QUICK: list[tuple[Case, Counts]] = [
-    (Case("sniped_whist", 2, "ranks=2 suits=3 trump_mode=dealer"), counts("trump 1 play 292", 96, "-40 40")),
-    (Case("sniped_whist", 3, "ranks=5 suits=2"), counts("play 108", 22, "16 -12 -4")),
-    (
-        Case("sniped_whist", 3, "ranks=3 suits=4 objective=most tie=none", deck_seed=1, dealer=2),
-        counts("play 5810", 1356, "462 -846 768"),
-    ),
-    (
-        Case("sniped_whist", 2, "ranks=5 suits=2 scoring=tricks snip_penalty=3", deck_seed=2, dealer=0),
-        counts("play 5076", 1584, "-9504 -3168"),
-    ),
-    (Case("big_ships", 3, "ranks=5 suits=2", dealer=2), counts("call 21 play 6912", 1408, "3776 4288 6720")),
-    (
-        Case("big_ships", 2, "ranks=3 suits=3 hook=True bonus=at_least", deck_seed=1, deal=1),
-        counts("call 5 play 348", 96, "702 786"),
-    ),
-    (
-        Case("big_ships", 4, "ranks=4 suits=3 hook=True hook_min_cards=2", deck_seed=2, dealer=3, deal=1),
-        counts("call 40 play 1704", 284, "941 941 1244 1042"),
-    ),
-    (Case("down_up", 2, "ranks=3 suits=3", deal=1), counts("call 5 play 600", 168, "624 720")),
-    (Case("down_up", 3, "ranks=5 suits=2", deck_seed=1, dealer=0, deal=1), counts("call 13 play 399", 84, "364 302 302")),
-    (Case("down_up", 5, "ranks=2 suits=4", deck_seed=2, dealer=3), counts("call 31 play 135", 27, "120 120 120 120 177")),
-    (
-        Case("up_down", 3, "ranks=3 suits=3 trump_mode=turnup turnup_full_deal=dealer_last", dealer=2, deal=2),
-        counts("call 21 play 17216", 3840, "11392 16256 12672"),
-    ),
-    (
-        Case("up_down", 2, "ranks=3 suits=3 hook_min_cards=3 trump_mode=random", deck_seed=1, dealer=0, deal=2),
-        counts("call 5 play 348", 96, "300 468"),
-    ),
-    (Case("up_down", 4, "ranks=3 suits=3", deck_seed=2, deal=1), counts("call 40 play 2025", 324, "1242 1485 1080 1161")),
-    (Case("small_ships", 2, "ranks=2 suits=3 min_bid=2"), counts("call 6 trump 10 nominate 40 play 14640", 4800, "9392 6472")),
-    (
-        Case(
-            "small_ships",
-            2,
-            "ranks=2 suits=3 min_bid=2 first_trick_restriction=card forced_bid_numeric_only=False misere_above=2",
-            deck_seed=1,
-        ),
-        counts("call 8 trump 14 nominate 56 play 22512", 7392, "6564 5416"),
-    ),
-    (
-        Case("small_ships", 3, "ranks=4 suits=2 stock_nomination=redraw indication=True", deck_seed=2, dealer=2),
-        counts("call 7 trump 9 nominate 135 play 38010", 10800, "-3930 1930 2480"),
-    ),
-    (
-        Case(
-            "small_ships",
-            3,
-            "ranks=4 suits=2 stock_nomination=illegal misere_trump=none"
-            " misere_penalty=own forced_bid_closes=True misere_opponents_score=False",
-            deck_seed=3,
-            dealer=0,
-        ),
-        counts("call 7 trump 7 nominate 23 play 2346", 552, "476 432 268"),
-    ),
-    (
-        Case(
-            "small_ships",
-            3,
-            "ranks=4 suits=2 misere_nominates=False min_bid=1 misere_value=4 first_trick_restriction=off",
-            deck_seed=4,
-        ),
-        counts("call 21 trump 30 nominate 84 play 12882", 2712, "3660 516 1560"),
-    ),
-    (Case("noms", 2, "ranks=2 suits=3"), counts("call 8 trump 2 nominate 8 play 4380", 1441, "3516 3108")),
-    (
-        Case(
-            "noms",
-            2,
-            "ranks=2 suits=3 min_bid=2 unbid_slam_loses=True early_stop=True dealer_forced=False",
-            deck_seed=1,
-            dealer=0,
-            multiplier=2,
-        ),
-        counts("call 16 trump 6 nominate 24 play 9060", 3421, "12936 12720"),
-    ),
-    (
-        Case("noms", 3, "ranks=4 suits=2 implicit_announcements=True", deck_seed=2, dealer=2),
-        counts("call 27 trump 3 nominate 12 play 3752", 897, "1040 1184 1160"),
-    ),
-    (
-        Case("noms", 3, "ranks=4 suits=2 first_lead=left_of_dealer min_bid=1", deck_seed=3, dealer=0),
-        counts("call 81 trump 12 nominate 36 play 6732", 1584, "1988 1988 1652"),
-    ),
-    (
-        Case("noms", 4, "ranks=5 suits=1 min_bid=1", deck_seed=4, dealer=3),
-        counts("call 64 trump 4 nominate 8 play 480", 121, "88 40 88 88"),
-    ),
-    (Case("nonesuch", 3, "", tricks_left=3), counts("play 2141 suit 304", 664, "-5976 -3320 -1328")),
-    (Case("nonesuch", 3, "", deck_seed=4, dealer=2, tricks_left=3), counts("play 650 suit 90", 184, "596 -1028 -904")),
-    (Case("nonesuch", 3, "", deck_seed=6, dealer=2, tricks_left=3), counts("play 1759 suit 330", 565, "1753 -1489 -3150")),
-    (
-        Case("nonesuch", 4, "half=exact", deck_seed=1, dealer=3, tricks_left=3),
-        counts("play 6219 suit 641", 1400, "17744 1424 -4616 6400"),
-    ),
-    (Case("nonesuch", 4, "half=floor", deck_seed=2, dealer=0, tricks_left=2), counts("play 114 suit 5", 23, "-52 -78 -43 0")),
-    (Case("nonesuch", 3, "", deck_seed=3, depth=7), counts("call 13 trump 27 play 1296 suit 243", 0, "0 0 0", 3591)),
-    (Case("nonesuch", 4, "", deck_seed=1, dealer=2, depth=6), counts("call 40 play 162 suit 243", 0, "0 0 0 0", 729)),
-    (Case("nonesuch", 3, "", deck_seed=10, depth=6), counts("call 13 play 972 suit 216", 0, "0 0 0", 2511)),
-]
+QUICK = cases("""
+sniped_whist 2 ranks=2 suits=3 trump_mode=dealer: trump 1 play 292; 96 ends; -40 40
+sniped_whist 3 ranks=5 suits=2: play 108; 22 ends; 16 -12 -4
+sniped_whist 3 ranks=3 suits=4 objective=most tie=none deck_seed=1 dealer=2: play 5810; 1356 ends; 462 -846 768
+sniped_whist 2 ranks=5 suits=2 scoring=tricks snip_penalty=3 deck_seed=2 dealer=0: play 5076; 1584 ends; -9504 -3168
+big_ships 3 ranks=5 suits=2 dealer=2: call 21 play 6912; 1408 ends; 3776 4288 6720
+big_ships 2 ranks=3 suits=3 hook=True bonus=at_least deck_seed=1 deal=1: call 5 play 348; 96 ends; 702 786
+big_ships 4 ranks=4 suits=3 hook=True hook_min_cards=2 deck_seed=2 dealer=3 deal=1:
+    call 40 play 1704; 284 ends; 941 941 1244 1042
+down_up 2 ranks=3 suits=3 deal=1: call 5 play 600; 168 ends; 624 720
+down_up 3 ranks=5 suits=2 deck_seed=1 dealer=0 deal=1: call 13 play 399; 84 ends; 364 302 302
+down_up 5 ranks=2 suits=4 deck_seed=2 dealer=3: call 31 play 135; 27 ends; 120 120 120 120 177
+up_down 3 ranks=3 suits=3 trump_mode=turnup turnup_full_deal=dealer_last dealer=2 deal=2:
+    call 21 play 17216; 3840 ends; 11392 16256 12672
+up_down 2 ranks=3 suits=3 hook_min_cards=3 trump_mode=random deck_seed=1 dealer=0 deal=2: call 5 play 348; 96 ends; 300 468
+up_down 4 ranks=3 suits=3 deck_seed=2 deal=1: call 40 play 2025; 324 ends; 1242 1485 1080 1161
+small_ships 2 ranks=2 suits=3 min_bid=2: call 6 trump 10 nominate 40 play 14640; 4800 ends; 9392 6472
+small_ships 2 ranks=2 suits=3 min_bid=2 first_trick_restriction=card forced_bid_numeric_only=False misere_above=2 deck_seed=1:
+    call 8 trump 14 nominate 56 play 22512; 7392 ends; 6564 5416
+small_ships 3 ranks=4 suits=2 stock_nomination=redraw indication=True deck_seed=2 dealer=2:
+    call 7 trump 9 nominate 135 play 38010; 10800 ends; -3930 1930 2480
+small_ships 3 ranks=4 suits=2 stock_nomination=illegal misere_trump=none
+    misere_penalty=own forced_bid_closes=True misere_opponents_score=False deck_seed=3 dealer=0:
+    call 7 trump 7 nominate 23 play 2346; 552 ends; 476 432 268
+small_ships 3 ranks=4 suits=2 misere_nominates=False min_bid=1 misere_value=4 first_trick_restriction=off deck_seed=4:
+    call 21 trump 30 nominate 84 play 12882; 2712 ends; 3660 516 1560
+noms 2 ranks=2 suits=3: call 8 trump 2 nominate 8 play 4380; 1441 ends; 3516 3108
+noms 2 ranks=2 suits=3 min_bid=2 unbid_slam_loses=True early_stop=True dealer_forced=False deck_seed=1 dealer=0 multiplier=2:
+    call 16 trump 6 nominate 24 play 9060; 3421 ends; 12936 12720
+noms 3 ranks=4 suits=2 implicit_announcements=True deck_seed=2 dealer=2:
+    call 27 trump 3 nominate 12 play 3752; 897 ends; 1040 1184 1160
+noms 3 ranks=4 suits=2 first_lead=left_of_dealer min_bid=1 deck_seed=3 dealer=0:
+    call 81 trump 12 nominate 36 play 6732; 1584 ends; 1988 1988 1652
+noms 4 ranks=5 suits=1 min_bid=1 deck_seed=4 dealer=3: call 64 trump 4 nominate 8 play 480; 121 ends; 88 40 88 88
+nonesuch 3 tricks_left=3: play 2141 suit 304; 664 ends; -5976 -3320 -1328
+nonesuch 3 deck_seed=4 dealer=2 tricks_left=3: play 650 suit 90; 184 ends; 596 -1028 -904
+nonesuch 3 deck_seed=6 dealer=2 tricks_left=3: play 1759 suit 330; 565 ends; 1753 -1489 -3150
+nonesuch 4 half=exact deck_seed=1 dealer=3 tricks_left=3: play 6219 suit 641; 1400 ends; 17744 1424 -4616 6400
+nonesuch 4 half=floor deck_seed=2 dealer=0 tricks_left=2: play 114 suit 5; 23 ends; -52 -78 -43 0
+nonesuch 3 deck_seed=3 depth=7: call 13 trump 27 play 1296 suit 243; 0 ends; 0 0 0; 3591 unfinished
+nonesuch 4 deck_seed=1 dealer=2 depth=6: call 40 play 162 suit 243; 0 ends; 0 0 0 0; 729 unfinished
+nonesuch 3 deck_seed=10 depth=6: call 13 play 972 suit 216; 0 ends; 0 0 0; 2511 unfinished
+""")
 
-SOAK: list[tuple[Case, Counts]] = [
-    (
-        Case("sniped_whist", 4, "ranks=5 suits=4 trump_mode=dealer hand_size=4", deck_seed=5, dealer=2),
-        counts("trump 1 play 1674471", 316360, "12192 44264 88736 -145192"),
-    ),
-    (Case("big_ships", 3, "ranks=6 suits=2", deck_seed=3), counts("call 31 play 311125", 72000, "216000 264000 240000")),
-    (
-        Case("down_up", 4, "ranks=4 suits=3", deck_seed=3, dealer=0),
-        counts("call 85 play 375004", 67968, "159936 159936 281824 256288"),
-    ),
-    (
-        Case("up_down", 3, "ranks=5 suits=3 hook_min_cards=2 trump_mode=none", deck_seed=4, deal=3),
-        counts("call 31 play 364760", 87120, "236160 227520 391680"),
-    ),
-    (
-        Case("small_ships", 2, "ranks=4 suits=2 min_bid=3 indication=True", deck_seed=5, dealer=0),
-        counts("call 6 trump 10 nominate 30 play 209670", 72840, "82752 11772"),
-    ),
-    (
-        Case("small_ships", 3, "ranks=5 suits=2 indication=True stock_nomination=redraw", deck_seed=6, dealer=0),
-        counts("call 7 trump 9 nominate 54 play 267408", 61920, "-46944 -36768 -33696"),
-    ),
-    (
-        Case("noms", 3, "ranks=5 suits=2 implicit_announcements=True early_stop=True min_bid=2", deck_seed=5),
-        counts("call 81 trump 12 nominate 48 play 44770", 13650, "24283 23069 18115"),
-    ),
-    (
-        Case("noms", 3, "ranks=3 suits=3 unbid_slam_loses=True min_bid=1", deck_seed=6, dealer=2, multiplier=2),
-        counts("call 243 trump 39 nominate 156 play 552744", 132624, "452928 452928 452928"),
-    ),
-    (
-        Case("nonesuch", 3, "", deck_seed=7, dealer=0, tricks_left=5),
-        counts("play 1267769 suit 135857", 353496, "-1116542 -1284146 1365662"),
-    ),
-    (
-        Case("nonesuch", 4, "", deck_seed=8, dealer=0, tricks_left=4),
-        counts("play 97162 suit 4919", 19786, "-98890 99674 -64316 -25054"),
-    ),
-    (Case("nonesuch", 4, "", deck_seed=3, depth=9), counts("call 40 trump 81 play 9396 suit 810", 0, "0 0 0 0", 11583)),
-]
+SOAK = cases("""
+sniped_whist 4 ranks=5 suits=4 trump_mode=dealer hand_size=4 deck_seed=5 dealer=2:
+    trump 1 play 1674471; 316360 ends; 12192 44264 88736 -145192
+big_ships 3 ranks=6 suits=2 deck_seed=3: call 31 play 311125; 72000 ends; 216000 264000 240000
+down_up 4 ranks=4 suits=3 deck_seed=3 dealer=0: call 85 play 375004; 67968 ends; 159936 159936 281824 256288
+up_down 3 ranks=5 suits=3 hook_min_cards=2 trump_mode=none deck_seed=4 deal=3:
+    call 31 play 364760; 87120 ends; 236160 227520 391680
+small_ships 2 ranks=4 suits=2 min_bid=3 indication=True deck_seed=5 dealer=0:
+    call 6 trump 10 nominate 30 play 209670; 72840 ends; 82752 11772
+small_ships 3 ranks=5 suits=2 indication=True stock_nomination=redraw deck_seed=6 dealer=0:
+    call 7 trump 9 nominate 54 play 267408; 61920 ends; -46944 -36768 -33696
+noms 3 ranks=5 suits=2 implicit_announcements=True early_stop=True min_bid=2 deck_seed=5:
+    call 81 trump 12 nominate 48 play 44770; 13650 ends; 24283 23069 18115
+noms 3 ranks=3 suits=3 unbid_slam_loses=True min_bid=1 deck_seed=6 dealer=2 multiplier=2:
+    call 243 trump 39 nominate 156 play 552744; 132624 ends; 452928 452928 452928
+nonesuch 3 deck_seed=7 dealer=0 tricks_left=5: play 1267769 suit 135857; 353496 ends; -1116542 -1284146 1365662
+nonesuch 4 deck_seed=8 dealer=0 tricks_left=4: play 97162 suit 4919; 19786 ends; -98890 99674 -64316 -25054
+nonesuch 4 deck_seed=3 depth=9: call 40 trump 81 play 9396 suit 810; 0 ends; 0 0 0 0; 11583 unfinished
+""")
 
 
 CHEAP = 2500
