@@ -459,45 +459,6 @@ def finished(before: list[float], **options: Any) -> Table:
     return golden(f"{GOLDEN_AUCTION} {ANNOUNCED} {GOLDEN_PLAY}", before, **options)
 
 
-@pytest.mark.parametrize(
-    ("before", "options", "over", "winners"),
-    [
-        ([0, 88, 0, 0], {}, False, []),
-        ([0, 89, 0, 0], {}, True, [1]),
-        ([0, 89, 0, 90], {}, True, [3]),
-        ([100, 89, 100, 0], {}, True, [1]),
-        ([0, 89, 0, 89], {}, True, [1, 3]),
-        ([0, 89, 0, 89], {"tie": "play_on"}, False, []),
-        ([0, 90, 0, 89], {"tie": "play_on"}, True, [1]),
-        ([101, 0, 101, 0], {"tie": "play_on"}, False, []),
-        ([0, 101, 0, 101], {"tie": "play_on"}, False, []),
-        ([0, 0, 0, 0], {"target": 12}, True, [1, 3]),
-        ([0, 0, 0, 0], {"target": 13}, False, []),
-        ([0, 5000, 0, 0], {"target": None}, False, []),
-        ([-20, 0, -30, -40], {"target": 12}, True, [1]),
-    ],
-)
-def test_4_1_the_match_ends_at_the_target(before: list[float], options: dict[str, Any], over: bool, winners: list[int]) -> None:
-    table = finished(before, **options)
-    assert totals(table) == [before[0], before[1] + 12, before[2], before[3] + 12]
-    assert (table.is_over, table.row.truncated, members(table.row.winners)) == (over, 0, winners)
-
-
-@pytest.mark.parametrize(
-    ("options", "over", "truncated", "winners"),
-    [
-        ({"max_deals": 2}, False, False, []),
-        ({"max_deals": 1}, True, True, [1, 3]),
-        ({"max_deals": 1, "target": None}, True, True, [1, 3]),
-        ({"max_deals": 1, "target": 12}, True, False, [1, 3]),  # the target is reached in the last deal: not truncated
-        ({"max_deals": 1, "target": 12, "tie": "play_on"}, True, True, [1, 3]),
-    ],
-)
-def test_8b_max_deals_truncates_the_match(options: dict[str, Any], over: bool, truncated: bool, winners: list[int]) -> None:
-    table = finished([0, 0, 0, 0], **options)
-    assert (table.is_over, bool(table.row.truncated), members(table.row.winners)) == (over, truncated, winners)
-
-
 def test_8b_passed_out_deals_count_towards_max_deals() -> None:
     table = started(max_deals=3)
     for deal in range(3):

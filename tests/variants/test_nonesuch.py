@@ -14,7 +14,6 @@ from tests.variants.table_help import (
     WatchedTable,
     dealt,
     legal,
-    members,
     play,
     points,
     set_tricks_and_settle,
@@ -454,33 +453,6 @@ def test_5_3_two_most_bids_can_both_succeed_at_six_each() -> None:
 
 
 # ------------------------------------------------------------------------------------------------- the match's end
-
-
-@pytest.mark.parametrize(
-    ("before", "deal", "options", "over", "truncated", "winners"),
-    [
-        ([0, 0, 0, 0], 0, {}, False, False, []),
-        ([0, 0, 20, 0], 0, {}, False, False, []),
-        ([0, 0, 21, 0], 0, {}, True, False, [2]),
-        ([30, 22, 0, 30], 0, {}, True, False, [3]),
-        ([30, 22, 21, 0], 0, {}, True, False, [0, 1, 2]),
-        ([0, 0, 0, 0], 0, {"target": 10}, True, False, [2]),
-        ([0, 0, 0, 0], 0, {"target": 11}, False, False, []),
-        ([0, 0, 90, 0], 0, {"target": None}, False, False, []),
-        ([0, 0, 0, 0], 98, {}, False, False, []),
-        ([0, 2, 0, 0], 99, {}, True, True, [1]),
-        ([-9, -40, -12, -40], 99, {}, True, True, [2]),
-        ([0, 0, 21, 0], 99, {}, True, False, [2]),  # the target is reached in the last deal: not truncated
-        ([0, 0, 0, 0], 2, {"max_hands": 3}, True, True, [2]),
-        ([0, 0, 0, 0], 1, {"max_hands": 3}, False, False, []),
-    ],
-)
-def test_5_2_the_end_of_a_match(
-    before: list[float], deal: int, options: dict[str, Any], over: bool, truncated: bool, winners: list[int]
-) -> None:
-    table = finished(before, deal, **options)
-    assert totals(table) == [start + gain for start, gain in zip(before, GOLDEN_POINTS, strict=True)]
-    assert (table.is_over, bool(table.row.truncated), members(table.row.winners)) == (over, truncated, winners)
 
 
 def test_5_2_the_deal_moves_left() -> None:

@@ -10,7 +10,6 @@ from noms_env.table import IllegalActionError, Table
 from tests.variants.table_help import (
     dealt,
     legal,
-    members,
     play,
     points,
     roles,
@@ -444,52 +443,6 @@ def ended(**start: Any) -> Table:
     options = {**SMALL, **start.pop("options", {})}
     table = table_with(GAME, MISERE_HANDS, dealer=2, options=options, **start)
     return play(table, f"{MISERE_DECLARED} {MISERE_MADE}")
-
-
-@pytest.mark.parametrize(
-    ("before", "over", "winners"),
-    [
-        ([95, 0, 0], False, []),
-        ([96, 0, 0], True, [0]),
-        ([95, 95, 95], True, [2]),
-        ([96, 0, 95], True, [0, 2]),  # 100 each: joint winners
-        ([-50, 0, 97], True, [2]),
-    ],
-)
-def test_3_1_the_match_ends_at_the_target(before: list[float], over: bool, winners: list[int]) -> None:
-    table = ended(totals=before, deal=3)
-    assert totals(table) == [before[0] + 4, before[1] + 4, before[2] + 5]
-    assert (table.is_over, members(table.row.winners), table.row.truncated) == (over, winners, 0)
-
-
-@pytest.mark.parametrize(
-    ("options", "deal", "over"),
-    [
-        ({}, 18, False),
-        ({}, 19, True),
-        ({"max_hands": 3}, 1, False),
-        ({"max_hands": 3}, 2, True),
-        ({"max_hands": None}, 19, False),
-        ({"max_hands": None, "target": 40}, 500, False),
-        ({"target": None}, 18, False),
-        ({"target": None}, 19, True),
-    ],
-)
-def test_3_1_the_match_ends_after_max_hands_and_is_not_truncated(options: dict[str, Any], deal: int, over: bool) -> None:
-    table = ended(options=options, deal=deal)
-    assert (table.is_over, table.row.truncated) == (over, 0)
-    assert members(table.row.winners) == ([2] if over else [])
-
-
-def test_3_1_without_a_target_a_high_total_ends_nothing() -> None:
-    assert not ended(options={"target": None}, totals=[5000, 0, 0]).is_over
-    assert ended(options={"target": 9}, totals=[5, 0, 0]).is_over
-
-
-def test_3_1_totals_may_be_negative_and_the_highest_wins() -> None:
-    table = ended(totals=[-40, -30, -31], deal=19)
-    assert totals(table) == [-36, -26, -26]
-    assert members(table.row.winners) == [1, 2]
 
 
 def test_3_1_the_deal_moves_left_and_the_totals_stay() -> None:

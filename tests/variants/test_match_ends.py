@@ -1,0 +1,85 @@
+"""Ends of matches: targets, deals that are the last, ties, truncation (rules 3.1, 4.1, 5.2, 8b)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.variants import test_noms, test_nonesuch, test_small_ships
+from tests.variants.table_help import members, totals
+
+pytestmark = pytest.mark.uncompiled
+
+SHIPS, NOMS, NONESUCH = "small_ships", "noms", "nonesuch"
+FINISHED: dict[str, tuple[Any, list[float]]] = {
+    SHIPS: (lambda before, deal, options: test_small_ships.ended(totals=before, deal=deal, options=options), [4, 4, 5]),
+    NOMS: (lambda before, deal, options: test_noms.finished(before, **options), [0, 12, 0, 12]),
+    NONESUCH: (lambda before, deal, options: test_nonesuch.finished(before, deal, **options), [1, 9, 10, 3]),
+}
+"""A golden deal in a match that stands so, and its points."""
+PLAY_ON, ONE, NO_TARGET = {"tie": "play_on"}, {"max_deals": 1}, {"target": None}
+
+
+@pytest.mark.parametrize(
+    ("variant", "before", "deal", "options", "end", "winners"),
+    [
+        (SHIPS, [95, 0, 0], 3, {}, "", []),
+        (SHIPS, [96, 0, 0], 3, {}, "over", [0]),
+        (SHIPS, [95, 95, 95], 3, {}, "over", [2]),
+        (SHIPS, [96, 0, 95], 3, {}, "over", [0, 2]),  # 100 each: joint winners
+        (SHIPS, [-50, 0, 97], 3, {}, "over", [2]),
+        (SHIPS, [5000, 0, 0], 0, NO_TARGET, "", []),
+        (SHIPS, [5, 0, 0], 0, {"target": 9}, "over", [0]),
+        # The last deal of small_ships is no truncation.
+        (SHIPS, [0, 0, 0], 18, {}, "", []),
+        (SHIPS, [0, 0, 0], 19, {}, "over", [2]),
+        (SHIPS, [-40, -30, -31], 19, {}, "over", [1, 2]),
+        (SHIPS, [0, 0, 0], 1, {"max_hands": 3}, "", []),
+        (SHIPS, [0, 0, 0], 2, {"max_hands": 3}, "over", [2]),
+        (SHIPS, [0, 0, 0], 19, {"max_hands": None}, "", []),
+        (SHIPS, [0, 0, 0], 500, {"max_hands": None, "target": 40}, "", []),
+        (SHIPS, [0, 0, 0], 18, NO_TARGET, "", []),
+        (SHIPS, [0, 0, 0], 19, NO_TARGET, "over", [2]),
+        (NOMS, [0, 88, 0, 0], 0, {}, "", []),
+        (NOMS, [0, 89, 0, 0], 0, {}, "over", [1]),
+        (NOMS, [0, 89, 0, 90], 0, {}, "over", [3]),
+        (NOMS, [100, 89, 100, 0], 0, {}, "over", [1]),
+        (NOMS, [0, 89, 0, 89], 0, {}, "over", [1, 3]),
+        (NOMS, [0, 89, 0, 89], 0, PLAY_ON, "", []),
+        (NOMS, [0, 90, 0, 89], 0, PLAY_ON, "over", [1]),
+        (NOMS, [101, 0, 101, 0], 0, PLAY_ON, "", []),
+        (NOMS, [0, 101, 0, 101], 0, PLAY_ON, "", []),
+        (NOMS, [0, 0, 0, 0], 0, {"target": 12}, "over", [1, 3]),
+        (NOMS, [0, 0, 0, 0], 0, {"target": 13}, "", []),
+        (NOMS, [0, 5000, 0, 0], 0, NO_TARGET, "", []),
+        (NOMS, [-20, 0, -30, -40], 0, {"target": 12}, "over", [1]),
+        (NOMS, [0, 0, 0, 0], 0, {"max_deals": 2}, "", []),
+        (NOMS, [0, 0, 0, 0], 0, ONE, "truncated", [1, 3]),
+        (NOMS, [0, 0, 0, 0], 0, {**ONE, **NO_TARGET}, "truncated", [1, 3]),
+        (NOMS, [0, 0, 0, 0], 0, {**ONE, "target": 12}, "over", [1, 3]),  # reached in the last deal: not truncated
+        (NOMS, [0, 0, 0, 0], 0, {**ONE, **PLAY_ON, "target": 12}, "truncated", [1, 3]),
+        (NONESUCH, [0, 0, 0, 0], 0, {}, "", []),
+        (NONESUCH, [0, 0, 20, 0], 0, {}, "", []),
+        (NONESUCH, [0, 0, 21, 0], 0, {}, "over", [2]),
+        (NONESUCH, [30, 22, 0, 30], 0, {}, "over", [3]),
+        (NONESUCH, [30, 22, 21, 0], 0, {}, "over", [0, 1, 2]),
+        (NONESUCH, [0, 0, 0, 0], 0, {"target": 10}, "over", [2]),
+        (NONESUCH, [0, 0, 0, 0], 0, {"target": 11}, "", []),
+        (NONESUCH, [0, 0, 90, 0], 0, NO_TARGET, "", []),
+        (NONESUCH, [0, 0, 0, 0], 98, {}, "", []),
+        (NONESUCH, [0, 2, 0, 0], 99, {}, "truncated", [1]),
+        (NONESUCH, [-9, -40, -12, -40], 99, {}, "truncated", [2]),
+        (NONESUCH, [0, 0, 21, 0], 99, {}, "over", [2]),  # likewise
+        (NONESUCH, [0, 0, 0, 0], 2, {"max_hands": 3}, "truncated", [2]),
+        (NONESUCH, [0, 0, 0, 0], 1, {"max_hands": 3}, "", []),
+    ],
+)
+def test_ends_of_matches(
+    variant: str, before: list[float], deal: int, options: dict[str, Any], end: str, winners: list[int]
+) -> None:
+    finish, gains = FINISHED[variant]
+    table = finish(before, deal, options)
+    assert totals(table) == [start + gain for start, gain in zip(before, gains, strict=True)]
+    assert (table.is_over, bool(table.row.truncated)) == (end != "", end == "truncated")
+    assert members(table.row.winners) == winners
