@@ -306,31 +306,21 @@ def test_4_2_numbers_only() -> None:
 
 
 @pytest.mark.parametrize(
-    ("contract", "declarer", "partner", "taken", "expected"),
-    [
-        # The examples of 4.1, in its order.
-        ("10", 0, 2, [6, 1, 5, 1], [10, 0, 10, 0]),
-        ("10", 0, 2, [5, 2, 4, 2], [0, 10, 0, 10]),
-        ("12", 1, -1, [0, 12, 1, 0], [0, 12, 0, 0]),
-        ("12", 1, -1, [1, 11, 1, 0], [12, 0, 12, 12]),
-        ("13", 3, 0, [5, 0, 0, 8], [13, 0, 0, 13]),
-        ("mis", 2, -1, [4, 5, 0, 4], [0, 0, 13, 0]),
-        ("mis", 2, -1, [4, 5, 1, 3], [13, 13, 0, 13]),
-        ("mis_a_vis", 2, -1, [4, 5, 0, 4], [0, 0, 26, 0]),
-        ("mis_a_vis", 2, -1, [4, 4, 3, 2], [26, 26, 0, 26]),
-        # Overtricks are worth nothing, a slam that was not bid neither.
-        ("10", 0, 2, [7, 0, 6, 0], [10, 0, 10, 0]),
-        ("10", 0, 2, [7, 1, 5, 0], [10, 0, 10, 0]),
-    ],
-)
-def test_4_1_scoring_examples(contract: str, declarer: int, partner: int, taken: list[int], expected: list[float]) -> None:
-    assert settled(taken, contract, declarer, partner) == expected
-    assert settled(taken, contract, declarer, partner, multiplier=2) == [2 * number for number in expected]
-
-
-@pytest.mark.parametrize(
     ("contract", "declarer", "partner", "taken", "multiplier", "options", "expected"),
     [
+        # The examples of 4.1, in its order.
+        ("10", 0, 2, [6, 1, 5, 1], 1, {}, [10, 0, 10, 0]),
+        ("10", 0, 2, [5, 2, 4, 2], 1, {}, [0, 10, 0, 10]),
+        ("12", 1, -1, [0, 12, 1, 0], 1, {}, [0, 12, 0, 0]),
+        ("12", 1, -1, [1, 11, 1, 0], 1, {}, [12, 0, 12, 12]),
+        ("13", 3, 0, [5, 0, 0, 8], 1, {}, [13, 0, 0, 13]),
+        ("mis", 2, -1, [4, 5, 0, 4], 1, {}, [0, 0, 13, 0]),
+        ("mis", 2, -1, [4, 5, 1, 3], 1, {}, [13, 13, 0, 13]),
+        ("mis_a_vis", 2, -1, [4, 5, 0, 4], 1, {}, [0, 0, 26, 0]),
+        ("mis_a_vis", 2, -1, [4, 4, 3, 2], 1, {}, [26, 26, 0, 26]),
+        # Overtricks are worth nothing, a slam that was not bid neither.
+        ("10", 0, 2, [7, 0, 6, 0], 1, {}, [10, 0, 10, 0]),
+        ("10", 0, 2, [7, 1, 5, 0], 1, {}, [10, 0, 10, 0]),
         # The examples of 4.1 for a double hand, and of 4.4.
         ("11", 0, 3, [7, 1, 0, 5], 2, {}, [22, 0, 0, 22]),
         ("mis_a_vis", 0, -1, [1, 4, 4, 4], 2, {}, [0, 52, 52, 52]),
@@ -358,7 +348,7 @@ def test_4_1_scoring_examples(contract: str, declarer: int, partner: int, taken:
         ("mis", 0, -1, [5, 6], 1, {"ranks": 11, "suits": 2, "mis_value": 10}, [-15, 0]),
     ],
 )
-def test_4_4_scoring_examples(
+def test_4_1_4_4_scoring_examples(
     contract: str,
     declarer: int,
     partner: int,
@@ -368,6 +358,8 @@ def test_4_4_scoring_examples(
     expected: list[float],
 ) -> None:
     assert settled(taken, contract, declarer, partner, multiplier, **options) == expected
+    if multiplier == 1:
+        assert settled(taken, contract, declarer, partner, 2, **options) == [2 * number for number in expected]
 
 
 # --------------------------------------------------------------------------------------------------- the first lead

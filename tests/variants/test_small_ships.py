@@ -336,68 +336,52 @@ def test_3_1_numbers_are_announced_whatever_misere_does() -> None:
 
 
 @pytest.mark.parametrize(
-    ("contract", "declarer", "partner", "taken", "expected"),
+    ("contract", "declarer", "partner", "taken", "expected", "options"),
     [
         # The examples of 3.1, in its order.
-        ("7", 0, 2, [4, 3, 3, 3], [7, 3, 7, 3]),
-        ("7", 0, 2, [6, 1, 5, 1], [7, 1, 7, 1]),
-        ("9", 1, 3, [3, 5, 2, 3], [3, 0, 2, 0]),
-        ("8", 2, -1, [1, 2, 8, 2], [1, 2, 8, 2]),
-        ("8", 2, -1, [3, 1, 7, 2], [3, 1, 0, 2]),
-        ("mis", 0, -1, [0, 5, 4, 4], [10, 5, 4, 4]),
-        ("mis", 0, 1, [0, 0, 7, 6], [20, 20, 7, 6]),
-        ("mis", 0, -1, [2, 5, 3, 3], [-12, 5, 3, 3]),
-        ("mis", 0, 1, [1, 2, 6, 4], [-13, -13, 6, 4]),
-        ("mis", 0, 1, [0, 3, 6, 4], [-13, -13, 6, 4]),
-        ("13", 3, 1, [0, 4, 0, 9], [0, 13, 0, 13]),
-        ("13", 3, 1, [1, 4, 0, 8], [1, 0, 0, 0]),
+        ("7", 0, 2, [4, 3, 3, 3], [7, 3, 7, 3], {}),
+        ("7", 0, 2, [6, 1, 5, 1], [7, 1, 7, 1], {}),
+        ("9", 1, 3, [3, 5, 2, 3], [3, 0, 2, 0], {}),
+        ("8", 2, -1, [1, 2, 8, 2], [1, 2, 8, 2], {}),
+        ("8", 2, -1, [3, 1, 7, 2], [3, 1, 0, 2], {}),
+        ("mis", 0, -1, [0, 5, 4, 4], [10, 5, 4, 4], {}),
+        ("mis", 0, 1, [0, 0, 7, 6], [20, 20, 7, 6], {}),
+        ("mis", 0, -1, [2, 5, 3, 3], [-12, 5, 3, 3], {}),
+        ("mis", 0, 1, [1, 2, 6, 4], [-13, -13, 6, 4], {}),
+        ("mis", 0, 1, [0, 3, 6, 4], [-13, -13, 6, 4], {}),
+        ("13", 3, 1, [0, 4, 0, 9], [0, 13, 0, 13], {}),
+        ("13", 3, 1, [1, 4, 0, 8], [1, 0, 0, 0], {}),
         # The examples of 3.3: three, five and six seats.
-        ("6", 0, -1, [5, 2, 1, 1, 1], [0, 2, 1, 1, 1]),
-        ("12", 0, 2, [7, 4, 6], [12, 4, 12]),
-        ("mis", 4, -1, [3, 3, 2, 2, 0], [3, 3, 2, 2, 7]),
-        ("mis", 4, 2, [2, 2, 0, 2, 0, 2], [2, 2, 10, 2, 10, 2]),
-        ("3", 5, 0, [1, 2, 1, 1, 1, 2], [3, 2, 1, 1, 1, 3]),
-        ("mis", 1, 2, [14, 1, 2], [14, -17, -17]),
+        ("6", 0, -1, [5, 2, 1, 1, 1], [0, 2, 1, 1, 1], {}),
+        ("12", 0, 2, [7, 4, 6], [12, 4, 12], {}),
+        ("mis", 4, -1, [3, 3, 2, 2, 0], [3, 3, 2, 2, 7], {}),
+        ("mis", 4, 2, [2, 2, 0, 2, 0, 2], [2, 2, 10, 2, 10, 2], {}),
+        ("3", 5, 0, [1, 2, 1, 1, 1, 2], [3, 2, 1, 1, 1, 3], {}),
+        ("mis", 1, 2, [14, 1, 2], [14, -17, -17], {}),
+        # The options of 3.3.
+        ("mis", 0, 1, [1, 2, 6, 4], [-11, -12, 6, 4], {"misere_penalty": "own"}),
+        ("mis", 0, 1, [0, 3, 6, 4], [-10, -13, 6, 4], {"misere_penalty": "own"}),
+        ("mis", 0, -1, [2, 5, 3, 3], [-12, 5, 3, 3], {"misere_penalty": "own"}),
+        ("mis", 0, 1, [1, 2, 6, 4], [-13, -13, 0, 0], {"misere_opponents_score": False}),
+        ("mis", 0, -1, [0, 5, 4, 4], [10, 0, 0, 0], {"misere_opponents_score": False}),
+        ("mis", 0, 1, [0, 0, 7, 6], [28, 28, 7, 6], {"misere_value": 14}),
+        ("mis", 0, 1, [1, 2, 6, 4], [-17, -17, 6, 4], {"misere_value": 14}),
+        ("7", 0, 2, [4, 3, 3, 3], [7, 3, 7, 3], {"misere_opponents_score": False}),
+        # 3.4: an indication costs twice the contract.
+        ("8", 0, 2, [5, 3, 4, 1], [8, 3, -8, 1], {"indication": True}),  # the example of 3.4: the side takes 9
+        ("8", 0, 2, [4, 3, 3, 3], [0, 3, -16, 3], {"indication": True}),
+        ("mis", 0, 2, [0, 7, 0, 6], [20, 7, 0, 6], {"indication": True}),
+        ("mis", 0, 2, [3, 3, 0, 2, 2], [-10, 3, -24, 2, 2], {"indication": True}),  # five seats: Misere counts 7
     ],
 )
-def test_3_scoring_examples(contract: str, declarer: int, partner: int, taken: list[int], expected: list[float]) -> None:
-    assert settled(taken, contract, declarer, partner) == expected
-
-
-@pytest.mark.parametrize(
-    ("options", "taken", "partner", "expected"),
-    [
-        ({"misere_penalty": "own"}, [1, 2, 6, 4], 1, [-11, -12, 6, 4]),
-        ({"misere_penalty": "own"}, [0, 3, 6, 4], 1, [-10, -13, 6, 4]),
-        ({"misere_penalty": "own"}, [2, 5, 3, 3], -1, [-12, 5, 3, 3]),
-        ({"misere_opponents_score": False}, [1, 2, 6, 4], 1, [-13, -13, 0, 0]),
-        ({"misere_opponents_score": False}, [0, 5, 4, 4], -1, [10, 0, 0, 0]),
-        ({"misere_value": 14}, [0, 0, 7, 6], 1, [28, 28, 7, 6]),
-        ({"misere_value": 14}, [1, 2, 6, 4], 1, [-17, -17, 6, 4]),
-    ],
-)
-def test_3_3_misere_scoring_options(options: dict[str, Any], taken: list[int], partner: int, expected: list[float]) -> None:
-    assert settled(taken, "mis", 0, partner, **options) == expected
-
-
-def test_3_3_opponents_score_in_every_number_whatever_misere_does() -> None:
-    assert settled([4, 3, 3, 3], "7", 0, 2, misere_opponents_score=False) == [7, 3, 7, 3]
+def test_3_scoring_examples(
+    contract: str, declarer: int, partner: int, taken: list[int], expected: list[float], options: dict[str, Any]
+) -> None:
+    indicated = partner if options.get("indication") else -1
+    assert settled(taken, contract, declarer, partner, indicated, **options) == expected
 
 
 # ------------------------------------------------------------------------------------------------------- indication
-
-
-@pytest.mark.parametrize(
-    ("contract", "taken", "partner", "expected"),
-    [
-        ("8", [5, 3, 4, 1], 2, [8, 3, -8, 1]),  # the example of 3.4: the side takes 9
-        ("8", [4, 3, 3, 3], 2, [0, 3, -16, 3]),
-        ("mis", [0, 7, 0, 6], 2, [20, 7, 0, 6]),
-        ("mis", [3, 3, 0, 2, 2], 2, [-10, 3, -24, 2, 2]),  # five seats: Misere counts 7
-    ],
-)
-def test_3_4_indication_costs_twice_the_contract(contract: str, taken: list[int], partner: int, expected: list[float]) -> None:
-    assert settled(taken, contract, 0, partner, partner, indication=True) == expected
 
 
 def test_3_4_the_holder_may_indicate_once_before_his_card() -> None:
