@@ -20,6 +20,7 @@ import pytest
 from noms_env import Table, make_batch
 from noms_env.belief.determinize import sampled_tables
 from noms_env.core.partners import ROLES
+from noms_env.players import ask
 from noms_env.record import record_matches, replay
 from noms_env.show import look
 from noms_env.variants import Rules, game, make_rules
@@ -36,7 +37,6 @@ from training.agents.spec import EXTERNAL_BLOCK, AgentSpec
 from training.agents.table_pool import TablePool, play
 from training.evaluation.comparison import Comparison, compare
 from training.evaluation.matches import compare_matches
-from training.terminal.session import companion
 from training.workers import Stopped
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -379,14 +379,14 @@ def test_a_block_that_is_stopped_ends_its_program(tmp_path: Path) -> None:
 
 def test_a_program_ends_with_its_player(tmp_path: Path) -> None:
     note = tmp_path / "pid"
-    seat = companion(script(tmp_path, f"open({str(note)!r}, 'w').write(str(os.getpid()))"), SMALL)
+    player = agent_spec(script(tmp_path, f"open({str(note)!r}, 'w').write(str(os.getpid()))")).make()
     table = Table("up_down", 3, {"ranks": 3})
     table.start()
-    assert seat.act(table, np.random.default_rng(0)) in table.legal_actions()
+    assert ask(player, table, np.random.default_rng(0)) in table.legal_actions()
     process = int(note.read_text())
     os.kill(process, 0)
-    assert isinstance(seat.player, ProgramPlayer)
-    del seat
+    assert isinstance(player, ProgramPlayer)
+    del player
     assert is_gone(process)
 
 
@@ -587,11 +587,10 @@ def test_registered_names_and_policies_go_before_modules(module: str) -> None:
 def test_failures_of_one_row_are_sentences(module: str) -> None:
     table = Table("up_down", 3, {"ranks": 3})
     table.start()
-    seat = companion(f"{module}:illegal", SMALL)
     with pytest.raises(ForfeitError, match=f"{module}:illegal chose action 0, which was not legal") as failure:
-        seat.act(table, np.random.default_rng(0))
+        ask(agent_spec(f"{module}:illegal").make(), table, np.random.default_rng(0))
     assert failure.value.why.startswith("chose")
-    assert companion(f"{module}:thumb", SMALL).act(table, np.random.default_rng(0)) in table.legal_actions()
+    assert ask(agent_spec(f"{module}:thumb").make(), table, np.random.default_rng(0)) in table.legal_actions()
 
 
 def test_limits_are_kept_in_matches_too(tmp_path: Path) -> None:

@@ -31,7 +31,7 @@ from training.commands.watch import told
 from training.terminal.narrate import Narrator
 from training.terminal.parse_action import UnclearError, parse_action
 from training.terminal.screen import advice_lines, own_lines, prompt, screen_lines, tricks_lines
-from training.terminal.session import Companion, Deal, Session, companions, ranked
+from training.terminal.session import Deal, Seated, Session, ranked, seated
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -45,7 +45,7 @@ def plain(lines: Iterable[str]) -> list[str]:
 
 
 def sitting_of(kind: Rules, seat: int | None = 0, names: tuple[str, ...] = ("random",), **arguments: Any) -> Session:
-    players: list[Companion | None] = list(companions(names, kind.seats, kind))
+    players: list[Seated | None] = list(seated(names, kind.seats, kind))
     if seat is not None:
         players[seat] = None
     return Session(kind, players, **arguments)
@@ -127,7 +127,7 @@ def test_deals_go_on_into_the_next_match() -> None:
 
 def test_a_sitting_refuses_what_makes_no_table() -> None:
     kind = usual("noms")
-    player = companions(["random"], 1, kind)[0]
+    player = seated(["random"], 1, kind)[0]
     with pytest.raises(ValueError, match=r"players must be 4, with one person at most; not 3 with 0"):
         Session(kind, [player] * 3)
     with pytest.raises(ValueError, match=r"not 4 with 2"):
@@ -498,17 +498,17 @@ def test_advice_has_the_probabilities_of_policies_and_the_choices_of_others(poli
     other, drawn, sure = session.advice()[0], *session.advice()[1:]
     legal = session.table.legal_actions()
     assert [one.name for one in (other, drawn, sure)] == [str(policy), "thumb", f"{policy}@0"]
-    assert drawn.chances is None
-    assert other.chances is not None
-    assert sure.chances is not None
-    assert sorted(action for action, _ in other.chances) == legal
-    assert sum(probability for _, probability in other.chances) == pytest.approx(1, abs=1e-5)
-    assert sure.chances[0] == (other.chances[0][0], 1.0)
-    assert sure.action == sure.chances[0][0]
+    assert drawn.probabilities is None
+    assert other.probabilities is not None
+    assert sure.probabilities is not None
+    assert sorted(action for action, _ in other.probabilities) == legal
+    assert sum(probability for _, probability in other.probabilities) == pytest.approx(1, abs=1e-5)
+    assert sure.probabilities[0] == (other.probabilities[0][0], 1.0)
+    assert sure.action == sure.probabilities[0][0]
     lines = plain(advice_lines(session.table, [other, drawn, sure]))
     shares = [int(share) for line in lines[1 : 1 + len(legal)] for share in re.findall(r" (\d+)%", line)]
     assert shares == sorted(shares, reverse=True)
-    assert shares == [round(100 * probability) for _, probability in other.chances]
+    assert shares == [round(100 * probability) for _, probability in other.probabilities]
     assert lines[1 + len(legal)].startswith("  thumb would call ")
     assert lines[-len(legal)].endswith("100%  " + "█" * 24)
 
@@ -539,7 +539,7 @@ def test_asking_for_advice_changes_nothing(policy: Path) -> None:
 
         person = Person(session, answer=answer).play()
         records.append(person.session.records())
-        assert any("would do with probability" in line for line in person.shown) == asks
+        assert any("plays, with probability" in line for line in person.shown) == asks
     assert records[0] == records[1]
 
 
@@ -743,16 +743,13 @@ def test_watch_waits_for_enter_or_for_a_while(run: Run, monkeypatch: pytest.Monk
     assert out.count(" calls ") == 3
 
 
-# -------------------------------------------------------------------------------------------------------------- README
+# ------------------------------------------------------------------------------------------------------- the documents
 
 
-def test_the_screen_in_the_readme_is_real(run: Run, typing: Callable[..., None]) -> None:
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    (excerpt,) = re.findall(
-        r"(?m)(?:^    .*\n|^\n(?=    ))+", text.partition("## Sit down yourself\n")[2].partition("\n## ")[0]
-    )
+def test_the_screen_in_the_tutorial_is_real(run: Run, typing: Callable[..., None]) -> None:
+    text = (ROOT / "docs" / "tutorials" / "play.md").read_text(encoding="utf-8")
+    (excerpt,) = re.findall(r"(?m)(?:^    .*\n|^\n(?=    ))+", text)
     command, *screen = [line.removeprefix("    ") for line in excerpt.strip("\n").splitlines()]
-    words = command.removeprefix("$ noms ").split()
     typing("pass", "pass", "?", "q")
-    _, out, _ = run(*words)
+    _, out, _ = run(*command.removeprefix("$ noms ").split())
     assert "\n".join(screen) in out

@@ -26,29 +26,6 @@ class CommandError(Exception):
         self.status = status
 
 
-def check_limit(limit: float | None) -> None:
-    """Refuse a limit of time for a decision that is none.
-
-    Raises:
-        CommandError: it is not above 0.
-    """
-    if limit is not None and not 0 < limit < float("inf"):
-        raise CommandError(f"--limit must be above 0, not {limit}")
-
-
-def check_run(seed: int, threads: int | None, limit: float | None) -> None:
-    """Refuse what a measurement cannot run with.
-
-    Raises:
-        CommandError: a number is out of range.
-    """
-    if not 0 <= seed < 2**63:
-        raise CommandError(f"--seed must be from 0 to 2**63 - 1, not {seed}")
-    if threads is not None and not 1 <= threads <= 1024:
-        raise CommandError(f"--threads must be from 1 to 1024, not {threads}")
-    check_limit(limit)
-
-
 @contextmanager
 def file_errors(doing: str) -> Iterator[None]:
     """Turn errors of the file system into sentences that begin with what was being done.

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
 
-from training.commands.common import OK, STOPPED, CommandError, check_run, file_errors, wrong_arguments
+from training.commands.arguments import Count, DealSet, File, MoveLimit, Option, PlayerSeed, Threads, check_run
+from training.commands.common import OK, STOPPED, CommandError, file_errors, wrong_arguments
 from training.console import terminal
 from training.options import parse_options
 
@@ -27,7 +28,6 @@ DEALS_A_MATCH = 20
 """As many deals are played for each match, if the user does not say how many matches."""
 DEALS_SHARE = 0.8
 """Of the time for a game: the deals; the rest is for matches."""
-Set = Literal["dev", "test"]
 LineUpName = Literal["alone", "against", "mixed"]
 
 
@@ -38,32 +38,27 @@ class Arguments:
     a: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="A")]
     """The player in question."""
     b: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="B")]
-    """Whom it is measured against."""
+    """The player it is measured against."""
     variant: Annotated[tuple[str, ...], tyro.conf.arg(metavar="VARIANT ...")] = ()
     """The games; if not given those that both players can play."""
     seats: Annotated[tuple[int, ...], tyro.conf.arg(metavar="N ...")] = ()
     """Numbers of seats; the usual number of each game if not given, or without games those of the policies."""
-    option: Annotated[tuple[str, ...], tyro.conf.UseAppendAction, tyro.conf.arg(metavar="NAME=VALUE")] = ()
-    """An option of the games; may be given several times. The value is JSON, or else a word."""
-    deals: Annotated[int | None, tyro.conf.arg(metavar="N")] = None
+    option: Option = ()
+    deals: Count = None
     """Deals of each game; 2000, or with --minutes as many as there is time for."""
-    matches: Annotated[int | None, tyro.conf.arg(metavar="N")] = None
+    matches: Count = None
     """Whole matches of each game, with A and with B alone on each seat; one for 20 deals if not given, 0 for none."""
-    deal_set: Annotated[Set, tyro.conf.arg(name="set")] = "dev"
-    """The set of deals."""
+    deal_set: DealSet = "dev"
     line_ups: Annotated[tuple[LineUpName, ...], tyro.conf.arg(metavar="NAME ...")] = ()
     """Which of alone, against and mixed are played; all if not given. With a slow B, A alone costs less than half."""
     minutes: Annotated[float | None, tyro.conf.arg(metavar="M")] = None
     """Time for all games together. How far it gets depends on the machine, but not the result of a deal."""
     tell: Annotated[float, tyro.conf.arg(metavar="POINTS")] = 0.1
-    """A difference in points per deal: the number of deals that it takes to find it is told."""
-    seed: Annotated[int, tyro.conf.arg(metavar="S")] = 0
-    """0 to 2**63 - 1; it decides what is random in the players."""
-    threads: Annotated[int | None, tyro.conf.arg(metavar="T")] = None
-    """Threads; one for each core if not given. They change no result."""
-    limit: Annotated[float | None, tyro.conf.arg(metavar="SECONDS")] = None
-    """Seconds for a decision, on average; who takes longer loses the tables. A program (cmd:...) has 10 if not given."""
-    json: Annotated[str | None, tyro.conf.arg(metavar="FILE")] = None
+    """Say how many deals it takes to find a difference of so many points per deal."""
+    seed: PlayerSeed = 0
+    threads: Threads = None
+    limit: MoveLimit = None
+    json: File = None
     """Write all figures to this file."""
 
     def check(self) -> None:
@@ -108,22 +103,21 @@ class Found:
     is_stopped: bool
 
 
-def evaluate(measurement: Annotated[Arguments, tyro.conf.OmitArgPrefixes]) -> int:
-    """Tell how much better A is than B: points per deal with 95 % intervals, on duplicate deals.
+def evaluate(measurement: Annotated[Arguments, tyro.conf.arg(name="")]) -> int:
+    """Measure how much better A is than B: points per deal with 95 % intervals, on duplicate deals.
 
-    A player is random, greedy, thumb, flat_mc:WORLDS, pimc:WORLDS, a policy file, the folder of a run, or the name of a
-    policy that comes with the package, or of a game that one was trained for. A policy may be followed by @ and a
-    temperature: FILE@0 always takes the most probable action. A policy can be measured in the games that it was trained for.
+    A player is random, greedy, thumb, flat_mc:WORLDS, pimc:WORLDS; a policy by file, folder of a run, or name; or a game, for
+    the policy that comes with the package. NAME@0 always takes the most probable action of a policy. A policy plays only the
+    games that it was trained for.
 
-    Or it is one of your own: MODULE:FUNCTION or FILE.py:FUNCTION, where the function is act(observation, mask, rng), which
-    returns the number of a legal action, or has no arguments and returns a player (noms_env.players.Player); a name that an
-    installed package registers in the entry points noms_env.players; or 'cmd:PROGRAM ...', a program in any language that
-    gets each decision as a line of JSON (examples/README.md). A crash, a timeout or an illegal answer forfeits only that
-    table.
+    Your own player is MODULE:FUNCTION or FILE.py:FUNCTION: act(observation, mask, rng), which returns the number of a legal
+    action, or a function without arguments that returns a player (noms_env.players.Player). It can also be a name in the
+    entry points noms_env.players of an installed package, or 'cmd:PROGRAM ...', a program in any language that reads each
+    decision as a line of JSON (examples/README.md). A crash, a timeout or an illegal answer forfeits only that table.
 
     Each deal is played with A alone on each seat against B, with B alone on each seat against A, and with 4 seats or more
-    with half of the seats for each. Deals come from a frozen set, so figures of different days compare: dev to choose
-    among players, test for what is published. Ctrl-C prints what there is so far.
+    with half of the seats for each. Deals come from a frozen set, so figures of different days compare. Ctrl-C prints the
+    figures so far.
 
     For example:
       noms evaluate thumb random

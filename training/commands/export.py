@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
 
-from training.commands.common import OK, STOPPED, CommandError, check_limit, file_errors, lines_of, wrong_arguments
+from training.commands.arguments import Count, Option, Players, ProgramLimit, Seats, check_limit
+from training.commands.common import OK, STOPPED, CommandError, file_errors, lines_of, wrong_arguments
 from training.options import parse_options
 from training.text import count
 
@@ -30,18 +31,14 @@ class Arguments:
     """The folder to make."""
     variant: Annotated[str | None, tyro.conf.arg(metavar="VARIANT")] = None
     """Play this game instead."""
-    seats: Annotated[int | None, tyro.conf.arg(metavar="N")] = None
-    """Number of seats; the usual number of the game if not given."""
-    option: Annotated[tuple[str, ...], tyro.conf.UseAppendAction, tyro.conf.arg(metavar="NAME=VALUE")] = ()
-    """An option of the game; may be given several times. The value is JSON, or else a word."""
-    matches: Annotated[int | None, tyro.conf.arg(metavar="K")] = None
+    seats: Seats = None
+    option: Option = ()
+    matches: Count = None
     """Number of matches; 1 if not given."""
-    player: Annotated[tuple[str, ...], tyro.conf.UseAppendAction, tyro.conf.arg(metavar="NAME")] = ()
-    """Who plays, as for `noms evaluate`: given once for all seats, or once for each seat. `random` if not given."""
+    player: Players = ()
     seed: Annotated[int | None, tyro.conf.arg(metavar="S")] = None
     """0 to 2**63 - 1; it decides the cards, as for `noms record`, and the players. 0 if not given."""
-    limit: Annotated[float | None, tyro.conf.arg(metavar="SECONDS")] = None
-    """Seconds that a player has for a decision; a program (cmd:...) has 10 if not given. Whoever fails ends it all."""
+    limit: ProgramLimit = None
     file_format: Annotated[Literal["parquet", "npz"], tyro.conf.arg(name="format")] = "parquet"
     """The kind of files."""
     shard: Annotated[int, tyro.conf.arg(metavar="ROWS")] = 65536
@@ -63,15 +60,15 @@ class Arguments:
             raise CommandError(f"{given[0]} goes with --variant; records say for themselves how they were played")
 
 
-def export(data_set: Annotated[Arguments, tyro.conf.OmitArgPrefixes]) -> int:
+def export(data_set: Annotated[Arguments, tyro.conf.arg(name="")]) -> int:
     """Make a data set of decisions, for imitation, offline learning and statistics: from records, or by playing.
 
-    A row is one decision: the observation and the action mask of the seat to act, its action, and what the deal brought the
-    seat in the end, in points and relative to the others. The columns are listed in the README.md of the new folder.
+    A row is one decision: observation and action mask of the seat to act, its action, and what the deal brought the seat in the
+    end, in points and relative to the others. The README.md of the new folder lists the columns.
 
-    Parquet needs the extra export (pyarrow) and is read by pandas, Polars and Hugging Face's datasets:
-    load_dataset("parquet", data_files="decisions/*.parquet"). The npz files are read by numpy.load. The same arguments give the
-    same files. The folder is there whole or not at all, and memory does not grow with it.
+    Parquet needs the extra export (pyarrow); pandas, Polars and Hugging Face's datasets read it:
+    load_dataset("parquet", data_files="decisions/*.parquet"). numpy.load reads the npz files. The same arguments give the same
+    files. The folder is written whole or not at all, and memory does not grow with it.
 
     For example:
       noms export games.jsonl --out decisions
@@ -98,7 +95,7 @@ def export(data_set: Annotated[Arguments, tyro.conf.OmitArgPrefixes]) -> int:
 
 
 Source = tuple[int, dict[str, Any], Callable[[Tick], Iterator["Decisions"]]]
-"""How much there is, what it is, and the decisions, given who is told how many more are done."""
+"""Number of deals or matches, what they are, and the decisions, given a function to call with the number just done."""
 
 
 def records_of(files: Sequence[str]) -> Source:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
+from training.commands.arguments import Count, Game, Option, RandomSeed, Seats
 from training.commands.common import OK, STOPPED, CommandError, file_errors, wrong_arguments
 from training.console import print_lines
 from training.options import parse_options
@@ -31,13 +32,13 @@ Tell = Callable[[Iterable[str]], None]
 
 
 def play(
-    variant: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="VARIANT")],
+    variant: Game,
     seat: Annotated[int, tyro.conf.arg(metavar="S")] = 0,
     against: Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME ...")] = ("thumb",),
-    seats: Annotated[int | None, tyro.conf.arg(metavar="N")] = None,
-    option: Annotated[tuple[str, ...], tyro.conf.UseAppendAction, tyro.conf.arg(metavar="NAME=VALUE")] = (),
-    deals: Annotated[int | None, tyro.conf.arg(metavar="N")] = None,
-    seed: Annotated[int | None, tyro.conf.arg(metavar="SEED")] = None,
+    seats: Seats = None,
+    option: Option = (),
+    deals: Count = None,
+    seed: RandomSeed = None,
     record: Annotated[str | None, tyro.conf.arg(metavar="FILE")] = None,
 ) -> int:
     """Sit down at the table yourself, against players or trained policies.
@@ -53,24 +54,20 @@ def play(
       noms play down_up --seats 3 --against thumb pimc:20 --deals 5 --record evening.jsonl
 
     Args:
-        variant: The game; `noms list` shows all.
         seat: Your seat; seats are numbered from 0.
         against: The players, as for `noms evaluate`: one for all other seats, or one for each, clockwise from your left.
-        seats: Number of seats; the usual number of the game if not given.
-        option: An option of the game; may be given several times. The value is JSON, or else a word.
         deals: Deals to play, of one match after another; one match if not given.
-        seed: 0 to 2**63 - 1; it decides the cards and what is random in the players. Drawn if not given.
         record: The file for the records; a new one in the folder `played` if not given.
     """
     from noms_env.variants import game, make_rules
-    from training.terminal.session import Session, companions, random_seed
+    from training.terminal.session import Session, random_seed, seated
 
     file = RecordFile(checked_file(record) if record else free_file(variant))
     with wrong_arguments():
         rules = make_rules(game(variant), seats, parse_options(option))
         if not 0 <= seat < rules.seats:
             raise ValueError(f"--seat must be a seat from 0 to {rules.seats - 1}, not {seat}")
-        others = companions(against, rules.seats - 1, rules)
+        others = seated(against, rules.seats - 1, rules)
         seed = random_seed() if seed is None else seed
         players = [None if place == seat else others[(place - seat - 1) % rules.seats] for place in range(rules.seats)]
         session = Session(rules, players, seed=seed, deals=deals)

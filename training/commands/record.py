@@ -8,22 +8,23 @@ from typing import Annotated, Any
 
 import tyro
 
-from training.commands.common import OK, STOPPED, CommandError, check_limit, file_errors, wrong_arguments
+from training.commands.arguments import Flag, Game, Option, Players, ProgramLimit, Seats, check_limit
+from training.commands.common import OK, STOPPED, CommandError, file_errors, wrong_arguments
 from training.options import parse_options
 from training.progress_bar import progress_bar
 from training.text import count
 
 
 def record(
-    variant: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="VARIANT")],
+    variant: Game,
     out: Annotated[str, tyro.conf.arg(metavar="FILE")],
-    seats: Annotated[int | None, tyro.conf.arg(metavar="N")] = None,
+    seats: Seats = None,
     matches: Annotated[int, tyro.conf.arg(metavar="K")] = 1,
     seed: Annotated[int, tyro.conf.arg(metavar="S")] = 0,
-    player: Annotated[tuple[str, ...], tyro.conf.UseAppendAction, tyro.conf.arg(metavar="NAME")] = (),
-    option: Annotated[tuple[str, ...], tyro.conf.UseAppendAction, tyro.conf.arg(metavar="NAME=VALUE")] = (),
-    legal: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False,
-    limit: Annotated[float | None, tyro.conf.arg(metavar="SECONDS")] = None,
+    player: Players = (),
+    option: Option = (),
+    legal: Flag = False,
+    limit: ProgramLimit = None,
 ) -> int:
     """Play matches and write their records (noms-record/1), one deal a line.
 
@@ -37,26 +38,20 @@ def record(
       noms record big_ships --seats 5 --option 'trump_rotation=["S","NT"]' --legal --out games.jsonl
 
     Args:
-        variant: The game; `noms list` shows all.
         out: The file to write; `-` prints the records.
-        seats: Number of seats; the usual number of the game if not given.
         matches: Number of matches.
         seed: 0 to 2**63 - 1; it decides the cards and the random players.
-        player: Who plays, any player that `noms evaluate` knows: given once for all seats, or once for each seat. `random`
-            if not given.
-        option: An option of the game; may be given several times. The value is JSON, or else a word.
         legal: Store the legal actions with every decision.
-        limit: Seconds that a program (cmd:...) has for a decision; 10 if not given.
     """
     check_limit(limit)
     from noms_env.record import record_matches, write_records
     from noms_env.variants import game, make_rules
-    from training.terminal.session import companions
+    from training.terminal.session import seated
 
     with wrong_arguments():
         options = parse_options(option)
         rules = make_rules(game(variant), seats, options)
-        players = [one.player for one in companions(player or ("random",), rules.seats, rules, limit)]
+        players = [one.player for one in seated(player or ("random",), rules.seats, rules, limit)]
         records = record_matches(variant, seats, matches, seed, options, players, legal)
     tally = {"deals": 0, "matches": 0}
     try:

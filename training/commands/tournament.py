@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
-from training.commands.common import OK, STOPPED, CommandError, check_run, file_errors, wrong_arguments
+from training.commands.arguments import DealSet, Flag, MoveLimit, Option, PlayerSeed, Seats, Threads, check_run
+from training.commands.common import OK, STOPPED, CommandError, file_errors, wrong_arguments
 from training.console import terminal
 from training.options import parse_options
 
@@ -25,15 +26,15 @@ TOURNAMENTS = Path("tournaments")
 def tournament(
     player: Annotated[tyro.conf.Positional[tuple[str, ...]], tyro.conf.arg(metavar="PLAYER ...")],
     variant: Annotated[str, tyro.conf.arg(metavar="VARIANT")],
-    seats: Annotated[int | None, tyro.conf.arg(metavar="N")] = None,
-    option: Annotated[tuple[str, ...], tyro.conf.UseAppendAction, tyro.conf.arg(metavar="NAME=VALUE")] = (),
+    seats: Seats = None,
+    option: Option = (),
     deals: Annotated[int, tyro.conf.arg(metavar="N")] = 2000,
-    deal_set: Annotated[Literal["dev", "test"], tyro.conf.arg(name="set")] = "dev",
-    limit: Annotated[float | None, tyro.conf.arg(metavar="SECONDS")] = None,
-    seed: Annotated[int, tyro.conf.arg(metavar="S")] = 0,
-    threads: Annotated[int | None, tyro.conf.arg(metavar="T")] = None,
+    deal_set: DealSet = "dev",
+    limit: MoveLimit = None,
+    seed: PlayerSeed = 0,
+    threads: Threads = None,
     out: Annotated[str | None, tyro.conf.arg(metavar="FOLDER")] = None,
-    resume: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False,
+    resume: Flag = False,
 ) -> int:
     """Let every player play every other on the same duplicate deals, and show the payoff table and ratings.
 
@@ -52,15 +53,7 @@ def tournament(
     Args:
         player: Two or more players, as for `noms evaluate`.
         variant: The game; `noms list` shows all.
-        seats: Number of seats; the usual number of the game if not given.
-        option: An option of the game; may be given several times. The value is JSON, or else a word.
         deals: Deals of each pair.
-        deal_set: The set of deals: dev, or test for what is published.
-        limit: Seconds that a player has for a decision, on the mean of those that it is asked for at once; it loses the
-            tables at which it takes longer. Results depend on the machine then. A program (cmd:...) always has a limit, for
-            each decision by itself: 10 if not given.
-        seed: 0 to 2**63 - 1; it decides what is random in the players.
-        threads: Threads; one for each core if not given. They change no result.
         out: The folder; tournaments/VARIANT_SEATS if not given.
         resume: Go on with the tournament in the folder.
     """

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
+from training.commands.arguments import Count, Game, Option, RandomSeed, Seats
 from training.commands.common import OK, CommandError, wrong_arguments
 from training.console import terminal
 from training.options import parse_options
@@ -18,12 +19,12 @@ if TYPE_CHECKING:
 
 
 def watch(
-    variant: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="VARIANT")],
+    variant: Game,
     player: Annotated[tyro.conf.Positional[tuple[str, ...]], tyro.conf.arg(metavar="PLAYER ...")],
-    seats: Annotated[int | None, tyro.conf.arg(metavar="N")] = None,
-    option: Annotated[tuple[str, ...], tyro.conf.UseAppendAction, tyro.conf.arg(metavar="NAME=VALUE")] = (),
-    deals: Annotated[int | None, tyro.conf.arg(metavar="N")] = None,
-    seed: Annotated[int | None, tyro.conf.arg(metavar="SEED")] = None,
+    seats: Seats = None,
+    option: Option = (),
+    deals: Count = None,
+    seed: RandomSeed = None,
     delay: Annotated[float | None, tyro.conf.arg(metavar="SECONDS")] = None,
     from_seat: Annotated[int | None, tyro.conf.arg(metavar="S")] = None,
 ) -> int:
@@ -37,26 +38,22 @@ def watch(
       noms watch noms pimc:20 --from-seat 1 --deals 3
 
     Args:
-        variant: The game; `noms list` shows all.
         player: The players, as for `noms evaluate`: one for all seats, or one for each from seat 0.
-        seats: Number of seats; the usual number of the game if not given.
-        option: An option of the game; may be given several times. The value is JSON, or else a word.
         deals: Deals to show, of one match after another; one match if not given.
-        seed: 0 to 2**63 - 1; it decides the cards and what is random in the players. Drawn if not given.
         delay: Seconds between two decisions, instead of waiting for Enter.
         from_seat: Show only what this seat sees, and its own probabilities; seats are numbered from 0.
     """
     if delay is not None and not 0 <= delay < float("inf"):
         raise CommandError(f"--delay must be 0 or more, not {delay}")
     from noms_env.variants import game, make_rules
-    from training.terminal.session import Session, companions, random_seed
+    from training.terminal.session import Session, random_seed, seated
 
     with wrong_arguments():
         rules = make_rules(game(variant), seats, parse_options(option))
         if from_seat is not None and not 0 <= from_seat < rules.seats:
             raise ValueError(f"--from-seat must be a seat from 0 to {rules.seats - 1}, not {from_seat}")
         seed = random_seed() if seed is None else seed
-        session = Session(rules, companions(player, rules.seats, rules), seed=seed, deals=deals)
+        session = Session(rules, seated(player, rules.seats, rules), seed=seed, deals=deals)
     names = [f"seat {place} {one.name}" for place, one in enumerate(session.players) if one is not None]
     print(f"{' · '.join(names)} · --seed {seed}")
     show(told(session, from_seat), delay)
@@ -71,13 +68,14 @@ def told(session: Session, seat: int | None) -> Iterator[list[str]]:
         seat: tell what this seat sees; everything when None.
     """
     from training.terminal.narrate import Narrator
+    from training.terminal.session import action_probabilities
 
     while True:
         narrator = Narrator(session.deals[-1], session.table, seat, hands=True)
         yield list(narrator.opening())
         while not session.table.is_scored:
             action = session.choose()
-            yield list(narrator.decision(action, session.acting.chances(session.table)))
+            yield list(narrator.decision(action, action_probabilities(session.acting.player, session.table)))
             session.take(action)
         yield list(narrator.ending())
         if session.is_over:

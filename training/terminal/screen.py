@@ -119,11 +119,11 @@ def tricks_lines(record: Record, table: Table) -> list[str]:
 def advice_lines(table: Table, advice: Sequence[Advice]) -> Iterator[str]:
     """What the players would do in the person's place."""
     for one in advice:
-        if one.chances is None:
+        if one.probabilities is None:
             yield f"  {one.name} would {_done(table, one.action)}"
             continue
-        yield f"  {one.name} would do with probability"
-        yield from _bars(table, one.chances)
+        yield f"  {one.name} plays, with probability"
+        yield from _bars(table, one.probabilities)
 
 
 def _done(table: Table, action: int) -> str:
@@ -133,15 +133,15 @@ def _done(table: Table, action: int) -> str:
     return text if text == "indicate" else verb + text
 
 
-def _bars(table: Table, chances: RankedActions) -> Iterator[str]:
+def _bars(table: Table, ranked: RankedActions) -> Iterator[str]:
     """A line with a bar for each action, the most probable first; improbable ones are counted where there are many."""
-    shown = [one for place, one in enumerate(chances) if place < MOST_ADVISED or one[1] >= LEAST]
+    shown = [one for place, one in enumerate(ranked) if place < MOST_ADVISED or one[1] >= LEAST]
     width = max(len(action_text(table, action, False)) for action, _ in shown)
     for action, probability in shown:
         gap = " " * (width - len(action_text(table, action, False)))
         length = round(BAR * probability)
         bar = "  " + paint("█" * length, DIM, True) if length else ""
         yield f"    {action_text(table, action)}{gap}  {probability:4.0%}{bar}"
-    left = chances[len(shown) :]
+    left = ranked[len(shown) :]
     if left:
         yield f"    and {len(left)} more, together {sum(probability for _, probability in left):.0%}"

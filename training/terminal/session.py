@@ -9,6 +9,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -30,12 +31,12 @@ STEPS = 1 << 16
 
 
 def random_seed() -> int:
-    """A seed by chance, short enough to be typed again."""
+    """A random seed, short enough to type again."""
     return secrets.randbits(31)
 
 
 def ranked(probabilities: np.ndarray, mask: np.ndarray) -> RankedActions:
-    """The legal actions and their probabilities, the most probable first, of equals the lowest.
+    """The legal actions with their probabilities, the most probable first, the lowest number first among equals.
 
     Args:
         probabilities: of all actions, shape (NUM_ACTIONS,).
@@ -46,65 +47,40 @@ def ranked(probabilities: np.ndarray, mask: np.ndarray) -> RankedActions:
     return [(int(action), float(probabilities[action])) for action in order]
 
 
-# ------------------------------------------------------------------------------------------------------ who plays along
+def action_probabilities(player: Player, table: Table) -> RankedActions | None:
+    """What a player finds probable for the seat to act; None if it does not tell."""
+    if not isinstance(player, TellsProbabilities):
+        return None
+    observation, mask = table.view(int(table.row.seat))
+    return ranked(player.probabilities(observation, mask), mask)
 
 
-@dataclass(frozen=True)
-class Companion:
-    """A player at the table.
-
-    Attributes:
-        name: as the user wrote it.
-        player: who decides.
-    """
+class Seated(NamedTuple):
+    """A player at the table, with the name that the user wrote."""
 
     name: str
     player: Player
 
-    def act(self, table: Table, rng: np.random.Generator) -> int:
-        """Its action for the seat to act; `rng` is used up by it."""
-        return ask(self.player, table, rng)
 
-    def chances(self, table: Table) -> RankedActions | None:
-        """How probable each action of the seat to act would be; None for a player that is no policy."""
-        if not isinstance(self.player, TellsProbabilities):
-            return None
-        observation, mask = table.view(int(table.row.seat))
-        return ranked(self.player.probabilities(observation, mask), mask)
-
-
-def companion(name: str, kind: Rules, limit: float | None = None) -> Companion:
-    """The player of that name, for a table.
-
-    Args:
-        name: as for `training.agents.registry.agent_spec`: `thumb`, `pimc:20`, a policy by file, folder or name, `FILE@0`.
-        kind: the rules of the table.
-        limit: seconds that a program has for a decision; see `agent_spec`.
-
-    Raises:
-        ValueError: there is no such player, or it cannot sit there.
-    """
-    one = agent_spec(name, limit)
-    one.check(kind)
-    return Companion(name, one.make())
-
-
-def companions(names: Sequence[str], places: int, kind: Rules, limit: float | None = None) -> list[Companion]:
+def seated(names: Sequence[str], places: int, rules: Rules, limit: float | None = None) -> list[Seated]:
     """The players of some seats.
 
     Args:
-        names: one for all, or one for each.
+        names: one for all, or one for each, as for `training.agents.registry.agent_spec`.
         places: number of seats.
-        kind: the rules of the table.
+        rules: of the table.
         limit: seconds that a program has for a decision; see `agent_spec`.
 
     Raises:
-        ValueError: not as many names, or see `companion`.
+        ValueError: not as many names, no such player, or it cannot sit there.
     """
     if len(names) not in (1, places):
         raise ValueError(f"name one player for all {places} seats, or {places} of them, not {len(names)}")
-    known = {name: companion(name, kind, limit) for name in dict.fromkeys(names)}
-    return [known[name] for name in (names if len(names) == places else [names[0]] * places)]
+    specs = {name: agent_spec(name, limit) for name in names}
+    for spec in specs.values():
+        spec.check(rules)
+    known = {name: Seated(name, spec.make()) for name, spec in specs.items()}
+    return [known[name] for name in (names if len(names) == places else [*names] * places)]
 
 
 # --------------------------------------------------------------------------------------------------------------- a deal
@@ -120,7 +96,7 @@ class Deal:
     """
 
     def __init__(self, table: Table) -> None:
-        """Begin with a deal that has just been dealt."""
+        """Start with a deal that has just been dealt."""
         self.start = table.get_state()
         self.actions: list[int] = []
         self.finished: Record | None = None
@@ -145,12 +121,12 @@ class Deal:
         return {**self._head, "steps": list(self._steps), **result_of(table)}
 
     def last_decision_of(self, seat: int) -> int | None:
-        """The place of a seat's last decision among the actions; None if it has made none."""
+        """The place of a seat's last action; None if it has taken none."""
         places = [place for place, step in enumerate(self._steps) if step["seat"] == seat]
         return places[-1] if places else None
 
     def go_back(self, table: Table, place: int) -> None:
-        """Put the table back to where the action of that place was to be chosen."""
+        """Put the table back before the action of that place."""
         kept = self.actions[:place]
         table.set_state(self.start)
         self.actions, self._steps, self.finished = [], [], None
@@ -163,17 +139,17 @@ class Deal:
 
 @dataclass(frozen=True)
 class Advice:
-    """What a player thinks of the position of the seat to act.
+    """What a player would do for the seat to act.
 
     Attributes:
         name: of the player.
-        action: what it would do.
-        chances: how probable each action would be; None for a player that is no policy.
+        action: its choice.
+        probabilities: of the legal actions; None for a player that does not tell.
     """
 
     name: str
     action: int
-    chances: RankedActions | None
+    probabilities: RankedActions | None
 
 
 class Session:
@@ -186,7 +162,7 @@ class Session:
         deals: the deals so far, the last of them under way or just scored.
     """
 
-    def __init__(self, rules: Rules, players: Sequence[Companion | None], *, seed: int = 0, deals: int | None = None) -> None:
+    def __init__(self, rules: Rules, players: Sequence[Seated | None], *, seed: int = 0, deals: int | None = None) -> None:
         """Deal the first hand.
 
         Args:
@@ -221,7 +197,7 @@ class Session:
         return self.table.is_scored and (self.table.is_over if self._most is None else len(self.deals) >= self._most)
 
     @property
-    def acting(self) -> Companion:
+    def acting(self) -> Seated:
         """The player to act.
 
         Raises:
@@ -234,12 +210,12 @@ class Session:
         return player
 
     def choose(self) -> int:
-        """What the player to act does; nothing changes, and the answer is the same every time.
+        """The choice of the player to act: the same each time it is asked, and the table stays as it is.
 
         Raises:
             ValueError: see `acting`.
         """
-        return self.acting.act(self.table, self._stream(DECIDING))
+        return ask(self.acting.player, self.table, self._stream(DECIDING))
 
     def take(self, action: int) -> None:
         """Take an action for the seat to act.
@@ -255,7 +231,7 @@ class Session:
             self.take(self.choose())
 
     def next_deal(self) -> None:
-        """Deal the next hand: of the match, or where it is over of the next one.
+        """Deal the next hand, of the next match if this one is over.
 
         Raises:
             ValueError: the deal is not over yet, or nothing is left to play.
@@ -269,10 +245,10 @@ class Session:
         self.deals.append(Deal(self.table))
 
     def take_back(self) -> bool:
-        """Go back to where the person made the last decision, in this deal or the ones before.
+        """Go back to the person's last decision, in this deal or an earlier one.
 
         Returns:
-            False if the person has made none; nothing has changed then.
+            False if there is none; then nothing has changed.
         """
         if self.person is None:
             return False
@@ -285,16 +261,16 @@ class Session:
         return False
 
     def advice(self) -> list[Advice]:
-        """What each of the players, asked once, would do in the place of the person: from what the person sees alone.
+        """What each of the players would do in the person's place, from what the person sees.
 
         Raises:
             ValueError: it is not the person's turn.
         """
         if not self.is_persons_turn:
             raise ValueError("the players give advice when it is the person's turn")
-        others = {player.name: player for player in self.players if player is not None}
+        others = dict(one for one in self.players if one is not None)
         return [
-            Advice(name, player.act(self.table, self._stream(ADVISING)), player.chances(self.table))
+            Advice(name, ask(player, self.table, self._stream(ADVISING)), action_probabilities(player, self.table))
             for name, player in others.items()
         ]
 

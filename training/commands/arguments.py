@@ -1,0 +1,73 @@
+"""Arguments that several subcommands have, with their help."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import tyro
+
+from training.commands.common import CommandError
+
+Game = Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="VARIANT", help="The game; `noms list` shows all.")]
+Seats = Annotated[int | None, tyro.conf.arg(metavar="N", help="Number of seats; the usual number of the game if not given.")]
+Option = Annotated[
+    tuple[str, ...],
+    tyro.conf.UseAppendAction,
+    tyro.conf.arg(metavar="NAME=VALUE", help="An option of the game, in JSON or as a word; may be given several times."),
+]
+Players = Annotated[
+    tuple[str, ...],
+    tyro.conf.UseAppendAction,
+    tyro.conf.arg(
+        metavar="NAME",
+        help="A player, as for `noms evaluate`: once for all seats, or once for each seat. `random` if not given.",
+    ),
+]
+RandomSeed = Annotated[
+    int | None, tyro.conf.arg(metavar="S", help="0 to 2**63 - 1, for cards and players. Drawn at random if not given.")
+]
+PlayerSeed = Annotated[int, tyro.conf.arg(metavar="S", help="0 to 2**63 - 1, for what is random in the players.")]
+DealSet = Annotated[
+    Literal["dev", "test"],
+    tyro.conf.arg(name="set", help="The frozen set of deals: dev to choose among players, test for what is published."),
+]
+Threads = Annotated[
+    int | None, tyro.conf.arg(metavar="T", help="Threads; one for each core if not given. They change no result.")
+]
+MoveLimit = Annotated[
+    float | None,
+    tyro.conf.arg(
+        metavar="SECONDS",
+        help="Time limit for a decision, on the mean of those asked for at once; a player that is late forfeits those tables. "
+        "Results then depend on the machine. A program (cmd:...) has 10 seconds for each decision if nothing is given.",
+    ),
+]
+ProgramLimit = Annotated[
+    float | None, tyro.conf.arg(metavar="SECONDS", help="Time limit of a program (cmd:...) for a decision; 10 if not given.")
+]
+File = Annotated[str | None, tyro.conf.arg(metavar="FILE")]
+Count = Annotated[int | None, tyro.conf.arg(metavar="N")]
+Flag = Annotated[bool, tyro.conf.FlagCreatePairsOff]
+
+
+def check_limit(limit: float | None) -> None:
+    """Refuse a time limit that is none.
+
+    Raises:
+        CommandError: it is not above 0.
+    """
+    if limit is not None and not 0 < limit < float("inf"):
+        raise CommandError(f"--limit must be above 0, not {limit}")
+
+
+def check_run(seed: int, threads: int | None, limit: float | None) -> None:
+    """Refuse numbers out of range.
+
+    Raises:
+        CommandError: one is.
+    """
+    if not 0 <= seed < 2**63:
+        raise CommandError(f"--seed must be from 0 to 2**63 - 1, not {seed}")
+    if threads is not None and not 1 <= threads <= 1024:
+        raise CommandError(f"--threads must be from 1 to 1024, not {threads}")
+    check_limit(limit)
