@@ -90,7 +90,7 @@ class Rate:
 
 
 class Lines:
-    """Prints a line now and then; none before the first is due."""
+    """Prints a line now and then, while a job is neither untouched nor done."""
 
     def __init__(self, stream: TextIO, title: str, what: str, total: int | None, every: float = LINE_SECONDS) -> None:
         """Start at zero.
@@ -110,7 +110,7 @@ class Lines:
         """So many more units are done."""
         self._done += number
         self._rate.note(self._done)
-        if time.monotonic() >= self._next:
+        if time.monotonic() >= self._next and 0 < self._done != self._total:
             self._next = time.monotonic() + self._every
             text = counts_text(self._done, self._total, self._what, self._rate.per_second())
             print(f"{self._title}: {text}", file=self._stream, flush=True)
