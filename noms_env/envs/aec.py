@@ -26,7 +26,7 @@ from noms_env.envs.common import (
     observation_space,
     start_match,
 )
-from noms_env.envs.results import deal_rewards, members, public_end, public_result
+from noms_env.envs.results import copied, deal_rewards, public_end, public_result
 from noms_env.envs.validation import (
     ILLEGAL_ACTIONS,
     MASK_PLACES,
@@ -283,7 +283,7 @@ class TrickTakingEnv(AECEnv):
         self._give_rewards()
         result = public_result(self.table)
         for agent in self.agents:  # a copy for each, so that none can write to another
-            self.infos[agent] = {**self.infos[agent], "last_deal": copy.deepcopy(result)}
+            self.infos[agent] = {**self.infos[agent], "last_deal": copied(result)}
         if self._recorder is not None:
             self.records.append(self._recorder.finish(self.table))
         if row.over:
@@ -294,10 +294,9 @@ class TrickTakingEnv(AECEnv):
 
     def _give_rewards(self) -> None:
         """Give the rewards of a scored deal, and add them to the cumulative ones."""
-        row, n = self.table.row, self.table.seats
-        winners = members(np.array([row.winners], np.int64), n)
-        values = deal_rewards(self._reward, row.points[np.newaxis, :n], np.array([row.over != 0]), winners)[0].tolist()
-        self.rewards.update(zip(self.possible_agents, values, strict=True))
+        rows = self.table._kernel_rows
+        values = deal_rewards(self._reward, rows["points"][:, : self.table.seats], rows["over"] != 0, rows["winners"])
+        self.rewards.update(zip(self.possible_agents, values[0].tolist(), strict=True))
         self._accumulate_rewards()
         self._rewarded = True
 

@@ -122,7 +122,8 @@ class BatchEnv:
         self.over = np.ones(tables, np.bool_)
         self.scored = np.zeros(tables, np.bool_)
         self.points = np.zeros((tables, MAX_SEATS), np.float32)
-        self._row_threads = RowThreads(self.threads, MIN_ROWS_PER_THREAD)
+        in_threads = self.threads > 1 and tables >= 2 * MIN_ROWS_PER_THREAD
+        self._row_threads = RowThreads(self.threads, MIN_ROWS_PER_THREAD) if in_threads else None
 
     def _fill_groups(self, groups: Sequence[TableGroup], seed: int, episode: str) -> list[RowGroup]:
         """Give each group its share of the rows."""
@@ -305,7 +306,11 @@ class BatchEnv:
 
     def _run(self, kernel: Callable[..., Any], *arguments: Any) -> None:
         """Run a kernel over all rows, in several threads if there are many; the result does not depend on them."""
-        self._row_threads.run(len(self), lambda first, end, _: kernel(self._kernel_tables, first, end, *arguments))
+        tables = self._kernel_tables
+        if self._row_threads is None:
+            kernel(tables, 0, len(tables), *arguments)
+        else:
+            self._row_threads.run(len(tables), lambda first, end, _: kernel(tables, first, end, *arguments))
 
     def _refresh(self) -> None:
         """Write `seat` and `over`."""

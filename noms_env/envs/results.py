@@ -19,7 +19,7 @@ def deal_rewards(reward: str, points: np.ndarray, over: np.ndarray, winners: np.
         reward: `points`, `relative` or `outcome`.
         points: of the deals, float64, shape (m, seats).
         over: whether the episode ends with the deal, bool, shape (m,).
-        winners: of the episode, bool, shape (m, seats).
+        winners: of the episode, bit sets of seats, shape (m,).
 
     Returns:
         float64, shape (m, seats).
@@ -29,8 +29,8 @@ def deal_rewards(reward: str, points: np.ndarray, over: np.ndarray, winners: np.
     if reward == "relative":
         others = points.sum(axis=1, keepdims=True) - points
         return np.asarray(points - others / (points.shape[1] - 1))
-    shares = winners / np.maximum(winners.sum(axis=1, keepdims=True), 1)
-    return np.where(over[:, np.newaxis], shares, 0.0)
+    flags = members(winners, points.shape[1])
+    return np.where(over[:, np.newaxis], flags / np.maximum(flags.sum(axis=1, keepdims=True), 1), 0.0)
 
 
 def members(sets: np.ndarray, seats: int) -> np.ndarray:
@@ -72,6 +72,11 @@ def public_end(table: Table) -> dict[str, list[int]]:
     if table.rules.variant.family == PLAIN:
         end["sniped"] = cards_in(row.sniped)
     return end
+
+
+def copied(result: dict[str, Any]) -> dict[str, Any]:
+    """An independent copy of a public result."""
+    return {key: value.copy() if type(value) is list else value for key, value in result.items()}
 
 
 def _seat_or_none(seat: int) -> int | None:

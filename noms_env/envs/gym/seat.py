@@ -22,7 +22,7 @@ from noms_env.envs.common import ILLEGAL_REWARD, POSITION_KEYS, Observation, fra
 from noms_env.envs.gym.seat_config import SeatConfig
 from noms_env.envs.gym.seat_players import RowStreams, checked_seat, is_random, learner_seats
 from noms_env.envs.modules import environment_id
-from noms_env.envs.results import members
+from noms_env.envs.results import deal_rewards, members
 from noms_env.envs.validation import RENDER_MODES, checked_options, checked_render_mode
 from noms_env.players import Player, Players
 from noms_env.table import IllegalActionError
@@ -250,13 +250,12 @@ class SeatEnv(gymnasium.Env[Observation, int | np.integer]):
 
     def _score(self, info: dict[str, Any]) -> float:
         """The reward of a deal just scored; its points, totals and winners go into the info."""
-        row, n = self.table.row, self.table.seats
-        points, winners = row.points[:n].copy(), members(np.array([row.winners], np.int64), n)
-        info.update(points=points, totals=row.totals[:n].copy())
-        over = np.array([row.over != 0])
+        rows, n = self.table._kernel_rows, self.table.seats
+        points, over = rows["points"][:, :n], rows["over"] != 0
+        info.update(points=points[0].copy(), totals=rows["totals"][0, :n].copy())
         if over[0]:
-            info["winners"] = winners[0]
-        return float(self._config.rewards(points[np.newaxis], np.array([self.seat]), over, winners)[0])
+            info["winners"] = members(rows["winners"], n)[0]
+        return float(deal_rewards(self._config.reward, points, over, rows["winners"])[0, self.seat])
 
     def _forfeit(self, reason: str) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
         """End the episode after an illegal action."""

@@ -8,7 +8,6 @@ import numpy as np
 
 from noms_env.envs.common import Observation, make_table, observation_space
 from noms_env.envs.gym.seat_players import checked_seat
-from noms_env.envs.results import deal_rewards
 from noms_env.envs.validation import ILLEGAL_ACTIONS, MASK_PLACES, REWARDS, checked_choice, checked_flag
 from noms_env.players import Players, load_players
 
@@ -56,18 +55,3 @@ class SeatConfig:
     def observation(self, vector: np.ndarray, mask: np.ndarray) -> Observation:
         """The observation made of a vector and a mask, of one row or of many."""
         return vector if self.mask_in == "info" else {"observation": vector, "action_mask": mask}
-
-    def rewards(self, points: np.ndarray, learner: np.ndarray, over: np.ndarray, winners: np.ndarray) -> np.ndarray:
-        """The learner's rewards for deals just scored.
-
-        Args:
-            points: of the deals, float64, shape (m, seats).
-            learner: the learner's seats, int64, shape (m,).
-            over: whether the episode ends with the deal, bool, shape (m,).
-            winners: of the episode, bool, shape (m, seats).
-
-        Returns:
-            float64, shape (m,).
-        """
-        rewards: np.ndarray = deal_rewards(self.reward, points, over, winners)[np.arange(len(points)), learner]
-        return rewards

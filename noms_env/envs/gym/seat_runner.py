@@ -19,7 +19,7 @@ from noms_env.envs.batch import TableGroup, make_batch
 from noms_env.envs.common import ILLEGAL_REWARD
 from noms_env.envs.gym.seat_config import SeatConfig
 from noms_env.envs.gym.seat_players import RowStreams, is_random, learner_seats
-from noms_env.envs.results import members
+from noms_env.envs.results import deal_rewards, members
 from noms_env.observation.layout import OBSERVATION_SIZE, PADDED_MASK_SIZE
 from noms_env.players import Player
 from noms_env.table import IllegalActionError
@@ -209,13 +209,14 @@ class SeatRunner:
         if len(rows) == 0:
             return
         fields, results, n = self._fields, self.results, self._seats
-        points, winners = fields["points"][rows, :n], members(fields["winners"][rows], n)
+        points, winners = fields["points"][rows, :n], fields["winners"][rows]
         over, truncated = fields["over"][rows] != 0, fields["truncated"][rows] != 0
-        results.reward[rows] += self._config.rewards(points, self.learner[rows], over, winners)
+        rewards = deal_rewards(self._config.reward, points, over, winners)
+        results.reward[rows] += rewards[np.arange(len(rows)), self.learner[rows]]
         results.scored[rows] = True
         results.points[rows], results.totals[rows] = points, fields["totals"][rows, :n]
         results.terminated[rows], results.truncated[rows] = over & ~truncated, over & truncated
-        results.winners[rows] = winners & over[:, np.newaxis]
+        results.winners[rows] = members(winners, n) & over[:, np.newaxis]
         self.is_over[rows] = over
         self._next[rows] = np.where(over, batch_kernels.HOLD, batch_kernels.NEXT_DEAL)
 
