@@ -1,10 +1,10 @@
-"""The variants for RLlib (new API stack): every seat an agent, and only the seat to act is asked.
+"""The variants as RLlib environments (new API stack): every seat is an agent, and only the seat to act is asked.
 
     from ray.rllib.algorithms.ppo import PPOConfig
 
     config = PPOConfig().environment(RLlibEnv, env_config={"variant": "down_up", "episode": "deal"})
 
-`training.interop.rllib` has a module of torch that obeys the masks, and `examples/rllib_self_play.py` a league.
+`training.interop.rllib` has a torch module that applies the masks; `examples/rllib_self_play.py` trains a league.
 """
 
 from __future__ import annotations
@@ -19,55 +19,56 @@ from ray.rllib.env.multi_agent_env import MultiAgentEnv
 from noms_env.core.actions import NUM_ACTIONS
 from noms_env.core.chance import MAX_TABLE
 from noms_env.envs.aec import TrickTakingEnv
+from noms_env.envs.common import observation_space
 from noms_env.envs.validation import checked_flag
-from noms_env.observation.layout import OBSERVATION_SIZE
 from noms_env.variants import GAMES, RulesError
 
 Seen = dict[str, np.ndarray]
-"""`{"observations": uint8 (OBSERVATION_SIZE,), "action_mask": int8 (NUM_ACTIONS,)}`: the keys of RLlib's masking example."""
+"""`{"observations": uint8 (OBSERVATION_SIZE,), "action_mask": int8 (NUM_ACTIONS,)}`, as in RLlib's masking example."""
 Step = tuple[dict[str, Seen], dict[str, float], dict[str, bool], dict[str, bool], dict[str, dict[str, Any]]]
-"""Observations, rewards, terminateds, truncateds and infos, each by agent."""
+"""Observations, rewards, terminateds, truncateds and infos, each a dictionary by agent."""
 
 
 class RLlibEnv(MultiAgentEnv):
-    """One table as a `MultiAgentEnv`, for `AlgorithmConfig.environment(RLlibEnv, env_config={...})`.
+    """One table as an RLlib `MultiAgentEnv`.
 
-    `reset` and `step` give the observation of the agent to act, and at the end of an episode those of all agents, with masks of
-    zeros. When a deal is scored, all agents get their rewards in that step, so that the returns of an episode are complete; in
-    any other step the agent that acted gets 0. Infos are given with rewards and at the end; they are those of `TrickTakingEnv`.
+    `reset` and `step` return the observation of the agent to act, and at the end of an episode those of all agents, with masks
+    of zeros. When a deal is scored, all agents get their rewards in that step; in any other step the agent that acted gets 0.
+    The infos of `TrickTakingEnv` come with rewards and at the end.
 
-    Several runners with one seed are dealt different cards: `EnvContext.worker_index` counts as the number of the table. Runner
-    0, or a plain dictionary as config, has the deals of `raw_env().reset(seed=...)`. `reset()` goes on to the next match of the
-    seed in force. RLlib gives its seed anew with each sample of whole episodes, so that with
-    `env_runners(batch_mode="complete_episodes")` and `debugging(seed=...)` the same few deals come again and again.
+    Runners with one seed get different deals: `EnvContext.worker_index` is the number of the table. Runner 0, or a plain
+    dictionary as config, has the deals of `raw_env().reset(seed=...)`. `reset()` goes on to the next match of the current seed.
+    Beware: with `env_runners(batch_mode="complete_episodes")` and `debugging(seed=...)` RLlib sets the seed again for each
+    sample, and the same few deals repeat.
+
+    Args:
+        config: `variant`, and the other arguments of `TrickTakingEnv` except `mask_in`. The default of `illegal_action` is
+            `terminate`, since RLlib tries random actions. `skip_forced` (default False): take forced actions for the agents,
+            except the first one of a deal. An agent that has no choice in a whole episode does not appear in it, and RLlib does
+            not count its rewards.
 
     Attributes:
         env: the AEC environment inside; `env.table` knows all cards.
+
+    Raises:
+        ValueError: an argument is not allowed; the message says what is.
     """
 
     def __init__(self, config: Mapping[str, Any]) -> None:
-        """Set up the table; `reset` deals.
-
-        Args:
-            config: `variant`, and any other argument of `TrickTakingEnv` by its name, but for `mask_in`. `illegal_action` is
-                `terminate` if not given, since RLlib tries an environment out with any actions. `skip_forced` (False if not
-                given): actions without alternative are taken for the agents, but for the first one of a deal. An agent that
-                is left no choice in a whole episode takes no part in it, for RLlib, and its rewards are not counted.
-
-        Raises:
-            ValueError: an argument is not allowed; the message says what is.
-        """
+        """Set up the table; `reset` deals."""
         arguments = dict(config)
         if "variant" not in arguments:
             raise RulesError(f'env_config must name a game: {{"variant": ...}}, one of {", ".join(GAMES)}')
         if "mask_in" in arguments:
-            raise RulesError("mask_in is not an argument here: the mask is a part of the observation")
+            raise RulesError("mask_in is not an argument here: the mask is always part of the observation")
         self._skips_forced = checked_flag("skip_forced", arguments.pop("skip_forced", False))
         self.env = TrickTakingEnv(**{"illegal_action": "terminate", **arguments})
         self.env.table.row.table = min(getattr(config, "worker_index", None) or 0, MAX_TABLE)
         self.possible_agents = self.env.possible_agents
         self.agents = self.possible_agents[:]
-        self.observation_spaces = {agent: _observation_space() for agent in self.agents}
+        space: Any = observation_space("observation")
+        renamed = spaces.Dict({"observations": space["observation"], "action_mask": space["action_mask"]})
+        self.observation_spaces = dict.fromkeys(self.agents, renamed)
         self.action_spaces = {agent: spaces.Discrete(NUM_ACTIONS) for agent in self.agents}
         self.metadata, self.render_mode = dict(self.env.metadata), self.env.render_mode
         super().__init__()
@@ -75,7 +76,7 @@ class RLlibEnv(MultiAgentEnv):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[dict[str, Seen], dict[str, dict[str, Any]]]:
-        """Begin an episode; see `TrickTakingEnv.reset` for the arguments and what is refused.
+        """Begin an episode; see `TrickTakingEnv.reset`.
 
         Returns:
             Observations and infos of the agent to act.
@@ -88,16 +89,16 @@ class RLlibEnv(MultiAgentEnv):
         """Take the action of the agent to act.
 
         Returns:
-            Observations, rewards, terminateds, truncateds (a match that was cut short), infos, each by agent.
+            Observations, rewards, terminateds, truncateds (the match was cut short), infos, each by agent.
 
         Raises:
-            ValueError: the actions are not of the agent to act and no other, or there is no episode.
-            IllegalActionError: the action is not legal, with `illegal_action="raise"`; the table is unharmed.
+            ValueError: there is no episode, or the actions are not those of the agent to act alone.
+            IllegalActionError: the action is not legal, with `illegal_action="raise"`; the table is unchanged.
         """
         env = self.env
         agent = self._agent_to_act()
         if len(action_dict) != 1 or agent not in action_dict:
-            raise ValueError(f"{agent} is to act, and no other; there are actions of {', '.join(action_dict) or 'nobody'}")
+            raise ValueError(f"actions must be of {agent} alone, who is to act, not of {', '.join(action_dict) or 'nobody'}")
         env.step(action_dict[agent])
         rewards = env.rewards
         while self._skips_forced and not any(rewards.values()) and len(legal := env.legal_actions()) == 1:
@@ -115,17 +116,17 @@ class RLlibEnv(MultiAgentEnv):
     # --------------------------------------------------------------------------------------------- what happens inside
 
     def _agent_to_act(self) -> str:
-        """Who is to act.
+        """The agent to act.
 
         Raises:
-            ValueError: nobody, since there is no episode.
+            ValueError: there is no episode.
         """
         if self.env.phase is None:
             raise ValueError("there is no episode, or it is over: call reset first")
         return str(self.env.agent_selection)
 
     def _scored(self, is_over: bool) -> Step:
-        """What `step` returns with rewards or at the end."""
+        """What `step` returns when a deal is scored or the episode ends."""
         env = self.env
         agents = self.agents if is_over else [env.agent_selection]
         terminated = is_over and env.terminations[agents[0]]  # a forfeit is also marked as truncated
@@ -138,16 +139,6 @@ class RLlibEnv(MultiAgentEnv):
         )
 
     def _seen(self, agent: str) -> Seen:
-        """What an agent sees, under the names that RLlib's masking example has for it."""
+        """An agent's observation, with the keys of RLlib's masking example."""
         seen: Any = self.env.observe(agent)
         return {"observations": seen["observation"], "action_mask": seen["action_mask"]}
-
-
-def _observation_space() -> spaces.Dict:
-    """The space of one agent's observations."""
-    return spaces.Dict(
-        {
-            "observations": spaces.Box(0, 255, (OBSERVATION_SIZE,), np.uint8),
-            "action_mask": spaces.Box(0, 1, (NUM_ACTIONS,), np.int8),
-        }
-    )

@@ -1,10 +1,10 @@
-"""One seat at thousands of tables for Stable-Baselines3 and sb3-contrib: its interface of vector environments.
+"""One seat at each of thousands of tables as a vector environment of Stable-Baselines3 and sb3-contrib.
 
     tables = SeatVecEnv(256, "down_up", opponents="random", seat="rotate", reward="relative")
     MaskablePPO("MlpPolicy", tables).learn(100_000)
 
-`DummyVecEnv` of as many `SeatEnv` gives the same, table by table, but asks one table after the other. This module is for those
-who have Stable-Baselines3 (`pip install 'noms-env[sb3]'`); nothing in the package imports it.
+A `DummyVecEnv` of as many `SeatEnv` returns the same, but plays one table after the other. This module needs
+`pip install 'noms-env[sb3]'`; nothing else in the package imports it.
 """
 
 from __future__ import annotations
@@ -21,40 +21,40 @@ from noms_env.envs.gym.seat_vector import SeatVectorEnv
 
 
 class SeatVecEnv(VecEnv):
-    """One seat at each of many tables, as Stable-Baselines3 wants it.
+    """One seat at each of many tables as a `VecEnv`.
 
-    Row i plays as `SeatEnv` does with seed + i. The step that ends an episode begins the next one: the observation is then the
-    first of the next, `infos[i]["terminal_observation"]` the last of the one that is over, and `reset_infos[i]` the info of the
-    new beginning. `VecMonitor` around it keeps the returns and lengths of episodes, in `infos[i]["episode"]`.
+    Row i plays as `SeatEnv` does with seed + i. The step that ends an episode begins the next one and returns its first
+    observation; `infos[i]["terminal_observation"]` is the last observation of the old episode, `reset_infos[i]` the info of the
+    new one. `VecMonitor` around it adds returns and lengths of episodes as `infos[i]["episode"]`.
 
-    Observations are bare arrays, uint8 (num_envs, OBSERVATION_SIZE), for `MlpPolicy`; with `mask_in="observation"` dictionaries
-    for `MultiInputPolicy`. Masks come by `env_method("action_masks")`, bool (NUM_ACTIONS,) for each row, which is how
-    MaskablePPO asks for them. Rewards are float32 (num_envs,), dones bool (num_envs,); infos are those of `SeatEnv`, without
-    the mask.
+    Observations are bare arrays, uint8 (num_envs, OBSERVATION_SIZE), for `MlpPolicy`; with `mask_in="observation"` they are
+    dictionaries for `MultiInputPolicy`. `env_method("action_masks")` returns the masks, bool (NUM_ACTIONS,) for each row;
+    MaskablePPO calls it. Rewards are float32 (num_envs,), dones bool (num_envs,). Infos are those of `SeatEnv` without the mask.
+
+    Args:
+        num_envs: number of tables.
+        variant: name of the game.
+        mask_in: `info` for observations that are bare arrays, `observation` for dictionaries with the mask in them.
+        **arguments: of `SeatVectorEnv`, except `autoreset_mode` and `copy`.
 
     Attributes:
-        envs: the `SeatVectorEnv` that is played in.
+        envs: the `SeatVectorEnv` inside.
+
+    Raises:
+        ValueError: an argument is not allowed; the message says what is.
     """
 
     def __init__(self, num_envs: int, variant: str, *, mask_in: str = "info", **arguments: Any) -> None:
-        """Set up the tables; `reset` deals.
-
-        Args:
-            num_envs: number of tables.
-            variant: name of the game.
-            mask_in: `info` for observations that are bare arrays, `observation` for dictionaries with the mask in them.
-            **arguments: of `SeatVectorEnv`, but for `autoreset_mode` and `copy`.
-
-        Raises:
-            ValueError: an argument is not allowed; the message says what is.
-        """
+        """Set up the tables; `reset` deals."""
         for name in ("autoreset_mode", "copy"):
             if name in arguments:
-                raise ValueError(f"{name} cannot be chosen: Stable-Baselines3 wants new arrays and rows that begin at once")
+                raise ValueError(
+                    f"{name} is fixed: Stable-Baselines3 needs new arrays, and rows that begin again in the same step"
+                )
         if mask_in not in ("info", "observation"):
             raise ValueError(f"mask_in must be 'info' or 'observation', not {mask_in!r}")
         self._is_dict = mask_in == "observation"
-        # In the observations the masks cost nothing; infos would have to hold one for each row.
+        # Masks are free in the observations; as infos they would take one array for each row.
         self.envs = SeatVectorEnv(num_envs, variant, autoreset_mode=AutoresetMode.SAME_STEP, **arguments)
         space: Any = self.envs.single_observation_space
         super().__init__(num_envs, space if self._is_dict else space["observation"], self.envs.single_action_space)
@@ -63,10 +63,10 @@ class SeatVecEnv(VecEnv):
     # ------------------------------------------------------------------------------------------------ the interface
 
     def reset(self) -> Any:
-        """Begin an episode in each row, with the seeds of `seed` and the options of `set_options`, once.
+        """Begin an episode in each row; use the seeds of `seed` and the options of `set_options` once.
 
         Raises:
-            ValueError: a seed or an option is not possible. Options may have `seat`, the learner's seat, in every row or none.
+            ValueError: a seed or an option is not possible. The only option is `seat`, in all rows or none.
         """
         seed = None if all(one is None for one in self._seeds) else self._seeds
         observations, infos = self.envs.reset(seed=seed, options=self._asked_options())
@@ -76,11 +76,11 @@ class SeatVecEnv(VecEnv):
         return self._shown(observations)
 
     def step_async(self, actions: np.ndarray) -> None:
-        """Note the actions, integers of shape (num_envs,), for `step_wait`."""
+        """Keep the actions, integers, shape (num_envs,), for `step_wait`."""
         self._actions = actions
 
     def step_wait(self) -> tuple[Any, np.ndarray, np.ndarray, list[dict[str, Any]]]:
-        """Take the actions, let the others play, and begin the next episodes where they are over.
+        """Take the actions, let the others play, and begin the next episode in rows that are over.
 
         Raises:
             IllegalActionError: an action is not legal, with `illegal_action="raise"`; no table has changed.
@@ -98,18 +98,20 @@ class SeatVecEnv(VecEnv):
         return self._shown(observations), rewards.astype(np.float32), dones, given
 
     def env_method(self, method_name: str, *method_args: Any, indices: Any = None, **method_kwargs: Any) -> list[Any]:
-        """What `action_masks` or `render` gives for each row.
+        """The result of `action_masks` or `render` for each row.
 
         Raises:
-            AttributeError: another method: the rows share one environment, `envs`.
+            AttributeError: another method; the rows share one environment, `envs`.
         """
         if method_name not in ("action_masks", "render"):
-            raise AttributeError(f"rows have the methods action_masks and render, not {method_name!r}; see the attribute envs")
+            raise AttributeError(
+                f"rows have the methods action_masks and render, not {method_name!r}; all others are methods of envs"
+            )
         results = getattr(self.envs, method_name)(*method_args, **method_kwargs)
         return [None if results is None else results[row] for row in self._get_indices(indices)]
 
     def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
-        """An attribute of `envs`, which all rows share, for each row.
+        """An attribute of `envs`, once for each row.
 
         Raises:
             AttributeError: there is no such attribute.
@@ -118,35 +120,35 @@ class SeatVecEnv(VecEnv):
         return [value for _ in self._get_indices(indices)]
 
     def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
-        """Refused.
+        """Refuse to set anything.
 
         Raises:
-            AttributeError: always: the rows share one environment, whose settings stay as they are.
+            AttributeError: always; the rows share one environment with fixed settings.
         """
         raise AttributeError(f"{attr_name} cannot be set: the rows share one environment; make another SeatVecEnv")
 
     def env_is_wrapped(self, wrapper_class: type, indices: Any = None) -> list[bool]:
-        """False for each row: wrappers for single environments cannot be around them."""
+        """False for each row: there are no single environments to wrap."""
         return [False for _ in self._get_indices(indices)]
 
     def get_images(self) -> Sequence[np.ndarray | None]:
-        """A picture of each table from the view of its learner, uint8 (height, width, 3), with `render_mode="rgb_array"`."""
+        """With `render_mode="rgb_array"`, each table from the view of its learner: uint8 (height, width, 3)."""
         if self.render_mode != "rgb_array":
             warnings.warn(f"pictures need render_mode='rgb_array', not {self.render_mode!r}", stacklevel=2)
             return [None] * self.num_envs
         return self.env_method("render")
 
     def close(self) -> None:
-        """Let go of what is held open."""
+        """Close `envs`."""
         self.envs.close()
 
     # --------------------------------------------------------------------------------------------- what happens inside
 
     def _asked_options(self) -> dict[str, Any]:
-        """The options of all rows as those of one `SeatVectorEnv.reset`."""
+        """The options of all rows as options of `SeatVectorEnv.reset`."""
         strange = {key for options in self._options for key in options} - {"seat"}
         if strange:
-            raise ValueError(f"options may have 'seat' here, not {', '.join(map(repr, sorted(strange)))}; SeatEnv takes more")
+            raise ValueError(f"the only option is 'seat', not {', '.join(map(repr, sorted(strange)))}; SeatEnv takes more")
         seats = [options["seat"] for options in self._options if "seat" in options]
         if not seats:
             return {}
@@ -155,17 +157,17 @@ class SeatVecEnv(VecEnv):
         return {"seat": seats[0] if len(set(seats)) == 1 else np.array(seats)}
 
     def _shown(self, observation: Any) -> Any:
-        """An observation of one row or all, as `mask_in` wants it."""
+        """An observation of one row or of all, without the mask if `mask_in` is `info`."""
         return observation if self._is_dict else observation["observation"]
 
 
 def rows_of(infos: Mapping[str, Any], rows: int) -> list[dict[str, Any]]:
-    """The infos of a vector environment of Gymnasium, as a dictionary for each row.
+    """Turn the infos of a Gymnasium vector environment into one dictionary for each row.
 
     Args:
-        infos: per key, an array with a row for each environment, and under the same name with `_` before it bool, shape
-            (rows,): which of them hold.
-        rows: how many there are.
+        infos: for each key an array with one entry for each row, and under `_` and the key a bool mask, shape (rows,), of the
+            rows that have an entry.
+        rows: number of rows.
     """
     given: list[dict[str, Any]] = [{} for _ in range(rows)]
     for key, values in infos.items():

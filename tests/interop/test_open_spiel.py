@@ -384,7 +384,7 @@ def test_players_as_bots() -> None:
     policy, action = bots[2].step_with_policy(state)
     assert dict(policy) == dict.fromkeys(state.legal_actions(), 1 / len(state.legal_actions()))
     assert action in state.legal_actions()
-    with pytest.raises(ValueError, match="does not say with which probability"):
+    with pytest.raises(ValueError, match="does not know the probabilities"):
         bots[0].get_policy(state)
     with pytest.raises(ValueError, match="there is no player 'nobody'"):
         PlayerBot(game, 0, "nobody")

@@ -1,32 +1,31 @@
-"""The games in OpenSpiel, and players of this package as its bots.
+"""The variants as OpenSpiel games, and players of this package as OpenSpiel bots.
 
     import pyspiel
     import noms_env.interop.open_spiel  # registers noms_sniped_whist, noms_big_ships, ..., noms_up_down
 
     game = pyspiel.load_game("noms_small_ships(seats=3,ranks=4,suits=3,reward=relative)")
 
-A game is one deal. Its chance events are explicit (see `explicit_chance`), so that tabular algorithms run on small decks. Its
-actions have the numbers that they have everywhere (`noms_env.core.actions`). Parameters:
+A game is one deal. Chance is explicit (see `explicit_chance`), so that tabular algorithms run on small decks. Actions have the
+same numbers as everywhere (`noms_env.core.actions`). Parameters:
 
 | parameter | value |
 |---|---|
 | `seats` | number of seats; -1, the default, for the variant's default |
 | `dealer` | seat; -1 for the last one, so that seat 0 calls or leads first |
 | `reward` | `points` of the deal, or `relative`: own points minus the mean of the others, which makes the game zero-sum |
-| `hand_size`, `deal` | exact-bid games: the deal of the schedule that is played, see `DealSetup`; -1 for the default |
-| options | those of the variant that matter within a deal; -1 or an empty word for a default that depends on the table |
+| `hand_size`, `deal` | exact-bid games: the deal of the schedule, see `DealSetup`; -1 for the default |
+| options | those of the variant that matter within a deal; -1 or an empty string for a default that depends on the table |
 
-`trump_rotation` is written with strokes (`H/C/NT`), `dealer_forced` is -1, 0 or 1. A deal of noms that all pass ends without
-points.
+`trump_rotation` has slashes (`H/C/NT`); `dealer_forced` is -1, 0 or 1. A deal of noms in which all pass ends without points.
 
-* The information state is what a seat knows and has seen, in order: the cards that it was dealt, the card turned up, all
-  calls, announcements and plays, and what else it was shown. The points of the deal are not in it, but in the returns.
-* The observation is that of the other environments, byte by byte as float32 (`noms_env.observation.layout`). Its string is the
+* The information state is all that a seat knows, in order: the cards that it was dealt, the card turned up, all calls,
+  announcements and plays, and what else it was shown. It does not contain the points of the deal; the returns do.
+* The observation has the bytes of the other environments as float32 (`noms_env.observation.layout`). As a string it is the
   table as the seat sees it.
-* `resample_from_infostate` draws uniformly among all layouts that the seat cannot rule out (`noms_env.belief`). Of games
-  in Python OpenSpiel calls it from Python only: `open_spiel.python.algorithms.ismcts` runs, `pyspiel.ISMCTSBot` does not.
-* A clone costs OpenSpiel a new state and a deep copy, a multiple of a step: algorithms that walk the tree again and again
-  (`CFRSolver`) are for decks of a dozen cards.
+* `resample_from_infostate` draws uniformly from all layouts that the seat cannot rule out (`noms_env.belief`). OpenSpiel's C++
+  cannot call it for a game in Python: `open_spiel.python.algorithms.ismcts` works, `pyspiel.ISMCTSBot` does not.
+* A clone takes several times as long as a step, since OpenSpiel makes a new state and a deep copy. Algorithms that traverse the
+  tree many times (`CFRSolver`) need decks of at most a dozen cards.
 """
 
 from __future__ import annotations
@@ -49,8 +48,8 @@ from noms_env.variants import GAMES
 GAME_CLASSES: dict[str, type[DealGame]] = {
     name: type(f"DealGameOf_{name}", (DealGame,), {"variant": variant}) for name, variant in GAMES.items()
 }
-"""The class of each variant. OpenSpiel holds on to what makes a game until the process has ended, when only a class is safe to
-let go of."""
+"""The class of each variant. OpenSpiel keeps what makes a game until the process ends; only a class can be released safely
+then."""
 
 for _name, _class in GAME_CLASSES.items():
     pyspiel.register_game(game_type(GAMES[_name]), _class)

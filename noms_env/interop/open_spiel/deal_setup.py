@@ -75,6 +75,16 @@ class DealSetup:
         """Pickle the arguments."""
         return DealSetup, self._arguments
 
+    def point_range(self) -> tuple[float, float]:
+        """Bounds of a seat's points in a deal."""
+        low, high = self.rules.variant.point_range(self.rules.options, self.capacities[0])
+        return float(low), float(high)
+
+    def max_decisions(self) -> int:
+        """A bound of the number of decisions in a deal."""
+        rules = self.rules
+        return rules.variant.max_decisions(rules.options, rules.seats, self.capacities[0], self.capacities[-1])
+
     def _place_in_schedule(self, hand_size: int | None, deal: int | None) -> int | None:
         """The deal of the schedule; None if the variant has no schedule."""
         schedule = self.rules.schedule

@@ -10,7 +10,6 @@ import pyspiel
 
 from noms_env.core.actions import NUM_ACTIONS
 from noms_env.core.cards import CARD_WORDS, FRENCH, SUIT_LETTERS, cards_in
-from noms_env.interop.open_spiel.bounds import most_decisions, point_range
 from noms_env.interop.open_spiel.deal_setup import DealSetup, Layout
 from noms_env.interop.open_spiel.explicit_chance import (
     CHANCE,
@@ -117,7 +116,7 @@ def game_type(variant: Variant, reward: str = REWARDS[0]) -> Any:
 
 def _game_info(setup: DealSetup, reward: str) -> Any:
     """The `pyspiel.GameInfo` of a game: its sizes and bounds."""
-    low, high = point_range(setup)
+    low, high = setup.point_range()
     if reward == "relative":
         low, high = low - high, high - low
     info = {
@@ -126,7 +125,7 @@ def _game_info(setup: DealSetup, reward: str) -> Any:
         "num_players": setup.rules.seats,
         "min_utility": low,
         "max_utility": high,
-        "max_game_length": most_decisions(setup),
+        "max_game_length": setup.max_decisions(),
     }
     return pyspiel.GameInfo(**info, utility_sum=0.0) if reward == "relative" else pyspiel.GameInfo(**info)
 

@@ -8,7 +8,6 @@ import numpy as np
 
 from noms_env.core.actions import NUM_ACTIONS, PHASES
 from noms_env.core.cards import CARD_WORDS, NO_TRUMP, cards_in
-from noms_env.interop.open_spiel.bounds import most_decisions
 from noms_env.interop.open_spiel.deal_setup import DealSetup
 from noms_env.interop.open_spiel.explicit_chance import PLAYING, ExplicitChanceDeal
 from noms_env.observation.layout import OBSERVATION_SIZE
@@ -80,7 +79,7 @@ class InformationStateObserver(Observer):
                 "open": (cards,),
                 "stock": (cards,),
                 "excuse": (seats,),
-                "decisions": (most_decisions(setup), seats + NUM_ACTIONS),
+                "decisions": (setup.max_decisions(), seats + NUM_ACTIONS),
             }
         )
 

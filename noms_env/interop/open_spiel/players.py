@@ -1,4 +1,4 @@
-"""Players of this package in OpenSpiel: as bots, and as policies that its algorithms can measure."""
+"""Players of this package in OpenSpiel: as bots, and as policies."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from noms_env.players import Player, load_players
 
 
 class PlayerBot(pyspiel.Bot):
-    """A player of this package as a bot: it sees what `noms_env.players.Player` describes, and so cannot cheat."""
+    """A player of this package as a bot. It sees only what `noms_env.players.Player` describes.
+
+    Args:
+        game: the game.
+        player_id: the seat.
+        player: a name (`thumb`, `pimc:20`), the name, file or folder of a policy, or a player.
+        seed: of the random choices, 0 or more.
+
+    Raises:
+        ValueError: there is no such player, or it cannot sit at this table.
+    """
 
     def __init__(self, game: DealGame, player_id: int, player: str | Path | Player, seed: int = 0) -> None:
-        """Take a seat.
-
-        Args:
-            game: that is played.
-            player_id: the seat.
-            player: a name (`thumb`, `pimc:20`), the name, file or folder of a policy, or a player.
-            seed: 0 or more: what its random choices follow from.
-
-        Raises:
-            ValueError: there is no such player, or it cannot sit at this table.
-        """
+        """Take a seat."""
         super().__init__()
-        self._player = _seated(game, player)
+        self._player = _loaded(game, player)
         self._player_id = player_id
         self._rng = np.random.default_rng(seed)
 
@@ -40,29 +40,29 @@ class PlayerBot(pyspiel.Bot):
         return self._player_id
 
     def restart_at(self, state: DealState) -> None:
-        """Nothing: it remembers nothing."""
+        """Do nothing: the bot remembers nothing."""
 
     def step(self, state: DealState) -> int:
-        """The action that it takes."""
+        """Choose an action."""
         return _chosen(self._player, state, self._rng)
 
     def provides_policy(self) -> bool:
-        """Whether it knows with which probability it takes each action."""
+        """Whether the player knows the probabilities of its actions."""
         return has_probabilities(self._player)
 
     def get_policy(self, state: DealState) -> list[tuple[int, float]]:
         """The legal actions with their probabilities.
 
         Raises:
-            ValueError: it does not know them.
+            ValueError: the player does not know them.
         """
         return list(_probabilities(self._player, state).items())
 
     def step_with_policy(self, state: DealState) -> tuple[list[tuple[int, float]], int]:
-        """The probabilities, and an action that is drawn by them.
+        """The legal actions with their probabilities, and an action drawn from them.
 
         Raises:
-            ValueError: it does not know them.
+            ValueError: the player does not know the probabilities.
         """
         policy = self.get_policy(state)
         weights = np.array([weight for _, weight in policy])
@@ -70,25 +70,24 @@ class PlayerBot(pyspiel.Bot):
 
 
 class PlayerPolicy(Policy):
-    """A player of this package as a policy, for instance to measure how exploitable it is.
+    """A player of this package as a policy, for example to measure its exploitability.
 
-    For a player that leaves choices to chance, and knows no probabilities, it is one of the pure strategies that the player may
-    be said to draw: what is random follows from the seed and the information state.
+    For a player that chooses at random but does not know its probabilities, this is one of the pure strategies that it may
+    play: its random choices are a function of the seed and the information state.
+
+    Args:
+        game: the game.
+        player: see `PlayerBot`.
+        seed: 0 or more.
+
+    Raises:
+        ValueError: see `PlayerBot`.
     """
 
     def __init__(self, game: DealGame, player: str | Path | Player, seed: int = 0) -> None:
-        """Take all seats.
-
-        Args:
-            game: that is played.
-            player: see `PlayerBot`.
-            seed: 0 or more.
-
-        Raises:
-            ValueError: see `PlayerBot`.
-        """
+        """Take all seats."""
         super().__init__(game, list(range(game.num_players())))
-        self._player = _seated(game, player)
+        self._player = _loaded(game, player)
         self._seed = seed
 
     def action_probabilities(self, state: DealState, player_id: int | None = None) -> dict[int, float]:
@@ -100,29 +99,29 @@ class PlayerPolicy(Policy):
         return {_chosen(self._player, state, rng): 1.0}
 
 
-def _seated(game: DealGame, player: str | Path | Player) -> Player:
-    """A player at the game's table."""
-    return load_players([player], 1, game.setup.rules)[0]
-
-
 def has_probabilities(player: Player) -> bool:
-    """Whether a player can say with which probability it takes each action."""
+    """Whether a player knows the probabilities of its actions."""
     return is_random(player) or hasattr(player, "probabilities")
 
 
+def _loaded(game: DealGame, player: str | Path | Player) -> Player:
+    """A player that can sit at the game's table."""
+    return load_players([player], 1, game.setup.rules)[0]
+
+
 def _chosen(player: Player, state: DealState, rng: np.random.Generator) -> int:
-    """The action that a player takes for the seat to act."""
+    """A player's action for the seat to act."""
     table = state.deal.dealt_table
     tables = table.determinize(rng) if player.wants_tables else None
     return int(player.act(*table.view(state.deal.actor), rng, tables=tables))
 
 
 def _probabilities(player: Any, state: DealState) -> dict[int, float]:
-    """The probabilities of the legal actions."""
+    """The legal actions with a player's probabilities."""
     legal = state.deal.dealt_table.legal_actions()
     if is_random(player):
         return dict.fromkeys(legal, 1 / len(legal))
     if not has_probabilities(player):
-        raise ValueError(f"{type(player).__name__} does not say with which probability it takes an action; use step")
+        raise ValueError(f"{type(player).__name__} does not know the probabilities of its actions; use step")
     weights = player.probabilities(*state.deal.dealt_table.view(state.deal.actor))[legal].astype(float)
     return dict(zip(legal, (weights / weights.sum()).tolist(), strict=True))
