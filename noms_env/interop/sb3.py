@@ -29,7 +29,7 @@ class SeatVecEnv(VecEnv):
 
     Observations are bare arrays, uint8 (num_envs, OBSERVATION_SIZE), for `MlpPolicy`; with `mask_in="observation"` they are
     dictionaries for `MultiInputPolicy`. `env_method("action_masks")` returns the masks, bool (NUM_ACTIONS,) for each row;
-    MaskablePPO calls it. Rewards are float32 (num_envs,), dones bool (num_envs,). Infos are those of `SeatEnv` without the mask.
+    MaskablePPO calls it. Rewards are float32 (num_envs,), dones bool (num_envs,). Infos are those of `SeatEnv` without masks.
 
     Args:
         num_envs: number of tables.

@@ -183,7 +183,7 @@ def test_what_rows_that_share_one_environment_cannot_do() -> None:
     assert envs.has_attr("action_masks")
     assert not envs.has_attr("no_such_thing")
     for call in (lambda: envs.env_method("reset"), lambda: envs.set_attr("render_mode", "ansi")):
-        with pytest.raises(AttributeError, match=r"attribute envs|make another"):
+        with pytest.raises(AttributeError, match=r"methods of envs|make another"):
             call()
     wrongs: tuple[dict[str, Any], ...] = ({"mask_in": "both"}, {"autoreset_mode": "Disabled"}, {"copy": False})
     for wrong in wrongs:

@@ -11,7 +11,7 @@ from noms_env.core.chance import MAX_SEED
 from noms_env.variants import RulesError
 
 SEAT_RULES = ("rotate", "random")
-"""Where the learner may sit, beside a seat of its own."""
+"""Rules for the learner's seat, besides a fixed seat."""
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
@@ -20,7 +20,7 @@ _PLAYERS, _OWN_SEAT, _RANDOM_PLAYERS = np.uint64(0), _FIRST, _SECOND
 
 
 def is_random(player: object) -> bool:
-    """Whether the engine itself can choose for a player, by `engine.many.random_rows`."""
+    """Whether the engine itself can choose for this player, with `batch_kernels.random_rows`."""
     from noms_env.players.random_player import RandomPlayer  # here, since no player is imported with the package
 
     return type(player) is RandomPlayer
@@ -30,7 +30,7 @@ def is_random(player: object) -> bool:
 
 
 def checked_seat(seat: int | str, seats: int) -> int | str:
-    """A seat number, or a word of `SEAT_RULES`.
+    """Return a seat, or a word of `SEAT_RULES`.
 
     Raises:
         ValueError: it is neither.
@@ -43,7 +43,7 @@ def checked_seat(seat: int | str, seats: int) -> int | str:
 
 
 def learner_seats(seat: int | str, seats: int, seeds: np.ndarray, matches: np.ndarray) -> np.ndarray:
-    """The learner's seat in each row; a function of the row's seed and of the number of the episode alone.
+    """The learner's seat in each row: a function of the row's seed and the number of its episode.
 
     Args:
         seat: from `checked_seat`. `rotate` begins at seat `seed % seats` and goes one seat on with each episode.
@@ -66,27 +66,26 @@ def learner_seats(seat: int | str, seats: int, seeds: np.ndarray, matches: np.nd
 
 
 class RowStreams(np.random.Generator):
-    """The random numbers of the other seats: a stream for each row, whatever happens in other rows.
+    """The random numbers of the other seats: one stream for each row, independent of other rows.
 
-    It is handed to players as their generator. A player draws one integer for each row that it is asked for
-    (`players.row_seeds`); here that integer comes from the stream of its row, by SplitMix64 (G. L. Steele, D. Lea,
-    C. H. Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014). For any other draw it is a plain generator,
-    which all rows share.
+    Players get it as their generator. For each row that it is asked for, a player draws one integer (`players.row_seeds`); that
+    integer comes from the stream of the row, by SplitMix64 (G. L. Steele, D. Lea, C. H. Flood, "Fast splittable pseudorandom
+    number generators", OOPSLA 2014). Any other draw comes from a generator that all rows share.
 
     Attributes:
         rows: int64, shape (m,): the rows that the next integers are for.
-        words: int64, shape (n,): the states for the engine's own random choices (`engine.many.random_rows`).
+        words: int64, shape (n,): the states for the engine's own random choices (`batch_kernels.random_rows`).
     """
 
     def __init__(self, rows: int) -> None:
-        """Make the streams of so many rows; `begin` sets them."""
+        """Make streams for this many rows; `begin` seeds them."""
         super().__init__(np.random.PCG64(0))
         self.rows = np.arange(rows)
         self.words = np.ones(rows, np.int64)
         self._states = np.zeros(rows, np.uint64)
 
     def begin(self, rows: np.ndarray, seeds: np.ndarray, matches: np.ndarray) -> None:
-        """Begin the streams of some rows anew: they follow from the row's seed and from the number of the episode.
+        """Seed the streams of some rows: a function of the row's seed and the number of its episode.
 
         Args:
             rows: int64, shape (m,).
@@ -98,11 +97,11 @@ class RowStreams(np.random.Generator):
         self.words[rows] = words.astype(np.int64) + 1
 
     def reseed(self) -> None:
-        """Let the generator that all rows share follow from the stream of row 0."""
+        """Seed the shared generator from the stream of row 0."""
         self.bit_generator.state = np.random.PCG64(int(self._states[0])).state
 
     def integers(self, low: Any, high: Any = None, size: Any = None, dtype: Any = np.int64, endpoint: bool = False) -> Any:
-        """See `numpy.random.Generator.integers`; what `players.row_seeds` asks for comes from the streams of `rows`."""
+        """See `numpy.random.Generator.integers`. The draws of `players.row_seeds` come from the streams of `rows`."""
         if not (endpoint and high is None and is_integer(low) and low == MAX_SEED and size == len(self.rows)):
             return super().integers(low, high, size=size, dtype=dtype, endpoint=endpoint)
         states = self._states[self.rows] + _GOLDEN
@@ -110,12 +109,12 @@ class RowStreams(np.random.Generator):
         return (_mixed(states) >> np.uint64(1)).astype(np.int64)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """For pickle and deepcopy, which would make a plain generator of it."""
+        """Pickle and copy the streams; numpy would make a plain generator of them."""
         return _restored, (self.bit_generator, self.rows, self.words, self._states)
 
 
 def _restored(bit_generator: np.random.BitGenerator, rows: np.ndarray, words: np.ndarray, states: np.ndarray) -> RowStreams:
-    """Streams from what `RowStreams.__reduce__` kept."""
+    """Streams in a pickled state."""
     streams = RowStreams(len(words))
     streams.bit_generator.state = bit_generator.state
     streams.rows, streams.words, streams._states = rows, words, states
