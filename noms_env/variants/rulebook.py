@@ -52,15 +52,19 @@ class Option:
     """The field of a table's record that holds it, where that is not the option's name."""
 
     def __post_init__(self) -> None:
-        """Refuse a byte that is not there.
+        """Refuse what an observation or a record has no room for.
 
         Raises:
-            ValueError: the section `choices` has no such byte.
+            ValueError: the section `choices` has no such byte, or a number is too large for the record.
         """
         if self.byte is not None and not 0 <= self.byte <= NUM_CHOICES - self.width:
             raise ValueError(
-                f"the option {self.name} needs {self.width} of the bytes of `choices` from {self.byte} on, but an observation "
-                f"has room for {NUM_CHOICES} (0 to {NUM_CHOICES - 1})"
+                f"there is no room for the option {self.name} at byte {self.byte} of the section `choices` of an observation, "
+                f"which has {NUM_CHOICES} bytes, 0 to {NUM_CHOICES - 1}; it takes {self.width}"
+            )
+        if self.numbers and max(map(abs, self.numbers)) > MAX_NUMBER:
+            raise ValueError(
+                f"the option {self.name} allows {self.numbers[1]}, but a record holds numbers up to {MAX_NUMBER}"
             )
 
     @property
@@ -110,6 +114,8 @@ class Option:
         return self.words.index(value) if self.words else int(value)
 
 
+MAX_NUMBER = 2**15 - 1
+"""The largest value of an option that a field of a table's record holds."""
 ROTATION_WORDS = (*SUIT_LETTERS[FRENCH], "NT")
 
 

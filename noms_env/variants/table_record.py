@@ -38,10 +38,9 @@ def declared_options(games: Iterable[Variant]) -> dict[str, Option]:
             raise ValueError(f"{variant.name} cannot call an option {option.name}: the record has another field of that name")
         for byte in range(option.byte, option.byte + option.width) if option.byte is not None else ():
             if owner.setdefault(byte, option.name) != option.name:
-                raise ValueError(
-                    f"the option {option.name} of {variant.name} has byte {byte}, as {owner[byte]} has; the next free one is "
-                    f"{1 + max(owner)}"
-                )
+                free = 1 + max(owner)
+                room = f"the next free one is {free}" if free < NUM_CHOICES else f"all {NUM_CHOICES} are taken"
+                raise ValueError(f"the option {option.name} of {variant.name} has byte {byte}, as {owner[byte]} has; {room}")
     return found
 
 

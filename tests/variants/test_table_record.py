@@ -79,9 +79,17 @@ def test_an_option_that_takes_the_place_of_another_is_refused(changes: dict[str,
 
 @pytest.mark.parametrize("changes", [{"byte": NUM_CHOICES}, {"byte": -1}, {"byte": NUM_CHOICES - 9, "rotation": True}])
 def test_an_option_is_refused_when_the_observation_is_full(changes: dict[str, Any]) -> None:
-    assert bonus(byte=NUM_CHOICES - 1).byte == 95
-    with pytest.raises(ValueError, match=r"zero_bonus needs \d+ of the bytes .* an observation has room for 96 \(0 to 95\)"):
+    last = bonus(byte=NUM_CHOICES - 1)
+    with pytest.raises(ValueError, match=r"no room for the option zero_bonus at byte .* which has 96 bytes, 0 to 95; it takes"):
         bonus(**changes)
+    games = [replace(DOWN_UP, options=(*DOWN_UP.options, last, bonus(name="more", byte=NUM_CHOICES - 1)))]
+    with pytest.raises(ValueError, match="more of down_up has byte 95, as zero_bonus has; all 96 are taken"):
+        declared_options(games)
+
+
+def test_an_option_is_refused_when_its_numbers_do_not_fit_the_record() -> None:
+    with pytest.raises(ValueError, match="the option zero_bonus allows 32768, but a record holds numbers up to 32767"):
+        bonus(numbers=(0, 2**15))
 
 
 def test_a_variant_needs_a_number_for_which_there_is_room() -> None:
