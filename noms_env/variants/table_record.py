@@ -56,8 +56,8 @@ def _table_dtype() -> np.dtype[Any]:
     """The type of a record. Bytes fill it up to words: none of it is padding, which copies may leave out."""
     at = _STATE_FIELDS.index("episode") + 1
     fields: list[Any] = [*FIELDS[:at], *((name, np.int16) for name in OPTION_FIELDS), *FIELDS[at:]]
-    size = sum(np.dtype([field]).itemsize for field in fields)
-    return np.dtype([*fields, ("spare", np.int8, 8 - size % 8)], align=True)
+    spare = -sum(np.dtype([field]).itemsize for field in fields) % 8
+    return np.dtype([*fields, *([("spare", np.int8, spare)] if spare else [])], align=True)
 
 
 TABLE = _table_dtype()
