@@ -8,7 +8,7 @@ import numpy as np
 from PIL import Image
 
 import noms_env
-from noms_env.players import make_player
+from noms_env.players import load_player
 
 FILE = Path(__file__).parent / "table.png"
 
@@ -16,7 +16,7 @@ FILE = Path(__file__).parent / "table.png"
 def main() -> None:
     """Play a part of a deal of Small Ships by rules of thumb, and save the view of seat 0."""
     env = noms_env.small_ships_v0.raw_env(seats=4, episode="deal", render_mode="rgb_array")
-    thumb, rng = make_player("thumb"), np.random.default_rng(0)
+    thumb, rng = load_player("thumb"), np.random.default_rng(0)
     env.reset(seed=5)
     for _ in range(22):
         seen = env.observe(env.agent_selection)

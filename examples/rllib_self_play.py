@@ -30,7 +30,7 @@ from ray.rllib.core.rl_module.rl_module import RLModuleSpec
 
 from noms_env import SeatVectorEnv
 from noms_env.interop.rllib import RLlibEnv
-from noms_env.players import Player, make_player
+from noms_env.players import Player, load_player
 from training.interop.rllib import LEARNER, MaskedModule, ModulePlayer, add_past_self
 from training.interop.rllib import player as checkpoint_player
 
@@ -141,7 +141,7 @@ def points(player: Player, deals: int, seed: int = 10**9) -> np.ndarray:
 
 def report(player: Player, deals: int) -> str:
     """By how much a player is better than a random one, in points for a deal, with a 95 % interval."""
-    better = points(player, deals) - points(make_player("random"), deals)
+    better = points(player, deals) - points(load_player("random"), deals)
     margin = 1.96 * better.std(ddof=1) / math.sqrt(deals)
     return f"{better.mean():+.2f} ± {margin:.2f} points for a deal against random players ({deals} deals, twice each)"
 
