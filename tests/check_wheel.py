@@ -116,6 +116,8 @@ def main() -> None:
         version = run(scripts / "noms", "--version", cwd=folder)
         assert version.split()[-1] == wheel.name.split("-")[1], f"noms --version says {version!r}"
         assert run(scripts / "noms", "list", cwd=folder), "noms list prints nothing"
+        few = ("--variant", "up_down", "--deals", "2", "--matches", "0")
+        assert run(scripts / "noms", "evaluate", "random", "greedy", *few, cwd=folder), "noms evaluate prints nothing"
         shipped = json.loads(run(scripts / "python", "-c", POLICIES, cwd=folder))
         assert shipped == sorted(file.parent.name for file in (ROOT / "checkpoints").glob("*/policy.safetensors")), shipped
         print(f"{wheel.name}: {len(shipped)} policies, {run(scripts / 'python', '-c', ONE_DEAL, cwd=folder)}")

@@ -26,7 +26,6 @@ from training.evaluation.tournament import (
     markdown,
     play_tournament,
     read_results,
-    write_whole,
 )
 
 NAMES = ("thumb", "random", "greedy")
@@ -206,21 +205,6 @@ def test_results_end_before_the_first_gap(folder: Folder) -> None:
 
 def test_too_few_deals_have_no_results(folder: Folder) -> None:
     assert read_results(plan(), [small(name) for name in NAMES], folder) is None
-
-
-def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    file = tmp_path / "x.json"
-    write_whole(file, "old")
-
-    def full(*_: Any) -> None:
-        raise OSError("no space left")
-
-    with monkeypatch.context() as patched:
-        patched.setattr(Path, "replace", full)
-        with pytest.raises(OSError, match="no space left"):
-            write_whole(file, "new")
-    assert file.read_text() == "old"
-    assert list(tmp_path.iterdir()) == [file]
 
 
 # -------------------------------------------------------------------------------------------------------------- refusals

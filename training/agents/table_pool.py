@@ -6,7 +6,7 @@ between deals only.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from time import perf_counter
 from typing import Any
 
@@ -204,6 +204,23 @@ def play(
             if len(mine) > 0:
                 actions[mine] = player(batch, mine)
         pool.step(actions)
+
+
+def play_deal_by_deal(pool: TablePool, players: Sequence[Choose], seating: np.ndarray) -> Iterator[np.ndarray]:
+    """Play the matches whose first deals a pool has dealt, to their ends.
+
+    Yields:
+        bool, shape (n,): tables at which a deal has just been played; once for each deal.
+    """
+    batch = pool.batch
+    while True:
+        playing = ~batch.over
+        batch.scored[:] = batch.over  # `play` is to leave those alone whose match is over
+        play(pool, players, seating)
+        yield playing
+        if batch.over.all():
+            return
+        batch.next_deal()
 
 
 def at_tables(player: Player, rng: np.random.Generator) -> Choose:

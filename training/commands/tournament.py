@@ -103,13 +103,14 @@ def write(results: Results, folder: Folder) -> None:
     Raises:
         OSError: one cannot be written.
     """
-    from training.evaluation.tournament import PICTURE, RESULTS, TABLE, dump, markdown, write_whole
+    from noms_env.policy.file import write_atomically
+    from training.evaluation.tournament import PICTURE, RESULTS, TABLE, dump, markdown
     from training.extras import MissingExtraError
     from training.publish.heatmap import draw_heatmap
 
     document = results.as_json()
-    write_whole(folder.path / RESULTS, dump(document))
-    write_whole(folder.path / TABLE, markdown(document))
+    write_atomically(folder.path / RESULTS, dump(document))
+    write_atomically(folder.path / TABLE, markdown(document).encode())
     try:
         draw_heatmap(results, folder.path / PICTURE)
     except MissingExtraError as missing:

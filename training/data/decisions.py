@@ -23,7 +23,7 @@ from noms_env.variants import Rules
 from training.agents.forfeit import ForfeitError
 from training.agents.guarded import Guarded, guarded
 from training.agents.spec import AgentSpec
-from training.agents.table_pool import Choose, TablePool, play, relative_points
+from training.agents.table_pool import Choose, TablePool, play_deal_by_deal, relative_points
 
 SIDE_BY_SIDE = 64
 """Matches that are played at once; which random numbers a player gets depends on it."""
@@ -226,16 +226,12 @@ def _side_by_side(
     witnesses = [partial(_noted, guard, log) for guard in guards]
     seating = np.tile(np.arange(MAX_SEATS) if len(guards) > 1 else np.zeros(MAX_SEATS, np.int64), (len(pool), 1))
     batch.reset(match=matches, table=0)
-    while not batch.over.all():
-        playing = ~batch.over
-        batch.scored[:] = batch.over  # `play` is to leave those alone whose match is over
-        play(pool, witnesses, seating)
+    for playing in play_deal_by_deal(pool, witnesses, seating):
         for guard, name in zip(guards, names, strict=True):
             for row, why in guard.lost.items():
                 raise ForfeitError(name, f"{why} (match {matches[row]}, deal {batch.tables.deal[row]})")
         yield _joined(pool, log, matches), int((playing & batch.over).sum())
         log.clear()
-        batch.next_deal()
 
 
 def _noted(player: Choose, log: list[Decisions], batch: BatchEnv, rows: np.ndarray) -> np.ndarray:

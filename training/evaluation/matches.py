@@ -14,9 +14,9 @@ from threading import Event
 import numpy as np
 
 from noms_env.variants import Rules
-from training.agents.guarded import Guarded, guarded
+from training.agents.guarded import guarded
 from training.agents.spec import AgentSpec
-from training.agents.table_pool import TablePool, play
+from training.agents.table_pool import TablePool, play_deal_by_deal
 from training.evaluation.behaviour_stats import SEATS
 from training.evaluation.comparison import NothingPlayedError
 from training.evaluation.duplicate import AGAINST, ALONE, DealSet, deal_seed, line_ups, seating_of
@@ -131,7 +131,8 @@ def play_matches(
     pool = TablePool([rules], [0], len(is_a), seed=deal_seed(deal_set), in_matches=True)
     pool.table_numbers = numbers.start + np.arange(len(is_a)) // games
     with guarded(players, (seed, numbers.start), stop, limit) as guards:
-        deals = play_to_end(pool, guards, seating_of(is_a))
+        pool.deal(0)
+        deals = sum(int(playing.sum()) for playing in play_deal_by_deal(pool, guards, seating_of(is_a)))
     winners = pool.batch.tables.winners[:, None] >> SEATS[: rules.seats] & 1
     alone_is_a = is_a.sum(axis=1) == 1
     hero = np.where(alone_is_a, is_a.argmax(axis=1), (~is_a).argmax(axis=1))
@@ -141,17 +142,3 @@ def play_matches(
     shares = np.where(np.where(alone_is_a, lost_by_b, lost_by_a), 1.0, shares)
     shares = np.where(np.where(alone_is_a, lost_by_a, lost_by_b), 0.0, shares)
     return shares.reshape(len(numbers), games), deals
-
-
-def play_to_end(pool: TablePool, players: Sequence[Guarded], seating: np.ndarray) -> int:
-    """Play the match of each table to its end, and return the number of deals."""
-    batch, deals = pool.batch, 0
-    pool.deal(0)
-    while True:
-        playing = ~batch.over
-        play(pool, players, seating)
-        deals += int(playing.sum())
-        if batch.over.all():
-            return deals
-        batch.next_deal()
-        batch.scored[batch.over] = True  # `play` is to leave those alone whose match is over

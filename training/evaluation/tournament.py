@@ -1,4 +1,4 @@
-"""Everybody against everybody on the same duplicate deals: the payoff table, and ratings that follow from it.
+"""Every player against every other on the same duplicate deals: the payoff table, and ratings.
 
 Each pair plays the line-ups `alone` and `against` of `comparison`, on the same deals as all other pairs. The payoff table is
 the result; a rating only sums it up: the least-squares fit of the pairs' differences by differences of ratings, which for
@@ -12,7 +12,6 @@ that was stopped goes on where it was, and ends as if it had never been stopped.
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import combinations
@@ -22,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from noms_env.policy.file import given_options
+from noms_env.policy.file import given_options, write_atomically
 from noms_env.variants import Rules
 from noms_env.version import ENV_VERSION
 from training.agents.spec import AgentSpec
@@ -117,7 +116,7 @@ class Folder:
         if (self.path / PLAN).exists():
             raise TournamentError(f"there is a tournament in {self.path}: go on with it (--resume), or take another folder")
         self.path.mkdir(parents=True, exist_ok=True)
-        write_whole(self.path / PLAN, dump(plan.as_json()))
+        write_atomically(self.path / PLAN, dump(plan.as_json()))
 
     def go_on(self, plan: Plan) -> None:
         """Make sure that the tournament in the folder is this one, or one that this one has grown from.
@@ -136,7 +135,7 @@ class Folder:
             before = saved.get(name, {} if name == "policies" else None)
             if not has_grown_from(name, before, value):
                 raise TournamentError(f"the tournament in {self.path} was begun with {name} {before!r}, not {value!r}")
-        write_whole(self.path / PLAN, dump(plan.as_json()))
+        write_atomically(self.path / PLAN, dump(plan.as_json()))
 
     def file_of(self, pair: tuple[int, int], first: int) -> Path:
         """The file of a block."""
@@ -150,10 +149,10 @@ class Folder:
         """
         file = self.file_of(pair, first)
         file.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(file, json.dumps(saved_block(block, seats)) + "\n")
+        write_atomically(file, json.dumps(saved_block(block, seats)).encode() + b"\n")
 
     def load(self, pair: tuple[int, int], first: int, count: int) -> Saved | None:
-        """A block; None if it has not been played yet, or its file is damaged."""
+        """A block; None if it is not played yet or its file is damaged."""
         try:
             saved = json.loads(self.file_of(pair, first).read_text())
             lengths = {len(saved["alone"]), len(saved["against"])}
@@ -179,23 +178,9 @@ def saved_block(block: Block, seats: int) -> Saved:
     return {"alone": alone.tolist(), "against": against.tolist(), "lost": [asdict(lost) for lost in block.lost]}
 
 
-def write_whole(path: Path, text: str) -> None:
-    """Write a file so that it is there whole or not at all.
-
-    Raises:
-        OSError: it cannot be written.
-    """
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        unfinished.write_text(text)
-        unfinished.replace(path)
-    finally:
-        unfinished.unlink(missing_ok=True)
-
-
-def dump(document: Any) -> str:
+def dump(document: Any) -> bytes:
     """JSON for people to read."""
-    return json.dumps(document, indent=1) + "\n"
+    return json.dumps(document, indent=1).encode() + b"\n"
 
 
 # --------------------------------------------------------------------------------------------------------------- playing
