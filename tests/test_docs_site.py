@@ -104,7 +104,7 @@ def test_blocks_of_code_are_found() -> None:
 
 def noms_lines() -> list[str]:
     """The lines of shell that give the command `noms`."""
-    pages = [*PAGES, ROOT / "README.md", ROOT / "examples" / "README.md"]
+    pages = [*PAGES, *(ROOT / name for name in ("README.md", "examples/README.md", "checkpoints/README.md"))]
     lines = [line for page in pages for language, block in blocks_of(page) if language == "sh" for line in block.splitlines()]
     return sorted({line for line in lines if line.startswith("noms ")})
 
