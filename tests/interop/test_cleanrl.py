@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -14,11 +13,11 @@ import torch
 
 import noms_env
 from noms_env.policy.encoding import make_encoding
+from tests.interop.learning import assert_it_learns
 from training.agents.table_pool import relative_points
 from training.learn import gae
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "cleanrl_ppo.py"
-LINE = re.compile(r"(before|after) +([-+]\d+\.\d\d) ± (\d+\.\d\d)(?:, ([\d,]+) decisions in .*)?")
 
 
 @pytest.fixture(scope="module")
@@ -83,16 +82,7 @@ def test_it_measures_against_random_players(ppo: Any) -> None:
 def test_it_learns(ppo: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = "--total-decisions 20000 --num-tables 128 --width 32 --eval-deals 200 --minibatch-size 256"
     args = ppo.tyro.cli(ppo.Args, args=[*arguments.split(), "--tensorboard", str(tmp_path)])
-    threads = torch.get_num_threads()
-    try:
-        ppo.main(args)
-    finally:
-        torch.set_num_threads(threads)
-    lines = capsys.readouterr().out.splitlines()
-    figures = {match[1]: match for match in map(LINE.fullmatch, lines) if match}
-    assert int(figures["after"][4].replace(",", "")) >= 20_000
-    mean, margin = float(figures["after"][2]), float(figures["after"][3])
-    assert mean - margin > float(figures["before"][2]) + float(figures["before"][3])
+    lines = assert_it_learns(capsys, ppo.main, args)
     assert lines[-1] == "It beats random players."
     (curves,) = tmp_path.glob("events.out.tfevents.*")
     assert curves.stat().st_size > 1000

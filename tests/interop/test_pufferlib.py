@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import runpy
 from pathlib import Path
 from typing import Any
@@ -14,11 +13,11 @@ import pytest
 import torch
 
 from noms_env import NUM_ACTIONS, OBSERVATION_SIZE, SeatEnv
+from tests.interop.learning import assert_it_learns
 
 pytestmark = pytest.mark.interop
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "pufferlib_ppo.py"
-LINE = re.compile(r"(before|after) +([-+]\d+\.\d\d) ± (\d+\.\d\d)")
 ROWS, STEPS, SEED = 4, 60, 5
 
 
@@ -124,11 +123,4 @@ def test_advantages_stop_at_the_end_of_a_deal(example: dict[str, Any]) -> None:
 
 
 def test_the_example_learns(example: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
-    threads = torch.get_num_threads()
-    try:
-        example["main"](tables=64, decisions=40_000, deals=200)
-    finally:
-        torch.set_num_threads(threads)
-    figures = {name: (float(mean), float(margin)) for name, mean, margin in LINE.findall(capsys.readouterr().out)}
-    (before, before_margin), (after, after_margin) = figures["before"], figures["after"]
-    assert after - after_margin > before + before_margin
+    assert_it_learns(capsys, example["main"], tables=64, decisions=40_000, deals=200)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import runpy
 from pathlib import Path
 from typing import Any
@@ -18,9 +17,9 @@ from stable_baselines3.common.vec_env import DummyVecEnv, VecMonitor
 from noms_env import NUM_ACTIONS, OBSERVATION_SIZE, IllegalActionError, SeatEnv, Table
 from noms_env.interop.sb3 import SeatVecEnv
 from noms_env.policy.encoding import make_encoding, write_features
+from tests.interop.learning import assert_it_learns
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "sb3_maskable_ppo.py"
-LINE = re.compile(r"(before|after) +([-+]\d+\.\d\d) ± (\d+\.\d\d)(?:, ([\d,]+) decisions in .*)?")
 ROWS = 4
 SMALL: dict[str, Any] = {"n_steps": 8, "batch_size": 32, "n_epochs": 1, "seed": 1, "device": "cpu", "gamma": 1.0}
 WAYS: dict[str, dict[str, Any]] = {
@@ -253,15 +252,5 @@ def test_the_parts_of_the_example() -> None:
 
 
 def test_the_example_learns(capsys: pytest.CaptureFixture[str]) -> None:
-    example = runpy.run_path(str(EXAMPLE))
-    threads = torch.get_num_threads()
-    try:
-        example["main"](tables=128, decisions=20_000, deals=100)
-    finally:
-        torch.set_num_threads(threads)
-    lines = capsys.readouterr().out.splitlines()
-    figures = {match[1]: match for match in map(LINE.fullmatch, lines) if match}
-    assert int(figures["after"][4].replace(",", "")) >= 20_000
-    mean, margin = float(figures["after"][2]), float(figures["after"][3])
-    assert mean - margin > float(figures["before"][2]) + float(figures["before"][3])
+    lines = assert_it_learns(capsys, runpy.run_path(str(EXAMPLE))["main"], tables=128, decisions=20_000, deals=100)
     assert lines[-1] == "It beats random players."

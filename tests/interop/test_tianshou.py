@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import runpy
 from pathlib import Path
 from typing import Any
@@ -15,11 +14,11 @@ from tianshou.env import DummyVectorEnv
 from tianshou.env.pettingzoo_env import PettingZooEnv
 
 from noms_env import SeatEnv, down_up_v0, noms_v0
+from tests.interop.learning import assert_it_learns
 
 pytestmark = pytest.mark.interop
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "tianshou_ppo.py"
-LINE = re.compile(r"(before|after) +([-+]\d+\.\d\d) ± (\d+\.\d\d)")
 ROWS, STEPS, SEED = 4, 40, 5
 
 
@@ -115,11 +114,4 @@ def test_all_seats_through_pettingzoo(game: Any) -> None:
 
 
 def test_the_example_learns(example: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
-    threads = torch.get_num_threads()
-    try:
-        example["main"](decisions=30_000, deals=200)
-    finally:
-        torch.set_num_threads(threads)
-    figures = {name: (float(mean), float(margin)) for name, mean, margin in LINE.findall(capsys.readouterr().out)}
-    (before, before_margin), (after, after_margin) = figures["before"], figures["after"]
-    assert after - after_margin > before + before_margin
+    assert_it_learns(capsys, example["main"], decisions=30_000, deals=200)
