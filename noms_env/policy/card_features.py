@@ -5,8 +5,7 @@
 3. It is beaten, in that suit, by the higher cards and, of a suit that is not trump, by cards of it that bear the trump also.
 4. `takes`: of the own cards, those that would be the best of the trick so far.
 
-A network could find all of this in the observation, but it would have to learn it for each card anew: which cards of a suit
-are out, and on which side of an own one, is a sum over products.
+A network could find all of this in the observation, but would have to learn it for each card anew.
 """
 
 from __future__ import annotations
@@ -28,8 +27,7 @@ CARD_FEATURES_SIZE = SECTIONS * CARD_BYTES
 _HAND, _PLAYED_IN, _EXPOSED, _ON_TABLE = (START[name] for name in ("hand", "trick_of", "exposed", "on_table"))
 _SEATS, _TRUMP, _LED, _PHASE = (START[name] for name in ("seats", "trump", "led_suit", "phase"))
 _RANKS, _SUITS = (START["choices"] + choice_names().index(name) for name in ("ranks", "suits"))
-_NUMBER, _BEST, _IS_OPEN = 7, 7, 7
-"""Places in a row of `on_table`, in a row of `seats`, and in `phase`."""
+_NUMBER, _BEST, _IS_OPEN = 7, 7, 7  # in a row of `on_table`, in a row of `seats`, and in `phase`
 
 
 def section_start(section: int) -> int:

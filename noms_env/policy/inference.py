@@ -3,10 +3,8 @@
     first layer (sum of the weights of the features that are not 0) -> ReLU
     -> blocks times x + ReLU(W normalised(x) + b) -> W normalised(x) + b
 
-where `normalised` brings a row to mean 0 and variance 1; its scale and shift are folded into the layer behind it.
-
-About a tenth of the features of an observation are not 0, so the first layer is a sum of few rows of its weights. The other
-products are those of `matmul`. A row's logits thus depend on nothing but the row.
+where `normalised` brings a row to mean 0 and variance 1; its scale and shift are folded into the layer behind it. About a
+tenth of the features are not 0, so the first layer is a sum of few rows of its weights.
 """
 
 from __future__ import annotations

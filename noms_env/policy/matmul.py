@@ -1,7 +1,7 @@
-"""Products of matrices in float32, compiled, on one core: the same bits for a row among any others.
+"""Matrix products in float32, compiled, on one core: a row's bits do not depend on the other rows.
 
-They are done tile by tile: a few rows times two vectors of columns, summed in registers in one fixed order, which a matrix
-library does not promise. No library's threads are woken.
+They go tile by tile: a few rows times two vectors of columns, summed in registers in one fixed order, which a matrix library
+does not promise.
 """
 
 from __future__ import annotations

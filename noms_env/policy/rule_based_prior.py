@@ -1,8 +1,7 @@
 """The rule-based prior: what the player `thumb` would do, from an observation alone.
 
-`thumb` looks at a table. Of a table it looks at nothing that the seat to act does not see, and all that this seat sees stands
-in its observation; so a table is filled from one (`write_seen_table`), and `thumb` is asked. Of the other hands it looks at the
-number of cards alone. The seats are numbered from the one that looks, which is seat 0 there: `thumb` does not care.
+`thumb` acts on a table, of which it reads only what the seat to act sees. So a table is filled from an observation
+(`write_seen_table`), with the looking seat as seat 0, and `thumb` is asked.
 
 With it a network begins where `thumb` is, and learns only where to depart from it (residual policy learning: T. Silver et
 al., arXiv 1812.06298).
@@ -24,20 +23,13 @@ _HAND, _PLAYED, _PLAYED_IN, _EXPOSED = (START[name] for name in ("hand", "played
 _ON_TABLE, _CALL_OF, _TRICKS, _SEATS, _CALLS = (START[name] for name in ("on_table", "call_of", "tricks", "seats", "calls"))
 _NOMINATED, _TURN_UP, _PHASE, _TRUMP = (START[name] for name in ("nominated", "turn_up", "phase", "trump"))
 _LED, _ROLE, _CONTRACT, _NUMBERS = (START[name] for name in ("led_suit", "role", "contract", "numbers"))
-_RANK, _CARD = 6, 7
-"""Places in a card of eight bytes."""
-_TAKEN = 6
-"""The place of the tricks in a row of `tricks`."""
-_DEALER, _LEADER, _DECLARER, _REVEALED, _BEST = 3, 4, 5, 6, 7
-"""Places in a row of `seats`."""
-_ALL_KNOW_ALONE = 5
-"""The place in `role`."""
-_BROKEN, _IS_OPEN = 6, 7
-"""Places in `phase`."""
-_FIRST_CALL_MARK = 3
-"""The place in a row of `call_of` from which on the calls that are no numbers have a byte each, but for passes."""
-_TO_FIT = 4
-"""So many bytes before the nominations is looked at, since 56 bytes are looked at at once, and no more than 52 are left."""
+_RANK, _CARD = 6, 7  # in the eight bytes of a card
+_TAKEN = 6  # in a row of `tricks`
+_DEALER, _LEADER, _DECLARER, _REVEALED, _BEST = 3, 4, 5, 6, 7  # in a row of `seats`
+_ALL_KNOW_ALONE = 5  # in `role`
+_BROKEN, _IS_OPEN = 6, 7  # in `phase`
+_FIRST_CALL_MARK = 3  # in a row of `call_of`: Mis, Mis a Vis, none, some and most have a byte each
+_TO_FIT = 4  # `nonzero` reads 56 bytes, but only 52 are left from the nominations on, so it starts 4 bytes before them
 
 
 @jit
@@ -56,10 +48,9 @@ def prior_action(seen, mask, t, m):
 
 @jit
 def write_seen_table(seen, mask, t):
-    """Fill a table with what an observation says: what a seat sees of a deal, as far as players by rule look at it.
+    """Fill a table with what an observation says, as far as `thumb` reads it.
 
-    The other seats hold as many cards as they do in truth, but which ones is not said, except for a hand that lies open;
-    nobody is known to be a partner who has not been revealed.
+    The other seats hold the right number of unknown cards, but for an open hand; only a revealed partner is one.
     """
     t.seat = 0
     write_cards(seen, t)

@@ -63,9 +63,7 @@ class Option:
                 f"which has {NUM_CHOICES} bytes, 0 to {NUM_CHOICES - 1}; it takes {self.width}"
             )
         if self.numbers and max(map(abs, self.numbers)) > MAX_NUMBER:
-            raise ValueError(
-                f"the option {self.name} allows {self.numbers[1]}, but a record holds numbers up to {MAX_NUMBER}"
-            )
+            raise ValueError(f"the option {self.name} allows {self.numbers[1]}, but a record holds numbers up to {MAX_NUMBER}")
 
     @property
     def width(self) -> int:
