@@ -44,6 +44,7 @@ from noms_env.variants.families import AUCTION, EXACT_BID
 from noms_env.variants.rulebook import SHORT_DECK, Option
 from noms_env.variants.table_record import OPTIONS
 from noms_env.version import ENV_VERSION
+from training.text import markdown_table
 
 DOCS = Path(__file__).parent
 FOLDER = DOCS / "environments"
@@ -71,7 +72,7 @@ def _rendered(template: str, **facts: Any) -> str:
     environment = jinja2.Environment(
         loader=loader, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True, autoescape=False
     )
-    environment.filters |= {"table": table_of, "literal": literal, "sentence": sentence}
+    environment.filters |= {"table": markdown_table, "literal": literal, "sentence": sentence}
     text = environment.get_template(f"{template}.jinja").render(facts)
     blocks = re.split(r"(?s)(```.*?```|\n{2,})", text)
     return "\n\n".join(_wrapped(block.strip("\n")) for block in blocks if block.strip()) + "\n"
@@ -93,12 +94,6 @@ def _filled(item: str) -> str:
 
 
 # ------------------------------------------------------------------------------------------------- words of Markdown
-
-
-def table_of(rows: Iterable[Sequence[str]], *head: str) -> str:
-    """A table."""
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |" for line in lines)
 
 
 def literal(value: Any) -> str:

@@ -126,7 +126,7 @@ def test_json_and_markdown_say_the_same(folder: Folder) -> None:
     assert min(one["p_value_holm"] for one in document["pairs"]) == min(1.0, 3 * by_hand[0])
     lines = markdown(results.as_json()).splitlines()
     assert lines[2] == "| alone \\ field | `thumb` | `greedy` | `random` | rating |"
-    assert lines[3] == "|---|---:|---:|---:|---:|"
+    assert lines[3] == "| --- | ---: | ---: | ---: | ---: |"
     assert lines[4].startswith("| `thumb` |  | ")
     assert f"{cell['mean']:+.3f} ±{(cell['high'] - cell['low']) / 2:.3f}" in lines[4]
     assert lines[4].endswith(

@@ -28,6 +28,7 @@ from training.agents.spec import AgentSpec
 from training.evaluation.deal_sets import digest
 from training.evaluation.duplicate import AGAINST, ALONE, Block, DealSet, Lost, Pairing, line_ups
 from training.evaluation.statistics import Estimate, estimate, holm
+from training.text import markdown_table
 from training.workers import Ending, run_jobs
 
 FORMAT = "noms-tournament/1"
@@ -346,24 +347,20 @@ def markdown(document: Mapping[str, Any]) -> str:
 
 
 def crosstable(document: Mapping[str, Any]) -> str:
-    """The table alone, and what is to be said of it.
+    """The payoff table in Markdown, and which pairs it does not tell apart.
 
     Args:
         document: `Results.as_json`, or a file of it.
     """
     ratings = {name: Estimate(**one) for name, one in document["ratings"].items()}
     order = sorted(ratings, key=lambda name: -ratings[name].mean)
-    lines = [
-        " | ".join(["| alone \\ field", *(f"`{name}`" for name in order), "rating |"]),
-        "|---|" + "---:|" * (len(order) + 1),
-    ]
+    rows = []
     for name in order:
         alone = document["table"][name]
         cells = [cell(Estimate(**alone[other])) if other != name else "" for other in order]
-        rating = f"{ratings[name].mean:+.3f} ({ratings[name].standard_error:.3f})"
-        lines.append(" | ".join([f"| `{name}`", *cells, f"{rating} |"]))
-    lines += ["", *sentences(document)]
-    return "\n".join(lines).rstrip() + "\n"
+        rows.append((f"`{name}`", *cells, f"{ratings[name].mean:+.3f} ({ratings[name].standard_error:.3f})"))
+    table = markdown_table(rows, "alone \\ field", *(f"`{name}`" for name in order), "rating")
+    return "\n".join([table, "", *sentences(document)]) + "\n"
 
 
 def sentences(document: Mapping[str, Any]) -> Iterator[str]:
