@@ -1,6 +1,6 @@
-"""What a training run is: every choice, with its default and its reason, and the presets.
+"""The configuration of a training run: every setting with its default, and the presets.
 
-A configuration is a value: frozen, checked when it is made, written into the run's folder and into the policy's file.
+A configuration is a value: frozen, checked when it is made, and written into the run's folder and the policy's file.
 """
 
 from __future__ import annotations
@@ -13,15 +13,16 @@ from typing import Annotated, Any, Literal
 import tyro
 
 
-def _between(owner: object, name: str, low: float, high: float) -> None:
-    """Refuse a number out of its range.
+def _check_range(owner: object, low: float, high: float, *names: str) -> None:
+    """Refuse settings that are no numbers of a range.
 
     Raises:
-        ValueError: it is.
+        ValueError: one is not.
     """
-    value = getattr(owner, name)
-    if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
-        raise ValueError(f"{name} must be from {low} to {high}, not {value!r}")
+    for name in names:
+        value = getattr(owner, name)
+        if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
+            raise ValueError(f"{name} must be from {low} to {high}, not {value!r}")
 
 
 @dataclass(frozen=True)
@@ -29,9 +30,9 @@ class NetworkConfig:
     """Size of a network.
 
     Attributes:
-        width: units of each layer.
-        blocks: residual blocks.
-        card_width: length of a card's embedding.
+        width: Units of each layer.
+        blocks: Residual blocks.
+        card_width: Length of a card's embedding.
     """
 
     width: int = 256
@@ -48,122 +49,100 @@ class NetworkConfig:
 
 @dataclass(frozen=True)
 class PPOConfig:
-    """How the networks learn from a batch of decisions.
+    """How the networks learn from the decisions of an iteration.
 
     Attributes:
-        epochs: Passes over the decisions of an iteration.
-        minibatch: Decisions for each step of the optimiser, at most.
-        microbatch: Decisions that go through a network at once, so that all that a layer touches stays in the cache.
-        learning_rate: Of Adam at the start; it falls to a tenth, as a cosine.
-        clip: Of the probability ratio (Schulman et al., arXiv 1707.06347, equation 7).
-        target_kl: The epochs end early once the policy has moved so far.
-        gae_lambda: Of the advantage estimates; gamma is 1.
-        gradient_norm: Longer gradients are shortened to this.
-        entropy_call: Weight of the entropy in calls, trumps and nominations, at the start; it falls to a fifth.
-        entropy_play: Weight of the entropy in play, at the start; it falls to a sixth.
-        magnet: Weight of the KL to the slow average of the policy (0 switches it off).
-        magnet_from: Share of the budget after which it begins.
-        average: How much of the slow average is replaced in each step of the optimiser.
-        auxiliary: Weight of the auxiliary heads: who holds each hidden card, who is the partner, how many tricks (0: off).
+        update_epochs: Passes over the decisions of an iteration, at most.
+        minibatch_size: Decisions per optimizer step, at most.
+        learning_rate: Initial Adam learning rate; cosine decay to 10 %.
+        clip_coef: Clipping range of the probability ratio (Schulman et al., arXiv 1707.06347, equation 7).
+        target_kl: Stop the actor's epochs once the approximate KL exceeds this (0: never).
+        gae_lambda: Lambda of the advantage estimates; gamma is 1.
+        max_grad_norm: Gradients are clipped to this norm.
+        ent_coef_call: Initial entropy coefficient of calls, trumps and nominations; linear decay to a fifth.
+        ent_coef_play: Initial entropy coefficient of card play; linear decay to a sixth.
+        kl_ema_coef: Coefficient of the KL to the EMA policy, the moving average of the policy (0: off).
+        kl_ema_start: Share of the budget after which that KL counts.
+        ema_rate: Share of the EMA policy that each optimizer step replaces.
     """
 
-    epochs: int = 3
-    minibatch: int = 2048
-    microbatch: int = 2048
+    update_epochs: int = 3
+    minibatch_size: int = 2048
     learning_rate: float = 3e-4
-    clip: float = 0.2
+    clip_coef: float = 0.2
     target_kl: float = 0.02
     gae_lambda: float = 0.95
-    gradient_norm: float = 0.5
-    entropy_call: float = 0.05
-    entropy_play: float = 0.03
-    magnet: float = 0.03
-    magnet_from: float = 0.3
-    average: float = 2e-3
-    auxiliary: float = 0.0
+    max_grad_norm: float = 0.5
+    ent_coef_call: float = 0.05
+    ent_coef_play: float = 0.03
+    kl_ema_coef: float = 0.03
+    kl_ema_start: float = 0.3
+    ema_rate: float = 2e-3
 
     def __post_init__(self) -> None:
-        """Refuse what makes no sense."""
-        _between(self, "epochs", 1, 100)
-        _between(self, "minibatch", 1, 1 << 22)
-        _between(self, "microbatch", 1, 1 << 22)
-        for name in ("learning_rate", "clip", "average", "gae_lambda", "magnet_from"):
-            _between(self, name, 0, 1)
-        for name in ("target_kl", "gradient_norm", "entropy_call", "entropy_play", "magnet", "auxiliary"):
-            _between(self, name, 0, 1000)
+        """Refuse values out of range."""
+        _check_range(self, 1, 100, "update_epochs")
+        _check_range(self, 1, 1 << 22, "minibatch_size")
+        _check_range(self, 0, 1, "learning_rate", "clip_coef", "gae_lambda", "kl_ema_start", "ema_rate")
+        _check_range(self, 0, 1000, "target_kl", "max_grad_norm", "ent_coef_call", "ent_coef_play", "kl_ema_coef")
 
 
 @dataclass(frozen=True)
-class LeagueConfig:
-    """Who else sits at the tables.
+class OpponentsConfig:
+    """Who else sits at the tables. Only the learner's own decisions are learnt from.
 
     Attributes:
-        share: Share of the tables at which some seats are taken by opponents; only the other seats learn there.
-        start: Share of the budget after which opponents come; until then everybody is the present policy.
-        past: Past selves that are kept, at distances that grow with their age.
-        opponents: Players by name, such as `random`, `thumb`, or a policy's file, that are opponents too.
+        share: Share of the tables at which opponents take some of the seats.
+        start: Share of the budget after which opponents come; until then the policy plays itself.
+        past: Past policies that are kept as opponents, their ages spaced about geometrically.
+        players: Players by name that are opponents too, such as `random`, `thumb`, or a policy's file.
     """
 
     share: float = 0.2
     start: float = 0.6
     past: int = 12
-    opponents: tuple[str, ...] = ()
+    players: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        """Refuse what makes no sense."""
-        for name in ("share", "start"):
-            _between(self, name, 0, 1)
-        _between(self, "past", 0, 1000)
+        """Refuse values out of range."""
+        _check_range(self, 0, 1, "share", "start")
+        _check_range(self, 0, 1000, "past")
 
 
 @dataclass(frozen=True)
 class CurriculumConfig:
-    """Which deals are played.
+    """What is learnt when: imitation, then rollout targets, then PPO.
 
     Attributes:
-        small_hands: In the exact-bid games, the share of the budget at the beginning in which hands have at most five cards.
-            Afterwards the sizes are drawn so that each gets the same number of decisions.
-        random_contracts: In the auction games, the share of deals that start from a random contract, so that play is
-            learnt before bidding pays: of the first third of the budget; then it falls to a fifth of that.
-        teacher: A player by name whose play is imitated at the beginning, such as `thumb`; nobody's if empty. In place of
-            small hands and random contracts, which it makes needless. Of a trained policy the probabilities of all actions are
-            imitated (policy distillation: Rusu et al., arXiv 1511.06295), of `NAME@0` those most probable.
-        lessons: Share of the budget in which that is done; none of it in a run that begins with a policy.
-        advice: After the lessons, the weight of the cross entropy to what the teacher would do before the play (calls, trumps,
-            nominations), so that bidding is not unlearnt while play is still poor; it falls to nothing in a straight line
-            (kickstarting: Schmitt et al., arXiv 1803.03835).
-        advice_until: Share of the budget at which the advice has no weight any more; beyond 1 it keeps some of it to the end,
-            for one who is to call like the teacher for good.
-        tryouts: Share of the budget, behind the lessons, in which the policy learns from what every legal action comes to
-            when it is taken at the table as it is, and the deal is then played out by rule of thumb and solved
-            (`learn.rollout_targets`); none of it in a run that begins with a policy, which would unlearn what is better.
-        matches: In noms, where a deal's cards come from the deal before, the share of the tables at which whole matches are
-            played; at the others each deal is the first of its match.
-        critic_first: In a run that begins with a policy, the share of the budget in which the policy stays as it is, while
-            the critic, which begins anew, learns what it is worth.
+        expert: A player by name to imitate, such as `thumb`; none if empty. Of a trained policy, the probabilities of all
+            actions are imitated (policy distillation: Rusu et al., arXiv 1511.06295); of `NAME@0`, its most probable actions.
+        imitation: Share of the budget, at its start, in which the policy imitates the expert; ignored with an initial policy.
+        kickstart_coef: After imitation, initial coefficient of the cross entropy to the expert's calls, trumps and
+            nominations; linear decay to 0 (kickstarting: Schmitt et al., arXiv 1803.03835).
+        kickstart_until: Share of the budget at which that coefficient reaches 0; above 1, some of it is left at the end.
+        rollout_targets: Share of the budget after imitation in which the policy learns from the value of every legal
+            action, found by playing the deal out as `thumb` would and solving its end; ignored with an initial policy.
+        matches: Share of the tables that play whole matches in games whose deals depend on the deal before (`noms`).
+        critic_warmup: With an initial policy, share of the budget, at its start, in which only the critic learns.
     """
 
-    small_hands: float = 0.05
-    random_contracts: float = 0.25
-    teacher: str = ""
-    lessons: float = 0.1
-    advice: float = 0.0
-    advice_until: float = 0.5
-    tryouts: float = 0.0
+    expert: str = ""
+    imitation: float = 0.1
+    kickstart_coef: float = 0.0
+    kickstart_until: float = 0.5
+    rollout_targets: float = 0.0
     matches: float = 0.5
-    critic_first: float = 0.02
+    critic_warmup: float = 0.02
 
     def __post_init__(self) -> None:
-        """Refuse what makes no sense."""
-        for name in ("small_hands", "random_contracts", "lessons", "tryouts", "matches", "critic_first"):
-            _between(self, name, 0, 1)
-        for name in ("advice", "advice_until"):
-            _between(self, name, 0, 1000)
+        """Refuse values out of range."""
+        _check_range(self, 0, 1, "imitation", "rollout_targets", "matches", "critic_warmup")
+        _check_range(self, 0, 1000, "kickstart_coef", "kickstart_until")
 
     @property
-    def lessons_end(self) -> float:
-        """Share of the budget after which there are no lessons."""
-        return self.lessons if self.teacher else 0.0
+    def imitation_end(self) -> float:
+        """Share of the budget after which nobody is imitated."""
+        return self.imitation if self.expert else 0.0
 
 
 @dataclass(frozen=True)
@@ -172,51 +151,51 @@ class TrainConfig:
 
     Attributes:
         variants: The games; several make one policy for all of them.
-        seats: Numbers of seats, each for every game that it suits; the usual number of each game if none is given.
-        option: Options of the games, NAME=VALUE, each for every game that has it.
-        initial: A policy that the run begins with, by file, folder or name, for the same tables; `noms train` then makes the
-            network as large as that policy's. An untrained one if empty.
-        seed: 0 to 2**63 - 1; decides the deals, the first weights, and all else that is random.
-        decisions: The budget: decisions of learning seats; moves without alternative are not counted.
-        batch: Decisions that an iteration is to have, about; it has whole deals only.
-        tables: Tables in an iteration; each plays one deal. If not given, as many as a batch takes when play is random.
-        threads: Threads; all cores if not given.
-        device: `auto` is a GPU if there is one.
-        precision: `auto` is bf16 where the processor computes in it, else fp32.
-        oracle: The critic also sees what is hidden.
-        counts: The networks also see what a player counts at each of its cards: whether it takes the trick, and how many
-            cards that are out are above and below it.
-        hints: The networks also see what the player `thumb` would do, and begin by doing it more often than not.
+        seats: Numbers of seats, each for every game that allows it; each game's usual number by default.
+        option: An option of the games, NAME=VALUE, for every game that has it; may be given several times.
+        initial_policy: Policy to start from, by file, folder or name, trained for the same tables; `noms train` gives the
+            network that policy's size. By default, start untrained.
+        seed: Random seed, 0 to 2**63 - 1, of the deals, the initial weights and everything else.
+        decisions: Budget: decisions of the learner. Forced moves do not count.
+        batch_size: Decisions per iteration, about; an iteration has whole deals.
+        tables: Tables, each of which plays one deal per iteration; by default as many as make a batch under random play.
+        threads: Threads; by default one for each core.
+        device: `cpu`, `cuda`, or `auto`: a GPU if there is one.
+        precision: Precision of the matrix products; `auto` is bf16 where the hardware supports it, else fp32.
+        privileged_critic: The critic also sees the hidden cards.
+        card_features: The networks also see, for each card in hand, whether it beats the trick and how many of the cards that
+            are still out are higher and lower.
+        rule_based_prior: The networks also see what the player `thumb` would do, and mostly do it at first.
         network: Size of the actor.
         critic: Size of the critic.
-        ppo: How it learns.
-        league: Against whom.
-        curriculum: From which deals.
-        evaluate_every: Decisions between evaluations; a twentieth of the budget if not given.
-        evaluation_deals: Duplicate deals of an evaluation, for each game and opponent.
-        panel: Opponents of the evaluations.
-        save_every: Seconds between checkpoints; evaluations make one too.
+        ppo: The update.
+        opponents: Who else sits at the tables.
+        curriculum: What is learnt when.
+        evaluate_every: Decisions between evaluations; by default a twentieth of the budget.
+        evaluation_deals: Duplicate deals per evaluation, game and opponent.
+        panel: Opponents in the evaluations.
+        save_every: Seconds between checkpoints; each evaluation writes one too.
         keep: Checkpoints that are kept.
     """
 
     variants: Annotated[tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="VARIANT ...")]
     seats: tuple[int, ...] = ()
     option: Annotated[tuple[str, ...], tyro.conf.UseAppendAction, tyro.conf.arg(metavar="NAME=VALUE")] = ()
-    initial: str = ""
+    initial_policy: str = ""
     seed: int = 0
     decisions: int = 6_000_000
-    batch: int = 32_768
+    batch_size: int = 32_768
     tables: int | None = None
     threads: int | None = None
     device: str = "auto"
     precision: Literal["auto", "bf16", "fp32"] = "auto"
-    oracle: bool = True
-    counts: bool = True
-    hints: bool = True
+    privileged_critic: bool = True
+    card_features: bool = True
+    rule_based_prior: bool = True
     network: NetworkConfig = field(default_factory=NetworkConfig)
     critic: NetworkConfig = field(default_factory=NetworkConfig)
     ppo: PPOConfig = field(default_factory=PPOConfig)
-    league: LeagueConfig = field(default_factory=LeagueConfig)
+    opponents: OpponentsConfig = field(default_factory=OpponentsConfig)
     curriculum: CurriculumConfig = field(default_factory=CurriculumConfig)
     evaluate_every: int | None = None
     evaluation_deals: int = 512
@@ -225,23 +204,20 @@ class TrainConfig:
     keep: int = 2
 
     def __post_init__(self) -> None:
-        """Refuse what makes no sense; the games, seats and options are checked by `rollout.make_rule_sets`."""
+        """Refuse values out of range; `make_rule_sets` checks games, seats and options."""
         if not self.variants:
             raise ValueError("name at least one game to train on; `noms list` shows them")
         if len(set(self.variants)) < len(self.variants):
             raise ValueError("a game is named twice")
-        _between(self, "seed", 0, 2**63 - 1)
-        _between(self, "decisions", 1, 10**15)
-        _between(self, "batch", 1, 1 << 24)
-        if self.tables is not None:
-            _between(self, "tables", 1, 1 << 20)
-        _between(self, "evaluation_deals", 2, 1 << 20)
-        _between(self, "save_every", 0, 10**9)
-        _between(self, "keep", 1, 1000)
-        if self.threads is not None:
-            _between(self, "threads", 1, 1024)
-        if self.evaluate_every is not None:
-            _between(self, "evaluate_every", 1, 10**15)
+        _check_range(self, 0, 2**63 - 1, "seed")
+        _check_range(self, 1, 10**15, "decisions")
+        _check_range(self, 1, 1 << 24, "batch_size")
+        _check_range(self, 2, 1 << 20, "evaluation_deals")
+        _check_range(self, 0, 10**9, "save_every")
+        _check_range(self, 1, 1000, "keep")
+        for name, most in (("tables", 1 << 20), ("threads", 1024), ("evaluate_every", 10**15)):
+            if getattr(self, name) is not None:
+                _check_range(self, 1, most, name)
 
     def as_dict(self) -> dict[str, Any]:
         """The configuration as plain values, for JSON."""
@@ -249,12 +225,12 @@ class TrainConfig:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> TrainConfig:
-        """The configuration back from JSON; one that says nothing of `counts` or `hints` is from before there was that choice.
+        """The configuration back from JSON.
 
         Raises:
-            ValueError: a key is unknown or missing, or a value is not allowed.
+            ValueError: a key is unknown (as in a file of an older version) or missing, or a value is not allowed.
         """
-        made: TrainConfig = _from_dict(cls, {"counts": False, "hints": False, **values}, "")
+        made: TrainConfig = _from_dict(cls, values, "")
         return made
 
 
@@ -262,18 +238,18 @@ PARTS: dict[str, type[Any]] = {
     "network": NetworkConfig,
     "critic": NetworkConfig,
     "ppo": PPOConfig,
-    "league": LeagueConfig,
+    "opponents": OpponentsConfig,
     "curriculum": CurriculumConfig,
 }
 """The fields that are configurations themselves."""
 
 
 def _from_dict(kind: type[Any], values: Mapping[str, Any], where: str) -> Any:
-    """A configuration from plain values, with unknown keys refused."""
+    """A configuration from plain values."""
     names = {part.name for part in dataclasses.fields(kind)}
     unknown = sorted(set(values) - names)
     if unknown:
-        raise ValueError(f"unknown key {where}{unknown[0]}; the keys are {', '.join(sorted(names))}")
+        raise ValueError(f"unknown key {where}{unknown[0]}; this version has the keys {', '.join(sorted(names))}")
     made = {}
     for name, value in values.items():
         if kind is TrainConfig and name in PARTS:
@@ -285,17 +261,18 @@ def _from_dict(kind: type[Any], values: Mapping[str, Any], where: str) -> Any:
         raise ValueError(f"the configuration is not complete: {error}") from error
 
 
-def _preset(decisions: int, batch: int, minibatch: int, **changes: Any) -> dict[str, Any]:
-    """What a preset changes."""
-    ppo = PPOConfig(minibatch=minibatch, **changes)
-    curriculum = CurriculumConfig(teacher="thumb", lessons=0.0, tryouts=0.25)
-    return {"decisions": decisions, "batch": batch, "ppo": ppo, "curriculum": curriculum}
+def _preset(decisions: int, batch_size: int, minibatch_size: int, **changes: Any) -> dict[str, Any]:
+    """The settings of a preset that are not the defaults."""
+    ppo = PPOConfig(minibatch_size=minibatch_size, **changes)
+    curriculum = CurriculumConfig(expert="thumb", imitation=0.0, rollout_targets=0.25)
+    return {"decisions": decisions, "batch_size": batch_size, "ppo": ppo, "curriculum": curriculum}
 
 
 PRESETS: dict[str, tuple[str, dict[str, Any]]] = {
     "smoke": (
-        "under a minute: shows that all works",
-        _preset(400_000, 8_192, 1024, learning_rate=1e-3, magnet=0.0) | {"evaluation_deals": 128, "evaluate_every": 100_000},
+        "under a minute: shows that everything works",
+        _preset(400_000, 8_192, 1024, learning_rate=1e-3, kl_ema_coef=0.0)
+        | {"evaluation_deals": 128, "evaluate_every": 100_000},
     ),
     "fast": ("minutes: beats random players", _preset(4_000_000, 16_384, 2048, learning_rate=5e-4)),
     "standard": ("an hour on two cores: a fair player", _preset(60_000_000, 32_768, 2048)),

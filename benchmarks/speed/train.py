@@ -13,29 +13,30 @@ from typing import Any
 
 from benchmarks.speed.clock import PERCENT, Case
 from benchmarks.speed.ours import GAME
-from training.config import PRESETS, CurriculumConfig, LeagueConfig, NetworkConfig, PPOConfig, TrainConfig
+from training.config import PRESETS, NetworkConfig, OpponentsConfig, PPOConfig, TrainConfig
 from training.learn.self_play import SelfPlay
 
-FAST = TrainConfig((GAME,), **PRESETS["fast"][1] | {"curriculum": replace(PRESETS["fast"][1]["curriculum"], tryouts=0.0)})
-"""The preset without its tryouts, whose speed is that of the search: 256 x 3, a critic that sees everything, 3 epochs."""
+FAST = TrainConfig(
+    (GAME,), **PRESETS["fast"][1] | {"curriculum": replace(PRESETS["fast"][1]["curriculum"], rollout_targets=0.0)}
+)
+"""The preset without its rollout targets, whose speed is that of the search: 256 x 3, a privileged critic, 3 epochs."""
 SMALL = TrainConfig(
     (GAME,),
-    batch=65_536,
-    oracle=False,
-    counts=False,
-    hints=False,
+    batch_size=65_536,
+    privileged_critic=False,
+    card_features=False,
+    rule_based_prior=False,
     network=NetworkConfig(16, 1, 16),
     critic=NetworkConfig(16, 1, 16),
-    ppo=PPOConfig(epochs=1, minibatch=8192, microbatch=8192, target_kl=0.0, magnet=0.0),
-    league=LeagueConfig(share=0.0),
-    curriculum=CurriculumConfig(random_contracts=0.0),
+    ppo=PPOConfig(update_epochs=1, minibatch_size=8192, target_kl=0.0, kl_ema_coef=0.0),
+    opponents=OpponentsConfig(share=0.0),
 )
 """As PufferLib 3.0's trainer at its fastest: 1,024 seats x 64 decisions, minibatches of 8,192, one epoch, no LSTM."""
-TINY: dict[str, Any] = {"network": NetworkConfig(16, 1, 8), "critic": NetworkConfig(16, 1, 8), "batch": 400}
+TINY: dict[str, Any] = {"network": NetworkConfig(16, 1, 8), "critic": NetworkConfig(16, 1, 8), "batch_size": 400}
 """Sizes that show that everything runs."""
-PAST_SELVES = 2
+PAST_POLICIES = 2
 """As many as play in one iteration."""
-MOMENTS = {"start": (0.0, "at the start, self-play alone"), "end": (0.9, "near the end, with past selves at the tables")}
+MOMENTS = {"start": (0.0, "at the start, self-play alone"), "end": (0.9, "near the end, with past policies at the tables")}
 """Shares of the budget at which iterations are measured."""
 PARTS = {"engine": "the tables", "rollout": "play, the tables included", "learn": "learning"}
 
@@ -44,9 +45,9 @@ class Trainer:
     """A run that can be set to any share of its budget."""
 
     def __init__(self, config: TrainConfig) -> None:
-        """Set up the run, with past selves from the beginning."""
+        """Set up the run, with past policies from the beginning."""
         self.run = SelfPlay(config)
-        self.run.past = {str(number): self.run.new_actor() for number in range(PAST_SELVES)}
+        self.run.past = {str(number): self.run.new_actor() for number in range(PAST_POLICIES)}
         self.percent: dict[str, float] = {}
         """Of the wall time of the last measurement, by part."""
 
@@ -77,7 +78,7 @@ def train_cases(quick: bool = False) -> Iterator[Case]:
     """
     for name, config in {"fast": FAST, "small": SMALL}.items():
         trainer = Trainer(replace(config, **TINY) if quick else config)
-        size = f"{trainer.parameters:,} parameters, {config.ppo.epochs} epoch(s)"
+        size = f"{trainer.parameters:,} parameters, {config.ppo.update_epochs} epoch(s)"
         for moment, (progress, text) in MOMENTS.items():
             yield Case(f"train/{name}/{moment}", f"{text}; {size}", partial(trainer.rate, progress))
         for part, what in PARTS.items():

@@ -19,7 +19,7 @@ from noms_env.variants import game, make_rules
 from tests.policy.test_encoding import TABLES, decisions, rules_of, tables_in_play
 from tests.policy.test_player import NETWORK, SMALL, by_torch, make_actor, tensors_of
 from tests.policy.test_player import decisions as policy_decisions
-from training.learn.self_play import initial_parameters
+from training.learn.network import initial_parameters
 
 
 def cards_in(words: list[str], cards: int) -> list[str]:

@@ -36,8 +36,8 @@ def trainer() -> Trainer:
 
 def test_the_small_setting_is_that_of_pufferlib() -> None:
     assert FAST.network == FAST.critic == NetworkConfig(256, 3)
-    assert (SMALL.oracle, SMALL.ppo.epochs) == (False, 1)
-    assert 13_000 <= Trainer(replace(SMALL, batch=400)).parameters <= 33_000, "of PufferLib's networks for small games"
+    assert (SMALL.privileged_critic, SMALL.ppo.update_epochs) == (False, 1)
+    assert 13_000 <= Trainer(replace(SMALL, batch_size=400)).parameters <= 33_000, "of PufferLib's networks for small games"
 
 
 @pytest.mark.parametrize("moment", MOMENTS)
@@ -45,17 +45,17 @@ def test_iterations_are_measured_at_a_share_of_the_budget(
     trainer: Trainer, moment: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     opponents, progress = [], []
-    draw_opponent, iterate = SelfPlay._draw_opponent, SelfPlay.iterate
+    draw_opponent, iterate = SelfPlay.draw_opponent, SelfPlay.iterate
 
-    def see_opponent(run: SelfPlay, place: Any) -> str | None:
-        opponents.append(draw_opponent(run, place))
+    def see_opponent(run: SelfPlay, worker: Any) -> str | None:
+        opponents.append(draw_opponent(run, worker))
         return opponents[-1]
 
     def see_iteration(run: SelfPlay) -> dict[str, float]:
         progress.append(run.progress)
         return iterate(run)
 
-    monkeypatch.setattr(SelfPlay, "_draw_opponent", see_opponent)
+    monkeypatch.setattr(SelfPlay, "draw_opponent", see_opponent)
     monkeypatch.setattr(SelfPlay, "iterate", see_iteration)
     assert trainer.rate(MOMENTS[moment][0], 0.0) > 0
     assert progress == [MOMENTS[moment][0]]

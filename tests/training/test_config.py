@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from training.config import PRESETS, LeagueConfig, NetworkConfig, PPOConfig, TrainConfig
+from training.config import PRESETS, NetworkConfig, OpponentsConfig, PPOConfig, TrainConfig
 
 
 @pytest.mark.parametrize("preset", PRESETS)
@@ -28,14 +28,15 @@ def test_presets_grow() -> None:
     [
         ({"colour": 1}, "unknown key colour"),
         ({"ppo": {"gamma": 1}}, r"unknown key ppo\.gamma"),
-        ({"ppo": {"clip": 7}}, "clip must be from 0 to 1"),
+        ({"league": {"share": 0.1}}, "unknown key league; this version has the keys batch_size,"),
+        ({"ppo": {"clip_coef": 7}}, "clip_coef must be from 0 to 1"),
         ({"decisions": 0}, "decisions must be from 1"),
         ({"tables": "many"}, "tables must be"),
         ({"variants": []}, "name at least one game"),
         ({"variants": ["noms", "noms"]}, "twice"),
         ({"network": {"width": 3}}, "width must be"),
         ({"network": {"width": True}}, "width must be"),
-        ({"league": {"share": -0.1}}, "share must be"),
+        ({"opponents": {"share": -0.1}}, "share must be"),
         ({"seed": -1}, "seed must be"),
     ],
 )
@@ -50,9 +51,9 @@ def test_a_configuration_without_games_is_not_complete() -> None:
 
 
 def test_parts_are_configurations_again() -> None:
-    values = TrainConfig(variants=("noms",), league=LeagueConfig(opponents=("thumb",))).as_dict()
+    values = TrainConfig(variants=("noms",), opponents=OpponentsConfig(players=("thumb",))).as_dict()
     config = TrainConfig.from_dict(values)
-    assert config.league.opponents == ("thumb",)
+    assert config.opponents.players == ("thumb",)
     assert isinstance(config.ppo, PPOConfig)
     assert isinstance(config.critic, NetworkConfig)
     assert replace(config, seed=5) != config

@@ -18,7 +18,7 @@ from training import extras
 from training.agents.registry import agent_spec
 from training.cli import main
 from training.evaluation.comparison import NothingPlayedError
-from training.workers import Done, run_jobs
+from training.thread_pool import Done, run_jobs
 
 Run = Callable[..., tuple[int, str, str]]
 

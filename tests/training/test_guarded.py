@@ -10,7 +10,7 @@ import pytest
 
 from noms_env import BatchEnv, make_batch
 from training.agents.guarded import Guarded, first_legal
-from training.workers import Stopped
+from training.thread_pool import Stopped
 
 
 class Fails:

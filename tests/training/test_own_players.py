@@ -37,7 +37,7 @@ from training.agents.spec import EXTERNAL_BLOCK, AgentSpec
 from training.agents.table_pool import TablePool, play
 from training.evaluation.comparison import Comparison, compare
 from training.evaluation.matches import compare_matches
-from training.workers import Stopped
+from training.thread_pool import Stopped
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 PYTHON = f"{sys.executable} -IS"

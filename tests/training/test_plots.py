@@ -20,7 +20,7 @@ from training.publish.plots import SMOOTHED, draw, kinds_of, panels_of, smoothed
 
 Run = Callable[..., tuple[int, str, str]]
 POINTS = "points/down_up_4/random"
-ITERATION = {"kl": 0.01, "clip_fraction": 0.1, "entropy/play": 0.5, "explained_variance": 0.3, "decisions_per_second": 2e4}
+ITERATION = {"approx_kl": 0.01, "clipfrac": 0.1, "entropy/play": 0.5, "explained_variance": 0.3, "decisions_per_second": 2e4}
 EVALUATION = {POINTS: 1.0, f"{POINTS}/low": 0.5, f"{POINTS}/high": 1.5, "probe/down_up_4/bid/hit": 0.4}
 
 
@@ -124,7 +124,7 @@ def test_panels_are_those_of_the_figures_there_are() -> None:
     ]
     (curve,) = panels["down_up, 4 seats: points per deal above the others, 95 %"].curves
     assert (curve.name, curve.band) == (POINTS, (f"{POINTS}/low", f"{POINTS}/high"))
-    assert [curve.name for curve in panels["how far an update moves the policy"].curves] == ["kl", "clip_fraction"]
+    assert [curve.name for curve in panels["how far an update moves the policy"].curves] == ["approx_kl", "clipfrac"]
     assert list(panels_of({"run": {}})) == []
 
 
@@ -133,8 +133,8 @@ def test_kinds_are_found_in_their_group() -> None:
 
 
 def test_curves_bands_and_runs_are_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    first = series(**{POINTS: [1.0, 2.0], f"{POINTS}/low": [0.5, 1.5], f"{POINTS}/high": [1.5, 2.5], "kl": [0.1, 0.2]})
-    second = series(**{"points/down_up_4/thumb": [-1.0, 0.0], "kl": [0.3, 0.4]})
+    first = series(**{POINTS: [1.0, 2.0], f"{POINTS}/low": [0.5, 1.5], f"{POINTS}/high": [1.5, 2.5], "approx_kl": [0.1, 0.2]})
+    second = series(**{"points/down_up_4/thumb": [-1.0, 0.0], "approx_kl": [0.3, 0.4]})
     picture = drawn({"first": first, "second": second}, monkeypatch, tmp_path / "x.png")
     points, movement = picture.axes
     assert [line.get_ydata().tolist() for line in points.lines[:2]] == [[1, 2], [-1, 0]]

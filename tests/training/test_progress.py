@@ -11,15 +11,15 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from training.learn.watcher import Several, Silent
+from training.learn.log import Several, Silent
 from training.progress_bar import Rate, progress_bar
 from training.terminal import progress
 from training.terminal.progress import TREND, Figures, Lines, Points, Screen, watching
 from training.text import duration, kind_text
 
 ITERATION = {
-    "kl": 0.0123,
-    "clip_fraction": 0.114,
+    "approx_kl": 0.0123,
+    "clipfrac": 0.114,
     "explained_variance": 0.532,
     "learning_rate": 4.2e-4,
     "entropy/call": 0.81,
@@ -189,7 +189,7 @@ def test_the_screen_shows_the_newest_figures(width: int) -> None:
         screen.started(0, 400_000)
         screen.iteration(50_000, ITERATION)
         screen.evaluation(50_000, {**EVALUATION, "points/down_up_4/random": 1.0})
-        screen.iteration(100_000, {**ITERATION, "kl": 0.0456})
+        screen.iteration(100_000, {**ITERATION, "approx_kl": 0.0456})
         screen.evaluation(100_000, EVALUATION)
     picture = last_picture(stream)
     for text in (
@@ -263,8 +263,8 @@ def test_several_watchers_are_told_everything() -> None:
     first, second = Note(), Note()
     several = Several([first, Silent(), second])
     several.started(1, 2)
-    several.iteration(3, {"kl": 1})
+    several.iteration(3, {"approx_kl": 1})
     several.evaluation(4, {"x": 2})
     several.note("text")
-    expected = [("started", 1, 2), ("iteration", 3, {"kl": 1}), ("evaluation", 4, {"x": 2}), ("note", "text")]
+    expected = [("started", 1, 2), ("iteration", 3, {"approx_kl": 1}), ("evaluation", 4, {"x": 2}), ("note", "text")]
     assert first.told == second.told == expected

@@ -205,7 +205,7 @@ def test_what_may_be_wrong_with_the_runs_gives_a_warning(publish: Run, tmp_path:
     status, _, err = publish(run, "--name", "mine", "--out", tmp_path)
     assert status == 0
     assert err == "noms: the run names /only/here, a path of this machine: the card and the policy's file name it too\n"
-    second = make_run(tmp_path / "second", dataclasses.replace(CONFIG, initial="runs/run"))
+    second = make_run(tmp_path / "second", dataclasses.replace(CONFIG, initial_policy="runs/run"))
     status, _, err = publish(second, "--name", "mine", "--out", tmp_path)
     assert (status, is_one_sentence(err)) == (0, True)
     assert "second learnt from the policy runs/run; --before names the runs before it" in err
@@ -309,12 +309,12 @@ def test_before_it_is_measured_a_card_has_the_figures_of_the_training(policy: Tr
     against = part(text, "Against others")
     assert against.startswith("Measured in training only")
     assert "| nonesuch, 4 seats | `mine` | `thumb` | +0.100 ±0.300 |" in against
-    assert "while the file holds the average" not in against
+    assert "while the file holds the EMA policy" not in against
     does = part(text, "What it does")
     assert "At tables with nobody else, in training, on deals of the set `dev`:" in does
     assert rows(does) == [["`mine`", "64", "37.5%"]] * 3
     earlier = dataclasses.replace(policy, runs=(dataclasses.replace(policy.runs[0], kept=1000),))
-    assert "while the file holds the average" in card_of(earlier)
+    assert "while the file holds the EMA policy" in card_of(earlier)
     before = dataclasses.replace(policy, runs=(dataclasses.replace(policy.runs[0], kept=10),))
     assert part(card_of(before), "Against others") == part(card_of(before), "What it does") == "Not measured.\n\n"
 
@@ -355,9 +355,9 @@ def test_a_card_has_the_results_of_its_policy(made: Path, policy: Trained) -> No
 
 @pytest.mark.usefixtures("no_picture")
 def test_runs_one_after_the_other_are_all_told(publish: Run, tmp_path: Path) -> None:
-    first = make_run(tmp_path / "first", dataclasses.replace(CONFIG, curriculum=CurriculumConfig(teacher="thumb")))
-    league = dataclasses.replace(CONFIG.league, opponents=("thumb", "runs/first", "runs/friend@0"))
-    second = make_run(tmp_path / "second", dataclasses.replace(CONFIG, initial="runs/first", league=league))
+    first = make_run(tmp_path / "first", dataclasses.replace(CONFIG, curriculum=CurriculumConfig(expert="thumb")))
+    opponents = dataclasses.replace(CONFIG.opponents, players=("thumb", "runs/first", "runs/friend@0"))
+    second = make_run(tmp_path / "second", dataclasses.replace(CONFIG, initial_policy="runs/first", opponents=opponents))
     assert publish(second, "--name", "mine", "--out", tmp_path, "--before", first)[::2] == (0, "")
     text = (tmp_path / "mine" / CARD).read_text()
     assert "trained by self-play in 2 runs, each from the policy of the one before" in text
@@ -365,8 +365,8 @@ def test_runs_one_after_the_other_are_all_told(publish: Run, tmp_path: Path) -> 
     last = part(text, "How to make it again")
     commands = re.findall(r"noms train(?:.*\\\n)*.*", last.partition("```\n")[0])
     assert [shlex.split(one.replace("\\\n", ""))[-1] for one in commands] == ["runs/mine-1", "runs/mine"]
-    assert "--initial runs/mine-1" in commands[1]
-    assert "--league.opponents thumb runs/mine-1 runs/friend@0" in " ".join(commands[1].replace("\\\n", " ").split())
+    assert "--initial-policy runs/mine-1" in commands[1]
+    assert "--opponents.players thumb runs/mine-1 runs/friend@0" in " ".join(commands[1].replace("\\\n", " ").split())
     assert last.count("has to be there") == 1
     assert "The policy `runs/friend` has to be there." in last
     assert "`runs/mine-1` was stopped after 3,000 decisions." in last
@@ -375,7 +375,7 @@ def test_runs_one_after_the_other_are_all_told(publish: Run, tmp_path: Path) -> 
 
 
 def test_games_with_options(tmp_path: Path) -> None:
-    config = TrainConfig(("noms",), option=("target=20", 'tie="play_on"'), network=CONFIG.network, initial="some where")
+    config = TrainConfig(("noms",), option=("target=20", 'tie="play_on"'), network=CONFIG.network, initial_policy="some where")
     text = card_of(read_trained(make_run(tmp_path / "run", config)).named("mine"))
     assert 'A policy for `noms` with 4 seats (`tie="play_on"`, `target=20`), trained by self-play.' in text
     assert "The policy `some where` has to be there." in text
@@ -557,7 +557,7 @@ def test_a_trained_policy_is_published_measured_and_found_by_name(
     (tmp_path / "pyproject.toml").touch()
     sizes = [word for part in ("network", "critic") for word in (f"--{part}.width", "8", f"--{part}.blocks", "0")]
     words = [*sizes, "--network.card-width", "4", "--tables", "8", "--threads", "1", "--evaluation-deals", "4"]
-    train = ["train", "noms", "--preset", "smoke", *words, "--decisions", "300", "--league.share", "0", "--out", "run"]
+    train = ["train", "noms", "--preset", "smoke", *words, "--decisions", "300", "--opponents.share", "0", "--out", "run"]
     assert main(train) == 0
     assert publish("run", "--name", "mine")[0] == 0
     assert load_policy("mine").info == load_policy("noms").info == load_policy("run").info

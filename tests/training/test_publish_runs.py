@@ -19,7 +19,7 @@ from noms_env.policy.file import PolicyFileError, PolicyInfo, save_policy
 from tests.policy.test_player import make_actor, tensors_of
 from training.agents.table_pool import make_rule_sets
 from training.commands.train import command
-from training.config import PRESETS, CurriculumConfig, LeagueConfig, NetworkConfig, TrainConfig
+from training.config import PRESETS, CurriculumConfig, NetworkConfig, OpponentsConfig, TrainConfig
 from training.learn.log import Log
 from training.learn.network import Actor
 from training.options import parse_options
@@ -44,12 +44,12 @@ POINTS = {  # against random and thumb, in evaluations after KEPT decisions: mea
 
 def evaluation(shift: float = 0.0) -> dict[str, float]:
     """The figures of an evaluation of a run."""
-    found = {"score/policy": 0.5 + shift, "score/average": 0.25}
+    found = {"score/policy": 0.5 + shift, "score/ema": 0.25}
     for kind, estimates in POINTS.items():
         for opponent, (mean, low, high) in zip(("random", "thumb"), estimates, strict=True):
             figure = f"points/{kind}/{opponent}"
             found |= {figure: mean + shift, f"{figure}/low": low + shift, f"{figure}/high": high + shift}
-            found |= {f"average/{figure}": mean + 0.125, f"greedy/{figure}": mean - 0.125}
+            found |= {f"ema/{figure}": mean + 0.125, f"greedy/{figure}": mean - 0.125}
     for kind, probe in (("nonesuch_3", "call/none"), ("nonesuch_4", "call/none"), ("down_up_3", "bid/hit")):
         found[f"probe/{kind}/{probe}"] = 0.375 + shift
     return found
@@ -73,13 +73,13 @@ def make_run(folder: Path, config: TrainConfig = CONFIG, **changes: Any) -> Path
         "packages": {"noms-env": "1.2", "numpy": "3.4"},
         "revision": "v1-2-gabc",
     }
-    sees = {"card_features": config.counts, "rule_based_prior": config.hints}
+    sees = {"card_features": config.card_features, "rule_based_prior": config.rule_based_prior}
     info = PolicyInfo(rule_sets, dataclasses.asdict(config.network), **usual | sees | changes)
     save_policy(folder / "policy.safetensors", tensors_of(actor_of(info)), info)
     with Log(folder, events=False) as log:
         log.started(0, config.decisions)
         for decisions in range(10, DONE + 1, 10):
-            log.iteration(decisions, {"entropy/play": 1 / decisions, "epochs": 3.0, "kl": 0.01, "played/x/y": 0.5})
+            log.iteration(decisions, {"entropy/play": 1 / decisions, "epochs": 3.0, "approx_kl": 0.01, "played/x/y": 0.5})
             if decisions % 1000 == 0:
                 log.evaluation(decisions, evaluation((decisions - KEPT) / 1000))
     return folder
@@ -106,10 +106,10 @@ def test_what_a_folder_tells(folder: Path) -> None:
 def test_the_evaluation_is_that_in_which_the_policy_was_kept(folder: Path) -> None:
     found = read_trained(folder)
     assert found.evaluation() == pytest.approx(evaluation())
-    assert not found.is_average
+    assert not found.is_ema
     assert kept_at(found, 10).evaluation() == {}
     assert kept_at(found, 1000).evaluation()["score/policy"] == -0.5
-    assert kept_at(found, 1000).is_average
+    assert kept_at(found, 1000).is_ema
 
 
 def kept_at(policy: Trained, decisions: int) -> Trained:
@@ -120,7 +120,7 @@ def kept_at(policy: Trained, decisions: int) -> Trained:
 def test_the_curve_is_all_of_the_evaluations_and_little_of_the_iterations(folder: Path) -> None:
     curve = read_trained(folder).curve
     assert list(curve) == sorted(curve)
-    assert set(curve) == {*evaluation(), "entropy/play", "kl", "seconds"}
+    assert set(curve) == {*evaluation(), "entropy/play", "approx_kl", "seconds"}
     assert curve["points/down_up_4/thumb"][0].tolist() == [1000, 2000, 3000]
     at, values = curve["entropy/play"]
     assert len(at) == len(values) == SMOOTHED
@@ -137,8 +137,10 @@ def test_a_run_that_was_extended(tmp_path: Path) -> None:
 
 def test_runs_one_after_the_other(tmp_path: Path) -> None:
     first, other = make_run(tmp_path / "first"), make_run(tmp_path / "other", dataclasses.replace(CONFIG, seats=(3,)))
-    second = make_run(tmp_path / "second", dataclasses.replace(CONFIG, initial="runs/first"))
-    larger = make_run(tmp_path / "larger", dataclasses.replace(CONFIG, initial="runs/first", network=NetworkConfig(8, 0, 2)))
+    second = make_run(tmp_path / "second", dataclasses.replace(CONFIG, initial_policy="runs/first"))
+    larger = make_run(
+        tmp_path / "larger", dataclasses.replace(CONFIG, initial_policy="runs/first", network=NetworkConfig(8, 0, 2))
+    )
     found = read_trained(second, [first])
     assert [run.kept for run in found.runs] == [KEPT, KEPT]
     assert (found.seen, read_trained(second).seen) == (2 * KEPT, KEPT)
@@ -158,9 +160,9 @@ def test_runs_one_after_the_other(tmp_path: Path) -> None:
             read_trained(place, before)
 
 
-def test_a_teacher_may_be_of_another_size_but_not_for_other_tables(tmp_path: Path) -> None:
+def test_an_expert_may_be_of_another_size_but_not_for_other_tables(tmp_path: Path) -> None:
     first, other = make_run(tmp_path / "first"), make_run(tmp_path / "other", dataclasses.replace(CONFIG, seats=(3,)))
-    taught = dataclasses.replace(CONFIG, network=NetworkConfig(8, 0, 2), curriculum=CurriculumConfig(teacher="runs/first"))
+    taught = dataclasses.replace(CONFIG, network=NetworkConfig(8, 0, 2), curriculum=CurriculumConfig(expert="runs/first"))
     second = make_run(tmp_path / "second", taught)
     assert len(read_trained(second, [first]).runs) == 2
     with pytest.raises(RunError, match="second cannot have learnt from the one before it, which is for other tables"):
@@ -178,7 +180,7 @@ def published(folder: Path, *runs: Path) -> Path:
 
 def test_a_published_policy_stands_for_the_runs_that_made_it(tmp_path: Path) -> None:
     first = make_run(tmp_path / "first")
-    again = [make_run(tmp_path / name, dataclasses.replace(CONFIG, initial="checkpoints/mine")) for name in ("2", "3")]
+    again = [make_run(tmp_path / name, dataclasses.replace(CONFIG, initial_policy="checkpoints/mine")) for name in ("2", "3")]
     stepwise = published(tmp_path / "stepwise", first)
     for number, run in enumerate(again, 1):
         published(stepwise, stepwise, run)
@@ -246,13 +248,13 @@ def test_a_policy_of_another_origin_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "policy"),
     [
-        ({"initial": "runs/x"}, "runs/x"),
-        ({"initial": "runs/x", "curriculum": CurriculumConfig(teacher="runs/y")}, "runs/x"),
-        ({"curriculum": CurriculumConfig(teacher="runs/y@0.5")}, "runs/y"),
-        ({"curriculum": CurriculumConfig(teacher="runs/y", lessons=0.0)}, ""),
-        ({"curriculum": CurriculumConfig(teacher="thumb")}, ""),
-        ({"curriculum": CurriculumConfig(teacher="pimc:4")}, ""),
-        ({"curriculum": CurriculumConfig(teacher="my_agent:make")}, ""),
+        ({"initial_policy": "runs/x"}, "runs/x"),
+        ({"initial_policy": "runs/x", "curriculum": CurriculumConfig(expert="runs/y")}, "runs/x"),
+        ({"curriculum": CurriculumConfig(expert="runs/y@0.5")}, "runs/y"),
+        ({"curriculum": CurriculumConfig(expert="runs/y", imitation=0.0)}, ""),
+        ({"curriculum": CurriculumConfig(expert="thumb")}, ""),
+        ({"curriculum": CurriculumConfig(expert="pimc:4")}, ""),
+        ({"curriculum": CurriculumConfig(expert="my_agent:make")}, ""),
         ({}, ""),
     ],
 )
@@ -265,13 +267,13 @@ def told(config: TrainConfig) -> Run:
 
 
 def test_what_runs_call_the_policies_of_others_means_those_of_the_runs_before_them() -> None:
-    def run(initial: str, *opponents: str, teacher: str = "thumb") -> Run:
-        league, curriculum = LeagueConfig(opponents=opponents), CurriculumConfig(teacher=teacher)
-        return told(dataclasses.replace(CONFIG, initial=initial, league=league, curriculum=curriculum))
+    def run(initial: str, *players: str, expert: str = "thumb") -> Run:
+        opponents, curriculum = OpponentsConfig(players=players), CurriculumConfig(expert=expert)
+        return told(dataclasses.replace(CONFIG, initial_policy=initial, opponents=opponents, curriculum=curriculum))
 
     runs = [
         run("", "thumb", "runs/friend"),
-        run("", "thumb", "old@0.5", teacher="old@0"),
+        run("", "thumb", "old@0.5", expert="old@0"),
         run("nonesuch", "thumb", "nonesuch", "old", "runs/friend@0"),
         run("nonesuch", "nonesuch@0", "pimc:4", "my_agent:act"),
     ]
@@ -280,10 +282,10 @@ def test_what_runs_call_the_policies_of_others_means_those_of_the_runs_before_th
     assert [one.out for one in moved] == ["runs/x-1", "runs/x-2", "runs/x-3", "runs/x"]
     assert moved[0].command == runs[0].command
     assert {config.variants for config in configs} == {CONFIG.variants}
-    assert (configs[1].curriculum.teacher, configs[1].league.opponents) == ("runs/x-1@0", ("thumb", "runs/x-1@0.5"))
-    assert (configs[2].initial, configs[2].curriculum.teacher) == ("runs/x-2", "thumb")
-    assert configs[2].league.opponents == ("thumb", "runs/x-2", "runs/x-1", "runs/friend@0")
-    assert (configs[3].initial, configs[3].league.opponents) == ("runs/x-3", ("runs/x-3@0", "pimc:4", "my_agent:act"))
+    assert (configs[1].curriculum.expert, configs[1].opponents.players) == ("runs/x-1@0", ("thumb", "runs/x-1@0.5"))
+    assert (configs[2].initial_policy, configs[2].curriculum.expert) == ("runs/x-2", "thumb")
+    assert configs[2].opponents.players == ("thumb", "runs/x-2", "runs/x-1", "runs/friend@0")
+    assert (configs[3].initial_policy, configs[3].opponents.players) == ("runs/x-3", ("runs/x-3@0", "pimc:4", "my_agent:act"))
     assert [one.needs for one in moved] == [("runs/friend",), (), ("runs/friend",), ()]
     assert chained([*chained(runs[:3], "x"), runs[3]], "x") == moved
     assert chained(chained(runs, "y"), "x") == moved
@@ -294,11 +296,11 @@ def test_what_runs_call_the_policies_of_others_means_those_of_the_runs_before_th
 OTHER: dict[str, Any] = {
     "seats": (3, 4),
     "option": ("hook=true", 'trump_rotation=["S", "NT"]'),
-    "initial": "a policy",
+    "initial_policy": "a policy",
     "device": "cpu",
     "precision": "fp32",
-    "teacher": "greedy",
-    "opponents": ("random", "pimc:20"),
+    "expert": "greedy",
+    "players": ("random", "pimc:20"),
     "panel": (),
 }
 """Other values of fields that are no numbers."""
@@ -351,17 +353,9 @@ def test_the_command_of_a_run_with_every_field_changed() -> None:
 
 
 @pytest.mark.parametrize(
-    "changes", [{"evaluate_every": None}, {"panel": ()}, {"oracle": False}, {"evaluation_deals": 512, "seats": (7,)}]
+    "changes", [{"evaluate_every": None}, {"panel": ()}, {"privileged_critic": False}, {"evaluation_deals": 512, "seats": (7,)}]
 )
 def test_the_command_of_a_run_with_a_change(changes: dict[str, Any]) -> None:
     config = dataclasses.replace(TrainConfig(("sniped_whist",), **PRESETS["smoke"][1]), **changes)
     assert parsed(train_command(config)) == config
     assert train_command(config)[3:5] == ("--preset", "smoke")
-
-
-@pytest.mark.parametrize("name", ["counts", "hints"])
-def test_a_configuration_of_before_there_was_a_choice_has_none_of_it(name: str) -> None:
-    values = CONFIG.as_dict()
-    assert getattr(TrainConfig.from_dict(values), name)
-    del values[name]
-    assert not getattr(TrainConfig.from_dict(values), name)

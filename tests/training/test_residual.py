@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from training.learn.residual import add_and_normalise
+from training.learn.network import add_and_normalise
 
 
 def plain(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,30 +11,16 @@ import pytest
 import torch
 
 from noms_env import BatchEnv, make_batch
-from noms_env.core.actions import MIS, NUMBER, PASS
 from noms_env.core.state import MAX_SEATS
 from noms_env.players import make_player
 from noms_env.policy.encoding import make_encoding
 from noms_env.variants import Rules, RulesError
-from training.agents.table_pool import relative_points
+from training.agents.table_pool import PLAYING, TablePool, at_tables, make_rule_sets, play, relative_points
 from training.config import NetworkConfig
+from training.learn.decisions import NO_CHOICE, Decisions, Recorder
 from training.learn.gae import advantages
 from training.learn.network import Actor, masked
-from training.learn.rollout import (
-    NO_ADVICE,
-    PLAYING,
-    ActorPlayer,
-    Decisions,
-    Learner,
-    RandomContract,
-    TablePool,
-    at_tables,
-    draw_choices,
-    draw_sizes,
-    has_auction,
-    make_rule_sets,
-    play,
-)
+from training.learn.rollout import ActorPlayer, Learner, draw_choices, draw_sizes, joined, make_workers
 
 SMALL = NetworkConfig(width=16, blocks=1, card_width=4)
 VARIANTS = ("sniped_whist", "big_ships", "small_ships", "noms", "nonesuch", "down_up", "up_down")
@@ -50,20 +37,30 @@ def make_actor(rule_sets: Sequence[Rules], seed: int = 0) -> Actor:
     return actor
 
 
-def make_hall(rule_sets: Sequence[Rules], tables: int = 24, **arguments: Any) -> TablePool:
+def make_pool(rule_sets: Sequence[Rules], tables: int = 24, **arguments: Any) -> TablePool:
     return TablePool(rule_sets, range(len(rule_sets)), tables, seed=1, **{"state": True, **arguments})
+
+
+def make_learner(
+    rule_sets: Sequence[Rules], seed: int = 0, *, greedy: bool = False, **recorded: Any
+) -> tuple[Learner, Recorder]:
+    """A policy that draws, and what keeps its decisions."""
+    encoding = make_encoding(rule_sets)
+    recorder = Recorder(encoding, **recorded)
+    player = ActorPlayer(make_actor(rule_sets), encoding, greedy=greedy)
+    return Learner(player, np.random.default_rng(seed), recorder), recorder
 
 
 def played(
     variants: Sequence[str], seats: Sequence[int] = (), tables: int = 24, **arguments: Any
-) -> tuple[TablePool, Learner, Decisions]:
+) -> tuple[TablePool, Recorder, Decisions]:
     """A deal of self-play at each table of a pool."""
     rule_sets = make_rule_sets(variants, seats)
-    pool = make_hall(rule_sets, tables, **arguments)
-    learner = Learner(make_actor(rule_sets), make_encoding(rule_sets), np.random.default_rng(0))
+    pool = make_pool(rule_sets, tables, **arguments)
+    learner, recorder = make_learner(rule_sets)
     pool.deal(0)
     play(pool, [learner.choose], np.zeros((tables, MAX_SEATS), np.int64))
-    return pool, learner, learner.decisions(pool)
+    return pool, recorder, recorder.decisions(pool)
 
 
 # ---------------------------------------------------- what cost the project sheepsheadai months (its notebooks, 6.1, 6.2)
@@ -71,13 +68,15 @@ def played(
 
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_the_ratio_is_one_under_the_same_parameters_for_every_seats_rows(variant: str) -> None:
-    _, learner, decisions = played([variant])
+    _, _, decisions = played([variant])
     with torch.no_grad():
-        logits = masked(learner.player.actor(torch.from_numpy(decisions.features)), torch.from_numpy(decisions.mask))
+        logits = masked(
+            make_actor(make_rule_sets([variant]))(torch.from_numpy(decisions.features)), torch.from_numpy(decisions.mask)
+        )
         again = logits.log_softmax(-1).gather(1, torch.from_numpy(decisions.choice)[:, None]).squeeze(1).numpy()
     assert set(decisions.seat) == set(range(int(decisions.seat.max()) + 1))
-    np.testing.assert_allclose(again, decisions.log_probability, atol=2e-5)
-    assert decisions.log_probability.std() > 0.1  # a uniform policy would prove nothing
+    np.testing.assert_allclose(again, decisions.log_prob, atol=2e-5)
+    assert decisions.log_prob.std() > 0.1  # a uniform policy would prove nothing
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
@@ -112,24 +111,23 @@ def test_rewards_sum_to_zero_in_every_deal(variant: str) -> None:
 
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_decisions_are_of_whole_deals_only(variant: str) -> None:
-    pool, learner, decisions = played([variant])
+    pool, recorder, decisions = played([variant])
     assert pool.batch.scored.all()
     assert set(decisions.table) <= set(range(len(pool)))
-    assert len(learner.decisions(pool)) == 0  # nothing is left over for the next time
+    assert len(recorder.decisions(pool)) == 0  # nothing is left over for the next time
 
 
 def test_greedy_and_sampled_play_differ() -> None:
     rule_sets = make_rule_sets(["small_ships"])
-    pool = make_hall(rule_sets)
-    taken: list[Any] = []
+    pool = make_pool(rule_sets)
+    taken: list[Decisions] = []
     for greedy in (True, True, False):
         pool.deal(0)
-        player = ActorPlayer(make_actor(rule_sets), make_encoding(rule_sets), greedy=greedy)
-        choose = at_tables(player, np.random.default_rng(len(taken)))
-        play(pool, [choose], np.zeros((len(pool), MAX_SEATS), np.int64))
-        taken.append(pool.batch.tables.order.tolist())
-    assert taken[0] == taken[1]  # the stream of chance is another, and is not used
-    assert taken[0] != taken[2]
+        learner, recorder = make_learner(rule_sets, len(taken), greedy=greedy)
+        play(pool, [learner.choose], np.zeros((len(pool), MAX_SEATS), np.int64))
+        taken.append(recorder.decisions(pool))
+    assert taken[0].choice.tolist() == taken[1].choice.tolist()  # the stream of chance is another, and is not used
+    assert taken[0].choice.tolist() != taken[2].choice.tolist()
 
 
 def test_decisions_without_alternative_are_not_kept() -> None:
@@ -142,36 +140,40 @@ def test_decisions_without_alternative_are_not_kept() -> None:
 
 
 def test_kept_arrays_fit_together() -> None:
-    pool, learner, decisions = played(["small_ships", "down_up"], (3, 4), 30)
+    pool, recorder, decisions = played(["small_ships", "down_up"], (3, 4), 30)
+    encoding = recorder.encoding
     n = len(decisions)
-    assert decisions.features.shape == (n, learner.encoding.n_features)
-    assert decisions.hidden.shape == (n, learner.encoding.n_hidden)
-    assert decisions.mask.shape == (n, learner.encoding.n_choices)
+    assert decisions.features.shape == (n, encoding.n_features)
+    assert decisions.hidden.shape == (n, encoding.n_hidden)
+    assert decisions.mask.shape == (n, encoding.n_choices)
     assert (decisions.mask[np.arange(n), decisions.choice] == 1).all()
     assert (decisions.rule_set == pool.rule_set[decisions.table]).all()
     assert (decisions.seat < pool.seats[decisions.table]).all()
-    assert (decisions.tricks == pool.batch.tables.tricks[decisions.table, decisions.seat]).all()
     assert set(decisions.rule_set) == {0, 1, 2, 3}
 
 
 def test_parts_are_joined_with_tables_of_their_own() -> None:
-    _, _, decisions = played(["down_up"])
-    both = Decisions.joined([decisions, decisions.moved(24)])
-    assert len(both) == 2 * len(decisions)
-    assert both.table.max() == 47
-    assert (both.table[: len(decisions)] == decisions.table).all()
+    (worker,) = make_workers(make_rule_sets(["down_up"]), 24, 1, matches=0.0, privileged=True, seed=1, rank=0)
+    learner, recorder = make_learner(worker.rule_sets)
+    rollout = worker.play(0, learner.choose, recorder, None, 0.0, np.random.default_rng(0))
+    nothing = replace(rollout, decisions=recorder.decisions(worker.pool))
+    both = joined([rollout, nothing, rollout])
+    assert len(both) == 2 * len(rollout.decisions)
+    assert both.table.max() == 71
+    assert (both.table[: len(rollout.decisions)] == rollout.decisions.table).all()
+    assert len(joined([nothing, nothing])) == 0
 
 
 def test_opponents_decisions_are_not_kept() -> None:
     rule_sets = make_rule_sets(["small_ships"])
-    pool, rng = make_hall(rule_sets), np.random.default_rng(0)
-    learner = Learner(make_actor(rule_sets), make_encoding(rule_sets), rng)
+    pool, rng = make_pool(rule_sets), np.random.default_rng(0)
+    learner, recorder = make_learner(rule_sets)
     seating = np.zeros((len(pool), MAX_SEATS), np.int64)
     seating[:, 1] = 1
     seating[:4] = 1
     pool.deal(0)
     play(pool, [learner.choose, at_tables(make_player("random"), rng)], seating)
-    decisions = learner.decisions(pool)
+    decisions = recorder.decisions(pool)
     assert set(decisions.seat) == {0, 2, 3}
     assert decisions.table.min() == 4
 
@@ -181,34 +183,33 @@ def lowest(batch: BatchEnv, rows: np.ndarray) -> np.ndarray:
     return np.asarray(np.argmax(batch.mask[rows] != 0, axis=1))
 
 
-def test_an_adviser_is_asked_before_the_play_and_not_followed() -> None:
-    rule_sets = make_rule_sets(["small_ships"])
-    encoding, kept = make_encoding(rule_sets), []
-    for adviser in (lowest, None):
-        pool = make_hall(rule_sets)
-        learner = Learner(make_actor(rule_sets), encoding, np.random.default_rng(0), adviser=adviser)
+def test_an_expert_is_asked_before_the_play_and_not_followed() -> None:
+    rule_sets, kept = make_rule_sets(["small_ships"]), []
+    for expert in (lowest, None):
+        pool = make_pool(rule_sets)
+        learner, recorder = make_learner(rule_sets, expert=expert)
         pool.deal(0)
         play(pool, [learner.choose], np.zeros((len(pool), MAX_SEATS), np.int64))
-        kept.append(learner.decisions(pool))
-    advised, alone = kept
-    assert (advised.choice == alone.choice).all()
-    assert (alone.advice == NO_ADVICE).all()
-    before = advised.phase < PLAYING
-    assert (advised.advice[~before] == NO_ADVICE).all()
-    calls = advised.phase == 0  # the words of calls keep their order in the network
-    assert (advised.advice[calls] == np.argmax(advised.mask[calls] != 0, axis=1)).all()
-    assert (advised.mask[before, advised.advice[before]] == 1).all()
-    assert set(advised.phase[before]) == {0, 1, 2}
-    assert (advised.advice[before] != advised.choice[before]).any()
+        kept.append(recorder.decisions(pool))
+    kickstarted, alone = kept
+    assert (kickstarted.choice == alone.choice).all()
+    assert (alone.expert_choice == NO_CHOICE).all()
+    before = kickstarted.phase < PLAYING
+    assert (kickstarted.expert_choice[~before] == NO_CHOICE).all()
+    calls = kickstarted.phase == 0  # the words of calls keep their order in the network
+    assert (kickstarted.expert_choice[calls] == np.argmax(kickstarted.mask[calls] != 0, axis=1)).all()
+    assert (kickstarted.mask[before, kickstarted.expert_choice[before]] == 1).all()
+    assert set(kickstarted.phase[before]) == {0, 1, 2}
+    assert (kickstarted.expert_choice[before] != kickstarted.choice[before]).any()
 
 
-def test_without_oracle_nothing_hidden_is_kept() -> None:
+def test_without_a_privileged_critic_nothing_hidden_is_kept() -> None:
     rule_sets = make_rule_sets(["noms"])
-    pool = make_hall(rule_sets, state=False, in_matches=True)
-    learner = Learner(make_actor(rule_sets), make_encoding(rule_sets), np.random.default_rng(0), oracle=False)
+    pool = make_pool(rule_sets, state=False, in_matches=True)
+    learner, recorder = make_learner(rule_sets, privileged=False)
     pool.deal(0)
     play(pool, [learner.choose], np.zeros((len(pool), MAX_SEATS), np.int64))
-    assert learner.decisions(pool).hidden.shape[1] == 0
+    assert recorder.decisions(pool).hidden.shape[1] == 0
 
 
 # ------------------------------------------------------------------------------------------------------------ pools
@@ -216,7 +217,7 @@ def test_without_oracle_nothing_hidden_is_kept() -> None:
 
 def test_the_same_number_gives_the_same_deals() -> None:
     rule_sets = make_rule_sets(["big_ships"], (5,))
-    pool = make_hall(rule_sets)
+    pool = make_pool(rule_sets)
     hands = []
     for number in (3, 4, 3):
         pool.deal(number)
@@ -227,7 +228,7 @@ def test_the_same_number_gives_the_same_deals() -> None:
 
 def test_tables_are_numbered_through() -> None:
     rule_sets = make_rule_sets(["up_down"])
-    whole, parts = make_hall(rule_sets, 8), [make_hall(rule_sets, 4, first_table=first) for first in (0, 4)]
+    whole, parts = make_pool(rule_sets, 8), [make_pool(rule_sets, 4, first_table=first) for first in (0, 4)]
     for pool in (whole, *parts):
         pool.deal(2)
     assert (whole.batch.tables.hands == np.concatenate([part.batch.tables.hands for part in parts])).all()
@@ -235,8 +236,8 @@ def test_tables_are_numbered_through() -> None:
 
 def test_matches_go_on_from_deal_to_deal_and_from_a_copy() -> None:
     rule_sets = make_rule_sets(["noms"])
-    pool = make_hall(rule_sets, in_matches=True)
-    learner = Learner(make_actor(rule_sets), make_encoding(rule_sets), np.random.default_rng(0))
+    pool = make_pool(rule_sets, in_matches=True)
+    learner, _ = make_learner(rule_sets)
 
     def go_on(where: TablePool, number: int) -> None:
         where.deal(number)
@@ -245,7 +246,7 @@ def test_matches_go_on_from_deal_to_deal_and_from_a_copy() -> None:
     go_on(pool, 0)
     assert (pool.batch.tables.deal == 0).all()
     saved = pool.save()
-    twin = make_hall(rule_sets, in_matches=True)
+    twin = make_pool(rule_sets, in_matches=True)
     twin.restore(saved)
     for where in (pool, twin):
         learner.rng = np.random.default_rng(9)
@@ -256,16 +257,14 @@ def test_matches_go_on_from_deal_to_deal_and_from_a_copy() -> None:
 
 def test_hand_sizes_get_the_same_number_of_decisions_each() -> None:
     rule_sets = make_rule_sets(["down_up", "small_ships"])
-    pool = make_hall(rule_sets, 40_000)
-    sizes = draw_sizes(pool, rule_sets, np.random.default_rng(0), small=False)
+    pool = make_pool(rule_sets, 40_000)
+    sizes = draw_sizes(pool, rule_sets, np.random.default_rng(0))
     assert (sizes[pool.rule_set == 1] == -1).all()
     number, count = np.unique(sizes[pool.rule_set == 0], return_counts=True)
     assert number.tolist() == list(range(1, 11))
     np.testing.assert_allclose(count * (number + 1) / np.mean(count * (number + 1)), 1, atol=0.1)
-    small = draw_sizes(pool, rule_sets, np.random.default_rng(0), small=True)
-    assert set(small[pool.rule_set == 0]) == {1, 2, 3, 4, 5}
-    pool.deal(0, small)
-    assert (pool.batch.tables.hand_size[pool.rule_set == 0] == small[pool.rule_set == 0]).all()
+    pool.deal(0, sizes)
+    assert (pool.batch.tables.hand_size[pool.rule_set == 0] == sizes[pool.rule_set == 0]).all()
 
 
 # ------------------------------------------------------------------------------------------------------------ players
@@ -274,11 +273,11 @@ def test_hand_sizes_get_the_same_number_of_decisions_each() -> None:
 def test_choices_are_drawn_from_the_softmax_of_the_legal_logits() -> None:
     logits = np.tile(np.log(np.array([[1.0, 2.0, 50.0, 5.0]], np.float32)), (80_000, 1))
     mask = np.tile(np.array([[1, 1, 0, 1]], np.int8), (80_000, 1))
-    choice, log_probability = np.empty(80_000, np.int64), np.empty(80_000, np.float32)
-    draw_choices(logits, mask, np.random.default_rng(0).random(80_000), choice, log_probability)
+    choice, log_prob = np.empty(80_000, np.int64), np.empty(80_000, np.float32)
+    draw_choices(logits, mask, np.random.default_rng(0).random(80_000), choice, log_prob)
     np.testing.assert_allclose(np.bincount(choice, minlength=4) / 80_000, [1 / 8, 2 / 8, 0, 5 / 8], atol=0.006)
-    np.testing.assert_allclose(log_probability, np.log(np.array([1, 2, 0.01, 5]) / 8)[choice], atol=1e-5)
-    draw_choices(logits, mask, np.full(80_000, -1.0), choice, log_probability)
+    np.testing.assert_allclose(log_prob, np.log(np.array([1, 2, 0.01, 5]) / 8)[choice], atol=1e-5)
+    draw_choices(logits, mask, np.full(80_000, -1.0), choice, log_prob)
     assert set(choice) == {3}
 
 
@@ -286,58 +285,9 @@ def test_choices_are_drawn_from_the_softmax_of_the_legal_logits() -> None:
 def test_no_draw_gives_an_illegal_choice(draw: float) -> None:
     logits = np.array([[5.0, -80.0, 3.0, -90.0, 9.0]], np.float32)
     mask = np.array([[0, 1, 1, 1, 0]], np.int8)
-    choice, log_probability = np.empty(1, np.int64), np.empty(1, np.float32)
-    draw_choices(logits, mask, np.array([draw]), choice, log_probability)
+    choice, log_prob = np.empty(1, np.int64), np.empty(1, np.float32)
+    draw_choices(logits, mask, np.array([draw]), choice, log_prob)
     assert mask[0, choice[0]] == 1
-
-
-class Watching:
-    """A random player that notes in which phases it was asked."""
-
-    def __init__(self) -> None:
-        self.phases: set[int] = set()
-        self.random = at_tables(make_player("random"), np.random.default_rng(3))
-
-    def choose(self, batch: BatchEnv, rows: np.ndarray) -> np.ndarray:
-        self.phases |= set(batch.tables.phase[rows].tolist())
-        return self.random(batch, rows)
-
-
-def test_random_contracts_are_made_by_the_opener_and_played_by_the_learner() -> None:
-    rule_sets = make_rule_sets(["small_ships", "noms"])
-    pool = make_hall(rule_sets, 600)
-    assert has_auction(pool, rule_sets).all()
-    watching = Watching()
-    pool.deal(0)
-    play(
-        pool,
-        [watching.choose],
-        np.zeros((600, MAX_SEATS), np.int64),
-        np.ones(600, bool),
-        RandomContract(np.random.default_rng(0)).choose,
-    )
-    assert min(watching.phases) == PLAYING
-    contracts = pool.batch.tables.contract[pool.batch.tables.passed_out == 0] + PASS
-    shares = np.bincount(contracts, minlength=MIS + 1) / len(contracts)
-    lowest = np.flatnonzero(shares)[0]
-    assert lowest > NUMBER
-    assert shares[lowest : lowest + 3].min() > 0.05  # all heights come about, and not only the highest
-    assert len(np.flatnonzero(shares)) >= 6
-
-
-def test_only_the_opened_tables_are_opened() -> None:
-    rule_sets = make_rule_sets(["small_ships"])
-    pool = make_hall(rule_sets, 50)
-    watching = Watching()
-    pool.deal(0)
-    play(
-        pool,
-        [watching.choose],
-        np.zeros((50, MAX_SEATS), np.int64),
-        np.zeros(50, bool),
-        RandomContract(np.random.default_rng(0)).choose,
-    )
-    assert min(watching.phases) < PLAYING
 
 
 # -------------------------------------------------------------------------------------------------------------- rule_sets

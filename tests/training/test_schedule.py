@@ -2,61 +2,75 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from training.config import CurriculumConfig, LeagueConfig, PPOConfig
+from training.config import CurriculumConfig, OpponentsConfig, PPOConfig, TrainConfig
 from training.learn import schedule
 from training.learn.reward_norm import LARGEST_REWARD, PassOutGuard, RewardNorm
+from training.learn.rollout_targets import ENT_COEF, OPPONENT_SHARE
+from training.learn.schedule import Stage
 
-PPO = PPOConfig(learning_rate=1e-3, entropy_call=0.05, entropy_play=0.03, magnet=0.04, magnet_from=0.3)
-
-
-def test_learning_rate_is_a_cosine_to_a_tenth() -> None:
-    assert schedule.learning_rate(0, PPO) == pytest.approx(1e-3)
-    assert schedule.learning_rate(0.5, PPO) == pytest.approx(0.55e-3)
-    assert schedule.learning_rate(1, PPO) == schedule.learning_rate(2, PPO) == pytest.approx(1e-4)
+PPO = PPOConfig(learning_rate=1e-3, ent_coef_call=0.05, ent_coef_play=0.03, kl_ema_coef=0.04, kl_ema_start=0.3)
+PLAY, IMITATION, TARGETS, WARMUP = Stage.SELF_PLAY, Stage.IMITATION, Stage.ROLLOUT_TARGETS, Stage.CRITIC_WARMUP
 
 
-def test_entropy_weights_fall_but_not_to_nothing() -> None:
-    assert schedule.entropy_weights(0, PPO) == pytest.approx((0.05, 0.03))
-    assert schedule.entropy_weights(0.5, PPO) == pytest.approx((0.03, 0.0175))
-    assert schedule.entropy_weights(1, PPO) == pytest.approx((0.01, 0.005))
+def test_the_learning_rate_is_a_cosine_to_a_tenth() -> None:
+    rates = [schedule.settings_at(progress, PPO, PLAY).learning_rate for progress in (0, 0.5, 1, 2)]
+    assert rates == pytest.approx([1e-3, 0.55e-3, 1e-4, 1e-4])
 
 
-def test_magnet_and_league_begin_when_they_should() -> None:
-    assert schedule.magnet_weight(0.29, PPO) == 0
-    assert schedule.magnet_weight(0.3, PPO) == 0.04
-    assert schedule.league_share(0.59, LeagueConfig(share=0.2, start=0.6)) == 0
-    assert schedule.league_share(0.6, LeagueConfig(share=0.2, start=0.6)) == 0.2
+def test_entropy_coefficients_fall_but_not_to_nothing() -> None:
+    found = [schedule.settings_at(progress, PPO, PLAY) for progress in (0, 0.5, 1)]
+    assert [now.ent_coef_call for now in found] == pytest.approx([0.05, 0.03, 0.01])
+    assert [now.ent_coef_play for now in found] == pytest.approx([0.03, 0.0175, 0.005])
+    assert [schedule.settings_at(0, PPO, stage).ent_coef_call for stage in (IMITATION, TARGETS)] == [0, ENT_COEF]
 
 
-def test_curriculum_ends() -> None:
-    settings = CurriculumConfig(small_hands=0.1, random_contracts=0.25)
-    assert schedule.has_small_hands(0.09, settings)
-    assert not schedule.has_small_hands(0.1, settings)
-    shares = [schedule.random_contract_share(progress, settings) for progress in (0, 1 / 3, 2 / 3, 1)]
-    assert shares == pytest.approx([0.25, 0.25, 0.15, 0.05])
+def test_the_kl_to_the_ema_policy_and_the_opponents_begin_when_they_should() -> None:
+    assert [schedule.settings_at(at, PPO, PLAY).kl_ema_coef for at in (0.29, 0.3)] == [0, 0.04]
+    assert schedule.settings_at(0.5, PPO, TARGETS).kl_ema_coef == 0
+    opponents = OpponentsConfig(share=0.2, start=0.6)
+    assert [schedule.opponent_share(at, opponents, PLAY) for at in (0.59, 0.6)] == [0, 0.2]
+    assert [schedule.opponent_share(0.6, opponents, stage) for stage in (IMITATION, TARGETS)] == [0, OPPONENT_SHARE]
 
 
-def test_lessons_come_first_and_take_the_place_of_easy_deals() -> None:
-    taught = CurriculumConfig(teacher="thumb", lessons=0.2, small_hands=0.5, random_contracts=0.5)
-    assert schedule.has_lesson(0.19, taught)
-    assert not schedule.has_lesson(0.2, taught)
-    assert not schedule.has_small_hands(0.1, taught)
-    assert schedule.random_contract_share(0.3, taught) == 0
-    assert not schedule.has_lesson(0, CurriculumConfig(lessons=0.2))
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        (CurriculumConfig(critic_warmup=0.0), [PLAY] * 5),
+        (CurriculumConfig(imitation=0.2, critic_warmup=0.0), [PLAY] * 5),  # nobody to imitate
+        (CurriculumConfig(expert="thumb", imitation=0.2, critic_warmup=0.0), [IMITATION, IMITATION, PLAY, PLAY, PLAY]),
+        (CurriculumConfig(rollout_targets=0.3, critic_warmup=0.0), [TARGETS, TARGETS, TARGETS, PLAY, PLAY]),
+        (
+            CurriculumConfig(expert="thumb", imitation=0.1, rollout_targets=0.3, critic_warmup=0.0),
+            [IMITATION, TARGETS, TARGETS, TARGETS, PLAY],
+        ),
+        (CurriculumConfig(critic_warmup=0.15), [WARMUP, WARMUP, PLAY, PLAY, PLAY]),
+    ],
+)
+def test_the_stages_of_a_run(settings: CurriculumConfig, expected: list[Stage]) -> None:
+    assert [schedule.stage(progress, settings) for progress in (0.0, 0.1, 0.2, 0.3, 0.4)] == expected
 
 
-def test_advice_follows_the_lessons_and_falls_to_nothing() -> None:
-    advised = CurriculumConfig(teacher="thumb", lessons=0.1, advice=0.4, advice_until=0.5)
-    assert schedule.advice_weight(0.09, advised) == 0
-    weights = [schedule.advice_weight(progress, advised) for progress in (0.1, 0.2, 0.4, 0.5, 0.9)]
-    assert weights == pytest.approx([0.4, 0.3, 0.1, 0, 0])
-    assert schedule.advice_weight(0.2, CurriculumConfig(advice=0.4)) == 0, "nobody teaches"
-    assert schedule.advice_weight(0.2, CurriculumConfig(teacher="thumb", advice=0.4, lessons=0.3, advice_until=0.1)) == 0
-    lasting = CurriculumConfig(teacher="thumb", lessons=0.0, advice=0.4, advice_until=2.0)
-    assert [schedule.advice_weight(at, lasting) for at in (0.0, 0.5, 1.0)] == pytest.approx([0.4, 0.3, 0.2])
+def test_an_initial_policy_is_not_taught_what_it_knows_but_waits_for_its_critic() -> None:
+    settings = CurriculumConfig(expert="thumb", imitation=0.2, rollout_targets=0.3, critic_warmup=0.1)
+    config = TrainConfig(("noms",), curriculum=settings)
+    assert schedule.stage(0.0, schedule.curriculum_of(config)) is IMITATION
+    started = replace(config, initial_policy="noms")
+    assert [schedule.stage(at, schedule.curriculum_of(started)) for at in (0.0, 0.1)] == [WARMUP, PLAY]
+
+
+def test_kickstarting_follows_imitation_and_falls_to_nothing() -> None:
+    settings = CurriculumConfig(expert="thumb", imitation=0.1, kickstart_coef=0.4, kickstart_until=0.5)
+    assert schedule.kickstart_coef(0.09, settings, IMITATION) == 0
+    coefs = [schedule.kickstart_coef(progress, settings, PLAY) for progress in (0.1, 0.2, 0.4, 0.5, 0.9)]
+    assert coefs == pytest.approx([0.4, 0.3, 0.1, 0, 0])
+    assert schedule.kickstart_coef(0.2, replace(settings, expert=""), PLAY) == 0
+    lasting = replace(settings, imitation=0.0, kickstart_until=2.0)
+    assert [schedule.kickstart_coef(at, lasting, PLAY) for at in (0.0, 0.5, 1.0)] == pytest.approx([0.4, 0.3, 0.2])
 
 
 # ----------------------------------------------------------------------------------------------------- the reward scale
@@ -73,38 +87,38 @@ def test_rewards_are_divided_by_the_root_mean_square_of_their_kind() -> None:
         scale.update(np.array([1000.0, 900.0, 0.0]), np.array([10.0, 100.0, 0.0]))
     assert scale.scale == pytest.approx([10, 3, 1])
     again = RewardNorm(3)
-    again.restore(scale.state())
+    again.load_state_dict(scale.state_dict())
     assert again.scale.tolist() == scale.scale.tolist()
 
 
 # -------------------------------------------------------------------------------------------------------- the pass_out_guard
 
 
-def test_the_watchdog_barks_while_nearly_all_pass_and_until_few_do() -> None:
-    dog = PassOutGuard()
-    assert dog.factor == 1
+def test_the_guard_is_active_while_nearly_all_pass_and_until_few_do() -> None:
+    guard = PassOutGuard()
+    assert guard.factor == 1
     active = []
     for _ in range(12):
-        dog.update(1000, 1000)
-        active.append(dog.active)
+        guard.update(1000, 1000)
+        active.append(guard.active)
     assert not any(active[:4]), "not before it has seen some thousand deals"
     assert active[-1]
-    assert dog.factor == 10
-    dog.update(500, 1000)
-    assert dog.active
+    assert guard.factor == 10
+    guard.update(500, 1000)
+    assert guard.active
     for _ in range(12):
-        dog.update(0, 1000)
-    assert not dog.active
-    assert dog.factor == 1
+        guard.update(0, 1000)
+    assert not guard.active
+    assert guard.factor == 1
 
 
-def test_the_watchdog_says_nothing_where_there_are_no_auctions_and_remembers() -> None:
-    dog = PassOutGuard()
-    dog.update(0, 0)
-    assert (dog.active, dog.rate) == (False, 0)
+def test_the_guard_does_nothing_where_there_are_no_auctions_and_remembers() -> None:
+    guard = PassOutGuard()
+    guard.update(0, 0)
+    assert (guard.active, guard.rate) == (False, 0)
     for _ in range(20):
-        dog.update(1000, 1000)
+        guard.update(1000, 1000)
     again = PassOutGuard()
-    again.restore(dog.state())
+    again.load_state_dict(guard.state_dict())
     assert again.active
-    assert again.rate == dog.rate
+    assert again.rate == guard.rate

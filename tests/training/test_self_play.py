@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +14,13 @@ from torch import Tensor
 from noms_env.core.actions import NUMBER
 from noms_env.policy.file import PolicyFileError, read_policy
 from training.agents.table_pool import TablePool, at_tables, play
-from training.config import CurriculumConfig, LeagueConfig, NetworkConfig, PPOConfig, TrainConfig
-from training.learn import rollout
+from training.config import CurriculumConfig, NetworkConfig, OpponentsConfig, PPOConfig, TrainConfig
 from training.learn.checkpoint import write_policy
+from training.learn.decisions import Decisions, entropies
+from training.learn.gae import explained_variance
 from training.learn.ppo import log_policy_of, update_critic
-from training.learn.rollout import ActorPlayer, Decisions, Learner
-from training.learn.self_play import SelfPlay, entropies, explained_variance
-from training.thread_pool import ThreadPool
+from training.learn.schedule import Stage
+from training.learn.self_play import SelfPlay
 
 TINY = NetworkConfig(width=32, blocks=1, card_width=8)
 
@@ -35,14 +34,14 @@ def tiny(*variants: str, **changes: Any) -> TrainConfig:
         "network": TINY,
         "critic": TINY,
         "decisions": 20_000,
-        "ppo": PPOConfig(minibatch=256, microbatch=128, magnet_from=0.0),
+        "ppo": PPOConfig(minibatch_size=256, kl_ema_start=0.0),
     }
     return TrainConfig(variants=variants, **usual | changes)
 
 
 def parameters(run: SelfPlay) -> list[np.ndarray]:
-    """All of them, of actor, slow average, and critic."""
-    modules = (run.actor, run.slow, run.critic)
+    """All of them, of actor, EMA policy, and critic."""
+    modules = (run.actor, run.ema_policy, run.critic)
     return [parameter.detach().numpy().copy() for module in modules for parameter in module.parameters()]
 
 
@@ -68,8 +67,8 @@ def one_card_bids(run: SelfPlay) -> dict[int, set[int]]:
     pool.deal(0)
     first = pool.batch.seat.astype(np.int64)
     held = pool.batch.tables.hands[np.arange(512), first]
-    player = ActorPlayer(run.actor, run.encoding, greedy=True)
-    play(pool, [at_tables(player, np.random.default_rng(0))], np.zeros((512, 7), np.int64))
+    choose = at_tables(run.player(run.actor, greedy=True), np.random.default_rng(0))
+    play(pool, [choose], np.zeros((512, 7), np.int64))
     calls = pool.batch.tables.call[np.arange(512), first] - 1
     ranks = np.log2(held).astype(int)
     return {int(rank): set(calls[ranks == rank].tolist()) for rank in np.unique(ranks)}
@@ -83,7 +82,7 @@ def test_the_right_bid_of_a_game_of_one_card_is_learnt() -> None:
     place k (of 0 to 12) wins with p = k / 12.
     """
     short = ("ranks=13", "suits=1", "start_cards=1", "hook=true")
-    settings = PPOConfig(minibatch=256, microbatch=256, learning_rate=3e-3, entropy_call=0.02)
+    settings = PPOConfig(minibatch_size=256, learning_rate=3e-3, ent_coef_call=0.02)
     run = SelfPlay(tiny("big_ships", seats=(2,), option=short, tables=256, ppo=settings))
     assert len(one_card_bids(run)) == 13
     for _ in range(40):
@@ -96,10 +95,18 @@ def test_the_right_bid_of_a_game_of_one_card_is_learnt() -> None:
 
 
 def test_figures_of_an_iteration_are_there() -> None:
-    run = SelfPlay(tiny("small_ships", hints=False))
+    run = SelfPlay(tiny("small_ships", rule_based_prior=False))
     figures = run.iterate()
     run.close()
-    for name in ("decisions_per_second", "kl", "clip_fraction", "value_loss", "entropy/call", "entropy/play", "learning_rate"):
+    for name in (
+        "decisions_per_second",
+        "approx_kl",
+        "clipfrac",
+        "value_loss",
+        "entropy/call",
+        "entropy/play",
+        "learning_rate",
+    ):
         assert np.isfinite(figures[name]), name
     assert figures["engine_seconds"] < figures["rollout_seconds"]
     assert 0.9 < figures["entropy/play"] < 1.1  # the first policy is nearly uniform
@@ -111,16 +118,11 @@ def test_explained_variance_and_entropy_by_hand() -> None:
     assert explained_variance(np.zeros(4, np.float32), reward) == 0
     assert explained_variance(reward / 2, reward) == pytest.approx(0.75)
     run = SelfPlay(tiny("down_up"))
-    pool = run.places[0].pool
-    pool.deal(0)
-    learner = Learner(run.actor, run.encoding, np.random.default_rng(0))
-    play(pool, [learner.choose], np.zeros((len(pool), 7), np.int64))
-    decisions = learner.decisions(pool)
-    decisions.log_probability = np.log(0.5) * np.ones(len(decisions), np.float32)
-    in_play = decisions.phase == 3
-    expected = np.mean(np.log(2) / np.log(decisions.mask[in_play].sum(1)))
-    assert entropies(decisions)["entropy/play"] == pytest.approx(expected)
+    decisions = run.collect(run.workers[0]).decisions
     run.close()
+    half = replace(decisions, log_prob=np.log(0.5) * np.ones(len(decisions), np.float32))
+    expected = np.mean(np.log(2) / np.log(decisions.mask[decisions.phase == 3].sum(1)))
+    assert entropies(half)["entropy/play"] == pytest.approx(expected)
 
 
 # ---------------------------------------------------------------------------------------------- stopping and going on
@@ -130,10 +132,10 @@ def test_explained_variance_and_entropy_by_hand() -> None:
     "changes",
     [
         {"variants": ("small_ships",)},
-        {"variants": ("noms",), "curriculum": CurriculumConfig(teacher="thumb", lessons=0.001, advice=0.2)},
-        {"variants": ("down_up", "noms"), "ppo": PPOConfig(minibatch=256, auxiliary=0.1, magnet_from=0.0)},
-        {"variants": ("big_ships",), "seats": (3, 5), "oracle": False},
-        {"variants": ("sniped_whist",), "hints": False, "curriculum": CurriculumConfig(tryouts=0.15)},
+        {"variants": ("noms",), "curriculum": CurriculumConfig(expert="thumb", imitation=0.001, kickstart_coef=0.2)},
+        {"variants": ("down_up", "noms"), "opponents": OpponentsConfig(share=0.5, start=0.0, players=("random",))},
+        {"variants": ("big_ships",), "seats": (3, 5), "privileged_critic": False},
+        {"variants": ("sniped_whist",), "rule_based_prior": False, "curriculum": CurriculumConfig(rollout_targets=0.15)},
     ],
 )
 def test_a_resumed_run_equals_one_that_was_never_stopped(changes: dict[str, Any]) -> None:
@@ -152,7 +154,7 @@ def test_a_resumed_run_equals_one_that_was_never_stopped(changes: dict[str, Any]
     again.close()
     assert equal(parameters(again), after(config, 4))
     assert again.decisions > first.decisions
-    assert again.scale.state() != first.scale.state()
+    assert again.reward_norm.state_dict() != first.reward_norm.state_dict()
 
 
 def test_another_seed_is_another_run() -> None:
@@ -161,20 +163,20 @@ def test_another_seed_is_another_run() -> None:
     assert not equal(after(one, 1), after(other, 1))
 
 
-def test_past_selves_sit_at_the_tables_once_the_league_begins() -> None:
-    config = tiny("down_up", league=LeagueConfig(share=0.5, start=0.0, opponents=("random",)))
+def test_opponents_sit_at_the_tables_once_they_are_to_come() -> None:
+    config = tiny("down_up", opponents=OpponentsConfig(share=0.5, start=0.0, players=("random",)))
     run = SelfPlay(config)
     run.past["000"] = run.actor
     drawn = set()
     for run.iteration in range(20):
-        drawn |= {run._draw_opponent(place) for place in run.places}
+        drawn |= {run.draw_opponent(worker) for worker in run.workers}
     assert drawn == {"random", "000"}
     figures = run.iterate()
     run.close()
-    assert np.isfinite(figures["kl"])
-    alone = SelfPlay(tiny("down_up", league=LeagueConfig(share=0.5, start=1.0, opponents=("random",))))
+    assert np.isfinite(figures["approx_kl"])
+    alone = SelfPlay(tiny("down_up", opponents=OpponentsConfig(share=0.5, start=1.0, players=("random",))))
     alone.iteration = run.iteration
-    assert all(alone._draw_opponent(place) is None for place in alone.places)
+    assert all(alone.draw_opponent(worker) is None for worker in alone.workers)
     fewer, more = (sum(len(part.decisions) for part in _played(which)) for which in (run, alone))
     assert fewer < more
     alone.close()
@@ -182,21 +184,21 @@ def test_past_selves_sit_at_the_tables_once_the_league_begins() -> None:
 
 def _played(run: SelfPlay) -> list[Any]:
     """What an iteration plays."""
-    return [run._play(place) for place in run.places]
+    return [run.collect(worker) for worker in run.workers]
 
 
 def _decisions(run: SelfPlay) -> Decisions:
     """The decisions from which an iteration learns."""
-    return Decisions.joined(part.decisions for part in _played(run))
+    return Decisions.concatenate(part.decisions for part in _played(run))
 
 
 def _log_policy(run: SelfPlay, decisions: Decisions) -> Tensor:
     """Logarithms of the probabilities of its actions, float32, shape (decisions, choices)."""
     features, mask = torch.from_numpy(decisions.features), torch.from_numpy(decisions.mask)
-    return log_policy_of(run.actor, features, mask, torch.float32, len(decisions))
+    return log_policy_of(run.actor, features, mask, torch.float32)
 
 
-def test_in_a_lesson_the_policy_comes_to_play_like_the_teacher_whose_decisions_are_kept() -> None:
+def test_an_imitated_expert_plays_and_the_policy_comes_to_play_like_it() -> None:
     def agreement(run: SelfPlay) -> tuple[float, float]:
         """Probability that the policy gives to thumb's decisions, and to one drawn at random."""
         decisions = _decisions(run)
@@ -204,36 +206,38 @@ def test_in_a_lesson_the_policy_comes_to_play_like_the_teacher_whose_decisions_a
         assert (decisions.mask[np.arange(len(decisions)), decisions.choice] == 1).all()
         return float(policy[np.arange(len(decisions)), decisions.choice].mean()), float((1 / decisions.mask.sum(1)).mean())
 
-    settings = PPOConfig(minibatch=256, microbatch=256, learning_rate=3e-3)
-    lessons = CurriculumConfig(teacher="thumb", lessons=1.0)
-    alone = LeagueConfig(start=0.0)
-    run = SelfPlay(tiny("down_up", curriculum=lessons, ppo=settings, decisions=10**6, league=alone, hints=False))
+    settings = PPOConfig(minibatch_size=256, learning_rate=3e-3)
+    imitation = CurriculumConfig(expert="thumb", imitation=1.0)
+    alone = OpponentsConfig(start=0.0)
+    run = SelfPlay(
+        tiny("down_up", curriculum=imitation, ppo=settings, decisions=10**6, opponents=alone, rule_based_prior=False)
+    )
     before, chance = agreement(run)
     assert before == pytest.approx(chance, abs=0.05)
     for _ in range(40):
         figures = run.iterate()
-    after_lessons, chance = agreement(run)
+    afterwards, chance = agreement(run)
     run.close()
-    assert after_lessons > chance + 0.05
-    assert figures["kl"] == figures["clip_fraction"] == 0
+    assert afterwards > chance + 0.05
+    assert figures["approx_kl"] == figures["clipfrac"] == 0
     assert figures["policy_loss"] > 0
 
 
-def test_advice_brings_the_calls_near_the_teachers() -> None:
-    teaching = CurriculumConfig(teacher="thumb", lessons=0.0, advice=5.0, advice_until=1.0)
-    settings = PPOConfig(minibatch=256, microbatch=256, learning_rate=3e-3)
-    run = SelfPlay(tiny("noms", curriculum=teaching, ppo=settings, decisions=10**7, tables=128, hints=False))
+def test_kickstarting_brings_the_calls_near_the_experts() -> None:
+    kickstarting = CurriculumConfig(expert="thumb", imitation=0.0, kickstart_coef=5.0, kickstart_until=1.0)
+    settings = PPOConfig(minibatch_size=256, learning_rate=3e-3)
+    run = SelfPlay(tiny("noms", curriculum=kickstarting, ppo=settings, decisions=10**7, tables=128, rule_based_prior=False))
 
     def agreement() -> float:
-        """How probable the teacher's calls are."""
+        """How probable the expert's calls are."""
         decisions = _decisions(run)
         calls = np.flatnonzero(decisions.phase == 0)
-        return float(_log_policy(run, decisions).exp().numpy()[calls, decisions.advice[calls]].mean())
+        return float(_log_policy(run, decisions).exp().numpy()[calls, decisions.expert_choice[calls]].mean())
 
     before = agreement()
     for _ in range(12):
         run.iterate()
-    assert run._advice_weight == pytest.approx(5.0, rel=0.01)
+    assert run.progress < 0.01
     assert before < 0.5
     assert agreement() > 0.8
     run.close()
@@ -251,38 +255,19 @@ def test_advice_brings_the_calls_near_the_teachers() -> None:
 def test_matches_and_single_deals_of_noms(matches: float, expected: list[tuple[bool, dict[str, int]]]) -> None:
     run = SelfPlay(tiny("down_up", "noms", threads=1, curriculum=CurriculumConfig(matches=matches)))
     found = []
-    for place in run.places:
-        counts = np.bincount(place.pool.rule_set, minlength=2)
+    for worker in run.workers:
+        counts = np.bincount(worker.pool.rule_set, minlength=2)
         games = {kind.variant.name: int(count) for kind, count in zip(run.rule_sets, counts, strict=True) if count > 0}
-        found.append((place.pool.in_matches, games))
+        found.append((worker.pool.in_matches, games))
     assert found == expected
     figures = run.iterate()
     run.close()
-    assert np.isfinite(figures["kl"])
-
-
-def test_curriculum_decides_which_deals_are_played() -> None:
-    run = SelfPlay(tiny("down_up", curriculum=CurriculumConfig(small_hands=0.5), tables=64))
-    _played(run)
-    assert max(int(place.pool.batch.tables.hand_size.max()) for place in run.places) == 5
-    run.decisions = 15_000
-    _played(run)
-    assert max(int(place.pool.batch.tables.hand_size.max()) for place in run.places) == 10
-    run.close()
+    assert np.isfinite(figures["approx_kl"])
 
 
 def test_too_few_tables_are_refused() -> None:
     with pytest.raises(ValueError, match="tables must be at least 8"):
         SelfPlay(tiny("down_up", seats=(3, 4, 5, 6), tables=5))
-
-
-def test_jobs_of_the_crew_keep_their_order_and_their_errors() -> None:
-    thread_pool = ThreadPool(2)
-    assert thread_pool.all([partial(pow, k, 2) for k in range(5)]) == [0, 1, 4, 9, 16]
-    assert thread_pool.all([torch.get_num_threads] * 3) == [1, 1, 1]
-    with pytest.raises(ZeroDivisionError):
-        thread_pool.all([lambda: 1, lambda: 1 // 0])
-    thread_pool.close()
 
 
 def test_probes_of_an_iteration_are_the_learners() -> None:
@@ -308,39 +293,41 @@ def first_policy(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("temperature", ["", "@0"])
-def test_a_policy_as_teacher_tells_how_probable_it_finds_each_action(first_policy: Path, temperature: str) -> None:
-    lessons = CurriculumConfig(teacher=f"{first_policy}{temperature}", lessons=1.0)
-    run = SelfPlay(tiny("down_up", curriculum=lessons, league=LeagueConfig(start=0.0)))
+def test_of_a_policy_as_expert_all_probabilities_are_known(first_policy: Path, temperature: str) -> None:
+    imitation = CurriculumConfig(expert=f"{first_policy}{temperature}", imitation=1.0)
+    run = SelfPlay(tiny("down_up", curriculum=imitation, opponents=OpponentsConfig(start=0.0)))
     decisions = _decisions(run)
-    teacher = SelfPlay(tiny("down_up", initial=str(first_policy)))
-    expected = _log_policy(teacher, decisions).exp()
-    teacher.close()
+    expert = SelfPlay(tiny("down_up", initial_policy=str(first_policy)))
+    expected = _log_policy(expert, decisions).exp()
+    expert.close()
     run.close()
+    assert decisions.expert_probs is not None
     if temperature:
-        assert (decisions.told.argmax(1) == decisions.choice).all()
-        assert (decisions.told.max(1) == 1).all()
+        assert (decisions.expert_probs.argmax(1) == decisions.choice).all()
+        assert (decisions.expert_probs.max(1) == 1).all()
     else:
-        np.testing.assert_allclose(decisions.told, expected.numpy(), atol=1e-5)
-        assert (decisions.told.argmax(1) != decisions.choice).any()
-    np.testing.assert_allclose(decisions.told.sum(1), 1, atol=1e-5)
+        np.testing.assert_allclose(decisions.expert_probs, expected.numpy(), atol=1e-5)
+        assert (decisions.expert_probs.argmax(1) != decisions.choice).any()
+    np.testing.assert_allclose(decisions.expert_probs.sum(1), 1, atol=1e-5)
 
 
 def test_a_policy_is_learnt_sooner_where_it_tells_its_probabilities(
     first_policy: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def distances(tells: bool) -> list[float]:
-        """The mean KL of teacher and pupil before each lesson; the teacher has hints, so it is sure of much, the pupil none."""
-        lessons = CurriculumConfig(teacher=str(first_policy), lessons=1.0)
-        settings = PPOConfig(minibatch=256, microbatch=256, learning_rate=3e-3)
-        run = SelfPlay(tiny("down_up", curriculum=lessons, ppo=settings, decisions=10**6, hints=False))
+        """The mean KL from expert to policy before each iteration; only the expert has a prior, so it is sure of much."""
+        imitation = CurriculumConfig(expert=str(first_policy), imitation=1.0)
+        settings = PPOConfig(minibatch_size=256, learning_rate=3e-3)
+        run = SelfPlay(tiny("down_up", curriculum=imitation, ppo=settings, decisions=10**6, rule_based_prior=False))
         found = []
         for _ in range(20):
             decisions = _decisions(run)
-            told = torch.from_numpy(decisions.told)
-            found.append(float((torch.xlogy(told, told) - told * _log_policy(run, decisions)).sum(1).mean()))
+            assert decisions.expert_probs is not None
+            probs = torch.from_numpy(decisions.expert_probs)
+            found.append(float((torch.xlogy(probs, probs) - probs * _log_policy(run, decisions)).sum(1).mean()))
             with monkeypatch.context() as patched:
                 if not tells:
-                    patched.setattr(rollout, "TellsProbabilities", type("Nobody", (), {}))
+                    patched.setattr(imitation, "TellsProbabilities", type("Nobody", (), {}))
                 run.iterate()
         run.close()
         return found
@@ -351,18 +338,19 @@ def test_a_policy_is_learnt_sooner_where_it_tells_its_probabilities(
     assert np.mean(shown[10:]) < shown[0] - 0.05
 
 
-def test_a_run_that_begins_with_a_policy_has_no_lessons_and_keeps_the_advice(first_policy: Path) -> None:
-    lessons = CurriculumConfig(teacher="thumb", lessons=1.0, advice=0.5, advice_until=1.0)
+def test_an_initial_policy_imitates_nobody_and_is_kickstarted(first_policy: Path) -> None:
+    imitation = CurriculumConfig(expert="thumb", imitation=1.0, kickstart_coef=0.5, kickstart_until=1.0)
     for initial in ("", str(first_policy)):
-        run = SelfPlay(tiny("down_up", curriculum=lessons, initial=initial))
-        assert run._has_lesson == (initial == "")
-        assert run._advice_weight == (0.5 if initial else 0.0)
+        run = SelfPlay(tiny("down_up", curriculum=imitation, initial_policy=initial))
+        assert run.stage is (Stage.CRITIC_WARMUP if initial else Stage.IMITATION)
+        has_expert = run._recorder(run.workers[0]).expert is not None
+        assert has_expert == bool(initial)
         run.close()
 
 
 def test_a_run_can_begin_with_a_policy_which_waits_for_the_critic(first_policy: Path) -> None:
     _, _, tensors = read_policy(first_policy / "policy.safetensors")
-    run = SelfPlay(tiny("down_up", seed=1, initial=str(first_policy), curriculum=CurriculumConfig(critic_first=0.15)))
+    run = SelfPlay(tiny("down_up", seed=1, initial_policy=str(first_policy), curriculum=CurriculumConfig(critic_warmup=0.15)))
     begun = {name: tensor.numpy().copy() for name, tensor in run.actor.state_dict().items()}
     assert begun.keys() == tensors.keys()
     assert all((begun[name] == tensors[name]).all() for name in begun)
@@ -389,7 +377,9 @@ def test_the_critic_learns_in_one_thread_alone_too(first_policy: Path, monkeypat
     before = torch.get_num_threads()
     torch.set_num_threads(2)
     try:
-        run = SelfPlay(tiny("down_up", threads=1, initial=str(first_policy), curriculum=CurriculumConfig(critic_first=0.15)))
+        run = SelfPlay(
+            tiny("down_up", threads=1, initial_policy=str(first_policy), curriculum=CurriculumConfig(critic_warmup=0.15))
+        )
         run.iterate()
         run.close()
     finally:
@@ -400,17 +390,17 @@ def test_the_critic_learns_in_one_thread_alone_too(first_policy: Path, monkeypat
 @pytest.mark.parametrize(
     ("config", "what"),
     [
-        (tiny("up_down"), r"a policy for the same tables only; .* is for down_up_4"),
-        (tiny("down_up", seats=(3,)), "for the same tables only"),
-        (tiny("down_up", network=NetworkConfig(width=16, blocks=1, card_width=8)), "a policy of the same size only"),
-        (tiny("down_up", network=NetworkConfig(width=32, blocks=2, card_width=8)), "a policy of the same size only"),
+        (tiny("up_down"), r"an initial policy must be for the same tables; .* is for down_up_4"),
+        (tiny("down_up", seats=(3,)), "must be for the same tables"),
+        (tiny("down_up", network=NetworkConfig(width=16, blocks=1, card_width=8)), "must have the run's network size"),
+        (tiny("down_up", network=NetworkConfig(width=32, blocks=2, card_width=8)), "must have the run's network size"),
     ],
 )
 def test_but_not_with_any_policy(first_policy: Path, config: TrainConfig, what: str) -> None:
     with pytest.raises(ValueError, match=what):
-        SelfPlay(replace(config, initial=str(first_policy)))
+        SelfPlay(replace(config, initial_policy=str(first_policy)))
 
 
 def test_nor_with_none(tmp_path: Path) -> None:
     with pytest.raises(PolicyFileError, match="there is no policy 'nobody'"):
-        SelfPlay(tiny("down_up", initial="nobody"))
+        SelfPlay(tiny("down_up", initial_policy="nobody"))

@@ -19,11 +19,11 @@ from noms_env.policy.file import read_policy
 from noms_env.policy.player import load_policy
 from tests.training import tiny_run
 from tests.training.test_self_play import tiny
-from training.config import LeagueConfig
+from training.config import OpponentsConfig
 from training.learn.checkpoint import CheckpointError, RunFolder
-from training.learn.loop import ALARM, CALM, train
+from training.learn.log import Silent
+from training.learn.loop import GUARD_ENDS, GUARD_STARTS, train
 from training.learn.reward_norm import PassOutGuard
-from training.learn.watcher import Silent
 
 ROOT = Path(__file__).parents[2]
 
@@ -126,8 +126,8 @@ class Noting(Silent):
         self.notes.append(text)
 
 
-def test_evaluations_tell_of_sampled_greedy_and_averaged_policies_and_the_best_is_kept(tmp_path: Path) -> None:
-    config = tiny("down_up", decisions=6_000, evaluate_every=1_000, evaluation_deals=16, league=LeagueConfig(share=0))
+def test_evaluations_tell_of_sampled_greedy_and_ema_policies_and_the_best_is_kept(tmp_path: Path) -> None:
+    config = tiny("down_up", decisions=6_000, evaluate_every=1_000, evaluation_deals=16, opponents=OpponentsConfig(share=0))
     noting = Noting()
     with RunFolder.create(tmp_path / "run", config.as_dict()) as folder:
         train(config, folder, noting)
@@ -135,9 +135,9 @@ def test_evaluations_tell_of_sampled_greedy_and_averaged_policies_and_the_best_i
     assert noting.beginnings == [(0, 6_000)]
     assert len(noting.evaluations) >= 3
     for metrics in noting.evaluations:
-        for name in ("points/down_up_4/random", "average/points/down_up_4/random", "greedy/points/down_up_4/random"):
+        for name in ("points/down_up_4/random", "ema/points/down_up_4/random", "greedy/points/down_up_4/random"):
             assert np.isfinite(metrics[name])
-    scores = [max(metrics["score/policy"], metrics["score/average"]) for metrics in noting.evaluations]
+    scores = [max(metrics["score/policy"], metrics["score/ema"]) for metrics in noting.evaluations]
     best = [score for place, score in enumerate(scores) if score > max(scores[:place], default=-np.inf)]
     assert len([note for note in noting.notes if "policy.safetensors" in note]) == len(best)
     assert load_policy(folder.policy).info.score == pytest.approx(best[-1])
@@ -161,8 +161,8 @@ def test_a_run_does_not_go_on_against_another_policy_under_the_same_name(tmp_pat
             train(config, folder)
     opponent, impostor = (tmp_path / name / "policy.safetensors" for name in ("opponent", "impostor"))
     known = opponent.read_bytes()
-    league = LeagueConfig(share=0.5, start=0, past=0, opponents=("thumb", f"{tmp_path / 'opponent'}@0"))
-    config = tiny("down_up", decisions=500, evaluation_deals=2, league=league)
+    opponents = OpponentsConfig(share=0.5, start=0, past=0, players=("thumb", f"{tmp_path / 'opponent'}@0"))
+    config = tiny("down_up", decisions=500, evaluation_deals=2, opponents=opponents)
     longer = replace(config, decisions=1_500)
     with RunFolder.create(tmp_path / "run", config.as_dict()) as folder:
         train(config, folder)
@@ -177,18 +177,7 @@ def test_a_run_does_not_go_on_against_another_policy_under_the_same_name(tmp_pat
         assert last_state(folder.path)["decisions"] >= 1_500
 
 
-def test_a_state_from_before_policies_were_remembered_can_be_gone_on_with(tmp_path: Path) -> None:
-    config = tiny("down_up", decisions=500, evaluation_deals=2)
-    with RunFolder.create(tmp_path / "run", config.as_dict()) as folder:
-        train(config, folder)
-        state = last_state(folder.path)
-        del state["standing"]["others"]
-        folder.write_state(state["decisions"], state)
-        train(replace(config, decisions=1_000), folder)
-        assert last_state(folder.path)["decisions"] >= 1_000
-
-
-def test_the_user_is_told_when_the_watchdog_barks_and_when_it_stops(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_user_is_told_when_the_guard_begins_and_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def change(pass_out_guard: PassOutGuard, passed_out: float, deals: float) -> None:
         pass_out_guard.active = not pass_out_guard.active
 
@@ -197,5 +186,5 @@ def test_the_user_is_told_when_the_watchdog_barks_and_when_it_stops(tmp_path: Pa
     noting = Noting()
     with RunFolder.create(tmp_path / "run", config.as_dict()) as folder:
         train(config, folder, noting)
-    told = [note for note in noting.notes if note in (ALARM, CALM)]
-    assert told[:2] == [ALARM, CALM]
+    told = [note for note in noting.notes if note in (GUARD_STARTS, GUARD_ENDS)]
+    assert told[:2] == [GUARD_STARTS, GUARD_ENDS]

@@ -21,8 +21,7 @@ from training.config import PRESETS, NetworkConfig, PPOConfig, TrainConfig, diff
 from training.extras import MissingExtraError
 from training.learn import loop as loop
 from training.learn.checkpoint import CheckpointError, RunFolder
-from training.learn.log import read_log
-from training.learn.watcher import Silent, Watcher
+from training.learn.log import Silent, Watcher, read_log
 
 Run = Callable[..., tuple[int, str, str]]
 Started = list[tuple[TrainConfig, RunFolder, Watcher]]
@@ -48,7 +47,7 @@ def started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Started:
     def train(config: TrainConfig, folder: RunFolder, watcher: Watcher) -> None:
         calls.append((config, folder, watcher))
         watcher.started(0, config.decisions)
-        watcher.iteration(100, {"kl": 0.5})
+        watcher.iteration(100, {"approx_kl": 0.5})
 
     monkeypatch.setattr(loop, "train", train)
     monkeypatch.chdir(tmp_path)
@@ -74,13 +73,13 @@ def test_a_preset_gives_the_defaults(run: Run, started: Started, preset: str) ->
     assert folder.path == Path(f"runs/down_up-{preset}")
     assert json.loads((folder.path / "config.json").read_text())["decisions"] == config.decisions
     assert "100 of" in err
-    assert read_log(folder.path)["kl"][1].tolist() == [0.5]
+    assert read_log(folder.path)["approx_kl"][1].tolist() == [0.5]
 
 
 def test_every_field_can_be_given(run: Run, started: Started) -> None:
-    words = ["big_ships", "down_up", "--seats", "3", "4", "--ppo.clip", "0.1", "--no-oracle", "--seed", "7"]
+    words = ["big_ships", "down_up", "--seats", "3", "4", "--ppo.clip-coef", "0.1", "--no-privileged-critic", "--seed", "7"]
     words += ["--option", "hook=false", "--option", "hook_min_cards=2", "--out", "there", "--preset=smoke", *TINY]
-    words += ["--league.opponents", "random", "--evaluate-every", "500", "--precision", "fp32"]
+    words += ["--opponents.players", "random", "--evaluate-every", "500", "--precision", "fp32"]
     status, _, err = run(*words)
     assert status == 2  # hook_min_cards needs the hook
     assert "hook_min_cards has an effect only with hook=True" in err
@@ -90,10 +89,15 @@ def test_every_field_can_be_given(run: Run, started: Started) -> None:
     ((config, folder, _),) = started
     assert folder.path == Path("there")
     preset = TrainConfig(variants=("big_ships", "down_up"), **PRESETS["smoke"][1])
-    assert config.ppo == replace(preset.ppo, clip=0.1)
-    assert (config.variants, config.seats, config.seed, config.oracle) == (("big_ships", "down_up"), (3, 4), 7, False)
+    assert config.ppo == replace(preset.ppo, clip_coef=0.1)
+    assert (config.variants, config.seats, config.seed, config.privileged_critic) == (
+        ("big_ships", "down_up"),
+        (3, 4),
+        7,
+        False,
+    )
     assert (config.option, config.evaluate_every) == (("hook=true", "hook_min_cards=2"), 500)
-    assert (config.league.opponents, config.precision, config.network.width) == (("random",), "fp32", 8)
+    assert (config.opponents.players, config.precision, config.network.width) == (("random",), "fp32", 8)
     assert config.decisions == preset.decisions
 
 
@@ -108,11 +112,11 @@ def test_the_usual_preset_and_folder(run: Run, started: Started) -> None:
 def test_a_run_that_begins_with_a_policy_has_a_network_of_its_size(run: Run, started: Started, preset: str) -> None:
     info = read_info(policy_file_of("noms"))
     assert info.network != vars(TrainConfig(("noms",), **PRESETS[preset][1]).network)
-    assert run("noms", "--preset", preset, "--initial", "noms")[0] == 0
+    assert run("noms", "--preset", preset, "--initial-policy", "noms")[0] == 0
     ((config, _, _),) = started
     assert vars(config.network) == info.network
     assert config == replace(
-        TrainConfig(("noms",), **PRESETS[preset][1]), initial="noms", network=NetworkConfig(**info.network)
+        TrainConfig(("noms",), **PRESETS[preset][1]), initial_policy="noms", network=NetworkConfig(**info.network)
     )
 
 
@@ -120,23 +124,23 @@ def test_a_run_that_begins_with_a_policy_has_a_network_of_its_size(run: Run, sta
     ("words", "sentence"),
     [
         (
-            ["noms", "--initial", "noms", "--network.width", "9"],
-            "a run can begin with a policy of the same size only; noms has",
+            ["noms", "--initial-policy", "noms", "--network.width", "9"],
+            "an initial policy must have the run's network size; noms has",
         ),
-        (["noms", "--initial", "nobody"], "there is no policy 'nobody'"),
+        (["noms", "--initial-policy", "nobody"], "there is no policy 'nobody'"),
         ([], "name at least one game to train on; `noms list` shows them"),
         (["bridge"], "there is no variant 'bridge'; the variants are sniped_whist"),
         (["down_up", "--seats", "9"], "no game of this run is played with 9 seats: down_up 3 to 6"),
         (["down_up", "--panel", "chess"], "there is no player 'chess'"),
-        (["down_up", "--league.opponents", "chess"], "there is no player 'chess'"),
+        (["down_up", "--opponents.players", "chess"], "there is no player 'chess'"),
         (["down_up", "--option", "tie=none"], "no game of this run has an option 'tie'"),
         (["down_up", "--option", "hook"], "--option wants NAME=VALUE"),
         (["down_up", "--tables", "1", "--threads", "2"], "tables must be at least 2"),
         (["down_up", "--device", "tpu"], "device must be auto, cpu or cuda, not 'tpu'"),
-        (["--resume"], "--resume wants the folder of the run: --out RUN"),
-        (["--resume", "--out", "nowhere"], "there is no run to go on with in nowhere"),
-        (["down_up", "--resume"], "there is no run to go on with in runs/down_up-fast"),
-        (["down_up", "--preset", "smoke", "--resume"], "there is no run to go on with in runs/down_up-smoke"),
+        (["--resume"], "--resume needs the folder of the run: --out RUN"),
+        (["--resume", "--out", "nowhere"], "there is no run to continue in nowhere"),
+        (["down_up", "--resume"], "there is no run to continue in runs/down_up-fast"),
+        (["down_up", "--preset", "smoke", "--resume"], "there is no run to continue in runs/down_up-smoke"),
     ],
 )
 def test_what_cannot_be_had_is_one_sentence_and_leaves_nothing(
@@ -152,8 +156,8 @@ def test_what_cannot_be_had_is_one_sentence_and_leaves_nothing(
 @pytest.mark.parametrize(
     ("words", "hint"),
     [
-        (["down_up", "--ppo.clp", "0.1"], "--ppo.clip"),
-        (["down_up", "--ppo.clip", "3"], "clip must be from 0 to 1, not 3.0"),
+        (["down_up", "--ppo.clip-coeff", "0.1"], "--ppo.clip-coef"),
+        (["down_up", "--ppo.clip-coef", "3"], "clip_coef must be from 0 to 1, not 3.0"),
         (["down_up", "--decisions", "many"], "--decisions"),
         (["down_up", "--preset", "quick"], "'smoke'"),
         (["down_up", "down_up"], "a game is named twice"),
@@ -179,7 +183,14 @@ def test_help_has_the_presets_and_every_field(run: Run) -> None:
     status, out, _ = run("--help")
     assert status == 0
     assert all(f"{name}: {says}" in " ".join(out.split()) for name, (says, _) in PRESETS.items())
-    for option in ("--ppo.clip", "--curriculum.small-hands", "--network.width", "--league.share", "--seats", "--resume"):
+    for option in (
+        "--ppo.clip-coef",
+        "--curriculum.matches",
+        "--network.width",
+        "--opponents.share",
+        "--seats",
+        "--resume",
+    ):
         assert option in out
 
 
@@ -232,11 +243,11 @@ def test_the_budget_can_be_changed(run: Run, started: Started, saved: TrainConfi
     ("words", "sentence"),
     [
         (
-            ["--ppo.clip", "0.1"],
-            "--resume goes on with the run as it was started, with ppo.clip 0.2, not 0.1; only --decisions may",
+            ["--ppo.clip-coef", "0.1"],
+            "--resume continues the run as it was started, with ppo.clip_coef 0.2, not 0.1; only --decisions may",
         ),
-        (["--seed", "4"], "--resume goes on with the run as it was started, with seed 3, not 4"),
-        (["--preset", "long"], "--resume goes on with the run as it was started, with seed 3, not 0"),
+        (["--seed", "4"], "--resume continues the run as it was started, with seed 3, not 4"),
+        (["--preset", "long"], "--resume continues the run as it was started, with seed 3, not 0"),
     ],
 )
 def test_a_run_that_goes_on_cannot_be_changed(
@@ -256,7 +267,7 @@ def test_a_damaged_configuration_is_told(run: Run, started: Started, saved: Trai
     status, _, err = run("--resume", "--out", "there")
     assert status == 2
     assert is_one_sentence(err)
-    assert err.startswith("noms: there is no run to go on with in there: ")
+    assert err.startswith("noms: there is no run to continue in there: ")
 
 
 # ------------------------------------------------------------------------------------------------------- how runs end
@@ -269,7 +280,7 @@ def test_ctrl_c_says_how_to_go_on(run: Run, started: Started, monkeypatch: pytes
     monkeypatch.setattr(loop, "train", stopped)
     status, out, err = run("down_up", "--out", "there", *TINY)
     assert (status, out) == (130, "")
-    assert err == "noms: stopped by Ctrl-C; to go on: noms train --resume --out there\n"
+    assert err == "noms: stopped by Ctrl-C; to continue: noms train --resume --out there\n"
 
 
 @pytest.mark.parametrize(
@@ -316,13 +327,13 @@ def test_a_short_run_from_end_to_end(run: Run, tmp_path: Path, monkeypatch: pyte
     status, _, err = run(*words)
     assert status == 0, err
     figures = read_log("there")
-    done = int(figures["kl"][0][-1])
+    done = int(figures["approx_kl"][0][-1])
     assert done >= 300
     assert figures["points/down_up_4/random"][0][-1] == done
     assert {"seconds", "entropy/call", "explained_variance", "probe/down_up_4/bid/hit"} <= set(figures)
     assert run("--resume", "--out", "there", "--decisions", str(done + 200))[0] == 0
-    again = read_log("there")["kl"][0]
-    assert again[: len(figures["kl"][0])].tolist() == figures["kl"][0].tolist()
+    again = read_log("there")["approx_kl"][0]
+    assert again[: len(figures["approx_kl"][0])].tolist() == figures["approx_kl"][0].tolist()
     assert again[-1] >= done + 200
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from threading import Event, Lock
 
 import pytest
+import torch
 
-from training.workers import Stopped, run_jobs
+from training.thread_pool import Stopped, ThreadPool, run_jobs
 
 
 def number(value: int) -> Callable[[Event], int]:
@@ -68,3 +70,12 @@ def test_what_a_job_raises_stops_the_others() -> None:
 
     with pytest.raises(ValueError, match="no good"):
         run_jobs([waiting, fails], 2)
+
+
+def test_a_pool_keeps_the_order_of_jobs_their_errors_and_one_thread_of_torch_each() -> None:
+    thread_pool = ThreadPool(2)
+    assert thread_pool.all([partial(pow, k, 2) for k in range(5)]) == [0, 1, 4, 9, 16]
+    assert thread_pool.all([torch.get_num_threads] * 3) == [1, 1, 1]
+    with pytest.raises(ZeroDivisionError):
+        thread_pool.all([lambda: 1, lambda: 1 // 0])
+    thread_pool.close()

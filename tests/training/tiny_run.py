@@ -6,10 +6,10 @@ import sys
 from collections.abc import Mapping
 
 from tests.training.test_self_play import tiny
-from training.config import LeagueConfig, TrainConfig
+from training.config import OpponentsConfig, TrainConfig
 from training.learn.checkpoint import RunFolder
+from training.learn.log import Silent
 from training.learn.loop import train
-from training.learn.watcher import Silent
 
 
 def config() -> TrainConfig:
@@ -21,7 +21,7 @@ def config() -> TrainConfig:
         evaluate_every=4_000,
         evaluation_deals=8,
         save_every=0.0,
-        league=LeagueConfig(share=0.3, start=0.2, past=2),
+        opponents=OpponentsConfig(share=0.3, start=0.2, past=2),
     )
 
 

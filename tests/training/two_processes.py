@@ -4,37 +4,32 @@ from __future__ import annotations
 
 import copy
 import sys
-from collections.abc import Sequence
-from dataclasses import fields
 from unittest.mock import patch
 
 import numpy as np
 import torch
 from torch import nn
 
-from tests.training.test_ppo import make_actor, make_critic, make_sample
+from tests.training.test_ppo import make_actor, make_batches, make_critic
 from tests.training.test_self_play import tiny
 from training.config import PPOConfig
 from training.learn.distributed import Processes, join_processes, leave_processes
-from training.learn.ppo import MinibatchPlan, Sample, Student, update_actor, update_critic
-from training.learn.self_play import Played, SelfPlay
+from training.learn.network import Actor
+from training.learn.ppo import ActorBatch, CriticBatch, MinibatchPlan, bare_module, select, update_actor, update_critic
+from training.learn.rollout import Rollout, RolloutWorker
+from training.learn.self_play import SelfPlay
 
 SIZE, CUT = 60, 23
 
 
-def part_of(sample: Sample, rows: slice) -> Sample:
-    return Sample(**{field.name: getattr(sample, field.name)[rows] for field in fields(Sample)})
-
-
-def learn(student: nn.Module, critic: nn.Module, sample: Sample, shares: list[MinibatchPlan]) -> None:
-    """One step of each optimiser on all decisions."""
-    settings = PPOConfig(epochs=1, minibatch=SIZE, microbatch=10)
-    bare = student.module if isinstance(student, nn.parallel.DistributedDataParallel) else student
-    assert isinstance(bare, Student)
-    slow = copy.deepcopy(bare.actor)
-    optimisers = [torch.optim.SGD(module.parameters(), lr=0.5) for module in (student, critic)]
-    update_actor(student, slow, optimisers[0], sample, shares[0], settings, magnet=0.1, seed=0)
-    update_critic(critic, optimisers[1], sample, shares[1], settings, seed=0)
+def learn(actor: nn.Module, critic: nn.Module, batches: tuple[ActorBatch, CriticBatch], plans: list[MinibatchPlan]) -> None:
+    """One step of each optimizer on all decisions."""
+    settings = PPOConfig(update_epochs=1)
+    bare = bare_module(actor)
+    assert isinstance(bare, Actor)
+    optimizers = [torch.optim.SGD(module.parameters(), lr=0.5) for module in (actor, critic)]
+    update_actor(actor, copy.deepcopy(bare), optimizers[0], batches[0], plans[0], settings)
+    update_critic(critic, optimizers[1], batches[1], plans[1], settings)
 
 
 def named(prefix: str, *modules: nn.Module) -> dict[str, np.ndarray]:
@@ -47,15 +42,16 @@ def named(prefix: str, *modules: nn.Module) -> dict[str, np.ndarray]:
 
 def update(processes: Processes) -> dict[str, np.ndarray]:
     """Parameters at the start, after an update on half of the data on each process, and after one on all of it."""
-    sample = make_sample(SIZE)
-    mine = part_of(sample, slice(CUT) if processes.rank == 0 else slice(CUT, None))
-    modules = [Student(make_actor(seed=processes.rank)), make_critic(seed=processes.rank)]
-    found = named("start", Student(make_actor()), make_critic())
+    whole = make_batches(SIZE)
+    rows = torch.arange(CUT) if processes.rank == 0 else torch.arange(CUT, SIZE)
+    modules = [make_actor(seed=processes.rank), make_critic(seed=processes.rank)]
+    found = named("start", make_actor(), make_critic())
     wrapped = [processes.wrapped(module, place) for place, module in enumerate(modules)]
-    shares = [MinibatchPlan(processes.sizes(len(mine)), processes.rank, group) for group in processes.groups]
-    learn(wrapped[0], wrapped[1], mine, shares)
-    alone = [Student(make_actor()), make_critic()]
-    learn(alone[0], alone[1], sample, [MinibatchPlan((SIZE,))] * 2)
+    sizes = processes.sizes(len(rows))
+    plans = [MinibatchPlan(sizes, SIZE, 0, processes.rank, group) for group in processes.groups]
+    learn(wrapped[0], wrapped[1], (select(whole[0], rows), select(whole[1], rows)), plans)
+    alone = [make_actor(), make_critic()]
+    learn(alone[0], alone[1], whole, [MinibatchPlan((SIZE,), SIZE, 0)] * 2)
     return found | named("together", *wrapped) | named("alone", *alone)
 
 
@@ -63,23 +59,23 @@ def run(processes: Processes) -> dict[str, np.ndarray]:
     """Two iterations."""
     self_play = SelfPlay(tiny("noms", threads=1), processes)
     own: list[int] = []
-    learn = self_play._learn
 
-    def counted(played: Sequence[Played]) -> dict[str, float]:
-        own.append(sum(len(part.decisions) for part in played))
-        return learn(played)
+    def collect(worker: RolloutWorker) -> Rollout:
+        rollout = SelfPlay.collect(self_play, worker)
+        own.append(len(rollout.decisions))
+        return rollout
 
-    with patch.object(self_play, "_learn", counted):
+    with patch.object(self_play, "collect", collect):
         for _ in range(2):
             self_play.iterate()
-    hands = self_play.places[0].pool.batch.tables.played.copy()
+    hands = self_play.workers[0].pool.batch.tables.played.copy()
     self_play.close()
     assert len(self_play.state()["tables"]) == 2
     return {
         "decisions": np.array(self_play.decisions),
         "own": np.array(sum(own)),
         "hands": hands,
-        **named("parameters", self_play.actor, self_play.slow, self_play.critic),
+        **named("parameters", self_play.actor, self_play.ema_policy, self_play.critic),
     }
 
 

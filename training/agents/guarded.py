@@ -14,7 +14,7 @@ from noms_env.core.actions import NUM_ACTIONS
 from training.agents.external import what_failed
 from training.agents.spec import AgentSpec
 from training.agents.table_pool import Choose, at_tables
-from training.workers import Stopped
+from training.thread_pool import Stopped
 
 
 class Guarded:

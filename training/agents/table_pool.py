@@ -172,34 +172,23 @@ class TablePool:
         self.fresh = False
 
 
-def play(
-    pool: TablePool,
-    players: Sequence[Choose],
-    seating: np.ndarray,
-    opened: np.ndarray | None = None,
-    opener: Choose | None = None,
-) -> None:
+def play(pool: TablePool, players: Sequence[Choose], seating: np.ndarray) -> None:
     """Play the deals that a pool has dealt, to their ends.
 
     Args:
         pool: the tables; afterwards `pool.batch.points` are the points of the deals.
         players: who plays; for a `Player` see `at_tables`.
         seating: integers, shape (n, MAX_SEATS): which of the players sits on each seat.
-        opened: bool, shape (n,): tables at which `opener` makes all decisions before the play.
-        opener: who that is.
     """
     batch = pool.batch
     actions = np.zeros(len(pool), np.int64)
-    everybody = [*players] if opener is None else [*players, opener]
     while True:
         rows = np.flatnonzero(~batch.scored)
         if len(rows) == 0:
             return
         pool.observe()
         who = seating[rows, batch.seat[rows]]
-        if opened is not None:
-            who = np.where(opened[rows] & (batch.tables.phase[rows] < PLAYING), len(players), who)
-        for number, player in enumerate(everybody):
+        for number, player in enumerate(players):
             mine = rows[who == number]
             if len(mine) > 0:
                 actions[mine] = player(batch, mine)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import tyro
 
 from training.commands.common import OK, file_errors, wrong_arguments
-from training.config import PRESETS, LeagueConfig, NetworkConfig, PPOConfig, TrainConfig
+from training.config import PRESETS, NetworkConfig, OpponentsConfig, PPOConfig, TrainConfig
 from training.console import print_lines
 from training.extras import require
 
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 DECISIONS = 1_500_000
 """A few minutes on two cores, evaluations included."""
-TRYOUTS = 0.1
-"""Share of them in tryouts, which take several times as long."""
+ROLLOUT_TARGETS = 0.1
+"""Share of them with rollout targets, which take several times as long."""
 DEALS = 2000
 FIRST_TRICKS = 2
 CARDS = 5
@@ -67,22 +67,22 @@ def demo(
 
 
 def demo_config(variant: str, decisions: int, seed: int) -> TrainConfig:
-    """The preset `fast` with another budget, and fewer tryouts.
+    """The preset `fast` with another budget, and fewer rollout targets.
 
     Raises:
         ValueError: a value is not allowed.
     """
     preset = PRESETS["fast"][1]
-    curriculum = dataclasses.replace(preset["curriculum"], tryouts=TRYOUTS)
+    curriculum = dataclasses.replace(preset["curriculum"], rollout_targets=ROLLOUT_TARGETS)
     return TrainConfig((variant,), **preset | {"decisions": decisions, "seed": seed, "curriculum": curriculum})
 
 
 def quick_config(variant: str, seed: int) -> TrainConfig:
     """As little as can be trained."""
     tiny = NetworkConfig(width=8, blocks=0, card_width=4)
-    ppo = PPOConfig(epochs=1, minibatch=64)
+    ppo = PPOConfig(update_epochs=1, minibatch_size=64)
     config = TrainConfig((variant,), seed=seed, decisions=200, tables=8, threads=1, network=tiny, critic=tiny, ppo=ppo)
-    return dataclasses.replace(config, league=LeagueConfig(share=0.0), evaluation_deals=4)
+    return dataclasses.replace(config, opponents=OpponentsConfig(share=0.0), evaluation_deals=4)
 
 
 def free_folder(path: Path) -> Path:
@@ -97,10 +97,10 @@ def free_folder(path: Path) -> Path:
 def show_training(config: TrainConfig, folder: Path, deals: int) -> int:
     """Train, measure, draw, and show a deal."""
     from training.agents.registry import agent_spec
+    from training.agents.table_pool import make_rule_sets
     from training.commands import train
     from training.evaluation.comparison import compare
     from training.learn.log import read_log
-    from training.learn.rollout import make_rule_sets
     from training.publish.plots import draw
 
     train.run(config, folder, False)

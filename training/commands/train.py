@@ -18,7 +18,7 @@ from training.extras import require
 
 if TYPE_CHECKING:
     from training.learn.checkpoint import RunFolder
-    from training.learn.watcher import Watcher
+    from training.learn.log import Watcher
 
 Preset = Literal["smoke", "fast", "standard", "long"]
 USUAL: Preset = "fast"
@@ -26,13 +26,13 @@ RUNS = Path("runs")
 NOTHING = ("",)
 """In place of the games, where the command line has to name them."""
 HELP = """\
-Train a policy by self-play, from nothing.
+Train a policy by self-play.
 
-The folder of the run gets policy.safetensors (the best policy so far), log.csv, checkpoints, and the configuration. Ctrl-C
-stops the run with a checkpoint, and --resume goes on: with everything as it was started, but for --decisions. Another
-budget makes the run longer or shorter; the learning rate and the other schedules are those of the new budget from then on.
+The folder of the run holds policy.safetensors (the best policy so far), log.csv, checkpoints, and the configuration. Ctrl-C
+stops the run with a checkpoint; --resume continues it. Only --decisions may change then: the learning rate and the other
+schedules follow the new budget from there on.
 
-The presets give the defaults of all options:
+The presets set the defaults of all options:
 {presets}
 
 For example:
@@ -40,14 +40,14 @@ For example:
   noms train down_up --preset standard --seed 1 --out runs/first
   noms train --resume --out runs/first
   noms train --resume --out runs/first --decisions 120000000
-  noms train big_ships down_up up_down --seats 3 4 5 --ppo.clip 0.1
+  noms train big_ships down_up up_down --seats 3 4 5 --ppo.clip-coef 0.1
   torchrun --nproc_per_node=2 -m training train small_ships
 
 Args:
     config: The run.
-    preset: Where the defaults come from.
-    out: The folder of the run; runs/VARIANT-PRESET if not given.
-    resume: Go on with the run in the folder."""
+    preset: Source of the defaults.
+    out: Folder of the run; runs/VARIANT-PRESET by default.
+    resume: Continue the run in the folder."""
 
 
 def command(words: Sequence[str]) -> Callable[..., int]:
@@ -63,7 +63,7 @@ def command(words: Sequence[str]) -> Callable[..., int]:
         saved = saved_config(_folder_to_resume(words))
         default = saved if preset is None else preset_config(preset, saved.variants)
     else:
-        default = of_its_size(preset_config(preset or USUAL), _value_of("--initial", words))
+        default = of_its_size(preset_config(preset or USUAL), _value_of("--initial-policy", words))
 
     def train(
         config: Annotated[TrainConfig, tyro.conf.arg(name="")] = default,
@@ -126,7 +126,7 @@ def saved_config(folder: Path) -> TrainConfig:
     try:
         return TrainConfig.from_dict(RunFolder(folder).config())
     except (CheckpointError, ValueError) as error:
-        raise CommandError(f"there is no run to go on with in {folder}: {error}") from error
+        raise CommandError(f"there is no run to continue in {folder}: {error}") from error
 
 
 def resumed_config(wanted: TrainConfig, saved: TrainConfig, rebudgeted: bool) -> TrainConfig:
@@ -145,7 +145,7 @@ def resumed_config(wanted: TrainConfig, saved: TrainConfig, rebudgeted: bool) ->
     for name, before, now in differences(saved.as_dict(), wanted.as_dict()):
         if name != "decisions":
             raise CommandError(
-                f"--resume goes on with the run as it was started, with {name} {before!r}, not {now!r}; "
+                f"--resume continues the run as it was started, with {name} {before!r}, not {now!r}; "
                 "only --decisions may change"
             )
     return wanted
@@ -167,7 +167,7 @@ def _folder_to_resume(words: Sequence[str]) -> Path:
             break
         variants.append(word)
     if not variants:
-        raise CommandError("--resume wants the folder of the run: --out RUN")
+        raise CommandError("--resume needs the folder of the run: --out RUN")
     return default_folder(variants, _value_of("--preset", words) or USUAL)
 
 
@@ -190,7 +190,7 @@ def run(config: TrainConfig, path: Path, resume: bool) -> int:
     Raises:
         CommandError: the configuration asks for what cannot be had, a file cannot be written, or Ctrl-C.
     """
-    from training.learn import loop as loop
+    from training.learn import loop
     from training.learn.checkpoint import CheckpointError
 
     with wrong_arguments():
@@ -201,7 +201,7 @@ def run(config: TrainConfig, path: Path, resume: bool) -> int:
     except CheckpointError as error:
         raise CommandError(str(error)) from error
     except KeyboardInterrupt as error:
-        raise CommandError(f"stopped by Ctrl-C; to go on: noms train --resume --out {path}", STOPPED) from error
+        raise CommandError(f"stopped by Ctrl-C; to continue: noms train --resume --out {path}", STOPPED) from error
     if leads():
         print(f"policy: {path / 'policy.safetensors'} · learning curves: noms plot {path}")
     return OK
@@ -216,7 +216,7 @@ def check(config: TrainConfig) -> None:
     from training.agents.registry import agent_spec
     from training.learn.self_play import SelfPlay
 
-    for name in (*config.panel, *config.league.opponents):
+    for name in (*config.panel, *config.opponents.players):
         agent_spec(name)
     SelfPlay(config).close()
 
@@ -255,8 +255,7 @@ def watching(config: TrainConfig, folder: RunFolder) -> Iterator[Watcher]:
     Raises:
         CommandError: the log cannot be written.
     """
-    from training.learn.log import Log
-    from training.learn.watcher import Several, Silent
+    from training.learn.log import Log, Several, Silent
     from training.terminal import progress
 
     if not leads():

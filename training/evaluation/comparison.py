@@ -35,7 +35,7 @@ from training.evaluation.duplicate import (
     played_alone,
 )
 from training.evaluation.statistics import Controls, Estimate, deals_needed, estimate, smallest_difference, with_controls
-from training.workers import Ending, run_jobs
+from training.thread_pool import Ending, run_jobs
 
 MOST_CONTROLLED = 20_000
 """With more deals of players that do not search only the number of cards is controlled: the interval is narrow enough."""

@@ -21,7 +21,7 @@ from training.evaluation.behaviour_stats import SEATS
 from training.evaluation.comparison import NothingPlayedError
 from training.evaluation.duplicate import AGAINST, ALONE, DealSet, deal_seed, line_ups, seating_of
 from training.evaluation.statistics import Estimate, estimate
-from training.workers import Ending, run_jobs
+from training.thread_pool import Ending, run_jobs
 
 BLOCK = 16
 """Matches that are played side by side; with players that search each is a block of its own."""

@@ -29,7 +29,7 @@ from training.evaluation.deal_sets import digest
 from training.evaluation.duplicate import AGAINST, ALONE, Block, DealSet, Lost, Pairing, line_ups
 from training.evaluation.statistics import Estimate, estimate, holm
 from training.text import markdown_table
-from training.workers import Ending, run_jobs
+from training.thread_pool import Ending, run_jobs
 
 FORMAT = "noms-tournament/1"
 PLAN, RESULTS, TABLE, PICTURE, BLOCKS = "plan.json", "results.json", "table.md", "heat.png", "blocks"

@@ -1,15 +1,15 @@
-"""What a run keeps on disk: the state that it goes on from, its policies, and the folder of them all.
+"""What a run keeps on disk: its state, its policies, and its folder.
 
-    RUN/config.json                      how the run was started
-    RUN/state/000001234567.pt            all that is needed to go on, by decisions; the last few are kept
-    RUN/past/000001000000.safetensors    past selves, the opponents of the league
+    RUN/config.json                      the configuration
+    RUN/state/000001234567.pt            all that is needed to continue, by decisions; the last few are kept
+    RUN/past/000001000000.safetensors    past policies that are opponents
     RUN/policy.safetensors               the best policy so far
-    RUN/log.csv                          the course of the training (written by `log`)
+    RUN/log.csv                          the figures of the training (written by `log`)
     RUN/lock                             held by the process that trains
 
-Every file is written beside its place and moved there once it is safe on the disk, so a process that is killed, a full disk
-or a power cut leaves the file before. No file is a pickle that could run code: policies are safetensors, and a state is
-loaded with `weights_only=True` after its SHA-256 was found right.
+Every file is written beside its place and moved there once it is safe on the disk: a process that is killed, a full disk or a
+power cut leaves the file before. No file is a pickle that could run code: policies are safetensors, and a state is loaded with
+`weights_only=True` after its SHA-256 was checked.
 """
 
 from __future__ import annotations
@@ -28,7 +28,6 @@ from functools import cache
 from pathlib import Path
 from typing import IO, Any, Protocol
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -38,7 +37,7 @@ from noms_env.policy.player import POLICY_NAME
 from noms_env.variants import Rules
 from training.config import TrainConfig
 
-MAGIC = "noms-state/1"
+MAGIC = "noms-state/2"
 FIRST_LINE = len(MAGIC) + 1 + 64 + 1
 """Bytes of the first line of a state file: the format, and the SHA-256 of the rest."""
 SPARE = 16 << 20
@@ -58,8 +57,7 @@ def save_state(path: Path | str, state: Mapping[str, Any]) -> None:
 
     Args:
         path: where.
-        state: tensors, arrays and plain values, in dictionaries, lists and tuples. Arrays become tensors; arrays of records
-            become their bytes, uint8, with one axis more.
+        state: tensors and plain values, in dictionaries, lists and tuples.
 
     Raises:
         TypeError: there is something else in it.
@@ -83,7 +81,7 @@ def load_state(path: Path | str) -> dict[str, Any]:
         with file.open("rb") as opened:
             line = opened.read(FIRST_LINE)
             if not line.startswith(MAGIC.encode()):
-                raise CheckpointError(f"{file} is not the state of a training run")
+                raise CheckpointError(f"{file} is not the state of a training run of this version")
             content = opened.read()
     except OSError as error:
         raise CheckpointError(f"{file} cannot be read: {error.strerror}") from error
@@ -100,35 +98,15 @@ def load_state(path: Path | str) -> dict[str, Any]:
 
 def _plain(value: Any, where: str) -> Any:
     """A value as it may stand in a file; tensors without what else shares their memory."""
-    if isinstance(value, np.generic) and value.dtype.names is None:
-        return value.item()  # first, since numpy's float64 is a float as well
-    if value is None or isinstance(value, bool | int | float | str):
-        return value
     if isinstance(value, Tensor):
         return value.detach().cpu().clone()
-    if isinstance(value, np.ndarray):
-        return _tensor(value)
     if isinstance(value, Mapping):
-        return {_key(name, where): _plain(part, f"{where}[{name!r}]") for name, part in value.items()}
+        return {name: _plain(part, f"{where}[{name!r}]") for name, part in value.items()}
     if isinstance(value, list | tuple):
-        parts = [_plain(part, f"{where}[{place}]") for place, part in enumerate(value)]
-        return parts if isinstance(value, list) else tuple(parts)
-    raise TypeError(f"{where} is a {type(value).__name__}; only tensors, arrays, numbers, texts and containers can be kept")
-
-
-def _key(name: Any, where: str) -> str | int:
-    """The key of a dictionary."""
-    if isinstance(name, str | int):
-        return name
-    raise TypeError(f"a key of {where} is a {type(name).__name__}; only texts and integers can be kept")
-
-
-def _tensor(array: np.ndarray) -> Tensor:
-    """An array as a tensor; records as their bytes."""
-    plain = np.array(array, order="C", subok=False)
-    if plain.dtype.names is not None:
-        plain = plain.view(np.uint8).reshape(*array.shape, array.dtype.itemsize)
-    return torch.from_numpy(plain)
+        return type(value)(_plain(part, f"{where}[{place}]") for place, part in enumerate(value))
+    if value is None or type(value) in (bool, int, float, str):
+        return value
+    raise TypeError(f"{where} is a {type(value).__name__}; only tensors, numbers, texts and containers can be kept")
 
 
 # ------------------------------------------------------------------------------------------------------- writing
@@ -143,9 +121,8 @@ def write_file(path: Path, content: bytes) -> None:
     with _sentences(path):
         free = shutil.disk_usage(path.parent).free
         if free < len(content) + SPARE:
-            raise CheckpointError(
-                f"{path} cannot be written: the disk has {free >> 20} MiB left, {len(content) >> 20} are needed"
-            )
+            need = f"the disk has {free >> 20} MiB left, {len(content) >> 20} are needed"
+            raise CheckpointError(f"{path} cannot be written: {need}")
         write_atomically(path, content)
 
 
@@ -155,8 +132,7 @@ def _sentences(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        reason = error.strerror or str(error)
-        raise CheckpointError(f"{path} cannot be written: {reason}; what was there before is as it was") from error
+        raise CheckpointError(f"{path} cannot be written: {error.strerror or error}; what was there before is kept") from error
 
 
 @cache
@@ -197,32 +173,24 @@ class RunFolder:
     Attributes:
         path: the folder.
         policy: file of the best policy.
-        log: file of the log.
         warn: is given a line where something had to be passed over.
     """
 
     def __init__(self, path: Path | str, *, keep: int = KEPT_STATES, warn: Callable[[str], None] = _to_standard_error) -> None:
-        """A folder that somebody else has locked, to read from (the further processes of a run).
-
-        Args:
-            path: the folder.
-            keep: states that are kept.
-            warn: see the class.
-        """
+        """A folder that somebody else has locked, to read from (the further processes of a run); `keep`: states to keep."""
         self.path = Path(path)
         self.keep, self.warn = keep, warn
         self.policy = self.path / POLICY_NAME
-        self.log = self.path / "log.csv"
         self._states, self._past = self.path / "state", self.path / "past"
         self._lock: IO[str] | None = None
 
     @classmethod
     def create(cls, path: Path | str, config: Mapping[str, Any], **arguments: Any) -> RunFolder:
-        """A folder for a new run.
+        """The folder of a new run; it is made where it is not there.
 
         Args:
-            path: is made where it is not there.
-            config: how the run is started, as JSON can hold it.
+            path: of the folder.
+            config: the configuration, as JSON can hold it.
             arguments: `keep` and `warn`.
 
         Raises:
@@ -230,52 +198,51 @@ class RunFolder:
         """
         folder = cls(path, **arguments)
         if folder.has_run():
-            raise CheckpointError(
-                f"{folder.path} holds a run already: go on with it by --resume, or name another folder by --out"
-            )
-        with _sentences(folder.path):
-            for part in (folder.path, folder._states, folder._past):
-                part.mkdir(parents=True, exist_ok=True)
-        folder._take()
-        try:
-            folder.check_writable()
-            write_file(folder._config, json.dumps(config, indent=2).encode() + b"\n")
-        except BaseException:
-            folder.close()
-            raise
-        return folder
+            raise CheckpointError(f"{folder.path} already holds a run: continue it with --resume, or name another by --out")
+        return folder._start(json.dumps(config, indent=2).encode() + b"\n")
 
     @classmethod
     def open(cls, path: Path | str, **arguments: Any) -> RunFolder:
-        """The folder of a run that is to go on.
+        """The folder of a run that is to continue; the arguments are as in `create`.
 
         Raises:
             CheckpointError: there is no run in it, another process trains there, or it cannot be written to.
         """
         folder = cls(path, **arguments)
         if not folder.has_run():
-            raise CheckpointError(f"{folder.path} holds no run to go on with; without --resume a new one is started there")
-        folder._take()
+            raise CheckpointError(f"{folder.path} holds no run to continue; without --resume a new one is started there")
+        return folder._start(None)
+
+    def _start(self, config: bytes | None) -> RunFolder:
+        """Make the folders, lock them, make sure that they can be written to, and write the configuration of a new run."""
+        with _sentences(self.path):
+            for part in self._folders:
+                part.mkdir(parents=True, exist_ok=True)
+        self._take()
         try:
-            with _sentences(folder.path):
-                for part in (folder._states, folder._past):
-                    part.mkdir(exist_ok=True)
-            folder.check_writable()
+            for folder in self._folders:
+                probe = folder / "probe"
+                write_file(probe, b"0" * 4096)
+                probe.unlink()
+            if config is not None:
+                write_file(self._config, config)
         except BaseException:
-            folder.close()
+            self.close()
             raise
-        return folder
+        return self
+
+    @property
+    def _folders(self) -> tuple[Path, ...]:
+        return self.path, self._states, self._past
 
     def __enter__(self) -> RunFolder:
-        """The folder."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Let other processes in."""
         self.close()
 
     def close(self) -> None:
-        """Let other processes in."""
+        """Release the lock."""
         if self._lock is not None:
             self._lock.close()
             self._lock = None
@@ -304,18 +271,6 @@ class RunFolder:
             raise CheckpointError(f"{self._config} is damaged: it is no JSON object")
         return found
 
-    def check_writable(self) -> None:
-        """Write a file in each folder, and remove it again.
-
-        Raises:
-            CheckpointError: that cannot be done, or the disk is nearly full.
-        """
-        for folder in (self.path, self._states, self._past):
-            probe = folder / "probe"
-            write_file(probe, b"0" * 4096)
-            with _sentences(probe):
-                probe.unlink()
-
     def _take(self) -> None:
         """Lock the folder, and clear away what a process that was killed has left."""
         path = self.path / "lock"
@@ -324,21 +279,15 @@ class RunFolder:
             is_ours = _locked(self._lock)
         if not is_ours:
             self.close()
-            raise CheckpointError(
-                f"another process trains in {self.path}; wait for it, stop it, or name another folder by --out"
-            )
-        for folder in (self.path, self._states, self._past):
+            raise CheckpointError(f"another process trains in {self.path}; wait for it, stop it, or name another by --out")
+        for folder in self._folders:
             for left in folder.glob(".*.part"):
                 left.unlink(missing_ok=True)
 
     # ------------------------------------------------------------------------------------------------------- states
 
     def write_state(self, decisions: int, state: Mapping[str, Any]) -> None:
-        """Keep a state, and drop those that are too old.
-
-        Args:
-            decisions: that the run has made.
-            state: see `save_state`.
+        """Keep a state (see `save_state`) after so many decisions, and drop those that are too old.
 
         Raises:
             CheckpointError: it cannot be written; the states before are whole.
@@ -373,34 +322,12 @@ class RunFolder:
 
     # ------------------------------------------------------------------------------------------------------ policies
 
-    def write_policy(self, actor: nn.Module, run: Trained, score: float | None = None) -> None:
-        """Make an actor the policy of the run.
-
-        Args:
-            actor: a `network.Actor`.
-            run: whose it is.
-            score: that the run gave it.
-
-        Raises:
-            CheckpointError: it cannot be written; the policy before is whole.
-        """
-        write_policy(self.policy, actor, run, score)
-
     def write_past(self, name: str, actor: nn.Module, run: Trained) -> None:
-        """Keep an actor as a past self.
-
-        Args:
-            name: what it is called, such as the decisions made.
-            actor: a `network.Actor`.
-            run: whose it is.
-
-        Raises:
-            CheckpointError: it cannot be written.
-        """
+        """Keep an actor as a past policy of that name; see `write_policy`."""
         write_policy(self._past_file(name), actor, run, None)
 
     def read_past(self, name: str) -> dict[str, Tensor]:
-        """Parameters of a past self.
+        """Parameters of a past policy.
 
         Raises:
             CheckpointError: there is none of that name, or it is damaged.
@@ -412,11 +339,11 @@ class RunFolder:
         return {name: torch.from_numpy(tensor) for name, tensor in tensors.items()}
 
     def past(self) -> list[str]:
-        """Names of the past selves, ascending."""
+        """Names of the past policies, ascending."""
         return sorted(file.stem for file in self._past.glob("*.safetensors"))
 
     def drop_past(self, kept: Iterable[str]) -> None:
-        """Remove all past selves but some."""
+        """Remove all past policies but some."""
         for name in sorted(set(self.past()) - set(kept)):
             self._past_file(name).unlink(missing_ok=True)
 
@@ -426,6 +353,12 @@ class RunFolder:
 
 def write_policy(path: Path, actor: nn.Module, run: Trained, score: float | None) -> None:
     """Write the policy file of an actor; see `noms_env.policy.file`.
+
+    Args:
+        path: of the file.
+        actor: a `network.Actor`.
+        run: whose it is.
+        score: that the run gave it.
 
     Raises:
         CheckpointError: it cannot be written, or holds numbers that are not finite; an older file is whole.
@@ -439,8 +372,8 @@ def write_policy(path: Path, actor: nn.Module, run: Trained, score: float | None
         decisions=run.decisions,
         score=None if score is None else float(score),
         revision=code_revision(),
-        card_features=config.counts,
-        rule_based_prior=config.hints,
+        card_features=config.card_features,
+        rule_based_prior=config.rule_based_prior,
     )
     tensors = {name: tensor.detach().cpu().float().numpy() for name, tensor in actor.state_dict().items()}
     try:

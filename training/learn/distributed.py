@@ -1,4 +1,4 @@
-"""One run on several processes: `torchrun --nproc_per_node=K -m training train ...`.
+"""Where a run computes: its device and precision, and its processes (`torchrun --nproc_per_node=K -m training train ...`).
 
 Each process has its own tables and its own share of the decisions; gradients are averaged by DistributedDataParallel (gloo on
 processors, nccl on GPUs). Started without torchrun there is one process, and nothing here does anything.
@@ -88,3 +88,27 @@ def leave_processes(processes: Processes) -> None:
     """The end of `join_processes`."""
     if processes.world > 1:
         distributed.destroy_process_group()
+
+
+def device_of(name: str) -> str:
+    """The device that a configuration names.
+
+    Raises:
+        ValueError: it is not there.
+    """
+    if name == "auto":
+        return "cuda" if torch.cuda.is_available() else "cpu"
+    if name == "cuda" and not torch.cuda.is_available():
+        raise ValueError("device cuda is not there: torch finds no GPU; use cpu or auto")
+    if name not in ("cpu", "cuda"):
+        raise ValueError(f"device must be auto, cpu or cuda, not {name!r}")
+    return name
+
+
+def precision_of(name: str, device: str) -> torch.dtype:
+    """The precision of the passes through the networks; parameters are always float32."""
+    if name == "auto":
+        if device == "cuda":
+            return torch.bfloat16 if torch.cuda.is_bf16_supported() else torch.float32
+        return torch.bfloat16 if bool(torch.cpu.get_capabilities().get("avx512_bf16")) else torch.float32
+    return torch.bfloat16 if name == "bf16" else torch.float32

@@ -11,6 +11,8 @@ The reward reaches every seat, also one whose last decision lies long before the
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from noms_env._jit import jit
@@ -57,3 +59,9 @@ def _link_backwards(table, seat, value, reward, weight, next_value, next_advanta
         advantage[i] = estimate
         next_value[row, who] = value[i]
         next_advantage[row, who] = estimate
+
+
+def explained_variance(value: np.ndarray, reward: np.ndarray) -> float:
+    """1 - Var(reward - value) / Var(reward): 1 for a perfect critic, 0 for a constant one."""
+    variance = float(np.var(reward)) if len(reward) else 0.0
+    return 1 - float(np.var(reward - value)) / variance if variance > 0 else math.nan

@@ -1,25 +1,26 @@
-"""The figures of a run in files: `log.csv` always, and TensorBoard's format where TensorBoard is installed.
+"""What a run tells: to the screen, and to the log.
 
-`log.csv` has one figure a line: `decisions,name,value`. So a run that is resumed with other figures than before goes on in
-the same file, and a file that was cut off in the middle of a line has lost nothing else. Lines of decisions that a resumed
-run does again are dropped.
+The log is `log.csv` always, and TensorBoard's format where TensorBoard is installed. `log.csv` has one figure a line:
+`decisions,name,value`. So a run that is resumed with other figures than before goes on in the same file, and a file that was
+cut off in the middle of a line has lost nothing else. Lines of decisions that a resumed run does again are dropped.
 """
 
 from __future__ import annotations
 
 import csv
-import importlib
 import importlib.util
 import io
 import math
 import os
-import socket
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from torch.utils.tensorboard import SummaryWriter
 
 CSV_NAME = "log.csv"
 EVENTS_NAME = "tensorboard"
@@ -29,6 +30,80 @@ SECONDS = "seconds"
 
 Row = tuple[int, str, float]
 Series = dict[str, tuple[np.ndarray, np.ndarray]]
+
+
+class Watcher(Protocol):
+    """Is told what a run does.
+
+    The figures of an iteration: `decisions_per_second`, `rollout_seconds`, `engine_seconds`, `learn_seconds`, `learning_rate`,
+    `entropy/<phase>` (0 to 1: divided by the logarithm of the number of legal actions), `approx_kl`, `clipfrac`,
+    `explained_variance`, `policy_loss`, `value_loss`, `ema_kl`, `epochs`, and `played/<rules>/<figure>`: the learner's
+    behaviour in the deals that it learns from (whose hand sizes and opponents are not those of a match).
+
+    The figures of an evaluation: `points/<rules>/<opponent>` (own points less the mean of the others', per duplicate deal)
+    with its 95 % interval `.../low` and `.../high`, the same of the EMA policy as `ema/...` and of the most probable actions as
+    `greedy/...`, `score/policy` and `score/ema`, and `probe/<rules>/<figure>`: the policy's behaviour against itself.
+    """
+
+    def started(self, done: int, total: int) -> None:
+        """The run begins, or goes on: so many decisions are done, of so many."""
+        ...
+
+    def iteration(self, decisions: int, metrics: Mapping[str, float]) -> None:
+        """An iteration is over, and so many decisions are done."""
+        ...
+
+    def evaluation(self, decisions: int, metrics: Mapping[str, float]) -> None:
+        """The policy was evaluated."""
+        ...
+
+    def note(self, text: str) -> None:
+        """Something has happened that the user may want to know: a sentence."""
+        ...
+
+
+class Silent:
+    """Tells nobody: for processes that do not talk to the user."""
+
+    def started(self, done: int, total: int) -> None:
+        """See `Watcher`."""
+
+    def iteration(self, decisions: int, metrics: Mapping[str, float]) -> None:
+        """See `Watcher`."""
+
+    def evaluation(self, decisions: int, metrics: Mapping[str, float]) -> None:
+        """See `Watcher`."""
+
+    def note(self, text: str) -> None:
+        """See `Watcher`."""
+
+
+class Several:
+    """Tells several watchers, in their order."""
+
+    def __init__(self, watchers: Sequence[Watcher]) -> None:
+        """Tell all of these."""
+        self.watchers = watchers
+
+    def started(self, done: int, total: int) -> None:
+        """See `Watcher`."""
+        for watcher in self.watchers:
+            watcher.started(done, total)
+
+    def iteration(self, decisions: int, metrics: Mapping[str, float]) -> None:
+        """See `Watcher`."""
+        for watcher in self.watchers:
+            watcher.iteration(decisions, metrics)
+
+    def evaluation(self, decisions: int, metrics: Mapping[str, float]) -> None:
+        """See `Watcher`."""
+        for watcher in self.watchers:
+            watcher.evaluation(decisions, metrics)
+
+    def note(self, text: str) -> None:
+        """See `Watcher`."""
+        for watcher in self.watchers:
+            watcher.note(text)
 
 
 class Log:
@@ -44,7 +119,7 @@ class Log:
         self.folder = Path(folder)
         self._wants_events = events
         self._file: io.FileIO | None = None
-        self._events: Events | None = None
+        self._events: SummaryWriter | None = None
         self._before, self._began = 0.0, 0.0
 
     def started(self, done: int, total: int) -> None:
@@ -61,7 +136,9 @@ class Log:
         _replace(path, as_csv([HEADER, *kept]))
         self._file = path.open("ab", buffering=0)
         if self._wants_events and has_tensorboard():
-            self._events = Events(self.folder / EVENTS_NAME, done + 1)
+            from torch.utils.tensorboard import SummaryWriter
+
+            self._events = SummaryWriter(self.folder / EVENTS_NAME, purge_step=done + 1)
 
     def iteration(self, decisions: int, metrics: Mapping[str, float]) -> None:
         """See `Watcher`.
@@ -88,7 +165,9 @@ class Log:
             raise RuntimeError("the log is not open: call started first")
         _write_all(self._file, as_csv([(decisions, name, value) for name, value in metrics.items()]))
         if self._events is not None:
-            self._events.write(decisions, metrics)
+            for name, value in metrics.items():
+                self._events.add_scalar(name, float(value), decisions)
+            self._events.flush()
 
     def __enter__(self) -> Self:
         """For `with`: the files are closed at its end."""
@@ -196,49 +275,6 @@ def _write_all(file: io.FileIO, content: bytes) -> None:
         left = left[file.write(left) or 0 :]
 
 
-# ------------------------------------------------------------------------------------------------------- TensorBoard
-
-
 def has_tensorboard() -> bool:
     """Whether TensorBoard is installed."""
     return importlib.util.find_spec("tensorboard") is not None
-
-
-class Events:
-    """A file of events as TensorBoard reads it.
-
-    `torch.utils.tensorboard` writes in a thread of its own, where a full disk ends in a traceback; this one writes at once.
-    """
-
-    def __init__(self, folder: Path, purge: int) -> None:
-        """Begin a file; TensorBoard forgets what earlier ones say of `purge` decisions and more.
-
-        Raises:
-            OSError: the file cannot be written.
-        """
-        event = importlib.import_module("tensorboard.compat.proto.event_pb2")
-        records = importlib.import_module("tensorboard.summary.writer.record_writer")
-        self._event, self._summary = event, importlib.import_module("tensorboard.compat.proto.summary_pb2")
-        folder.mkdir(parents=True, exist_ok=True)
-        path = folder / f"events.out.tfevents.{time.time_ns() // 10**9:010d}.{socket.gethostname()}.{os.getpid()}.{purge}"
-        self._file = path.open("wb", buffering=0)
-        self._records = records.RecordWriter(self._file)
-        self._add(file_version="brain.Event:2")
-        self._add(step=purge, session_log=event.SessionLog(status=event.SessionLog.START))
-
-    def write(self, decisions: int, metrics: Mapping[str, float]) -> None:
-        """Figures of a moment.
-
-        Raises:
-            OSError: the file cannot be written.
-        """
-        values = [self._summary.Summary.Value(tag=name, simple_value=float(value)) for name, value in metrics.items()]
-        self._add(step=decisions, summary=self._summary.Summary(value=values))
-
-    def _add(self, **content: Any) -> None:
-        """One record."""
-        self._records.write(self._event.Event(wall_time=time.time(), **content).SerializeToString())
-
-    def close(self) -> None:
-        """Close the file."""
-        self._file.close()

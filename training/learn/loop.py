@@ -3,9 +3,9 @@
     noms train small_ships                                    one process
     torchrun --nproc_per_node=2 -m training train small_ships  several: each has its own tables, gradients are averaged
 
-Ctrl-C ends the run after the present iteration, with a checkpoint. After every twentieth of the budget (or
-`evaluate_every`) the policy and its slow average play duplicate deals against the panel; the better of the two becomes
-`policy.safetensors` if it is better than what is there, and the present policy joins the league.
+Ctrl-C ends the run after the present iteration, with a checkpoint. After every twentieth of the budget (or `evaluate_every`)
+the policy and the EMA policy play duplicate deals against the panel. The better of the two becomes `policy.safetensors` if it
+is better than what is there, and the policy joins the past policies that are opponents.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from types import FrameType
-from typing import Any
 
 import numpy as np
 
@@ -25,20 +24,17 @@ from training.agents.registry import agent_spec, file_sha256
 from training.agents.spec import AgentSpec
 from training.config import TrainConfig
 from training.evaluation.comparison import figures
-from training.learn import opponents
-from training.learn.checkpoint import CheckpointError, RunFolder
-from training.learn.distributed import Processes, join_processes, leave_processes
+from training.learn.checkpoint import CheckpointError, RunFolder, write_policy
+from training.learn.distributed import Processes, device_of, join_processes, leave_processes
+from training.learn.log import Silent, Watcher
 from training.learn.network import Actor
-from training.learn.rollout import ActorPlayer
-from training.learn.self_play import SelfPlay, chosen_device
-from training.learn.watcher import Silent, Watcher
+from training.learn.opponents import thinned
+from training.learn.self_play import SelfPlay
 
 EVALUATIONS = 20
 """In the course of a budget, where the configuration does not say."""
-
-
-ALARM = "nearly all deals are passed out: the entropy before the play counts ten times until fewer are"
-CALM = "fewer deals are passed out again: the entropy counts as usual"
+GUARD_STARTS = "nearly all deals are passed out: the entropy coefficient of calls is ten times higher until fewer are"
+GUARD_ENDS = "fewer deals are passed out: the entropy coefficient of calls is as usual"
 
 
 @dataclass
@@ -47,9 +43,9 @@ class Standing:
 
     Attributes:
         evaluations: how many there were.
-        best: score of the policy that is kept, None before the first evaluation.
-        past: names of the past selves in the league, the oldest first: the decisions after which each was the policy.
-        others: SHA-256 of the policies of other runs that teach it, sit at its tables or measure it, by name.
+        best: score of the policy that is kept; None before the first evaluation.
+        past: names of the past policies that are opponents, the oldest first: the decisions after which each was the policy.
+        others: SHA-256 of the policies of other runs that the run imitates, plays against or is measured by, by name.
     """
 
     evaluations: int = 0
@@ -59,7 +55,7 @@ class Standing:
 
 
 def train(config: TrainConfig, folder: RunFolder, watcher: Watcher | None = None) -> None:
-    """Train until the budget is spent, or until Ctrl-C; goes on from the last checkpoint in the folder if there is one.
+    """Train until the budget is spent, or until Ctrl-C; continues from the last checkpoint in the folder if there is one.
 
     Args:
         config: the run.
@@ -72,12 +68,12 @@ def train(config: TrainConfig, folder: RunFolder, watcher: Watcher | None = None
             last checkpoint is whole.
         KeyboardInterrupt: after Ctrl-C, once the checkpoint is written.
     """
-    processes = join_processes(chosen_device(config.device))
+    processes = join_processes(device_of(config.device))
     run = SelfPlay(config, processes)
     try:
         loop = _Loop(run, folder, (watcher or Silent()) if processes.leads else Silent(), processes)
         with interrupts() as stop:
-            loop.go(stop)
+            loop.run_until(stop)
         if stop.is_set():
             raise KeyboardInterrupt
     finally:
@@ -106,13 +102,13 @@ def interrupts() -> Iterator[threading.Event]:
 
 
 def policies_of_others(config: TrainConfig) -> dict[str, str]:
-    """SHA-256 of the policies that a run needs to its end: its teacher, those at its tables, and the panel; by name.
+    """SHA-256 of the policies that a run needs to its end: its expert, its opponents, and the panel; by name.
 
     Raises:
         ValueError: there is no such policy.
         OSError: the file of one cannot be read.
     """
-    names = [config.curriculum.teacher, *config.league.opponents, *config.panel]
+    names = [config.curriculum.expert, *config.opponents.players, *config.panel]
     found = {name: file_sha256(name) for name in names if name}
     return {name: sha256 for name, sha256 in found.items() if sha256 is not None}
 
@@ -121,7 +117,7 @@ class _Loop:
     """The iterations of a run and what comes between them."""
 
     def __init__(self, run: SelfPlay, folder: RunFolder, watcher: Watcher, processes: Processes) -> None:
-        """Go on from the last checkpoint, if there is one."""
+        """Continue from the last checkpoint, if there is one."""
         self.run, self.folder, self.watcher, self.processes = run, folder, watcher, processes
         self.config = run.config
         self.every = self.config.evaluate_every or max(1, self.config.decisions // EVALUATIONS)
@@ -132,25 +128,23 @@ class _Loop:
         if state is not None:
             self._restore(state)
 
-    def go(self, stop: threading.Event) -> None:
-        """Iterate until the budget is spent or somebody asks to stop."""
-        run = self.run
-        self.watcher.started(run.decisions, self.config.decisions)
-        while run.decisions < self.config.decisions:
-            was_active = run.pass_out_guard.active
+    def run_until(self, stop: threading.Event) -> None:
+        """Iterate, evaluate and save until the budget is spent or somebody asks to stop."""
+        run, budget = self.run, self.config.decisions
+        self.watcher.started(run.decisions, budget)
+        stopped = False
+        while run.decisions < budget and not stopped:
+            guarded = run.pass_out_guard.active
             metrics = run.iterate()
             self.watcher.iteration(run.decisions, metrics)
-            if run.pass_out_guard.active != was_active:
-                self.watcher.note(ALARM if run.pass_out_guard.active else CALM)
-            if run.decisions // self.every > self.standing.evaluations or run.decisions >= self.config.decisions:
+            if run.pass_out_guard.active != guarded:
+                self.watcher.note(GUARD_ENDS if guarded else GUARD_STARTS)
+            if run.decisions // self.every > self.standing.evaluations or run.decisions >= budget:
                 self._evaluate()
                 self._save()
-            elif self._agreed(stop.is_set()):
-                break
             elif self._agreed(time.monotonic() - self.saved_at > self.config.save_every):
                 self._save()
-            if self._agreed(stop.is_set()):
-                break
+            stopped = self._agreed(stop.is_set())
         self._save()
 
     def _agreed(self, wish: bool) -> bool:
@@ -159,7 +153,7 @@ class _Loop:
             return wish
         return bool(self.processes.summed(np.array([wish and self.processes.leads], np.float64))[0])
 
-    # ------------------------------------------------------------------------------------------------ the checkpoint
+    # -------------------------------------------------------------------------------------------------- checkpoints
 
     def _save(self) -> None:
         """Write a checkpoint."""
@@ -167,16 +161,16 @@ class _Loop:
         if self.processes.leads:
             self.folder.write_state(self.run.decisions, state)
             if self.standing.best is None:
-                self._keep(self.run.actor, None)
+                write_policy(self.folder.policy, self.run.actor, self.run, None)
         self.saved_at = time.monotonic()
 
-    def _restore(self, state: Mapping[str, Any]) -> None:
-        """Go on from a checkpoint.
+    def _restore(self, state: Mapping[str, object]) -> None:
+        """Continue from a checkpoint.
 
         Raises:
             CheckpointError: one of the others is another policy now, so that the run would not end as if never stopped.
         """
-        standing = Standing(**state["standing"])
+        standing = Standing(**state["standing"])  # type: ignore[arg-type]
         for name, sha256 in standing.others.items():
             if self.standing.others.get(name, sha256) != sha256:
                 raise CheckpointError(
@@ -185,67 +179,70 @@ class _Loop:
                 )
         self.run.restore(dict(state))
         self.standing = replace(standing, others=self.standing.others)
-        self._seat_past()
+        self._load_past()
 
-    # ------------------------------------------------------------------------------------------------- the evaluation
+    # -------------------------------------------------------------------------------------------------- evaluations
 
     def _evaluate(self) -> None:
-        """Measure the policy and its average, keep the better one if it is the best, and let the policy join the league."""
-        run = self.run
-        self.standing.evaluations = run.decisions // self.every
+        """Measure the policy and the EMA policy, and keep the better one if it is the best so far."""
+        run, standing = self.run, self.standing
+        standing.evaluations = run.decisions // self.every
         if self.processes.leads:
-            found = {"policy": self._figures(run.actor, probes=True), "average": self._figures(run.slow)}
+            found = {"policy": self._figures(run.actor, probes=True), "ema": self._figures(run.ema_policy)}
             greedy = self._figures(run.actor, greedy=True)
             scores = {name: self._score(metrics) for name, metrics in found.items()}
             better = max(scores, key=lambda name: scores[name])
-            metrics = found["policy"] | {f"average/{name}": value for name, value in _points(found["average"]).items()}
+            metrics = found["policy"] | {f"ema/{name}": value for name, value in _points(found["ema"]).items()}
             metrics |= {f"greedy/{name}": value for name, value in _points(greedy).items()}
             self.watcher.evaluation(run.decisions, metrics | {f"score/{name}": score for name, score in scores.items()})
-            if self.standing.best is None or scores[better] > self.standing.best:
-                self._keep(run.actor if better == "policy" else run.slow, scores[better])
-                self.watcher.note(f"policy.safetensors is now the {better} at {run.decisions:,} decisions")
-            self.standing.best = max(scores[better], self.standing.best if self.standing.best is not None else -np.inf)
-        self._join_league()
+            if standing.best is None or scores[better] > standing.best:
+                standing.best = scores[better]
+                actor = run.actor if better == "policy" else run.ema_policy
+                write_policy(self.folder.policy, actor, run, scores[better])
+                which = "policy" if better == "policy" else "EMA policy"
+                self.watcher.note(f"policy.safetensors is now the {which} at {run.decisions:,} decisions")
+        self._join_opponents()
 
     def _figures(self, actor: Actor, *, greedy: bool = False, probes: bool = False) -> dict[str, float]:
         """What an actor does against the panel, and, with `probes`, against itself."""
         run, config = self.run, self.config
 
-        player = ActorPlayer(actor, run.encoding, dtype=run.dtype, device=run.device, greedy=greedy)
-        hero = AgentSpec("policy", lambda: player)
-        settings: dict[str, Any] = {"seed": config.seed, "probes": probes, "runner": run.thread_pool.all}
-        return figures(run.rule_sets, hero, self.panel, config.evaluation_deals, **settings)
+        player = run.player(actor, greedy)
+        return figures(
+            run.rule_sets,
+            AgentSpec("policy", lambda: player),
+            self.panel,
+            config.evaluation_deals,
+            seed=config.seed,
+            probes=probes,
+            runner=run.thread_pool.all,
+        )
 
     def _score(self, metrics: Mapping[str, float]) -> float:
         """One number: the mean of the points over the panel, in units of each game's own spread of points."""
-        by_kind = [
-            np.mean([value for name, value in _points(metrics).items() if name.split("/")[1] == kind]) / scale
-            for kind, scale in zip(self.run.labels, self.run.scale.scale, strict=True)
+        by_rules = [
+            np.mean([value for name, value in _points(metrics).items() if name.split("/")[1] == rules]) / scale
+            for rules, scale in zip(self.run.labels, self.run.reward_norm.scale, strict=True)
         ]
-        return float(np.mean(by_kind))
+        return float(np.mean(by_rules))
 
-    def _keep(self, actor: Actor, score: float | None) -> None:
-        """Make an actor the run's policy."""
-        self.folder.write_policy(actor, self.run, score)
-
-    def _join_league(self) -> None:
-        """The present policy becomes a past self; of the others some may have to go."""
-        if self.config.league.share == 0 or self.config.league.past == 0:
+    def _join_opponents(self) -> None:
+        """The present policy becomes an opponent; of the older ones some may have to go."""
+        if self.config.opponents.share == 0 or self.config.opponents.past == 0:
             return
         name = f"{self.run.decisions:012d}"
         if self.processes.leads:
             self.folder.write_past(name, self.run.actor, self.run)
         names = [*self.standing.past, name]
         ages = [self.run.decisions - int(one) for one in names]
-        kept = [names[place] for place in opponents.thinned(ages, self.config.league.past)]
-        self.standing.past = kept
+        self.standing.past = [names[place] for place in thinned(ages, self.config.opponents.past)]
         self.processes.summed(np.zeros(1))  # all wait until the file is there
-        self._seat_past()
+        self._load_past()
         if self.processes.leads:
-            self.folder.drop_past(kept)
+            self.folder.drop_past(self.standing.past)
 
-    def _seat_past(self) -> None:
-        """Load the past selves that are not loaded yet."""
+    def _load_past(self) -> None:
+        """Load the past policies that are not loaded yet."""
         past = {}
         for name in self.standing.past:
             actor = self.run.past.get(name)
@@ -257,5 +254,5 @@ class _Loop:
 
 
 def _points(metrics: Mapping[str, float]) -> dict[str, float]:
-    """The means among the figures of an evaluation: `points/<kind>/<opponent>`."""
+    """The means among the figures of an evaluation: `points/<rules>/<opponent>`."""
     return {name: value for name, value in metrics.items() if name.startswith("points/") and name.count("/") == 2}

@@ -2,9 +2,9 @@
 
     first layer (bytes in) -> ReLU -> `blocks` times x + ReLU(Linear(LayerNorm(x))) -> LayerNorm -> head
 
-The actor sees the features of the seat to act. The critic sees the same, and with `oracle` also what nobody sees whole
-(Baisero and Amato, arXiv 2105.11674: the privileged part must come on top of the observation, not instead of it). Since no
-parameter is shared, nothing that the critic knows can reach the actor but through the advantages.
+The actor sees the features of the seat to act. The critic sees the same, and a privileged one also the hidden state (Baisero
+and Amato, arXiv 2105.11674: on top of the observation, not instead of it). Since they share no parameter, what the critic
+knows reaches the actor through the advantages only.
 
 Features are bytes; their scale is folded into the first layer, so a batch is converted once and never scaled.
 Logits of cards to play and cards to nominate are products with one table of card embeddings.
@@ -13,22 +13,27 @@ Logits of cards to play and cards to nominate are products with one table of car
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from noms_env._jit import COMPILED, jit_sums, narrowed, widened
 from noms_env.core.actions import NOMINATE, NUM_ACTIONS
+from noms_env.policy.encoding import Encoding, make_encoding
+from noms_env.policy.file import read_policy
+from noms_env.policy.player import policy_file_of
 from training.config import NetworkConfig
-from training.learn.residual import add_and_normalise
 
 CARDS = 52
 WORDS = NOMINATE - CARDS
 """Actions between the cards to play and the cards to nominate."""
-PRIOR_AT_START = 3.0
-"""Is added to the logit of what `thumb` would do, at the start, which is two thirds of the probability of ten actions."""
+INITIAL_PRIOR = 3.0
+"""Initially added to the logit of what `thumb` would do: it then has two thirds of the probability among ten actions."""
 HEAD_GAIN = 0.01
-"""Of the heads at the start, so that the first policy is nearly uniform (Andrychowicz et al., arXiv 2006.05990, 3.2)."""
+"""Initial gain of the heads, so that the first policy is nearly uniform (Andrychowicz et al., arXiv 2006.05990, 3.2)."""
 
 
 class Trunk(nn.Module):
@@ -98,12 +103,6 @@ ACTIVE = 64.0
 """Features that are not 0 in an observation, about: the first layer is scaled as if it had so many inputs."""
 
 
-def linear(layer: nn.Module, x: Tensor) -> Tensor:
-    """A linear layer in the precision of its input; its own parameters stay float32."""
-    assert isinstance(layer, nn.Linear)
-    return functional.linear(x, layer.weight.to(x.dtype), layer.bias.to(x.dtype))
-
-
 class CardHead(nn.Module):
     """Logits of actions: cards to play and to nominate by their embeddings, words by a plain layer.
 
@@ -123,7 +122,7 @@ class CardHead(nn.Module):
         self.nominate = nn.Linear(config.width, config.card_width, bias=False)
         self.words = nn.Linear(config.width, WORDS, bias=False)
         self.bias = nn.Parameter(torch.zeros(NUM_ACTIONS))
-        self.prior = nn.Parameter(torch.full((NUM_ACTIONS,), PRIOR_AT_START)) if rule_based_prior else None
+        self.prior = nn.Parameter(torch.full((NUM_ACTIONS,), INITIAL_PRIOR)) if rule_based_prior else None
         with torch.no_grad():
             for layer in (self.play, self.nominate, self.words):
                 layer.weight *= HEAD_GAIN
@@ -134,12 +133,12 @@ class CardHead(nn.Module):
         return weight[self.choices], self.bias[self.choices]
 
     def of_prior(self) -> Tensor | None:
-        """What the logit of each choice gets where `thumb` would take it, float32, shape (n_choices,); None without a prior."""
+        """What is added to the logit of each choice where `thumb` would take it, float32, shape (n_choices,), or None."""
         return None if self.prior is None else self.prior[self.choices]
 
 
 def with_prior(logits: Tensor, features: Tensor, prior: Tensor | None) -> Tensor:
-    """Logits, float32, shape (n, n_choices), plus `prior` (`CardHead.of_prior`) where the last features say so."""
+    """Logits float32, shape (n, n_choices), plus `CardHead.of_prior` where the last features, shape (n, n_features), say so."""
     return logits if prior is None else logits + features[:, -len(prior) :].float() * prior
 
 
@@ -153,11 +152,8 @@ class Actor(nn.Module):
 
     def forward(self, features: Tensor, dtype: torch.dtype = torch.float32) -> Tensor:
         """Logits float32, shape (n, n_choices), not masked."""
-        return self.logits(self.trunk(features, dtype), features)
-
-    def logits(self, normal: Tensor, features: Tensor) -> Tensor:
-        """From what the trunk gives, and the features that it had, to logits float32, shape (n, n_choices)."""
-        return with_prior(functional.linear(normal, *self._head(normal.dtype)).float(), features, self.head.of_prior())
+        plain = functional.linear(self.trunk(features, dtype), *self._head(dtype)).float()
+        return with_prior(plain, features, self.head.of_prior())
 
     def _head(self, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
         """Weight and bias of the last layer, the last norm's folded in."""
@@ -191,30 +187,6 @@ class Critic(nn.Module):
         return functional.linear(self.trunk(features, dtype), *head).float().squeeze(-1)
 
 
-class Guesses(nn.Module):
-    """Auxiliary heads on the actor's trunk: who holds each hidden card, who is the partner, how many tricks the seat will take.
-
-    Args:
-        width: of the trunk.
-        holders: where a hidden card may be (other seats, undealt).
-        cards: cards of the deck.
-        partners: seats.
-        tricks: largest number of tricks.
-    """
-
-    def __init__(self, width: int, holders: int, cards: int, partners: int, tricks: int) -> None:
-        super().__init__()
-        self.shape = (holders, cards)
-        self.holder = nn.Linear(width, holders * cards)
-        self.partner = nn.Linear(width, partners)
-        self.tricks = nn.Linear(width, tricks + 1)
-
-    def forward(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Logits float32: holders, shape (n, holders, cards); partners, (n, partners); tricks, (n, tricks + 1)."""
-        holders = linear(self.holder, x).float().unflatten(-1, self.shape)
-        return holders, linear(self.partner, x).float(), linear(self.tricks, x).float()
-
-
 def masked(logits: Tensor, mask: Tensor) -> Tensor:
     """Logits in which actions that are not legal have no probability.
 
@@ -227,3 +199,147 @@ def masked(logits: Tensor, mask: Tensor) -> Tensor:
 
 ILLEGAL = -1e9
 """Finite, so that 0 * log 0 in entropy and KL is 0 and not NaN."""
+
+
+def initial_parameters(name: str, encoding: Encoding, actor: Actor) -> dict[str, Tensor]:
+    """The parameters of the policy that a run starts from; features that it did not see get weight 0.
+
+    Args:
+        name: file, folder or name of the policy.
+        encoding: of the run.
+        actor: an actor of the run's shape.
+
+    Raises:
+        PolicyFileError: there is no such policy, or it holds none that can be used here.
+        ValueError: it is for other tables, or of another size.
+    """
+    _, of_policy, tensors = read_policy(policy_file_of(name))
+    if make_encoding(of_policy.rule_sets, encoding.card_features, encoding.rule_based_prior).digest != encoding.digest:
+        trained = ", ".join(f"{rules.variant.name}_{rules.seats}" for rules in of_policy.rule_sets)
+        raise ValueError(f"an initial policy must be for the same tables; {name} is for {trained}")
+    try:
+        places = encoding.places_of(of_policy)
+    except ValueError as error:
+        raise ValueError(f"a run must see all that its initial policy sees; of {name}, {error}") from error
+    old = tensors["trunk.first.weight"]
+    tensors["trunk.first.weight"] = np.zeros((len(old), encoding.n_features), np.float32)
+    tensors["trunk.first.weight"][:, places] = old
+    state = actor.state_dict()
+    if encoding.rule_based_prior and not of_policy.rule_based_prior:
+        tensors["head.prior"] = np.zeros(tuple(state["head.prior"].shape), np.float32)
+    if any(tensor.shape != state[key].shape for key, tensor in tensors.items() if key in state) or len(state) != len(tensors):
+        raise ValueError(f"an initial policy must have the run's network size; {name} has layers of other sizes")
+    return {key: torch.from_numpy(tensor) for key, tensor in tensors.items()}
+
+
+# ------------------------------------------------------------------------------------------ between two layers, compiled
+#
+# x + relu(y), and the same with each row brought to mean 0 and variance 1, in one pass over the memory each way: on a CPU with
+# bf16 matrix units, training takes a tenth longer with torch's own operations, which do it in several passes.
+
+EPSILON = 1e-5
+"""Added to the variance, as torch's LayerNorm does."""
+
+
+def add_and_normalise(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+    """`x + relu(y)`, and its rows brought to mean 0 and variance 1.
+
+    Args:
+        x: shape (n, width), of any floating type.
+        y: the same.
+
+    Returns:
+        Two like them.
+    """
+    if COMPILED and x.dtype == torch.bfloat16 and x.device.type == "cpu":
+        added, normal = _AddAndNormalise.apply(x, y)
+        return added, normal
+    added = x + functional.relu(y)
+    return added, functional.layer_norm(added, added.shape[-1:])
+
+
+class _AddAndNormalise(torch.autograd.Function):
+    """The compiled pass and its gradient."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+        """The two results."""
+        x, y = x.contiguous(), y.contiguous()
+        added, normal, inverse = torch.empty_like(x), torch.empty_like(x), torch.empty(len(x))
+        write_normalised(_bits(x), _bits(y), _bits(added), _bits(normal), inverse.numpy())
+        ctx.save_for_backward(y, normal, inverse)
+        return added, normal
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor]:
+        """The gradients of `x` and `y`."""
+        y, normal, inverse = ctx.saved_tensors
+        of_added, of_normal = (gradient.contiguous() for gradient in gradients)
+        of_x, of_y = torch.empty_like(y), torch.empty_like(y)
+        given = (_bits(of_added), _bits(of_normal), _bits(normal), _bits(y))
+        write_gradients(*given, _bits(of_x), _bits(of_y), inverse.numpy())
+        return of_x, of_y
+
+
+def _bits(numbers: Tensor) -> np.ndarray:
+    """The memory of bfloat16 numbers as uint16."""
+    return numbers.view(torch.int16).numpy().view(np.uint16)
+
+
+@jit_sums
+def write_normalised(x, y, added, normal, inverse):
+    """Write `x + relu(y)`, and its rows brought to mean 0 and variance 1.
+
+    Args:
+        x: uint16, the bits of bfloat16, shape (n, width).
+        y: the same.
+        added: the same; is written with the sum.
+        normal: the same; is written with its rows.
+        inverse: float32, shape (n,): one over the standard deviations; is written.
+    """
+    zero, width = np.float32(0), np.float32(x.shape[1])
+    for i in range(len(x)):
+        total = zero
+        squares = zero
+        for k in range(x.shape[1]):
+            bits = narrowed(widened(x[i, k]) + max(widened(y[i, k]), zero))
+            added[i, k] = bits
+            number = widened(bits)
+            total += number
+            squares += number * number
+        mean = total / width
+        scale = np.float32(1) / np.sqrt(max(squares / width - mean * mean, zero) + np.float32(EPSILON))
+        inverse[i] = scale
+        for k in range(x.shape[1]):
+            normal[i, k] = narrowed((widened(added[i, k]) - mean) * scale)
+
+
+@jit_sums
+def write_gradients(of_added, of_normal, normal, y, of_x, of_y, inverse):
+    """Write the gradients of what `write_normalised` does (Ba et al., arXiv 1607.06450).
+
+    Args:
+        of_added: uint16, the bits of bfloat16, shape (n, width): gradient of the sum.
+        of_normal: the same: gradient of its rows.
+        normal: the same, from the way there.
+        y: the same.
+        of_x: the same; is written.
+        of_y: the same; is written.
+        inverse: float32, shape (n,): from the way there.
+    """
+    zero, width = np.float32(0), np.float32(y.shape[1])
+    for i in range(len(y)):
+        total = zero
+        along = zero
+        for k in range(y.shape[1]):
+            gradient = widened(of_normal[i, k])
+            total += gradient
+            along += gradient * widened(normal[i, k])
+        total /= width
+        along /= width
+        scale = inverse[i]
+        for k in range(y.shape[1]):
+            through_norm = (widened(of_normal[i, k]) - total - widened(normal[i, k]) * along) * scale
+            bits = narrowed(widened(of_added[i, k]) + through_norm)
+            of_x[i, k] = bits
+            of_y[i, k] = bits if widened(y[i, k]) > zero else np.uint16(0)

@@ -1,8 +1,7 @@
-"""The league: past selves and other players that sit at some of the tables, so that the policy does not forget them.
+"""The opponents that sit at some of the tables, past policies and players by name, so that the policy does not forget them.
 
-Only the learner's own decisions are learnt from. Opponents come after a share of the budget (`LeagueConfig.start`), at a
-share of the tables, on one to all but one of the seats, for a whole deal. In an iteration each pool has one opponent, whose
-forward passes are then not too small.
+They come after a share of the budget (`OpponentsConfig.start`), at a share of the tables, on one to all but one of the seats,
+for a whole deal. In an iteration each worker has one opponent, so that its forward passes are not too small.
 """
 
 from __future__ import annotations
@@ -14,9 +13,9 @@ import numpy as np
 from noms_env.core.state import MAX_SEATS
 
 
-def draw_opponent(pool: Sequence[str], rng: np.random.Generator) -> str | None:
-    """A member of the pool; None if it is empty."""
-    return pool[int(rng.integers(len(pool)))] if pool else None
+def draw_opponent(names: Sequence[str], rng: np.random.Generator) -> str | None:
+    """One of the names; None if there are none."""
+    return names[int(rng.integers(len(names)))] if names else None
 
 
 def draw_seating(seats: np.ndarray, share: float, rng: np.random.Generator) -> np.ndarray:
@@ -38,7 +37,7 @@ def draw_seating(seats: np.ndarray, share: float, rng: np.random.Generator) -> n
 
 
 def thinned(ages: Sequence[int], most: int) -> list[int]:
-    """Which of some past selves to keep, so that their ages grow about geometrically.
+    """Which of some past policies to keep, so that their ages grow about geometrically.
 
     Args:
         ages: how long ago each was the policy, descending (the oldest first).

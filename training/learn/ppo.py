@@ -1,415 +1,304 @@
-"""Proximal policy optimisation (Schulman et al., arXiv 1707.06347): arrays in, numbers out.
+"""Proximal policy optimisation (Schulman et al., arXiv 1707.06347).
 
-The actor and the critic share nothing, so the two updates are independent of each other and run side by side. Each goes
-`epochs` times through the decisions, in minibatches; a minibatch is taken in microbatches whose gradients add up.
+Actor and critic share no parameter, so `update_actor` and `update_critic` are independent of each other and run side by side.
+Each goes through the decisions of an iteration several times, in minibatches.
 
-    loss of the actor = - surrogate - entropy weight * entropy / log(legal actions) + magnet weight * KL(policy || slow average)
-                        - advice weight * log policy(advice) + auxiliary weight * (cross entropies of the guesses)
-        (in tryouts the surrogate is the mean worth of the actions under the policy)
-    loss of the critic = Huber(value - target)
+    actor:  - surrogate - ent_coef * entropy / log(legal actions) + kl_ema_coef * KL(policy || EMA policy)
+            - kickstart_coef * log policy(what the expert would do)
+    critic: Huber(value - target)
 
-Over several processes the gradients are averaged by DistributedDataParallel; losses are weighted so that the result is the
-gradient of the mean over all decisions of the minibatch, wherever they lie.
+While an expert is imitated, the cross entropy to it takes the place of the surrogate, and with rollout targets the mean action
+value under the policy does. With several processes DistributedDataParallel averages the gradients; losses are weighted so that
+the result is the gradient of the mean over all decisions of the minibatch, wherever they lie.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, replace
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from noms_env._jit import COMPILED
 from training.config import PPOConfig
-from training.learn.network import GRAIN, Actor, Critic, Guesses, masked, padded
-from training.learn.policy_loss import compiled_losses
+from training.learn.network import GRAIN, Actor, Critic, masked, padded
+
+CHUNK = 2048
+"""Rows that go through a network at once where no gradients are needed."""
+
+
+# ------------------------------------------------------------------------------------------------------- the records
 
 
 @dataclass(frozen=True)
-class Sample:
-    """Decisions to learn from, as tensors with a row for each.
+class ActorBatch:
+    """Decisions that the actor learns from.
 
     Attributes:
-        features: uint8, shape (n, n_features): what the actor sees.
-        everything: uint8, shape (n, n_features + n_hidden): what the critic sees.
-        mask: int8, shape (n, n_choices).
-        choice: int64, shape (n,).
-        log_probability: float32, shape (n,): of the choice, when it was taken.
+        features: uint8, shape (n, n_features).
+        mask: int8, shape (n, n_choices): 1 for legal choices.
+        choice: int64, shape (n,): the output of the network that was taken.
+        log_prob: float32, shape (n,): its log probability when it was taken.
         advantage: float32, shape (n,): normalised.
-        target: float32, shape (n,): what the critic should have said.
-        entropy_weight: float32, shape (n,).
-        hidden: uint8, shape (n, n_hidden): what the guesses are about.
-        tricks: int64, shape (n,): taken by the seat at the end of the deal, for the guesses.
-        slow: float32, shape (n, n_choices): log probabilities of the slow average, for the magnet; no columns without it.
-        advice: int64, shape (n,): what an adviser would have chosen; any number where there is no weight.
-        advice_weight: float32, shape (n,).
-        worth: float32, shape (n, n_choices): what each action would have come to, normalised; no columns where none was tried.
-        told: float32, shape (n, n_choices): how probable a teacher finds each action; no columns where none told it.
+        ent_coef: float32, shape (n,).
+        ema_log_policy: float32, shape (n, n_choices): log probabilities of the EMA policy; None where its KL does not count.
+        kickstart_choice: int64, shape (n,): what the expert would take, anything where the coefficient is 0; None without one.
+        kickstart_coef: float32, shape (n,); None without an expert.
+        expert_probs: float32, shape (n, n_choices): the policy of the expert to imitate; None if nobody is imitated.
+        action_values: float32, shape (n, n_choices): rollout targets in units of the reward scale; None without them.
     """
 
     features: Tensor
-    everything: Tensor
     mask: Tensor
     choice: Tensor
-    log_probability: Tensor
+    log_prob: Tensor
     advantage: Tensor
+    ent_coef: Tensor
+    ema_log_policy: Tensor | None = None
+    kickstart_choice: Tensor | None = None
+    kickstart_coef: Tensor | None = None
+    expert_probs: Tensor | None = None
+    action_values: Tensor | None = None
+
+
+@dataclass(frozen=True)
+class CriticBatch:
+    """Decisions that the critic learns from.
+
+    Attributes:
+        features: uint8, shape (n, columns): what the critic sees.
+        target: float32, shape (n,): what its value should have been.
+    """
+
+    features: Tensor
     target: Tensor
-    entropy_weight: Tensor
-    hidden: Tensor
-    tricks: Tensor
-    slow: Tensor
-    advice: Tensor
-    advice_weight: Tensor
-    worth: Tensor
-    told: Tensor
-
-    def __len__(self) -> int:
-        """Number of decisions."""
-        return len(self.choice)
 
 
-class Student(nn.Module):
-    """The actor, with its auxiliary heads where they are wanted: what the actor's optimiser changes."""
+Batch = TypeVar("Batch", ActorBatch, CriticBatch)
 
-    def __init__(self, actor: Actor, guesses: Guesses | None = None) -> None:
-        super().__init__()
-        self.actor = actor
-        self.guesses = guesses
 
-    def forward(self, features: Tensor, dtype: torch.dtype) -> tuple[Tensor, tuple[Tensor, Tensor, Tensor] | None]:
-        """Logits, and what the auxiliary heads say."""
-        x = self.actor.trunk(features, dtype)
-        return self.actor.logits(x, features), None if self.guesses is None else self.guesses(x)
+def select(batch: Batch, rows: Tensor) -> Batch:
+    """Some of the decisions; `rows`: int64, shape (k,)."""
+    columns = {part.name: getattr(batch, part.name) for part in fields(batch)}
+    return replace(batch, **{name: column.index_select(0, rows) for name, column in columns.items() if column is not None})
 
 
 @dataclass(frozen=True)
 class MinibatchPlan:
-    """How many decisions each process has, so that all take the same number of steps.
+    """The minibatches of an update, such that all processes take as many steps.
 
     Attributes:
         sizes: decisions of each process.
-        rank: which of them this is.
-        group: of processes, for torch.distributed; the actor's and the critic's updates run side by side, so each needs one.
+        minibatch_size: decisions of all processes in a minibatch, at most.
+        seed: of the order of the decisions.
+        rank: of this process.
+        group: of processes, for torch.distributed; actor and critic are updated side by side, so each needs its own.
     """
 
     sizes: tuple[int, ...]
+    minibatch_size: int
+    seed: int
     rank: int = 0
     group: Any = None
 
-    def minibatches(self, settings: PPOConfig, seed: int) -> Iterator[tuple[Tensor, float]]:
-        """One pass over this process's decisions in random order; a few that would make the parts uneven are left out.
+    def minibatches(self, epoch: int) -> Iterator[tuple[Tensor, float]]:
+        """This process's decisions in random order; a few that would make the minibatches uneven are left out.
 
         Yields:
-            rows, int64, and the weight of a row in the loss, such that the average over the processes is the mean over all
-            rows of the minibatch.
+            rows, int64, and the weight of a row in the loss: the average over the processes is then the mean over all rows.
         """
-        order = torch.randperm(self.sizes[self.rank], generator=torch.Generator().manual_seed(seed))
-        lengths = [_part_sizes(size, self._steps(settings)) for size in self.sizes]
+        order = torch.randperm(self.sizes[self.rank], generator=torch.Generator().manual_seed(self.seed + epoch))
+        lengths = self._lengths()
         for rows, *together in zip(order[: sum(lengths[self.rank])].split(lengths[self.rank]), *lengths, strict=True):
             yield rows, len(self.sizes) / max(1, sum(together))
 
-    def learnt(self, settings: PPOConfig) -> int:
-        """Decisions of all processes that a pass learns from."""
-        return sum(sum(_part_sizes(size, self._steps(settings))) for size in self.sizes)
+    @property
+    def size(self) -> int:
+        """Decisions of all processes in an epoch."""
+        return sum(map(sum, self._lengths()))
 
-    def _steps(self, settings: PPOConfig) -> int:
-        """Minibatches of a pass."""
-        return max(1, math.ceil(sum(self.sizes) / settings.minibatch))
+    def _lengths(self) -> list[list[int]]:
+        """Rows of each minibatch, for each process."""
+        steps = max(1, math.ceil(sum(self.sizes) / self.minibatch_size))
+        return [_part_sizes(size, steps) for size in self.sizes]
+
+    def summed(self, values: Tensor) -> Tensor:
+        """The sum over all processes."""
+        if len(self.sizes) > 1:
+            values = values.clone()
+            torch.distributed.all_reduce(values, group=self.group)
+        return values
 
 
 def _part_sizes(size: int, parts: int) -> list[int]:
-    """Rows of each of so many parts: equal and a multiple of `GRAIN`, or where they are small as equal as they can be."""
+    """Rows of each of so many parts: equal and a multiple of `GRAIN`, or, where they are small, as equal as possible."""
     if size >= 8 * GRAIN * parts:
         return [size // parts // GRAIN * GRAIN] * parts
     return [size // parts + (place < size % parts) for place in range(parts)]
 
 
-# -------------------------------------------------------------------------------------------------------- the actor
+# --------------------------------------------------------------------------------------------------------- the actor
 
-
-ACTOR_FIGURES = ("policy_loss", "kl", "clip_fraction", "magnet_kl", "auxiliary")
+ACTOR_FIGURES = ("policy_loss", "approx_kl", "clipfrac", "ema_kl")
 
 
 def update_actor(
-    student: nn.Module,
-    slow: Actor,
-    optimiser: torch.optim.Optimizer,
-    sample: Sample,
-    shares: MinibatchPlan,
+    actor: nn.Module,
+    ema_policy: Actor,
+    optimizer: torch.optim.Optimizer,
+    batch: ActorBatch,
+    plan: MinibatchPlan,
     settings: PPOConfig,
-    *,
-    magnet: float,
-    seed: int,
-    lesson: bool = False,
     dtype: torch.dtype = torch.float32,
 ) -> dict[str, float]:
     """Improve the policy.
 
     Args:
-        student: a `Student`, or one in DistributedDataParallel.
-        slow: the slow average of the policy; moves a little with each step.
-        optimiser: of the student's parameters.
-        sample: this process's decisions.
-        shares: how many each process has.
-        settings: how to learn.
-        magnet: weight of the KL to the slow average, as it was before the update (`Sample.slow`).
-        seed: of the order of the decisions.
-        lesson: the decisions are a teacher's: make them more probable, whatever came of them.
+        actor: an `Actor`, or one in DistributedDataParallel.
+        ema_policy: moving average of the policy; moves a little with each step.
+        optimizer: of the actor's parameters.
+        batch: this process's decisions.
+        plan: of the minibatches.
+        settings: with the coefficients of this iteration (`schedule.settings_at`).
         dtype: precision of the passes.
 
     Returns:
-        Means over the decisions: `ACTOR_FIGURES`, `epochs`. In a lesson the loss is the cross entropy, in tryouts what is lost
-        on the mean legal action; nothing is clipped in them.
+        Means over the decisions: `ACTOR_FIGURES`, `epochs`. The policy loss is the cross entropy while an expert is imitated,
+        and with rollout targets what is lost on the mean legal action; nothing is clipped then.
     """
-    bare = bare_module(student)
-    assert isinstance(bare, Student)
-    total = torch.zeros(len(ACTOR_FIGURES), dtype=torch.float64, device=sample.features.device)
-    epochs, learnt = 0, shares.learnt(settings)
-    for epoch in range(settings.epochs):
+    bare = bare_module(actor)
+    total = torch.zeros(len(ACTOR_FIGURES), dtype=torch.float64, device=batch.features.device)
+    for epoch in range(settings.update_epochs):
         of_epoch = torch.zeros_like(total)
-        for rows, weight in shares.minibatches(settings, seed + epoch):
-            optimiser.zero_grad(set_to_none=True)
-            for part, last in _microbatches(rows, settings.microbatch):
-                with _without_sync(student, last):
-                    losses, figures = actor_losses(
-                        student, sample, part.to(sample.features.device), settings, magnet, lesson, dtype
-                    )
-                    (losses.sum() * weight).backward()
-                of_epoch += figures
-            nn.utils.clip_grad_norm_(student.parameters(), settings.gradient_norm)
-            optimiser.step()
-            follow(slow, bare.actor, settings.average)
-        together = all_summed(of_epoch, shares)
-        total += together
-        epochs += 1
-        if float(together[ACTOR_FIGURES.index("kl")]) / learnt > settings.target_kl > 0:
+        for rows, weight in plan.minibatches(epoch):
+            part = select(batch, rows.to(batch.features.device))
+            losses, figures = policy_losses(actor(part.features, dtype), part, settings)
+            optimizer.zero_grad(set_to_none=True)
+            (losses.sum() * weight).backward()
+            nn.utils.clip_grad_norm_(actor.parameters(), settings.max_grad_norm)
+            optimizer.step()
+            move_ema(ema_policy, bare, settings.ema_rate)
+            of_epoch += figures
+        of_epoch = plan.summed(of_epoch)
+        total += of_epoch
+        approx_kl = float(of_epoch[ACTOR_FIGURES.index("approx_kl")]) / plan.size
+        if approx_kl > settings.target_kl > 0:
             break
-    means = total / (learnt * epochs)
-    return dict(zip(ACTOR_FIGURES, means.tolist(), strict=True)) | {"epochs": float(epochs)}
+    means = total / (plan.size * (epoch + 1))
+    return dict(zip(ACTOR_FIGURES, means.tolist(), strict=True)) | {"epochs": epoch + 1.0}
 
 
-def actor_losses(
-    student: nn.Module,
-    sample: Sample,
-    rows: Tensor,
-    settings: PPOConfig,
-    magnet: float,
-    lesson: bool,
-    dtype: torch.dtype,
-) -> tuple[Tensor, Tensor]:
-    """The loss of each decision, float32, shape (rows,), and the sums of `ACTOR_FIGURES`, float64."""
-    features, mask = sample.features.index_select(0, rows), sample.mask.index_select(0, rows)
-    logits, guesses = student(features, dtype)
-    compute = compiled_losses if COMPILED and logits.device.type == "cpu" else policy_losses
-    losses, figures = compute(
-        logits,
-        mask,
-        sample.choice[rows],
-        sample.log_probability[rows],
-        sample.advantage[rows],
-        sample.entropy_weight[rows],
-        sample.slow.index_select(0, rows) if magnet > 0 else sample.slow,
-        sample.advice[rows],
-        sample.advice_weight[rows],
-        sample.worth.index_select(0, rows),
-        sample.told.index_select(0, rows),
-        settings.clip,
-        magnet,
-        lesson,
-    )
-    guess_loss = losses.new_zeros(len(rows))
-    if guesses is not None:
-        guess_loss = guess_losses(guesses, sample.hidden.index_select(0, rows), sample.tricks[rows])
-        losses = losses + settings.auxiliary * guess_loss
-    return losses, torch.cat([figures, guess_loss.detach().double().sum()[None]])
-
-
-def policy_losses(
-    logits: Tensor,
-    mask: Tensor,
-    choice: Tensor,
-    log_probability: Tensor,
-    advantage: Tensor,
-    entropy_weight: Tensor,
-    slow: Tensor,
-    advice: Tensor,
-    advice_weight: Tensor,
-    worth: Tensor,
-    told: Tensor,
-    clip: float,
-    magnet: float,
-    lesson: bool,
-) -> tuple[Tensor, Tensor]:
-    """The loss of each decision but for the guesses, by operations of torch; `policy_loss` has the same compiled.
+def policy_losses(logits: Tensor, batch: ActorBatch, settings: PPOConfig) -> tuple[Tensor, Tensor]:
+    """The loss of each decision.
 
     Args:
         logits: float32, shape (n, n_choices), not masked.
-        mask: int8, shape (n, n_choices).
-        choice: int64, shape (n,).
-        log_probability: float32, shape (n,): of the choice, when it was taken.
-        advantage: float32, shape (n,).
-        entropy_weight: float32, shape (n,).
-        slow: float32, shape (n, n_choices): log probabilities of the slow average; not looked at where the magnet is off.
-        advice: int64, shape (n,): what an adviser would have chosen; not looked at where there is no weight.
-        advice_weight: float32, shape (n,).
-        worth: float32, shape (n, n_choices): of the actions; no columns where none was tried.
-        told: float32, shape (n, n_choices): how probable the teacher finds the actions; no columns where none told it.
-        clip: of the ratio.
-        magnet: weight of the KL to the slow average.
-        lesson: the choice is a teacher's.
+        batch: as many decisions.
+        settings: coefficients.
 
     Returns:
-        float32, shape (n,), and the sums of `ACTOR_FIGURES` but the last, float64.
+        float32, shape (n,), and the sums of `ACTOR_FIGURES`, float64.
     """
-    logits = masked(logits, mask)
+    logits = masked(logits, batch.mask)
     log_policy, policy = functional.log_softmax(logits, -1), functional.softmax(logits, -1)
-    taken = log_policy.gather(1, choice[:, None]).squeeze(1)
-    is_tried = worth.shape[1] > 0
-    log_ratio = torch.zeros_like(taken) if lesson or is_tried else taken - log_probability
-    if is_tried:
-        surrogate = (policy * worth).sum(-1) - (worth * mask).sum(-1) / mask.sum(-1)
+    log_ratio = torch.zeros_like(batch.log_prob)
+    if batch.expert_probs is not None:
+        gain = (batch.expert_probs * log_policy).sum(-1)
+    elif batch.action_values is not None:
+        mean = (batch.action_values * batch.mask).sum(-1) / batch.mask.sum(-1)
+        gain = (policy * batch.action_values).sum(-1) - mean
     else:
-        of_lesson = (told * log_policy).sum(-1) if told.shape[1] > 0 else taken
-        surrogate = of_lesson if lesson else clipped_surrogate(log_ratio, advantage, clip)
-    advised = log_policy.gather(1, advice.clamp(min=0)[:, None]).squeeze(1)
-    losses = -surrogate - entropy_weight * normalised_entropy(policy, log_policy, mask)
-    losses = losses - torch.where(advice_weight > 0, advice_weight * advised, 0.0)
-    to_slow = losses.new_zeros(len(losses))
-    if magnet > 0:
-        to_slow = (policy * (log_policy - slow)).sum(-1)
-        losses = losses + magnet * to_slow
+        log_ratio = log_prob_of(log_policy, batch.choice) - batch.log_prob
+        gain = clipped_surrogate(log_ratio, batch.advantage, settings.clip_coef)
+    losses = -gain - batch.ent_coef * normalised_entropy(policy, log_policy, batch.mask)
+    if batch.kickstart_choice is not None and batch.kickstart_coef is not None:
+        expert_log_prob = log_prob_of(log_policy, batch.kickstart_choice.clamp(min=0))
+        losses = losses - torch.where(batch.kickstart_coef > 0, batch.kickstart_coef * expert_log_prob, 0.0)
+    ema_kl = torch.zeros_like(losses)
+    if batch.ema_log_policy is not None:
+        ema_kl = (policy * (log_policy - batch.ema_log_policy)).sum(-1)
+        losses = losses + settings.kl_ema_coef * ema_kl
     with torch.no_grad():
         ratio = log_ratio.exp()
-        moved = ratio - 1 - log_ratio  # an estimate of the KL that is never negative (Schulman 2020, "Approximating KL", k3)
-        clipped = ((ratio - 1).abs() > clip).float()
-        figures = torch.stack([-surrogate, moved, clipped, to_slow]).double().sum(1)
+        approx_kl = ratio - 1 - log_ratio  # never negative (Schulman 2020, "Approximating KL Divergence", k3)
+        clipped = ((ratio - 1).abs() > settings.clip_coef).float()
+        figures = torch.stack([-gain, approx_kl, clipped, ema_kl]).double().sum(1)
     return losses, figures
 
 
-def clipped_surrogate(log_ratio: Tensor, advantage: Tensor, clip: float) -> Tensor:
-    """Equation 7 of the paper for each decision: min(r A, clip(r, 1 - clip, 1 + clip) A)."""
+def log_prob_of(log_policy: Tensor, choice: Tensor) -> Tensor:
+    """Log probabilities of choices, shape (n,), from those of all, shape (n, n_choices)."""
+    return log_policy.gather(1, choice[:, None]).squeeze(1)
+
+
+def clipped_surrogate(log_ratio: Tensor, advantage: Tensor, clip_coef: float) -> Tensor:
+    """Equation 7 of the paper for each decision: min(r A, clip(r, 1 - clip_coef, 1 + clip_coef) A)."""
     ratio = log_ratio.exp()
-    return torch.minimum(ratio * advantage, ratio.clamp(1 - clip, 1 + clip) * advantage)
+    return torch.minimum(ratio * advantage, ratio.clamp(1 - clip_coef, 1 + clip_coef) * advantage)
 
 
 def normalised_entropy(policy: Tensor, log_policy: Tensor, mask: Tensor) -> Tensor:
-    """Entropy over the logarithm of the number of legal actions: 0 to 1, whatever the phase; 0 where there is one action."""
+    """Entropy over the logarithm of the number of legal actions: 0 to 1 in all phases; 0 where there is one action."""
     legal = mask.sum(-1, dtype=torch.float32)
     return -(policy * log_policy).sum(-1) / legal.clamp(min=2).log()
 
 
-def guess_losses(guesses: tuple[Tensor, Tensor, Tensor], hidden: Tensor, tricks: Tensor) -> Tensor:
-    """Cross entropies of the auxiliary heads, each divided by the logarithm of its number of answers, added up.
-
-    Args:
-        guesses: logits: holders (n, holders, cards), partners (n, partners), tricks (n, most + 1).
-        hidden: uint8, shape (n, holders * cards + partners + ...): who holds what, then who is the partner.
-        tricks: int64, shape (n,).
-
-    Returns:
-        float32, shape (n,).
-    """
-    holders, partners, counts = guesses
-    n_held = holders.shape[1] * holders.shape[2]
-    held: Tensor = hidden[:, :n_held].float().unflatten(-1, holders.shape[1:])
-    by_card = -(functional.log_softmax(holders, 1) * held).sum((1, 2)) / held.sum((1, 2)).clamp(min=1)
-    loss: Tensor = by_card / math.log(max(2, holders.shape[1]))
-    if partners.shape[1] > 0:
-        partner = hidden[:, n_held : n_held + partners.shape[1]].float()
-        loss = loss - (functional.log_softmax(partners, 1) * partner).sum(1) / math.log(max(2, partners.shape[1]))
-    of_tricks: Tensor = functional.cross_entropy(counts, tricks, reduction="none") / math.log(counts.shape[1])
-    return loss + of_tricks
-
-
 @torch.no_grad()
-def follow(slow: nn.Module, fast: nn.Module, share: float) -> None:
-    """Move the slow average a share of the way to the present parameters."""
-    torch._foreach_lerp_(list(slow.parameters()), list(fast.parameters()), share)
-
-
-# ------------------------------------------------------------------------------------------------------- the critic
-
-
-def update_critic(
-    critic: nn.Module,
-    optimiser: torch.optim.Optimizer,
-    sample: Sample,
-    shares: MinibatchPlan,
-    settings: PPOConfig,
-    *,
-    seed: int,
-    dtype: torch.dtype = torch.float32,
-) -> dict[str, float]:
-    """Bring the values nearer to the targets; the arguments are those of `update_actor`.
-
-    Returns:
-        `value_loss`: the mean over the decisions of the last epoch.
-    """
-    mean = 0.0
-    for epoch in range(settings.epochs):
-        total = torch.zeros(1, dtype=torch.float64, device=sample.features.device)
-        for rows, weight in shares.minibatches(settings, seed + epoch):
-            optimiser.zero_grad(set_to_none=True)
-            for part, last in _microbatches(rows, settings.microbatch):
-                here = part.to(sample.features.device)
-                with _without_sync(critic, last):
-                    values = critic(sample.everything.index_select(0, here), dtype)
-                    losses = functional.huber_loss(values, sample.target[here], reduction="none")
-                    (losses.sum() * weight).backward()
-                total += losses.detach().double().sum()
-            nn.utils.clip_grad_norm_(critic.parameters(), settings.gradient_norm)
-            optimiser.step()
-        mean = float(all_summed(total, shares)) / shares.learnt(settings)
-    return {"value_loss": mean}
+def move_ema(average: nn.Module, module: nn.Module, rate: float) -> None:
+    """Move an exponential moving average of parameters towards the present ones by a share of the way."""
+    torch._foreach_lerp_(list(average.parameters()), list(module.parameters()), rate)
 
 
 @torch.inference_mode()
-def log_policy_of(actor: Actor, features: Tensor, mask: Tensor, dtype: torch.dtype, microbatch: int) -> Tensor:
+def log_policy_of(actor: Actor, features: Tensor, mask: Tensor, dtype: torch.dtype) -> Tensor:
     """Log probabilities of an actor, float32, shape (n, n_choices)."""
     logits = actor.frozen(dtype)
-    parts = zip(features.split(microbatch), mask.split(microbatch), strict=True)
+    parts = zip(features.split(CHUNK), mask.split(CHUNK), strict=True)
     found = [functional.log_softmax(masked(logits(seen), legal), -1) for seen, legal in parts]
     return torch.cat(found) if found else torch.zeros(mask.shape)
 
 
+# -------------------------------------------------------------------------------------------------------- the critic
+
+
+def update_critic(
+    critic: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    batch: CriticBatch,
+    plan: MinibatchPlan,
+    settings: PPOConfig,
+    dtype: torch.dtype = torch.float32,
+) -> dict[str, float]:
+    """Bring the values nearer to their targets; the arguments are as in `update_actor`.
+
+    Returns:
+        `value_loss`: the mean over the decisions of the last epoch.
+    """
+    for epoch in range(settings.update_epochs):
+        total = torch.zeros(1, dtype=torch.float64, device=batch.features.device)
+        for rows, weight in plan.minibatches(epoch):
+            part = select(batch, rows.to(batch.features.device))
+            losses = functional.huber_loss(critic(part.features, dtype), part.target, reduction="none")
+            optimizer.zero_grad(set_to_none=True)
+            (losses.sum() * weight).backward()
+            nn.utils.clip_grad_norm_(critic.parameters(), settings.max_grad_norm)
+            optimizer.step()
+            total += losses.detach().double().sum()
+        total = plan.summed(total)
+    return {"value_loss": float(total) / plan.size}
+
+
 @torch.inference_mode()
-def values_of(critic: Critic, everything: Tensor, dtype: torch.dtype, microbatch: int) -> Tensor:
-    """What the critic says, float32, shape (n,)."""
-    if len(everything) == 0:
+def values_of(critic: Critic, features: Tensor, dtype: torch.dtype) -> Tensor:
+    """The critic's values, float32, shape (n,)."""
+    if len(features) == 0:
         return torch.zeros(0)
-    return torch.cat([critic(padded(part), dtype)[: len(part)] for part in everything.split(microbatch)])
-
-
-# -------------------------------------------------------------------------------------------------- several processes
-
-
-def _microbatches(rows: Tensor, size: int) -> Iterator[tuple[Tensor, bool]]:
-    """Rows in parts, and whether a part is the last; there is always one, so that all processes take part in each step."""
-    parts: Sequence[Tensor] = rows.split(size) if len(rows) > 0 else (rows,)
-    for place, part in enumerate(parts):
-        yield part, place == len(parts) - 1
-
-
-def _without_sync(module: nn.Module, last: bool) -> AbstractContextManager[None]:
-    """Gradients of several processes are averaged with the last microbatch only."""
-    if isinstance(module, nn.parallel.DistributedDataParallel) and not last:
-        return module.no_sync()
-    return nullcontext()
+    return torch.cat([critic(padded(part), dtype)[: len(part)] for part in features.split(CHUNK)])
 
 
 def bare_module(module: nn.Module) -> nn.Module:
     """A module without DistributedDataParallel."""
     return module.module if isinstance(module, nn.parallel.DistributedDataParallel) else module
-
-
-def all_summed(values: Tensor, shares: MinibatchPlan) -> Tensor:
-    """The sum over all processes."""
-    if len(shares.sizes) > 1:
-        values = values.clone()
-        torch.distributed.all_reduce(values, group=shares.group)
-    return values

@@ -1,4 +1,4 @@
-"""Two things that keep a run steady: the scale of the rewards, and the guard against passing for ever."""
+"""The scale of the rewards, and the guard against a policy that always passes."""
 
 from __future__ import annotations
 
@@ -10,25 +10,24 @@ SCALE_MEMORY = 0.99
 """Of the running mean square, for each iteration."""
 LARGEST_REWARD = 5.0
 """In units of the scale; larger ones are cut."""
-PASSED_OUT_ALARM, PASSED_OUT_CALM = 0.9, 0.3
-WATCHDOG_DEALS = 3000
-WATCHDOG_FACTOR = 10.0
+PASSED_OUT_HIGH, PASSED_OUT_LOW = 0.9, 0.3
+GUARD_DEALS, GUARD_FACTOR = 3000, 10.0
 
 
 class RewardNorm:
-    """Root mean square of the rewards of each kind of table, over the iterations up to now."""
+    """Root mean square of the rewards under each of the rules, over the iterations up to now."""
 
     def __init__(self, rule_sets: int) -> None:
-        """Know nothing yet."""
+        """Empty statistics."""
         self.mean_square = np.zeros(rule_sets)
         self.weight = np.zeros(rule_sets)
 
     def update(self, sums: np.ndarray, counts: np.ndarray) -> None:
-        """Take in an iteration.
+        """Add an iteration.
 
         Args:
             sums: float64, shape (rule_sets,): of squared rewards.
-            counts: float64, shape (rule_sets,): how many; a kind without any keeps its scale.
+            counts: float64, shape (rule_sets,): how many; rules without any keep their scale.
         """
         seen = counts > 0
         mean = sums[seen] / counts[seen]
@@ -42,16 +41,16 @@ class RewardNorm:
         square = np.where(self.weight > 0, self.mean_square / known, 1.0)
         return np.asarray(np.sqrt(np.maximum(square, 1e-6)))
 
-    def normalised(self, reward: np.ndarray, kind: np.ndarray) -> np.ndarray:
+    def normalised(self, reward: np.ndarray, rule_set: np.ndarray) -> np.ndarray:
         """Rewards in units of their scale, within `LARGEST_REWARD`; float32, shape (deals, seats)."""
-        scaled = reward / self.scale[kind][:, None]
+        scaled = reward / self.scale[rule_set][:, None]
         return np.asarray(np.clip(scaled, -LARGEST_REWARD, LARGEST_REWARD), np.float32)
 
-    def state(self) -> dict[str, list[float]]:
+    def state_dict(self) -> dict[str, list[float]]:
         """For the checkpoint."""
         return {"mean_square": self.mean_square.tolist(), "weight": self.weight.tolist()}
 
-    def restore(self, state: dict[str, list[float]]) -> None:
+    def load_state_dict(self, state: dict[str, list[float]]) -> None:
         """From the checkpoint."""
         self.mean_square, self.weight = np.array(state["mean_square"]), np.array(state["weight"])
 
@@ -64,27 +63,27 @@ class PassOutGuard:
     """
 
     def __init__(self) -> None:
-        """All is calm."""
+        """Inactive."""
         self.rate = 0.0
         self.active = False
 
     def update(self, passed_out: float, deals: float) -> None:
-        """Take in an iteration: deals that were passed out, of how many."""
+        """Add an iteration: deals that were passed out, of how many."""
         if deals == 0:
             return
-        new = min(1.0, deals / WATCHDOG_DEALS)
+        new = min(1.0, deals / GUARD_DEALS)
         self.rate += new * (passed_out / deals - self.rate)
-        self.active = self.rate > (PASSED_OUT_CALM if self.active else PASSED_OUT_ALARM)
+        self.active = self.rate > (PASSED_OUT_LOW if self.active else PASSED_OUT_HIGH)
 
     @property
     def factor(self) -> float:
         """To multiply the entropy weight with."""
-        return WATCHDOG_FACTOR if self.active else 1.0
+        return GUARD_FACTOR if self.active else 1.0
 
-    def state(self) -> dict[str, Any]:
+    def state_dict(self) -> dict[str, Any]:
         """For the checkpoint."""
-        return {"rate": self.rate, "active": self.active}
+        return {"rate": float(self.rate), "active": bool(self.active)}
 
-    def restore(self, state: dict[str, Any]) -> None:
+    def load_state_dict(self, state: dict[str, Any]) -> None:
         """From the checkpoint."""
         self.rate, self.active = float(state["rate"]), bool(state["active"])

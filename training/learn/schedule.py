@@ -1,73 +1,81 @@
-"""What changes in the course of a run: functions of the share of the budget that is spent, 0 to 1."""
+"""What changes in the course of a run, by its progress: the share of the budget that is spent, 0 to 1."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
+from enum import Enum
 
-from training.config import CurriculumConfig, LeagueConfig, PPOConfig
+from training.config import CurriculumConfig, OpponentsConfig, PPOConfig, TrainConfig
+from training.learn import rollout_targets
 
-LEARNING_RATE_LEFT = 0.1
-CALL_ENTROPY_LEFT, PLAY_ENTROPY_LEFT = 1 / 5, 1 / 6
-CONTRACTS_UNTIL, CONTRACTS_LEFT = 1 / 3, 1 / 5
+LEARNING_RATE_LEFT = 1 / 10
+ENT_COEF_CALL_LEFT, ENT_COEF_PLAY_LEFT = 1 / 5, 1 / 6
 
 
-def learning_rate(progress: float, settings: PPOConfig) -> float:
-    """A cosine from the whole rate to a tenth of it."""
+class Stage(Enum):
+    """What the policy learns from."""
+
+    IMITATION = "the decisions of an expert that plays in its place"
+    ROLLOUT_TARGETS = "the value of every action, found by playing the deal out"
+    CRITIC_WARMUP = "nothing: only the critic learns"
+    SELF_PLAY = "its own play, by PPO"
+
+
+def curriculum_of(config: TrainConfig) -> CurriculumConfig:
+    """The curriculum of a run: an initial policy has learnt what imitation and rollout targets teach, but has no critic yet."""
+    if config.initial_policy:
+        return replace(config.curriculum, imitation=0.0, rollout_targets=0.0)
+    return replace(config.curriculum, critic_warmup=0.0)
+
+
+def stage(progress: float, settings: CurriculumConfig) -> Stage:
+    """What the policy learns from at a moment."""
+    if progress < settings.critic_warmup:
+        return Stage.CRITIC_WARMUP
+    if progress < settings.imitation_end:
+        return Stage.IMITATION
+    if progress < settings.imitation_end + settings.rollout_targets:
+        return Stage.ROLLOUT_TARGETS
+    return Stage.SELF_PLAY
+
+
+def settings_at(progress: float, settings: PPOConfig, of: Stage) -> PPOConfig:
+    """The settings with the learning rate and the coefficients that they have at a moment."""
     cosine = (1 + math.cos(math.pi * min(1.0, progress))) / 2
-    return settings.learning_rate * (LEARNING_RATE_LEFT + (1 - LEARNING_RATE_LEFT) * cosine)
+    ent_coef_call = _linear(settings.ent_coef_call, settings.ent_coef_call * ENT_COEF_CALL_LEFT, progress)
+    ent_coef_play = _linear(settings.ent_coef_play, settings.ent_coef_play * ENT_COEF_PLAY_LEFT, progress)
+    if of is Stage.IMITATION:
+        ent_coef_call = ent_coef_play = 0.0
+    elif of is Stage.ROLLOUT_TARGETS:
+        ent_coef_call = ent_coef_play = rollout_targets.ENT_COEF
+    has_ema_kl = of is Stage.SELF_PLAY and progress >= settings.kl_ema_start  # the average of a fast learner is too old
+    return replace(
+        settings,
+        learning_rate=settings.learning_rate * (LEARNING_RATE_LEFT + (1 - LEARNING_RATE_LEFT) * cosine),
+        ent_coef_call=ent_coef_call,
+        ent_coef_play=ent_coef_play,
+        kl_ema_coef=settings.kl_ema_coef if has_ema_kl else 0.0,
+    )
 
 
-def entropy_weights(progress: float, settings: PPOConfig) -> tuple[float, float]:
-    """Before the play, and in it: they fall in a straight line, and never to nothing."""
-    before, after = settings.entropy_call, settings.entropy_play
-    return falling(before, before * CALL_ENTROPY_LEFT, progress), falling(after, after * PLAY_ENTROPY_LEFT, progress)
+def kickstart_coef(progress: float, settings: CurriculumConfig, of: Stage) -> float:
+    """Nothing while the expert is imitated, then a straight line from the whole coefficient to 0."""
+    if settings.expert == "" or of is Stage.IMITATION or progress >= settings.kickstart_until:
+        return 0.0
+    left = (settings.kickstart_until - progress) / max(settings.kickstart_until - settings.imitation, 1e-9)
+    return settings.kickstart_coef * left
 
 
-def falling(start: float, end: float, progress: float) -> float:
+def opponent_share(progress: float, settings: OpponentsConfig, of: Stage) -> float:
+    """Share of the tables at which opponents sit."""
+    if of is Stage.IMITATION:
+        return 0.0
+    if of is Stage.ROLLOUT_TARGETS:
+        return rollout_targets.OPPONENT_SHARE
+    return settings.share if progress >= settings.start else 0.0
+
+
+def _linear(start: float, end: float, progress: float) -> float:
     """A straight line."""
     return start + (end - start) * min(1.0, progress)
-
-
-def magnet_weight(progress: float, settings: PPOConfig) -> float:
-    """Nothing at first: the slow average of a policy that learns fast is too old."""
-    return settings.magnet if progress >= settings.magnet_from else 0.0
-
-
-def has_lesson(progress: float, settings: CurriculumConfig) -> bool:
-    """Whether the teacher plays, and the policy imitates him."""
-    return settings.teacher != "" and progress < settings.lessons
-
-
-def has_tryouts(progress: float, settings: CurriculumConfig) -> bool:
-    """Whether the policy learns from what every action comes to, behind the lessons."""
-    return settings.lessons_end <= progress < settings.lessons_end + settings.tryouts
-
-
-def advice_weight(progress: float, settings: CurriculumConfig) -> float:
-    """Nothing in the lessons, then from the whole weight to nothing in a straight line."""
-    if settings.teacher == "" or has_lesson(progress, settings) or progress >= settings.advice_until:
-        return 0.0
-    return settings.advice * (settings.advice_until - progress) / max(settings.advice_until - settings.lessons, 1e-9)
-
-
-def learns_critic_only(progress: float, settings: CurriculumConfig) -> bool:
-    """Whether the policy waits for the critic, in a run that begins with a policy."""
-    return progress < settings.critic_first
-
-
-def has_small_hands(progress: float, settings: CurriculumConfig) -> bool:
-    """Whether hands are small."""
-    return settings.teacher == "" and progress < settings.small_hands
-
-
-def random_contract_share(progress: float, settings: CurriculumConfig) -> float:
-    """Whole in the first third, then falling to a fifth."""
-    if settings.teacher != "":
-        return 0.0
-    after = max(0.0, progress - CONTRACTS_UNTIL) / (1 - CONTRACTS_UNTIL)
-    return falling(settings.random_contracts, settings.random_contracts * CONTRACTS_LEFT, after)
-
-
-def league_share(progress: float, settings: LeagueConfig) -> float:
-    """Nothing until the league begins."""
-    return settings.share if progress >= settings.start else 0.0

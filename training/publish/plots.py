@@ -109,7 +109,7 @@ def panels_of(runs: Mapping[str, Series]) -> Iterator[Panel]:
         yield from probe_panels(kind, names)
     entropy = [(f"entropy/{phase}", phase) for phase in PHASES]
     yield from filled(names, "entropy of each phase (1: all legal actions alike)", entropy, at_least_zero=True)
-    movement = [("kl", "approximate KL"), ("clip_fraction", "clip fraction"), ("magnet_kl", "KL to the slow average")]
+    movement = [("approx_kl", "approximate KL"), ("clipfrac", "clip fraction"), ("ema_kl", "KL to the EMA policy")]
     yield from filled(names, "how far an update moves the policy", movement, at_least_zero=True)
     yield from filled(names, "explained variance of the critic", [("explained_variance", "explained variance")], level=1.0)
     yield from filled(names, "decisions per second", [("decisions_per_second", "all together")], at_least_zero=True)

@@ -69,9 +69,9 @@ def read_run(entry: Mapping[str, Any]) -> Run:
 
 def run_of(config: TrainConfig, kept: int, made: int, budget: int, revision: str | None) -> Run:
     """A run by its configuration; see `Run`."""
-    teacher = config.curriculum.teacher if config.curriculum.lessons_end > 0 else ""
-    source = config.initial or _policy(teacher)
-    needs = dict.fromkeys(filter(None, [source, *map(_policy, config.league.opponents)]))
+    expert = config.curriculum.expert if config.curriculum.imitation_end > 0 else ""
+    source = config.initial_policy or _policy(expert)
+    needs = dict.fromkeys(filter(None, [source, *map(_policy, config.opponents.players)]))
     return Run(train_command(config), source, tuple(needs), kept, made, budget, config.as_dict(), revision)
 
 

@@ -26,9 +26,9 @@ RUNS, CURVE = "runs.json", "curve.csv"
 """In the folder of a published policy: the runs that made it, in their order, and `Trained.curve`."""
 MOST_BYTES = 20_000_000
 """Of a published policy: it lies in the repository and in every wheel."""
-EVALUATED = ("points", "average", "greedy", "score", "probe")
+EVALUATED = ("points", "ema", "greedy", "score", "probe")
 """First parts of the names of figures that come from evaluations."""
-COURSE = ("kl", "clip_fraction", "magnet_kl", "explained_variance", SECONDS)
+COURSE = ("approx_kl", "clipfrac", "ema_kl", "explained_variance", SECONDS)
 """Figures of the iterations that the curve keeps, besides the entropies."""
 BEGUN = "run/begun"
 """In the curve of several runs: the decisions at which each began, and its number from 1."""
@@ -80,10 +80,10 @@ class Trained:
         }
 
     @property
-    def is_average(self) -> bool:
-        """Whether the average of the run's policies was kept, because it was better than the last policy."""
+    def is_ema(self) -> bool:
+        """Whether the run's EMA policy was kept, because it was better than the last policy."""
         scores = self.evaluation()
-        return scores.get("score/average", 0.0) > scores.get("score/policy", 0.0)
+        return scores.get("score/ema", 0.0) > scores.get("score/policy", 0.0)
 
     def named(self, name: str) -> Trained:
         """The policy as it is published: its runs in folders of that name (`chained`), figures with six digits."""
@@ -208,7 +208,7 @@ def _joined(first: Trained, then: Trained, place: Path) -> Trained:
     run = then.runs[0]
     if not run.source:
         raise RunError(f"the run in {place} learnt from no other policy, so there is no run before it")
-    is_larger = first.info.network != then.info.network and len(then.runs) == 1 and "--initial" in run.command
+    is_larger = first.info.network != then.info.network and len(then.runs) == 1 and "--initial-policy" in run.command
     if first.info.rule_sets != then.info.rule_sets or is_larger:
         raise RunError(
             f"the run in {place} cannot have learnt from the one before it, which is for other tables or of another size"

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TextIO
 
 from training.console import new_table
-from training.learn.watcher import Watcher
+from training.learn.log import Watcher
 from training.progress_bar import Rate, counts_text, make_bar
 from training.text import kind_text
 
@@ -28,8 +28,8 @@ MOST_PROBES = 12
 TREND = "▁▂▃▄▅▆▇█"
 TREND_LENGTH = 16
 UPDATES = {
-    "kl": "approximate KL",
-    "clip_fraction": "clip fraction",
+    "approx_kl": "approximate KL",
+    "clipfrac": "clip fraction",
     "explained_variance": "explained variance",
     "learning_rate": "learning rate",
 }

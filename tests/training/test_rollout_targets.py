@@ -20,23 +20,21 @@ from noms_env.players.search.solver import solve
 from noms_env.policy.encoding import make_encoding
 from noms_env.policy.file import PolicyInfo, save_policy
 from training.config import CurriculumConfig, NetworkConfig, PPOConfig, TrainConfig
-from training.learn import schedule
-from training.learn.rollout import Learner
 from training.learn.rollout_targets import RolloutTargets
 from training.learn.self_play import SelfPlay
 
 
-def worths_at(table: Table) -> np.ndarray:
+def values_at(table: Table) -> np.ndarray:
     """What the actions at a table come to, float32, shape (NUM_ACTIONS,)."""
     encoding = make_encoding([table.rules])
     observation, mask = table.view(int(table.row.seat))
     _, _, order = encoding.encode(observation[np.newaxis], mask[np.newaxis])
     batch: Any = SimpleNamespace(tables=table._rows)
     before = table._rows.tobytes()
-    worths = np.zeros(NUM_ACTIONS, np.float32)
-    worths[encoding.actions[order[0]]] = RolloutTargets(encoding).worths(batch, np.zeros(1, np.int64), order)[0]
+    values = np.zeros(NUM_ACTIONS, np.float32)
+    values[encoding.actions[order[0]]] = RolloutTargets(encoding).action_values(batch, np.zeros(1, np.int64), order)[0]
     assert table._rows.tobytes() == before, "the table is left as it is"
-    return worths
+    return values
 
 
 def by_hand(table: Table, action: int) -> float:
@@ -64,10 +62,10 @@ def test_calls_and_cards_of_small_hands_are_worth_what_the_rules_and_the_solver_
             legal = np.flatnonzero(table.view(int(table.row.seat))[1])
             if len(legal) > 1:
                 seen.add(str(table.phase))
-                worths = worths_at(table)
+                values = values_at(table)
                 expected = {int(action): by_hand(table, int(action)) for action in legal}
-                assert {action: pytest.approx(worths[action], abs=1e-5) for action in expected} == expected
-                assert not np.delete(worths, legal).any()
+                assert {action: pytest.approx(values[action], abs=1e-5) for action in expected} == expected
+                assert not np.delete(values, legal).any()
             table.step(int(rng.choice(legal)))
     assert seen == {"call", "play"}
 
@@ -80,16 +78,16 @@ def test_cards_that_are_alike_are_worth_the_same_and_every_nomination_is_tried()
         table.start()
         while not table.is_scored:
             legal = np.flatnonzero(table.view(int(table.row.seat))[1])
-            worths = worths_at(table)
-            assert np.isfinite(worths).all()
+            values = values_at(table)
+            assert np.isfinite(values).all()
             if table.phase == "nominate":
                 nominations += 1
-                assert len(np.unique(worths[legal[legal >= NOMINATE]])) > 1, "it matters who is nominated"
+                assert len(np.unique(values[legal[legal >= NOMINATE]])) > 1, "it matters who is nominated"
             neighbours = [card for card in legal if card + 1 in legal and card % 13 < 12 and table.phase == "play"]
             for card in neighbours:
                 if table.row.nominated not in (card, card + 1):
                     alike += 1
-                    assert worths[card] == worths[card + 1]
+                    assert values[card] == values[card + 1]
             lowest_bid_first = table.phase == "call" and table.row.high_call < 0 and len(legal) > 1
             table.step(int(legal[1] if lowest_bid_first else legal[0] if table.phase == "call" else rng.choice(legal)))
     assert nominations > 2
@@ -102,67 +100,50 @@ def config(**changes: Any) -> TrainConfig:
         "variants": ("sniped_whist",),
         "option": ("hand_size=4",),
         "decisions": 1_000_000,
-        "batch": 3000,
+        "batch_size": 3000,
         "threads": 1,
         "device": "cpu",
         "network": NetworkConfig(32, 1, 8),
         "critic": NetworkConfig(16, 1, 8),
-        "ppo": PPOConfig(epochs=2, minibatch=256, learning_rate=3e-3),
-        "curriculum": CurriculumConfig(tryouts=1.0),
+        "ppo": PPOConfig(update_epochs=2, minibatch_size=256, learning_rate=3e-3),
+        "curriculum": CurriculumConfig(rollout_targets=1.0),
     }
     return TrainConfig(**small | changes)
 
 
 def test_a_policy_learns_from_them() -> None:
-    run = SelfPlay(config(hints=False))
+    run = SelfPlay(config(rule_based_prior=False))
     losses = [run.iterate()["policy_loss"] for _ in range(16)]
     run.close()
     assert np.mean(losses[-4:]) < np.mean(losses[:2]) - 0.05, losses
 
 
-def test_with_priors_a_run_begins_near_thumb() -> None:
-    with_priors, without = (SelfPlay(config(hints=hints)) for hints in (True, False))
-    found = [run.iterate()["entropy/play"] for run in (with_priors, without)]
+def test_with_hints_a_run_begins_near_thumb() -> None:
+    with_hints, without = (SelfPlay(config(rule_based_prior=prior)) for prior in (True, False))
+    found = [run.iterate()["entropy/play"] for run in (with_hints, without)]
     assert found[0] < found[1] - 0.1
-    for run in (with_priors, without):
+    for run in (with_hints, without):
         run.close()
 
 
 def test_thumb_sits_at_most_tables_meanwhile_and_nothing_is_tried_afterwards() -> None:
-    run = SelfPlay(config(curriculum=CurriculumConfig(tryouts=0.5)))
-    place = run.places[0]
-    played = run._play(place)
-    assert played.decisions.worth.shape == (len(played.decisions), run.encoding.n_choices)
-    assert len(played.decisions) < 0.7 * len(place.pool) * 4 * 3, "others sit at some of the seats"
+    run = SelfPlay(config(curriculum=CurriculumConfig(rollout_targets=0.5)))
+    worker = run.workers[0]
+    played = run.collect(worker)
+    assert played.decisions.action_values is not None
+    assert played.decisions.action_values.shape == (len(played.decisions), run.encoding.n_choices)
+    assert len(played.decisions) < 0.7 * len(worker.pool) * 4 * 3, "others sit at some of the seats"
     run.decisions = run.config.decisions // 2
-    assert run._play(place).decisions.worth.shape[1] == 0
+    assert run.collect(worker).decisions.action_values is None
     run.close()
 
 
 def test_a_run_that_begins_with_a_policy_tries_nothing(tmp_path: Path) -> None:
-    first = SelfPlay(config(hints=False))
+    first = SelfPlay(config(rule_based_prior=False))
     tensors = {name: tensor.numpy() for name, tensor in first.actor.state_dict().items()}
     info = PolicyInfo(tuple(first.rule_sets), asdict(first.config.network), card_features=True)
     save_policy(tmp_path / "policy.safetensors", tensors, info)
     first.close()
-    run = SelfPlay(config(initial=str(tmp_path)))
-    assert not run._has_tryouts
-    assert run._play(run.places[0]).decisions.worth.shape[1] == 0
-    run.close()
-
-
-def test_they_come_behind_the_lessons() -> None:
-    both = CurriculumConfig(teacher="thumb", lessons=0.1, tryouts=0.3)
-    assert [schedule.has_tryouts(progress, both) for progress in (0.0, 0.1, 0.39, 0.4)] == [False, True, True, False]
-    alone = CurriculumConfig(tryouts=0.3)
-    assert [schedule.has_tryouts(progress, alone) for progress in (0.0, 0.29, 0.3)] == [True, True, False]
-    assert not schedule.has_tryouts(0.0, CurriculumConfig())
-    with pytest.raises(ValueError, match="tryouts must be from 0 to 1"):
-        CurriculumConfig(tryouts=1.5)
-
-
-def test_a_learner_without_tryouts_keeps_no_worths() -> None:
-    run = SelfPlay(config(curriculum=CurriculumConfig()))
-    learner = Learner(run.actor, run.encoding, np.random.default_rng(0))
-    assert learner.decisions(run.places[0].pool).worth.shape == (0, 0)
+    run = SelfPlay(config(initial_policy=str(tmp_path)))
+    assert run.collect(run.workers[0]).decisions.action_values is None
     run.close()
