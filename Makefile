@@ -9,7 +9,8 @@ PYTHON ?= $(firstword $(foreach p,python3.11 python3 python,$(if $(shell \
 
 # Installed before the package: what builds it, and torch by its exact version, since left to the resolver it may come with
 # several gigabytes of GPU libraries.
-PINNED_FIRST := hatchling $(shell sed -n '/^torch==/p' constraints.txt)
+BUILD := hatchling hatch-fancy-pypi-readme
+PINNED_FIRST := $(BUILD) $(shell sed -n '/^torch==/p' constraints.txt)
 
 # Test processes side by side.
 WORKERS ?= 2
@@ -90,7 +91,7 @@ $(VENV)/.installed-dev: $(VENV)/.created $(INSTALLED_FROM)
 	@touch $(VENV)/.installed-demo $@
 
 $(VENV)/.installed-docs: $(VENV)/.created $(INSTALLED_FROM)
-	$(PIP_INSTALL) hatchling
+	$(PIP_INSTALL) $(BUILD)
 	$(INSTALL) '.[docs]'
 	@touch $@
 
@@ -98,7 +99,7 @@ $(VENV)/.installed-docs: $(VENV)/.created $(INSTALLED_FROM)
 .interop/%/.installed: tests/interop/%.txt pyproject.toml noms_env/version.py
 	@test -n "$(PYTHON)" || { echo "Python 3.11 was not found; name it: make interop PYTHON=/path/to/python3.11" >&2; exit 1; }
 	$(PYTHON) -m venv .interop/$*
-	.interop/$*/bin/python -m pip install -qq --disable-pip-version-check --constraint $< hatchling \
+	.interop/$*/bin/python -m pip install -qq --disable-pip-version-check --constraint $< $(BUILD) \
 		$(shell sed -n '/^torch==/p' constraints.txt)
 	.interop/$*/bin/python -m pip install -qq --disable-pip-version-check --constraint $< --no-build-isolation \
 		--editable '.[test,train,$*]'

@@ -1,7 +1,7 @@
 """Files of the repository as pages of the site: their links, and a page for the card of each policy.
 
-Pages show such files with MyST's `include`, so that nothing is written twice. A link in them is relative to the file, or
-absolute (README); `with_links_of_the_site` turns it into one that works on the site.
+Pages show such files with MyST's `include`, so that nothing is written twice. A link in them is relative to the file;
+`with_links_of_the_site` turns it into one that works on the site.
 """
 
 from __future__ import annotations
@@ -18,11 +18,8 @@ POLICIES = "policies"
 """The folder of the pages that `write_policy_pages` makes."""
 
 _INCLUDE = re.compile(r"(?m)^```\{include\} (\S+)\n((?::.*\n)*)```")
-PROJECT = "https://github.com/noms-env/noms-env"
-"""Where the project is published. The README links there, so that its links work on a package index too."""
-
-_FILES = rf"{PROJECT}/blob/main/|{PROJECT.replace('github.com', 'raw.githubusercontent.com')}/main/"
-LINK = re.compile(rf"(?<=\]\()(?:({_FILES})|(?!\w+:|#))([^)\s#]+)(?=[)#])")
+LINK = re.compile(r"(?<=\]\()(?!\w+:|#)[^)\s#]+(?=[)#])")
+"""A link to a file."""
 
 
 def includes(page: Path) -> Iterator[tuple[Path, dict[str, str]]]:
@@ -52,7 +49,7 @@ def with_links_of_the_site(text: str, file: Path, pages: Mapping[Path, Path]) ->
     """
 
     def on_site(link: re.Match[str]) -> str:
-        target = ((ROOT if link[1] else file.parent) / link[2]).resolve()
+        target = (file.parent / link[0]).resolve()
         if target in pages:
             return f"/{pages[target]}"
         return f"/{os.path.relpath(target, DOCS)}" if target.is_file() else link[0]

@@ -200,8 +200,7 @@ def test_every_public_name_is_in_the_reference() -> None:
 
 def test_links_of_included_text_lead_to_pages_or_files() -> None:
     pages = {ROOT / "noms_env" / "text" / "noms.md": Path("environments/noms.md")}
-    text = "[a](text/noms.md#rewards) ![b](_jit.py) [c](https://x.org) [d](#e) [f](no.md) "
-    text += f"[g]({sources.PROJECT}/blob/main/LICENSE)"
+    text = "[a](text/noms.md#rewards) ![b](_jit.py) [c](https://x.org) [d](#e) [f](no.md)"
     assert sources.with_links_of_the_site(text, ROOT / "noms_env" / "x.md", pages) == (
-        "[a](/environments/noms.md#rewards) ![b](/../noms_env/_jit.py) [c](https://x.org) [d](#e) [f](no.md) [g](/../LICENSE)"
+        "[a](/environments/noms.md#rewards) ![b](/../noms_env/_jit.py) [c](https://x.org) [d](#e) [f](no.md)"
     )

@@ -17,6 +17,7 @@ from training import cli
 ROOT = Path(__file__).parent.parent
 TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
 DOCS = ROOT / "docs"
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 
 
 def blocks(language: str) -> list[str]:
@@ -29,7 +30,8 @@ def section(title: str) -> str:
 
 def files_of_links(text: str) -> list[str]:
     """The files of the project that a text links to."""
-    return [link for _, link in sources.LINK.findall(text)]
+    found: list[str] = sources.LINK.findall(text)
+    return found
 
 
 @pytest.mark.parametrize("block", blocks("python"), ids=lambda block: re.findall(r"noms_env\.(\w+)", block)[0])
@@ -50,15 +52,19 @@ def test_it_is_short() -> None:
     assert TEXT.count("```") == 2 * sum(len(blocks(language)) for language in ("python", "sh"))
 
 
-def test_links_work_on_a_package_index_and_lead_to_files() -> None:
+def test_links_lead_to_files_also_on_a_package_index() -> None:
     files = files_of_links(TEXT)
     assert len(files) > 15
     for file in files:
         assert (ROOT / file).is_file(), file
-    with (ROOT / "pyproject.toml").open("rb") as stream:
-        urls = tomllib.load(stream)["project"]["urls"]
-    assert urls["Source"] == sources.PROJECT
-    for link in [*re.findall(r"\]\(([^)]+)\)", TEXT), *urls.values()]:
+    text = TEXT
+    for one in PROJECT["tool"]["hatch"]["metadata"]["hooks"]["fancy-pypi-readme"]["substitutions"]:
+        text = re.sub(one["pattern"], one["replacement"], text)
+    source = PROJECT["project"]["urls"]["Source"]
+    raw = source.replace("github", "raw.githubusercontent")
+    for file in files:
+        assert f"]({source}/blob/main/{file})" in text or f"]({raw}/main/{file})" in text, file
+    for link in [*re.findall(r"\]\(([^)]+)\)", text), *PROJECT["project"]["urls"].values()]:
         assert link.startswith("https://"), link
 
 
@@ -94,4 +100,4 @@ def test_the_citation_is_that_of_the_package() -> None:
     citation = dict(re.findall(r"(?m)^([\w-]+): (.+)$", (ROOT / "CITATION.cff").read_text(encoding="utf-8")))
     assert citation["cff-version"] == "1.2.0"
     assert citation["version"] == noms_env.__version__
-    assert citation["repository-code"] == sources.PROJECT
+    assert citation["repository-code"] == PROJECT["project"]["urls"]["Source"]
