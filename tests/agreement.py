@@ -85,7 +85,7 @@ def play_deal_together(table: Table, match: referee.Match, rng: random.Random) -
     row, seats = table.row, table.seats
     deck = deck_words(table)
     where = (table.rules.variant.name, seats, match.options, int(row.seed), match.deal)
-    assert (row.dealer, row.deal, row.multiplier, row.hand_size) == (
+    assert (row.dealer, row.deal, row.multiplier, row.deal_size) == (
         match.dealer,
         match.deal,
         match.multiplier,

@@ -102,7 +102,7 @@ def test_the_tables_beside_oh_hell_have_ten_cards_only_and_are_never_over(calls:
     work = ground.public() if calls == 1 else ground.in_two_calls
     for _ in range(100):
         assert work() == 4
-        assert (ground.batch.tables.hand_size == ours.OH_HELL_CARDS).all()
+        assert (ground.batch.tables.deal_size == ours.OH_HELL_CARDS).all()
         assert not ground.batch.tables.over.any()
         if calls == 1:
             written = ground.batch.observation.copy()

@@ -60,7 +60,7 @@ class Playground:
         """
         self.batch: BatchEnv = make_batch(variant, tables, seed=1, **arguments)
         if cards is not None:
-            self.batch.tables.place_size = cards
+            self.batch.tables.wanted_deal_size = cards
         self.batch.reset()
         self.streams = np.random.default_rng(0).integers(1, 2**32, tables)
         self.actions = np.zeros(tables, np.int64)

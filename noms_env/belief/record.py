@@ -28,7 +28,7 @@ def lay_out(t, seat, p):
 @jit
 def order_deck(t):
     """Write a dealing order that gives these hands and this turn-up; else every hand comes in ascending order."""
-    end = t.n_seats * t.hand_size
+    end = t.n_seats * t.deal_size
     undealt = t.stock
     if t.turn_up >= 0:
         undealt |= bit(t.turn_up)

@@ -47,16 +47,16 @@ def forbidden_number(t):
 
     It binds the last caller: the calls may not add up to the number of tricks.
     """
-    if t.hook == 0 or t.hand_size < t.hook_min_cards or t.n_calls != t.n_seats - 1:
+    if t.hook == 0 or t.deal_size < t.hook_min_cards or t.n_calls != t.n_seats - 1:
         return -1
-    missing = t.hand_size - t.called
+    missing = t.deal_size - t.called
     return missing if missing >= 0 else -1
 
 
 @jit
 def exact_calls(t):
     """Rules 0.2: the numbers 0 to the hand size, but for the one that the hook forbids."""
-    calls = numbers(0, t.hand_size)
+    calls = numbers(0, t.deal_size)
     forbidden = forbidden_number(t)
     if forbidden >= 0:
         calls &= ~numbers(forbidden, forbidden)
@@ -66,7 +66,7 @@ def exact_calls(t):
 @jit
 def half_up(t):
     """The fewest tricks that are at least half of all: what the bid Most needs."""
-    return (t.hand_size + 1) // 2
+    return (t.deal_size + 1) // 2
 
 
 # ---------------------------------------------------------------------------------------------------- the auction
@@ -78,7 +78,7 @@ def height(t, call):
     if call == CALL_MIS:
         return int(t.misere_height)
     if call == CALL_MIS_A_VIS:
-        return 2 * t.hand_size + 3
+        return 2 * t.deal_size + 3
     return 2 * (call - CALL_ZERO)
 
 
@@ -86,10 +86,10 @@ def height(t, call):
 def higher_bids(t):
     """Rules 0.3: the bids above the high bid; all bids while there is none."""
     high = height(t, int(t.high_call)) if t.high_call >= 0 else -1
-    bids = numbers(max(int(t.min_bid), high // 2 + 1), t.hand_size)
+    bids = numbers(max(int(t.min_bid), high // 2 + 1), t.deal_size)
     if t.misere_height > high:
         bids |= bit(CALL_MIS)
-    if t.open_misere != 0 and high < 2 * t.hand_size + 3:
+    if t.open_misere != 0 and high < 2 * t.deal_size + 3:
         bids |= bit(CALL_MIS_A_VIS)
     return bids
 

@@ -72,8 +72,8 @@ FIELDS = (
     ("trump_rotation", _I2, MAX_ROTATION),
     ("rotation_length", _I2),
     ("n_deals", _I2),  # deals of a match, -1 where it has no fixed length
-    ("place_size", _I2),  # episode "deal": hand size asked for, -1 for any
-    ("option_hand_size", _I2),  # hand size where it is the same in every deal
+    ("wanted_deal_size", _I2),  # episode "deal": only deals of this size, -1 for any
+    ("usual_deal_size", _I2),  # where it is the same in every deal, else -1
     # --- the match
     ("dealer", _I2),
     ("multiplier", _I2),
@@ -83,7 +83,7 @@ FIELDS = (
     ("winners", _I2),  # bit set of seats, once the match is over
     ("carried_tricks", _I2, MAX_SEATS),  # tricks of the earlier deals (sniped_whist, accumulate)
     # --- the deal
-    ("hand_size", _I2),
+    ("deal_size", _I2),  # cards dealt to each seat
     ("turn_up", _I2),  # card
     ("phase", _I2),
     ("seat", _I2),  # to act

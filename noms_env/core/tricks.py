@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from noms_env._jit import jit
 from noms_env.core.actions import PLAYING
-from noms_env.core.cards import NO_TRUMP, SUIT_CARDS, has
+from noms_env.core.cards import NO_TRUMP, SUIT_CARDS, above, has
 from noms_env.core.state import put_byte
 
 
@@ -24,6 +24,14 @@ def beats(card, best, led_cards, trump_cards):
     if has(trump_cards, card):
         return not has(trump_cards, best) or card > best
     return not has(trump_cards, best) and has(led_cards, card) and card > best
+
+
+@jit
+def beaters(card, led_cards, trump_cards):
+    """The cards that beat a card which bears the led suit or the trump, wherever they lie."""
+    if has(trump_cards, card):
+        return above(trump_cards, card)
+    return above(led_cards, card) | trump_cards
 
 
 @jit

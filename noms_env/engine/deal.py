@@ -44,11 +44,11 @@ def draw_place(t):
     """A place in the schedule, uniformly among those with the hand size asked for (all, if none was)."""
     fitting = 0
     for place in range(t.n_deals):
-        if t.place_size < 0 or t.sizes[place] == t.place_size:
+        if t.wanted_deal_size < 0 or t.sizes[place] == t.wanted_deal_size:
             fitting += 1
     left = below(t, DRAW_PLACE, fitting)
     for place in range(t.n_deals):
-        if t.place_size < 0 or t.sizes[place] == t.place_size:
+        if t.wanted_deal_size < 0 or t.sizes[place] == t.wanted_deal_size:
             if left == 0:
                 return place
             left -= 1
@@ -88,10 +88,10 @@ def shuffle_deck(t):
 def hand_out(t):
     """Deal `deck` and open the deal."""
     clear_deal(t)
-    t.hand_size = t.sizes[t.deal] if t.sizes[0] > 0 else t.option_hand_size
+    t.deal_size = t.sizes[t.deal] if t.sizes[0] > 0 else t.usual_deal_size
     seat = eldest(t)
     for turn in range(t.n_seats):
-        for k in range(t.hand_size):
+        for k in range(t.deal_size):
             t.hands[seat] |= bit(int(t.deck[dispatch.deck_place(t, turn, k)]))
         seat = left_of(t, seat)
     t.stock = t.cards & ~all_hands(t)

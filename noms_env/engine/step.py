@@ -97,7 +97,7 @@ def after_card(t):
     take(t)
     t.seat = t.leader
     dispatch.trick_taken(t)
-    if t.trick_number == t.hand_size or dispatch.is_decided(t):
+    if t.trick_number == t.deal_size or dispatch.is_decided(t):
         t.phase = SCORED
 
 

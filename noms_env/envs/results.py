@@ -47,7 +47,7 @@ def public_result(table: Table) -> dict[str, Any]:
     result = {
         "deal": int(row.deal),
         "dealer": int(row.dealer),
-        "hand_size": int(row.hand_size),
+        "hand_size": int(row.deal_size),
         "multiplier": int(row.multiplier),
         "contract": CALL_WORDS[row.contract] if row.contract >= 0 else None,
         "declarer": _seat_or_none(row.declarer),

@@ -285,7 +285,7 @@ def deal_numbers(t, seat):
     left = t.n_deals - t.deal if t.n_deals > 0 else 0
     place = steps_to(t, eldest(t), seat)
     held = size(t.hands[seat])
-    return packed(t.hand_size, held, t.trick_number, t.n_table, min(t.deal + 1, 255), min(left, 255), t.n_seats, place)
+    return packed(t.deal_size, held, t.trick_number, t.n_table, min(t.deal + 1, 255), min(left, 255), t.n_seats, place)
 
 
 @jit
@@ -295,7 +295,7 @@ def call_numbers(t, seat):
     if t.sizes[0] > 0:
         called = int(t.called)
         forbidden = forbidden_number(t) + 1
-        gap = 64 + called - t.hand_size
+        gap = 64 + called - t.deal_size
     shown_by = 1 + steps_to(t, seat, t.excuse) if excuse_is_shown(t) else 0
     return packed(forbidden, called, gap, size(t.stock), size(unseen_cards(t, seat)), shown_by, t.episode, 0)
 

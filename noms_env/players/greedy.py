@@ -79,7 +79,7 @@ def greedy_call(t):
         return CALL_SOME
     if t.family == AUCTION:
         return CALL_PASS if has(calls, CALL_PASS) else lowest(calls)
-    call = CALL_ZERO + min(high_cards(t), int(t.hand_size))
+    call = CALL_ZERO + min(high_cards(t), int(t.deal_size))
     while not has(calls, call):  # the hook forbids one number
         call = call - 1 if call > CALL_ZERO else call + 1
     return call

@@ -65,7 +65,7 @@ def write_seen_table(seen, mask, t):
 def write_cards(seen, t):
     """The cards: in the own hand, played, open; and the numbers of the deal."""
     t.phase = marked(seen, _PHASE, SCORED)
-    t.hand_size = seen[_NUMBERS]
+    t.deal_size = seen[_NUMBERS]
     t.trick_number = seen[_NUMBERS + 2]
     t.n_table = seen[_NUMBERS + 3]
     t.cards_played = nonzero(seen, _PLAYED_IN)
@@ -78,7 +78,7 @@ def write_seat(seen, seat, t):
     """What is known of a seat."""
     row = seat * SEAT_BYTES
     t.played[seat] = nonzero(seen, _PLAYED + seat * CARD_BYTES)
-    held = np.int64(t.hand_size) - size(t.played[seat])
+    held = np.int64(t.deal_size) - size(t.played[seat])
     t.hands[seat] = nonzero(seen, _HAND) if seat == 0 else (np.int64(1) << held) - 1
     t.on_table[seat] = np.int64(seen[_ON_TABLE + row + _CARD]) - 1
     t.call[seat] = call_at(seen, _CALL_OF + row)

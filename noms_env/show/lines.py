@@ -108,7 +108,7 @@ def seats_text(seats: Iterable[int]) -> str:
 def headline(view: View) -> str:
     """The game, the deal and its size."""
     deal = f"deal {view.deal}" + (f" of {view.deals}" if view.deals else "")
-    cards = "1 card each" if view.hand_size == 1 else f"{view.hand_size} cards each"
+    cards = "1 card each" if view.deal_size == 1 else f"{view.deal_size} cards each"
     parts = [view.title, deal, cards, f"dealer seat {view.dealer}"]
     if view.multiplier > 1:
         parts.append(f"points ×{view.multiplier}")

@@ -64,7 +64,7 @@ def draw_header(picture: Picture, view: View) -> None:
     target = f" · to {view.target} points" if view.target is not None else ""
     picture.bold(16, 19, view.title, 17, CREAM, "lm")
     x = 16 + text_width(view.title, 17) + 16
-    cards = f"{view.hand_size} card{'s' if view.hand_size > 1 else ''}"
+    cards = f"{view.deal_size} card{'s' if view.deal_size > 1 else ''}"
     picture.text(x, 20, f"{deal} · {cards}{target}{' · all cards open' if view.full else ''}", 14, FAINT, "lm")
     if view.phase is not None:
         picture.bold(WIDTH - 16, 19, status(view), 15, GOLD, "rm")

@@ -60,7 +60,7 @@ class View:
     over: bool
     truncated: bool
     # --- the deal
-    hand_size: int
+    deal_size: int
     phase: str | None
     """None when the deal is scored."""
     to_act: int | None
@@ -116,7 +116,7 @@ def look(table: Table, seat: int | None, full: bool = False) -> View:
     row = table.row
     if seat is not None and (isinstance(seat, bool) or seat not in range(table.seats)):
         raise ValueError(f"seat must be None or an integer from 0 to {table.seats - 1}, not {seat!r}")
-    if row.hand_size == 0:
+    if row.deal_size == 0:
         raise ValueError("nothing has been dealt at this table yet; start it first")
     scored = table.is_scored
     own_turn = not scored and (full or seat == row.seat)
@@ -131,7 +131,7 @@ def look(table: Table, seat: int | None, full: bool = False) -> View:
         multiplier=int(row.multiplier),
         over=table.is_over,
         truncated=bool(row.truncated),
-        hand_size=int(row.hand_size),
+        deal_size=int(row.deal_size),
         phase=table.phase,
         to_act=None if scored else int(row.seat),
         passed_out=bool(row.passed_out),
@@ -203,7 +203,7 @@ def _place(table: Table, seat: int, face_up: bool) -> Place:
     exact = row.family == EXACT_BID and row.call[seat] >= CALL_ZERO
     return Place(
         seat=seat,
-        size=int(row.hand_size) - len(cards_in(row.played[seat])),
+        size=int(row.deal_size) - len(cards_in(row.played[seat])),
         hand=sorted_hand(row.hands[seat], table.deck_kind) if face_up else None,
         marks=tuple(_marks(table, seat)),
         calls=tuple(call_text(call, table.rules.variant) for call in calls),

@@ -11,25 +11,20 @@ from noms_env._jit import announce_compilation
 from noms_env.belief import new_plan, sample_hidden_rows
 from noms_env.belief.determinize import sampled_tables
 from noms_env.core.actions import INDICATE, NOMINATE, NUM_ACTIONS, SCORED, action_number, action_word, is_integer
-from noms_env.core.cards import CARD_NUMBERS, CARD_WORDS, DECK_NAMES, NO_TRUMP, SUIT_LETTERS, cards_in
+from noms_env.core.cards import CARD_WORDS, NO_TRUMP, SUIT_LETTERS, cards_in
 from noms_env.core.chance import MAX_SEED, MAX_TABLE, checked_seed
-from noms_env.core.state import EPISODES, phase_word
+from noms_env.core.state import EPISODES, MATCH, phase_word
 from noms_env.engine.deal import begin_match, hand_out, shuffle_deck
 from noms_env.engine.row_kernels import ILLEGAL, go_on_row, kernel_view, legal_row, state_row, step_row, view_row
 from noms_env.observation.layout import STATE_SIZE
 from noms_env.observation.writer import MASK_WORDS, OBSERVATION_WORDS
+from noms_env.table import position
+from noms_env.table.position import PositionError as PositionError
 from noms_env.variants import Rules, RulesError, game, make_rules
 from noms_env.variants.table_record import RULE_FIELDS, TABLE, new_tables, write_rules
 
-MAX_DEAL_NUMBER = 10_000
-MAX_TOTAL = 1_000_000
-
 _WORD, _BYTE, _FLAG = np.dtype(np.int64), np.dtype(np.uint8), np.dtype(np.int8)
 """Made once: numpy takes longer to make an array when it is given the plain type."""
-
-
-class PositionError(ValueError):
-    """A position that the rules do not allow; the message says what was wrong and what is allowed."""
 
 
 class IllegalActionError(ValueError):
@@ -88,7 +83,7 @@ class Table:
         if episode not in EPISODES:
             raise RulesError(f"episode must be 'match' or 'deal', not {episode!r}")
         self.row.episode = EPISODES.index(episode)
-        self.row.place_size = -1
+        self.row.wanted_deal_size = -1
         if episode == "deal" and self.rules.options.get("accumulate"):
             raise RulesError("accumulate adds up the deals of a match; with episode='deal' it must be False")
         if deal_size is None:
@@ -98,7 +93,7 @@ class Table:
             raise RulesError("hand_size picks a deal of the schedule: only for the exact-bid games, with episode='deal'")
         if isinstance(deal_size, bool) or deal_size not in sizes:
             raise RulesError(f"hand_size must be one of the schedule's, {sizes[0]} to {sizes[-1]}, not {deal_size!r}")
-        self.row.place_size = int(deal_size)
+        self.row.wanted_deal_size = int(deal_size)
 
     # ------------------------------------------------------------------------------------------------- starting
 
@@ -116,22 +111,22 @@ class Table:
 
         Args:
             match: which match of (seed, table); the next one when None.
-            deck: words of all cards in dealing order (noms: after the cut); drawn when None.
+            deck: words of all cards in dealing order, after the cut if there is one; drawn when None.
             dealer: seat; drawn when None.
             totals: points of the match before this deal, one for each seat; zeros when None.
             deal: running number of the deal in the match, from 0.
-            multiplier: 2 for a double hand (noms).
+            multiplier: what the points of the deal count, 2 for a double hand; 1 when None.
 
         Raises:
             PositionError: the position is impossible; the table is unharmed.
         """
         announce_compilation()
-        cards = None if deck is None else self._checked_deck(deck)
-        dealer = None if dealer is None else self._checked_dealer(dealer)
-        points = None if totals is None else self._checked_totals(totals)
-        number = None if deal is None else self._checked_deal(deal)
-        factor = 1 if multiplier is None else self._checked_multiplier(multiplier)
-        row = self.row
+        rules, row = self.rules, self.row
+        cards = None if deck is None else position.checked_deck(rules, deck)
+        dealer = None if dealer is None else position.checked_dealer(rules, dealer)
+        points = None if totals is None else position.checked_totals(rules, totals, bool(row.episode == MATCH))
+        number = None if deal is None else position.checked_deal(rules, deal, int(row.wanted_deal_size))
+        factor = 1 if multiplier is None else position.checked_multiplier(rules, multiplier)
         row.match = row.match + 1 if match is None else _checked_counter("match", match)
         begin_match(row)
         if dealer is not None:
@@ -146,65 +141,6 @@ class Table:
         else:
             row.deck[: len(cards)] = cards
         hand_out(row)
-
-    def _checked_deck(self, deck: Sequence[str]) -> list[int]:
-        """Card numbers of a deck in words."""
-        if isinstance(deck, str) or not isinstance(deck, Sequence):
-            raise PositionError(f"deck must be a list of cards in dealing order, not {deck!r}")
-        names = [CARD_WORDS[self.deck_kind][card] for card in self.rules.deck]
-        wrong = [word for word in deck if word not in names]
-        if wrong:
-            raise PositionError(
-                f"deck holds {wrong[0]!r}, which is not a card of this deck ({DECK_NAMES[self.deck_kind]}: {' '.join(names)})"
-            )
-        twice = sorted({word for word in deck if list(deck).count(word) > 1})
-        if twice:
-            raise PositionError(f"deck holds {twice[0]} more than once; every card must be there once")
-        missing = [word for word in names if word not in set(deck)]
-        if missing:
-            raise PositionError(f"deck lacks {' '.join(missing)}; all {len(names)} cards must be there, dealt or not")
-        return [CARD_NUMBERS[self.deck_kind][word] for word in deck]
-
-    def _checked_dealer(self, dealer: int) -> int:
-        """A seat number."""
-        if not is_integer(dealer) or not 0 <= dealer < self.seats:
-            raise PositionError(f"dealer must be a seat from 0 to {self.seats - 1}, not {dealer!r}")
-        return int(dealer)
-
-    def _checked_totals(self, totals: Sequence[float]) -> list[float]:
-        """Points of the match so far, under the target."""
-        given = list(totals) if isinstance(totals, Sequence | np.ndarray) and not isinstance(totals, str) else []
-        points = [float(total) for total in given if is_integer(total) or isinstance(total, float | np.floating)]
-        if len(points) != self.seats or len(given) != self.seats or not all(abs(total) <= MAX_TOTAL for total in points):
-            raise PositionError(
-                f"totals must be {self.seats} numbers from -{MAX_TOTAL} to {MAX_TOTAL}, one for each seat, not {totals!r}"
-            )
-        if self.rules.options.get("accumulate") and any(points):
-            raise PositionError(f"totals must be zeros with accumulate, which scores in the last deal only; not {totals!r}")
-        target = self.rules.options.get("target")
-        playing_on = self.rules.options.get("tie") == "play_on" and points.count(max(points)) > 1
-        if target is not None and max(points) >= target and not playing_on and self.row.episode == 0:
-            raise PositionError(f"totals must be below the target of {target}, or the match would be over; not {totals!r}")
-        return points
-
-    def _checked_deal(self, deal: int) -> int:
-        """A running number of a deal that the match can have."""
-        options, schedule = self.rules.options, self.rules.schedule
-        lengths = [options.get(name) for name in ("n_hands", "max_hands", "max_deals")]
-        most = min([MAX_DEAL_NUMBER, *(n for n in lengths if n is not None), *([len(schedule)] if schedule else [])])
-        if not is_integer(deal) or not 0 <= deal < most:
-            raise PositionError(f"deal must be an integer from 0 to {most - 1}, not {deal!r}")
-        size = int(self.row.place_size)
-        if size > 0 and schedule[deal] != size:
-            raise PositionError(f"deal {deal} has {schedule[deal]} cards, but the episode asks for hand_size={size}")
-        return int(deal)
-
-    def _checked_multiplier(self, multiplier: int) -> int:
-        """1, or what pass-outs can lead to."""
-        allowed = self.rules.variant.multipliers(self.rules.options)
-        if not is_integer(multiplier) or multiplier not in allowed:
-            raise PositionError(f"multiplier must be {' or '.join(map(str, allowed))} here, not {multiplier!r}")
-        return int(multiplier)
 
     # -------------------------------------------------------------------------------------------------- playing
 

@@ -188,7 +188,7 @@ GAME = Variant(
 @jit
 def has_cheap_mis(t):
     """4.4, value of Mis: Mis counts 10 and stands between 10 and 11."""
-    return t.mis_value != t.hand_size
+    return t.mis_value != t.deal_size
 
 
 @jit
@@ -306,7 +306,7 @@ def is_decided(t):
     if is_misere(t.contract):
         return side > 0 and not has_cheap_mis(t)
     others = t.trick_number - side
-    if others > t.hand_size - bid_number(t):
+    if others > t.deal_size - bid_number(t):
         return True
     return side >= bid_number(t) and (others > 0 or not may_slam_lose(t))
 
@@ -314,7 +314,7 @@ def is_decided(t):
 @jit
 def may_slam_lose(t):
     """4.4, slam not bid: the option is on and the bid is below all tricks."""
-    return t.unbid_slam_loses != 0 and bid_number(t) < t.hand_size
+    return t.unbid_slam_loses != 0 and bid_number(t) < t.deal_size
 
 
 @jit
@@ -337,7 +337,7 @@ def is_made(t):
     """5. As many tricks as bid (but not all, if an unbid slam loses); none for Mis and Mis a Vis."""
     if is_misere(t.contract):
         return side_tricks(t) == 0
-    if may_slam_lose(t) and side_tricks(t) == t.hand_size:
+    if may_slam_lose(t) and side_tricks(t) == t.deal_size:
         return False
     return side_tricks(t) >= bid_number(t)
 
@@ -346,7 +346,7 @@ def is_made(t):
 def made_value(t):
     """5. The bid; the hand size (13) for Mis, twice that for Mis a Vis."""
     if t.contract == CALL_MIS_A_VIS:
-        return 2 * int(t.hand_size)
+        return 2 * int(t.deal_size)
     return int(t.mis_value) if is_misere(t.contract) else int(bid_number(t))
 
 
@@ -354,7 +354,7 @@ def made_value(t):
 def failed_value(t):
     """5, 7. The same for each opponent; 26 for a slam that was not bid."""
     if not is_misere(t.contract) and side_tricks(t) >= bid_number(t):
-        return 2 * int(t.hand_size)
+        return 2 * int(t.deal_size)
     return made_value(t)
 
 

@@ -160,13 +160,13 @@ def settle(t):
         elif t.call[seat] == CALL_MOST:
             t.points[seat] = most_points(t, tricks)
         else:
-            t.points[seat] = t.hand_size if tricks == 0 else -tricks
+            t.points[seat] = t.deal_size if tricks == 0 else -tricks
 
 
 @jit
 def most_points(t, tricks):
     """7. Twice the tricks with at least half of them; else minus the tricks missing to half."""
-    if 2 * tricks >= t.hand_size:
+    if 2 * tricks >= t.deal_size:
         return 2.0 * tricks
     return tricks - half(t)
 
@@ -175,8 +175,8 @@ def most_points(t, tricks):
 def half(t):
     """7, `half`: half of the tricks as a shortfall is counted from."""
     if t.half == EXACTLY:
-        return t.hand_size / 2
-    return float(t.hand_size // 2 if t.half == DOWN else half_up(t))
+        return t.deal_size / 2
+    return float(t.deal_size // 2 if t.half == DOWN else half_up(t))
 
 
 @jit

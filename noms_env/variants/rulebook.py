@@ -307,7 +307,7 @@ HAND_SIZE = Option(
     "cards for each seat; by default as many as the deck has for all",
     range=f"from 1 to what the deck has for each seat, {MAX_TRICKS} at most",
     byte=None,
-    record_field="option_hand_size",
+    record_field="usual_deal_size",
 )
 
 TRUMP_ROTATION = Option("trump_rotation", None, "trumps in turn, deal by deal", rotation=True, byte=46)

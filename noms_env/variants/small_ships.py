@@ -169,7 +169,7 @@ def legal_calls(t):
     if not is_forced_dealer(t):
         return higher_bids(t) | bit(CALL_PASS)
     if t.forced_bid_numeric_only != 0:
-        return numbers(int(t.min_bid), int(t.hand_size))
+        return numbers(int(t.min_bid), int(t.deal_size))
     return higher_bids(t)
 
 

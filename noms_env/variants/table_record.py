@@ -64,8 +64,8 @@ TABLE = _table_dtype()
 """One table."""
 
 RULE_FIELDS = (
-    *("variant", *TRAIT_FIELDS, "deck_kind", "n_seats", "cards", "episode", "place_size", "n_deals", "sizes"),
-    *("option_hand_size", "trump_rotation", "rotation_length", "choices", *OPTION_FIELDS),
+    *("variant", *TRAIT_FIELDS, "deck_kind", "n_seats", "cards", "episode", "wanted_deal_size", "n_deals", "sizes"),
+    *("usual_deal_size", "trump_rotation", "rotation_length", "choices", *OPTION_FIELDS),
 )
 """The fields that do not change at a table: its rules, and what an episode is."""
 
@@ -99,7 +99,7 @@ def write_rules(t: Any, rules: Rules) -> None:
     t.cards = set_of(rules.deck)
     for name in OPTION_FIELDS:
         setattr(t, name, variant.option(name).code(values[name]) if name in values else 0)
-    t.option_hand_size = variant.deal_size(values, rules.seats)
+    t.usual_deal_size = variant.deal_size(values, rules.seats)
     schedule = rules.schedule
     t.n_deals = len(schedule) if schedule else values.get("n_hands", -1)
     for place, size in enumerate(schedule):

@@ -22,7 +22,7 @@ def rotated_trump(t):
 @jit
 def turn_up(t, dealer_last):
     """Turn a card for trump: the next undealt one; if none is left, the dealer's last card or, without it, no trump."""
-    dealt = t.n_seats * t.hand_size
+    dealt = t.n_seats * t.deal_size
     if t.stock != 0:
         t.turn_up = t.deck[dealt]
     elif dealer_last:

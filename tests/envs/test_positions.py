@@ -82,7 +82,7 @@ def test_the_running_number_of_a_deal_fixes_its_size_and_trump() -> None:
     env = make(Kind("down_up", 4, {}))
     for deal, size, trump in ((0, 10, "S"), (9, 1, "NT"), (10, 2, "S"), (18, 10, "D")):
         env.reset(seed=0, options={"deal": deal})
-        assert (env.table.row.hand_size, env.table.trump_word()) == (size, trump)
+        assert (env.table.row.deal_size, env.table.trump_word()) == (size, trump)
     play_out(env, random.Random(0))
     assert env.table.row.over
     assert env.table.row.deal == 18, "the last deal of the schedule"
@@ -99,7 +99,7 @@ def test_a_nonesuch_up_card() -> None:
 def test_a_position_may_be_of_any_deal_and_hand_size_asked_for() -> None:
     env = make(Kind("up_down", 4, {}), episode="deal", hand_size=3)
     env.reset(seed=0, options={"deal": 22})
-    assert (env.table.row.deal, env.table.row.hand_size) == (22, 3)
+    assert (env.table.row.deal, env.table.row.deal_size) == (22, 3)
     with pytest.raises(PositionError, match="deal 5 has 6 cards, but the episode asks for hand_size=3"):
         env.reset(seed=0, options={"deal": 5})
 

@@ -96,7 +96,7 @@ def test_infos_tell_the_result_of_the_last_deal(name: str) -> None:
         assert result == {
             "deal": row.deal,
             "dealer": row.dealer,
-            "hand_size": row.hand_size,
+            "hand_size": row.deal_size,
             "multiplier": row.multiplier,
             "contract": CALL_WORDS[row.contract] if row.contract >= 0 else None,
             "declarer": row.declarer if row.declarer >= 0 else None,
@@ -258,7 +258,7 @@ def test_the_place_of_a_single_deal_is_drawn_uniformly(variant: str, deals: int)
         row = env.table.row
         counts[int(row.deal)] += 1
         trumps.add((int(row.deal), env.table.trump_word()))
-        assert row.hand_size == schedule[row.deal]
+        assert row.deal_size == schedule[row.deal]
     assert_uniform(counts, deals)
     rotation = env.table.rules.options["trump_rotation"]
     assert trumps == {(deal, rotation[deal % 5]) for deal in range(deals)}
@@ -269,7 +269,7 @@ def test_hand_size_picks_uniformly_among_the_deals_of_that_size() -> None:
     counts: Counter[int] = Counter()
     for match in range(1000):
         env.reset(seed=1 if match == 0 else None)
-        assert env.table.row.hand_size == 7
+        assert env.table.row.deal_size == 7
         counts[int(env.table.row.deal)] += 1
     assert set(counts) == {3, 15}
     assert_uniform(Counter({0: counts[3], 1: counts[15]}), 2)

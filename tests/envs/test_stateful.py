@@ -133,7 +133,7 @@ class User(RuleBasedStateMachine):
         assert sum(row.tricks[:seats]) == row.trick_number
         for seat in range(seats):
             on_table = row.on_table[seat] >= 0
-            assert int(row.hands[seat]).bit_count() + row.trick_number + on_table == row.hand_size
+            assert int(row.hands[seat]).bit_count() + row.trick_number + on_table == row.deal_size
         assert sum(row.on_table[seat] >= 0 for seat in range(seats)) == row.n_table < seats
 
     @precondition(lambda self: self.env is not None)

@@ -319,7 +319,7 @@ def test_copies_and_pickles(variant: str) -> None:
 def test_parameters() -> None:
     game = loaded("noms_down_up(trump_rotation=H/NT,hand_size=4,dealer=1)")
     row = game.setup.table.row
-    assert (row.deal, row.hand_size, row.dealer, game.setup.rules.options["trump_rotation"]) == (6, 4, 1, ["H", "NT"])
+    assert (row.deal, row.deal_size, row.dealer, game.setup.rules.options["trump_rotation"]) == (6, 4, 1, ["H", "NT"])
     assert loaded("noms_noms(dealer_forced=1)").setup.rules.options["dealer_forced"] is True
     assert str(loaded("noms_small_ships(seats=4,ranks=5)")) == "noms_small_ships(ranks=5,seats=4)"
     for variant in GAMES.values():
@@ -442,7 +442,7 @@ def test_the_game_of_a_table_has_its_trump_and_hand() -> None:
         game = game_of(table.row)
         state = state_of(game, table.row)
         assert state.deal.dealt_table.trump_word() == table.trump_word()
-        assert state.deal.dealt_table.row.hand_size == table.row.hand_size
+        assert state.deal.dealt_table.row.deal_size == table.row.deal_size
         assert game is game_of(table.row), "loaded once"
 
 

@@ -361,7 +361,7 @@ def test_every_card_is_a_step_forced_or_not(name: str) -> None:
     rng = random.Random(name)
     for _ in range(6):
         row = env.table.row
-        deal, size, forced = int(row.deal), int(row.hand_size), 0
+        deal, size, forced = int(row.deal), int(row.deal_size), 0
         steps: Counter[str] = Counter()
         two_suited = 0
         while env.phase is not None and row.deal == deal:

@@ -18,16 +18,8 @@ from noms_env.core.cards import bit, cards_in
 from noms_env.envs.batch import make_batch
 from noms_env.players import make_player
 from noms_env.players.rule_based.exact_bid import EAGER, SHY, SPOIL, weigh_seats
-from noms_env.players.rule_based.heuristics import (
-    kept_chance,
-    later_chance,
-    look,
-    new_workspaces,
-    none_of,
-    note_peers,
-    sure_tricks,
-    trumps_drawn,
-)
+from noms_env.players.rule_based.heuristics import look, new_workspaces, none_of, sure_tricks
+from noms_env.players.rule_based.later_tricks import kept_chance, later_chance, note_peers, trumps_drawn
 from noms_env.players.rule_based.weights import DECKTET_TAKING, TAKING
 from noms_env.table import Table
 from noms_env.variants.families.exact_bid import BONUS_POINTS
@@ -292,13 +284,13 @@ def test_it_beats_random_play_and_the_greedy_player(variant: str, seats: int, op
 
 def test_it_makes_half_of_its_calls_against_itself() -> None:
     batch = make_batch("down_up", 200, seed=4, episode="deal")
-    batch.tables.place_size = 10
+    batch.tables.wanted_deal_size = 10
     batch.reset()
     rng, hits = np.random.default_rng(1), 0
     while not batch.over.all():
         batch.observe()
         tables = sampled_tables(batch.tables, None, rng)
         batch.step(THUMB.act(batch.observation, batch.mask, rng, tables=tables))
-    assert (batch.tables.hand_size == 10).all()
+    assert (batch.tables.deal_size == 10).all()
     hits = int((batch.tables.points[:, :4] >= BONUS_POINTS).sum())
     assert hits > 0.5 * 4 * len(batch)

@@ -90,7 +90,7 @@ def test_all_seatings_of_a_deal_have_its_cards(name: str, seats: int, watched: S
     seatings = np.concatenate([line_up.seatings for line_up in line_ups(seats)])
     assert np.array_equal(seating[:, :seats] == 0, np.tile(seatings, (5, 1)))
     assert np.array_equal(tables.table, np.arange(len(pool)) // len(seatings))
-    dealt_cards = [(t.hands | t.played).tobytes() + t.dealer.tobytes() + t.hand_size.tobytes() for t in tables]
+    dealt_cards = [(t.hands | t.played).tobytes() + t.dealer.tobytes() + t.deal_size.tobytes() for t in tables]
     assert [len(set(dealt_cards[row : row + len(seatings)])) for row in range(0, len(pool), len(seatings))] == [1] * 5
     assert len(set(dealt_cards)) == 5
 

@@ -67,7 +67,7 @@ def test_every_decision_is_shown_with_its_probability(variant: str) -> None:
     hands = [line for line in lines if re.match(r"  seat \d   ", line)]
     assert len(hands) == table.seats
     row = table.row
-    cards = 0 if row.passed_out else int(row.hand_size) * table.seats
+    cards = 0 if row.passed_out else int(row.deal_size) * table.seats
     words = (
         int(row.n_calls) + (row.nominated >= 0) + (variant in ("small_ships", "noms") and row.declarer >= 0 and row.alone == 0)
     )

@@ -264,7 +264,7 @@ def test_hand_sizes_get_the_same_number_of_decisions_each() -> None:
     assert number.tolist() == list(range(1, 11))
     np.testing.assert_allclose(count * (number + 1) / np.mean(count * (number + 1)), 1, atol=0.1)
     pool.deal(0, sizes)
-    assert (pool.batch.tables.hand_size[pool.rule_set == 0] == sizes[pool.rule_set == 0]).all()
+    assert (pool.batch.tables.deal_size[pool.rule_set == 0] == sizes[pool.rule_set == 0]).all()
 
 
 # ------------------------------------------------------------------------------------------------------------ players

@@ -215,7 +215,7 @@ def play_match(table: Table, rng: random.Random) -> list[Played]:
         first = int(table.row.seat)
         words = play_out(table, rng)
         decisions = len(words) - sum(word in "MSWLYK" for word in words)
-        shown = (int(table.row.dealer), int(table.row.hand_size), table.trump_word(), first, decisions)
+        shown = (int(table.row.dealer), int(table.row.deal_size), table.trump_word(), first, decisions)
         deals.append(Played(*shown, tricks(table), points(table), totals(table)))
         if table.is_over:
             return deals
@@ -271,7 +271,7 @@ def set_tricks_and_settle(
         Points by seat.
     """
     row = table.row
-    assert sum(tricks) == row.hand_size, "somebody takes every trick"
+    assert sum(tricks) == row.deal_size, "somebody takes every trick"
     row.points[:] = 0
     row.tricks[: table.seats] = tricks
     row.trick_number = sum(tricks)

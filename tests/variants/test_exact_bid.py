@@ -333,7 +333,7 @@ def test_2_6_7_scoring(variant: str) -> None:
         every: list[Options] = [{}, {"bonus": "at_least"}] if variant == BIG else [{}]
         for options, number in zip(every, expected, strict=False):
             table = started(variant, deal=12 if variant == UP else 0, **options)
-            rest = int(table.row.hand_size) - taken
+            rest = int(table.row.deal_size) - taken
             assert set_tricks_and_settle(table, [rest, 0, taken, 0], ["0", "0", str(bid), "0"])[2] == number
 
 

@@ -405,7 +405,7 @@ def test_8b_early_stop_ends_the_deal_when_its_points_are_decided(contract: str, 
             table.step(action)
             whole.step(action)
         play_out(whole, rng)
-        assert whole.row.trick_number == table.row.hand_size
+        assert whole.row.trick_number == table.row.deal_size
         assert points(table) == points(whole)
 
 
@@ -494,7 +494,7 @@ def test_4_3_double_hands_after_pass_outs(options: dict[str, Any], multipliers: 
     play(table, "mis_a_vis")
     bidder = int(table.row.declarer)
     play_out(table, random.Random(1))
-    value = 2 * int(table.row.hand_size) * factor
+    value = 2 * int(table.row.deal_size) * factor
     made = tricks(table)[bidder] == 0
     assert points(table) == [value if (seat == bidder) == made else 0 for seat in range(4)]
     table.next_deal()

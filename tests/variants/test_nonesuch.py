@@ -177,7 +177,7 @@ def test_5_2_deal(seats: int, cards: int) -> None:
     assert [dealt(table)[(2 + turn) % seats] for turn in range(seats)] == [set(deck[:36][turn::seats]) for turn in range(seats)]
     assert [len(hand) for hand in dealt(table)] == [cards] * seats
     assert table.word(table.row.turn_up) == deck[36], "the last card is turned up"
-    assert (table.row.hand_size, table.row.seat) == (cards, 2)
+    assert (table.row.deal_size, table.row.seat) == (cards, 2)
 
 
 @pytest.mark.parametrize("up", CARDS)

@@ -465,7 +465,7 @@ def trace(variant: str, options: dict[str, Any], seed: int) -> list[Any]:
     seen: list[Any] = []
     for _ in range(DEALS):
         row = table.row
-        seen += [row.hands.tolist(), int(row.stock), int(row.dealer), int(row.multiplier), int(row.hand_size)]
+        seen += [row.hands.tolist(), int(row.stock), int(row.dealer), int(row.multiplier), int(row.deal_size)]
         while table.phase is not None:
             legal = table.legal_actions()
             seen.append((int(row.seat), table.phase, legal, table.trump_word()))

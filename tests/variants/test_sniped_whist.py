@@ -226,7 +226,7 @@ def test_1_shortened_decks() -> None:
     table = started(2, ranks=5, suits=3)
     everything = set().union(*dealt(table), table.card_words(table.row.stock))
     assert everything == {rank + suit for rank in "TJQKA" for suit in "CDH"}
-    assert table.row.hand_size == 7
+    assert table.row.deal_size == 7
     assert len(table.card_words(table.row.stock)) == 1
 
 

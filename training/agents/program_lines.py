@@ -36,7 +36,7 @@ SHOWN = 60
 Document = dict[str, Any]
 
 _FIELDS: Any = TABLE.fields
-_RULES_START, _RULES_END = _FIELDS["variant"][1], _FIELDS["option_hand_size"][1] + 2
+_RULES_START, _RULES_END = _FIELDS["variant"][1], _FIELDS["usual_deal_size"][1] + 2
 """The bytes of a table's record that hold its rules, and what an episode is."""
 
 
@@ -149,7 +149,7 @@ def _seen(t: SimpleNamespace, role: str) -> Document:
         "previous": _previous(t) if t.observe_previous_hand else None,
         # --- the deal
         "dealer": t.dealer,
-        "hand_size": t.hand_size,
+        "hand_size": t.deal_size,
         "multiplier": t.multiplier,
         "turn_up": _card(t.turn_up, kind),
         # --- the contract
@@ -282,7 +282,7 @@ def _value(row: np.record, option: Option) -> Any:
     """The value of an option."""
     if option.rotation:
         return [ROTATION_WORDS[-1 if suit == NO_TRUMP else suit] for suit in row.trump_rotation[: row.rotation_length]]
-    code = int(row.option_hand_size if option.name == "hand_size" else row[option.name])
+    code = int(row.usual_deal_size if option.name == "hand_size" else row[option.name])
     if code < 0 and option.none:
         return None
     if option.flag:

@@ -138,7 +138,7 @@ class TablePool:
         batch, started = self.batch, perf_counter()
         if not self.in_matches:
             if sizes is not None:
-                batch.tables.place_size = sizes
+                batch.tables.wanted_deal_size = sizes
             batch.reset(match=number, table=self.table_numbers)
         elif self.fresh:
             batch.reset(match=0, table=self.table_numbers)

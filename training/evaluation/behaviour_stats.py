@@ -147,7 +147,7 @@ def _count_exact_bids(tally: Tally, tables: np.recarray, watched: np.ndarray) ->
     """Calls and tricks of the exact-bid games."""
     excess = (tables.call - CALL_ZERO - tables.tricks)[watched]
     none = (tables.call == CALL_ZERO)[watched]
-    size = np.broadcast_to(tables.hand_size[:, None], watched.shape)[watched]
+    size = np.broadcast_to(tables.deal_size[:, None], watched.shape)[watched]
     tally.add("bid/hit", excess == 0)
     tally.add("bid/over", excess < 0)
     tally.add("bid/under", excess > 0)
@@ -208,7 +208,7 @@ def _count_nominations(tally: Tally, tables: np.recarray, named: np.ndarray, mad
 def _count_nonesuch(tally: Tally, tables: np.recarray, watched: np.ndarray) -> None:
     """The three calls of Nonesuch."""
     call, tricks = tables.call[watched], tables.tricks[watched]
-    size = np.broadcast_to(tables.hand_size[:, None], watched.shape)[watched]
+    size = np.broadcast_to(tables.deal_size[:, None], watched.shape)[watched]
     for word, number in (("none", CALL_NONE), ("some", CALL_SOME), ("most", CALL_MOST)):
         tally.add(f"call/{word}", call == number)
     tally.add("none/made", tricks[call == CALL_NONE] == 0)

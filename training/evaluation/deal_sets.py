@@ -47,6 +47,6 @@ def digest(rules: Rules, deal_set: DealSet) -> str:
     """The SHA-256 of the first 64 deals of a set: dealer, hand size, turn-up, hands and stock, in hexadecimal digits."""
     tables = dealt(rules, np.arange(HASHED), deal_set).batch.tables
     sha = hashlib.sha256()
-    for name in ("dealer", "hand_size", "turn_up", "hands", "stock"):
+    for name in ("dealer", "deal_size", "turn_up", "hands", "stock"):
         sha.update(np.ascontiguousarray(tables[name]).astype("<i8").tobytes())
     return sha.hexdigest()

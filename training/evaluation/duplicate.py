@@ -231,7 +231,7 @@ class Pairing:
         values = game_values(pool, is_a, guards).reshape(count, games)
         groups, probes = self._sides(pool, values, guards)
         features, others = self._features(first, count, stop)
-        sizes = pool.batch.tables.hand_size[::games].copy()
+        sizes = pool.batch.tables.deal_size[::games].copy()
         lost = (_lost(guards[0]), _lost(guards[1]))
         return Block(values, sizes, groups, probes, lost, features, others)
 

@@ -42,7 +42,7 @@ def roles(rules: Rules, tables: np.recarray, hero: np.ndarray) -> list[tuple[str
         found.insert(0, ("role", ["declarer", "partner", "defender", "passed out"], role))
     if family == EXACT_BID:
         sizes = sorted(set(rules.schedule))
-        found.append(("cards", [str(size) for size in sizes], np.searchsorted(sizes, tables.hand_size)))
+        found.append(("cards", [str(size) for size in sizes], np.searchsorted(sizes, tables.deal_size)))
     if family == SHARES:
         call = tables.call[np.arange(len(tables)), hero]
         calls = np.unique(call)

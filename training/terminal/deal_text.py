@@ -44,7 +44,7 @@ def head_lines(record: Record, table: Table, seat: int | None) -> Iterator[str]:
     from noms_env.core.cards import CARD_NUMBERS, cards_in
     from noms_env.show import card_text, hand_text
 
-    size = table.row.hand_size
+    size = table.row.deal_size
     parts = [
         f"{table.rules.variant.title}, match {record['match']}, deal {record['deal']}",
         "1 card each" if size == 1 else f"{size} cards each",

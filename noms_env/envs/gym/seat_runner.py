@@ -87,7 +87,7 @@ class SeatRunner:
         rules = config.table.rules
         group = TableGroup(rules.variant.name, rules.seats, rules.options)
         self.batch = make_batch([group], rows, episode=config.episode, threads=threads)
-        self.batch.tables.place_size = config.table.row.place_size
+        self.batch.tables.wanted_deal_size = config.table.row.wanted_deal_size
         self._fields = self.batch.tables.view(np.ndarray)  # a plain array: faster access to fields than a record array
         self._config = config
         self._seats = rules.seats

@@ -60,7 +60,7 @@ class DealSetup:
         self.dealer = self.rules.seats - 1 if dealer is None else dealer
         self.table.start(0, dealer=self.dealer, deal=self._place_in_schedule(hand_size, deal))
         self.deck = tuple(self.rules.deck)
-        in_hand = int(self.table.row.hand_size)
+        in_hand = int(self.table.row.deal_size)
         self.capacities = (*[in_hand] * self.rules.seats, len(self.deck) - in_hand * self.rules.seats)
         mode = self.rules.options.get("trump_mode")
         self.turn_up_from = self._place_turned_up_from() if mode == "turnup" else None

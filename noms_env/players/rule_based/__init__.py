@@ -3,6 +3,7 @@
 | file | what it holds |
 |---|---|
 | `heuristics` | what the rules are made of: cards not seen, who takes this trick, what a card may take later |
+| `later_tricks` | what a card, and a hand, may take later |
 | `weights` | the measured figures behind "what a card may take later" |
 | `plain`, `exact_bid`, `auction`, `shares` | the rules of each family of games (`variants.families`) |
 | `player` | which family answers for a table, and the player itself |

@@ -73,7 +73,7 @@ def call(t, m):
     """1, 2, 3. The action."""
     look(t, t.seat, m)
     _, own = best_trump(t, TAKING, 1.0, m)
-    side = OTHERS_SHARE[t.n_seats] * t.hand_size + OWN_SHARE[t.n_seats] * own
+    side = OTHERS_SHARE[t.n_seats] * t.deal_size + OWN_SHARE[t.n_seats] * own
     calls = t.legal_words >> (PASS - FIRST_WORD)
     best, choice = -np.inf, CALL_PASS
     while calls != 0:
@@ -88,7 +88,7 @@ def call(t, m):
 def call_value(t, call, side):
     """3. What a call is worth, in points more than the others'; for a pass, what it is worth to leave the bid to others."""
     if call == CALL_PASS:
-        return PASS_WORTH * t.hand_size if t.opponents_score_tricks != 0 else 0.0
+        return PASS_WORTH * t.deal_size if t.opponents_score_tricks != 0 else 0.0
     if is_misere(call):
         return misere_value(t, call)
     tricks = call - CALL_ZERO
@@ -107,7 +107,7 @@ def misere_value(t, call):
     """2, 3. What Misere or Mis a Vis is worth; an open hand must be safe against all that play to catch it."""
     chance = misere_chance(t)
     if call == CALL_MIS_A_VIS:
-        return 2.0 * t.hand_size * (2.0 * chance * chance * chance - 1.0)
+        return 2.0 * t.deal_size * (2.0 * chance * chance * chance - 1.0)
     value = dispatch.misere_points(t)
     if not dispatch.misere_costs_tricks(t):
         return value * (2.0 * chance - 1.0)
@@ -117,7 +117,7 @@ def misere_value(t, call):
 @jit
 def misere_chance(t):
     """2. Chance to take no trick, alone."""
-    odds = MISERE_BASE + MISERE_SEATS * (t.n_seats - 3) - MISERE_DANGER * danger(t, t.hands[t.seat]) * 13.0 / t.hand_size
+    odds = MISERE_BASE + MISERE_SEATS * (t.n_seats - 3) - MISERE_DANGER * danger(t, t.hands[t.seat]) * 13.0 / t.deal_size
     if t.opponents_score_tricks == 0:  # where the declarer leads, too
         odds -= MISERE_LEAD
     return 1.0 / (1.0 + math.exp(-odds))

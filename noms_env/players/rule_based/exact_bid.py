@@ -27,18 +27,8 @@ from noms_env._jit import highest, jit, lowest, size
 from noms_env.core.actions import CALL_ZERO, PASS
 from noms_env.core.bids import exact_calls, numbers
 from noms_env.core.cards import bit, has
-from noms_env.players.rule_based.heuristics import (
-    LEAST_GAIN,
-    best_suit,
-    different,
-    look,
-    loser_or,
-    note_peers,
-    spread_kept_odds,
-    spread_odds,
-    sure_tricks,
-    trick_value,
-)
+from noms_env.players.rule_based.heuristics import LEAST_GAIN, best_suit, different, look, loser_or, sure_tricks, trick_value
+from noms_env.players.rule_based.later_tricks import note_peers, spread_kept_odds, spread_odds
 from noms_env.players.rule_based.weights import CONTRACT
 from noms_env.variants.families.exact_bid import AT_LEAST, BONUS_POINTS
 
@@ -51,7 +41,7 @@ SPOIL = 1.5
 def call(t, m):
     """1, 2, 3. The action."""
     seat = t.seat
-    size_of_hand = int(t.hand_size)
+    size_of_hand = int(t.deal_size)
     look(t, seat, m)
     to_call = t.n_seats - 1 - int(t.n_calls)
     m.pressure = int(t.called) / size_of_hand + to_call / t.n_seats
@@ -79,7 +69,7 @@ def need(t, seat):
 def weigh_seats(t, m):
     """6, 7. What the others want, and what it is worth that they take the trick."""
     wanted = 0
-    left = int(t.hand_size) - int(t.trick_number)
+    left = int(t.deal_size) - int(t.trick_number)
     for other in range(t.n_seats):
         missing = need(t, other)
         m.eager[other] = EAGER if missing > 0 else SHY

@@ -27,7 +27,8 @@ from noms_env._jit import jit, lowest
 from noms_env.core.actions import CALL_MOST, CALL_NONE, CALL_SOME, PASS, SUIT
 from noms_env.core.bids import half_up
 from noms_env.core.cards import CARD_SUITS, EXCUSE, bit, has
-from noms_env.players.rule_based.heuristics import LEAST_GAIN, best_card, best_suit, look, spread_odds, suppose_trump
+from noms_env.players.rule_based.heuristics import LEAST_GAIN, best_card, best_suit, look, suppose_trump
+from noms_env.players.rule_based.later_tricks import spread_odds
 from noms_env.players.rule_based.weights import DECKTET_DUCKING, DECKTET_TAKING
 
 EAGER, SHY = 0.9, 0.03
@@ -52,14 +53,14 @@ def look_ahead(t, m):
 def bid_points(t, bid, m):
     """1. The points expected of a bid, under the trump that is supposed."""
     ducks = bid == CALL_NONE
-    expected = spread_odds(t, coming_hand(t), int(t.hand_size), DECKTET_DUCKING if ducks else DECKTET_TAKING, m)
+    expected = spread_odds(t, coming_hand(t), int(t.deal_size), DECKTET_DUCKING if ducks else DECKTET_TAKING, m)
     if ducks:
-        return t.hand_size * m.odds[0] - expected
+        return t.deal_size * m.odds[0] - expected
     if bid == CALL_SOME:
         return expected
     half = int(half_up(t))
     points = 0.0
-    for tricks in range(int(t.hand_size) + 1):
+    for tricks in range(int(t.deal_size) + 1):
         points += m.odds[tricks] * (2.0 * tricks if tricks >= half else tricks - half)
     return points
 
@@ -113,7 +114,7 @@ def weigh_seats(t, m):
         ducks = t.call[seat] == CALL_NONE
         gain = 1.0
         if ducks:
-            gain = -1.0 - t.hand_size if t.tricks[seat] == 0 else -1.0
+            gain = -1.0 - t.deal_size if t.tricks[seat] == 0 else -1.0
         elif t.call[seat] == CALL_MOST:
             gain = 2.0
         m.worth[seat] = gain if seat == t.seat else -gain / (t.n_seats - 1.0)

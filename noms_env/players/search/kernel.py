@@ -48,9 +48,10 @@ from noms_env.players.protocol import NOBODY
 from noms_env.players.rule_based.heuristics import new_workspaces
 from noms_env.players.rule_based.player import thumb_action
 from noms_env.players.search.candidates import place_among, write_candidates
-from noms_env.players.search.position import count_deal_as_last, fits, new_frames, new_positions, worth_to
+from noms_env.players.search.moves import new_frames
+from noms_env.players.search.position import count_deal_as_last, fits, new_positions, value_to
 from noms_env.players.search.rollout import next_action
-from noms_env.players.search.solver import EVERY_SEAT, TWO_SIDES, has_two_sides, prepare, worth_here, worth_of_action
+from noms_env.players.search.solver import EVERY_SEAT, TWO_SIDES, action_value, has_two_sides, position_value, prepare
 from noms_env.variants.dispatch import common_sides
 from noms_env.variants.families import AUCTION
 from noms_env.variants.table_record import new_tables
@@ -86,7 +87,7 @@ class Work(NamedTuple):
     """`heuristics.new_workspaces`."""
     candidates: np.ndarray
     """int64, shape (NUM_ACTIONS,): the actions that were tried last."""
-    worths: np.ndarray
+    values: np.ndarray
     """int64, shape (NUM_ACTIONS,): what each came to in the present world, in `position.units`."""
     sums: np.ndarray
     """int64, shape (NUM_ACTIONS,): the same, over all worlds."""
@@ -104,7 +105,7 @@ def new_work(worlds: int) -> Work:
         frames=new_frames(),
         workspaces=new_workspaces(),
         candidates=np.zeros(NUM_ACTIONS, np.int64),
-        worths=np.zeros(NUM_ACTIONS, np.int64),
+        values=np.zeros(NUM_ACTIONS, np.int64),
         sums=np.zeros(NUM_ACTIONS, np.int64),
         squares=np.zeros(NUM_ACTIONS),
     )
@@ -169,7 +170,7 @@ def find_exact(world, count, work):
     kind = kind_to_solve(t)
     prepare(w, work.tables, world, len(work.numbers), kind)
     for k in range(count):
-        work.worths[k] = worth_of_action(w, work.frames, t, kind, work.candidates[k], t.seat)
+        work.values[k] = action_value(w, work.frames, t, kind, work.candidates[k], t.seat)
 
 
 @jit
@@ -184,17 +185,19 @@ def find_by_rollout(world, count, is_exact, work):
         while t.phase != SCORED and not (is_exact and is_solvable(t, FEWER_BEHIND_A_ROLLOUT)):
             step(t, next_action(t, work.workspaces[0]))
         if t.phase == SCORED:
-            work.worths[k] = worth_to(t, seat)
+            work.values[k] = value_to(t, seat)
         else:
-            work.worths[k] = worth_here(work.positions[0], work.frames, work.tables, spare, spare + 1, kind_to_solve(t), seat)
+            work.values[k] = position_value(
+                work.positions[0], work.frames, work.tables, spare, spare + 1, kind_to_solve(t), seat
+            )
 
 
 @jit
 def add_up(work, count, favourite):
     """Add what the candidates came to in a world; `favourite` is a place among them."""
     for k in range(count):
-        work.sums[k] += work.worths[k]
-        gain = float(work.worths[k] - work.worths[favourite])
+        work.sums[k] += work.values[k]
+        gain = float(work.values[k] - work.values[favourite])
         work.squares[k] += gain * gain
 
 
@@ -217,7 +220,7 @@ def is_solvable(t, fewer):
     """True if the cards are being played, and few enough are left."""
     if (t.phase != PLAYING and t.phase != NAMING_SUIT) or t.trump == UNSAID or not fits(t):
         return False
-    return t.hand_size - t.trick_number <= most_left(t) - fewer
+    return t.deal_size - t.trick_number <= most_left(t) - fewer
 
 
 @jit
@@ -235,6 +238,6 @@ def kind_to_solve(t):
     """How a world is solved: in small ships each seat for itself where that is affordable."""
     if not has_two_sides(t):
         return EVERY_SEAT
-    if common_sides(t) == 2 or t.hand_size - t.trick_number > MOST_LEFT_TO_SOLVE[EVERY_SEAT, t.n_seats]:
+    if common_sides(t) == 2 or t.deal_size - t.trick_number > MOST_LEFT_TO_SOLVE[EVERY_SEAT, t.n_seats]:
         return TWO_SIDES
     return EVERY_SEAT

@@ -16,17 +16,8 @@ import numpy as np
 
 from noms_env._jit import jit, lowest
 from noms_env.core.cards import bit
-from noms_env.players.search.position import (
-    MOST_CARDS,
-    allowed,
-    is_last_trick,
-    last_winner,
-    lay,
-    open_root,
-    place_of,
-    take,
-    try_card,
-)
+from noms_env.players.search.moves import allowed, is_last_trick, last_winner, lay, open_root, place_of, take, try_card
+from noms_env.players.search.position import MOST_CARDS
 
 ANY = np.int64(-1)
 """All cards, as the choice that a seat has."""
@@ -41,7 +32,7 @@ def end_of(w, frames, choice):
     """The end that the play comes to from the root.
 
     Args:
-        w: the position, with its worths (`position.find_worths`).
+        w: the position, with its values (`position.find_values`).
         frames: the stack.
         choice: set of the cards among which the seat to act chooses, or `ANY`.
     """
@@ -70,7 +61,7 @@ def end_of(w, frames, choice):
 @jit
 def has_next(w, f):
     """Turn to the next card, or to the next suit of a two-suited lead; False if there is none that could be better."""
-    if f.result >= 0 and w.worth[f.result, f.seat] == w.worth[f.count, f.seat]:
+    if f.result >= 0 and w.values[f.result, f.seat] == w.values[f.count, f.seat]:
         return False
     if f.suits != 0:
         return True
@@ -83,7 +74,7 @@ def has_next(w, f):
 @jit
 def choose(w, f, end):
     """Keep the better of two ends, the earlier one if they are worth the same."""
-    if f.result < 0 or w.worth[end, f.seat] > w.worth[f.result, f.seat]:
+    if f.result < 0 or w.values[end, f.seat] > w.values[f.result, f.seat]:
         f.result = end
 
 

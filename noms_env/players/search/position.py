@@ -5,14 +5,14 @@
 2. Who holds a card does not change during the play, so a moment of it is the set of the cards that are left and the trick
    under way; nothing needs to be taken back.
 3. What the deal will be worth depends only on how many more tricks each seat takes. These *ends* are numbered, together with
-   what leads to them: `count` numbers all ways in which up to `left` tricks can be shared by the seats. The worth of every
+   what leads to them: `count` numbers all ways in which up to `left` tricks can be shared by the seats. The value of every
    end is worked out beforehand by the rules themselves (`dispatch.settle`), so that the search knows no scoring.
-4. The worth to a seat is its points less the mean of the others' points, times `units(seats)`: a whole number in every game,
+4. The value to a seat is its points less the mean of the others' points, times `units(seats)`: a whole number in every game,
    so that equal is equal.
 
 Of the rules of play the position knows following suit, winning tricks, the suit that the leader of a two-suited card names,
-and the ban on leading trumps (nonesuch). What else there is (the declarer's first lead in small ships, a trump left unsaid in
-noms, indication) concerns the action at hand only: `solver` leaves that one to the engine.
+and the ban on leading trumps before one has been played. What else there is (a ban on the declarer's first lead, a trump left
+unsaid, indication) concerns the action at hand only: `solver` leaves that one to the engine.
 """
 
 from __future__ import annotations
@@ -25,7 +25,6 @@ import numpy as np
 from noms_env._jit import COMPILED, jit, lowest
 from noms_env.core.cards import CARD_SUITS, NO_TRUMP, bit, has
 from noms_env.core.state import MAX_SEATS, all_hands
-from noms_env.core.tricks import follow
 from noms_env.variants import dispatch
 
 MOST_CARDS = 42
@@ -35,8 +34,6 @@ MOST_LEFT = 16
 MOST_COUNTS = 512
 """Counts that a position has room for."""
 MEMORY_BITS = 18
-CHUNK_BITS = 6
-"""A memory is emptied in whole chunks of 2**6 words; no memory is smaller."""
 
 _I8 = np.int64
 
@@ -67,12 +64,12 @@ POSITION = np.dtype(
         ("after", np.int16, (MOST_COUNTS, MAX_SEATS)),  # the count with one more trick for a seat
         ("total", np.int16, MOST_COUNTS),  # tricks counted
         ("taken", np.int16, (MOST_COUNTS, MAX_SEATS)),  # tricks of each seat
-        ("worth", _I8, (MOST_COUNTS, MAX_SEATS)),  # of an end, to each seat; of another count, the most that may become of it
+        ("values", _I8, (MOST_COUNTS, MAX_SEATS)),  # of an end, to each seat; of another count, the most that may become of it
         # --- two sides
         ("side", _I8),  # bit set: the declarer and the partner
-        ("side_worth", _I8, MOST_LEFT + 1),  # per number of tricks of the side to come: to each member of the side
+        ("side_values", _I8, MOST_LEFT + 1),  # per number of tricks of the side to come: to each member of the side
         ("n_levels", _I8),
-        ("levels", _I8, MOST_LEFT + 1),  # the different worths, ascending
+        ("levels", _I8, MOST_LEFT + 1),  # the different values, ascending
         # --- what the search remembers
         ("memory_size", _I8),
         ("memory", _I8, 1 << MEMORY_BITS),
@@ -86,44 +83,12 @@ ORDER = np.array([[comb(p + j - 1, j) if j else 0 for j in range(MAX_SEATS + 1)]
 """[p, j]: number of ways to share fewer than p tricks among j seats; see `number_counts`."""
 
 
-FRAME = np.dtype(
-    [
-        ("remaining", _I8),  # the cards left in the hands
-        ("seat", _I8),  # to act
-        ("n_table", _I8),
-        ("led", _I8),
-        ("best", _I8),
-        ("best_seat", _I8),
-        ("count", _I8),  # of the tricks so far (each seat for itself)
-        ("goal", _I8),  # numbers of further tricks (two sides)
-        ("left", _I8),  # tricks to come, the one under way included (two sides)
-        ("key", _I8),  # what the result is remembered under, 0 for not at all
-        ("present", _I8),  # the cards left, and the best one on the table
-        ("cards", _I8),  # to try yet
-        ("later", _I8),  # to try behind these (two sides)
-        ("from_low", _I8),  # bits: the cards, and the later ones, are tried in ascending order (two sides)
-        ("card", _I8),  # tried now, -1 for none yet
-        ("suits", _I8),  # that may be named with it yet, if it is led
-        ("result", _I8),  # the best end so far, or the answer
-    ],
-    align=True,
-)
-"""One moment of the search: it keeps its own stack, since numba's disk cache cannot hold functions that call themselves."""
-
-NO_CARD = -1
-
-
 def new_positions() -> np.ndarray:
     """Working memory for a search, shape (1,), in the form that compiled functions want (see `rows.kernel_view`)."""
-    return _array(POSITION, 1)
+    return array_of(POSITION, 1)
 
 
-def new_frames() -> np.ndarray:
-    """The stack of a search, shape (MOST_CARDS + 1,), in the same form."""
-    return _array(FRAME, MOST_CARDS + 1)
-
-
-def _array(kind: np.dtype[Any], n: int) -> np.ndarray:
+def array_of(kind: np.dtype[Any], n: int) -> np.ndarray:
     """Zeros of a structured type."""
     zeros = np.zeros(n, kind)
     return zeros if COMPILED else zeros.view(np.recarray)
@@ -131,7 +96,7 @@ def _array(kind: np.dtype[Any], n: int) -> np.ndarray:
 
 @jit
 def units(n_seats):
-    """What the worth of one point more than all others is counted as.
+    """What the value of one point more than all others is counted as.
 
     Points come in halves (nonesuch, `half="exact"`) and in shares of 1/2 to 1/7 (sniped whist): 840 makes them whole.
     """
@@ -139,7 +104,7 @@ def units(n_seats):
 
 
 @jit
-def worth_to(t, seat):
+def value_to(t, seat):
     """Points of a seat less the mean of the others' points, in units."""
     others = 0.0
     for other in range(t.n_seats):
@@ -154,7 +119,7 @@ def worth_to(t, seat):
 @jit
 def fits(t):
     """True if the rest of the deal has room in a position."""
-    left = t.hand_size - t.trick_number
+    left = t.deal_size - t.trick_number
     return left * t.n_seats <= MOST_CARDS and left <= MOST_LEFT and ORDER[left + 1, t.n_seats] <= MOST_COUNTS
 
 
@@ -167,7 +132,7 @@ def set_up(w, t):
         t: a table in the phase `play` or `suit`, whose trump is known and which `fits`.
     """
     w.n_seats = t.n_seats
-    w.left = t.hand_size - t.trick_number
+    w.left = t.deal_size - t.trick_number
     number_cards(w, t)
     w.seat = t.seat
     w.n_table = t.n_table
@@ -234,7 +199,7 @@ def cards_left(w):
     return cards
 
 
-# ------------------------------------------------------------------------------------------------- counts and worths
+# ------------------------------------------------------------------------------------------------- counts and values
 
 
 @jit
@@ -273,7 +238,7 @@ def enter_successor(w, count, seat):
 
 
 @jit
-def find_worths(w, t, scratch):
+def find_values(w, t, scratch):
     """Work out what each end is worth to each seat, and what each count may at best come to.
 
     Args:
@@ -287,13 +252,13 @@ def find_worths(w, t, scratch):
                 scratch.tricks[seat] = t.tricks[seat] + w.taken[count, seat]
             settle(scratch)
             for seat in range(w.n_seats):
-                w.worth[count, seat] = worth_to(scratch, seat)
+                w.values[count, seat] = value_to(scratch, seat)
         else:
             for seat in range(w.n_seats):
-                most = w.worth[w.after[count, 0], seat]
+                most = w.values[w.after[count, 0], seat]
                 for winner in range(1, w.n_seats):
-                    most = max(most, w.worth[w.after[count, winner], seat])
-                w.worth[count, seat] = most
+                    most = max(most, w.values[w.after[count, winner], seat])
+                w.values[count, seat] = most
 
 
 @jit
@@ -309,150 +274,3 @@ def count_deal_as_last(t):
     """A match with `accumulate` scores the last deal only: let a table score the present one, on all tricks so far."""
     if t.accumulate != 0:
         t.deal = t.n_deals - 1
-
-
-# ------------------------------------------------------------------------------------------------- moves
-
-
-@jit
-def may_lead(w, hand, remaining):
-    """The cards of a hand that its seat may lead (rules 5.2: no trump until one has been played, or nothing else)."""
-    if w.ban == 0 or (w.ban & ~remaining) != 0:
-        return hand
-    others = hand & ~w.trump_cards
-    return others if others != 0 else hand
-
-
-@jit
-def is_same(w, present, one, other):
-    """True if it makes no difference which of two cards of a hand is played.
-
-    They bear the same suits, and no card that is left has a number between them.
-
-    Args:
-        w: the position.
-        present: the cards in the hands, and the best card on the table.
-        one: a card.
-        other: another.
-    """
-    low, high = min(one, other), max(one, other)
-    between = (bit(high) - 1) & ~((bit(low) << 1) - 1)
-    return w.suits_of[one] == w.suits_of[other] and (present & between) == 0
-
-
-@jit
-def wins(w, card, best, led):
-    """True if a card that comes to a trick beats the best card so far (`tricks.beats`)."""
-    if has(w.trump_cards, card):
-        return not has(w.trump_cards, best) or card > best
-    return not has(w.trump_cards, best) and has(led, card) and card > best
-
-
-# ------------------------------------------------------------------------------------------------- memory
-
-
-@jit
-def forget(w, bits):
-    """Empty the memory, and let it have 2**bits words (at least 2**CHUNK_BITS)."""
-    bits = min(max(bits, CHUNK_BITS), MEMORY_BITS)
-    w.memory_size = bit(bits)
-    w.entered = 0
-    for word in range(w.memory_size):
-        w.memory[word] = 0
-
-
-@jit
-def place_of(w, key):
-    """Where in the memory a key belongs; the products stay within 62 bits."""
-    low = (key & 0x3FFFFFFF) * 0x9E3779B1
-    high = (key >> 30) * 0x5851F42D
-    mixed = low ^ (low >> 32) ^ (high >> 7) ^ (high >> 33)
-    return mixed & (w.memory_size - 1)
-
-
-# ------------------------------------------------------------------------------------------------- moments of the search
-
-
-@jit
-def open_root(w, f):
-    """The moment at the root; which cards are tried is left to the caller."""
-    f.remaining = cards_left(w)
-    f.seat = w.seat
-    f.n_table = w.n_table
-    f.led = w.led
-    f.best = w.best
-    f.best_seat = w.best_seat
-    f.key = 0
-    f.card = NO_CARD
-    f.suits = 0
-    f.present = f.remaining | bit(f.best) if f.n_table > 0 else f.remaining
-
-
-@jit
-def lay(w, f, child):
-    """The moment behind the card that is tried; the trick may be complete, and is not taken yet."""
-    child.remaining = f.remaining & ~bit(f.card)
-    child.n_table = f.n_table + 1
-    child.card = NO_CARD
-    child.suits = 0
-    if f.n_table == 0:
-        child.led = w.suit_cards[lowest(f.suits)]
-        f.suits &= f.suits - 1
-        child.best = f.card
-        child.best_seat = f.seat
-    else:
-        child.led = f.led
-        better = wins(w, f.card, f.best, f.led)
-        child.best = f.card if better else f.best
-        child.best_seat = f.seat if better else f.best_seat
-    child.seat = f.seat + 1 if f.seat + 1 < w.n_seats else 0
-    child.present = child.remaining | bit(child.best)
-    child.key = 0
-
-
-@jit
-def take(child):
-    """The complete trick goes to its winner, who is to lead."""
-    child.seat = child.best_seat
-    child.n_table = 0
-    child.present = child.remaining
-
-
-@jit
-def allowed(w, f):
-    """The cards that the seat to act may play."""
-    hand = w.hands[f.seat] & f.remaining
-    return may_lead(w, hand, f.remaining) if f.n_table == 0 else follow(hand, f.led)
-
-
-@jit
-def try_card(w, f, card):
-    """Turn to a card, unless it is like the one tried before; True if it is to be tried."""
-    before = f.card
-    f.card = card
-    f.cards &= ~bit(card)
-    if before >= 0 and is_same(w, f.present, before, card):
-        return False
-    f.suits = w.suits_of[card] if f.n_table == 0 else 0
-    return True
-
-
-@jit
-def is_last_trick(w, f):
-    """True for a moment between two tricks whose next trick is the last and leaves no choice."""
-    card = w.hands[f.seat] & f.remaining
-    return (card & (card - 1)) == 0 and (card & w.two_suited) == 0
-
-
-@jit
-def last_winner(w, f):
-    """Who takes the last trick, in which everybody plays the one card left."""
-    best_seat = f.seat
-    best = lowest(w.hands[best_seat] & f.remaining)
-    led = w.suit_cards[lowest(w.suits_of[best])]
-    for seat in range(w.n_seats):
-        if seat != f.seat:
-            card = lowest(w.hands[seat] & f.remaining)
-            if wins(w, card, best, led):
-                best, best_seat = card, seat
-    return best_seat

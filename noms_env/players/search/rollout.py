@@ -15,7 +15,8 @@ from __future__ import annotations
 
 from noms_env._jit import highest, jit, lowest
 from noms_env.core.actions import CALL_ZERO, PLAYING
-from noms_env.core.cards import CARD_RANK, FRENCH, SUIT_CARDS, bit, has, suit_of
+from noms_env.core.cards import CARD_RANK, FRENCH, SUIT_CARDS, above, bit, suit_of
+from noms_env.core.tricks import beaters
 from noms_env.players.rule_based.player import thumb_action
 from noms_env.variants.families import PLAIN
 from noms_env.variants.families.plain import LEAST
@@ -46,23 +47,9 @@ def card_to_lead(t):
         while left != 0:
             card = highest(left)
             left &= ~bit(card)
-            if (unseen & SUIT_CARDS[FRENCH, suit_of(card)] & above(card)) == 0:
+            if above(unseen & SUIT_CARDS[FRENCH, suit_of(card)], card) == 0:
                 return card
     return lowest_rank(t.legal_cards)
-
-
-@jit
-def above(card):
-    """The cards with higher numbers."""
-    return ~((bit(card) << 1) - 1)
-
-
-@jit
-def winners_among(t, cards):
-    """The cards that beat the best one on the table (`tricks.beats`)."""
-    if has(t.trump_cards, t.best_card):
-        return cards & t.trump_cards & above(t.best_card)
-    return cards & (t.trump_cards | (t.led_cards & above(t.best_card)))
 
 
 @jit
@@ -71,7 +58,7 @@ def card_to_follow(t):
     cards = t.legal_cards
     if (cards & (cards - 1)) == 0:
         return lowest(cards)
-    winners = winners_among(t, cards)
+    winners = cards & beaters(t.best_card, t.led_cards, t.trump_cards)
     is_last = t.n_table == t.n_seats - 1
     if not wants_trick(t):
         if winners != cards:
@@ -90,12 +77,10 @@ def card_to_follow(t):
 def lowest_rank(cards):
     """The card of the lowest rank in a set, the lowest number of equal ones."""
     best = lowest(cards)
-    cards &= cards - 1
     while cards != 0:
-        card = lowest(cards)
+        if CARD_RANK[FRENCH, lowest(cards)] < CARD_RANK[FRENCH, best]:
+            best = lowest(cards)
         cards &= cards - 1
-        if CARD_RANK[FRENCH, card] < CARD_RANK[FRENCH, best]:
-            best = card
     return best
 
 
@@ -103,10 +88,8 @@ def lowest_rank(cards):
 def highest_rank(cards):
     """The card of the highest rank in a set, the lowest number of equal ones."""
     best = lowest(cards)
-    cards &= cards - 1
     while cards != 0:
-        card = lowest(cards)
+        if CARD_RANK[FRENCH, lowest(cards)] > CARD_RANK[FRENCH, best]:
+            best = lowest(cards)
         cards &= cards - 1
-        if CARD_RANK[FRENCH, card] > CARD_RANK[FRENCH, best]:
-            best = card
     return best

@@ -21,28 +21,17 @@ import numpy as np
 from noms_env._jit import highest, jit, lowest
 from noms_env.core.cards import bit, has
 from noms_env.core.partners import is_on_side
+from noms_env.core.tricks import beaters
 from noms_env.players.search.max_n import ANY
-from noms_env.players.search.position import (
-    MOST_CARDS,
-    NO_CARD,
-    allowed,
-    is_last_trick,
-    last_winner,
-    lay,
-    open_root,
-    place_of,
-    settle,
-    take,
-    try_card,
-    worth_to,
-)
+from noms_env.players.search.moves import NO_CARD, allowed, is_last_trick, last_winner, lay, open_root, place_of, take, try_card
+from noms_env.players.search.position import MOST_CARDS, settle, value_to
 
 LEADER_SHIFT = MOST_CARDS
 GOAL_SHIFT = MOST_CARDS + 3
 
 
 @jit
-def find_side_worths(w, t, scratch):
+def find_side_values(w, t, scratch):
     """Work out what each number of further tricks of the side is worth to each of its members.
 
     Args:
@@ -63,24 +52,24 @@ def find_side_worths(w, t, scratch):
         scratch.tricks[t.declarer] = t.tricks[t.declarer] + taken
         scratch.tricks[opponent] = t.tricks[opponent] + w.left - taken
         settle(scratch)
-        w.side_worth[taken] = worth_to(scratch, t.declarer)
+        w.side_values[taken] = value_to(scratch, t.declarer)
     list_levels(w)
 
 
 @jit
 def list_levels(w):
-    """List the different worths that the side may come to, in ascending order."""
+    """List the different values that the side may come to, in ascending order."""
     w.n_levels = 0
     for taken in range(w.left + 1):
-        worth = w.side_worth[taken]
+        value = w.side_values[taken]
         place = 0
-        while place < w.n_levels and w.levels[place] < worth:
+        while place < w.n_levels and w.levels[place] < value:
             place += 1
-        if place < w.n_levels and w.levels[place] == worth:
+        if place < w.n_levels and w.levels[place] == value:
             continue
         for k in range(w.n_levels, place, -1):
             w.levels[k] = w.levels[k - 1]
-        w.levels[place] = worth
+        w.levels[place] = value
         w.n_levels += 1
 
 
@@ -88,7 +77,7 @@ def list_levels(w):
 def side_value(w, frames, choice):
     """What the play from the root is worth to each member of the side; the seat to act takes one of the cards `choice`.
 
-    The worths that can come about are halved again and again: does the side reach at least this one?
+    The values that can come about are halved again and again: does the side reach at least this one?
     """
     low, high = 0, w.n_levels - 1
     while low < high:
@@ -101,11 +90,11 @@ def side_value(w, frames, choice):
 
 
 @jit
-def goal_of(w, worth):
+def goal_of(w, value):
     """The numbers of further tricks that are worth at least so much to the side."""
     goal = np.int64(0)
     for taken in range(w.left + 1):
-        if w.side_worth[taken] >= worth:
+        if w.side_values[taken] >= value:
             goal |= bit(taken)
     return goal
 
@@ -164,7 +153,7 @@ def order_cards(w, f, choice):
         f.cards, f.later = cards, np.int64(0)
         f.from_low = 0 if wants else 1
         return
-    winners = cards & beating(w, f.best, f.led)
+    winners = cards & beaters(f.best, f.led, w.trump_cards)
     has_trick = has(w.side, f.best_seat) == on_side
     winners_low = 1 if has_trick or f.n_table == w.n_seats - 1 else 0
     losers_low = 1 if wants else 0
@@ -218,15 +207,6 @@ def open_next(w, f, child):
             return found
     order_cards(w, child, ANY)
     return np.int64(-1)
-
-
-@jit
-def beating(w, best, led):
-    """The cards that beat the best card on the table (`tricks.beats`)."""
-    above = ~((bit(best) << 1) - 1)
-    if has(w.trump_cards, best):
-        return w.trump_cards & above
-    return w.trump_cards | (led & above)
 
 
 @jit

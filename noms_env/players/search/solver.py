@@ -1,8 +1,8 @@
-"""The exact worth of the actions at a table whose cards all lie open: the play-out solver.
+"""The exact value of the actions at a table whose cards all lie open: the play-out solver.
 
-    worths = solve(table)      # {action: worth to each seat}
+    values = solve(table)      # {action: value to each seat}
 
-The worth of a deal to a seat is its points less the mean of the others' points. Two ways to play are solved:
+The value of a deal to a seat is its points less the mean of the others' points. Two ways to play are solved:
 
 * `EVERY_SEAT`, each seat for itself (`max_n`): what is true in every game.
 * `TWO_SIDES`, the declarer's side against the rest (`sides`), much quicker: exact in noms, where all members of a side win
@@ -20,17 +20,8 @@ from noms_env.engine.row_kernels import kernel_view, legal_row
 from noms_env.engine.step import step
 from noms_env.players.search import max_n, sides
 from noms_env.players.search.max_n import ANY
-from noms_env.players.search.position import (
-    POSITION,
-    count_deal_as_last,
-    find_worths,
-    fits,
-    forget,
-    new_frames,
-    new_positions,
-    set_up,
-    units,
-)
+from noms_env.players.search.moves import forget, new_frames
+from noms_env.players.search.position import POSITION, count_deal_as_last, find_values, fits, new_positions, set_up, units
 from noms_env.table import Table
 from noms_env.variants import dispatch
 from noms_env.variants.table_record import new_tables
@@ -59,9 +50,9 @@ def solve(table: Table, kind: str | None = None) -> dict[int, list[float]]:
     tables = new_tables(4)
     tables[0] = table.row
     actions = np.empty(NUM_ACTIONS, np.int64)
-    worths = np.empty((NUM_ACTIONS, table.seats), np.int64)
-    count = solve_row(kernel_view(tables), 0, number, new_positions(), new_frames(), actions, worths)
-    shares = worths[:count] / units(table.seats)
+    values = np.empty((NUM_ACTIONS, table.seats), np.int64)
+    count = solve_row(kernel_view(tables), 0, number, new_positions(), new_frames(), actions, values)
+    shares = values[:count] / units(table.seats)
     return {int(action): list(map(float, share)) for action, share in zip(actions[:count], shares, strict=True)}
 
 
@@ -77,7 +68,7 @@ def _refuse_unsolvable(table: Table, kind: str | None) -> None:
             "two_sides does not fit; use every_seat"
         )
     if not fits(table.row):
-        raise ValueError(f"{table.row.hand_size - table.row.trick_number} tricks by {table.seats} seats are too many to solve")
+        raise ValueError(f"{table.row.deal_size - table.row.trick_number} tricks by {table.seats} seats are too many to solve")
 
 
 @jit
@@ -93,8 +84,8 @@ def has_two_sides(t):
 
 
 @jit
-def solve_row(tables, row, kind, positions, frames, actions, worths):
-    """Write the worth of each legal action to each seat.
+def solve_row(tables, row, kind, positions, frames, actions, values):
+    """Write the value of each legal action to each seat.
 
     Args:
         tables: structured array, shape (tables,), whose last three rows, above `row`, serve as scratch.
@@ -103,7 +94,7 @@ def solve_row(tables, row, kind, positions, frames, actions, worths):
         positions: `position.new_positions`.
         frames: `position.new_frames`.
         actions: int64, shape (NUM_ACTIONS,): is written.
-        worths: int64, shape (NUM_ACTIONS, seats): is written, in `position.units`.
+        values: int64, shape (NUM_ACTIONS, seats): is written, in `position.units`.
 
     Returns:
         Number of legal actions.
@@ -118,15 +109,15 @@ def solve_row(tables, row, kind, positions, frames, actions, worths):
     for k in range(count):
         for seat in range(tables[row].n_seats):
             if tables[row].trump == UNSAID:
-                worths[k, seat] = worth_behind(w, frames, tables, scratch - 1, kind, actions[k], seat)
+                values[k, seat] = value_behind(w, frames, tables, scratch - 1, kind, actions[k], seat)
             else:
-                worths[k, seat] = worth_of_action(w, frames, tables[scratch - 1], kind, actions[k], seat)
+                values[k, seat] = action_value(w, frames, tables[scratch - 1], kind, actions[k], seat)
     return count
 
 
 @jit
 def prepare(w, tables, row, scratch, kind):
-    """Set up the position of a table, with its worths and an empty memory.
+    """Set up the position of a table, with its values and an empty memory.
 
     Args:
         w: the position.
@@ -139,14 +130,14 @@ def prepare(w, tables, row, scratch, kind):
     t = tables[row]
     set_up(w, t)
     if kind == TWO_SIDES:
-        sides.find_side_worths(w, t, tables[scratch])
+        sides.find_side_values(w, t, tables[scratch])
     else:
-        find_worths(w, t, tables[scratch])
+        find_values(w, t, tables[scratch])
     forget(w, 7 * w.left * w.n_seats // 10)
 
 
 @jit
-def worth_of_action(w, frames, t, kind, action, seat):
+def action_value(w, frames, t, kind, action, seat):
     """What an action at the root is worth to a seat, in units.
 
     Args:
@@ -158,22 +149,22 @@ def worth_of_action(w, frames, t, kind, action, seat):
         seat: to whom.
     """
     if action < INDICATE:
-        return worth_of_choice(w, frames, kind, bit(w.number_of[action]), seat)
+        return choice_value(w, frames, kind, bit(w.number_of[action]), seat)
     if action == INDICATE:
-        return worth_of_choice(w, frames, kind, ANY, seat) - indication_price(t, seat)
+        return choice_value(w, frames, kind, ANY, seat) - indication_price(t, seat)
     name_suit(w, action - SUIT)
-    return worth_of_choice(w, frames, kind, ANY, seat)
+    return choice_value(w, frames, kind, ANY, seat)
 
 
 @jit
-def worth_of_choice(w, frames, kind, choice, seat):
+def choice_value(w, frames, kind, choice, seat):
     """What the play from the root is worth to a seat; the seat to act takes one of the cards `choice` (or `ANY`)."""
     if kind == EVERY_SEAT:
-        return w.worth[max_n.end_of(w, frames, choice), seat]
-    worth = sides.side_value(w, frames, choice)
+        return w.values[max_n.end_of(w, frames, choice), seat]
+    value = sides.side_value(w, frames, choice)
     if has(w.side, seat):
-        return worth
-    return -worth * size(w.side) // (w.n_seats - size(w.side))
+        return value
+    return -value * size(w.side) // (w.n_seats - size(w.side))
 
 
 @jit
@@ -191,7 +182,7 @@ def indication_price(t, seat):
 
 
 @jit
-def worth_here(w, frames, tables, row, scratch, kind, seat):
+def position_value(w, frames, tables, row, scratch, kind, seat):
     """What the moment at a table is worth to a seat, in units: see `prepare` for the arguments."""
     prepare(w, tables, row, scratch, kind)
     t = tables[row]
@@ -199,19 +190,19 @@ def worth_here(w, frames, tables, row, scratch, kind, seat):
         choice = ANY
         if t.trick_number == 0 and t.n_table == 0:
             choice = numbers_of(w, t.legal_cards)
-        return worth_of_choice(w, frames, kind, choice, seat)
+        return choice_value(w, frames, kind, choice, seat)
     words = t.legal_words
     own = np.int64(0)
     best = np.int64(-1)
     while words != 0:
         name_suit(w, INDICATE + lowest(words) - SUIT)
         words &= words - 1
-        worth = worth_of_choice(w, frames, kind, ANY, t.seat)
-        if best < 0 or worth > own:
-            own = worth
+        value = choice_value(w, frames, kind, ANY, t.seat)
+        if best < 0 or value > own:
+            own = value
             best = w.led
     w.led = best
-    return worth_of_choice(w, frames, kind, ANY, seat)
+    return choice_value(w, frames, kind, ANY, seat)
 
 
 @jit
@@ -225,7 +216,7 @@ def numbers_of(w, cards):
 
 
 @jit
-def worth_behind(w, frames, tables, row, kind, action, seat):
+def value_behind(w, frames, tables, row, kind, action, seat):
     """What an action is worth to a seat, by taking it: for those that change more than the trick.
 
     Args:
@@ -239,7 +230,7 @@ def worth_behind(w, frames, tables, row, kind, action, seat):
     """
     tables[row - 1] = tables[row]
     step(tables[row - 1], action)
-    return worth_here(w, frames, tables, row - 1, row + 1, kind, seat)
+    return position_value(w, frames, tables, row - 1, row + 1, kind, seat)
 
 
-__all__ = ["EVERY_SEAT", "POSITION", "TWO_SIDES", "prepare", "solve", "solve_row", "worth_here", "worth_of_action"]
+__all__ = ["EVERY_SEAT", "POSITION", "TWO_SIDES", "action_value", "position_value", "prepare", "solve", "solve_row"]

@@ -247,7 +247,7 @@ def test_another_action_is_taken_only_if_it_gains_a_standard_error() -> None:
         favourite = int(rng.integers(count))
         work.sums[:], work.squares[:] = 0, 0
         for row in worths:
-            work.worths[:count] = row
+            work.values[:count] = row
             add_up(work, count, favourite)
         gains = worths - worths[:, [favourite]]
         clear = gains.mean(axis=0) > gains.std(axis=0, ddof=1) / np.sqrt(worlds)
@@ -268,7 +268,7 @@ def test_a_gain_in_one_world_is_none() -> None:
     for gains in ((10_000, 0, 0), (10_000, 1, 0)):
         work.sums[:], work.squares[:] = 0, 0
         for gain in gains:
-            work.worths[:2] = gain, 0
+            work.values[:2] = gain, 0
             add_up(work, 2, 1)
         answers.append(best_of(work, 2, 1))
     assert answers == [1, 0]

@@ -15,18 +15,9 @@ from noms_env.core.partners import is_on_side
 from noms_env.core.state import all_hands
 from noms_env.engine.row_kernels import kernel_view
 from noms_env.players.search import solver
-from noms_env.players.search.position import (
-    MEMORY_BITS,
-    allowed,
-    forget,
-    new_frames,
-    new_positions,
-    number_counts,
-    open_root,
-    set_up,
-    units,
-)
-from noms_env.players.search.solver import EVERY_SEAT, prepare, solve, worth_here, worth_of_action
+from noms_env.players.search.moves import allowed, forget, new_frames, open_root
+from noms_env.players.search.position import MEMORY_BITS, new_positions, number_counts, set_up, units
+from noms_env.players.search.solver import EVERY_SEAT, action_value, position_value, prepare, solve
 from noms_env.table import Table
 from noms_env.variants.table_record import new_tables
 from tests.variants.table_help import play, table_with
@@ -116,7 +107,7 @@ def play_until(table: Table, left: int, rng: random.Random) -> None:
     while not table.is_over:
         if table.is_scored:
             table.next_deal()
-        elif table.phase in ("play", "suit") and table.row.hand_size - table.row.trick_number <= left:
+        elif table.phase in ("play", "suit") and table.row.deal_size - table.row.trick_number <= left:
             return
         else:
             actions = table.legal_actions()
@@ -222,7 +213,7 @@ def worths_here(table: Table) -> Worths:
     tables = new_tables(2)
     tables[0] = table.row
     position, frames, rows = new_positions(), new_frames(), kernel_view(tables)
-    found = [worth_here(position[0], frames, rows, 0, 1, EVERY_SEAT, seat) for seat in range(table.seats)]
+    found = [position_value(position[0], frames, rows, 0, 1, EVERY_SEAT, seat) for seat in range(table.seats)]
     return [worth / units(table.seats) for worth in found]
 
 
@@ -281,7 +272,7 @@ def test_a_small_memory_changes_nothing() -> None:
             prepare(position[0], rows, 0, 1, EVERY_SEAT)
             forget(position[0], bits)
             found[bits] = [
-                worth_of_action(position[0], frames, rows[0], EVERY_SEAT, action, seat)
+                action_value(position[0], frames, rows[0], EVERY_SEAT, action, seat)
                 for action in table.legal_actions()
                 for seat in range(4)
             ]

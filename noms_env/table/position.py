@@ -1,0 +1,80 @@
+"""Checks of a position: a deal that `Table.start` is to begin with, as users give it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from noms_env.core.actions import is_integer
+from noms_env.core.cards import CARD_NUMBERS, CARD_WORDS, DECK_NAMES
+from noms_env.variants import Rules
+
+MAX_DEAL_NUMBER = 10_000
+MAX_TOTAL = 1_000_000
+
+
+class PositionError(ValueError):
+    """A position that the rules do not allow; the message says what was wrong and what is allowed."""
+
+
+def checked_deck(rules: Rules, deck: Sequence[str]) -> list[int]:
+    """Card numbers of a deck in words."""
+    if isinstance(deck, str) or not isinstance(deck, Sequence):
+        raise PositionError(f"deck must be a list of cards in dealing order, not {deck!r}")
+    names = [CARD_WORDS[rules.variant.deck_kind][card] for card in rules.deck]
+    wrong = [word for word in deck if word not in names]
+    if wrong:
+        deck_name = DECK_NAMES[rules.variant.deck_kind]
+        raise PositionError(f"deck holds {wrong[0]!r}, which is not a card of this deck ({deck_name}: {' '.join(names)})")
+    twice = sorted({word for word in deck if list(deck).count(word) > 1})
+    if twice:
+        raise PositionError(f"deck holds {twice[0]} more than once; every card must be there once")
+    missing = [word for word in names if word not in set(deck)]
+    if missing:
+        raise PositionError(f"deck lacks {' '.join(missing)}; all {len(names)} cards must be there, dealt or not")
+    return [CARD_NUMBERS[rules.variant.deck_kind][word] for word in deck]
+
+
+def checked_dealer(rules: Rules, dealer: int) -> int:
+    """A seat number."""
+    if not is_integer(dealer) or not 0 <= dealer < rules.seats:
+        raise PositionError(f"dealer must be a seat from 0 to {rules.seats - 1}, not {dealer!r}")
+    return int(dealer)
+
+
+def checked_totals(rules: Rules, totals: Sequence[float], in_match: bool) -> list[float]:
+    """Points of the match so far, in an episode of a whole match under the target."""
+    given = list(totals) if isinstance(totals, Sequence | np.ndarray) and not isinstance(totals, str) else []
+    points = [float(total) for total in given if is_integer(total) or isinstance(total, float | np.floating)]
+    if len(points) != rules.seats or len(given) != rules.seats or not all(abs(total) <= MAX_TOTAL for total in points):
+        raise PositionError(
+            f"totals must be {rules.seats} numbers from -{MAX_TOTAL} to {MAX_TOTAL}, one for each seat, not {totals!r}"
+        )
+    if rules.options.get("accumulate") and any(points):
+        raise PositionError(f"totals must be zeros with accumulate, which scores in the last deal only; not {totals!r}")
+    target = rules.options.get("target")
+    playing_on = rules.options.get("tie") == "play_on" and points.count(max(points)) > 1
+    if target is not None and max(points) >= target and not playing_on and in_match:
+        raise PositionError(f"totals must be below the target of {target}, or the match would be over; not {totals!r}")
+    return points
+
+
+def checked_deal(rules: Rules, deal: int, wanted_size: int) -> int:
+    """The running number of a deal that the match can have; `wanted_size` is the deal size of the episode, -1 for any."""
+    options, schedule = rules.options, rules.schedule
+    lengths = [options.get(name) for name in ("n_hands", "max_hands", "max_deals")]
+    most = min([MAX_DEAL_NUMBER, *(n for n in lengths if n is not None), *([len(schedule)] if schedule else [])])
+    if not is_integer(deal) or not 0 <= deal < most:
+        raise PositionError(f"deal must be an integer from 0 to {most - 1}, not {deal!r}")
+    if wanted_size > 0 and schedule[deal] != wanted_size:
+        raise PositionError(f"deal {deal} has {schedule[deal]} cards, but the episode asks for hand_size={wanted_size}")
+    return int(deal)
+
+
+def checked_multiplier(rules: Rules, multiplier: int) -> int:
+    """1, or what pass-outs can lead to."""
+    allowed = rules.variant.multipliers(rules.options)
+    if not is_integer(multiplier) or multiplier not in allowed:
+        raise PositionError(f"multiplier must be {' or '.join(map(str, allowed))} here, not {multiplier!r}")
+    return int(multiplier)
