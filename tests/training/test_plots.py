@@ -16,7 +16,7 @@ from PIL import Image
 from training.cli import main
 from training.extras import MissingExtraError
 from training.learn.log import Log, Series
-from training.publish.plots import SMOOTHED, draw, kinds_of, panels_of, smoothed
+from training.publish.plots import SMOOTHED, draw, panels_of, rules_in, smoothed
 
 Run = Callable[..., tuple[int, str, str]]
 POINTS = "points/down_up_4/random"
@@ -102,7 +102,7 @@ def test_without_matplotlib_a_sentence_says_what_is_missing(run: Run, tmp_path: 
     def missing(module: str, extra: str, wanted_by: str) -> Any:
         raise MissingExtraError(f"{wanted_by} needs {module}: {extra}")
 
-    monkeypatch.setattr("training.publish.plots.require", missing)
+    monkeypatch.setattr("training.commands.plot.require", missing)
     assert run(a_run(tmp_path / "run")) == (2, "", "noms: noms plot needs matplotlib: plot\n")
 
 
@@ -129,7 +129,7 @@ def test_panels_are_those_of_the_figures_there_are() -> None:
 
 
 def test_kinds_are_found_in_their_group() -> None:
-    assert kinds_of(["points/a_3/x", "probe/b_4/y", "points/a_3/z", "points/c_4/x"], "points") == ["a_3", "c_4"]
+    assert rules_in(["points/a_3/x", "probe/b_4/y", "points/a_3/z", "points/c_4/x"], "points") == ["a_3", "c_4"]
 
 
 def test_curves_bands_and_runs_are_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 
 def check(file: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="FILE")]) -> int:
-    """Play the records of a file again and print everything in them that is not as the rules have it, one line each.
+    """Play the records of a file again, and print each disagreement with the rules on a line.
 
-    The exit status is 0 if nothing is wrong, 1 if something is, and 2 if the file cannot be read or is empty.
+    The exit status is 0 if all is right, 1 if not, and 2 if the file is empty or cannot be read.
 
     For example:
       noms check games.jsonl

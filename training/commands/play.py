@@ -41,12 +41,11 @@ def play(
     seed: RandomSeed = None,
     record: Annotated[str | None, tyro.conf.arg(metavar="FILE")] = None,
 ) -> int:
-    """Sit down at the table yourself, against players or trained policies.
+    """Play a game yourself, against players or trained policies.
 
-    You see what your seat may see, and type what you do: a card (QH, 10s), a number, pass, misere, a suit (H, hearts, nt).
-    ? tells what the players would do in your place, with the probabilities of policies; t shows the tricks of the deal; u
-    takes your last decision back; q ends. Enter takes the only legal action. Finished deals are kept as records, also after
-    Ctrl-C, for noms replay and noms check.
+    You see what your seat may see. Type a card (QH, 10s), a number, pass, misere or a suit (H, hearts, nt). Enter takes the
+    only legal action. ? gives advice: what the players would do in your place. t shows the tricks of the deal, u takes back
+    your last decision, q quits. Finished deals are kept as records, also after Ctrl-C, for noms replay and noms check.
 
     For example:
       noms play small_ships
@@ -56,7 +55,7 @@ def play(
     Args:
         seat: Your seat; seats are numbered from 0.
         against: The players, as for `noms evaluate`: one for all other seats, or one for each, clockwise from your left.
-        deals: Deals to play, of one match after another; one match if not given.
+        deals: Deals to play, match after match; one match if not given.
         record: The file for the records; a new one in the folder `played` if not given.
     """
     from noms_env.variants import game, make_rules

@@ -8,16 +8,17 @@ from typing import Annotated
 import tyro
 
 from training.commands.common import OK, CommandError, file_errors, wrong_arguments
+from training.extras import require
 
 File = Annotated[str | None, tyro.conf.arg(metavar="FILE")]
 DEFAULT_NAME = "curves.png"
 
 
 def plot(run: Annotated[tyro.conf.Positional[tuple[str, ...]], tyro.conf.arg(metavar="RUN ...")], out: File = None) -> int:
-    """Draw the learning curves of one run, or of several over one another, as a PNG.
+    """Draw the learning curves of one run, or of several in one picture, as a PNG.
 
-    Points per deal against the panel with their 95 % intervals, what the policy does (bids hit, contracts made, ...), the
-    entropy of each phase, how far updates move the policy, explained variance, and speed. A run may still be under way.
+    The picture shows points per deal against the panel with 95 % intervals, behaviour (bids hit, contracts made, ...), the
+    entropy of each phase, the size of policy updates, explained variance, and speed. A run may still be going on.
 
     For example:
       noms plot runs/small_ships-fast
@@ -28,11 +29,11 @@ def plot(run: Annotated[tyro.conf.Positional[tuple[str, ...]], tyro.conf.arg(met
         out: The file to write; curves.png in the folder of the first run if not given.
     """
     from training.learn.log import read_log
-    from training.publish.plots import draw, need_matplotlib
+    from training.publish.plots import draw
 
     if not run:
         raise CommandError("name the folder of at least one run, such as runs/small_ships-fast")
-    need_matplotlib()
+    require("matplotlib", "plot", "noms plot")
     path = Path(out) if out else Path(run[0]) / DEFAULT_NAME
     runs = {}
     for folder in run:

@@ -28,7 +28,7 @@ def record(
 ) -> int:
     """Play matches and write their records (noms-record/1), one deal a line.
 
-    The same arguments give the same file, on every machine. A file of that name is replaced, once all is written.
+    The same arguments give the same file on every machine. An older file of that name is replaced when all is written.
 
     For example:
       noms record small_ships --matches 100 --seed 7 --out games.jsonl
@@ -40,7 +40,7 @@ def record(
     Args:
         out: The file to write; `-` prints the records.
         matches: Number of matches.
-        seed: 0 to 2**63 - 1; it decides the cards and the random players.
+        seed: 0 to 2**63 - 1, for cards and random players.
         legal: Store the legal actions with every decision.
     """
     check_limit(limit)

@@ -36,14 +36,13 @@ def tournament(
     out: Annotated[str | None, tyro.conf.arg(metavar="FOLDER")] = None,
     resume: Flag = False,
 ) -> int:
-    """Let every player play every other on the same duplicate deals, and show the payoff table and ratings.
+    """Let every player play every other on the same duplicate deals, and print the payoff table and ratings.
 
-    In each pair both sit alone on each seat against the other on all others. Ratings are in points per deal, and fit the
-    differences of the pairs best. The folder gets results.json, table.md (Markdown), heat.png (if Matplotlib is installed)
-    and the blocks of deals; Ctrl-C stops the tournament, and --resume with the same words goes on with it, or lets it
-    grow: by more deals, and by more players behind those that it was begun with. A player that fails, or answers what is
-    not legal, loses that table only: a player of your own, as MODULE:FUNCTION or 'cmd:PROGRAM' (noms evaluate --help), can
-    do no more harm.
+    In each pair, each player sits alone on each seat against the other on all other seats. Ratings are in points per deal: the
+    least-squares fit of all pairs. The folder gets results.json, table.md (Markdown), heat.png (if Matplotlib is installed)
+    and the blocks of deals. Ctrl-C stops the tournament. --resume with the same words goes on with it, also with more deals,
+    or with more players behind the first ones. A crash, a timeout or an illegal answer of your own player (noms evaluate
+    --help) forfeits only that table.
 
     For example:
       noms tournament random greedy thumb --variant down_up

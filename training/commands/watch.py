@@ -28,9 +28,9 @@ def watch(
     delay: Annotated[float | None, tyro.conf.arg(metavar="SECONDS")] = None,
     from_seat: Annotated[int | None, tyro.conf.arg(metavar="S")] = None,
 ) -> int:
-    """Watch players or trained policies play, decision by decision, with the probabilities of policies beside each.
+    """Watch players or policies play, decision by decision, with the probabilities that policies give to each action.
 
-    Enter goes on to the next decision, and Ctrl-D ends; with --delay, or where nobody types, it goes on by itself.
+    Enter shows the next decision, and Ctrl-D quits. With --delay, or without a terminal, it goes on by itself.
 
     For example:
       noms watch small_ships thumb
@@ -39,7 +39,7 @@ def watch(
 
     Args:
         player: The players, as for `noms evaluate`: one for all seats, or one for each from seat 0.
-        deals: Deals to show, of one match after another; one match if not given.
+        deals: Deals to show, match after match; one match if not given.
         delay: Seconds between two decisions, instead of waiting for Enter.
         from_seat: Show only what this seat sees, and its own probabilities; seats are numbered from 0.
     """

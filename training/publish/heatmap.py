@@ -19,15 +19,6 @@ DARK = 0.6
 """Shares of the largest value above which the writing is white."""
 
 
-def need_matplotlib() -> None:
-    """Make sure that a picture can be drawn.
-
-    Raises:
-        MissingExtraError: Matplotlib is not installed.
-    """
-    require("matplotlib", "plot", "the heat map of a tournament")
-
-
 def draw_heatmap(results: Results, path: Path) -> None:
     """Write a PNG: a cell for each player alone (rows) in a field of each other (columns), the best player first.
 

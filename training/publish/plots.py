@@ -60,20 +60,11 @@ class Panel:
     at_least_zero: bool = False
 
 
-def need_matplotlib() -> None:
-    """Make sure that a picture can be drawn.
-
-    Raises:
-        MissingExtraError: Matplotlib is not installed.
-    """
-    require("matplotlib", "plot", "noms plot")
-
-
 def draw(runs: Mapping[str, Series], path: str | Path) -> None:
-    """Write a PNG of the learning curves.
+    """Draw the learning curves as a PNG.
 
     Args:
-        runs: by name, their figures (`log.read_log`).
+        runs: figures of each run (`log.read_log`), by name.
         path: the file.
 
     Raises:
@@ -103,9 +94,9 @@ def draw(runs: Mapping[str, Series], path: str | Path) -> None:
 def panels_of(runs: Mapping[str, Series]) -> Iterator[Panel]:
     """The panels that the figures of the runs fill."""
     names = list(dict.fromkeys(name for series in runs.values() for name in series))
-    for kind in kinds_of(names, "points"):
+    for kind in rules_in(names, "points"):
         yield points_panel(kind, names)
-    for kind in kinds_of(names, "probe"):
+    for kind in rules_in(names, "probe"):
         yield from probe_panels(kind, names)
     entropy = [(f"entropy/{phase}", phase) for phase in PHASES]
     yield from filled(names, "entropy of each phase (1: all legal actions alike)", entropy, at_least_zero=True)
@@ -115,8 +106,8 @@ def panels_of(runs: Mapping[str, Series]) -> Iterator[Panel]:
     yield from filled(names, "decisions per second", [("decisions_per_second", "all together")], at_least_zero=True)
 
 
-def kinds_of(names: Sequence[str], group: str) -> list[str]:
-    """The rule_sets of tables that a group of figures tells of."""
+def rules_in(names: Sequence[str], group: str) -> list[str]:
+    """The rules of the tables in a group of figures, such as `noms_4`."""
     return list(dict.fromkeys(name.split("/")[1] for name in names if name.startswith(f"{group}/")))
 
 
