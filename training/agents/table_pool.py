@@ -1,7 +1,7 @@
-"""Tables at which deals are played by players: the only door from training and evaluation to `noms_env`; needs no torch.
+"""Tables at which deals are played by players, for training and evaluation; needs no torch.
 
-A `TablePool` is a batch of tables; `play` plays one deal at each, to its end, with any player at any seat. Players change
-between deals only.
+A `TablePool` is a batch of tables; `play` plays one deal at each table to its end, with any player on any seat. Players change
+only between deals.
 """
 
 from __future__ import annotations
@@ -53,11 +53,11 @@ def make_rule_sets(variants: Sequence[str], seats: Sequence[int] = (), options: 
                 if number is None or low <= number <= high:
                     raise
     for number in seats:
-        if not any(kind.seats == number for kind in rule_sets):
+        if not any(rules.seats == number for rules in rule_sets):
             allowed = ", ".join(f"{variant.name} {variant.seats[0]} to {variant.seats[1]}" for variant in games)
             raise RulesError(f"no game of this run is played with {number!r} seats: {allowed}")
     for variant in games:
-        if not any(kind.variant is variant for kind in rule_sets):
+        if not any(rules.variant is variant for rules in rule_sets):
             raise RulesError(f"{variant.name} is played with {variant.seats[0]} to {variant.seats[1]} seats")
     return rule_sets
 
@@ -66,7 +66,7 @@ def make_rule_sets(variants: Sequence[str], seats: Sequence[int] = (), options: 
 
 
 class TablePool:
-    """Tables of several rule_sets, which stop at the end of each deal.
+    """Tables of several rule sets, which stop at the end of each deal.
 
     Attributes:
         batch: the tables; `batch.points` and `batch.tables` show each finished deal.
@@ -93,19 +93,19 @@ class TablePool:
 
         Args:
             rule_sets: rules.
-            rule_set_numbers: which of the run's rule_sets these are.
-            tables: how many tables; at least one for each kind.
+            rule_set_numbers: which of the rule sets of the run these are.
+            tables: how many tables; at least one for each of the rule sets.
             seed: of the deals.
             first_table: number of the first table; pools of one seed must not overlap.
             in_matches: see the class.
             state: keep the hidden state, for the critic.
             skip_forced: moves without alternative are not asked for.
-            shares: of the tables, above 0, for each kind; all alike if not given.
+            shares: of the tables, above 0, for each of the rule sets; all alike if not given.
         """
         self.batch = make_batch(
             [
-                TableGroup(kind.variant.name, kind.seats, kind.options, share)
-                for kind, share in zip(rule_sets, shares or [1.0] * len(rule_sets), strict=True)
+                TableGroup(rules.variant.name, rules.seats, rules.options, share)
+                for rules, share in zip(rule_sets, shares or [1.0] * len(rule_sets), strict=True)
             ],
             tables,
             seed=seed,

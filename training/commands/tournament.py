@@ -62,12 +62,12 @@ def tournament(
     from training.evaluation.tournament import Folder, Plan
 
     with wrong_arguments():
-        kind = make_rules(game(variant), seats, parse_options(option))
+        rules = make_rules(game(variant), seats, parse_options(option))
         players = [agent_spec(name, limit) for name in player]
-        plan = Plan(player, kind, deals, seed, deal_set, limit, hashes(players))
+        plan = Plan(player, rules, deals, seed, deal_set, limit, hashes(players))
         for one in players:
-            one.check(kind)
-    folder = Folder(Path(out) if out else TOURNAMENTS / f"{variant}_{kind.seats}")
+            one.check(rules)
+    folder = Folder(Path(out) if out else TOURNAMENTS / f"{variant}_{rules.seats}")
     with wrong_arguments(), file_errors(f"cannot use the folder {folder.path}"):
         folder.go_on(plan) if resume else folder.begin(plan)
     return run(plan, players, folder, threads or os.cpu_count() or 1)
@@ -123,8 +123,8 @@ def show(results: Results) -> None:
     from training.evaluation.tournament import sentences
 
     console = terminal()
-    kind = results.plan.rules
-    head = f"{kind.variant.name}, {kind.seats} seats: points per deal, {results.deals:,} deals for each pair"
+    rules = results.plan.rules
+    head = f"{rules.variant.name}, {rules.seats} seats: points per deal, {results.deals:,} deals for each pair"
     console.print(Text(head, style="bold"))
     console.print(payoff_table(results))
     for sentence in sentences(results.as_json()):
