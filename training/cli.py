@@ -36,9 +36,13 @@ COMMANDS = {
 }
 """The subcommands: module of `training.commands` (and function in it), and a line for the help."""
 
-DESCRIPTION = """\
+HELP = """\
+usage: noms COMMAND ...
+
 Seven card games of the nomination whist family: play them, record and check games, train policies, measure players.
 `noms COMMAND --help` describes a command; `noms --version` prints the version.
+
+{commands}
 
 For example:
   noms play small_ships
@@ -97,17 +101,20 @@ def run(words: Sequence[str]) -> int:
     if first == "--version":
         print(f"noms {version()}")
         return 0
+    if first in ("-h", "--help"):  # printed here, since the import of tyro takes longer than all else
+        print(HELP.format(commands="\n".join(f"  {name:<10} {summary}" for name, (_, summary) in COMMANDS.items())))
+        return 0
     if first not in COMMANDS and not first.startswith("-"):
         raise CommandError(f"there is no command {first!r}; the commands are {', '.join(COMMANDS)}")
     with wrong_arguments():
-        command = parsed(words or [first])
+        command = parsed(words)
     return command()
 
 
 def parsed(words: Sequence[str]) -> Callable[[], int]:
     """The subcommand with its arguments, ready to run.
 
-    Only the module of the subcommand that the words name is imported, so that the help is fast.
+    Only the module of the subcommand that the words name is imported.
 
     Raises:
         ValueError: a value is not allowed.
@@ -120,7 +127,7 @@ def parsed(words: Sequence[str]) -> Callable[[], int]:
             app.command(name=name)(deferred(load(name, words[1:])))
         else:
             app.command(name=name, help=summary)(_not_loaded)
-    command: Callable[[], int] = app.cli(prog="noms", description=DESCRIPTION, args=words)
+    command: Callable[[], int] = app.cli(prog="noms", args=words)
     return command
 
 
