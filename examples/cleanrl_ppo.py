@@ -66,7 +66,7 @@ class Args:
     eval_deals: int = 1000
     """evaluation deals, each played from all seats"""
     eval_seed: int = 0
-    """of what is random in the opponents"""
+    """seed of the evaluation"""
 
 
 def mlp(inputs: int, width: int, outputs: int, gain: float) -> nn.Sequential:
@@ -96,7 +96,7 @@ class Agent(nn.Module):
         self.critic = mlp(encoding.n_features, width, 1, gain=1.0)
 
     def look(self, observation: np.ndarray, mask: np.ndarray, rows: np.ndarray) -> tuple[Tensor, Tensor, np.ndarray]:
-        """What the seats to act see in some rows of observations and masks.
+        """The features of the seats to act in some rows of observations and masks.
 
         Returns:
             Features, uint8, shape (rows, n_features); which choices are legal, bool, shape (rows, n_choices); the actions that
@@ -111,7 +111,7 @@ class Agent(nn.Module):
         return Categorical(logits=logits.masked_fill(~legal, torch.finfo(logits.dtype).min), validate_args=False)
 
     def value(self, features: Tensor) -> Tensor:
-        """What the seat can expect of the deal, float32, shape (rows,)."""
+        """The expected reward of the deal, float32, shape (rows,)."""
         values: Tensor = self.critic(features * self.scale)[:, 0]
         return values
 
@@ -130,7 +130,7 @@ class Step:
 
 
 def relative_points(batch: noms_env.BatchEnv) -> np.ndarray:
-    """Own points less the mean of the others', for each seat: float64, shape (tables, seats)."""
+    """Own points minus the mean of the others, for each seat: float64, shape (tables, seats)."""
     points = batch.tables.points[:, : batch.groups[0].rules.seats].astype(np.float64)
     seats = points.shape[1]
     return np.asarray((seats * points - points.sum(axis=1, keepdims=True)) / (seats - 1))
@@ -170,7 +170,7 @@ def advantages(steps: list[Step], reward: Tensor, gae_lambda: float) -> Tensor:
 
 
 def update(agent: Agent, optimizer: torch.optim.Optimizer, steps: list[Step], reward: Tensor, args: Args) -> dict[str, float]:
-    """Learn from an iteration; what TensorBoard shows of it."""
+    """Learn from an iteration; return the figures for TensorBoard."""
     features, legal, choice, logprob, value = (
         torch.cat([getattr(step, name) for step in steps]) for name in ("features", "legal", "choice", "logprob", "value")
     )
@@ -215,7 +215,7 @@ def evaluate(agent: Agent, args: Args) -> tuple[float, float]:
 
 
 def main(args: Args) -> None:
-    """Train, and print how the policy fares before and after."""
+    """Train, and print the strength of the policy before and after."""
     torch.set_num_threads(1)  # such small networks gain nothing from more
     torch.manual_seed(args.seed)
     batch = noms_env.make_batch(

@@ -32,9 +32,9 @@ GAME = "down_up"
 WAY: dict[str, Any] = {"seat": "rotate", "reward": "relative", "skip_forced": True}
 """The learner moves one seat on with each deal, and forced moves are taken for it."""
 TABLES, STEPS = 128, 32
-"""A batch: steps of so many tables."""
+"""Steps of each table in a batch."""
 DECISIONS, DEALS = 150_000, 500
-"""To learn from, and to measure on."""
+"""Decisions to learn from; deals to evaluate on."""
 REWARD_SCALE = 0.1
 
 
@@ -44,7 +44,7 @@ def make_seat(buf: Any = None, seed: int = 0) -> pufferlib.emulation.GymnasiumPu
 
 
 def make_tables(tables: int) -> pufferlib.vector.Serial:
-    """Tables to learn at; `reset(seed)` gives the first the seed, the second the one after it, and so on."""
+    """The training tables; `reset(seed)` gives table i the seed `seed + i`."""
     return pufferlib.vector.make(make_seat, num_envs=tables, backend=pufferlib.vector.Serial)
 
 
@@ -74,10 +74,10 @@ class Agent(nn.Module):
 
 
 class Rollout:
-    """What is played between two updates: arrays of steps by tables, float32 but for what is said."""
+    """The rollout between two updates: arrays of shape (steps, tables), float32 unless stated."""
 
     def __init__(self, tables: int, row: np.ndarray) -> None:
-        """Make room.
+        """Allocate the arrays.
 
         Args:
             tables: how many there are.
@@ -100,7 +100,7 @@ class Rollout:
 
 
 def train(agent: Agent, envs: pufferlib.vector.Serial, decisions: int, seed: int) -> None:
-    """Learn from about so many decisions."""
+    """Train for about this many decisions."""
     form = envs.emulated["emulated_observation_dtype"]
     optimizer = torch.optim.Adam(agent.parameters(), 1e-3, eps=1e-5)
     rows, _ = envs.reset(seed)
@@ -157,7 +157,7 @@ def choose_by(agent: Agent) -> Choose:
 
 
 def main(tables: int = TABLES, decisions: int = DECISIONS, deals: int = DEALS, seed: int = 1) -> None:
-    """Learn, and print how the learner fares before and after."""
+    """Train, and print the strength of the learner before and after."""
     torch.set_num_threads(1)
     torch.manual_seed(seed)
     agent = Agent()

@@ -98,7 +98,7 @@ def measure(model: MaskablePPO, deals: int) -> tuple[float, float]:
 
 
 def main(tables: int = TABLES, decisions: int = DECISIONS, deals: int = DEALS, seed: int = 1) -> None:
-    """Learn, and print how the learner fares before and after."""
+    """Train, and print the strength of the learner before and after."""
     torch.set_num_threads(1)
     model = make_learner(make_tables(tables, seed), seed)
     print(f"{GAME}, points per deal against random players, 95 % interval over {deals} deals from all seats")

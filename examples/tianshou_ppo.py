@@ -127,7 +127,7 @@ def choose_by(ppo: PPO) -> Choose:
 
 
 def main(tables: int = TABLES, decisions: int = DECISIONS, deals: int = DEALS, seed: int = 1) -> None:
-    """Learn, and print how the learner fares before and after."""
+    """Train, and print the strength of the learner before and after."""
     torch.set_num_threads(1)
     torch.manual_seed(seed)
     np.random.seed(seed)  # Tianshou shuffles by it

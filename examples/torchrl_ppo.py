@@ -98,7 +98,7 @@ def choose_by(actor: ProbabilisticActor) -> Choose:
 
 
 def main(tables: int = TABLES, decisions: int = DECISIONS, deals: int = DEALS, seed: int = 1) -> None:
-    """Learn, and print how the learner fares before and after."""
+    """Train, and print the strength of the learner before and after."""
     torch.set_num_threads(1)
     torch.manual_seed(seed)
     actor, critic = make_policy()

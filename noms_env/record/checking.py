@@ -1,4 +1,4 @@
-"""Records held against the rules."""
+"""Checks records against the rules."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from noms_env.variants import Rules, RulesError, game, make_rules
 
 @dataclass(frozen=True)
 class Disagreement:
-    """Something in a file of records that is not as the rules have it.
+    """A disagreement between a file of records and the rules.
 
     Attributes:
         line: number of the line, from 1.
@@ -52,7 +52,7 @@ class Disagreement:
 
 
 def check_records(lines: Iterable[tuple[int, Record | str]]) -> Iterator[Disagreement]:
-    """Play records again and yield everything in them that is not as the rules have it.
+    """Play records again and yield every disagreement with the rules.
 
     The records of different matches may be mixed; those of one match must be in order. A match of which the
     lines have no scored deal before the last, and which is over although the rules do not end it there, is a match of one
@@ -79,7 +79,7 @@ _KEPT = ("variant", "seats", "options", "deal", "dealer", "after")
 
 @dataclass
 class _Standing:
-    """Where a match stands after one of its deals."""
+    """The state of a match after one of its deals."""
 
     record: Record
     """What is needed of the deal's record."""
@@ -128,7 +128,7 @@ class _DealCheck:
         return self.found
 
     def standing(self) -> _Standing:
-        """Where the match stands after this deal."""
+        """The state of the match after this deal."""
         table = self.table if self.complete else None
         over = bool(table.is_over) if table else self.record["over"]
         idle = self._may_be_single() and self.record["trump"] is None
@@ -142,7 +142,7 @@ class _DealCheck:
         self.found.append(Disagreement(self.line, self.record["match"], self.record["deal"], step, what, expected, found, says))
 
     def _stop(self, what: str, expected: Any, found: Any, *, says: str = "", step: int | None = None) -> NoReturn:
-        """Note a disagreement after which nothing more can be said of this deal."""
+        """Note a disagreement that ends the check of this deal."""
         self._say(what, expected, found, says=says, step=step)
         raise _Stop
 
@@ -184,7 +184,7 @@ class _DealCheck:
         return rules
 
     def _check_sequence(self) -> None:
-        """The deal must follow on the one before in its match; where it does not, it is taken as it is given."""
+        """The deal must follow the previous one of its match; otherwise it is taken as recorded."""
         before = self.before
         if before is None:
             return
@@ -253,7 +253,7 @@ class _DealCheck:
         table.row.totals[: table.seats] = record["before"]
 
     def _check_head(self, table: Table) -> None:
-        """What follows from the deck."""
+        """Check what is a function of the deck."""
         expected = head_of(table)
         for key in ("hand_size", "stock", "turn_up"):
             self._compare(key, expected[key])
@@ -302,7 +302,7 @@ class _DealCheck:
             self._compare(key, value)
 
     def _draw_lots(self, table: Table) -> None:
-        """What came by chance after the last trick, or depends on deals that are not in the file, is as recorded."""
+        """Take over from the record what chance decided after the last trick, and what depends on deals outside the file."""
         if not self._piled_is_known() and self.record["deal"] == table.rules.options["n_hands"] - 1:
             score_again(table, self.record["points"])
         else:

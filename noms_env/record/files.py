@@ -55,7 +55,7 @@ def _write_lines(file: IO[str], records: Iterable[Record]) -> int:
 
 
 def read_records(path: str | os.PathLike[str]) -> Iterator[tuple[int, Record | str]]:
-    """Each line's number, from 1, with its record, or with a sentence that says how the line is damaged.
+    """The number of each line, from 1, with its record or with the reason why it is damaged.
 
     A record that comes from here has all its keys, with values of the right types (`find_damage`); whether they agree
     with the rules is for `check_records` to say.
@@ -69,7 +69,7 @@ def read_records(path: str | os.PathLike[str]) -> Iterator[tuple[int, Record | s
 
 
 def _parsed(line: bytes) -> Record | str:
-    """A line's record, or how it is damaged."""
+    """The record in a line, or why the line is damaged."""
     try:
         record = json.loads(line.decode(), parse_constant=_refuse_constant)
     except UnicodeDecodeError:
@@ -84,5 +84,5 @@ def _parsed(line: bytes) -> Record | str:
 
 
 def _refuse_constant(word: str) -> NoReturn:
-    """JSON has no NaN and no infinities."""
+    """Refuse NaN and infinities, which JSON does not have."""
     raise ValueError(f"{word} is no number")

@@ -1,4 +1,4 @@
-"""The form of a record: its keys, what each must be, and what is damage."""
+"""The form of a record: its keys, their values, and what counts as damage."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ class RecordError(ValueError):
 
 
 def is_whole(value: Any, low: int = 0, high: float = math.inf) -> bool:
-    """True for an integer of JSON within limits; true and false are none."""
+    """Whether a JSON value is an integer within limits; booleans are not."""
     return isinstance(value, int) and not isinstance(value, bool) and low <= value <= high
 
 
 def is_number(value: Any) -> bool:
-    """True for a number of JSON that points can be."""
+    """Whether a JSON value is a number that points can be."""
     return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= MOST_POINTS
 
 
 def _are_words(value: Any) -> bool:
-    """True for a list of strings."""
+    """Whether a JSON value is a list of strings."""
     return isinstance(value, list) and all(isinstance(word, str) for word in value)
 
 
 def _is_option_value(value: Any) -> bool:
-    """True for what an option of some variant could be."""
+    """Whether a JSON value can be the value of an option."""
     return value is None or isinstance(value, str | int | float) or _are_words(value)
 
 
@@ -105,7 +105,7 @@ STEP_SHAPES: dict[str, _Shape] = {
 
 
 def find_damage(record: Any) -> str | None:
-    """What keeps a value read from JSON from being a record, as a sentence; None if it has the form of one."""
+    """Why a JSON value does not have the form of a record; None if it has."""
     if not isinstance(record, dict):
         return f"the line is not an object but {brief(record)}"
     damage = _misshapen(record, SHAPES, 0)

@@ -1,4 +1,4 @@
-"""Deals as they are played, made into records."""
+"""Makes records of deals while they are played."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from noms_env.table import Table
 
 
 class Recorder:
-    """Notes the decisions of a deal, and makes its record.
+    """Keeps the decisions of a deal and makes its record.
 
     A recorder serves one table, from the first decision of a deal on; after `finish` it is ready for the next deal.
     """
@@ -58,7 +58,7 @@ class Recorder:
 
 
 def head_of(table: Table) -> Record:
-    """What the record says of a deal before its first decision."""
+    """The part of the record that is known before the first decision."""
     row, seats = table.row, range(table.seats)
     deck = [CARD_WORDS[table.deck_kind][card] for card in row.deck[: len(table.rules.deck)]]
     return {
@@ -80,7 +80,7 @@ def head_of(table: Table) -> Record:
 
 
 def result_of(table: Table) -> Record:
-    """What the record says of a deal that is scored."""
+    """The part of the record that is known when the deal is scored."""
     row, seats = table.row, range(table.seats)
     return {
         "trump": table.trump_word(),
@@ -95,7 +95,7 @@ def result_of(table: Table) -> Record:
 
 
 def end_of(row: np.record) -> Record:
-    """Whether the match is over, and who has won it."""
+    """The part of the record on the end of the match: whether it is over, and who won."""
     return {"over": bool(row.over), "truncated": bool(row.truncated), "winners": cards_in(row.winners)}
 
 
@@ -121,7 +121,7 @@ def record_matches(
     players: Players = "random",
     legal: bool = False,
 ) -> Iterator[Record]:
-    """Play matches: an iterator over the records of their deals, which are played as it goes on.
+    """Play matches lazily and yield the records of their deals.
 
     Match m is match m of table 0 of the seed, so its cards do not depend on how many matches are played. Each seat's
     player has a stream of random numbers of its own in every match:

@@ -1,4 +1,4 @@
-"""Records played again; what came by chance is as recorded."""
+"""Replays records, with the outcomes of chance as recorded."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from noms_env.table import Table
 
 
 def replay(record: Record, before: Table | None = None) -> Iterator[Table]:
-    """Play a record again: the table before each of its steps, and once more when the deal is scored.
+    """Replay a record: yield the table before each step, and once more when the deal is scored.
 
     It is the same table each time, and it goes on with the next value that is asked for. What came by lot after the last
     trick (`tie="cut"`) is as recorded.
@@ -74,7 +74,7 @@ def draw_trump(table: Table, trump: str | None) -> bool:
 
 
 def draw_sniped(table: Table, points: Sequence[float]) -> None:
-    """Give a deal with `tie="cut"`, just scored, the lot that the points speak of.
+    """Give a deal with `tie="cut"`, just scored, the lot that its recorded points imply.
 
     The seats among which the lot fell have the same number of tricks, so the one that was sniped and the one that the
     engine's lot fell on change places. Points that speak of no possible lot leave the table alone.
@@ -96,7 +96,7 @@ def draw_sniped(table: Table, points: Sequence[float]) -> None:
 
 
 def score_again(table: Table, points: Sequence[float]) -> None:
-    """Exchange the points of a deal that is scored, and judge its match again."""
+    """Replace the points of a scored deal, and decide again whether the match is over."""
     row, n = table.row, table.seats
     row.totals[:n] += np.asarray(points, float) - row.points[:n]
     row.points[:n] = points
@@ -104,11 +104,11 @@ def score_again(table: Table, points: Sequence[float]) -> None:
 
 
 def judge_again(row: np.record) -> None:
-    """Decide anew whether the match is over."""
+    """Decide again whether the match is over."""
     row.over, row.truncated, row.winners = 0, 0, 0
     judge(row)
 
 
 def same_points(one: Iterable[float], other: Iterable[float]) -> bool:
-    """True for the same numbers but for rounding errors."""
+    """Whether numbers are equal up to rounding errors."""
     return all(abs(a - b) < SAME for a, b in zip(one, other, strict=True))

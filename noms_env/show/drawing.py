@@ -1,4 +1,4 @@
-"""The sheet that a picture of a table is drawn on, its colours, and what draws on it.
+"""The canvas for pictures of a table: its colours and drawing functions.
 
 Positions and sizes are in pixels of the finished picture; it is drawn twice as large and reduced, which smooths all edges.
 """
@@ -28,7 +28,7 @@ CENTRE = (480, 346)
 
 
 class Picture:
-    """The sheet that everything is drawn on; its methods take positions and sizes of the finished picture."""
+    """The canvas; its methods take positions and sizes in pixels of the finished picture."""
 
     def __init__(self) -> None:
         self.sheet = cloth().copy()

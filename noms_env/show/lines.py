@@ -81,7 +81,7 @@ def hand_text(cards: Iterable[int], deck_kind: int, colour: bool = False) -> str
 
 
 def trick_text(cards: Iterable[tuple[int, int]], deck_kind: int, colour: bool = False) -> str:
-    """The cards of a trick with who played them: `seat 1 Q♠ · seat 2 3♠`."""
+    """The cards of a trick with their players: `seat 1 Q♠ · seat 2 3♠`."""
     return " · ".join(f"seat {seat} {card_text(card, deck_kind, colour)}" for seat, card in cards)
 
 
@@ -254,7 +254,7 @@ def tricks_text(place: Place) -> str:
 
 
 def hand_lines(view: View, colour: bool) -> list[str]:
-    """The hands that are open to the viewer, his own first, the stock where it may be seen, and his legal actions."""
+    """The hands that are open to the viewer, its own first, the stock if it may be seen, and the legal actions."""
     kind = view.deck_kind
     places = sorted(view.places, key=lambda place: place.seat != view.viewer)
     hands = [(_hand_label(view, place), place.hand) for place in places if place.hand is not None]

@@ -34,7 +34,7 @@ MARK_NAMES = (("clubs", "diamonds", "hearts", "spades"), ("moons", "suns", "wave
 
 @lru_cache(maxsize=256)
 def mark(name: str, size: int) -> Image.Image:
-    """The mark of a suit in its colour on nothing, shape (size, size)."""
+    """The mark of a suit in its colour on a transparent ground, shape (size, size)."""
     mask = Image.new("L", (SIDE, SIDE), CLEAR)
     DRAWERS[name](ImageDraw.Draw(mask))
     image = Image.new("RGBA", (size, size), MARK_COLOURS[name])

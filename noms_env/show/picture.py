@@ -21,7 +21,7 @@ PLATE = (166, 66)
 OWN_PLATE = (98, 654)
 HAND_CENTRE, HAND_TOP, HAND_SPAN = 478, 598, 556
 RAISED = 14
-"""How far legal cards stand out."""
+"""Pixels by which legal cards stand out."""
 PROMPT_TOP = 516
 OTHERS: dict[int, tuple[tuple[int, int], ...]] = {
     2: ((480, 90),),
@@ -108,7 +108,7 @@ def draw_contract(picture: Picture, view: View) -> None:
 
 
 def contract_lines(view: View) -> list[str]:
-    """What stands in the badge below the contract."""
+    """The text in the badge below the contract."""
     rank = rank_text(view.nominated_rank) if view.nominated is None and view.nominated_rank is not None else ""
     refused = " ".join(CARD_WORDS[view.deck_kind][card] for card in view.refused[-4:])
     lines = [rank, partner_text(view), ROLE_TEXTS.get(view.role or "", ""), f"refused {refused}" if refused else ""]
@@ -180,7 +180,7 @@ def draw_other(picture: Picture, view: View, place: Place, centre: tuple[int, in
 
 
 def draw_backs(picture: Picture, count: int, middle: int, top: int) -> None:
-    """Cards face down, peeping out from behind a plate."""
+    """Cards face down, half hidden by a plate."""
     step = min(12.0, 104 / max(1, count - 1))
     left = middle - 10 - ((count - 1) * step + BACK_CARD) / 2
     for place in range(count):

@@ -39,7 +39,7 @@ class Place:
     """Tricks of the earlier deals, where they add up."""
     total: float
     points: float | None
-    """Of this deal, once it is scored."""
+    """Points in this deal, once it is scored."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class View:
     title: str
     deck_kind: int
     deal: int
-    """From 1."""
+    """Number of the deal, from 1."""
     deals: int | None
     """Deals of the match where their number is fixed."""
     target: int | None
@@ -85,9 +85,9 @@ class View:
     alone: bool
     """A contract without a nomination."""
     partner: int | None
-    """Only in the full view, while he is hidden from others."""
+    """The hidden partner, only in the full view."""
     role: str | None
-    """Of the viewer, as far as he knows it."""
+    """The viewer's role, as far as the viewer knows it."""
     # --- the cards
     trick: tuple[tuple[int, int], ...]
     """Seat and card, in the order of play."""
@@ -101,7 +101,7 @@ class View:
     legal: tuple[str, ...]
     """Words of the legal actions, only for the viewer's own turn or in the full view."""
     legal_cards: frozenset[int]
-    """The cards among them."""
+    """The cards among the legal actions."""
     barred: tuple[int, ...]
     """Cards that may not be nominated, while the viewer nominates."""
     places: tuple[Place, ...]
@@ -191,7 +191,7 @@ def call_text(call: int, variant: Variant) -> str:
 
 
 def _or_none(number: int) -> int | None:
-    """A field of the table in which -1 stands for none."""
+    """The value of a field; None for -1."""
     return None if number < 0 else int(number)
 
 
@@ -230,7 +230,7 @@ def _marks(table: Table, seat: int) -> list[str]:
 
 
 def _role(table: Table, seat: int | None) -> str | None:
-    """The viewer's role as he knows it."""
+    """The viewer's role, as far as the viewer knows it."""
     role = ROLES[role_known_to(table.row, seat)] if seat is not None else "none"
     return None if role == "none" else role
 

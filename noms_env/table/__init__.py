@@ -118,7 +118,7 @@ class Table:
             multiplier: what the points of the deal count, 2 for a double hand; 1 when None.
 
         Raises:
-            PositionError: the position is impossible; the table is unharmed.
+            PositionError: the position is impossible; the table is unchanged.
         """
         announce_compilation()
         rules, row = self.rules, self.row
@@ -148,10 +148,10 @@ class Table:
         """Take a legal action; after the last one of a deal the deal is scored, and `next_deal` deals the next.
 
         Returns:
-            the status: seat to act, and `rows.IS_SCORED` if the deal is scored.
+            The status: seat to act, and `row_kernels.IS_SCORED` if the deal is scored.
 
         Raises:
-            IllegalActionError: the action is not legal; the table is unharmed.
+            IllegalActionError: the action is not legal; the table is unchanged.
         """
         number = action if type(action) is int else int(action) if is_integer(action) else ILLEGAL
         status: int = step_row(self._kernel_rows, 0, number)
@@ -163,7 +163,7 @@ class Table:
         """Take the action that a word means in the present phase.
 
         Raises:
-            ValueError: the word means nothing in this phase, or the action is not legal; the table is unharmed.
+            ValueError: the word means nothing in this phase, or the action is not legal; the table is unchanged.
         """
         self.step(self.number(word))
 
@@ -304,13 +304,13 @@ class Table:
         return twin
 
     def determinize(self, rng: np.random.Generator) -> np.recarray:
-        """The table as the seat to act may imagine it: what players that look at tables are given.
+        """A sample of the table as the seat to act may believe it to be, for players that look at tables.
 
         Args:
             rng: gives one integer.
 
         Returns:
-            A record (`table_record.TABLE`) in an array of shape (1,): that of `redeal(seat to act, rng)`.
+            A record (`table_record.TABLE`) in an array of shape (1,): that of `sample_hidden(seat to act, rng)`.
 
         Raises:
             ValueError: no such generator, or the deal is over.
@@ -344,7 +344,7 @@ class Table:
         """Restore what `get_state` gave at a table with the same rules.
 
         Raises:
-            ValueError: these are not the bytes of such a table; the table is unharmed.
+            ValueError: these are not the bytes of such a table; the table is unchanged.
         """
         if not isinstance(state, bytes | bytearray) or len(state) != TABLE.itemsize:
             raise ValueError(f"the state must be the {TABLE.itemsize} bytes that get_state returned")
