@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from noms_env._jit import jit
 from noms_env.core.actions import CALL_ZERO
-from noms_env.core.cards import FRENCH
 from noms_env.variants.families.exact_bid import BONUS_POINTS, HOOK_NEED, TRAITS, down, hook_options, largest_hand, up
 from noms_env.variants.rulebook import SHORT_DECK, TRUMP_ROTATION, Values, Variant, complete_rotation
 
@@ -38,8 +37,6 @@ GAME = Variant(
     intro="You call how many tricks you will win. Hands go from seven cards down to one and up again. A call missed scores 0.",
     source="none: an example",
     seats=(3, 7),
-    default_seats=4,
-    deck_kind=FRENCH,
     complete=complete,
     schedule=schedule,
     needs=(HOOK_NEED,),

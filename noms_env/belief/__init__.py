@@ -15,16 +15,6 @@ other cards is no constraint. Nothing of the true layout has an influence, nor h
 
 Every layout has the same probability, up to rounding: numbers of layouts are float64, which adds a relative error below
 1e-13, and random numbers below n are taken from 56 bits, which adds less than 1e-9 in a draw.
-
-| file | what it holds |
-|---|---|
-| `rows` | `sample_hidden_rows`, from beginning to end |
-| `plan` | its working memory |
-| `knowledge` | 1: what the seat knows |
-| `groups` | 2: groups of places, classes of cards |
-| `counting` | 3: how many layouts there are |
-| `drawing` | 3: one of them, and chance |
-| `record` | the layout in the table |
 """
 
 from __future__ import annotations

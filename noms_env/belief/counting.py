@@ -71,16 +71,8 @@ def find_state(p, layer, state):
 def go_through_shares(p, ways, layer, target):
     """Go through the shares that a group may get of each class, until their weights add up to more than a target.
 
-    The weight of a share is the number of layouts in which the group gets that many cards of each class.
-
-    Args:
-        p: the plan; `left` is the state before, `share` and `rest` are set to the share arrived at and what it leaves.
-        ways: the counts of the layers behind this one.
-        layer: whose turn it is.
-        target: infinity for all shares.
-
-    Returns:
-        the sum of the weights.
+    The weight of a share is the number of layouts in which the group gets that many cards of each class. `left` is the state
+    before; `share` and `rest` are set to the share arrived at and what it leaves. Returns the sum of the weights.
     """
     group = p.open[layer]
     for k in range(p.n_classes):

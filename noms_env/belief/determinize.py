@@ -62,13 +62,6 @@ def _copies(tables: np.recarray, rows: Rows) -> np.recarray:
 
 @jit
 def imagine_rows(tables, rows, seeds, plans):
-    """Deal what the seat to act has not seen anew, in each row.
-
-    Args:
-        tables: structured array, shape (n,), of deals that go on.
-        rows: int64, shape (n,): 0 to n - 1.
-        seeds: int64, shape (n,), 0 to 2**63 - 1.
-        plans: `redeal.new_plan`.
-    """
+    """Deal what the seat to act has not seen anew, in tables of shape (n,); rows: int64, 0 to n - 1; seeds: int64, (n,)."""
     for i in range(len(rows)):
         sample_hidden_rows(tables, rows[i : i + 1], tables[i].seat, seeds[i], plans)

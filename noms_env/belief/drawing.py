@@ -27,7 +27,12 @@ def draw_layout(p, ways):
     n_layouts = p.n_layouts
     for layer in range(p.n_open - 2):
         go_through_shares(p, ways, layer, uniform(p) * n_layouts)
-        give_share(p, p.open[layer])
+        group = p.open[layer]
+        for k in range(p.n_classes):
+            cards = some_of(p, p.left_cards[k], p.share[k])
+            p.pool[group] |= cards
+            p.left_cards[k] &= ~cards
+            p.left[k] -= p.share[k]
         n_layouts = ways_to_end(p, ways, layer + 1)
     if p.n_open >= 2:
         give_rest(p, p.open[p.n_open - 2], p.open[p.n_open - 1])
@@ -37,16 +42,6 @@ def draw_layout(p, ways):
             group = p.group_of[place]
             p.dealt[place] = some_of(p, p.pool[group], p.room[place])
             p.pool[group] &= ~p.dealt[place]
-
-
-@jit
-def give_share(p, group):
-    """Put the share drawn into the pool of a group."""
-    for k in range(p.n_classes):
-        cards = some_of(p, p.left_cards[k], p.share[k])
-        p.pool[group] |= cards
-        p.left_cards[k] &= ~cards
-        p.left[k] -= p.share[k]
 
 
 @jit
@@ -86,9 +81,6 @@ def some_of(p, cards, count):
     return chosen if drawn == count else cards & ~chosen
 
 
-# ------------------------------------------------------------------------------------------------ chance
-
-
 @jit
 def open_stream(p, stream):
     """Begin the stream of a row."""
@@ -104,13 +96,6 @@ def next_words(p):
     words = philox(int(p.block) | (DRAW_REDEAL << 24), int(p.stream), 0, 0, int(p.seed) & 0xFFFFFFFF, int(p.seed) >> 32)
     p.block += 1
     return words
-
-
-@jit
-def new_seed(p):
-    """A seed for the chance to come."""
-    words = next_words(p)
-    return ((words[0] & 0x7FFFFFFF) << 32) | words[1]
 
 
 @jit

@@ -61,15 +61,9 @@ def settle_forced(p):
             p.group_room[group] -= size(p.class_cards[k])
             p.class_cards[k] = 0
             if p.group_room[group] == 0:
-                close_group(p, group)
                 again = True
-
-
-@jit
-def close_group(p, group):
-    """A group has no room left."""
-    for k in range(p.n_classes):
-        p.class_groups[k] &= ~bit(group)
+                for other in range(p.n_classes):
+                    p.class_groups[other] &= ~bit(group)
 
 
 @jit

@@ -19,7 +19,11 @@ def survey(t, seat, p):
     p.known[:] = 0
     p.room[:] = 0
     p.allowed[:] = 0
-    note_open_cards(t, seat, p)
+    p.known[seat] = t.hands[seat]
+    if t.exposed >= 0:
+        p.known[t.exposed] = t.hands[t.exposed]
+    p.known[STOCK] = t.refused
+    dispatch.note_open_cards(t, seat, p.known)
     seen = t.cards_played
     for place in range(PLACES):
         seen |= p.known[place]
@@ -30,16 +34,6 @@ def survey(t, seat, p):
     p.room[STOCK] = size(t.stock) - size(p.known[STOCK])
     p.allowed[STOCK] = p.unseen
     dispatch.rule_out(t, p.allowed)
-
-
-@jit
-def note_open_cards(t, seat, p):
-    """Unplayed cards whose place the seat knows."""
-    p.known[seat] = t.hands[seat]
-    if t.exposed >= 0:
-        p.known[t.exposed] = t.hands[t.exposed]
-    p.known[STOCK] = t.refused
-    dispatch.note_open_cards(t, seat, p.known)
 
 
 @jit

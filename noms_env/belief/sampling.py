@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from noms_env._jit import jit_allocating
 from noms_env.belief.counting import count_ways
-from noms_env.belief.drawing import draw_layout, new_seed, open_stream
+from noms_env.belief.drawing import draw_layout, next_words, open_stream
 from noms_env.belief.groups import form_classes, form_groups, join_classes, order_groups, settle_forced
 from noms_env.belief.knowledge import survey
 from noms_env.belief.record import lay_out
@@ -14,14 +14,8 @@ from noms_env.belief.record import lay_out
 def sample_hidden_rows(tables, rows, seat, seed, plans):
     """Deal the cards that a seat has not seen anew, in rows that all hold copies of one table in the middle of a deal.
 
-    What becomes of row i depends on the seat's knowledge, the seed and i alone.
-
-    Args:
-        tables: structured array, shape (tables,).
-        rows: int64, shape (n,), n at least 1: which.
-        seat: who looks.
-        seed: 0 to 2**63 - 1.
-        plans: `new_plan`.
+    What becomes of row i depends on the seat's knowledge, the seed (0 to 2**63 - 1) and i alone. `tables` is a structured
+    array, shape (tables,), `rows` int64, shape (n,), n at least 1, and `plans` comes from `new_plan`.
     """
     p = plans[0]
     survey(tables[rows[0]], seat, p)
@@ -35,7 +29,8 @@ def sample_hidden_rows(tables, rows, seat, seed, plans):
     for i in range(len(rows)):
         t = tables[rows[i]]
         open_stream(p, i)
-        t.seed = new_seed(p)
+        words = next_words(p)
+        t.seed = ((words[0] & 0x7FFFFFFF) << 32) | words[1]
         t.table = 0
         t.match = 0
         draw_layout(p, ways)

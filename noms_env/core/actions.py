@@ -95,7 +95,6 @@ def action_number(word: str, phase: str, deck_kind: int = FRENCH) -> int:
 
 
 def _numbers(deck_kind: int) -> dict[str, dict[str, int]]:
-    """Per phase, the number of each word."""
     cards = CARD_NUMBERS[deck_kind]
     suits = {letter: SUIT + suit for suit, letter in enumerate(SUIT_LETTERS[deck_kind])}
     numbers = {

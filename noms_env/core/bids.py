@@ -32,15 +32,6 @@ def record_call(t, call):
     t.seat = left_of(t, t.seat)
 
 
-# ---------------------------------------------------------------------------------------------------- one round
-
-
-@jit
-def round_is_over(t):
-    """True when every seat has called once."""
-    return t.n_calls == t.n_seats
-
-
 @jit
 def forbidden_number(t):
     """Rules 0.2: the number that the hook forbids to the seat to call, -1 if none.
@@ -67,9 +58,6 @@ def exact_calls(t):
 def half_up(t):
     """The fewest tricks that are at least half of all: what the bid Most needs."""
     return (t.deal_size + 1) // 2
-
-
-# ---------------------------------------------------------------------------------------------------- the auction
 
 
 @jit

@@ -49,7 +49,6 @@ CARD_NUMBERS = tuple({word: card for card, word in enumerate(words)} for words i
 
 
 def _suits_of(deck_kind: int, word: str) -> int:
-    """Bit set of the suits that a card bears."""
     return sum(1 << suit for suit, letter in enumerate(SUIT_LETTERS[deck_kind]) if letter in word[1:] and word != "EX")
 
 

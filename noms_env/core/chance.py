@@ -47,14 +47,8 @@ def philox(c0, c1, c2, c3, k0, k1):
 def block(t, purpose, index):
     """Block `index` of a purpose in the present deal of a table: four random 32-bit words."""
     seed = int(t.seed)
-    return philox(
-        int(index) | (purpose << 24),
-        int(t.deal),
-        int(t.match) & _WORD,
-        int(t.table) & _WORD,
-        seed & _WORD,
-        (seed >> 32) & _WORD,
-    )
+    counter = int(index) | (purpose << 24)
+    return philox(counter, int(t.deal), int(t.match) & _WORD, int(t.table) & _WORD, seed & _WORD, (seed >> 32) & _WORD)
 
 
 @jit
@@ -78,18 +72,12 @@ def shuffle(t, purpose, cards, count, start=0):
         if place > 0 and place % 4 == 0:
             words = block(t, purpose, start + place // 4)
         product = words[place % 4] * (count - first)
-        _swap(cards, first, first + (product >> 32))
+        other = first + (product >> 32)
+        cards[first], cards[other] = cards[other], cards[first]
         if first + 1 < count - 1:
             product = (product & _WORD) * (count - first - 1)
-            _swap(cards, first + 1, first + 1 + (product >> 32))
-
-
-@jit
-def _swap(cards, i, j):
-    """Exchange two entries."""
-    kept = cards[i]
-    cards[i] = cards[j]
-    cards[j] = kept
+            other = first + 1 + (product >> 32)
+            cards[first + 1], cards[other] = cards[other], cards[first + 1]
 
 
 def checked_seed(seed: int) -> int:

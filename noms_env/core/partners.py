@@ -41,12 +41,6 @@ def is_on_side(t, seat):
 
 
 @jit
-def side_size(t):
-    """2 with a partner, 1 without."""
-    return 1 if t.partner < 0 else 2
-
-
-@jit
 def side_tricks(t):
     """Tricks of the declarer and the partner together."""
     taken = t.tricks[t.declarer]
@@ -63,15 +57,9 @@ def role_known_to(t, seat):
     named = t.nominated >= 0
     if seat == t.declarer:
         own = t.hands[seat] | t.played[seat]
-        return DECLARER_ALONE if plays_alone_openly(t) or (named and has(own, t.nominated)) else DECLARER
-    if plays_alone_openly(t):
+        return DECLARER_ALONE if t.alone != 0 or (named and has(own, t.nominated)) else DECLARER
+    if t.alone != 0:
         return OPPONENT
     if not named:
         return NO_ROLE
     return PARTNER if seat == t.partner else OPPONENT
-
-
-@jit
-def plays_alone_openly(t):
-    """True for a contract that is played without a nomination, known to all to be alone."""
-    return t.alone != 0

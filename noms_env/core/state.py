@@ -147,14 +147,8 @@ def left_of(t, seat):
 
 
 @jit
-def seat_after(t, seat, steps):
-    """The seat so many steps clockwise from another (0 to n_seats - 1 steps)."""
-    return seat + steps if seat + steps < t.n_seats else seat + steps - t.n_seats
-
-
-@jit
 def steps_to(t, seat, other):
-    """Steps clockwise from a seat to another, 0 to n_seats - 1; the inverse of `seat_after`."""
+    """Steps clockwise from a seat to another, 0 to n_seats - 1."""
     return other - seat if other >= seat else other - seat + t.n_seats
 
 

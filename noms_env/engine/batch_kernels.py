@@ -1,7 +1,21 @@
 """The only loops over tables: many tables started, observed and stepped at once.
 
-Every function works on a range of rows of an array of tables, and on arrays with a row for each table. What happens in a
-row depends on nothing but the row: not on the number of rows, their order, or threads.
+Every function works on some rows of an array of tables, and on arrays with a row for each table. What happens in a row
+depends on nothing but the row: not on the number of rows, their order, or threads. Arguments of several functions:
+
+| argument | what it is |
+|---|---|
+| `tables` | structured array, shape (tables,) |
+| `first`, `last` | the first row, and the row behind the last one |
+| `rows` | int64, shape (n,): which rows |
+| `actions` | int64, shape (tables,): legal ones; rows that are over or wait are not looked at |
+| `skip_forced` | take actions without alternative at once, up to the end of the deal |
+| `observation`, `mask` | int64, shapes (tables, OBSERVATION_SIZE // 8) and (tables, PADDED_MASK_SIZE // 8): are written |
+| `hidden` | int64, shape (tables, HIDDEN_SIZE // 8): what nobody sees whole, relative to the seat to act; is written |
+| `wanted` | which of these three: `WRITE_OBSERVATION` + `WRITE_MASK` + `WRITE_HIDDEN`; the others are not looked at |
+| `points`, `scored` | float32, shape (tables, MAX_SEATS), and bool, shape (tables,): of the deal that a step ended, else 0 |
+| `seat`, `over` | int16 and bool, shape (tables,): who is to act, and whether the match is over; are written |
+| `streams` | int64, shape (tables,): the state of a 32-bit xorshift generator for each row, not 0; is advanced |
 """
 
 from __future__ import annotations
@@ -24,13 +38,7 @@ seat; the next deal of the match; the first deal of a match; the answer of a pla
 
 @jit
 def start_rows(tables, rows, dealers):
-    """Start the match that each row's seed, table and match stand for.
-
-    Args:
-        tables: structured array, shape (tables,).
-        rows: int64, shape (n,): which.
-        dealers: int64, shape (n,): first dealer of each, -1 for the one that chance draws.
-    """
+    """Start the match that each row's seed, table and match stand for; dealers: int64, shape (n,), -1 for a drawn one."""
     for i in range(len(rows)):
         t = tables[rows[i]]
         begin_match(t)
@@ -42,24 +50,14 @@ def start_rows(tables, rows, dealers):
 
 @jit
 def observe_rows(tables, first, last, observation, mask, hidden, wanted):
-    """Write what the seat to act of each row sees and may do; the mask of a row that is over is all zeros.
-
-    Args:
-        tables: structured array, shape (tables,).
-        first: first row.
-        last: the row behind the last one.
-        observation: int64, shape (tables, OBSERVATION_SIZE // 8).
-        mask: int64, shape (tables, PADDED_MASK_SIZE // 8).
-        hidden: int64, shape (tables, HIDDEN_SIZE // 8): what nobody sees whole, relative to the seat to act.
-        wanted: which of these three: `WRITE_OBSERVATION` + `WRITE_MASK` + `WRITE_HIDDEN`. The others are not looked at.
-    """
+    """Write what the seat to act of each row sees and may do; the mask of a row that is over is all zeros."""
     for row in range(first, last):
         write(tables[row], row, observation, mask, hidden, wanted)
 
 
 @jit
 def observe_some(tables, rows, observation, mask, hidden, wanted):
-    """The same for some rows only: `rows` is int64, shape (n,)."""
+    """The same for some rows only."""
     for row in rows:
         write(tables[row], row, observation, mask, hidden, wanted)
 
@@ -88,21 +86,8 @@ def first_illegal(tables, actions):
 def step_rows(tables, first, last, actions, skip_forced, pause, points, scored, seat, over, observation, mask, hidden, wanted):
     """Take an action in each row that is not over; deal the next hand of its match where one is scored.
 
-    Args:
-        tables: structured array, shape (tables,).
-        first: first row.
-        last: the row behind the last one.
-        actions: int64, shape (tables,); legal ones. The entries of rows that are over or wait are not looked at.
-        skip_forced: take actions without alternative at once, up to the end of the deal.
-        pause: leave rows whose deal is scored as they are, until `next_deal_rows`.
-        points: float32, shape (tables, MAX_SEATS): of the deal that this step ended, else 0.
-        scored: bool, shape (tables,): whether this step ended a deal.
-        seat: int16, shape (tables,): who is to act after it.
-        over: bool, shape (tables,): whether the match is over after it.
-        observation: as for `observe_rows`; written after the step, while the row is in the nearest cache.
-        mask: likewise.
-        hidden: likewise.
-        wanted: likewise; 0 for none.
+    With `pause` rows whose deal is scored stay as they are, until `next_deal_rows`. Observations are written after the step,
+    while the row is in the nearest cache.
     """
     for row in range(first, last):
         t = tables[row]
@@ -113,20 +98,14 @@ def step_rows(tables, first, last, actions, skip_forced, pause, points, scored, 
             if t.over == 0:
                 act(t, actions[row], skip_forced)
                 if t.phase == SCORED:
-                    note_points(t, points[row])
+                    for k in range(t.n_seats):
+                        points[row, k] = t.points[k]
                     scored[row] = True
                     if not pause:
                         go_on(t)
                 seat[row] = t.seat
                 over[row] = t.over != 0
         write(t, row, observation, mask, hidden, wanted)
-
-
-@jit_inline
-def note_points(t, points):
-    """Write the points of a deal, float32, shape (MAX_SEATS,)."""
-    for seat in range(t.n_seats):
-        points[seat] = t.points[seat]
 
 
 @jit
@@ -140,15 +119,7 @@ def act(t, action, skip_forced):
 
 @jit
 def next_deal_rows(tables, first, last, points, scored):
-    """Deal the next hand of the match in each row that waits at the end of a deal (`pause` of `step_rows`).
-
-    Args:
-        tables: structured array, shape (tables,).
-        first: first row.
-        last: the row behind the last one.
-        points: float32, shape (tables, MAX_SEATS): zeros are written for these rows.
-        scored: bool, shape (tables,): likewise.
-    """
+    """Deal the next hand of the match in each row that waits at the end of a deal (`pause` of `step_rows`)."""
     for row in range(first, last):
         if scored[row]:
             points[row, :] = 0
@@ -184,15 +155,7 @@ def nth_member(members, n):
 
 @jit
 def random_rows(tables, first, last, streams, actions):
-    """A random legal action for each row, for tests and measurements.
-
-    Args:
-        tables: structured array, shape (tables,).
-        first: first row.
-        last: the row behind the last one.
-        streams: int64, shape (tables,): the state of a 32-bit xorshift generator for each row, not 0; is advanced.
-        actions: int64, shape (tables,): is written.
-    """
+    """Write a random legal action for each row into `actions`, for tests and measurements."""
     for row in range(first, last):
         actions[row] = random_legal(tables[row], streams, row)
 
@@ -212,16 +175,7 @@ def random_legal(t, streams, row):
 def play_random(tables, first, last, steps, streams, observation, mask, hidden, wanted):
     """Random play in one call: the pace of the engine itself. A match that is over is followed by the next at once.
 
-    Args:
-        tables: structured array, shape (tables,), all started.
-        first: first row.
-        last: the row behind the last one.
-        steps: decisions in each row.
-        streams: as for `random_rows`.
-        observation: as for `observe_rows`; written before each decision.
-        mask: likewise.
-        hidden: likewise.
-        wanted: likewise; 0 for none.
+    All tables are started. There are `steps` decisions in each row, and what is wanted is written before each.
     """
     for _ in range(steps):
         for row in range(first, last):
@@ -241,19 +195,10 @@ def play_on_rows(tables, first, last, next_in, actions, learners, is_random, str
 
     What a learner sees is written when it is to decide, and when the match is over.
 
-    Args:
-        tables: structured array, shape (tables,).
-        first: first row.
-        last: the row behind the last one.
-        next_in: int8, shape (tables,). Rows of `ACT`, `NEXT_DEAL` and `NEW_MATCH` (that of the row's seed, table and match)
-            are played on, and `HOLD`, `ASK` or `SCORE` is written.
-        actions: int64, shape (tables,): legal ones for the rows where one is next.
-        learners: int64, shape (tables,): the learner's seat.
-        is_random: bool, shape (seats,): whether a seat's player is random, by places clockwise from the learner.
-        streams: as for `random_rows`.
-        skip_forced: as for `step_rows`.
-        observation: as for `observe_rows`.
-        mask: likewise.
+    * `next_in`: int8, shape (tables,). Rows of `ACT`, `NEXT_DEAL` and `NEW_MATCH` (that of the row's seed, table and match)
+      are played on, and `HOLD`, `ASK` or `SCORE` is written.
+    * `learners`: int64, shape (tables,): the learner's seat.
+    * `is_random`: bool, shape (seats,): whether a seat's player is random, by places clockwise from the learner.
     """
     for row in range(first, last):
         t = tables[row]

@@ -25,11 +25,7 @@ def start_match(t):
 @jit
 def begin_match(t):
     """All of `start_match` but the cards."""
-    t.deal = 0
-    t.over = 0
-    t.truncated = 0
-    t.winners = 0
-    t.passed_out = 0
+    t.deal = t.over = t.truncated = t.winners = t.passed_out = 0
     t.multiplier = 1
     t.totals[:] = 0
     t.carried_tricks[:] = 0
@@ -128,34 +124,8 @@ def clear_deal(t):
     t.order[:] = -1
     t.trick_winners[:] = -1
     t.trick_of[:] = 0
-    t.cards_played = np.int64(0)
-    t.refused = np.int64(0)
-    t.trump_cards = np.int64(0)
-    t.led_cards = np.int64(0)
-    t.turn_up = -1
-    t.n_calls = 0
-    t.called = 0
-    t.high_call = -1
-    t.high_bidder = -1
-    t.passes = 0
-    t.misere_height = -1
-    t.open_misere = 0
-    t.contract = -1
-    t.declarer = -1
-    t.alone = 0
-    t.trump = -1
-    t.nominated = -1
-    t.nominated_rank = -1
-    t.partner = -1
-    t.revealed = -1
-    t.indicated = -1
-    t.excuse = -1
-    t.broken = 0
-    t.exposed = -1
-    t.trick_number = 0
-    t.leader = -1
-    t.n_table = 0
-    t.led_suit = -1
-    t.best_card = -1
-    t.best_seat = -1
-    t.sniped = 0
+    t.cards_played = t.refused = t.trump_cards = t.led_cards = np.int64(0)
+    t.n_calls = t.called = t.passes = t.open_misere = t.alone = t.broken = t.trick_number = t.n_table = t.sniped = 0
+    t.turn_up = t.high_call = t.high_bidder = t.misere_height = t.contract = t.declarer = -1
+    t.trump = t.nominated = t.nominated_rank = t.partner = t.revealed = t.indicated = t.excuse = t.exposed = -1
+    t.leader = t.led_suit = t.best_card = t.best_seat = -1

@@ -33,13 +33,7 @@ def status_of(t):
 
 @jit
 def legal_row(tables, row, actions):
-    """Write the legal actions of the seat to act, ascending, and return their number.
-
-    Args:
-        tables: structured array, shape (tables,).
-        row: which.
-        actions: int64, shape (NUM_ACTIONS,): is written.
-    """
+    """Write the legal actions of the seat to act, ascending, int64, shape (NUM_ACTIONS,), and return their number."""
     t = tables[row]
     count = 0
     if t.phase != NOMINATING:

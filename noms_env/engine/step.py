@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from noms_env._jit import jit
+from noms_env._jit import jit, lowest
 from noms_env.core.actions import (
     CALLING,
     INDICATE,
@@ -71,21 +71,12 @@ def play(t, card):
         if (suits & (suits - 1)) != 0:
             t.phase = NAMING_SUIT
         else:
-            name_led_suit(t, only_suit(suits))
+            name_led_suit(t, lowest(suits))
     dispatch.card_played(t, seat, card)
     if has(t.trump_cards, card):
         t.broken = 1
     if t.phase == PLAYING:
         after_card(t)
-
-
-@jit
-def only_suit(suits):
-    """The member of a set of one suit."""
-    suit = 0
-    while suits >> suit != 1:
-        suit += 1
-    return suit
 
 
 @jit

@@ -46,7 +46,6 @@ class Section:
 
 
 def _sections(*parts: tuple[str, tuple[int, ...], str]) -> tuple[Section, ...]:
-    """Lay sections out one behind the other."""
     laid: list[Section] = []
     start = 0
     for name, shape, meaning in parts:
@@ -173,7 +172,6 @@ def layout_digest() -> str:
 
 
 def _word_or_none(action: int, deck_kind: int) -> str | None:
-    """The word of an action; None if it has none with that deck."""
     try:
         return action_word(action, deck_kind)
     except ValueError:

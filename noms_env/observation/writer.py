@@ -51,18 +51,9 @@ _NUMBERS, _VARIANT, _CHOICES = (START[name] // 8 for name in ("numbers", "varian
 _HANDS, _STOCK, _PARTNER, _EXCUSE = (START[name] // 8 for name in ("hands", "stock", "partner", "excuse"))
 
 
-# ------------------------------------------------------------------------------------------------------ the mask
-
-
 @jit_inline
 def write_mask(t, seat, out):
-    """The legal actions of a seat, zeros for a seat that is not to act.
-
-    Args:
-        t: the table.
-        seat: who looks.
-        out: int64, shape (19,): 150 bytes of 0 or 1 and two zeros.
-    """
+    """The legal actions of a seat, zeros for one that is not to act: int64, shape (19,): 150 bytes of 0 or 1, two zeros."""
     if seat != t.seat or t.phase == SCORED:
         out[:] = 0
         return
@@ -87,18 +78,9 @@ def _expand(bits, out, start):
     out[start + 7] = EXPAND[(bits >> 56) & 255]
 
 
-# ----------------------------------------------------------------------------------------------- the observation
-
-
 @jit_inline
 def write_observation(t, seat, out):
-    """What a seat sees (`layout.OBSERVATION`).
-
-    Args:
-        t: the table.
-        seat: who looks.
-        out: int64, shape (OBSERVATION_SIZE // 8,).
-    """
+    """What a seat sees (`layout.OBSERVATION`), int64, shape (OBSERVATION_SIZE // 8,)."""
     spread(out, _HAND, t.hands[seat])
     copy(out, _TRICK_OF, t.trick_of)
     spread(out, _EXPOSED, exposed_cards(t))
@@ -112,7 +94,8 @@ def write_observation(t, seat, out):
             write_seat(t, seat, looked_at, relative, out)
             looked_at = left_of(t, looked_at)
         else:
-            clear_seat(relative, out)
+            spread(out, _PLAYED + CARD_WORDS * relative, np.int64(0))
+            out[_ON_TABLE + relative] = out[_CALL_OF + relative] = out[_TRICKS + relative] = out[_SEATS + relative] = 0
     copy(out, _CALLS, t.calls)
     out[_NOMINATED] = nominated_word(t)
     out[_TURN_UP] = CARD_BYTES[t.deck_kind, t.turn_up & 63]
@@ -139,16 +122,6 @@ def write_seat(t, observer, seat, relative, out):
     out[_SEATS + relative] = seat_word(t, seat)
 
 
-@jit_inline
-def clear_seat(relative, out):
-    """The same for a seat that is not there."""
-    spread(out, _PLAYED + CARD_WORDS * relative, np.int64(0))
-    out[_ON_TABLE + relative] = 0
-    out[_CALL_OF + relative] = 0
-    out[_TRICKS + relative] = 0
-    out[_SEATS + relative] = 0
-
-
 @jit
 def exposed_cards(t):
     """Unplayed cards whose place all know: an open hand, and nominations refused because they lie in the stock."""
@@ -173,27 +146,15 @@ def write_previous(t, seat, out):
 def tricks_wanted(t, observer, seat):
     """64 + the tricks that a seat still wants by its call or contract, as far as the observer knows; 0 without such."""
     if t.declarer >= 0:
-        return 64 + contract_tricks(t) - known_side_tricks(t, observer) if is_known_on_side(t, observer, seat) else 0
+        wanted = t.contract - CALL_ZERO if t.contract < CALL_MIS else 0
+        on_side = seat == t.declarer or seat == t.revealed or (seat == observer and seat == t.partner)
+        return 64 + wanted - known_side_tricks(t, observer) if on_side else 0
     call = t.call[seat]
     if CALL_ZERO <= call < CALL_MIS and t.high_call < 0:
         return 64 + call - CALL_ZERO - t.tricks[seat]
     if call == CALL_MOST:
         return 64 + half_up(t) - t.tricks[seat]
     return 64 - t.tricks[seat] if call == CALL_NONE else 0
-
-
-@jit
-def contract_tricks(t):
-    """The number of the contract; 0 for Misere and Mis a Vis."""
-    return t.contract - CALL_ZERO if t.contract < CALL_MIS else 0
-
-
-@jit
-def is_known_on_side(t, observer, seat):
-    """True if the observer knows that a seat is on the declarer's side."""
-    if seat == t.declarer or seat == t.revealed:
-        return True
-    return seat == observer and seat == t.partner
 
 
 @jit
@@ -311,18 +272,9 @@ def unseen_cards(t, seat):
     return t.cards & ~seen
 
 
-# --------------------------------------------------------------------------------------------------- the hidden part
-
-
 @jit_inline
 def write_hidden(t, seat, out):
-    """What nobody sees whole (`layout.HIDDEN`), seats relative to one seat.
-
-    Args:
-        t: the table.
-        seat: relative seat 0.
-        out: int64, shape (HIDDEN_SIZE // 8,).
-    """
+    """What nobody sees whole (`layout.HIDDEN`), seats relative to one seat: int64, shape (HIDDEN_SIZE // 8,)."""
     looked_at = seat
     for relative in range(MAX_SEATS):
         here = relative < t.n_seats

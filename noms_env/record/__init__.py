@@ -1,17 +1,5 @@
 """Deals as text and back: the game record `noms-record/1`, one deal as one line of JSON.
 
-Writing (`recorder`, `files`):
-
-* `Recorder` notes the decisions at a `Table` and makes the record of each deal.
-* `record_matches` plays matches and yields their records.
-* `write_records` writes a file of them; a file is there whole or not at all.
-
-Reading (`files`, `replaying`, `checking`):
-
-* `read_records` yields each line's number with its record, or with a sentence that says how the line is damaged.
-* `replay` plays a record again, decision by decision.
-* `check_records` plays every record again and yields each `Disagreement` with the rules.
-
 Nothing in a record is trusted. Only chance is taken from it: the deck, the first dealer, a trump that was drawn
 (`trump_mode="random"`), which of the tied seats was sniped by lot (`tie="cut"`), and for the first deal of a match in the
 file its number, multiplier and totals.

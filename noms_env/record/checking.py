@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
@@ -79,19 +79,12 @@ _KEPT = ("variant", "seats", "options", "deal", "dealer", "after")
 
 @dataclass
 class _Standing:
-    """The state of a match after one of its deals."""
-
-    record: Record
-    """What is needed of the deal's record."""
-    damaged: int
-    """Damaged lines so far: a deal of the match may be missing where there are more of them."""
+    record: Record  # what is needed of the deal's record
+    damaged: int  # damaged lines so far: a deal of the match may be missing where there are more of them
     over: bool
-    idle: bool
-    """Every deal so far was passed out."""
-    table: Table | None
-    """The table with the deal scored; None where the match is over, or the deal could not be played."""
-    piled_known: bool
-    """The tricks of the earlier deals are known (sniped whist, `accumulate`)."""
+    idle: bool  # every deal so far was passed out
+    table: Table | None  # with the deal scored; None where the match is over, or the deal could not be played
+    piled_known: bool  # the tricks of the earlier deals are known (sniped whist, `accumulate`)
 
 
 class _Stop(Exception):
@@ -135,27 +128,19 @@ class _DealCheck:
         kept = {key: self.record[key] for key in _KEPT}
         return _Standing(kept, self.damaged, over, idle, None if over else table, self._piled_is_known())
 
-    # ------------------------------------------------------------------------------------------------- what is noted
-
     def _say(self, what: str, expected: Any, found: Any, *, says: str = "", step: int | None = None) -> None:
-        """Note a disagreement."""
         self.found.append(Disagreement(self.line, self.record["match"], self.record["deal"], step, what, expected, found, says))
 
     def _stop(self, what: str, expected: Any, found: Any, *, says: str = "", step: int | None = None) -> NoReturn:
-        """Note a disagreement that ends the check of this deal."""
         self._say(what, expected, found, says=says, step=step)
         raise _Stop
 
     def _compare(self, what: str, expected: Any, *, step: int | None = None, within: Record | None = None) -> None:
-        """Note a value that is not the expected one."""
         found = (self.record if within is None else within)[what]
         if not _same(expected, found):
             self._say(what, expected, found, step=step)
 
-    # ------------------------------------------------------------------------------------------- before the first step
-
     def _check_keys(self) -> None:
-        """No keys but those of the format."""
         for key in self.record:
             if key not in SHAPES:
                 self._say(key, None, self.record[key], says="the format has no such key")
@@ -202,7 +187,6 @@ class _DealCheck:
         self.before = None
 
     def _start(self, table: Table) -> None:
-        """Deal the recorded deck, as the deal before leads on to it."""
         for key in ("deal", "deck"):
             if not self._is_possible(table, key, key):
                 raise _Stop
@@ -222,20 +206,16 @@ class _DealCheck:
             return False
         return True
 
-    def _deal(self, table: Table) -> None:
-        """Deal the recorded deck."""
-        table.start(0, **{key: self.record[key] for key in ("deck", "dealer", "deal")})
-
     def _follow(self, table: Table, previous: Table) -> None:
         """Dealer, multiplier and totals must be what the deal before makes them, and the deck one that it can lead to."""
         after = previous.copy()
         after.next_deal()
         self._compare("dealer", int(after.row.dealer))
         self._compare("multiplier", int(after.row.multiplier))
-        self._compare("before", _points_of(after, after.row.totals))
+        self._compare("before", [plain(total) for total in after.row.totals[: after.seats]])
         if not is_possible_deck(previous, self.record["deck"]):
             self._say("deck", None, self.record["deck"], says="it is not a cut of the deck that the deal before leaves")
-        self._deal(table)
+        table.start(0, **{key: self.record[key] for key in ("deck", "dealer", "deal")})
         table.row.multiplier = after.row.multiplier
         table.row.totals[:] = after.row.totals
         table.row.carried_tricks[:] = after.row.carried_tricks
@@ -248,20 +228,17 @@ class _DealCheck:
             self._compare("before", self.before.record["after"])
         self._is_possible(table, "before", "totals")
         multiplier = record["multiplier"] if self._is_possible(table, "multiplier", "multiplier") else 1
-        self._deal(table)
+        table.start(0, **{key: self.record[key] for key in ("deck", "dealer", "deal")})
         table.row.multiplier = multiplier
         table.row.totals[: table.seats] = record["before"]
 
     def _check_head(self, table: Table) -> None:
-        """Check what is a function of the deck."""
         expected = head_of(table)
         for key in ("hand_size", "stock", "turn_up"):
             self._compare(key, expected[key])
         hands = [sorted(hand) for hand in self.record["hands"]]
         if hands != [sorted(hand) for hand in expected["hands"]]:
             self._say("hands", expected["hands"], self.record["hands"])
-
-    # ------------------------------------------------------------------------------------------------- from step to step
 
     def _play(self, table: Table) -> None:
         """Every step must be legal, and they must end with the deal."""
@@ -281,7 +258,6 @@ class _DealCheck:
             self._stop("steps", None, len(steps), says=says)
 
     def _act(self, table: Table, place: int, word: str) -> None:
-        """One action, if it is legal."""
         try:
             table.act(word)
         except ValueError:
@@ -289,24 +265,15 @@ class _DealCheck:
             says = f"{brief(word)} is not legal for seat {table.row.seat}; legal in the phase {table.phase}: {' '.join(legal)}"
             self._stop("action", legal, word, says=says, step=place)
 
-    # ---------------------------------------------------------------------------------------------- after the last step
-
     def _check_result(self, table: Table) -> None:
-        """Contract, tricks, points, and the end of the match."""
-        self._draw_lots(table)
-        self._recognise_single_deal(table)
-        expected = result_of(table)
-        for key, value in expected.items():
-            if key == "winners" and sorted(self.record[key]) == value:
-                continue
-            self._compare(key, value)
-
-    def _draw_lots(self, table: Table) -> None:
-        """Take over from the record what chance decided after the last trick, and what depends on deals outside the file."""
         if not self._piled_is_known() and self.record["deal"] == table.rules.options["n_hands"] - 1:
-            score_again(table, self.record["points"])
+            score_again(table, self.record["points"])  # the tricks of deals outside the file count
         else:
             draw_sniped(table, self.record["points"])
+        self._recognise_single_deal(table)
+        for key, value in result_of(table).items():
+            if key != "winners" or sorted(self.record[key]) != value:
+                self._compare(key, value)
 
     def _recognise_single_deal(self, table: Table) -> None:
         """A match of one scored deal is over where the rules do not end a match; the points of the deal decide it."""
@@ -339,8 +306,3 @@ def _same(expected: Any, found: Any) -> bool:
     if is_number(expected) and is_number(found):
         return bool(abs(expected - found) < SAME)
     return type(expected) is type(found) and bool(expected == found)
-
-
-def _points_of(table: Table, values: Sequence[float]) -> list[int | float]:
-    """Points of all seats as JSON has them."""
-    return [plain(value) for value in values[: table.seats]]

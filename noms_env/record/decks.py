@@ -27,19 +27,13 @@ def is_possible_deck(previous: Table, deck: Sequence[str]) -> bool:
     piles = _gathered(previous)
     orders = permutations(piles) if row.pile_order == RANDOM_PILES and not row.passed_out else [tuple(piles)]
     exact = row.trick_order != SHUFFLED_TRICK or row.passed_out
-    uncut = [[*deck[-cut:], *deck[:-cut]] if cut else list(deck) for cut in _possible_cuts(previous)]
+    fewest, most = (row.cut, row.cut) if row.cut >= 0 else (row.cut_min, 52 - row.cut_min)
+    uncut = [[*deck[-cut:], *deck[:-cut]] if cut else list(deck) for cut in range(int(fewest), int(most) + 1)]
     for order in orders:
         packets = [packet for pile in order for packet in pile]
         if any(_lies_in(packets, cards, exact) for cards in uncut):
             return True
     return False
-
-
-def _possible_cuts(table: Table) -> Sequence[int]:
-    """How many cards a cut may take off the top."""
-    if table.row.cut >= 0:
-        return [int(table.row.cut)]
-    return range(int(table.row.cut_min), 52 - int(table.row.cut_min) + 1)
 
 
 def _gathered(previous: Table) -> list[list[list[str]]]:

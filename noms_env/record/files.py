@@ -46,7 +46,6 @@ def write_records(target: str | os.PathLike[str] | IO[str], records: Iterable[Re
 
 
 def _write_lines(file: IO[str], records: Iterable[Record]) -> int:
-    """One line for each record."""
     count = 0
     for record in records:
         file.write(json.dumps(record, separators=(",", ":"), allow_nan=False) + "\n")
@@ -69,7 +68,6 @@ def read_records(path: str | os.PathLike[str]) -> Iterator[tuple[int, Record | s
 
 
 def _parsed(line: bytes) -> Record | str:
-    """The record in a line, or why the line is damaged."""
     try:
         record = json.loads(line.decode(), parse_constant=_refuse_constant)
     except UnicodeDecodeError:

@@ -33,12 +33,10 @@ def is_number(value: Any) -> bool:
 
 
 def _are_words(value: Any) -> bool:
-    """Whether a JSON value is a list of strings."""
     return isinstance(value, list) and all(isinstance(word, str) for word in value)
 
 
 def _is_option_value(value: Any) -> bool:
-    """Whether a JSON value can be the value of an option."""
     return value is None or isinstance(value, str | int | float) or _are_words(value)
 
 
@@ -50,6 +48,7 @@ _SEAT: _Shape = ("a seat", lambda value, seats: is_whole(value, 0, seats - 1))
 _SEAT_OR_NULL: _Shape = ("a seat or null", lambda value, seats: value is None or is_whole(value, 0, seats - 1))
 _WORD_OR_NULL: _Shape = ("a word or null", lambda value, _seats: value is None or isinstance(value, str))
 _WORDS: _Shape = ("a list of cards", lambda value, _seats: _are_words(value))
+_NAME: _Shape = ("a word", lambda value, _seats: isinstance(value, str))
 _BOOL: _Shape = ("true or false", lambda value, _seats: isinstance(value, bool))
 _POINTS: _Shape = (
     "a list of numbers, one for each seat",
@@ -97,11 +96,7 @@ SHAPES: dict[str, _Shape] = {
 }
 """The keys of a record in their order: what each must be, in words and as a test of (value, seats)."""
 
-STEP_SHAPES: dict[str, _Shape] = {
-    "seat": _SEAT,
-    "phase": ("a word", lambda value, _seats: isinstance(value, str)),
-    "action": ("a word", lambda value, _seats: isinstance(value, str)),
-}
+STEP_SHAPES: dict[str, _Shape] = {"seat": _SEAT, "phase": _NAME, "action": _NAME}
 
 
 def find_damage(record: Any) -> str | None:

@@ -147,9 +147,9 @@ def record_matches(
 
 
 def _played(table: Table, seated: list[Player], seed: int, matches: int, recorder: Recorder) -> Iterator[Record]:
-    """The records of the matches, deal by deal."""
     for match in range(matches):
-        streams = [_stream(seed, match, seat) for seat in range(table.seats)]
+        keys = [np.random.Philox(key=[seed, match], counter=[0, 0, 0, seat]) for seat in range(table.seats)]
+        streams = [np.random.Generator(key) for key in keys]
         table.start(match)
         while not table.is_over:
             table.next_deal()  # does nothing before the first deal
@@ -159,8 +159,3 @@ def _played(table: Table, seated: list[Player], seed: int, matches: int, recorde
                 recorder.note(table, action)
                 table.step(action)
             yield recorder.finish(table)
-
-
-def _stream(seed: int, match: int, seat: int) -> np.random.Generator:
-    """The random numbers of a player; the counter's highest word tells the seats' streams apart."""
-    return np.random.Generator(np.random.Philox(key=[seed, match], counter=[0, 0, 0, seat]))

@@ -17,12 +17,7 @@ ROLE_TEXTS = {
     "partner": "you are the partner",
     "opponent": "you are an opponent",
 }
-ASKED = {
-    "call": "to call",
-    "trump": "to name trump",
-    "nominate": "to nominate a card",
-    "suit": "to name the suit led",
-}
+ASKED = {"call": "to call", "trump": "to name trump", "nominate": "to nominate a card", "suit": "to name the suit led"}
 LABEL_WIDTH = 10
 LEFT = ("seat", "", "calls")
 """Heads of the columns that are aligned to the left."""
@@ -48,9 +43,6 @@ def paint(text: str, code: str, colour: bool) -> str:
 def labelled(label: str, content: str, colour: bool) -> str:
     """A line with a label in its margin."""
     return paint(f"{label:<{LABEL_WIDTH}}", DIM, colour) + content
-
-
-# ---------------------------------------------------------------------------------------------------- cards in words
 
 
 def card_text(card: int, deck_kind: int, colour: bool = False) -> str:
@@ -102,9 +94,6 @@ def seats_text(seats: Iterable[int]) -> str:
     return f"seat {names[0]}" if len(names) == 1 else f"seats {', '.join(names[:-1])} and {names[-1]}"
 
 
-# ---------------------------------------------------------------------------------------------------- heading
-
-
 def headline(view: View) -> str:
     """The game, the deal and its size."""
     deal = f"deal {view.deal}" + (f" of {view.deals}" if view.deals else "")
@@ -130,9 +119,6 @@ def status(view: View) -> str:
     asked = ASKED.get(view.phase) or ("to play" if view.trick else "to lead")
     you = " (you)" if view.to_act == view.viewer else ""
     return f"Seat {view.to_act}{you} {asked}"
-
-
-# ---------------------------------------------------------------------------------------------------- contract, trick
 
 
 def contract_lines(view: View, colour: bool) -> list[str]:
@@ -206,9 +192,6 @@ def trick_lines(view: View, colour: bool) -> list[str]:
     return lines
 
 
-# ---------------------------------------------------------------------------------------------------- seats
-
-
 def seat_lines(view: View, colour: bool) -> list[str]:
     """The table of the seats."""
     rows = [_heads(view), *(_cells(view, place) for place in view.places)]
@@ -224,14 +207,12 @@ def seat_lines(view: View, colour: bool) -> list[str]:
 
 
 def _heads(view: View) -> list[str]:
-    """The heads of the columns."""
     calls = ["calls"] if any(place.calls for place in view.places) else []
     points = ["points"] if view.phase is None else []
     return ["seat", "", *calls, "cards", "tricks", *points, "total"]
 
 
 def _cells(view: View, place: Place) -> list[str]:
-    """The cells of a seat's line."""
     heads = _heads(view)
     you = ["you"] if place.seat == view.viewer else []
     cells = [str(place.seat), ", ".join([*you, *place.marks])]
@@ -250,25 +231,18 @@ def tricks_text(place: Place) -> str:
     return str(place.tricks) if place.carried_tricks is None else f"{place.tricks} + {place.carried_tricks}"
 
 
-# ---------------------------------------------------------------------------------------------------- hands
-
-
 def hand_lines(view: View, colour: bool) -> list[str]:
     """The hands that are open to the viewer, its own first, the stock if it may be seen, and the legal actions."""
     kind = view.deck_kind
     places = sorted(view.places, key=lambda place: place.seat != view.viewer)
-    hands = [(_hand_label(view, place), place.hand) for place in places if place.hand is not None]
+    labels = {place.seat: "Hand" if place.seat == view.viewer else f"Seat {place.seat}" for place in places}
+    hands = [(labels[place.seat], place.hand) for place in places if place.hand is not None]
     lines = [labelled(label, hand_text(hand, kind, colour) or "-", colour) for label, hand in hands]
     if view.stock:
         lines.append(labelled("Stock", hand_text(view.stock, kind, colour), colour))
     if view.legal:
         lines.append(labelled("Legal", legal_text(view), colour))
     return lines
-
-
-def _hand_label(view: View, place: Place) -> str:
-    """Whose hand it is."""
-    return "Hand" if place.seat == view.viewer else f"Seat {place.seat}"
 
 
 def legal_text(view: View) -> str:

@@ -43,12 +43,10 @@ def mark(name: str, size: int) -> Image.Image:
 
 
 def _polygon(pen: Pen, points: Iterable[tuple[float, float]], ink: int = INK) -> None:
-    """A filled polygon."""
     pen.polygon([(SIDE * x, SIDE * y) for x, y in points], fill=ink)
 
 
 def _disc(pen: Pen, x: float, y: float, radius: float, ink: int = INK) -> None:
-    """A filled circle."""
     pen.ellipse([SIDE * (x - radius), SIDE * (y - radius), SIDE * (x + radius), SIDE * (y + radius)], fill=ink)
 
 
@@ -60,22 +58,16 @@ def _stroke(pen: Pen, points: Points, width: float, ink: int = INK, tip: float |
 
 
 def _curve(formula: Callable[[float], tuple[float, float]], start: float, end: float, steps: int = 160) -> Points:
-    """Points along a curve."""
     return [formula(start + (end - start) * step / steps) for step in range(steps + 1)]
 
 
-# ---------------------------------------------------------------------------------------------------- French deck
-
-
 def _heart_curve(t: float) -> tuple[float, float]:
-    """The usual heart, in the unit square."""
     x = 16 * sin(t) ** 3
     y = 13 * cos(t) - 5 * cos(2 * t) - 2 * cos(3 * t) - cos(4 * t)
     return 0.5 + x / 34, 0.46 - y / 33
 
 
 def _stem(pen: Pen) -> None:
-    """The foot of clubs and spades."""
     _polygon(pen, [(0.47, 0.55), (0.53, 0.55), (0.56, 0.78), (0.68, 0.96), (0.32, 0.96), (0.44, 0.78)])
 
 
@@ -99,17 +91,12 @@ def _spades(pen: Pen) -> None:
     _polygon(pen, [(x, 0.03 + 0.86 * (0.98 - y)) for x, y in _curve(_heart_curve, 0, 2 * pi)])
 
 
-# -------------------------------------------------------------------------------------------------------- Decktet
-
-
 def _moons(pen: Pen) -> None:
-    """A crescent."""
     _disc(pen, 0.46, 0.5, 0.44)
     _disc(pen, 0.65, 0.42, 0.36, CLEAR)
 
 
 def _suns(pen: Pen) -> None:
-    """A disc with eight rays."""
     for ray in range(8):
         angle = ray * pi / 4
         base = [(0.5 + 0.33 * cos(angle + turn), 0.5 + 0.33 * sin(angle + turn)) for turn in (-0.3, 0.3)]
@@ -118,14 +105,12 @@ def _suns(pen: Pen) -> None:
 
 
 def _waves(pen: Pen) -> None:
-    """Three wavy lines."""
     for y in (0.24, 0.5, 0.76):
         # `y=y` takes the value of this turn; mypy cannot tell the type of such a function.
         _stroke(pen, _curve(lambda x, y=y: (x, y + 0.075 * sin(4 * pi * x)), 0.07, 0.93), 0.115)  # type: ignore[misc]
 
 
 def _leaves(pen: Pen) -> None:
-    """A leaf with its vein."""
     side = _curve(lambda t: (0.5 + 0.34 * sin(pi * t) * (1 - 0.35 * t), 0.82 - 0.8 * t), 0, 1)
     _polygon(pen, [*side, *((1 - x, y) for x, y in reversed(side))])
     _stroke(pen, [(0.5, 0.3 + 0.005 * step) for step in range(110)], 0.045, CLEAR)
@@ -133,7 +118,6 @@ def _leaves(pen: Pen) -> None:
 
 
 def _wyrms(pen: Pen) -> None:
-    """A winding serpent with a head."""
     body = _curve(lambda t: (0.5 + 0.27 * sin(2 * pi * t + 0.5), 0.2 + 0.72 * t), 0, 1.0)
     _stroke(pen, body, 0.19, INK, 0.05)
     _polygon(pen, [(0.78, 0.3), (0.5, 0.36), (0.2, 0.2), (0.16, 0.12), (0.52, 0.04), (0.72, 0.08)])
@@ -141,7 +125,6 @@ def _wyrms(pen: Pen) -> None:
 
 
 def _knot_curve(t: float) -> tuple[float, float]:
-    """A trefoil."""
     return 0.5 + 0.145 * (sin(t) + 2 * sin(2 * t)), 0.47 - 0.145 * (cos(t) - 2 * cos(2 * t))
 
 
@@ -154,15 +137,5 @@ def _knots(pen: Pen) -> None:
         _stroke(pen, _curve(_knot_curve, over - 0.32, over + 0.32), 0.115)
 
 
-DRAWERS: dict[str, Callable[[Pen], None]] = {
-    "clubs": _clubs,
-    "diamonds": _diamonds,
-    "hearts": _hearts,
-    "spades": _spades,
-    "moons": _moons,
-    "suns": _suns,
-    "waves": _waves,
-    "leaves": _leaves,
-    "wyrms": _wyrms,
-    "knots": _knots,
-}
+_FUNCTIONS = (_clubs, _diamonds, _hearts, _spades, _moons, _suns, _waves, _leaves, _wyrms, _knots)
+DRAWERS: dict[str, Callable[[Pen], None]] = dict(zip(MARK_COLOURS, _FUNCTIONS, strict=True))

@@ -1,7 +1,4 @@
-"""A `View` as a picture: a card table seen from above, the viewer at the bottom.
-
-Positions and sizes are in pixels of the finished picture; it is drawn twice as large and reduced, which smooths all edges.
-"""
+"""A `View` as a picture: a card table seen from above, the viewer at the bottom."""
 
 from __future__ import annotations
 
@@ -53,9 +50,6 @@ def draw(view: View) -> NDArray[np.uint8]:
         draw_prompt(picture, view)
     draw_last_trick(picture, view)
     return picture.pixels()
-
-
-# ------------------------------------------------------------------------------------------------ the edges of the table
 
 
 def draw_header(picture: Picture, view: View) -> None:
@@ -135,9 +129,6 @@ def draw_last_trick(picture: Picture, view: View) -> None:
         picture.paste(770 + step * place, 640, face(view.deck_kind, card, SMALL_CARD, won))
 
 
-# -------------------------------------------------------------------------------------------------------------- seats
-
-
 def draw_plate(picture: Picture, view: View, place: Place, centre: tuple[int, int]) -> None:
     """The plate of a seat: who it is, its tricks, calls and points."""
     width, height = PLATE
@@ -212,9 +203,6 @@ def draw_bottom(picture: Picture, view: View, place: Place) -> None:
         legal = choosing and card in view.legal_cards
         image = face(view.deck_kind, card, HAND_CARD, dim=choosing and not legal)
         picture.paste(left + turn * step, HAND_TOP - (RAISED if legal else 0), image)
-
-
-# -------------------------------------------------------------------------------------------------- the middle
 
 
 def draw_trick(picture: Picture, view: View, first: int) -> None:

@@ -25,21 +25,15 @@ class Place:
     """One seat at the table, as the viewer sees it."""
 
     seat: int
-    size: int
-    """Number of cards in hand."""
-    hand: tuple[int, ...] | None
-    """The cards in hand, sorted; None while they are face down for the viewer."""
-    marks: tuple[str, ...]
-    """What the seat is known to be: dealer, declarer, partner, exposed, sniped, winner."""
+    size: int  # number of cards in hand
+    hand: tuple[int, ...] | None  # sorted; None while the cards are face down for the viewer
+    marks: tuple[str, ...]  # what the seat is known to be: dealer, declarer, partner, exposed, sniped, winner
     calls: tuple[str, ...]
     tricks: int
-    called: int | None
-    """Tricks called, in the exact-bid games."""
-    carried_tricks: int | None
-    """Tricks of the earlier deals, where they add up."""
+    called: int | None  # tricks called, in the exact-bid games
+    carried_tricks: int | None  # tricks of the earlier deals, where they add up
     total: float
-    points: float | None
-    """Points in this deal, once it is scored."""
+    points: float | None  # in this deal, once it is scored
 
 
 @dataclass(frozen=True)
@@ -51,59 +45,45 @@ class View:
     # --- the match
     title: str
     deck_kind: int
-    deal: int
-    """Number of the deal, from 1."""
-    deals: int | None
-    """Deals of the match where their number is fixed."""
+    deal: int  # its number, from 1
+    deals: int | None  # deals of the match where their number is fixed
     target: int | None
     multiplier: int
     over: bool
     truncated: bool
     # --- the deal
     deal_size: int
-    phase: str | None
-    """None when the deal is scored."""
+    phase: str | None  # None when the deal is scored
     to_act: int | None
     passed_out: bool
     dealer: int
     trump: int | None
     trump_unsaid: bool
-    candidates: tuple[int, ...]
-    """Suits of which one will be trump."""
+    candidates: tuple[int, ...]  # suits of which one will be trump
     turn_up: int | None
     excuse_shown_by: int | None
-    broken: bool | None
-    """Whether a trump has been played, where the lead of trumps waits for that."""
+    broken: bool | None  # whether a trump has been played, where the lead of trumps waits for that
     contract: str | None
     declarer: int | None
     nominated: int | None
     nominated_rank: int | None
     refused: tuple[int, ...]
-    revealed: int | None
-    """The seat known to all to have held the nominated card."""
+    revealed: int | None  # seat known to all to have held the nominated card
     indicated: bool
-    alone: bool
-    """A contract without a nomination."""
-    partner: int | None
-    """The hidden partner, only in the full view."""
-    role: str | None
-    """The viewer's role, as far as the viewer knows it."""
+    alone: bool  # a contract without a nomination
+    partner: int | None  # the hidden partner, only in the full view
+    role: str | None  # the viewer's role, as far as the viewer knows it
     # --- the cards
-    trick: tuple[tuple[int, int], ...]
-    """Seat and card, in the order of play."""
+    trick: tuple[tuple[int, int], ...]  # seat and card, in the order of play
     led_suit: int | None
     best_seat: int | None
     last_trick: tuple[tuple[int, int], ...]
     last_winner: int | None
     tricks_done: int
-    stock: tuple[int, ...]
-    """Undealt cards, where they may be seen."""
-    legal: tuple[str, ...]
-    """Words of the legal actions, only for the viewer's own turn or in the full view."""
-    legal_cards: frozenset[int]
-    """The cards among the legal actions."""
-    barred: tuple[int, ...]
-    """Cards that may not be nominated, while the viewer nominates."""
+    stock: tuple[int, ...]  # undealt cards, where they may be seen
+    legal: tuple[str, ...]  # words of the legal actions, only for the viewer's own turn or in the full view
+    legal_cards: frozenset[int]  # the cards among the legal actions
+    barred: tuple[int, ...]  # cards that may not be nominated, while the viewer nominates
     places: tuple[Place, ...]
 
 
@@ -160,7 +140,7 @@ def look(table: Table, seat: int | None, full: bool = False) -> View:
         tricks_done=int(row.trick_number),
         stock=tuple(cards_in(row.stock)) if full or (scored and row.reveal_stock_at_end) else (),
         legal=tuple(table.legal_words()) if own_turn else (),
-        legal_cards=_legal_cards(table) if own_turn else frozenset(),
+        legal_cards=frozenset(action for action in table.legal_actions() if own_turn and action < INDICATE),
         barred=tuple(cards_in(row.cards & ~row.legal_cards)) if own_turn and table.phase == "nominate" else (),
         places=tuple(_place(table, other, full or other in (seat, row.exposed)) for other in range(table.seats)),
     )
@@ -191,7 +171,6 @@ def call_text(call: int, variant: Variant) -> str:
 
 
 def _or_none(number: int) -> int | None:
-    """The value of a field; None for -1."""
     return None if number < 0 else int(number)
 
 
@@ -216,7 +195,6 @@ def _place(table: Table, seat: int, face_up: bool) -> Place:
 
 
 def _marks(table: Table, seat: int) -> list[str]:
-    """What everybody knows a seat to be."""
     row = table.row
     marks = {
         "dealer": seat == row.dealer,
@@ -230,7 +208,6 @@ def _marks(table: Table, seat: int) -> list[str]:
 
 
 def _role(table: Table, seat: int | None) -> str | None:
-    """The viewer's role, as far as the viewer knows it."""
     role = ROLES[role_known_to(table.row, seat)] if seat is not None else "none"
     return None if role == "none" else role
 
@@ -251,20 +228,13 @@ def _broken(table: Table) -> bool | None:
     return bool(row.broken)
 
 
-def _legal_cards(table: Table) -> frozenset[int]:
-    """The cards that the seat to act may play."""
-    return frozenset(action for action in table.legal_actions() if action < INDICATE)
-
-
 def _present_trick(table: Table) -> tuple[tuple[int, int], ...]:
-    """Who played what to the trick on the table."""
     row = table.row
     seats = [(int(row.leader) + turn) % table.seats for turn in range(row.n_table)]
     return tuple((seat, int(row.on_table[seat])) for seat in seats)
 
 
 def _last_trick(table: Table) -> tuple[tuple[int, int], ...]:
-    """Who played what to the last complete trick."""
     row = table.row
     start = (int(row.trick_number) - 1) * table.seats
     cards = [int(row.order[place]) for place in range(start, start + table.seats)] if start >= 0 else []

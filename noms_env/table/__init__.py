@@ -73,13 +73,11 @@ class Table:
         self._set_episode(episode, deal_size)
 
     def _take_rows(self, rows: np.recarray) -> None:
-        """Make these the memory of the table."""
         self._rows = rows
         self._kernel_rows = kernel_view(rows)
         self.row: np.record = rows[0]
 
     def _set_episode(self, episode: str, deal_size: int | None) -> None:
-        """Check and note what an episode is."""
         if episode not in EPISODES:
             raise RulesError(f"episode must be 'match' or 'deal', not {episode!r}")
         self.row.episode = EPISODES.index(episode)
@@ -94,8 +92,6 @@ class Table:
         if isinstance(deal_size, bool) or deal_size not in sizes:
             raise RulesError(f"hand_size must be one of the schedule's, {sizes[0]} to {sizes[-1]}, not {deal_size!r}")
         self.row.wanted_deal_size = int(deal_size)
-
-    # ------------------------------------------------------------------------------------------------- starting
 
     def start(
         self,
@@ -142,8 +138,6 @@ class Table:
             row.deck[: len(cards)] = cards
         hand_out(row)
 
-    # -------------------------------------------------------------------------------------------------- playing
-
     def step(self, action: int) -> int:
         """Take a legal action; after the last one of a deal the deal is scored, and `next_deal` deals the next.
 
@@ -186,7 +180,6 @@ class Table:
         return words.view(np.uint8)
 
     def _why_illegal(self, action: Any) -> str:
-        """The sentence that refuses an action."""
         if self.phase is None:
             return f"action {action!r} comes after the {'match' if self.is_over else 'deal'} is over; nobody is to act"
         legal = ", ".join(self.legal_words())
@@ -200,7 +193,6 @@ class Table:
         return f"{start} ({word}): {self._reason(int(action), word)}. Legal in the phase {self.phase} are {legal}"
 
     def _reason(self, action: int, word: str) -> str:
-        """Why an action with a word is refused."""
         if self.phase == "play" and action < INDICATE:
             if not self.row.hands[self.row.seat] >> action & 1:
                 return f"it does not hold {word}"
@@ -212,8 +204,6 @@ class Table:
         if action not in known or (self.phase == "nominate" and 74 <= action < NOMINATE):
             return f"the phase is {self.phase}, which has no such action"
         return "the rules do not allow it now"
-
-    # ------------------------------------------------------------------------------------------------ looking on
 
     @property
     def seats(self) -> int:
@@ -276,8 +266,6 @@ class Table:
         if not 0 <= trump <= NO_TRUMP:
             return None
         return "NT" if trump == NO_TRUMP else SUIT_LETTERS[self.deck_kind][trump]
-
-    # --------------------------------------------------------------------------------------------------- copies
 
     def copy(self) -> Table:
         """An independent copy in the same state."""

@@ -11,7 +11,6 @@ Deviations and decisions: the source text does not give the first hand's size; t
 
 from __future__ import annotations
 
-from noms_env.core.cards import FRENCH
 from noms_env.core.state import MAX_TRICKS
 from noms_env.variants.families.exact_bid import BONUSES, HOOK_NEED, TRAITS, down, hook_options, largest_hand, up
 from noms_env.variants.rulebook import (
@@ -61,8 +60,6 @@ GAME = Variant(
     " to deal down to one card, then grow again. This is Oh Hell without a rule that binds the last caller.",
     source="myweb.tiscali.co.uk/navysong, Big Ships Rules",
     seats=(3, 7),
-    default_seats=4,
-    deck_kind=FRENCH,
     complete=complete,
     schedule=schedule,
     needs=(HOOK_NEED,),

@@ -10,7 +10,6 @@ Deviations and decisions: none that the source text speaks of; the lead passes c
 
 from __future__ import annotations
 
-from noms_env.core.cards import FRENCH
 from noms_env.variants.families.exact_bid import HOOK_NEED, TRAITS, down, hook_options, largest_hand, up
 from noms_env.variants.rulebook import SHORT_DECK, TRUMP_ROTATION, Values, Variant, complete_rotation
 
@@ -41,8 +40,6 @@ GAME = Variant(
     "cards down to one and up again. The calls may not add up to the number of tricks, so somebody always fails.",
     source="nommy.co.uk/nommyrules.htm",
     seats=(3, 6),
-    default_seats=4,
-    deck_kind=FRENCH,
     complete=complete,
     schedule=schedule,
     needs=(HOOK_NEED,),

@@ -20,22 +20,25 @@ from functools import partial
 from math import ceil
 
 from noms_env._jit import jit
-from noms_env.core.actions import CALL_MIS_A_VIS, CALL_PASS, CALLING, INDICATE, RANK, SCORED, UNSAID, UNSAID_ACTION
+from noms_env.core.actions import (
+    CALL_MIS_A_VIS,
+    CALL_PASS,
+    CALLING,
+    INDICATE,
+    NAMING_TRUMP,
+    NOMINATING,
+    RANK,
+    SCORED,
+    UNSAID,
+    UNSAID_ACTION,
+)
 from noms_env.core.bids import auction_is_over, higher_bids, is_forced_dealer, record_auction_call
-from noms_env.core.cards import FRENCH, NO_TRUMP, bit, suit_of
+from noms_env.core.cards import NO_TRUMP, bit, suit_of
 from noms_env.core.partners import is_on_side, nominate, reveal, side_tricks
 from noms_env.core.state import STOCK, eldest
 from noms_env.core.tricks import name_trump, open_play
 from noms_env.variants.families import AUCTION
-from noms_env.variants.families.auction import (
-    ask_nomination,
-    ask_trump,
-    bid_number,
-    declare,
-    is_misere,
-    max_decisions,
-    without_trump,
-)
+from noms_env.variants.families.auction import bid_number, declare, is_misere, max_decisions
 from noms_env.variants.match import leaders, reaches_target, several
 from noms_env.variants.noms_deck import DECK_DETAILS, DECK_NEEDS, DECK_OPTIONS
 from noms_env.variants.rulebook import (
@@ -120,8 +123,6 @@ GAME = Variant(
     source="catsatcards.com/Games/Noms.html",
     family=AUCTION,
     seats=(4, 4),
-    default_seats=4,
-    deck_kind=FRENCH,
     complete=complete,
     misere="Mis",
     deals_depend=True,
@@ -221,10 +222,10 @@ def make_call(t, call):
     declare(t)
     if is_misere(t.contract):
         t.alone = 1
-        without_trump(t)
+        name_trump(t, NO_TRUMP)
         open_play(t, first_leader(t))
     else:
-        ask_trump(t)
+        t.phase = NAMING_TRUMP
 
 
 @jit
@@ -248,7 +249,7 @@ def make_trump(t, trump):
         t.trump = UNSAID
     else:
         name_trump(t, trump)
-    ask_nomination(t)
+    t.phase = NOMINATING
 
 
 @jit
@@ -291,12 +292,6 @@ def trick_taken(t):
     """3. Mis a Vis: the bidder's hand lies open from the end of trick 1."""
     if t.contract == CALL_MIS_A_VIS and t.trick_number == 1:
         t.exposed = t.declarer
-
-
-@jit
-def stops_early(t):
-    """8b, `early_stop`."""
-    return t.early_stop != 0 and is_decided(t)
 
 
 @jit

@@ -65,18 +65,6 @@ PACKET_PLACES = np.array([np.flatnonzero(turn == PACKET_SEATS) for turn in range
 
 
 @jit
-def is_in_packets(t):
-    """True if the deal comes in packets."""
-    return t.deal_mode != SINGLE_SHUFFLED
-
-
-@jit
-def is_gathered(t):
-    """True if the next deck is gathered from the cards of this deal."""
-    return t.deal_mode == PACKETS
-
-
-@jit
 def gather(t):
     """The deck of the next deal, cut."""
     if t.passed_out != 0:
@@ -84,13 +72,6 @@ def gather(t):
     else:
         gather_played(t)
     cut(t)
-
-
-@jit
-def cut_if_gathered(t):
-    """Cut the shuffled deck of the first deal, where later ones are gathered."""
-    if is_gathered(t):
-        cut(t)
 
 
 @jit

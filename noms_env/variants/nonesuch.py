@@ -16,22 +16,18 @@ Deviations and decisions: half of nine tricks is five (`half`); ties are joint w
 
 from __future__ import annotations
 
-from noms_env._jit import jit, size
+from noms_env._jit import jit, lowest, size
 from noms_env.core.actions import CALL_MOST, CALL_NONE, CALL_SOME, CALLING, INDICATE, NAMING_TRUMP, SUIT
-from noms_env.core.bids import half_up, record_call, round_is_over
+from noms_env.core.bids import half_up, record_call
 from noms_env.core.cards import CARD_SUITS, DECKTET, EXCUSE, NO_TRUMP, bit, has
 from noms_env.core.partners import holder_of
 from noms_env.core.state import eldest
 from noms_env.core.tricks import name_trump, open_play
 from noms_env.variants.families import SHARES
-from noms_env.variants.rulebook import Option, Values, Variant
+from noms_env.variants.rulebook import Option, Variant
 
 HALVES = ("ceil", "exact", "floor")
 UP, EXACTLY, DOWN = range(3)
-
-
-def complete(_values: Values, _seats: int) -> None:
-    """Nothing depends on the table."""
 
 
 NUMBER = 4
@@ -45,9 +41,7 @@ GAME = Variant(
     source="wiki.decktet.com/game:nonesuch",
     family=SHARES,
     seats=(3, 4),
-    default_seats=4,
     deck_kind=DECKTET,
-    complete=complete,
     deal_size=lambda _values, seats: 36 // seats,
     breaks_trumps=True,
     point_range=lambda _values, tricks: (-tricks, 2 * tricks),
@@ -75,7 +69,7 @@ def open_deal(t):
     if t.excuse < 0:
         name_trump(t, NO_TRUMP)
     elif size(suits) == 1:
-        name_trump(t, up_card_suit(t))
+        name_trump(t, lowest(suits))
     t.phase = CALLING
     t.seat = eldest(t)
 
@@ -88,15 +82,6 @@ def find_holders(t):
 
 
 @jit
-def up_card_suit(t):
-    """The first suit of the up card."""
-    suit = 0
-    while (CARD_SUITS[t.deck_kind, t.turn_up] >> suit) & 1 == 0:
-        suit += 1
-    return suit
-
-
-@jit
 def legal_calls(t):
     """3. Any of the three, whatever the others bid."""
     return bit(CALL_NONE) | bit(CALL_SOME) | bit(CALL_MOST)
@@ -106,7 +91,7 @@ def legal_calls(t):
 def make_call(t, call):
     """3, 4, 5. One bid each; then the Excuse, and the choice of trump if there is one."""
     record_call(t, call)
-    if not round_is_over(t):
+    if t.n_calls < t.n_seats:
         return
     if t.trump < 0:
         t.phase = NAMING_TRUMP
@@ -183,9 +168,6 @@ def half(t):
 def has_run_out(t):
     """8, `max_hands`."""
     return t.deal == t.max_hands - 1
-
-
-# ---------------------------------------------------------------------------------------- what samples of the cards ask
 
 
 @jit

@@ -132,7 +132,7 @@ class Need:
     holds: Callable[[Values], bool]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Variant:
     """One game of the family: who can play it, with which deck, and under which options."""
 
@@ -147,10 +147,10 @@ class Variant:
     family: int
     """One of `families.FAMILIES`, by its place there."""
     seats: tuple[int, int]
-    default_seats: int
-    deck_kind: int
+    default_seats: int = 4
+    deck_kind: int = FRENCH
     options: tuple[Option, ...] = field(repr=False)
-    complete: Callable[[Values, int], None] = field(repr=False)
+    complete: Callable[[Values, int], None] = field(default=lambda _values, _seats: None, repr=False)
     """Fills in the defaults that depend on the table and refuses combinations that make no sense."""
     point_range: Callable[[Values, int], tuple[float, float]] = field(repr=False)
     """Bounds of a seat's points in a deal, given the options and the cards dealt to each seat."""
@@ -256,7 +256,6 @@ def make_rules(variant: Variant, seats: int | None = None, options: Mapping[str,
 
 
 def _with_defaults(variant: Variant, given: Values) -> Values:
-    """The options given, and the others at their defaults."""
     return {option.name: option.default for option in variant.options} | given
 
 
@@ -279,9 +278,6 @@ def _checked_seats(variant: Variant, seats: int | None, values: Values) -> int:
         shorter = "" if low == 2 or variant.deck_kind != FRENCH else " (fewer only with a deck shortened by ranks or suits)"
         raise RulesError(f"{variant.name} is played with {allowed} seats{shorter}, not {seats!r}")
     return int(seats)
-
-
-# ------------------------------------------------------------------------------- choices that several variants share
 
 
 def is_shortened(values: Values) -> bool:

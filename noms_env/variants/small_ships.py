@@ -19,22 +19,14 @@ from __future__ import annotations
 from functools import partial
 
 from noms_env._jit import jit
-from noms_env.core.actions import CALL_PASS, CALLING, NOMINATING
+from noms_env.core.actions import CALL_PASS, CALLING, NAMING_TRUMP, NOMINATING
 from noms_env.core.bids import auction_is_over, higher_bids, is_forced_dealer, numbers, record_auction_call
-from noms_env.core.cards import FRENCH, SUIT_CARDS, bit, has, suit_of
-from noms_env.core.partners import is_on_side, nominate, reveal, side_size, side_tricks
+from noms_env.core.cards import NO_TRUMP, SUIT_CARDS, bit, has, suit_of
+from noms_env.core.partners import is_on_side, nominate, reveal, side_tricks
 from noms_env.core.state import STOCK, eldest
 from noms_env.core.tricks import name_trump, open_play
 from noms_env.variants.families import AUCTION
-from noms_env.variants.families.auction import (
-    ask_nomination,
-    ask_trump,
-    bid_number,
-    declare,
-    is_misere,
-    max_decisions,
-    without_trump,
-)
+from noms_env.variants.families.auction import bid_number, declare, is_misere, max_decisions
 from noms_env.variants.match import reaches_target
 from noms_env.variants.rulebook import HAND_SIZE, SHORT_DECK, Option, RulesError, Values, Variant, complete_hand_size
 
@@ -93,8 +85,6 @@ GAME = Variant(
     source="myweb.tiscali.co.uk/navysong, Small Ships Rules",
     family=AUCTION,
     seats=(3, 6),
-    default_seats=4,
-    deck_kind=FRENCH,
     complete=complete,
     opponents_score_tricks=True,
     point_range=point_range,
@@ -184,10 +174,10 @@ def make_call(t, call):
     if is_misere(t.contract) and t.misere_nominates == 0:
         t.alone = 1
     if is_misere(t.contract) and t.misere_trump == MISERE_WITHOUT_TRUMP:
-        without_trump(t)
+        name_trump(t, NO_TRUMP)
         after_trump(t)
     else:
-        ask_trump(t)
+        t.phase = NAMING_TRUMP
 
 
 @jit
@@ -203,7 +193,7 @@ def after_trump(t):
     if t.alone != 0:
         open_play(t, eldest(t))
     else:
-        ask_nomination(t)
+        t.phase = NOMINATING
 
 
 @jit
@@ -261,15 +251,9 @@ def settle(t):
         elif is_misere(t.contract):
             t.points[seat] = misere_points(t, seat)
         else:
-            t.points[seat] = bid_points(t)
+            t.points[seat] = bid_number(t) if side_tricks(t) >= bid_number(t) else 0  # no credit for more
     if t.indicated >= 0:
         t.points[t.indicated] -= 2 * contract_value(t)
-
-
-@jit
-def bid_points(t):
-    """5. The bid if the side took as many tricks, else nothing; no credit for more."""
-    return bid_number(t) if side_tricks(t) >= bid_number(t) else 0
 
 
 @jit
@@ -277,7 +261,7 @@ def misere_points(t, seat):
     """5. Misere made, once for a lone declarer and twice for each of a pair; or the penalty."""
     value = int(t.misere_value)
     if side_tricks(t) == 0:
-        return value * side_size(t)
+        return value if t.partner < 0 else 2 * value
     return -(value + int(t.tricks[seat] if t.misere_penalty == OWN_TRICKS else side_tricks(t)))
 
 
@@ -299,9 +283,6 @@ def contract_value(t):
 def has_ended(t):
     """6."""
     return t.deal == t.max_hands - 1 or reaches_target(t)
-
-
-# -------------------------------------------------------------------------------------- what players and samples ask
 
 
 @jit

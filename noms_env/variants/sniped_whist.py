@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from noms_env._jit import jit, size
 from noms_env.core.actions import NAMING_TRUMP
-from noms_env.core.cards import FRENCH, bit, has
+from noms_env.core.cards import bit, has
 from noms_env.core.chance import DRAW_SNIPED, below
 from noms_env.core.state import SINGLE_DEAL, eldest
 from noms_env.core.tricks import name_trump, open_play
@@ -69,8 +69,6 @@ GAME = Variant(
     source="myweb.tiscali.co.uk/navysong, first item of the page on noms and whist",
     family=PLAIN,
     seats=(3, 7),
-    default_seats=4,
-    deck_kind=FRENCH,
     complete=complete,
     simple_rollout=True,
     total_scale=total_scale,

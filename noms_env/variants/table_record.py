@@ -111,9 +111,6 @@ def write_rules(t: Any, rules: Rules) -> None:
     t.choices[:] = choice_bytes(rules).view(np.int64)
 
 
-# ---------------------------------------------------------------------------------------- the section `choices`
-
-
 def choice_names() -> list[str]:
     """What each byte of the section `choices` of an observation holds; "" for the bytes that are free."""
     names = [""] * NUM_CHOICES

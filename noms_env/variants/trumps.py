@@ -14,12 +14,6 @@ ROTATION, TURN_UP, RANDOM, NO_TRUMPS, DEALER_CHOOSES = range(len(TRUMP_MODES))
 
 
 @jit
-def rotated_trump(t):
-    """The trump whose turn it is in this deal."""
-    return int(t.trump_rotation[t.deal % t.rotation_length])
-
-
-@jit
 def turn_up(t, dealer_last):
     """Turn a card for trump: the next undealt one; if none is left, the dealer's last card or, without it, no trump."""
     dealt = t.n_seats * t.deal_size
@@ -34,7 +28,7 @@ def turn_up(t, dealer_last):
 def set_trump(t, dealer_last):
     """Fix the trump of a deal by `trump_mode`, but for the mode in which the dealer chooses."""
     if t.trump_mode == ROTATION:
-        name_trump(t, rotated_trump(t))
+        name_trump(t, int(t.trump_rotation[t.deal % t.rotation_length]))
     elif t.trump_mode == TURN_UP:
         turn_up(t, dealer_last)
     elif t.trump_mode == RANDOM:

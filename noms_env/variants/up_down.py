@@ -11,7 +11,6 @@ rotates. "After thirteen, the cards dealt moves back to one" is read as counting
 
 from __future__ import annotations
 
-from noms_env.core.cards import FRENCH
 from noms_env.variants.families.exact_bid import FULL_DEAL_TURN_UPS, HOOK_NEED, TRAITS, down, hook_options, largest_hand, up
 from noms_env.variants.rulebook import SHORT_DECK, TRUMP_ROTATION, Need, Option, Values, Variant, complete_rotation
 from noms_env.variants.trumps import DEALER_CHOOSES, TRUMP_MODES
@@ -43,8 +42,6 @@ GAME = Variant(
     " up to thirteen and down again. From four cards on, the calls may not add up to the number of tricks.",
     source="willwybrow.com/pages/nomwhist",
     seats=(4, 4),
-    default_seats=4,
-    deck_kind=FRENCH,
     complete=complete,
     schedule=schedule,
     needs=(

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from noms_env._jit import jit
-from noms_env.core.actions import CALL_MIS, CALL_MIS_A_VIS, CALL_ZERO, NAMING_TRUMP, NOMINATING
-from noms_env.core.cards import NO_TRUMP
+from noms_env.core.actions import CALL_MIS, CALL_MIS_A_VIS, CALL_ZERO
 from noms_env.core.partners import nominate
 from noms_env.core.state import MAX_CALLS
-from noms_env.core.tricks import name_trump
 from noms_env.variants.rulebook import Values
 
 
@@ -38,24 +36,6 @@ def is_misere(call):
 def bid_number(t):
     """The tricks that the contract names; 0 for Misere and Mis a Vis."""
     return 0 if is_misere(t.contract) else t.contract - CALL_ZERO
-
-
-@jit
-def ask_trump(t):
-    """The declarer names trump."""
-    t.phase = NAMING_TRUMP
-
-
-@jit
-def ask_nomination(t):
-    """The declarer nominates a card."""
-    t.phase = NOMINATING
-
-
-@jit
-def without_trump(t):
-    """The contract is played without trumps."""
-    name_trump(t, NO_TRUMP)
 
 
 @jit

@@ -12,7 +12,7 @@ from typing import Any
 
 from noms_env._jit import jit
 from noms_env.core.actions import CALL_ZERO, CALLING
-from noms_env.core.bids import record_call, round_is_over
+from noms_env.core.bids import record_call
 from noms_env.core.state import eldest
 from noms_env.core.tricks import open_play
 from noms_env.variants.families import EXACT_BID
@@ -77,7 +77,7 @@ def open_deal(t):
 def make_call(t, call):
     """2, 3. One call each; then eldest leads."""
     record_call(t, call)
-    if round_is_over(t):
+    if t.n_calls == t.n_seats:
         open_play(t, eldest(t))
 
 
@@ -85,13 +85,7 @@ def make_call(t, call):
 def settle(t):
     """4."""
     for seat in range(t.n_seats):
-        t.points[seat] = trick_points(t, seat) + bonus_points(t, seat)
-
-
-@jit
-def trick_points(t, seat):
-    """4. One for each trick."""
-    return t.tricks[seat]
+        t.points[seat] = t.tricks[seat] + bonus_points(t, seat)
 
 
 @jit
