@@ -13,6 +13,7 @@ import json
 import math
 from dataclasses import dataclass
 from functools import cache
+from itertools import accumulate
 
 from noms_env.core.actions import NUM_ACTIONS, action_word
 from noms_env.core.cards import DECK_NAMES
@@ -46,12 +47,8 @@ class Section:
 
 
 def _sections(*parts: tuple[str, tuple[int, ...], str]) -> tuple[Section, ...]:
-    laid: list[Section] = []
-    start = 0
-    for name, shape, meaning in parts:
-        laid.append(Section(name, start, shape, meaning))
-        start += math.prod(shape)
-    return tuple(laid)
+    starts = accumulate((math.prod(shape) for _, shape, _ in parts), initial=0)
+    return tuple(Section(name, start, shape, text) for start, (name, shape, text) in zip(starts, parts, strict=False))
 
 
 OBSERVATION = _sections(

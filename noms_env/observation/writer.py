@@ -97,13 +97,17 @@ def write_observation(t, seat, out):
             spread(out, _PLAYED + CARD_WORDS * relative, np.int64(0))
             out[_ON_TABLE + relative] = out[_CALL_OF + relative] = out[_TRICKS + relative] = out[_SEATS + relative] = 0
     copy(out, _CALLS, t.calls)
-    out[_NOMINATED] = nominated_word(t)
+    if t.nominated < 0 and t.nominated_rank >= 0:
+        out[_NOMINATED] = np.int64(t.nominated_rank + 1) << 48
+    else:
+        out[_NOMINATED] = CARD_BYTES[t.deck_kind, t.nominated & 63]
     out[_TURN_UP] = CARD_BYTES[t.deck_kind, t.turn_up & 63]
     out[_PHASE] = phase_word(t, seat)
     out[_TRUMP] = EXPAND[1 << t.trump] if t.trump >= 0 else 0
     out[_LED_SUIT] = EXPAND[1 << t.led_suit] if t.led_suit >= 0 else 0
     out[_ROLE] = role_word(t, seat)
-    out[_CONTRACT] = contract_word(t)
+    bids = bid_bytes(t.contract) | (bid_bytes(t.high_call) << 32)
+    out[_CONTRACT] = bids | (np.int64(t.multiplier) << 24) | (np.int64(t.passes) << 56)
     out[_NUMBERS] = deal_numbers(t, seat)
     out[_NUMBERS + 1] = call_numbers(t, seat)
     out[_VARIANT] = EXPAND[(1 << t.variant) & 255]
@@ -182,14 +186,6 @@ def seat_word(t, seat):
 
 
 @jit
-def nominated_word(t):
-    """The nominated card, or a bare rank that has no suit yet."""
-    if t.nominated < 0 and t.nominated_rank >= 0:
-        return np.int64(t.nominated_rank + 1) << 48
-    return CARD_BYTES[t.deck_kind, t.nominated & 63]
-
-
-@jit
 def phase_word(t, seat):
     """The phase, and three marks of the play."""
     word = EXPAND[1 << t.phase] if t.phase != SCORED else np.int64(0)
@@ -211,14 +207,6 @@ def role_word(t, seat):
     if t.revealed >= 0:
         word |= np.int64(1) << 48
     return word
-
-
-@jit
-def contract_word(t):
-    """The contract, the multiplier, the high bid, the passes in a row."""
-    contract = bid_bytes(t.contract)
-    high = bid_bytes(t.high_call)
-    return contract | (np.int64(t.multiplier) << 24) | (high << 32) | (np.int64(t.passes) << 56)
 
 
 @jit

@@ -40,7 +40,6 @@ class Disagreement:
     says: str = field(default="", compare=False)
 
     def __str__(self) -> str:
-        """One sentence."""
         if self.match is None:
             return f"line {self.line}: {self.found}"
         step = "" if self.step is None else f", step {self.step}"

@@ -73,7 +73,7 @@ def head_of(table: Table) -> Record:
         "deck": deck,
         "hands": [table.card_words(row.hands[seat]) for seat in seats],
         "stock": deck[table.seats * row.deal_size :],
-        "turn_up": _card_or_none(table, row.turn_up),
+        "turn_up": CARD_WORDS[table.deck_kind][row.turn_up] if row.turn_up >= 0 else None,
         "multiplier": int(row.multiplier),
         "before": [plain(row.totals[seat]) for seat in seats],
     }
@@ -84,9 +84,9 @@ def result_of(table: Table) -> Record:
     row, seats = table.row, range(table.seats)
     return {
         "trump": table.trump_word(),
-        "declarer": _seat_or_none(row.declarer),
-        "nominated": _card_or_none(table, row.nominated),
-        "partner": _seat_or_none(row.partner),
+        "declarer": int(row.declarer) if row.declarer >= 0 else None,
+        "nominated": CARD_WORDS[table.deck_kind][row.nominated] if row.nominated >= 0 else None,
+        "partner": int(row.partner) if row.partner >= 0 else None,
         "tricks": [int(row.tricks[seat]) for seat in seats],
         "points": [plain(row.points[seat]) for seat in seats],
         "after": [plain(row.totals[seat]) for seat in seats],
@@ -97,14 +97,6 @@ def result_of(table: Table) -> Record:
 def end_of(row: np.record) -> Record:
     """The part of the record on the end of the match: whether it is over, and who won."""
     return {"over": bool(row.over), "truncated": bool(row.truncated), "winners": cards_in(row.winners)}
-
-
-def _card_or_none(table: Table, card: int) -> str | None:
-    return CARD_WORDS[table.deck_kind][card] if card >= 0 else None
-
-
-def _seat_or_none(seat: int) -> int | None:
-    return int(seat) if seat >= 0 else None
 
 
 def plain(points: float) -> int | float:

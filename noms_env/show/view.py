@@ -100,6 +100,7 @@ def look(table: Table, seat: int | None, full: bool = False) -> View:
         raise ValueError("nothing has been dealt at this table yet; start it first")
     scored = table.is_scored
     own_turn = not scored and (full or seat == row.seat)
+    role = ROLES[role_known_to(row, seat)] if seat is not None else "none"
     return View(
         viewer=seat,
         full=full,
@@ -131,7 +132,7 @@ def look(table: Table, seat: int | None, full: bool = False) -> View:
         indicated=bool(row.indicated >= 0),
         alone=bool(row.alone),
         partner=_or_none(row.partner) if full and row.revealed < 0 else None,
-        role=_role(table, seat),
+        role=None if role == "none" else role,
         trick=_present_trick(table),
         led_suit=_or_none(row.led_suit),
         best_seat=_or_none(row.best_seat) if row.led_suit >= 0 else None,
@@ -205,11 +206,6 @@ def _marks(table: Table, seat: int) -> list[str]:
         "winner": table.is_over and bool(int(row.winners) >> seat & 1),
     }
     return [mark for mark, holds in marks.items() if holds]
-
-
-def _role(table: Table, seat: int | None) -> str | None:
-    role = ROLES[role_known_to(table.row, seat)] if seat is not None else "none"
-    return None if role == "none" else role
 
 
 def _trump_candidates(table: Table) -> tuple[int, ...]:

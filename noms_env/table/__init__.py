@@ -306,7 +306,6 @@ class Table:
         return sampled_tables(self._rows, None, rng)
 
     def __getstate__(self) -> dict[str, Any]:
-        """For pickle and deepcopy: the choices, and the record as bytes."""
         return {
             "variant": self.rules.variant.name,
             "seats": self.seats,
@@ -315,7 +314,6 @@ class Table:
         }
 
     def __setstate__(self, saved: dict[str, Any]) -> None:
-        """From what `__getstate__` gave."""
         self.rules = make_rules(game(saved["variant"]), saved["seats"], saved["options"])
         self._take_rows(new_tables(1))
         self._rows[0] = np.frombuffer(saved["row"], TABLE)[0]

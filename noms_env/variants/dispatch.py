@@ -48,7 +48,7 @@ from noms_env._jit import jit
 from noms_env.core.bids import exact_calls
 from noms_env.variants import big_ships, down_up, noms, noms_deck, nonesuch, small_ships, sniped_whist, trumps, up_down
 from noms_env.variants.families import AUCTION, EXACT_BID, auction, exact_bid
-from noms_env.variants.match import highest_totals, is_last_deal, reaches_target
+from noms_env.variants.match import highest_totals, reaches_target
 
 ANSWERED = (
     *(sniped_whist.NUMBER, big_ships.NUMBER, small_ships.NUMBER, noms.NUMBER),
@@ -235,7 +235,7 @@ def has_ended(t):
         return small_ships.has_ended(t)
     if t.variant == noms.NUMBER:
         return noms.has_ended(t)
-    return reaches_target(t) if t.variant == nonesuch.NUMBER else is_last_deal(t)
+    return reaches_target(t) if t.variant == nonesuch.NUMBER else t.deal == t.n_deals - 1
 
 
 @jit

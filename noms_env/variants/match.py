@@ -15,12 +15,6 @@ SAME = 1e-9
 
 
 @jit
-def is_last_deal(t):
-    """1. The last deal of a match of fixed length."""
-    return t.deal == t.n_deals - 1
-
-
-@jit
 def reaches_target(t):
     """1. A seat has `target` points; a target of None (-1) is never reached."""
     if t.target < 0:

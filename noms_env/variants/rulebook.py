@@ -43,7 +43,6 @@ class Option:
     none: bool = False
     range: str = ""
     """What integers are allowed, where that depends on the table; the variant's `complete` checks it."""
-
     byte: int | None = field(kw_only=True)
     """Its byte in the section `choices` of an observation, the first of `MAX_ROTATION` for a rotation; None for an option
     that says what is shown, not how it is played, or that stands elsewhere in an observation. It is the same in every
@@ -52,11 +51,7 @@ class Option:
     """The field of a table's record that holds it, where that is not the option's name."""
 
     def __post_init__(self) -> None:
-        """Refuse what an observation or a record has no room for.
-
-        Raises:
-            ValueError: the section `choices` has no such byte, or a number is too large for the record.
-        """
+        """Refuse, with a ValueError, a byte that `choices` does not have, and a number too large for a record."""
         if self.byte is not None and not 0 <= self.byte <= NUM_CHOICES - self.width:
             raise ValueError(
                 f"there is no room for the option {self.name} at byte {self.byte} of the section `choices` of an observation, "
@@ -158,10 +153,8 @@ class Variant:
     """A bound of the decisions in a deal, given the options, the seats, the cards dealt to each seat and those undealt."""
     schedule: Callable[[Values, int], list[int]] | None = field(default=None, repr=False)
     """Hand sizes of a match, deal by deal, where the rulebook lists them (the exact-bid games)."""
-
     deal_size: Callable[[Values, int], int] = field(default=lambda values, _seats: values.get("hand_size", -1), repr=False)
     """Cards dealt to each seat, where it is the same in every deal; -1 where there is a schedule."""
-
     details: Mapping[str, str] = field(default_factory=dict, repr=False, hash=False)
     """By option, for the page of the game: what each of its words means, or how it works with other options."""
     needs: tuple[Need, ...] = field(default=(), repr=False)
@@ -186,11 +179,7 @@ class Variant:
     """What the points of a deal can be multiplied by."""
 
     def __post_init__(self) -> None:
-        """Refuse a variant without a place in an observation.
-
-        Raises:
-            ValueError: its number is out of range.
-        """
+        """Refuse, with a ValueError, a number for which an observation has no place."""
         if not 0 <= self.number < MAX_VARIANTS:
             raise ValueError(
                 f"the variant {self.name} has the number {self.number}, but an observation has room for "
@@ -269,7 +258,7 @@ def _completed(variant: Variant, seats: int, given: Values) -> Values:
 def _checked_seats(variant: Variant, seats: int | None, values: Values) -> int:
     """The number of seats: the rulebook's range with the whole deck, from two up with a shortened one."""
     low, high = variant.seats
-    if variant.deck_kind == FRENCH and is_shortened(values):
+    if variant.deck_kind == FRENCH and deck_size(values) < 52:
         low = 2
     if seats is None:
         return variant.default_seats
@@ -278,11 +267,6 @@ def _checked_seats(variant: Variant, seats: int | None, values: Values) -> int:
         shorter = "" if low == 2 or variant.deck_kind != FRENCH else " (fewer only with a deck shortened by ranks or suits)"
         raise RulesError(f"{variant.name} is played with {allowed} seats{shorter}, not {seats!r}")
     return int(seats)
-
-
-def is_shortened(values: Values) -> bool:
-    """True if the French deck is not the whole one."""
-    return bool(values["ranks"] < 13 or values["suits"] < 4)
 
 
 def deck_size(values: Values) -> int:
