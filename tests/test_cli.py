@@ -25,8 +25,15 @@ from training.terminal.deal_text import deal_lines
 Run = Callable[..., tuple[int, str, str]]
 
 
+@pytest.fixture(scope="session")
+def compiled() -> None:
+    """The first use of the engine may compile it, and says so on standard error: not in the output of a test."""
+    for _ in record_matches("noms"):
+        pass
+
+
 @pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Run:
+def run(compiled: None, capsys: pytest.CaptureFixture[str]) -> Run:
     """Runs the command: exit status, standard output, standard error."""
 
     def run_main(*words: str | Path) -> tuple[int, str, str]:
@@ -120,6 +127,12 @@ def test_a_command_line_that_cannot_be_parsed_is_status_2(run: Run, words: list[
     assert (status, out) == (2, "")
     assert err
     assert "Traceback" not in err
+
+
+def test_an_unrecognised_option_points_to_the_help_of_its_command(run: Run) -> None:
+    status, _, err = run("record", "noms", "--nonesuch")
+    assert status == 2
+    assert "noms record --help" in err
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")

@@ -104,7 +104,7 @@ def run(words: Sequence[str]) -> int:
     if first in ("-h", "--help"):  # printed here, since the import of tyro takes longer than all else
         print(HELP.format(commands="\n".join(f"  {name:<10} {summary}" for name, (_, summary) in COMMANDS.items())))
         return 0
-    if first not in COMMANDS and not first.startswith("-"):
+    if first not in COMMANDS and not first.startswith("--tyro-"):
         raise CommandError(f"there is no command {first!r}; the commands are {', '.join(COMMANDS)}")
     with wrong_arguments():
         command = parsed(words)
@@ -112,21 +112,16 @@ def run(words: Sequence[str]) -> int:
 
 
 def parsed(words: Sequence[str]) -> Callable[[], int]:
-    """The subcommand with its arguments, ready to run.
+    """The subcommand with its arguments, ready to run; ValueError if a value is not allowed."""
+    import tyro
 
-    Only the module of the subcommand that the words name is imported.
-
-    Raises:
-        ValueError: a value is not allowed.
-    """
-    from tyro.extras import SubcommandApp
-
-    app = SubcommandApp()
-    for name, (_, summary) in COMMANDS.items():
-        if name == words[0] or words[0].startswith("--tyro-"):  # tyro's own options write completions for a shell
-            app.command(name=name)(deferred(load(name, words[1:])))
-        else:
-            app.command(name=name, help=summary)(_not_loaded)
+    name, *rest = words
+    if name in COMMANDS:  # only its module is imported
+        chosen: Callable[[], int] = tyro.cli(deferred(load(name, rest)), prog=f"noms {name}", args=rest)
+        return chosen
+    app = tyro.extras.SubcommandApp()  # tyro's own options write completions for a shell
+    for other in COMMANDS:
+        app.command(name=other)(deferred(load(other, rest)))
     command: Callable[[], int] = app.cli(prog="noms", args=words)
     return command
 
@@ -151,11 +146,6 @@ def deferred(function: Callable[..., int]) -> Callable[..., Callable[[], int]]:
         return functools.partial(function, *given, **named)
 
     return defer
-
-
-def _not_loaded() -> int:
-    """In place of a subcommand that was not asked for."""
-    raise NotImplementedError
 
 
 def version() -> str:

@@ -14,11 +14,7 @@ import tyro
 
 
 def _check_range(owner: object, low: float, high: float, *names: str) -> None:
-    """Refuse settings that are no numbers of a range.
-
-    Raises:
-        ValueError: one is not.
-    """
+    """Refuse settings that are no numbers of a range."""
     for name in names:
         value = getattr(owner, name)
         if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
@@ -40,7 +36,6 @@ class NetworkConfig:
     card_width: int = 64
 
     def __post_init__(self) -> None:
-        """Refuse sizes that make no network."""
         for name, least in (("width", 4), ("blocks", 0), ("card_width", 1)):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= 8192:
@@ -80,7 +75,6 @@ class PPOConfig:
     ema_rate: float = 2e-3
 
     def __post_init__(self) -> None:
-        """Refuse values out of range."""
         _check_range(self, 1, 100, "update_epochs")
         _check_range(self, 1, 1 << 22, "minibatch_size")
         _check_range(self, 0, 1, "learning_rate", "clip_coef", "gae_lambda", "kl_ema_start", "ema_rate")
@@ -104,7 +98,6 @@ class OpponentsConfig:
     players: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        """Refuse values out of range."""
         _check_range(self, 0, 1, "share", "start")
         _check_range(self, 0, 1000, "past")
 
@@ -135,7 +128,6 @@ class CurriculumConfig:
     critic_warmup: float = 0.02
 
     def __post_init__(self) -> None:
-        """Refuse values out of range."""
         _check_range(self, 0, 1, "imitation", "rollout_targets", "matches", "critic_warmup")
         _check_range(self, 0, 1000, "kickstart_coef", "kickstart_until")
 
@@ -204,7 +196,6 @@ class TrainConfig:
     keep: int = 2
 
     def __post_init__(self) -> None:
-        """Refuse values out of range; `make_rule_sets` checks games, seats and options."""
         if not self.variants:
             raise ValueError("name at least one game to train on; `noms list` shows them")
         if len(set(self.variants)) < len(self.variants):

@@ -73,7 +73,6 @@ class Rate:
     """Units per second over the last minute."""
 
     def __init__(self, done: int = 0) -> None:
-        """Start with so many units done."""
         self._seen: deque[tuple[float, int]] = deque([(time.monotonic(), done)])
 
     def note(self, done: int) -> None:

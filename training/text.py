@@ -45,9 +45,9 @@ def duration(seconds: float) -> str:
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
-def kind_text(kind: str) -> str:
+def rules_text(rules: str) -> str:
     """`small_ships_4` in words."""
-    name, _, seats = kind.rpartition("_")
+    name, _, seats = rules.rpartition("_")
     return f"{name}, {seats} seats"
 
 

@@ -31,7 +31,6 @@ class ThreadPool:
     """
 
     def __init__(self, threads: int) -> None:
-        """Start them."""
         self.threads = threads
         self._pool = ThreadPoolExecutor(threads, "noms", initializer=_one_thread)
 

@@ -68,9 +68,6 @@ def peer_case(key: str, text: str, work: Callable[[], int], *compared_with: str)
     return Case(key, text, rate(work), compared_with=compared_with, of_a_peer=True)
 
 
-# ----------------------------------------------------------------------------------------------------------- OpenSpiel
-
-
 def open_spiel_cases(_tables: int) -> list[Case]:
     """OpenSpiel's states driven from Python, without and with observation, and its own loop in C++."""
     spiel = import_module("pyspiel")
@@ -139,9 +136,6 @@ def spiel_bots(spiel: Any, game: Any) -> Callable[[], int]:
     return work
 
 
-# -------------------------------------------------------------------------------------------------- RLCard, PettingZoo
-
-
 def rlcard_cases(_tables: int) -> list[Case]:
     """RLCard's bridge, with its observation and without."""
     env = import_module("rlcard").make("bridge", config={"seed": 1})
@@ -195,9 +189,6 @@ def pettingzoo_cases(_tables: int) -> list[Case]:
         )
         for maker in ("raw_env", "env")
     ]
-
-
-# ------------------------------------------------------------------------------------------------------------------ pgx
 
 
 def pgx_cases(tables: int) -> list[Case]:

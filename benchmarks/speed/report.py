@@ -81,9 +81,6 @@ class Results:
         return groups
 
 
-# ---------------------------------------------------------------------------------------------------------------- JSON
-
-
 def as_json(results: Results) -> dict[str, Any]:
     """Everything, with every repetition: JSON values only.
 
@@ -135,9 +132,6 @@ def versions() -> dict[str, str]:
         with suppress(metadata.PackageNotFoundError):
             found[package] = metadata.version(package)
     return found
-
-
-# -------------------------------------------------------------------------------------------------------------- tables
 
 
 def as_tables(results: Results) -> Iterator[Table | str]:

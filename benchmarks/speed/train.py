@@ -45,7 +45,6 @@ class Trainer:
     """A run that can be set to any share of its budget."""
 
     def __init__(self, config: TrainConfig) -> None:
-        """Set up the run, with past policies from the beginning."""
         self.run = SelfPlay(config)
         self.run.past = {str(number): self.run.new_actor() for number in range(PAST_POLICIES)}
         self.percent: dict[str, float] = {}

@@ -15,7 +15,7 @@ from training.learn.log import Several, Silent
 from training.progress_bar import Rate, progress_bar
 from training.terminal import progress
 from training.terminal.progress import TREND, Figures, Lines, Points, Screen, watching
-from training.text import duration, kind_text
+from training.text import duration, rules_text
 
 ITERATION = {
     "approx_kl": 0.0123,
@@ -86,7 +86,7 @@ def test_durations(seconds: float, text: str) -> None:
 
 
 def test_kinds_in_words() -> None:
-    assert kind_text("small_ships_4") == "small_ships, 4 seats"
+    assert rules_text("small_ships_4") == "small_ships, 4 seats"
 
 
 # ------------------------------------------------------------------------------------------------------ a job that counts

@@ -51,21 +51,13 @@ Flag = Annotated[bool, tyro.conf.FlagCreatePairsOff]
 
 
 def check_limit(limit: float | None) -> None:
-    """Refuse a time limit that is none.
-
-    Raises:
-        CommandError: it is not above 0.
-    """
+    """Raise CommandError for a time limit that is not above 0."""
     if limit is not None and not 0 < limit < float("inf"):
         raise CommandError(f"--limit must be above 0, not {limit}")
 
 
 def check_run(seed: int, threads: int | None, limit: float | None) -> None:
-    """Refuse numbers out of range.
-
-    Raises:
-        CommandError: one is.
-    """
+    """Raise CommandError for a number that is out of range."""
     if not 0 <= seed < 2**63:
         raise CommandError(f"--seed must be from 0 to 2**63 - 1, not {seed}")
     if threads is not None and not 1 <= threads <= 1024:

@@ -53,6 +53,5 @@ class _Tally:
             yield number, record
 
     def __str__(self) -> str:
-        """The last line of the output."""
         deals = f"{count(self.lines - self.damaged, 'deal')} of {count(len(self._matches), 'match', 'matches')}"
         return f"{deals}, {count(self.disagreements, 'disagreement')}, {count(self.damaged, 'damaged line')}"

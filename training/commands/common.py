@@ -21,18 +21,13 @@ class CommandError(Exception):
     """
 
     def __init__(self, sentence: str, status: int = ERROR) -> None:
-        """Say what is wrong, and what is allowed."""
         super().__init__(sentence)
         self.status = status
 
 
 @contextmanager
 def file_errors(doing: str) -> Iterator[None]:
-    """Turn errors of the file system into sentences that begin with what was being done.
-
-    Raises:
-        CommandError: the file system refused.
-    """
+    """Turn an OSError into a CommandError whose sentence begins with what was being done."""
     try:
         yield
     except BrokenPipeError:
@@ -43,11 +38,7 @@ def file_errors(doing: str) -> Iterator[None]:
 
 @contextmanager
 def wrong_arguments() -> Iterator[None]:
-    """Turn the refusal of an argument into an error for the user; only for the call that the arguments first go to.
-
-    Raises:
-        CommandError: an argument was refused.
-    """
+    """Turn a ValueError into a CommandError; only for the call that the arguments first go to."""
     try:
         yield
     except ValueError as error:
@@ -55,11 +46,7 @@ def wrong_arguments() -> Iterator[None]:
 
 
 def lines_of(file: str) -> Iterator[tuple[int, Record | str]]:
-    """The lines of a file of records, as `noms_env.record.read_records` gives them.
-
-    Raises:
-        CommandError: it cannot be read, or there are none.
-    """
+    """The lines of a file of records, as from `read_records`; CommandError if it is empty or cannot be read."""
     from noms_env.record import read_records
 
     number = 0

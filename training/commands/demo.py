@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -35,10 +36,10 @@ def demo(
     quick: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False,
     games: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False,
 ) -> int:
-    """Train a policy from nothing for a few minutes, and show what it has learnt.
+    """Train a policy for a few minutes, and show what it has learnt.
 
-    The training is shown while it goes on. Then the policy plays duplicate deals against random players, its learning
-    curves are drawn, and one deal of it against itself is shown with the probabilities of its decisions.
+    The progress of training is shown. Then the policy plays duplicate deals against random players. The command draws the
+    learning curves, and shows one deal of self-play with the probabilities of each decision.
 
     For example:
       noms demo
@@ -50,8 +51,8 @@ def demo(
         decisions: Decisions to learn from.
         out: The folder of the run; a new one in runs if not given.
         seed: 0 to 2**63 - 1.
-        quick: Tiny sizes, to see that everything runs: the policy learns nothing.
-        games: Only show one deal of each game with random players; nothing is trained.
+        quick: Tiny sizes, to check that everything runs. The policy learns nothing.
+        games: Show one deal of each game with random players. Nothing is trained.
     """
     from noms_env.core.chance import checked_seed
 
@@ -87,11 +88,8 @@ def quick_config(variant: str, seed: int) -> TrainConfig:
 
 def free_folder(path: Path) -> Path:
     """The path, or one with a number behind it: the first that is not there."""
-    number, free = 1, path
-    while free.exists():
-        number += 1
-        free = path.with_name(f"{path.name}-{number}")
-    return free
+    numbered = (path.with_name(f"{path.name}-{number}") for number in itertools.count(2))
+    return next(free for free in itertools.chain([path], numbered) if not free.exists())
 
 
 def show_training(config: TrainConfig, folder: Path, deals: int) -> int:
@@ -104,9 +102,9 @@ def show_training(config: TrainConfig, folder: Path, deals: int) -> int:
     from training.publish.plots import draw
 
     train.run(config, folder, False)
-    (kind,) = make_rule_sets(config.variants)
+    (rules,) = make_rule_sets(config.variants)
     hero = agent_spec(str(folder / "policy.safetensors"))
-    found = compare(kind, hero, agent_spec("random"), deals, seed=config.seed, deal_set="test", names=("alone",))
+    found = compare(rules, hero, agent_spec("random"), deals, seed=config.seed, deal_set="test", names=("alone",))
     print(result_text(found.estimate(), config.variants[0]))
     picture = folder / "curves.png"
     with file_errors(f"cannot write {picture}"):

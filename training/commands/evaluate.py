@@ -62,11 +62,7 @@ class Arguments:
     """Write all figures to this file."""
 
     def check(self) -> None:
-        """Make sure that the numbers are allowed.
-
-        Raises:
-            CommandError: one is not.
-        """
+        """Raise CommandError for a number that is not allowed."""
         needs = {
             f"--deals must be from 2 to {MOST_DEALS}, not {self.deals}": self.deals is None or 2 <= self.deals <= MOST_DEALS,
             f"--matches must be 0, or 2 or more, not {self.matches}": not self.matches or self.matches >= 2,
@@ -174,15 +170,8 @@ def rule_sets_for(
     return rule_sets
 
 
-# ------------------------------------------------------------------------------------------------------------- playing
-
-
 def play_all(a: AgentSpec, b: AgentSpec, rule_sets: Sequence[Rules], given: Arguments) -> list[Found]:
-    """Play game after game, and print each when it is done.
-
-    Raises:
-        CommandError: stopped before there was anything to print.
-    """
+    """Play and print game after game; CommandError if it is stopped before the first figures."""
     from training.evaluation.comparison import NothingPlayedError
     from training.evaluation.report import print_comparison
 

@@ -45,11 +45,7 @@ class Arguments:
     """Decisions in each file."""
 
     def check(self) -> None:
-        """Make sure that either files or a game are named, and nothing that goes with the other.
-
-        Raises:
-            CommandError: that is not so.
-        """
+        """Raise CommandError unless either files or a game are named, with nothing that goes with the other."""
         check_limit(self.limit)
         play_only = {"--seats": self.seats, "--matches": self.matches, "--seed": self.seed, "--limit": self.limit}
         given = [name for name, value in play_only.items() if value is not None]
@@ -99,11 +95,7 @@ Source = tuple[int, dict[str, Any], Callable[[Tick], Iterator["Decisions"]]]
 
 
 def records_of(files: Sequence[str]) -> Source:
-    """The decisions of records in files.
-
-    Raises:
-        CommandError: a file cannot be read.
-    """
+    """The decisions of records in files; CommandError if a file cannot be read."""
     total = 0
     for name in files:
         with file_errors(f"cannot read {name}"), Path(name).open("rb") as opened:
@@ -126,11 +118,7 @@ def records_of(files: Sequence[str]) -> Source:
 
 
 def matches_of(given: Arguments, variant: str) -> Source:
-    """The decisions of matches that are played.
-
-    Raises:
-        CommandError: they cannot be.
-    """
+    """The decisions of matches to play; CommandError if these players cannot play them."""
     from noms_env.policy.file import given_options
     from noms_env.variants import game, make_rules
     from training.agents.registry import agent_spec

@@ -82,9 +82,6 @@ def play(
     return OK
 
 
-# --------------------------------------------------------------------------------------------------------- the dialogue
-
-
 def converse(session: Session, ask: Ask, tell: Tell, save: Callable[[list[Record]], None]) -> None:
     """Play until nothing is left to play, or the person ends it.
 
@@ -175,9 +172,6 @@ def asked(prompt: str) -> str:
     return text
 
 
-# ------------------------------------------------------------------------------------------------------------ the file
-
-
 class RecordFile:
     """The file of the finished deals; there is none before the first.
 
@@ -186,16 +180,11 @@ class RecordFile:
     """
 
     def __init__(self, path: Path) -> None:
-        """Name the file; nothing is written yet."""
         self.path = path
         self._written: list[Record] = []
 
     def write(self, records: list[Record]) -> None:
-        """Let the file hold these deals, and no others.
-
-        Raises:
-            CommandError: it cannot be written.
-        """
+        """Let the file hold these deals, and no others; CommandError if it cannot be written."""
         from noms_env.record import write_records
 
         if records == self._written:
@@ -218,11 +207,7 @@ class RecordFile:
 
 
 def checked_file(name: str) -> Path:
-    """A file to write that is not there yet, or is no regular file.
-
-    Raises:
-        CommandError: it is there, or its folder is not.
-    """
+    """The path of a new or special file; CommandError if the file exists, or its folder does not."""
     path = Path(name)
     if path.is_file() or path.is_dir():
         raise CommandError(f"{name} is there already; give --record a new name")

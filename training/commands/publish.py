@@ -112,11 +112,7 @@ def page_files(folder: Path, new: Mapping[str, Trained]) -> dict[Path, bytes]:
 
 
 def check_name(name: str) -> None:
-    """Refuse a name that is no name of a folder, or that of a player.
-
-    Raises:
-        CommandError: it is one.
-    """
+    """Raise CommandError for a name that is not allowed for a folder, or is that of a player."""
     from noms_env.players import PLAYERS
 
     if not re.fullmatch(r"[a-z0-9][a-z0-9_-]*", name):
@@ -126,11 +122,7 @@ def check_name(name: str) -> None:
 
 
 def check_game(name: str, policy: Trained) -> None:
-    """Refuse a policy that is named after a game that it does not play.
-
-    Raises:
-        CommandError: it is.
-    """
+    """Raise CommandError for a policy that is named after a game that it does not play."""
     from noms_env.variants import VARIANTS
 
     games = list(dict.fromkeys(rules.variant.name for rules in policy.info.rule_sets))
@@ -162,11 +154,7 @@ def picture_of(name: str, curve: Series) -> bytes:
 
 
 def write(folder: Path, content: dict[Path, bytes]) -> Iterator[Path]:
-    """Write the files that have changed, each whole or not at all, in this order, and tell which.
-
-    Raises:
-        CommandError: one cannot be written.
-    """
+    """Write the files that have changed, each whole or not at all, and yield their paths; CommandError if one fails."""
     from noms_env.policy.file import write_atomically
 
     with file_errors(f"cannot write in {folder}"):

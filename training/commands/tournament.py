@@ -74,11 +74,7 @@ def tournament(
 
 
 def run(plan: Plan, players: Sequence[AgentSpec], folder: Folder, threads: int) -> int:
-    """Play, show, and write the results.
-
-    Raises:
-        CommandError: a file cannot be written, or Ctrl-C.
-    """
+    """Play, show, and write the results; CommandError if a file cannot be written, or after Ctrl-C."""
     from training.evaluation.tournament import play_tournament, read_results
     from training.progress_bar import progress_bar
 

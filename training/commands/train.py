@@ -28,9 +28,9 @@ NOTHING = ("",)
 HELP = """\
 Train a policy by self-play.
 
-The folder of the run holds policy.safetensors (the best policy so far), log.csv, checkpoints, and the configuration. Ctrl-C
-stops the run with a checkpoint; --resume continues it. Only --decisions may change then: the learning rate and the other
-schedules follow the new budget from there on.
+The folder of the run holds policy.safetensors (the best policy so far), log.csv, checkpoints, and the configuration.
+Ctrl-C writes a checkpoint and stops the run. --resume continues it. Only --decisions may change then; the learning rate and
+the other schedules follow the new budget.
 
 The presets set the defaults of all options:
 {presets}
@@ -51,12 +51,9 @@ Args:
 
 
 def command(words: Sequence[str]) -> Callable[..., int]:
-    """The function of `noms train`: its defaults are those of the preset, or of the run to go on with, that the words name.
+    """The function of `noms train`. Its defaults are those of the preset or of the run to continue that the words name.
 
-    The network has the size of the initial policy, since no other fits.
-
-    Raises:
-        CommandError: there is no such run.
+    The network has the size of the initial policy, since no other fits. CommandError if there is no such run.
     """
     preset, resume = _value_of("--preset", words), "--resume" in words
     if resume and not {"-h", "--help"} & set(words):
@@ -78,11 +75,7 @@ def command(words: Sequence[str]) -> Callable[..., int]:
 
 
 def start(config: TrainConfig, preset: str, out: str | None, resume: bool, words: Sequence[str]) -> int:
-    """Start the run, or go on with it.
-
-    Raises:
-        CommandError: see `run`; or the words make no sense together.
-    """
+    """Start or continue the run; CommandError if the words make no sense together, or as `run`."""
     require("torch", "train", "noms train")
     if config.variants == NOTHING:
         raise CommandError("name at least one game to train on; `noms list` shows them")
@@ -90,9 +83,6 @@ def start(config: TrainConfig, preset: str, out: str | None, resume: bool, words
     if resume:
         config = resumed_config(config, saved_config(folder), _value_of("--decisions", words) is not None)
     return run(config, folder, resume)
-
-
-# ------------------------------------------------------------------------------------------------- the configuration
 
 
 def preset_config(preset: str, variants: tuple[str, ...] = NOTHING) -> TrainConfig:
@@ -115,11 +105,7 @@ def of_its_size(config: TrainConfig, policy: str | None) -> TrainConfig:
 
 
 def saved_config(folder: Path) -> TrainConfig:
-    """The configuration of the run in a folder.
-
-    Raises:
-        CommandError: there is no run, or its configuration is damaged.
-    """
+    """The configuration of the run in a folder; CommandError if there is none, or it is damaged."""
     require("torch", "train", "noms train")
     from training.learn.checkpoint import CheckpointError, RunFolder
 
@@ -130,15 +116,12 @@ def saved_config(folder: Path) -> TrainConfig:
 
 
 def resumed_config(wanted: TrainConfig, saved: TrainConfig, rebudgeted: bool) -> TrainConfig:
-    """The configuration that a run goes on with.
+    """The configuration that a run continues with; CommandError if more than the budget differs.
 
     Args:
         wanted: as the command line has it.
         saved: as the run was started.
         rebudgeted: the command line gives a budget.
-
-    Raises:
-        CommandError: they differ in more than the budget.
     """
     if not rebudgeted:
         wanted = dataclasses.replace(wanted, decisions=saved.decisions)
@@ -181,15 +164,8 @@ def _value_of(option: str, words: Sequence[str]) -> str | None:
     return None
 
 
-# ------------------------------------------------------------------------------------------------------------ the run
-
-
 def run(config: TrainConfig, path: Path, resume: bool) -> int:
-    """Train, with the progress shown and logged.
-
-    Raises:
-        CommandError: the configuration asks for what cannot be had, a file cannot be written, or Ctrl-C.
-    """
+    """Train, with progress and log; CommandError for a bad configuration, a file not written, or Ctrl-C."""
     from training.learn import loop
     from training.learn.checkpoint import CheckpointError
 
@@ -250,11 +226,7 @@ def opened(config: TrainConfig, path: Path, resume: bool) -> Iterator[RunFolder]
 
 @contextmanager
 def watching(config: TrainConfig, folder: RunFolder) -> Iterator[Watcher]:
-    """What shows and logs the run.
-
-    Raises:
-        CommandError: the log cannot be written.
-    """
+    """What shows and logs the run; CommandError if the log cannot be written."""
     from training.learn.log import Log, Several, Silent
     from training.terminal import progress
 

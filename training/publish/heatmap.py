@@ -43,7 +43,7 @@ def draw_heatmap(results: Results, path: Path) -> None:
     for row, column in np.argwhere(~np.eye(len(order), dtype=np.bool_)):
         colour = "white" if abs(means[row, column]) > DARK * most else "black"
         axes.text(column, row, f"{means[row, column]:+.2f}", ha="center", va="center", color=colour)
-    kind = results.plan.rules
-    axes.set_title(f"{kind.variant.name}, {kind.seats} seats: points per deal", fontsize=10)
+    rules = results.plan.rules
+    axes.set_title(f"{rules.variant.name}, {rules.seats} seats: points per deal", fontsize=10)
     picture.colorbar(shown, shrink=0.7)
     picture.savefig(path, format="png", dpi=120)

@@ -22,7 +22,7 @@ from training.evaluation.tournament import crosstable
 from training.extras import require
 from training.publish.results import BASE, REFERENCE, Behaviour, Duel, Results, place_of, rules_of
 from training.publish.runs import Trained
-from training.text import count, duration, kind_text, markdown_table
+from training.text import count, duration, markdown_table, rules_text
 
 CARD, RESULTS = "README.md", "RESULTS.md"
 NOTES_BEGIN = "<!-- Written by hand from here on; kept when the card is made again. -->"
@@ -235,7 +235,7 @@ def duel_row(duel: Duel) -> Row:
     """A row of the table of comparisons."""
     wins = None if duel.wins is None else f"{percent(duel.wins)} (equals: {100 * duel.fair:.1f} %)"
     alone = None if duel.alone is None else plus_minus(duel.alone)
-    where = kind_text(label(duel.rules)), f"`{duel.policy}`", f"`{duel.opponent}`"
+    where = rules_text(label(duel.rules)), f"`{duel.policy}`", f"`{duel.opponent}`"
     return *where, f"{duel.points.deals:,} of `{duel.deal_set}`", alone, plus_minus(duel.points), wins
 
 
@@ -247,7 +247,7 @@ def weaknesses(name: str, policy: Trained, duels: Sequence[Duel], in_training: S
     unclear = [duel for duel in compared if duel.points.low <= 0 <= duel.points.high]
     for verdict, found in (("It is behind", behind), ("It is not clearly better than", unclear)):
         for duel in found:
-            where = f"{kind_text(label(duel.rules))}, `{duel.policy}`, {duel.points.deals:,} deals of `{duel.deal_set}`"
+            where = f"{rules_text(label(duel.rules))}, `{duel.policy}`, {duel.points.deals:,} deals of `{duel.deal_set}`"
             yield f"{verdict} `{duel.opponent}`: {plus_minus(duel.points)} points per deal ({where})."
     missing = [rules for rules in policy.info.rule_sets if all(duel.rules != rules for duel in others)]
     if missing:

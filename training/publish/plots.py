@@ -13,7 +13,7 @@ from training.evaluation.behaviour_stats import MAIN, NUMBERS
 from training.extras import require
 from training.learn.log import Series
 from training.terminal.progress import PHASES
-from training.text import kind_text
+from training.text import rules_text
 
 COLOURS = ("#1b7f5c", "#d1495b", "#2e6fb7", "#e08e0b", "#7a4fa3", "#3c3c3c", "#0fa3b1", "#9c6644")
 STYLES = ("-", "--", ":", "-.")
@@ -88,16 +88,13 @@ def draw(runs: Mapping[str, Series], path: str | Path) -> None:
     picture.savefig(path, format="png", dpi=120)
 
 
-# ------------------------------------------------------------------------------------------------------- what is drawn
-
-
 def panels_of(runs: Mapping[str, Series]) -> Iterator[Panel]:
     """The panels that the figures of the runs fill."""
     names = list(dict.fromkeys(name for series in runs.values() for name in series))
-    for kind in rules_in(names, "points"):
-        yield points_panel(kind, names)
-    for kind in rules_in(names, "probe"):
-        yield from probe_panels(kind, names)
+    for rules in rules_in(names, "points"):
+        yield points_panel(rules, names)
+    for rules in rules_in(names, "probe"):
+        yield from probe_panels(rules, names)
     entropy = [(f"entropy/{phase}", phase) for phase in PHASES]
     yield from filled(names, "entropy of each phase (1: all legal actions alike)", entropy, at_least_zero=True)
     movement = [("approx_kl", "approximate KL"), ("clipfrac", "clip fraction"), ("ema_kl", "KL to the EMA policy")]
@@ -111,24 +108,24 @@ def rules_in(names: Sequence[str], group: str) -> list[str]:
     return list(dict.fromkeys(name.split("/")[1] for name in names if name.startswith(f"{group}/")))
 
 
-def points_panel(kind: str, names: Sequence[str]) -> Panel:
+def points_panel(rules: str, names: Sequence[str]) -> Panel:
     """Points per deal against the panel of opponents, with their intervals."""
-    found = [name for name in names if name.startswith(f"points/{kind}/") and name.count("/") == 2]
+    found = [name for name in names if name.startswith(f"points/{rules}/") and name.count("/") == 2]
     curves = [
         Curve(name, f"v {name.split('/')[2]}", COLOURS[place % len(COLOURS)], (f"{name}/low", f"{name}/high"))
         for place, name in enumerate(found)
     ]
-    return Panel(f"{kind_text(kind)}: points per deal above the others, 95 %", tuple(curves), level=0.0)
+    return Panel(f"{rules_text(rules)}: points per deal above the others, 95 %", tuple(curves), level=0.0)
 
 
-def probe_panels(kind: str, names: Sequence[str]) -> Iterator[Panel]:
-    """The main probes of a kind: the rates in one panel, each number in its own."""
-    given = [(f"probe/{kind}/{probe}", text) for probe, text in MAIN.items() if probe not in NUMBERS]
-    yield from filled(names, f"{kind_text(kind)}: what the policy does", given, percent=True)
+def probe_panels(rules: str, names: Sequence[str]) -> Iterator[Panel]:
+    """The main probes of a game: the rates in one panel, each number in its own."""
+    given = [(f"probe/{rules}/{probe}", text) for probe, text in MAIN.items() if probe not in NUMBERS]
+    yield from filled(names, f"{rules_text(rules)}: what the policy does", given, percent=True)
     for probe in NUMBERS:
         if probe in MAIN:
-            numbers = [(f"probe/{kind}/{probe}", MAIN[probe])]
-            yield from filled(names, f"{kind_text(kind)}: {MAIN[probe]}", numbers, at_least_zero=True)
+            numbers = [(f"probe/{rules}/{probe}", MAIN[probe])]
+            yield from filled(names, f"{rules_text(rules)}: {MAIN[probe]}", numbers, at_least_zero=True)
 
 
 def filled(names: Sequence[str], title: str, wanted: Sequence[tuple[str, str]], **options: Any) -> Iterator[Panel]:
@@ -137,9 +134,6 @@ def filled(names: Sequence[str], title: str, wanted: Sequence[tuple[str, str]], 
     curves = tuple(Curve(name, text, COLOURS[place % len(COLOURS)]) for place, (name, text) in enumerate(found))
     if curves:
         yield Panel(title, curves, **options)
-
-
-# ------------------------------------------------------------------------------------------------------------- drawing
 
 
 def _draw_panel(axes: Any, panel: Panel, runs: Mapping[str, Series]) -> None:

@@ -2,7 +2,7 @@
 
 FOLDER/NAME/              a policy, as `noms publish` makes it
 FOLDER/panel/*.json       `noms evaluate --json` and results.json of `noms tournament`: how strong players are
-FOLDER/behaviour/*.json   `noms evaluate NAME NAME --json`: what a player does among its own kind
+FOLDER/behaviour/*.json   `noms evaluate NAME NAME --json`: what a player does at tables with itself alone
 FOLDER/ablations/*.json   `noms tournament`: policies of runs with different recipes, one of them called `base`; and
 TOURNAMENT-RECIPE.json of `noms evaluate`: a recipe tried later, on the same deals
 """
@@ -162,11 +162,7 @@ def _damage(path: Path) -> Iterator[None]:
 
 
 def _policy_of(player: str, path: Path, document: Mapping[str, Any], policies: Mapping[str, Trained]) -> str | None:
-    """The policy that a player of a document is; None if it is another player.
-
-    Raises:
-        ResultsError: it has the name of a policy here, but is another one.
-    """
+    """The policy that a player of a document is; None if it is another player."""
     sha256, written = document.get("policies", {}).get(player), player.partition("@")[0]
     for name, policy in policies.items():
         if sha256 == policy.sha256:
@@ -231,11 +227,7 @@ def _behaviour(path: Path, document: Mapping[str, Any], policies: Mapping[str, T
 
 
 def _recipes(folder: Path) -> tuple[dict[str, dict[str, Any]], dict[str, dict[str, Any]]]:
-    """The tournaments of recipes, and those that were tried later, by file name.
-
-    Raises:
-        ResultsError: a tournament has no base, or a later recipe was not measured on its deals.
-    """
+    """The tournaments of recipes, and those that were tried later, by file name."""
     found = {path.stem: document for path, document in _documents(folder)}
     tournaments = {name: one for name, one in found.items() if one["format"] == TOURNAMENT}
     later = {name: one for name, one in found.items() if name not in tournaments}

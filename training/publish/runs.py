@@ -111,9 +111,6 @@ def _begins(runs: Sequence[Run]) -> list[int]:
     return [0, *itertools.accumulate(run.kept for run in runs)][:-1]
 
 
-# ------------------------------------------------------------------------------------------------------------- reading
-
-
 def read_trained(folder: Path | str, before: Sequence[Path | str] = ()) -> Trained:
     """The policy of a run, which may be under way, or a published policy.
 
@@ -195,16 +192,7 @@ def _read_published(path: Path) -> Trained:
 
 
 def _joined(first: Trained, then: Trained, place: Path) -> Trained:
-    """A policy that was trained from another.
-
-    Args:
-        first: the policy that it was trained from.
-        then: the policy, with its own runs.
-        place: of those runs, for the message.
-
-    Raises:
-        RunError: it cannot have been trained from the first.
-    """
+    """A policy that was trained from another."""
     run = then.runs[0]
     if not run.source:
         raise RunError(f"the run in {place} learnt from no other policy, so there is no run before it")

@@ -1,7 +1,4 @@
-"""Deals told decision by decision, with the probabilities of policies beside them: for `noms demo`, `noms watch`, `noms play`.
-
-No subcommand, so it may import the engine at once.
-"""
+"""Deals as text, decision by decision, with the probabilities of policies."""
 
 from __future__ import annotations
 

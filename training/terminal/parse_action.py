@@ -1,7 +1,4 @@
-"""What a person types, as actions: cards (`QH`, `10s`, `♥q`), calls (`3`, `pass`, `misere`), suits (`H`, `hearts`, `nt`).
-
-The words are those of the game record (`noms_env.core.actions`), in capitals or not; here are the other ways to write them.
-"""
+"""Parse what a person types: cards (`QH`, `10s`, `♥q`), calls (`3`, `pass`, `misere`), suits (`H`, `hearts`, `nt`)."""
 
 from __future__ import annotations
 
@@ -23,7 +20,7 @@ NOUNS = {"call": "call", "trump": "trump", "nominate": "card to nominate", "play
 
 
 class UnclearError(ValueError):
-    """What was typed stands for no legal action; the message says why, and what is legal."""
+    """The text is no legal action. The message says why, and what is legal."""
 
 
 def parse_action(view: View, text: str) -> int:
@@ -73,7 +70,7 @@ def _words(phase: str, deck_kind: int) -> dict[str, str]:
 
 
 def _spelled(text: str, phase: str) -> str:
-    """A text without what makes no difference: capitals, gaps, signs of suits; in a card the order of rank and suits."""
+    """The text in capitals, without gaps; suit symbols become letters, and the letters of a card are sorted."""
     plain = text.upper().translate(SYMBOLS)
     plain = "".join(letter for letter in plain if letter not in " \t_-")
     if phase in CARDS:

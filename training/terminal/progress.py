@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, TextIO
 from training.console import new_table
 from training.learn.log import Watcher
 from training.progress_bar import Rate, counts_text, make_bar
-from training.text import kind_text
+from training.text import rules_text
 
 if TYPE_CHECKING:
     from rich.console import Console, Group
@@ -79,8 +79,8 @@ class Figures:
         self.latest |= metrics
         for name, value in metrics.items():
             if name.startswith("points/") and name.count("/") == 2:
-                _, kind, opponent = name.split("/")
-                points = self.points.setdefault((kind, opponent), Points())
+                _, rules, opponent = name.split("/")
+                points = self.points.setdefault((rules, opponent), Points())
                 points.means.append(value)
                 points.low, points.high = (metrics.get(f"{name}/{end}", value) for end in ("low", "high"))
 
@@ -93,15 +93,12 @@ class Figures:
         from training.evaluation.behaviour_stats import MAIN, as_read
 
         found = []
-        for kind in dict.fromkeys(name.split("/")[1] for name in self.latest if name.startswith("probe/")):
+        for rules in dict.fromkeys(name.split("/")[1] for name in self.latest if name.startswith("probe/")):
             for probe, text in MAIN.items():
-                value = self.latest.get(f"probe/{kind}/{probe}")
+                value = self.latest.get(f"probe/{rules}/{probe}")
                 if value is not None:
-                    found.append((kind, text, as_read(probe, value)))
+                    found.append((rules, text, as_read(probe, value)))
         return found[:MOST_PROBES]
-
-
-# --------------------------------------------------------------------------------------------------------------- lines
 
 
 class Lines:
@@ -118,12 +115,10 @@ class Lines:
         self.started(0, 1)
 
     def started(self, done: int, total: int) -> None:
-        """See `Watcher`."""
         self._figures, self._rate = Figures(), Rate(done)
         self._total, self._next = total, 0.0
 
     def iteration(self, decisions: int, metrics: Mapping[str, float]) -> None:
-        """See `Watcher`."""
         self._figures.latest |= metrics
         self._rate.note(decisions)
         if time.monotonic() >= self._next or decisions >= self._total:
@@ -131,16 +126,14 @@ class Lines:
             self.note(" · ".join(self._parts(decisions)))
 
     def evaluation(self, decisions: int, metrics: Mapping[str, float]) -> None:
-        """See `Watcher`."""
         self._figures.evaluated(metrics)
-        for kind in dict.fromkeys(kind for kind, _ in self._figures.points):
-            points = [f"v {name} {one.text()}" for (of, name), one in self._figures.points.items() if of == kind]
-            probes = [f"{text} {value}" for of, text, value in self._figures.probes() if of == kind]
-            where = f"evaluation after {decisions:,} decisions, {kind_text(kind)}"
+        for rules in dict.fromkeys(rules for rules, _ in self._figures.points):
+            points = [f"v {name} {one.text()}" for (of, name), one in self._figures.points.items() if of == rules]
+            probes = [f"{text} {value}" for of, text, value in self._figures.probes() if of == rules]
+            where = f"evaluation after {decisions:,} decisions, {rules_text(rules)}"
             self.note(f"{where}: points per deal {' · '.join([*points, *probes])}")
 
     def note(self, text: str) -> None:
-        """See `Watcher`."""
         print(text, file=self._stream, flush=True)
 
     def _parts(self, done: int) -> Iterator[str]:
@@ -153,9 +146,6 @@ class Lines:
         for name, text in UPDATES.items():
             if name in self._figures.latest and name != "learning_rate":
                 yield f"{text} {self._figures.latest[name]:.3g}"
-
-
-# -------------------------------------------------------------------------------------------------------------- screen
 
 
 class Screen:
@@ -177,32 +167,26 @@ class Screen:
         self._live = Live(console=console, auto_refresh=refresh, refresh_per_second=2, get_renderable=self._picture)
 
     def __enter__(self) -> Screen:
-        """Begin to draw."""
         self._live.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Leave the last picture standing."""
         self._live.stop()
 
     def started(self, done: int, total: int) -> None:
-        """See `Watcher`."""
         self._total = total
         self._bar.reset(self._task, total=total, completed=done)
 
     def iteration(self, decisions: int, metrics: Mapping[str, float]) -> None:
-        """See `Watcher`."""
         self._figures.latest |= metrics
         self._bar.update(self._task, completed=min(decisions, self._total))
         self._live.refresh()
 
     def evaluation(self, decisions: int, metrics: Mapping[str, float]) -> None:
-        """See `Watcher`."""
         self._figures.evaluated(metrics)
         self._live.refresh()
 
     def note(self, text: str) -> None:
-        """See `Watcher`."""
         from rich.text import Text
 
         self._live.console.print(Text(text, style="dim"))
@@ -223,9 +207,9 @@ def points_table(figures: Figures) -> Table:
 
     table = new_table("points per deal", "95 %", "trend")
     table.columns[2].justify = "left"
-    for (kind, opponent), points in figures.points.items():
+    for (rules, opponent), points in figures.points.items():
         colour = "green" if points.low > 0 else "red" if points.high < 0 else ""
-        name = Text(f"{kind_text(kind)} v {opponent}")  # not a string: a name may hold what Rich takes for markup
+        name = Text(f"{rules_text(rules)} v {opponent}")  # not a string: a name may hold what Rich takes for markup
         table.add_row(name, Text(points.text(), colour), points.trend())
     return table
 
@@ -245,9 +229,9 @@ def probe_table(figures: Figures) -> Table:
     """The behaviour of the policy."""
     table = new_table("behaviour", "")
     probes = figures.probes()
-    several = len({kind for kind, _, _ in probes}) > 1
-    for kind, text, value in probes:
-        table.add_row(f"{text} ({kind_text(kind)})" if several else text, value)
+    several = len({rules for rules, _, _ in probes}) > 1
+    for rules, text, value in probes:
+        table.add_row(f"{text} ({rules_text(rules)})" if several else text, value)
     return table
 
 

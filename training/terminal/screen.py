@@ -1,6 +1,6 @@
-"""What a person at the table is shown, as lines with ANSI colours: the table, the tricks so far, and advice.
+"""The screen of `noms play`: table, tricks and advice, as lines with ANSI colours.
 
-The table is drawn from a `View` alone, like all that `noms_env.show` draws, so that what the seat may not see cannot be shown.
+The table is drawn from a `View`, which holds only what the seat may see.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Deals at one table, with a person on one seat or with none: decisions, taking back, advice, records. No terminal here.
+"""Deals at one table, with one person or none: decisions, undo, advice and records.
 
-Everything follows from the seed, from who sits where, and from what the person does. Each decision of a player has a stream
-of random numbers of its own, so that after a decision was taken back the others go on as they did, as long as the person does.
+The seed, the players and the person's actions determine everything. Each decision of a player has its own random stream, so
+an undo does not change what the players do next.
 """
 
 from __future__ import annotations
@@ -83,9 +83,6 @@ def seated(names: Sequence[str], places: int, rules: Rules, limit: float | None 
     return [known[name] for name in (names if len(names) == places else [*names] * places)]
 
 
-# --------------------------------------------------------------------------------------------------------------- a deal
-
-
 class Deal:
     """A deal under way, noted so that it can be played again up to any decision.
 
@@ -96,7 +93,6 @@ class Deal:
     """
 
     def __init__(self, table: Table) -> None:
-        """Start with a deal that has just been dealt."""
         self.start = table.get_state()
         self.actions: list[int] = []
         self.finished: Record | None = None
@@ -132,9 +128,6 @@ class Deal:
         self.actions, self._steps, self.finished = [], [], None
         for action in kept:
             self.take(table, action)
-
-
-# ------------------------------------------------------------------------------------------------------------ a session
 
 
 @dataclass(frozen=True)
