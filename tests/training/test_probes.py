@@ -29,7 +29,6 @@ from training.evaluation.behaviour_stats import (
     PARTNER,
     Tally,
     count_deals,
-    deal_probes,
     overtakes,
     possible_contracts,
 )
@@ -109,7 +108,7 @@ def test_overtaking_is_counted_as_it_happens(variant: str, seats: int, name: str
 def test_exact_bids_by_hand() -> None:
     kind = rules("down_up")
     deal = table(kind, hand_size=5, call=bids(2, 0, 0, 3), tricks=[2, 0, 2, 1])
-    assert deal_probes(deal, kind) == {
+    assert count_deals(deal, kind).means() == {
         "bid/hit": 0.5,
         "bid/over": 0.25,
         "bid/under": 0.25,
@@ -128,13 +127,15 @@ def test_hits_are_told_apart_by_hand_size_and_by_seat() -> None:
             table(kind, hand_size=13, call=bids(4, 5, 6), tricks=[4, 4, 5]),
         ]
     ).view(np.recarray)
-    assert {name: value for name, value in deal_probes(deals, kind).items() if "/hit/" in name and "zero" not in name} == {
+    assert {
+        name: value for name, value in count_deals(deals, kind).means().items() if "/hit/" in name and "zero" not in name
+    } == {
         "bid/hit/2": 1.0,
         "bid/hit/13": pytest.approx(1 / 3),
     }
     seats = np.zeros((2, MAX_SEATS), bool)
     seats[:, 1] = seats[:, 5] = True  # there is no seat 5
-    probes = deal_probes(deals, kind, seats)
+    probes = count_deals(deals, kind, seats).means()
     assert (probes["bid/hit/2"], probes["bid/hit/13"], probes["bid/excess"]) == (1.0, 0.0, 0.5)
     assert count_deals(deals, kind, seats).counts["bid/hit"] == 2
 
@@ -156,7 +157,7 @@ def test_contracts_by_hand() -> None:
     put_byte(deals[2].trick_of[0], ACE, 6)
     put_byte(deals[1].trick_of[0], TWO, 9)
     tables = np.concatenate(deals).view(np.recarray)
-    probes = deal_probes(tables, kind)
+    probes = count_deals(tables, kind).means()
     expected = {
         "contract/8": 0.5,
         "contract/8/made": 0.5,
@@ -173,7 +174,7 @@ def test_contracts_by_hand() -> None:
     assert probes == expected | never
     second = np.zeros((4, MAX_SEATS), bool)
     second[:, 2] = True
-    probes = deal_probes(tables, kind, second)
+    probes = count_deals(tables, kind, second).means()
     assert (probes["contract/mis"], probes["contract/mis/made"], probes["contract/8"], probes["solo"]) == (0.25, 0, 0, 0)
     assert probes["partner/trick"] == 6
     assert "solo/made" not in probes
@@ -191,7 +192,7 @@ def test_passed_out_deals_count_among_the_contracts() -> None:
             ),
         ]
     ).view(np.recarray)
-    probes = deal_probes(deals, kind)
+    probes = count_deals(deals, kind).means()
     assert probes["passed_out"] == 0.25
     assert (probes["contract/mis_a_vis"], probes["contract/mis_a_vis/made"]) == (0.25, 1)
     assert (probes["misere"], probes["misere/made"], probes["contract/10"]) == (0.5, 0.5, 0.25)
@@ -207,7 +208,7 @@ def test_a_card_in_the_stock_is_neither_own_nor_a_partners() -> None:
             table(kind, contract=CALL_ZERO + 5, declarer=0, nominated=KING, hands=[1 << KING], points=[5, 1, 1, 1, 2]),
         ]
     ).view(np.recarray)
-    probes = deal_probes(deals, kind)
+    probes = count_deals(deals, kind).means()
     assert (probes["stock"], probes["solo"]) == (0.5, 0.5)
 
 
@@ -217,7 +218,7 @@ def test_a_partner_who_showed_himself_did_not_come_out_with_the_card() -> None:
     deals = [table(kind, **holder, indicated=1), table(kind, **holder)]
     put_byte(deals[0].trick_of[0], ACE, 13)
     put_byte(deals[1].trick_of[0], ACE, 2)
-    probes = deal_probes(np.concatenate(deals).view(np.recarray), kind)
+    probes = count_deals(np.concatenate(deals).view(np.recarray), kind).means()
     assert (probes["partner/indicated"], probes["partner/trick"]) == (0.5, 2)
 
 
@@ -243,17 +244,17 @@ def test_nonesuch_by_hand() -> None:
     kind = rules("nonesuch")
     calls = [CALL_NONE, CALL_MOST, CALL_SOME, CALL_NONE]
     deal = table(kind, hand_size=9, call=calls, tricks=[0, 4, 4, 1])
-    assert deal_probes(deal, kind) == {
+    assert count_deals(deal, kind).means() == {
         "call/none": 0.5,
         "call/some": 0.25,
         "call/most": 0.25,
         "none/made": 0.5,
         "most/made": 0.0,
     }
-    assert deal_probes(table(kind, hand_size=9, call=calls, tricks=[0, 5, 3, 1]), kind)["most/made"] == 1
+    assert count_deals(table(kind, hand_size=9, call=calls, tricks=[0, 5, 3, 1]), kind).means()["most/made"] == 1
     three = rules("nonesuch", 3)
     half = table(three, hand_size=12, call=[CALL_MOST, CALL_SOME, CALL_MOST], tricks=[6, 1, 5])
-    assert deal_probes(half, three)["most/made"] == 0.5
+    assert count_deals(half, three).means()["most/made"] == 0.5
 
 
 def test_sniped_whist_by_hand() -> None:
@@ -264,10 +265,10 @@ def test_sniped_whist_by_hand() -> None:
             table(kind, sniped=0b1000, tricks=[2, 3, 3, 5]),
         ]
     ).view(np.recarray)
-    assert deal_probes(deals, kind) == {"sniped": 3 / 8, "sniped/shared": 0.5, "tricks/spread": 4.5}
+    assert count_deals(deals, kind).means() == {"sniped": 3 / 8, "sniped/shared": 0.5, "tricks/spread": 4.5}
     last = np.zeros((2, MAX_SEATS), bool)
     last[:, 3] = True
-    assert deal_probes(deals, kind, last)["sniped"] == 0.5
+    assert count_deals(deals, kind, last).means()["sniped"] == 0.5
 
 
 # ---------------------------------------------------------------------------------------------------- deals as played

@@ -17,7 +17,6 @@ from training.evaluation.statistics import (
     estimate,
     holm,
     normal_estimate,
-    smallest_difference,
     with_controls,
 )
 
@@ -55,7 +54,6 @@ def test_p_values_are_two_sided(mean: float, error: float, p_value: float) -> No
 
 
 def test_power_by_hand() -> None:
-    assert smallest_difference(0.05) == pytest.approx(0.14)
     assert deals_needed(10.0, 0.28) == 10_000  # (2.8 * 10 / 0.28) ** 2
     assert deals_needed(10.0, 0.14) == 40_000
     assert deals_needed(0.0, 1.0) == 2

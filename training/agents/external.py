@@ -2,7 +2,7 @@
 
 | name | who plays |
 |---|---|
-| `my_agent:make`, `path/my_agent.py:make` | what the function gives; see `_maker_of` for the two kinds of functions |
+| `my_agent:make`, `path/my_agent.py:make` | what the function returns, or a function `act(observation, mask, rng)` itself |
 | `alice` | the function that an installed package has registered as `alice` in the entry points `noms_env.players` |
 | `cmd:./my_bot --level 3` | a program that is told of decisions in lines of JSON (`program`) |
 
@@ -22,7 +22,7 @@ import sys
 import traceback
 from collections.abc import Callable
 from functools import cache
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
 from typing import Any, ClassVar
@@ -63,7 +63,7 @@ def external_player(name: str, limit: float | None = None) -> AgentSpec | None:
     """
     if name.startswith(COMMAND):
         return _program(name, LIMIT if limit is None else limit)
-    entry = _entry(name)
+    entry = next(iter(entry_points(group=GROUP, name=name)), None)
     if entry is not None:
         return _function(name, lambda: entry.load())
     parts = _NAME.fullmatch(name)
@@ -77,20 +77,7 @@ def entry_names() -> list[str]:
     return sorted({entry.name for entry in entry_points(group=GROUP)})
 
 
-def _entry(name: str) -> EntryPoint | None:
-    """The entry point of that name."""
-    return next(iter(entry_points(group=GROUP, name=name)), None)
-
-
-# ------------------------------------------------------------------------------------------------------------- programs
-
-
 def _program(name: str, limit: float) -> AgentSpec:
-    """The player of `cmd:...`; the program has been tried once.
-
-    Raises:
-        ValueError: there is no such program, or it does not answer the first line.
-    """
     try:
         words = shlex.split(name.removeprefix(COMMAND))
     except ValueError as error:
@@ -109,16 +96,7 @@ def _program(name: str, limit: float) -> AgentSpec:
     return AgentSpec(name, lambda: ProgramPlayer(name, words, limit), block=EXTERNAL_BLOCK, at_once=1, keeps_limit=True)
 
 
-# ------------------------------------------------------------------------------------------------------------ functions
-
-
 def _function(name: str, load: Callable[[], Any]) -> AgentSpec:
-    """The player of a function; it has been made once.
-
-    Raises:
-        ValueError: it cannot be loaded or made.
-    """
-
     def made() -> Player:
         try:
             return ExternalPlayer(_checked_player(make()), name)
@@ -138,14 +116,7 @@ class NoPlayerError(TypeError):
 
 
 def _maker_of(thing: Any) -> tuple[Callable[[], Any], int | None]:
-    """What makes the player of a function, and how many rows it is to be asked for at once.
-
-    A function (or class) that can be called without arguments is taken to return a player. One that can be called with three
-    is taken to be `act(observation, mask, rng)`: it is asked for one decision at a time, with a generator of its own for each.
-
-    Raises:
-        NoPlayerError: it is neither.
-    """
+    """What makes the player of a function, and how many rows it is to be asked for at once."""
     if not callable(thing):
         raise NoPlayerError(f"is {type(thing).__name__}: {WANTED}")
     try:
@@ -160,7 +131,6 @@ def _maker_of(thing: Any) -> tuple[Callable[[], Any], int | None]:
 
 
 def _takes(signature: inspect.Signature, count: int) -> bool:
-    """Whether a function can be called with so many arguments by position."""
     try:
         signature.bind(*range(count))
     except TypeError:
@@ -169,11 +139,6 @@ def _takes(signature: inspect.Signature, count: int) -> bool:
 
 
 def _checked_player(player: Any) -> Player:
-    """What a function has returned.
-
-    Raises:
-        NoPlayerError: it is no player.
-    """
     lacks = [
         *(["act(observation, mask, rng, *, tables)"] if not callable(getattr(player, "act", None)) else []),
         *(["wants_tables, True or False"] if not isinstance(getattr(player, "wants_tables", None), bool) else []),
@@ -196,11 +161,7 @@ def _module(name: str) -> ModuleType:
 
 @cache
 def _module_of(file: Path) -> ModuleType:
-    """The module of a file, which may import others from its folder.
-
-    Raises:
-        NoPlayerError: there is no such file.
-    """
+    """The module of a file, which may import others from its folder."""
     spec = importlib.util.spec_from_file_location(f"{file.stem}@{file.parent}", file)
     if spec is None or spec.loader is None or not file.is_file():
         raise NoPlayerError(f"cannot be loaded: there is no file {file}")
@@ -216,11 +177,6 @@ def _module_of(file: Path) -> ModuleType:
 
 
 def _attribute(module: ModuleType, path: str) -> Any:
-    """Something in a module.
-
-    Raises:
-        NoPlayerError: there is nothing of that name.
-    """
     found: Any = module
     for name in path.split("."):
         if not hasattr(found, name):
@@ -229,16 +185,12 @@ def _attribute(module: ModuleType, path: str) -> Any:
     return found
 
 
-# -------------------------------------------------------------------------------------------------------------- players
-
-
 class FunctionPlayer:
     """The player of a function that makes one decision."""
 
     wants_tables: ClassVar[bool] = False
 
     def __init__(self, act: Act) -> None:
-        """Take a function."""
         self._act = act
 
     @as_batch
@@ -254,7 +206,6 @@ class FunctionPlayer:
         return np.array([self._decided(*row) if row[1].any() else NOBODY for row in rows], np.int64)
 
     def _decided(self, observation: np.ndarray, mask: np.ndarray, seed: int) -> int:
-        """One decision."""
         action = self._act(observation, mask, np.random.default_rng(seed))
         if not is_integer(action):
             raise TypeError(f"the answer must be the number of an action, not {action!r}")
@@ -265,7 +216,6 @@ class ExternalPlayer:
     """A player whose failures are `ForfeitError`s. Answers for one row are checked, those for several are left to `guarded`."""
 
     def __init__(self, player: Player, name: str) -> None:
-        """Take a player, and its name for messages."""
         self.player, self.name, self.wants_tables = player, name, player.wants_tables
 
     def act(

@@ -12,6 +12,5 @@ class ForfeitError(Exception):
     """
 
     def __init__(self, name: str, why: str) -> None:
-        """Say who failed, and how."""
         super().__init__(f"{name} {why}")
         self.name, self.why = name, why

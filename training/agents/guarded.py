@@ -58,14 +58,11 @@ class Guarded:
         return actions
 
     def _asked_in_turns(self, batch: BatchEnv, rows: np.ndarray) -> np.ndarray:
-        """The answers, asked for as many rows at once as the player likes."""
-        if self._at_once is None or len(rows) <= self._at_once:
-            return self._asked(batch, rows)
-        parts = []
-        for start in range(0, len(rows), self._at_once):
+        parts, at_once = [], self._at_once or len(rows)
+        for start in range(0, len(rows), at_once):
             if self._stop.is_set():
                 raise Stopped
-            parts.append(self._asked(batch, rows[start : start + self._at_once]))
+            parts.append(self._asked(batch, rows[start : start + at_once]))
         return np.concatenate(parts)
 
     def _asked(self, batch: BatchEnv, rows: np.ndarray) -> np.ndarray:
@@ -91,7 +88,6 @@ class Guarded:
         return actions
 
     def _lose(self, rows: np.ndarray, why: str) -> None:
-        """Note why tables are lost."""
         if self._strict:
             raise ValueError(f"the player {why}")
         for row in rows:

@@ -39,25 +39,17 @@ class OpenSpielPlayer:
     wants_tables: ClassVar[bool] = True
 
     def __init__(self, make_bot: MakeBot) -> None:
-        """Take what makes the bot."""
         self._make_bot = make_bot
 
     @as_batch
     def act(
-        self,
-        observation: np.ndarray,
-        mask: np.ndarray,
-        rng: np.random.Generator,
-        *,
-        tables: np.recarray | None = None,
+        self, observation: np.ndarray, mask: np.ndarray, rng: np.random.Generator, *, tables: np.recarray | None = None
     ) -> np.ndarray:
-        """See `noms_env.players.Player.act`."""
         assert tables is not None  # `as_batch` sees to it
         rows = zip(tables, mask, row_seeds(rng, len(mask)).tolist(), strict=True)
         return np.array([self._decided(row, seed) if legal.any() else NOBODY for row, legal, seed in rows], np.int64)
 
     def _decided(self, row: np.record, seed: int) -> int:
-        """One decision."""
         game = game_of(row)
         return int(self._make_bot(game, int(row.seat), seed).step(state_of(game, row)))
 
@@ -78,12 +70,8 @@ def game_of(row: np.record) -> DealGame:
 
 @lru_cache(maxsize=128)
 def _loaded(name: str, parameters: tuple[tuple[str, Any], ...]) -> DealGame:
-    """A game by its name and parameters."""
     game: DealGame = pyspiel.load_game(name, dict(parameters))
     return game
-
-
-# ------------------------------------------------------------------------------------------------------------- the players
 
 
 def ismcts() -> OpenSpielPlayer:
@@ -97,14 +85,7 @@ def uniform_random() -> OpenSpielPlayer:
 
 
 def ismcts_bot(game: DealGame, seat: int, seed: int, *, simulations: int) -> Any:
-    """OpenSpiel's search; it explores with a constant of a quarter of the range of the points.
-
-    Args:
-        game: that is played.
-        seat: of the bot; the search asks the state.
-        seed: what its random choices follow from.
-        simulations: for each decision.
-    """
+    """OpenSpiel's search; it explores with a constant of a quarter of the range of the points."""
     chance = np.random.RandomState(seed % 2**32)
     evaluator = RandomRolloutEvaluator(1, chance)
     explore = (game.max_utility() - game.min_utility()) / 4

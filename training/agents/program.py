@@ -44,22 +44,12 @@ class ProgramError(Exception):
 
 
 class ProgramPlayer:
-    """A program as a player; rows are asked one after another.
-
-    Attributes:
-        name: as the user wrote it.
-    """
+    """A program as a player, by the name that the user wrote; rows are asked one after another."""
 
     wants_tables: ClassVar[bool] = True
 
     def __init__(self, name: str, words: Sequence[str], limit: float = LIMIT) -> None:
-        """Take a program; it is started when it is first asked.
-
-        Args:
-            name: for messages.
-            words: the program and its arguments.
-            limit: seconds for each decision.
-        """
+        """`words` are the program and its arguments, `limit` the seconds for each decision; it starts when first asked."""
         self.name = name
         self._words, self._limit = list(words), limit
         self._program: Program | None = None
@@ -117,9 +107,6 @@ class ProgramPlayer:
             raise ForfeitError(self.name, str(error)) from error
         self._failures = 0
         return action
-
-
-# ----------------------------------------------------------------------------------------------------------- the process
 
 
 class Program:
@@ -184,7 +171,6 @@ class Program:
         self._end()
 
     def _how_it_ended(self) -> str:
-        """Why there is no answer."""
         try:
             status = self._process.wait(GRACE)
         except subprocess.TimeoutExpired:
@@ -230,7 +216,6 @@ def _end(process: subprocess.Popen[bytes], questions: Lines, threads: Sequence[T
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
-    """End a process at once, and all that it has started."""
     if os.name == "posix":
         with suppress(ProcessLookupError, PermissionError):  # nobody is left
             os.killpg(process.pid, signal.SIGKILL)

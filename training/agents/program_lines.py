@@ -44,15 +44,8 @@ class AnswerError(ValueError):
     """An answer that means nothing; the message says what was answered, as half a sentence."""
 
 
-# ---------------------------------------------------------------------------------------------------------- the first line
-
-
 def hello(limit: float) -> bytes:
-    """The first line.
-
-    Args:
-        limit: seconds that the program has for each decision.
-    """
+    """The first line; `limit` is in seconds, for each decision."""
     return _line({"type": "hello", "protocol": PROTOCOL, "environment": ENV_VERSION, "limit": limit})
 
 
@@ -69,9 +62,6 @@ def wants_observation(answer: bytes) -> bool:
     if not isinstance(wanted, bool):
         raise AnswerError(f"answered the first line with an observation of {_brief(answer)}, where true or false is meant")
     return wanted
-
-
-# ------------------------------------------------------------------------------------------------------------- a decision
 
 
 def decision(row: np.record, mask: np.ndarray, seed: int, observation: np.ndarray | None = None) -> bytes:
@@ -93,12 +83,7 @@ def decision(row: np.record, mask: np.ndarray, seed: int, observation: np.ndarra
 
 
 def chosen_action(answer: bytes, row: np.record, mask: np.ndarray) -> int:
-    """The legal action that an answer means.
-
-    Args:
-        answer: a line.
-        row: see `decision`.
-        mask: see `decision`.
+    """The legal action that an answer means; `row` and `mask` are those of `decision`.
 
     Raises:
         AnswerError: it means none.
@@ -109,7 +94,8 @@ def chosen_action(answer: bytes, row: np.record, mask: np.ndarray) -> int:
     if isinstance(action, str):
         words = [action_word(number, int(row.deck_kind)) for number in actions]
         if action not in words:
-            raise AnswerError(f"answered {_brief(answer)}, which was not legal: legal were {_listed(words)}")
+            legal = " ".join(words[:8]) + (" ..." if len(words) > 8 else "")
+            raise AnswerError(f"answered {_brief(answer)}, which was not legal: legal were {legal}")
         return int(actions[words.index(action)])
     if not is_integer(action):
         raise AnswerError(f"answered {_brief(answer)}, which names no action")
@@ -125,7 +111,6 @@ def _unpacked(row: np.record) -> SimpleNamespace:
 
 
 def _asked(t: SimpleNamespace, mask: np.ndarray) -> Document:
-    """Who is asked what; the legal actions in words and in numbers."""
     actions = np.flatnonzero(mask).tolist()
     return {
         "seat": t.seat,
@@ -137,7 +122,6 @@ def _asked(t: SimpleNamespace, mask: np.ndarray) -> Document:
 
 
 def _seen(t: SimpleNamespace, role: str) -> Document:
-    """What the seat to act sees, and its role as it knows it."""
     seats, kind = t.n_seats, t.deck_kind
     return {
         # --- the match
@@ -169,7 +153,7 @@ def _seen(t: SimpleNamespace, role: str) -> Document:
         "tricks": t.tricks[:seats],
         "played": [_trick(t, number) for number in range(t.trick_number)],
         "trick": _present_trick(t),
-        "voids": [_suits(voids, kind) for voids in t.voids[:seats]],
+        "voids": [[SUIT_LETTERS[kind][suit] for suit in cards_in(voids)] for voids in t.voids[:seats]],
     }
 
 
@@ -228,18 +212,11 @@ def _bytes(words: list[int]) -> bytes:
 
 
 def _card(card: int, kind: int) -> str | None:
-    """A card's word; None for none."""
     return CARD_WORDS[kind][card] if card >= 0 else None
 
 
 def _cards(cards: int, kind: int) -> list[str]:
-    """A set of cards, in the order of their numbers."""
     return [CARD_WORDS[kind][card] for card in cards_in(cards)]
-
-
-def _suits(suits: int, kind: int) -> list[str]:
-    """A bit set of suits."""
-    return [SUIT_LETTERS[kind][suit] for suit in cards_in(suits)]
 
 
 def _or_none(number: int) -> int | None:
@@ -248,11 +225,7 @@ def _or_none(number: int) -> int | None:
 
 
 def _plain(points: float) -> int | float:
-    """A whole number of points as an int."""
     return int(points) if float(points).is_integer() else float(points)
-
-
-# -------------------------------------------------------------------------------------------------- what does not change
 
 
 @lru_cache(maxsize=64)
@@ -279,7 +252,6 @@ def rules_of(row: np.record) -> Rules:
 
 
 def _value(row: np.record, option: Option) -> Any:
-    """The value of an option."""
     if option.rotation:
         return [ROTATION_WORDS[-1 if suit == NO_TRUMP else suit] for suit in row.trump_rotation[: row.rotation_length]]
     code = int(row.usual_deal_size if option.name == "hand_size" else row[option.name])
@@ -290,20 +262,11 @@ def _value(row: np.record, option: Option) -> Any:
     return option.words[code] if option.words else code
 
 
-# ---------------------------------------------------------------------------------------------------------------- JSON
-
-
 def _line(document: Document) -> bytes:
-    """A document as a line."""
     return json.dumps(document, separators=(",", ":")).encode() + b"\n"
 
 
 def _parsed(answer: bytes) -> Any:
-    """What a line says.
-
-    Raises:
-        AnswerError: it is no JSON.
-    """
     try:
         return json.loads(answer)
     except (ValueError, RecursionError) as error:
@@ -311,11 +274,5 @@ def _parsed(answer: bytes) -> Any:
 
 
 def _brief(answer: bytes) -> str:
-    """An answer, cut short if it is long."""
     text = answer.decode(errors="replace").strip()
     return repr(text if len(text) <= SHOWN else f"{text[:SHOWN]}...")
-
-
-def _listed(words: list[str]) -> str:
-    """Words, cut short if they are many."""
-    return " ".join(words[:8]) + (" ..." if len(words) > 8 else "")

@@ -43,10 +43,7 @@ def agent_spec(name: str, limit: float | None = None) -> AgentSpec:
 
 
 def file_sha256(name: str) -> str | None:
-    """SHA-256 of a policy's file; None if a name is that of another player.
-
-    Args:
-        name: see `agent_spec`.
+    """SHA-256 of a policy's file, by a name as for `agent_spec`; None if it is that of another player.
 
     Raises:
         ValueError: there is no such policy.

@@ -14,13 +14,11 @@ import numpy as np
 
 from noms_env import BatchEnv, TableGroup, make_batch
 from noms_env.belief.determinize import sampled_tables
-from noms_env.core.actions import PHASES
 from noms_env.players import Player
 from noms_env.variants import Rules, RulesError, game, make_rules
 
 CALLING, NAMING_TRUMP, NOMINATING, PLAYING, NAMING_SUIT = range(5)
 """Phases as the tables count them (`noms_env.core.actions.PHASES`)."""
-PHASE_NAMES = PHASES
 
 Choose = Callable[[BatchEnv, np.ndarray], np.ndarray]
 """Legal actions, int64, shape (n,), for the seats to act at some rows of a batch, int64, shape (n,)."""
@@ -60,9 +58,6 @@ def make_rule_sets(variants: Sequence[str], seats: Sequence[int] = (), options: 
         if not any(rules.variant is variant for rules in rule_sets):
             raise RulesError(f"{variant.name} is played with {variant.seats[0]} to {variant.seats[1]} seats")
     return rule_sets
-
-
-# ----------------------------------------------------------------------------------------------------------- a pool
 
 
 class TablePool:
@@ -125,7 +120,6 @@ class TablePool:
         self.engine_seconds = 0.0
 
     def __len__(self) -> int:
-        """Number of tables."""
         return len(self.batch)
 
     def deal(self, number: int, sizes: np.ndarray | None = None) -> None:

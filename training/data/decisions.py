@@ -6,9 +6,9 @@ Decisions come from records that are played again (`from_records`), or straight 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from threading import Event
+from typing import NamedTuple
 
 import numpy as np
 
@@ -33,16 +33,8 @@ Decisions = dict[str, np.ndarray]
 """Rows of the data set: an array for each of `COLUMNS`, shape (rows,) or (rows, width)."""
 
 
-@dataclass(frozen=True)
-class Column:
-    """A column of the data set.
-
-    Attributes:
-        name: its name.
-        dtype: NumPy's name of the type.
-        says: what it holds.
-        width: numbers in each row; 0 for one that is no list.
-    """
+class Column(NamedTuple):
+    """A column of the data set: NumPy's name of its type, what it holds, and how many numbers a row has (0: no list)."""
 
     name: str
     dtype: str
@@ -78,9 +70,6 @@ class ExportError(ValueError):
     """A record that decisions cannot be taken from; the message says where and why."""
 
 
-# --------------------------------------------------------------------------------------------------------- from records
-
-
 def from_records(lines: Iterable[tuple[int, Record | str]], first: int = 0) -> Iterator[Decisions]:
     """The decisions of records, deal by deal. Nothing in them is trusted: the actions are played, and must come to the points.
 
@@ -107,28 +96,18 @@ def from_records(lines: Iterable[tuple[int, Record | str]], first: int = 0) -> I
 
 
 def _follows(record: Record, before: Record) -> bool:
-    """Whether a deal is the next one of the same match."""
     same = all(record[key] == before[key] for key in ("variant", "seats", "options", "match"))
     return same and record["deal"] == before["deal"] + 1
 
 
 def _check_memory(record: Record, before: Table | None) -> None:
-    """Refuse a deal whose observations show the deals before, where these are not there.
-
-    Raises:
-        RecordError: they are missing.
-    """
+    """Refuse a deal whose observations show the deals before, where these are not there."""
     for option in ("observe_previous_hand", "accumulate"):
         if record["options"].get(option) and record["deal"] > 0 and before is None:
             raise RecordError(f"{option} shows the deals before, but deal {record['deal'] - 1} is not on the line before")
 
 
 def _decided(record: Record, before: Table | None, number: int) -> tuple[Decisions, Table]:
-    """The decisions of a deal, and the table at its end.
-
-    Raises:
-        RecordError: the deal cannot be played, or not as the record has it.
-    """
     steps = record["steps"]
     decisions = empty_rows(len(steps))
     for place, table in enumerate(replay(record, before)):
@@ -149,11 +128,7 @@ def _decided(record: Record, before: Table | None, number: int) -> tuple[Decisio
 
 
 def _note(decisions: Decisions, place: int, table: Table, step: Record) -> None:
-    """One decision, before it is played again.
-
-    Raises:
-        RecordError: it is another seat's turn or another phase than the record says, or the action means nothing there.
-    """
+    """One decision, before it is played again."""
     seat, phase = int(table.row.seat), table.phase
     if (step["seat"], step["phase"]) != (seat, phase):
         raise RecordError(f"step {place} is by seat {step['seat']} ({step['phase']}), but seat {seat} is to act ({phase})")
@@ -163,9 +138,6 @@ def _note(decisions: Decisions, place: int, table: Table, step: Record) -> None:
         raise RecordError(f"step {place}: {error}") from error
     decisions["observation"][place], decisions["action_mask"][place] = table.view(seat)
     decisions["seat"][place], decisions["phase"][place], decisions["action"][place] = seat, phase, action
-
-
-# ------------------------------------------------------------------------------------------------------------ from play
 
 
 def from_play(
@@ -216,11 +188,7 @@ def _waves(
 def _side_by_side(
     rules: Rules, guards: Sequence[Guarded], names: Sequence[str], matches: np.ndarray, seed: int
 ) -> Iterator[tuple[Decisions, int]]:
-    """Matches at as many tables; records are numbered from 0 in each lot.
-
-    Raises:
-        ForfeitError: a player failed.
-    """
+    """Matches at as many tables; records are numbered from 0 in each lot."""
     pool = TablePool([rules], [0], len(matches), seed=seed, in_matches=True, skip_forced=False)
     batch, log = pool.batch, list[Decisions]()
     witnesses = [partial(_noted, guard, log) for guard in guards]

@@ -11,9 +11,8 @@ import os
 import shutil
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -32,31 +31,12 @@ CARD = "README.md"
 CODEC = "zstd"
 
 
-@dataclass(frozen=True)
-class Written:
-    """What was written.
-
-    Attributes:
-        decisions: rows.
-        deals: of how many deals.
-        shards: in how many files.
-    """
+class Written(NamedTuple):
+    """How many rows (decisions) of how many deals were written, in how many files."""
 
     decisions: int
     deals: int
     shards: int
-
-
-class ShardFile(Protocol):
-    """A shard that is being written."""
-
-    def write(self, rows: Decisions) -> None:
-        """Add rows."""
-        ...
-
-    def close(self) -> None:
-        """No more will come."""
-        ...
 
 
 def write_shards(
@@ -116,12 +96,7 @@ def check_folder(folder: Path) -> None:
         raise ValueError(f"{folder} is not empty: take a new folder")
 
 
-def _opener(file_format: FileFormat, about: str) -> Callable[[Path], ShardFile]:
-    """What opens a shard.
-
-    Raises:
-        MissingExtraError: Arrow is not installed.
-    """
+def _opener(file_format: FileFormat, about: str) -> Callable[[Path], ParquetFile | NpzFile]:
     if file_format == "npz":
         return lambda path: NpzFile(path, about)
     require("pyarrow.parquet", "export", "an export as Parquet")
@@ -131,11 +106,13 @@ def _opener(file_format: FileFormat, about: str) -> Callable[[Path], ShardFile]:
 class _Shards:
     """Cuts decisions into files."""
 
-    def __init__(self, folder: Path, file_format: FileFormat, open_file: Callable[[Path], ShardFile], shard: int) -> None:
+    def __init__(
+        self, folder: Path, file_format: FileFormat, open_file: Callable[[Path], ParquetFile | NpzFile], shard: int
+    ) -> None:
         self._folder, self._format, self._open_file, self._shard = folder, file_format, open_file, shard
         self._block = shard if file_format == "npz" else min(GROUP, shard)
         self._rows, self._fill = empty_rows(self._block), 0
-        self._file: ShardFile | None = None
+        self._file: ParquetFile | NpzFile | None = None
         self._in_file = self._files = 0
 
     def filled(self, decisions: Iterable[Decisions]) -> Written:
@@ -150,7 +127,6 @@ class _Shards:
         return Written(total, deals, self._files)
 
     def _add(self, part: Decisions) -> None:
-        """Take over rows, and write what is full."""
         start, rows = 0, len(part["action"])
         while start < rows:
             count = min(rows - start, self._block - self._fill, self._shard - self._in_file - self._fill)
@@ -163,7 +139,6 @@ class _Shards:
                 self._close()
 
     def _flush(self) -> None:
-        """Write the rows at hand."""
         if self._fill == 0:
             return
         if self._file is None:
@@ -173,7 +148,6 @@ class _Shards:
         self._in_file, self._fill = self._in_file + self._fill, 0
 
     def _close(self) -> None:
-        """End the file."""
         if self._file is not None:
             self._file.close()
         self._file, self._in_file = None, 0
@@ -183,7 +157,6 @@ class ParquetFile:
     """A shard of Parquet: every portion of rows is a row group."""
 
     def __init__(self, path: Path, about: str) -> None:
-        """Open it; `about` becomes the metadata `noms-export`."""
         import pyarrow as arrow
         from pyarrow import parquet
 
@@ -193,7 +166,6 @@ class ParquetFile:
         self._writer = parquet.ParquetWriter(path, self._schema, compression=CODEC)
 
     def write(self, rows: Decisions) -> None:
-        """See `ShardFile`."""
         arrow = self._arrow
         arrays = []
         for column, field in zip(COLUMNS, self._schema, strict=True):
@@ -202,12 +174,10 @@ class ParquetFile:
         self._writer.write_table(arrow.Table.from_arrays(arrays, schema=self._schema), row_group_size=GROUP)
 
     def close(self) -> None:
-        """See `ShardFile`."""
         self._writer.close()
 
 
 def _arrow_type(column: Column) -> Any:
-    """Arrow's type of a column."""
     import pyarrow as arrow
 
     if column.dtype.startswith("U"):
@@ -220,7 +190,6 @@ class NpzFile:
     """A shard of NumPy: an array for each column, and `about`, a text."""
 
     def __init__(self, path: Path, about: str) -> None:
-        """Name the file; it is written when the rows are there."""
         self._path, self._about = path, about
 
     def write(self, rows: Decisions) -> None:
@@ -230,7 +199,7 @@ class NpzFile:
             np.savez_compressed(file, **arrays)
 
     def close(self) -> None:
-        """See `ShardFile`."""
+        """Nothing is left to do."""
 
 
 def card(about: Mapping[str, Any], file_format: FileFormat, written: Written) -> str:
@@ -259,6 +228,5 @@ def card(about: Mapping[str, Any], file_format: FileFormat, written: Written) ->
 
 
 def _type_text(column: Column) -> str:
-    """The type of a column, for people."""
     one = "text" if column.dtype.startswith("U") else column.dtype
     return f"{column.width:,} {one}" if column.width else one

@@ -80,12 +80,7 @@ def as_read(probe: str, value: float) -> str:
 
 @dataclass
 class Tally:
-    """Sums and counts of probes, which add up over batches.
-
-    Attributes:
-        sums: by probe.
-        counts: of what each sum is of, by probe.
-    """
+    """Sums of probes, and how many values each sums, by probe; they add up over batches."""
 
     sums: dict[str, float] = field(default_factory=lambda: defaultdict(float))
     counts: dict[str, int] = field(default_factory=lambda: defaultdict(int))
@@ -95,13 +90,7 @@ class Tally:
         self.sums[name] += float(values.sum())
         self.counts[name] += values.size
 
-    def add_counts(self, name: str, done: int, possible: int) -> None:
-        """Count what was done so many times of those in which it was possible."""
-        self.sums[name] += done
-        self.counts[name] += possible
-
     def __add__(self, other: Tally) -> Tally:
-        """Both together."""
         together = Tally()
         for part in (self, other):
             for name, count in part.counts.items():
@@ -112,11 +101,6 @@ class Tally:
     def means(self) -> dict[str, float]:
         """The mean of each probe of which there was anything to count."""
         return {name: self.sums[name] / count for name, count in self.counts.items() if count > 0}
-
-
-def deal_probes(tables: np.recarray, rules: Rules, seats: np.ndarray | None = None) -> dict[str, float]:
-    """The probes of some deals: `count_deals(...).means()`."""
-    return count_deals(tables, rules, seats).means()
 
 
 def count_deals(tables: np.recarray, rules: Rules, seats: np.ndarray | None = None) -> Tally:
@@ -144,7 +128,6 @@ def count_deals(tables: np.recarray, rules: Rules, seats: np.ndarray | None = No
 
 
 def _count_exact_bids(tally: Tally, tables: np.recarray, watched: np.ndarray) -> None:
-    """Calls and tricks of the exact-bid games."""
     excess = (tables.call - CALL_ZERO - tables.tricks)[watched]
     none = (tables.call == CALL_ZERO)[watched]
     size = np.broadcast_to(tables.deal_size[:, None], watched.shape)[watched]
@@ -159,7 +142,6 @@ def _count_exact_bids(tally: Tally, tables: np.recarray, watched: np.ndarray) ->
 
 
 def _count_auction(tally: Tally, tables: np.recarray, watched: np.ndarray, rules: Rules) -> None:
-    """Contracts, nominations and partners of Small Ships and Noms."""
     rows = np.arange(len(tables))
     declared = (tables.declarer >= 0) & watched[rows, tables.declarer]
     made = tables.points[rows, tables.declarer] > 0
@@ -175,7 +157,8 @@ def _count_auction(tally: Tally, tables: np.recarray, watched: np.ndarray, rules
     tally.add("misere/made", made[declared & misere])
     _count_nominations(tally, tables, declared & (tables.nominated >= 0), made, rules)
     for who, (possible, done) in zip(("partner", "defender"), overtakes(tables, watched), strict=True):
-        tally.add_counts(f"{who}/overtakes", int(done), int(possible))
+        tally.sums[f"{who}/overtakes"] += int(done)
+        tally.counts[f"{who}/overtakes"] += int(possible)
 
 
 def possible_contracts(rules: Rules) -> Iterable[int]:
@@ -206,7 +189,6 @@ def _count_nominations(tally: Tally, tables: np.recarray, named: np.ndarray, mad
 
 
 def _count_nonesuch(tally: Tally, tables: np.recarray, watched: np.ndarray) -> None:
-    """The three calls of Nonesuch."""
     call, tricks = tables.call[watched], tables.tricks[watched]
     size = np.broadcast_to(tables.deal_size[:, None], watched.shape)[watched]
     for word, number in (("none", CALL_NONE), ("some", CALL_SOME), ("most", CALL_MOST)):
@@ -216,7 +198,6 @@ def _count_nonesuch(tally: Tally, tables: np.recarray, watched: np.ndarray) -> N
 
 
 def _count_sniped(tally: Tally, tables: np.recarray, watched: np.ndarray) -> None:
-    """Who was sniped, and by how much the seats differ."""
     sniped = tables.sniped[:, None] >> SEATS & 1
     there = tables.n_seats[:, None] > SEATS
     most = np.where(there, tables.tricks, 0).max(axis=1)
@@ -224,9 +205,6 @@ def _count_sniped(tally: Tally, tables: np.recarray, watched: np.ndarray) -> Non
     tally.add("sniped", sniped[watched])
     tally.add("sniped/shared", sniped.sum(axis=1) > 1)
     tally.add("tricks/spread", most - fewest)
-
-
-# ------------------------------------------------------------------------------------ hidden partners and defenders
 
 
 def overtakes(tables: np.recarray, watched: np.ndarray) -> np.ndarray:
@@ -255,20 +233,10 @@ def overtakes(tables: np.recarray, watched: np.ndarray) -> np.ndarray:
 
 @jit
 def count_overtakes(order, hands, suits, trump_cards, seats, tricks, declarer, partner, nominated, watched, counts):
-    """Add those of one deal.
+    """Add those of one deal to `counts`, int64, shape (2, 2).
 
-    Args:
-        order: int64: the cards in the order in which they were played.
-        hands: int64, per seat: the cards that it had.
-        suits: int64, per suit: its cards.
-        trump_cards: the cards of the trump suit, as a set.
-        seats: how many.
-        tricks: how many were played.
-        declarer: seat.
-        partner: seat.
-        nominated: card.
-        watched: bool, per seat.
-        counts: int64, shape (2, 2): is added to.
+    `order` holds the cards as they were played, `hands` the cards that each seat had, `suits` the cards of each suit (int64);
+    `trump_cards` is a set of cards, `declarer` and `partner` are seats, `nominated` is a card, `watched` a bool for each seat.
     """
     gone = 0
     for trick in range(tricks):

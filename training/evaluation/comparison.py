@@ -34,7 +34,7 @@ from training.evaluation.duplicate import (
     line_ups,
     played_alone,
 )
-from training.evaluation.statistics import Controls, Estimate, deals_needed, estimate, smallest_difference, with_controls
+from training.evaluation.statistics import POWER, Controls, Estimate, deals_needed, estimate, with_controls
 from training.thread_pool import Ending, run_jobs
 
 MOST_CONTROLLED = 20_000
@@ -112,7 +112,7 @@ class Comparison:
     @property
     def found(self) -> float:
         """The difference that these deals find with a probability of 80 %."""
-        return smallest_difference(self.estimate().standard_error)
+        return POWER * self.estimate().standard_error
 
     def needed(self, difference: float) -> int:
         """Deals that find a difference with a probability of 80 %."""
@@ -127,9 +127,6 @@ def size_features(rules: Rules, sizes: np.ndarray) -> np.ndarray:
     possible = np.unique(schedule)[1:]
     features: np.ndarray = (sizes[:, None] == possible) - (schedule[:, None] == possible).mean(axis=0)
     return features
-
-
-# ------------------------------------------------------------------------------------------------------------- playing
 
 
 def compare(
@@ -181,27 +178,17 @@ def compare(
 
 
 class NothingPlayedError(Exception):
-    """Stopped before there was anything to tell.
-
-    Attributes:
-        ending: what stopped it.
-    """
+    """Stopped before two deals were done; `ending` tells by what."""
 
     def __init__(self, ending: Ending) -> None:
-        """Say so."""
         super().__init__("stopped before two deals were done")
         self.ending = ending
-
-
-# ---------------------------------------------------------------------------------------- figures of a training run
 
 
 class Runner(Protocol):
     """Does jobs, in threads or not."""
 
-    def __call__(self, jobs: Sequence[Callable[[], Job]]) -> Sequence[Job]:
-        """The results of some jobs, in their order."""
-        ...
+    def __call__(self, jobs: Sequence[Callable[[], Job]]) -> Sequence[Job]: ...
 
 
 def one_after_another(jobs: Sequence[Callable[[], Job]]) -> Sequence[Job]:
@@ -216,11 +203,10 @@ def figures(
     deals: int,
     *,
     seed: int = 0,
-    deal_set: DealSet = "dev",
     probes: bool = True,
     runner: Runner = one_after_another,
 ) -> dict[str, float]:
-    """What the log of a training run says of its policy. Failures of players are raised.
+    """What the log of a training run says of its policy, on deals of the set `dev`. Failures of players are raised.
 
     Args:
         rule_sets: the rules of the run.
@@ -228,7 +214,6 @@ def figures(
         panel: opponents.
         deals: duplicate deals with the hero alone against each opponent, and deals of self-play, for each of the rule sets.
         seed: of what is random in the players.
-        deal_set: the first deals of this set are played.
         probes: play against itself too, and tell what it does there.
         runner: does the blocks, side by side if it likes: the result is the same.
 
@@ -239,11 +224,11 @@ def figures(
     found: dict[str, float] = {}
     for rules in rule_sets:
         for opponent in panel:
-            one = alone_in_field(rules, hero, opponent, deals, seed=seed, deal_set=deal_set, runner=runner)
+            one = alone_in_field(rules, hero, opponent, deals, seed=seed, runner=runner)
             key = f"points/{label(rules)}/{opponent.name.replace('/', ':')}"
             found |= {key: one.mean, f"{key}/low": one.low, f"{key}/high": one.high}
         if probes:
-            alone = self_play(rules, hero, deals, seed=seed, deal_set=deal_set, runner=runner)
+            alone = self_play(rules, hero, deals, seed=seed, runner=runner)
             found |= {f"probe/{label(rules)}/{probe}": value for probe, value in alone.means().items()}
     return found
 
@@ -255,32 +240,23 @@ def alone_in_field(
     deals: int,
     *,
     seed: int = 0,
-    deal_set: DealSet = "dev",
     runner: Runner = one_after_another,
 ) -> Estimate:
     """Points per deal of one player less the mean of the others', with an opponent on all other seats.
 
     Failures of the players are raised. The arguments are those of `figures`.
     """
-    pairing = Pairing(rules, (hero, opponent), line_ups(rules.seats, (ALONE,)), seed, deal_set, strict=True)
+    pairing = Pairing(rules, (hero, opponent), line_ups(rules.seats, (ALONE,)), seed, strict=True)
     blocks = runner([partial(job, Event()) for job in pairing.jobs(deals)])
     return estimate(np.concatenate([block.values.mean(axis=1) for block in blocks]), seed)
 
 
-def self_play(
-    rules: Rules,
-    player: AgentSpec,
-    deals: int,
-    *,
-    seed: int = 0,
-    deal_set: DealSet = "dev",
-    runner: Runner = one_after_another,
-) -> Tally:
+def self_play(rules: Rules, player: AgentSpec, deals: int, *, seed: int = 0, runner: Runner = one_after_another) -> Tally:
     """What a player does at tables with nobody else, each deal once; the arguments are those of `figures`."""
 
     def job(first: int) -> Tally:
         numbers = np.arange(first, min(first + player.block, deals))
-        pool = played_alone(rules, player, numbers, (seed, first), deal_set, Event())
+        pool = played_alone(rules, player, numbers, (seed, first), "dev", Event())
         return count_deals(pool.batch.tables, rules)
 
     jobs = [partial(job, first) for first in range(0, deals, player.block)]

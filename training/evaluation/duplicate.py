@@ -24,8 +24,9 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from threading import Event
-from typing import Literal, TypeVar
+from typing import Literal, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -36,7 +37,7 @@ from training.agents.registry import agent_spec
 from training.agents.spec import AgentSpec
 from training.agents.table_pool import TablePool, play
 from training.evaluation.behaviour_stats import SEATS, Tally, count_deals
-from training.evaluation.roles import add_roles
+from training.evaluation.roles import roles
 from training.evaluation.statistics import Groups
 
 DealSet = Literal["dev", "test"]
@@ -55,30 +56,15 @@ def deal_seed(name: str) -> int:
 
 
 def dealt(rules: Rules, numbers: np.ndarray, deal_set: DealSet) -> TablePool:
-    """A table for each number of a deal, dealt.
-
-    Args:
-        rules: of the tables.
-        numbers: int64, shape (n,), 0 to 2**32 - 1: of the deals; equal numbers are the same deal.
-        deal_set: whose deals they are.
-    """
+    """A table for each number of a deal, dealt; `numbers`, int64, shape (n,), are 0 to 2**32 - 1."""
     pool = TablePool([rules], [0], len(numbers), seed=deal_seed(deal_set))
     pool.table_numbers = numbers
     pool.deal(0)
     return pool
 
 
-# ------------------------------------------------------------------------------------------------------------- line-ups
-
-
-@dataclass(frozen=True)
-class LineUp:
-    """Seatings of A and B.
-
-    Attributes:
-        name: `alone`, `against` or `mixed`.
-        seatings: bool, shape (games, seats): where A sits.
-    """
+class LineUp(NamedTuple):
+    """Seatings of A and B, with their name; `seatings` is where A sits, bool, shape (games, seats)."""
 
     name: str
     seatings: np.ndarray
@@ -112,23 +98,14 @@ def seating_of(is_a: np.ndarray) -> np.ndarray:
     return seating
 
 
-# --------------------------------------------------------------------------------------------------------------- blocks
-
-
 @dataclass
 class Lost:
-    """Tables that a player has lost.
-
-    Attributes:
-        tables: how many.
-        why: the first reasons.
-    """
+    """How many tables a player has lost, and the first reasons."""
 
     tables: int = 0
     why: list[str] = field(default_factory=list)
 
     def __add__(self, other: Lost) -> Lost:
-        """Both together."""
         return Lost(self.tables + other.tables, list(dict.fromkeys([*self.why, *other.why]))[:3])
 
 
@@ -172,7 +149,6 @@ Sum = TypeVar("Sum", Groups, Tally, Lost)
 
 
 def _summed(pairs: Sequence[tuple[Sum, Sum]], nothing: Sum) -> tuple[Sum, Sum]:
-    """Pairs of things that add up."""
     both = (nothing, nothing)
     for a, b in pairs:
         both = (both[0] + a, both[1] + b)
@@ -210,11 +186,7 @@ class Pairing:
 
     def jobs(self, deals: int) -> Iterator[Callable[[Event], Block]]:
         """What there is to do for so many deals, block by block."""
-        return (self.job(first, min(self.block, deals - first)) for first in range(0, deals, self.block))
-
-    def job(self, first: int, count: int) -> Callable[[Event], Block]:
-        """One block."""
-        return lambda stop: self.play(first, count, stop)
+        return (partial(self.play, first, min(self.block, deals - first)) for first in range(0, deals, self.block))
 
     def play(self, first: int, count: int, stop: Event) -> Block:
         """Play a block: the games of a deal lie side by side.
@@ -232,8 +204,8 @@ class Pairing:
         groups, probes = self._sides(pool, values, guards)
         features, others = self._features(first, count, stop)
         sizes = pool.batch.tables.deal_size[::games].copy()
-        lost = (_lost(guards[0]), _lost(guards[1]))
-        return Block(values, sizes, groups, probes, lost, features, others)
+        a, b = (Lost(len(guard.lost), list(dict.fromkeys(guard.lost.values()))[:3]) for guard in guards)
+        return Block(values, sizes, groups, probes, (a, b), features, others)
 
     def _sides(
         self, pool: TablePool, values: np.ndarray, guards: Sequence[Guarded]
@@ -252,13 +224,14 @@ class Pairing:
             rows = (np.arange(count)[:, None] * games + first + np.arange(seats)).reshape(-1)
             tables, hero = pool.batch.tables[rows], np.tile(np.arange(seats), count)
             own = sign * values[:, first : first + seats]
-            add_roles(groups[side], self.rules, tables, hero, own, fine[rows].reshape(count, seats))
             kept = fine[rows]
+            for grouping, group_names, codes in roles(self.rules, tables, hero):
+                for code, group in enumerate(group_names):
+                    groups[side].add(grouping, group, own, (kept & (codes == code)).reshape(own.shape))
             probes[side] = count_deals(tables[kept], self.rules, hero[kept, None] == SEATS)
         return groups, (probes[0], probes[1])
 
     def _features(self, first: int, count: int, stop: Event) -> tuple[np.ndarray, np.ndarray]:
-        """What `thumb` makes of the same deals, and of others."""
         if not self.controlled:
             return np.empty((0, 2)), np.empty((0, 2))
         others = FIRST_OTHER + OTHER_DEALS * first + np.arange(OTHER_DEALS * count)
@@ -280,16 +253,7 @@ def played_alone(
 
 
 def game_values(pool: TablePool, is_a: np.ndarray, guards: Sequence[Guarded]) -> np.ndarray:
-    """The value of each game: the mean of the points of A's seats less that of B's.
-
-    Args:
-        pool: the tables, at the end of their deals.
-        is_a: bool, shape (n, seats): where A sits.
-        guards: A and B.
-
-    Returns:
-        float64, shape (n,).
-    """
+    """The value of each finished game, float64, shape (n,); `is_a` is where A sits, bool, shape (n, seats)."""
     points = pool.batch.tables.points[:, : is_a.shape[1]]
     own = np.where(is_a, points, 0.0).sum(axis=1) / is_a.sum(axis=1)
     others = np.where(is_a, 0.0, points).sum(axis=1) / (~is_a).sum(axis=1)
@@ -297,8 +261,3 @@ def game_values(pool: TablePool, is_a: np.ndarray, guards: Sequence[Guarded]) ->
     spread = points.max(axis=1) - points.min(axis=1)
     lost_by_a, lost_by_b = (np.isin(np.arange(len(pool)), list(guard.lost)) for guard in guards)
     return np.where(lost_by_a | lost_by_b, spread * (lost_by_b * 1.0 - lost_by_a), values)
-
-
-def _lost(guard: Guarded) -> Lost:
-    """What a player has lost in a block."""
-    return Lost(len(guard.lost), list(dict.fromkeys(guard.lost.values()))[:3])

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from threading import Event
 
 import numpy as np
@@ -48,16 +49,20 @@ class Matches:
         """The part of the wins that each seat has among equals."""
         return 2.0 / int(self.shares.shape[1])
 
+    @property
+    def _alone(self) -> tuple[np.ndarray, np.ndarray]:
+        """The part of each match won by A alone and by B alone."""
+        a, b = np.split(self.shares, 2, axis=1)
+        return a.mean(axis=1), b.mean(axis=1)
+
     def estimate(self, name: str) -> Estimate:
         """The part of the wins of A in `alone`, of B in `against`."""
-        seats = self.shares.shape[1] // 2
-        part = self.shares[:, :seats] if name == ALONE else self.shares[:, seats:]
-        return estimate(part.mean(axis=1), self.seed)
+        return estimate(self._alone[name != ALONE], self.seed)
 
     def advantage(self) -> Estimate:
         """By how much A's part of the wins is above the fair one when alone, and B's below it: the mean of both."""
-        seats = self.shares.shape[1] // 2
-        return estimate((self.shares[:, :seats].mean(axis=1) - self.shares[:, seats:].mean(axis=1)) / 2, self.seed)
+        a, b = self._alone
+        return estimate((a - b) / 2, self.seed)
 
 
 def compare_matches(
@@ -86,11 +91,11 @@ def compare_matches(
     seatings = np.concatenate([line_up.seatings for line_up in line_ups(rules.seats, (ALONE, AGAINST))])
     block = BLOCK if min(a.block, b.block) >= BLOCK else 1
 
-    def job(first: int) -> Callable[[Event], tuple[np.ndarray, int]]:
-        count = min(block, matches - first)
-        return lambda stop: play_matches(rules, (a, b), seatings, range(first, first + count), seed, deal_set, stop, limit)
+    def play_block(first: int, stop: Event) -> tuple[np.ndarray, int]:
+        numbers = range(first, min(first + block, matches))
+        return play_matches(rules, (a, b), seatings, numbers, seed, deal_set, stop, limit)
 
-    jobs = [job(first) for first in range(0, matches, block)]
+    jobs = [partial(play_block, first) for first in range(0, matches, block)]
     done = run_jobs(jobs, threads, until=until, tick=lambda _, result: tick(len(result[0])))
     if sum(len(shares) for shares, _ in done.results) < 2:
         raise NothingPlayedError(done.ending)
@@ -108,17 +113,7 @@ def play_matches(
     stop: Event,
     limit: float | None = None,
 ) -> tuple[np.ndarray, int]:
-    """Play some matches to their ends.
-
-    Args:
-        rules: of the tables.
-        players: A and B.
-        seatings: bool, shape (games, seats): where A sits; one of the two sits alone in each.
-        numbers: of the matches, one after another.
-        seed: of the players.
-        deal_set: whose cards are dealt.
-        stop: once it is set, all is given up.
-        limit: seconds for a decision (`Guarded`).
+    """Play matches with these numbers to their ends; `seatings` is where A sits, bool, shape (games, seats).
 
     Returns:
         The part of the win that the player who sits alone had, float64, shape (matches, games), and the number of deals.

@@ -12,7 +12,7 @@ from training.console import new_table
 from training.evaluation.behaviour_stats import MAIN, as_read
 from training.evaluation.comparison import Comparison
 from training.evaluation.deal_sets import digest
-from training.evaluation.duplicate import AGAINST, ALONE, MIXED, Lost
+from training.evaluation.duplicate import AGAINST, ALONE, MIXED
 from training.evaluation.matches import Matches
 from training.evaluation.statistics import Estimate
 
@@ -35,19 +35,8 @@ def percent(estimate: Estimate) -> str:
     return f"{100 * estimate.mean:.1f} % ±{50 * (estimate.high - estimate.low):.1f}"
 
 
-# ------------------------------------------------------------------------------------------------------------ terminal
-
-
 def print_comparison(console: Console, comparison: Comparison, matches: Matches | None, seconds: float, tell: float) -> None:
-    """Print all about a game.
-
-    Args:
-        console: where.
-        comparison: on duplicate deals.
-        matches: whole matches, if any were played.
-        seconds: that the deals took.
-        tell: the difference for which the number of deals is told.
-    """
+    """Print all about a game; `seconds` is what the deals took, `tell` the difference for which the needed deals are told."""
     from rich.text import Text
 
     console.print(Text(headline(comparison, seconds), style="bold"))
@@ -126,7 +115,6 @@ def group_table(comparison: Comparison) -> Table:
 
 
 def _group_cells(games: int, one: Estimate | None) -> tuple[str, str]:
-    """Number of games, and points."""
     return (f"{games:,}", plus_minus(one, 2)) if one is not None else ("0", "")
 
 
@@ -164,29 +152,14 @@ def sentences(comparison: Comparison, matches: Matches | None, tell: float) -> I
     if comparison.ending != "all":
         yield f"Stopped {'by Ctrl-C' if comparison.ending == 'ctrl-c' else 'when the time was over'}."
     for name, lost in zip(comparison.names, comparison.played.lost, strict=True):
-        yield from lost_sentence(name, lost)
-
-
-def lost_sentence(name: str, lost: Lost) -> Iterator[str]:
-    """Tables that a player has lost, if any."""
-    if lost.tables:
-        yield f"{name} lost {lost.tables:,} tables: it {'; '.join(lost.why)}."
-
-
-# ---------------------------------------------------------------------------------------------------------------- JSON
+        if lost.tables:
+            yield f"{name} lost {lost.tables:,} tables: it {'; '.join(lost.why)}."
 
 
 def as_json(
     names: tuple[str, str], found: list[tuple[Comparison, Matches | None]], tell: float, policies: Mapping[str, str]
 ) -> dict[str, Any]:
-    """All figures, as plain values; nothing in them depends on the clock or the machine.
-
-    Args:
-        names: of A and B.
-        found: of each game.
-        tell: the difference for which the number of deals is told.
-        policies: SHA-256 of the files of those of the two that are policies.
-    """
+    """All figures of each game, as plain values; nothing in them depends on the clock or the machine."""
     return {
         "format": FORMAT,
         "noms_env": __version__,

@@ -7,28 +7,8 @@ import numpy as np
 from noms_env.core.actions import CALL_WORDS
 from noms_env.variants import Rules
 from noms_env.variants.families import AUCTION, EXACT_BID, PLAIN, SHARES
-from training.evaluation.statistics import Groups
 
 PLACES = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh")
-
-
-def add_roles(
-    groups: Groups, rules: Rules, tables: np.recarray, hero: np.ndarray, values: np.ndarray, counted: np.ndarray
-) -> None:
-    """Count games by what the hero was in them.
-
-    Args:
-        groups: counts them.
-        rules: of the tables.
-        tables: records at the end of the deals, shape (deals * games,).
-        hero: int64, shape (deals * games,): the hero's seat.
-        values: float64, shape (deals, games): the hero's points less the mean of the others'.
-        counted: bool, shape (deals, games): which games count.
-    """
-    for grouping, names, codes in roles(rules, tables, hero):
-        shaped = codes.reshape(values.shape)
-        for code, name in enumerate(names):
-            groups.add(grouping, name, values, counted & (shaped == code))
 
 
 def roles(rules: Rules, tables: np.recarray, hero: np.ndarray) -> list[tuple[str, list[str], np.ndarray]]:

@@ -52,7 +52,7 @@ class Estimate:
 
 
 def estimate(values: np.ndarray, seed: int = 0) -> Estimate:
-    """The mean of independent values, with a bootstrap interval (Efron 1979) unless they are many.
+    """The mean of independent values, with a bootstrap percentile interval (Efron 1979) unless they are many.
 
     Args:
         values: float64, shape (n,), n at least 2.
@@ -61,33 +61,18 @@ def estimate(values: np.ndarray, seed: int = 0) -> Estimate:
     mean, error = float(values.mean()), float(values.std(ddof=1)) / math.sqrt(len(values))
     if len(values) > MOST_RESAMPLED:
         return normal_estimate(mean, error, len(values))
-    low, high = bootstrap_interval(values, seed)
-    return Estimate(mean, error, low, high, len(values), "bootstrap")
-
-
-def bootstrap_interval(values: np.ndarray, seed: int) -> tuple[float, float]:
-    """95 % percentile interval of a mean, by resampling (Efron 1979).
-
-    Args:
-        values: float64, shape (n,), independent.
-        seed: of the resampling.
-    """
     from scipy.stats import bootstrap  # here, since it takes half a second to import
 
     rng = np.random.default_rng(seed)
     found = bootstrap((values,), np.mean, n_resamples=RESAMPLES, batch=AT_ONCE, method="percentile", rng=rng)
-    return float(found.confidence_interval.low), float(found.confidence_interval.high)
+    low, high = map(float, found.confidence_interval)
+    return Estimate(mean, error, low, high, len(values), "bootstrap")
 
 
 def normal_estimate(mean: float, error: float, deals: int) -> Estimate:
     """An estimate with a normal interval."""
     margin = NORMAL_95 * error
     return Estimate(mean, error, mean - margin, mean + margin, deals, "normal")
-
-
-def smallest_difference(standard_error: float) -> float:
-    """The difference that as many deals find with a probability of 80 %, at the 5 % level: 2.8 standard errors."""
-    return POWER * standard_error
 
 
 def deals_needed(deviation: float, difference: float) -> int:
@@ -108,9 +93,6 @@ def holm(p_values: Sequence[float]) -> list[float]:
         highest = max(highest, min(1.0, (len(p_values) - rank) * p_values[place]))
         adjusted[place] = highest
     return adjusted
-
-
-# ----------------------------------------------------------------------------------------------------- control variate
 
 
 @dataclass(frozen=True)
@@ -172,9 +154,6 @@ def _slope(features: np.ndarray, values: np.ndarray) -> np.ndarray:
     return slope
 
 
-# -------------------------------------------------------------------------------------------------------------- groups
-
-
 class Groups:
     """Means of games that belong together (those of the declarer, those with hands of seven cards), over deals.
 
@@ -183,7 +162,6 @@ class Groups:
     """
 
     def __init__(self, sums: Mapping[tuple[str, str], np.ndarray] | None = None) -> None:
-        """Begin with sums, by name of the grouping and of the group: float64, shape (5,)."""
         self.sums: dict[tuple[str, str], np.ndarray] = dict(sums or {})
 
     def add(self, grouping: str, group: str, values: np.ndarray, member: np.ndarray) -> None:
@@ -201,7 +179,6 @@ class Groups:
         self.sums[key] = self.sums.get(key, np.zeros(5)) + sums
 
     def __add__(self, other: Groups) -> Groups:
-        """Both together."""
         keys = dict.fromkeys([*self.sums, *other.sums])
         nothing = np.zeros(5)
         return Groups({key: self.sums.get(key, nothing) + other.sums.get(key, nothing) for key in keys})

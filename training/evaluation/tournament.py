@@ -14,6 +14,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from itertools import combinations
 from pathlib import Path
 from threading import Event
@@ -97,14 +98,10 @@ class Plan:
         }
 
 
-# ------------------------------------------------------------------------------------------------------------ the folder
-
-
 class Folder:
     """The files of a tournament."""
 
     def __init__(self, path: Path) -> None:
-        """Take a folder, which need not be there yet."""
         self.path = path
 
     def begin(self, plan: Plan) -> None:
@@ -150,7 +147,9 @@ class Folder:
         """
         file = self.file_of(pair, first)
         file.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(file, json.dumps(saved_block(block, seats)).encode() + b"\n")
+        alone, against = block.values[:, :seats].mean(axis=1), block.values[:, seats:].mean(axis=1)
+        saved = {"alone": alone.tolist(), "against": against.tolist(), "lost": [asdict(lost) for lost in block.lost]}
+        write_atomically(file, json.dumps(saved).encode() + b"\n")
 
     def load(self, pair: tuple[int, int], first: int, count: int) -> Saved | None:
         """A block; None if it is not played yet or its file is damaged."""
@@ -173,18 +172,9 @@ def has_grown_from(name: str, before: Any, now: Any) -> bool:
     return name == "policies" and all(now.get(player) == sha256 for player, sha256 in before.items())
 
 
-def saved_block(block: Block, seats: int) -> Saved:
-    """A block as its file holds it."""
-    alone, against = block.values[:, :seats].mean(axis=1), block.values[:, seats:].mean(axis=1)
-    return {"alone": alone.tolist(), "against": against.tolist(), "lost": [asdict(lost) for lost in block.lost]}
-
-
 def dump(document: Any) -> bytes:
     """JSON for people to read."""
     return json.dumps(document, indent=1).encode() + b"\n"
-
-
-# --------------------------------------------------------------------------------------------------------------- playing
 
 
 def play_tournament(
@@ -220,7 +210,7 @@ def play_tournament(
             tick(count)
         else:
             left.append((pair, first))
-            jobs.append(pairing.job(first, count))
+            jobs.append(partial(pairing.play, first, count))
 
     def keep(number: int, block: Block) -> None:
         folder.save(*left[number], block, plan.rules.seats)
@@ -239,9 +229,6 @@ def blocks_of(plan: Plan, players: Sequence[AgentSpec]) -> Iterator[tuple[tuple[
     found = [(first, pair) for pair, one in pairings.items() for first in range(0, plan.deals, one.block)]
     for first, pair in sorted(found):
         yield pair, pairings[pair], first, min(pairings[pair].block, plan.deals - first)
-
-
-# --------------------------------------------------------------------------------------------------------------- results
 
 
 @dataclass(frozen=True)
@@ -266,7 +253,7 @@ class Results:
 
     @property
     def differences(self) -> np.ndarray:
-        """What each player is better than each other, alone or in the field: antisymmetric, shape as `values`."""
+        """By how much each player beats each other, alone and in the field: antisymmetric, shape as `values`."""
         halves: np.ndarray = (self.values - self.values.swapaxes(0, 1)) / 2
         return halves
 
@@ -275,13 +262,12 @@ class Results:
         return estimate(self.values[player, field], self.plan.seed)
 
     def difference(self, a: int, b: int) -> Estimate:
-        """What one is better than the other."""
+        """By how much A beats B."""
         return estimate(self.differences[a, b], self.plan.seed)
 
     def ratings(self) -> list[Estimate]:
         """The rating of each player."""
-        means = self.differences.mean(axis=1)
-        return [estimate(one, self.plan.seed) for one in means]
+        return [estimate(one, self.plan.seed) for one in self.differences.mean(axis=1)]
 
     def order(self) -> list[int]:
         """The players, the best first."""
@@ -330,15 +316,8 @@ def read_results(plan: Plan, players: Sequence[AgentSpec], folder: Folder) -> Re
     return Results(plan, values, tuple(lost))
 
 
-# -------------------------------------------------------------------------------------------------------------- Markdown
-
-
 def markdown(document: Mapping[str, Any]) -> str:
-    """The payoff table as Markdown, the best player first.
-
-    Args:
-        document: `Results.as_json`, or a file of it.
-    """
+    """The payoff table of `Results.as_json`, or of a file of it, as Markdown, the best player first."""
     return (
         f"{document['variant']}, {document['seats']} seats, {document['deals']:,} deals of the set `{document['set']}` for "
         "each pair. Points per deal of the player of the row, alone, above the mean of the others, all of them the player of "
@@ -347,11 +326,7 @@ def markdown(document: Mapping[str, Any]) -> str:
 
 
 def crosstable(document: Mapping[str, Any]) -> str:
-    """The payoff table in Markdown, and which pairs it does not tell apart.
-
-    Args:
-        document: `Results.as_json`, or a file of it.
-    """
+    """The payoff table of such a document alone, and which pairs it does not tell apart."""
     ratings = {name: Estimate(**one) for name, one in document["ratings"].items()}
     order = sorted(ratings, key=lambda name: -ratings[name].mean)
     rows = []

@@ -37,7 +37,6 @@ class Features(nn.Module):
     scale: Tensor
 
     def __init__(self, rules: Rules) -> None:
-        """Look up what can differ at tables of these rules (`Table(variant).rules`)."""
         super().__init__()
         encoding = make_encoding([rules])
         self.n_features = encoding.n_features
@@ -69,7 +68,6 @@ class _ChosenPlayer:
     def act(
         self, observation: np.ndarray, mask: np.ndarray, rng: np.random.Generator, *, tables: np.recarray | None = None
     ) -> np.ndarray:
-        """See `noms_env.players.Player.act`."""
         return np.asarray(self._choose(observation, mask))
 
 
@@ -111,15 +109,7 @@ def duplicate_points(
 
 
 def before_and_after(choose: Choose, learn: Callable[[], None], variant: str, *, decisions: int, deals: int) -> None:
-    """Measure against random players, learn, measure again, and print both.
-
-    Args:
-        choose: what is measured; it changes as `learn` goes on.
-        learn: learns from so many decisions.
-        variant: name of the game.
-        decisions: how many.
-        deals: to measure on.
-    """
+    """Measure `choose` against random players on so many deals, learn from so many decisions, measure again, and print both."""
     print(f"{variant}, points per deal against random players, 95 % interval over {deals} deals from all seats")
     print("before  {:+.2f} ± {:.2f}".format(*duplicate_points(choose, variant, deals=deals)), flush=True)
     started = time.perf_counter()

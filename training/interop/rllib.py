@@ -41,9 +41,6 @@ CLASS_FILE = "class_and_ctor_args.pkl"
 """What RLlib writes into the folder of whatever can be made anew from it."""
 
 
-# ------------------------------------------------------------------------------------------------------------ the module
-
-
 class MaskedModule(TorchRLModule, ValueFunctionAPI, InferenceOnlyAPI):  # type: ignore[misc]  # RLlib's classes have no types
     """Policy and value of the seat to act, two MLPs that share nothing; for PPO, and whatever else wants values.
 
@@ -87,9 +84,6 @@ def _mlp(hidden: Sequence[int], outputs: int) -> nn.Sequential:
     return nn.Sequential(*layers, last)
 
 
-# ------------------------------------------------------------------------------------------------------------ the league
-
-
 def add_past_self(algorithm: Any, name: str, spec: Any, mapping: Callable[..., str]) -> None:
     """Let a copy of the learner as it is now join an algorithm as another module, which is not trained.
 
@@ -113,11 +107,7 @@ def add_past_self(algorithm: Any, name: str, spec: Any, mapping: Callable[..., s
 
 
 def _set_weights(runner: Any, name: str, weights: dict[str, Any]) -> None:
-    """Set the weights of one module of an env runner."""
     runner.module[name].set_state(weights)
-
-
-# ----------------------------------------------------------------------------------------------------------- the players
 
 
 class ModulePlayer:
@@ -129,7 +119,6 @@ class ModulePlayer:
     wants_tables: ClassVar[bool] = False
 
     def __init__(self, module: Any) -> None:
-        """Take a module of torch; it is not changed, but for being put into evaluation mode."""
         self.module = module.eval()
 
     @as_batch
@@ -161,7 +150,6 @@ class ModulePlayer:
 
 
 def _tensor(array: np.ndarray, dtype: type[np.generic]) -> Tensor:
-    """A tensor with the elements of an array, in its memory where that can be."""
     return torch.from_numpy(np.require(array, dtype, ("C", "W")))
 
 

@@ -9,8 +9,9 @@ from typing import NamedTuple
 import numpy as np
 
 from noms_env import BatchEnv
+from noms_env.core.actions import PHASES
 from noms_env.policy.encoding import Encoding
-from training.agents.table_pool import PHASE_NAMES, PLAYING, Choose, TablePool
+from training.agents.table_pool import PLAYING, Choose, TablePool
 from training.learn.rollout_targets import RolloutTargets
 
 NO_CHOICE = -1
@@ -172,6 +173,6 @@ def entropies(decisions: Decisions) -> dict[str, float]:
     """For each phase, the mean of -log probability over log(legal actions) of the actions taken: an estimate of the entropy."""
     legal = decisions.mask.sum(axis=1, dtype=np.float64)
     surprise = -decisions.log_prob / np.log(np.maximum(legal, 2))
-    counts = np.bincount(decisions.phase, minlength=len(PHASE_NAMES))
-    sums = np.bincount(decisions.phase, surprise, len(PHASE_NAMES))
-    return {f"entropy/{name}": sums[k] / counts[k] for k, name in enumerate(PHASE_NAMES) if counts[k] > 0}
+    counts = np.bincount(decisions.phase, minlength=len(PHASES))
+    sums = np.bincount(decisions.phase, surprise, len(PHASES))
+    return {f"entropy/{name}": sums[k] / counts[k] for k, name in enumerate(PHASES) if counts[k] > 0}
