@@ -107,7 +107,7 @@ def test_overtaking_is_counted_as_it_happens(variant: str, seats: int, name: str
 
 def test_exact_bids_by_hand() -> None:
     kind = rules("down_up")
-    deal = table(kind, hand_size=5, call=bids(2, 0, 0, 3), tricks=[2, 0, 2, 1])
+    deal = table(kind, deal_size=5, call=bids(2, 0, 0, 3), tricks=[2, 0, 2, 1])
     assert count_deals(deal, kind).means() == {
         "bid/hit": 0.5,
         "bid/over": 0.25,
@@ -123,8 +123,8 @@ def test_hits_are_told_apart_by_hand_size_and_by_seat() -> None:
     kind = rules("big_ships", 3)
     deals = np.concatenate(
         [
-            table(kind, hand_size=2, call=bids(1, 1, 0), tricks=[1, 1, 0]),
-            table(kind, hand_size=13, call=bids(4, 5, 6), tricks=[4, 4, 5]),
+            table(kind, deal_size=2, call=bids(1, 1, 0), tricks=[1, 1, 0]),
+            table(kind, deal_size=13, call=bids(4, 5, 6), tricks=[4, 4, 5]),
         ]
     ).view(np.recarray)
     assert {
@@ -243,7 +243,7 @@ def test_the_contracts_there_are(kind: Rules, words: list[Any]) -> None:
 def test_nonesuch_by_hand() -> None:
     kind = rules("nonesuch")
     calls = [CALL_NONE, CALL_MOST, CALL_SOME, CALL_NONE]
-    deal = table(kind, hand_size=9, call=calls, tricks=[0, 4, 4, 1])
+    deal = table(kind, deal_size=9, call=calls, tricks=[0, 4, 4, 1])
     assert count_deals(deal, kind).means() == {
         "call/none": 0.5,
         "call/some": 0.25,
@@ -251,9 +251,9 @@ def test_nonesuch_by_hand() -> None:
         "none/made": 0.5,
         "most/made": 0.0,
     }
-    assert count_deals(table(kind, hand_size=9, call=calls, tricks=[0, 5, 3, 1]), kind).means()["most/made"] == 1
+    assert count_deals(table(kind, deal_size=9, call=calls, tricks=[0, 5, 3, 1]), kind).means()["most/made"] == 1
     three = rules("nonesuch", 3)
-    half = table(three, hand_size=12, call=[CALL_MOST, CALL_SOME, CALL_MOST], tricks=[6, 1, 5])
+    half = table(three, deal_size=12, call=[CALL_MOST, CALL_SOME, CALL_MOST], tricks=[6, 1, 5])
     assert count_deals(half, three).means()["most/made"] == 0.5
 
 

@@ -11,11 +11,12 @@ import pytest
 import torch
 
 from noms_env import BatchEnv, make_batch
+from noms_env.core.actions import PLAYING
 from noms_env.core.state import MAX_SEATS
 from noms_env.players import make_player
 from noms_env.policy.encoding import make_encoding
 from noms_env.variants import Rules, RulesError
-from training.agents.table_pool import PLAYING, TablePool, at_tables, make_rule_sets, play, relative_points
+from training.agents.table_pool import TablePool, at_tables, make_rule_sets, play, relative_points
 from training.config import NetworkConfig
 from training.learn.decisions import NO_CHOICE, Decisions, Recorder
 from training.learn.gae import advantages

@@ -100,12 +100,8 @@ def guarded(
 ) -> Iterator[list[Guarded]]:
     """The players of a block of deals, from its beginning to its end; those that have a `close` are closed then.
 
-    Args:
-        players: who plays.
-        stream: whole numbers from 0; the player's place is set behind them, and its random numbers follow from that.
-        stop: see `Guarded`.
-        limit: see `Guarded`; of no effect on a player that keeps one by itself.
-        strict: see `Guarded`.
+    The random numbers of a player follow from `stream`, whole numbers from 0, and its place. `limit` has no effect on a player
+    that keeps one by itself; for the rest see `Guarded`.
     """
     with ExitStack() as stack:
         guards = []

@@ -140,15 +140,7 @@ class Program:
         self._end = weakref.finalize(self, _end, self._process, self._questions, (talking, self._listening))
 
     def ask(self, line: bytes, limit: float, what: str) -> bytes:
-        """Tell it a line and wait for its answer.
-
-        Args:
-            line: with its end.
-            limit: seconds.
-            what: the time is for, for the message: `for a decision`.
-
-        Returns:
-            A whole line.
+        """Send a whole line and wait up to `limit` seconds for another; `what` ends the message: `for a decision`.
 
         Raises:
             ProgramError: it has ended, is late, or says no end of a line; it is of no use any more.

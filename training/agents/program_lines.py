@@ -122,7 +122,7 @@ def _asked(t: SimpleNamespace, mask: np.ndarray) -> Document:
 
 
 def _seen(t: SimpleNamespace, role: str) -> Document:
-    seats, kind = t.n_seats, t.deck_kind
+    seats, deck = t.n_seats, t.deck_kind
     return {
         # --- the match
         "episode": EPISODES[t.episode],
@@ -135,25 +135,25 @@ def _seen(t: SimpleNamespace, role: str) -> Document:
         "dealer": t.dealer,
         "hand_size": t.deal_size,
         "multiplier": t.multiplier,
-        "turn_up": _card(t.turn_up, kind),
+        "turn_up": _card(t.turn_up, deck),
         # --- the contract
         "calls": _calls(t),
         "contract": CALL_WORDS[t.contract] if t.contract >= 0 else None,
         "declarer": _or_none(t.declarer),
         "trump": _trump(t),
         "nominated": _nominated(t),
-        "refused": _cards(t.refused, kind),
+        "refused": _cards(t.refused, deck),
         "indicated": t.indicated >= 0,
         "revealed": _or_none(t.revealed),
         "role": role,
-        "open": None if t.exposed < 0 else {"seat": t.exposed, "hand": _cards(t.hands[t.exposed], kind)},
+        "open": None if t.exposed < 0 else {"seat": t.exposed, "hand": _cards(t.hands[t.exposed], deck)},
         "excuse": _or_none(t.excuse) if t.deck_kind == DECKTET and PHASES[t.phase] != "call" else None,
         "broken": bool(t.broken) if t.breaks_trumps else None,
         # --- the play
         "tricks": t.tricks[:seats],
         "played": [_trick(t, number) for number in range(t.trick_number)],
         "trick": _present_trick(t),
-        "voids": [[SUIT_LETTERS[kind][suit] for suit in cards_in(voids)] for voids in t.voids[:seats]],
+        "voids": [[SUIT_LETTERS[deck][suit] for suit in cards_in(voids)] for voids in t.voids[:seats]],
     }
 
 
@@ -211,12 +211,12 @@ def _bytes(words: list[int]) -> bytes:
     return b"".join(word.to_bytes(8, "little", signed=True) for word in words)
 
 
-def _card(card: int, kind: int) -> str | None:
-    return CARD_WORDS[kind][card] if card >= 0 else None
+def _card(card: int, deck: int) -> str | None:
+    return CARD_WORDS[deck][card] if card >= 0 else None
 
 
-def _cards(cards: int, kind: int) -> list[str]:
-    return [CARD_WORDS[kind][card] for card in cards_in(cards)]
+def _cards(cards: int, deck: int) -> list[str]:
+    return [CARD_WORDS[deck][card] for card in cards_in(cards)]
 
 
 def _or_none(number: int) -> int | None:

@@ -17,9 +17,6 @@ from noms_env.belief.determinize import sampled_tables
 from noms_env.players import Player
 from noms_env.variants import Rules, RulesError, game, make_rules
 
-CALLING, NAMING_TRUMP, NOMINATING, PLAYING, NAMING_SUIT = range(5)
-"""Phases as the tables count them (`noms_env.core.actions.PHASES`)."""
-
 Choose = Callable[[BatchEnv, np.ndarray], np.ndarray]
 """Legal actions, int64, shape (n,), for the seats to act at some rows of a batch, int64, shape (n,)."""
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from threading import Event
-from typing import Protocol, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -40,22 +40,11 @@ from training.thread_pool import Ending, run_jobs
 MOST_CONTROLLED = 20_000
 """With more deals of players that do not search only the number of cards is controlled: the interval is narrow enough."""
 MOST_DEALS = FIRST_OTHER // OTHER_DEALS
-Job = TypeVar("Job")
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """How A did against B.
-
-    Attributes:
-        names: of A and B.
-        rules: of the tables.
-        line_ups: what was played.
-        played: the deals.
-        seed: of the players and the resampling.
-        deal_set: whose deals.
-        ending: whether all deals were played.
-    """
+    """How A did against B; `names` are theirs, `seed` is that of the players and of the resampling."""
 
     names: tuple[str, str]
     rules: Rules
@@ -67,12 +56,11 @@ class Comparison:
 
     @property
     def deals(self) -> int:
-        """How many."""
         return len(self.played.values)
 
     @property
     def games(self) -> int:
-        """How many of each deal."""
+        """Games of each deal."""
         return int(self.played.values.shape[1])
 
     def per_deal(self, name: str | None = None) -> np.ndarray:
@@ -185,13 +173,11 @@ class NothingPlayedError(Exception):
         self.ending = ending
 
 
-class Runner(Protocol):
-    """Does jobs, in threads or not."""
-
-    def __call__(self, jobs: Sequence[Callable[[], Job]]) -> Sequence[Job]: ...
+Runner = Callable[[Sequence[Callable[[], Any]]], Sequence[Any]]
+"""Does jobs, in threads or not, and gives their results in their order."""
 
 
-def one_after_another(jobs: Sequence[Callable[[], Job]]) -> Sequence[Job]:
+def one_after_another(jobs: Sequence[Callable[[], Any]]) -> Sequence[Any]:
     """The results of jobs, without threads."""
     return [job() for job in jobs]
 

@@ -157,17 +157,10 @@ def _summed(pairs: Sequence[tuple[Sum, Sum]], nothing: Sum) -> tuple[Sum, Sum]:
 
 @dataclass(frozen=True)
 class Pairing:
-    """Two players on the deals of a set, in blocks of a fixed size.
+    """Two players, A and B, on the first deals of a set, in blocks of a fixed size.
 
-    Attributes:
-        rules: of the tables.
-        players: A and B.
-        line_ups: that are played.
-        seed: of what is random in the players, 0 to 2**63 - 1.
-        deal_set: the first deals of this set are played.
-        controlled: `thumb` plays the same deals too, for the control variate.
-        limit: seconds for a decision (`Guarded`).
-        strict: a failure of a player is raised, and loses no table.
+    `seed`, 0 to 2**63 - 1, is that of the players' random numbers. If `controlled`, `thumb` plays the same deals too, for the
+    control variate. For `limit` and `strict` see `Guarded`.
     """
 
     rules: Rules

@@ -30,13 +30,9 @@ BLOCK = 16
 
 @dataclass(frozen=True)
 class Matches:
-    """Matches between two players.
+    """Matches between two players, and how many deals all their games had; `seed` is that of the resampling.
 
-    Attributes:
-        shares: float64, shape (matches, 2 * seats): the part of the win that A had, alone on each seat, and B likewise.
-        deals: of all games of all matches.
-        seed: of the resampling.
-        ending: whether all matches were played.
+    `shares`, float64, shape (matches, 2 * seats), is the part of the win that A had, alone on each seat, and that B had.
     """
 
     shares: np.ndarray

@@ -14,7 +14,7 @@ from training.evaluation.comparison import Comparison
 from training.evaluation.deal_sets import digest
 from training.evaluation.duplicate import AGAINST, ALONE, MIXED
 from training.evaluation.matches import Matches
-from training.evaluation.statistics import Estimate
+from training.evaluation.statistics import Estimate, Groups
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -40,8 +40,9 @@ def print_comparison(console: Console, comparison: Comparison, matches: Matches 
     from rich.text import Text
 
     console.print(Text(headline(comparison, seconds), style="bold"))
-    for table in (points_table(comparison), win_table(comparison, matches), group_table(comparison), probe_table(comparison)):
-        if table is not None and table.row_count:
+    wins = [] if matches is None else [win_table(comparison, matches)]
+    for table in (points_table(comparison), *wins, group_table(comparison), probe_table(comparison)):
+        if table.row_count:
             console.print(table)
     for sentence in sentences(comparison, matches, tell):
         console.print(Text(sentence))
@@ -86,10 +87,8 @@ def negative(one: Estimate) -> Estimate:
     return Estimate(-one.mean, one.standard_error, -one.high, -one.low, one.deals, one.method)
 
 
-def win_table(comparison: Comparison, matches: Matches | None) -> Table | None:
+def win_table(comparison: Comparison, matches: Matches) -> Table:
     """Matches won."""
-    if matches is None:
-        return None
     from rich.text import Text
 
     table = new_table(f"matches won (among equals: {matches.fair:.1%})", "95 %")
@@ -107,15 +106,10 @@ def group_table(comparison: Comparison) -> Table:
     groups = comparison.played.groups
     for grouping, names in (groups[0] + groups[1]).names().items():
         for name in names:
-            cells = [
-                cell for side in groups for cell in _group_cells(side.games(grouping, name), side.estimate(grouping, name))
-            ]
-            table.add_row(Text(f"{grouping}: {name}"), *cells)
+            estimates = [side.estimate(grouping, name) for side in groups]
+            cells = [("0", "") if one is None else (f"{one.deals:,}", plus_minus(one, 2)) for one in estimates]
+            table.add_row(Text(f"{grouping}: {name}"), *cells[0], *cells[1])
     return table
-
-
-def _group_cells(games: int, one: Estimate | None) -> tuple[str, str]:
-    return (f"{games:,}", plus_minus(one, 2)) if one is not None else ("0", "")
 
 
 def probe_table(comparison: Comparison) -> Table:
@@ -200,7 +194,7 @@ def game_json(comparison: Comparison, matches: Matches | None, tell: float) -> d
     }
 
 
-def groups_json(groups: Any) -> dict[str, Any]:
+def groups_json(groups: Groups) -> dict[str, Any]:
     """Points of each group of games."""
     return {
         grouping: {name: asdict(one) for name in names if (one := groups.estimate(grouping, name)) is not None}

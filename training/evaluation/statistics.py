@@ -52,11 +52,9 @@ class Estimate:
 
 
 def estimate(values: np.ndarray, seed: int = 0) -> Estimate:
-    """The mean of independent values, with a bootstrap percentile interval (Efron 1979) unless they are many.
+    """The mean of independent values, float64, shape (n,), n at least 2.
 
-    Args:
-        values: float64, shape (n,), n at least 2.
-        seed: of the resampling.
+    The interval is that of bootstrap percentiles (Efron 1979) unless the values are many.
     """
     mean, error = float(values.mean()), float(values.std(ddof=1)) / math.sqrt(len(values))
     if len(values) > MOST_RESAMPLED:
@@ -76,11 +74,9 @@ def normal_estimate(mean: float, error: float, deals: int) -> Estimate:
 
 
 def deals_needed(deviation: float, difference: float) -> int:
-    """Deals with which a difference is found with a probability of 80 %, at the 5 % level; at least 2.
+    """Deals, at least 2, with which a difference above 0 is found with a probability of 80 %, at the 5 % level.
 
-    Args:
-        deviation: standard deviation of the values of the deals.
-        difference: to be found, above 0.
+    `deviation` is the standard deviation of the values of the deals.
     """
     return max(2, math.ceil((POWER * deviation / difference) ** 2))
 

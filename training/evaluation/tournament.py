@@ -44,16 +44,10 @@ class TournamentError(ValueError):
 
 @dataclass(frozen=True)
 class Plan:
-    """What is played.
+    """What is played: each pair of players, by name, plays the first `deals` deals of a set.
 
-    Attributes:
-        players: their names.
-        rules: of the tables.
-        deals: of each pair.
-        seed: of what is random in the players.
-        deal_set: whose first deals are played.
-        limit: seconds for a decision; None for no limit.
-        policies: SHA-256 of the files of those players that are policies, by name.
+    `seed` is that of the players' random numbers, `limit` the seconds for a decision (None for no limit), and `policies` the
+    SHA-256 of the files of those players that are policies, by name.
     """
 
     players: tuple[str, ...]
@@ -185,14 +179,9 @@ def play_tournament(
     threads: int = 1,
     tick: Callable[[int], None] = lambda deals: None,
 ) -> Ending:
-    """Play what has not been played yet.
+    """Play the blocks that are not yet in the folder, for which `begin` or `go_on` was called.
 
-    Args:
-        plan: what.
-        players: those that the plan names.
-        folder: where the blocks are; `begin` or `go_on` was called.
-        threads: that share the blocks; they change no result.
-        tick: is told how many more deals are done.
+    The threads share the blocks and change no result; `tick` is told how many more deals are done.
 
     Returns:
         `all`, or `ctrl-c`.
@@ -233,13 +222,10 @@ def blocks_of(plan: Plan, players: Sequence[AgentSpec]) -> Iterator[tuple[tuple[
 
 @dataclass(frozen=True)
 class Results:
-    """The payoff table.
+    """The payoff table, and the tables that each player lost.
 
-    Attributes:
-        plan: what was played.
-        values: float64, shape (players, players, deals): points of the first, alone, above the mean of the others, who are
-            all the second; 0 where both are the same.
-        lost: by player: tables lost.
+    `values`, float64, shape (players, players, deals), are the points of the first player, alone, above the mean of the others,
+    who are all the second; 0 where both are the same.
     """
 
     plan: Plan

@@ -17,12 +17,13 @@ from typing import Any
 import numpy as np
 import torch
 
+from noms_env.core.actions import PLAYING
 from noms_env.core.state import MAX_SEATS
 from noms_env.policy.encoding import Encoding, make_encoding
 from noms_env.variants import Rules
 from training.agents.registry import agent_spec, label
 from training.agents.spec import AgentSpec
-from training.agents.table_pool import PLAYING, Choose, TablePool, at_tables, make_rule_sets, play, relative_points
+from training.agents.table_pool import Choose, TablePool, at_tables, make_rule_sets, play, relative_points
 from training.config import TrainConfig
 from training.evaluation.behaviour_stats import Tally
 from training.learn import rollout_targets, schedule
