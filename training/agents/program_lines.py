@@ -129,7 +129,7 @@ def _seen(t: SimpleNamespace, role: str) -> Document:
         "deal": t.deal,
         "deals": _or_none(t.n_deals),
         "before": [_plain(total) for total in t.totals[:seats]],
-        "carried_tricks": t.carried_tricks[:seats] if t.accumulate else None,
+        "piled": t.carried_tricks[:seats] if t.accumulate else None,
         "previous": _previous(t) if t.observe_previous_hand else None,
         # --- the deal
         "dealer": t.dealer,
