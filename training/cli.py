@@ -162,6 +162,5 @@ def _drop_output() -> None:
 
 
 def _complain(program: str, sentence: str, status: int) -> int:
-    """Print one sentence on standard error."""
     print(f"{program}: {sentence}", file=sys.stderr)
     return status

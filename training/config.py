@@ -14,7 +14,6 @@ import tyro
 
 
 def _check_range(owner: object, low: float, high: float, *names: str) -> None:
-    """Refuse settings that are no numbers of a range."""
     for name in names:
         value = getattr(owner, name)
         if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
@@ -236,7 +235,6 @@ PARTS: dict[str, type[Any]] = {
 
 
 def _from_dict(kind: type[Any], values: Mapping[str, Any], where: str) -> Any:
-    """A configuration from plain values."""
     names = {part.name for part in dataclasses.fields(kind)}
     unknown = sorted(set(values) - names)
     if unknown:

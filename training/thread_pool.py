@@ -117,7 +117,6 @@ def run_jobs(
 
 
 def _unless_stopped(job: Callable[[Event], Result], stop: Event) -> Result:
-    """Do a job, if it is still wanted."""
     if stop.is_set():
         raise Stopped
     return job(stop)

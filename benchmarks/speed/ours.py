@@ -121,7 +121,6 @@ class Playground:
         return len(self.batch)
 
     def _next_matches(self, observe: bool) -> None:
-        """Follow the matches that are over by the next."""
         ended = np.flatnonzero(self.batch.over)
         if len(ended) > 0:
             self.batch.reset(ended)

@@ -45,7 +45,6 @@ def bars_of(results: Results) -> list[Measured]:
 
 
 def _curve(results: Results, name: str) -> list[tuple[int, Measured]]:
-    """Points of a growth curve: number of tables, figures."""
     points = [(key.rpartition("/"), one) for key, one in results.measured.items()]
     return [(int(size), one) for (start, _, size), one in points if start == name]
 
@@ -71,7 +70,6 @@ def draw_bars(axes: Any, bars: Sequence[Measured]) -> None:
 
 
 def _label(one: Measured) -> str:
-    """Name of a bar."""
     group, _, rest = one.case.key.partition("/")
     if one.case.of_a_peer:
         return f"{group}: {one.case.text}"

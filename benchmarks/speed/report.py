@@ -100,7 +100,6 @@ def as_json(results: Results) -> dict[str, Any]:
 
 
 def _case(one: Measured, results: Results) -> dict[str, Any]:
-    """One case."""
     case = one.case
     head = {"text": case.text, "unit": case.unit, "peer": case.of_a_peer}
     figures = {"values": one.values, "control": one.control} | _summary(one.values)
@@ -108,7 +107,6 @@ def _case(one: Measured, results: Results) -> dict[str, Any]:
 
 
 def _summary(values: list[float]) -> dict[str, Any]:
-    """Where values lie."""
     return {"min": min(values), "median": median(values), "max": max(values)}
 
 

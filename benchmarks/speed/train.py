@@ -87,6 +87,5 @@ def train_cases(quick: bool = False) -> Iterator[Case]:
 
 
 def _percent(trainer: Trainer, part: str, seconds: float) -> float:
-    """A share of what was measured just before."""
     del seconds
     return trainer.percent[part]

@@ -67,7 +67,6 @@ class SelfPlayEnv(gymnasium.Env[np.ndarray, int]):
         return self._look(seat), float(points[seat] - np.delete(points, seat).mean()), True, False, {}
 
     def _go_on(self, status: int) -> int:
-        """Take the moves that have no alternative."""
         while not status & IS_SCORED:
             self.legal = self.table.legal_actions()
             if len(self.legal) > 1:
@@ -76,7 +75,6 @@ class SelfPlayEnv(gymnasium.Env[np.ndarray, int]):
         return status
 
     def _look(self, seat: int) -> np.ndarray:
-        """What a seat sees."""
         observation, _ = self.table.view(seat)
         return observation.astype(np.float32)
 

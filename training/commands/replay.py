@@ -54,6 +54,5 @@ def replay(
 
 
 def _asked_for(match: int | None, deal: int | None) -> str:
-    """The deals that were asked for, in words."""
     words = ("deal" if deal is None else f"deal {deal}", "" if match is None else f"in match {match}")
     return " ".join(filter(None, words))

@@ -61,7 +61,6 @@ def pages(results: Results, cards: dict[str, str]) -> dict[Path, str]:
 
 
 def _rendered(template: str, **facts: Any) -> str:
-    """A page from its template."""
     jinja2 = require("jinja2", "publish", "noms publish")
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(Path(__file__).with_name("templates")),

@@ -164,7 +164,6 @@ def _draw_panel(axes: Any, panel: Panel, runs: Mapping[str, Series]) -> None:
 
 
 def _draw_curve(axes: Any, curve: Curve, series: Series, style: str, label: str | None) -> None:
-    """One figure of one run."""
     at, values = smoothed(*series[curve.name])
     mark = "o" if len(at) < 30 else None
     axes.plot(at, values, style, color=curve.colour, label=label, linewidth=1.4, marker=mark, markersize=2.5)

@@ -120,13 +120,11 @@ def train_command(config: TrainConfig) -> tuple[str, ...]:
 
 
 def _differences(config: TrainConfig, preset: str) -> Iterator[tuple[str, Any]]:
-    """Names and values of a configuration that differ from those of a preset."""
     usual = TrainConfig(config.variants, **PRESETS[preset][1])
     return ((name, own) for name, _, own in differences(usual.as_dict(), config.as_dict()))
 
 
 def _flags(name: str, value: Any) -> list[str]:
-    """The words of an option of `noms train`, with its value."""
     part, dot, last = name.replace("_", "-").rpartition(".")
     option = f"--{part}{dot}{last}"
     if name == "option":

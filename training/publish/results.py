@@ -137,7 +137,6 @@ def place_of(rules: Rules) -> tuple[int, int]:
 
 
 def _documents(folder: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
-    """The files of results in a folder."""
     for path in sorted(folder.glob("*.json")):
         try:
             found = json.loads(path.read_bytes())
@@ -193,7 +192,6 @@ Figures = Iterator[tuple[str, str, Mapping[str, Any], dict[str, Any]]]
 
 
 def _of_evaluation(document: Mapping[str, Any]) -> Figures:
-    """The comparisons of `noms evaluate`, from both sides."""
     for entry in document["games"]:
         estimates = {name: Estimate(**entry["points"][name]) for name in ("all", ALONE, AGAINST) if name in entry["points"]}
         mirrored = {name: negative(one) for name, one in estimates.items()}
@@ -208,7 +206,6 @@ def _of_evaluation(document: Mapping[str, Any]) -> Figures:
 
 
 def _of_tournament(document: Mapping[str, Any]) -> Figures:
-    """The pairs of `noms tournament`, from both sides."""
     for pair in document["pairs"]:
         one = Estimate(**{name: pair[name] for name in Estimate.__dataclass_fields__})
         for player, opponent, points in ((pair["a"], pair["b"], one), (pair["b"], pair["a"], negative(one))):
@@ -216,7 +213,7 @@ def _of_tournament(document: Mapping[str, Any]) -> Figures:
 
 
 def _behaviour(path: Path, document: Mapping[str, Any], policies: Mapping[str, Trained]) -> Iterator[Behaviour]:
-    """What a player did among its own kind, in each game."""
+    """What a player did at tables with itself alone, in each game."""
     player = document["a"]
     if player != document["b"]:
         raise ResultsError(f"{path} must be of a player against itself, not of {player} against {document['b']}")

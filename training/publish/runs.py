@@ -134,7 +134,6 @@ def read_trained(folder: Path | str, before: Sequence[Path | str] = ()) -> Train
 
 
 def _read_run(path: Path) -> Trained:
-    """The policy of one run."""
     config = _config(path)
     file = path / POLICY_NAME
     size = file.stat().st_size if file.exists() else 0
@@ -155,7 +154,6 @@ def _read_run(path: Path) -> Trained:
 
 
 def _config(path: Path) -> TrainConfig:
-    """The configuration of a run."""
     file = path / CONFIG
     try:
         return TrainConfig.from_dict(json.loads(file.read_bytes()))
@@ -177,7 +175,6 @@ def _short(log: Series) -> Iterator[tuple[str, tuple[np.ndarray, np.ndarray]]]:
 
 
 def _read_published(path: Path) -> Trained:
-    """A published policy."""
     file = path / POLICY_NAME
     info, _, tensors = read_policy(file)
     try:
@@ -192,7 +189,6 @@ def _read_published(path: Path) -> Trained:
 
 
 def _joined(first: Trained, then: Trained, place: Path) -> Trained:
-    """A policy that was trained from another."""
     run = then.runs[0]
     if not run.source:
         raise RunError(f"the run in {place} learnt from no other policy, so there is no run before it")

@@ -17,10 +17,10 @@ def deal_lines(record: Record, seat: int | None = None, most_tricks: int | None 
     Args:
         record: the deal.
         seat: whose hand is shown; all hands and the stock when None.
-        most_tricks: leave out the tricks after so many.
+        most_tricks: number of tricks shown; all when None.
 
     Raises:
-        RecordError: the record cannot be played (any further); what was played comes before.
+        RecordError: the record cannot be played. The lines up to that point come first.
     """
     from noms_env.record import RecordError, replay
 
@@ -72,7 +72,7 @@ def talk_lines(record: Record, table: Table, seat: int | None) -> Iterator[str]:
 
 
 def call_word(word: str, table: Table) -> str:
-    """A call as people say it; a word that is no call as it is."""
+    """A call in words; other words unchanged."""
     from noms_env.core.actions import CALL_WORDS
     from noms_env.show import call_text
 

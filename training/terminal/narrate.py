@@ -112,7 +112,6 @@ class Narrator:
                     yield f"    {DIM}seat {place.seat}   {PLAIN}{hand_text(place.hand, self._table.deck_kind, True)}"
 
     def _contract(self) -> str:
-        """Declarer, trump, nomination and partner."""
         parts = contract_parts(self._deal.record(self._table), self._table, self._seat)
         return f"  contract {' · '.join(parts)}"
 

@@ -137,7 +137,6 @@ class Lines:
         print(text, file=self._stream, flush=True)
 
     def _parts(self, done: int) -> Iterator[str]:
-        """The parts of a line of progress."""
         yield f"{min(1.0, done / self._total):4.0%}"
         yield counts_text(done, self._total, "decisions", self._rate.per_second())
         entropies = " ".join(f"{phase} {value:.2f}" for phase, value in self._figures.entropies().items())
@@ -192,7 +191,6 @@ class Screen:
         self._live.console.print(Text(text, style="dim"))
 
     def _picture(self) -> Group:
-        """The bar, and the tables that have rows."""
         from rich.columns import Columns
         from rich.console import Group
 

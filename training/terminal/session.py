@@ -272,7 +272,6 @@ class Session:
         return [deal.finished for deal in self.deals if deal.finished is not None]
 
     def _stream(self, purpose: int) -> np.random.Generator:
-        """The random numbers of one decision."""
         row = self.table.row
         moment = int(row.deal) * STEPS + len(self.deals[-1].actions)
         key, counter = [self._seed, int(row.match)], [0, moment, purpose, int(row.seat)]
