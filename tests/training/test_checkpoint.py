@@ -13,7 +13,6 @@ import random
 import shutil
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -178,7 +177,7 @@ def broken(number: int) -> Callable[..., Any]:
     return fail
 
 
-@pytest.mark.parametrize(("call", "number"), [("fsync", errno.ENOSPC), ("fsync", errno.EIO), ("fdopen", errno.ENOSPC)])
+@pytest.mark.parametrize(("call", "number"), [("fsync", errno.ENOSPC), ("fsync", errno.EIO), ("replace", errno.ENOSPC)])
 def test_a_disk_that_fails_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str, number: int) -> None:
     path = tmp_path / "state"
     save_state(path, STATE)
@@ -232,7 +231,7 @@ def test_folders_that_cannot_be_written_to(tmp_path: Path, monkeypatch: pytest.M
         with pytest.raises(CheckpointError, match="cannot be written"):
             RunFolder.create(path, {})
     RunFolder.create(tmp_path / "run", {}).close()
-    monkeypatch.setattr(tempfile, "mkstemp", broken(errno.EROFS))
+    monkeypatch.setattr(os, "fsync", broken(errno.EROFS))
     with pytest.raises(CheckpointError, match="probe cannot be written: Read-only file system"):
         RunFolder.open(tmp_path / "run")
     with pytest.raises(CheckpointError, match="probe cannot be written: Read-only file system"):
