@@ -242,7 +242,7 @@ def test_a_player_draws_by_the_probabilities_of_its_module(spec: Any) -> None:
     torch.manual_seed(0)
     module = spec.build()
     with torch.no_grad():
-        module.policy[-1].weight *= 300
+        module.policy[-1].weight *= 1000
     player = rllib.ModulePlayer(module)
     observation, mask = some_rows(1)
     many = np.repeat(observation, 20_000, axis=0), np.repeat(mask, 20_000, axis=0)
@@ -368,7 +368,7 @@ def test_a_league_on_two_nodes_and_its_player_at_our_tables(
     assert "training.interop.rllib:player" in printed
     assert "lost" not in printed
     monkeypatch.setenv(rllib.CHECKPOINT, str(tmp_path))
-    with pytest.raises(ValueError, match=r"training\.rllib:player raised ValueError: .* is not a checkpoint of RLlib"):
+    with pytest.raises(ValueError, match=r"training\.interop\.rllib:player raised ValueError: .* is not a checkpoint of RLlib"):
         external_player("training.interop.rllib:player")
 
 
