@@ -35,7 +35,6 @@ AUCTION = ("small_ships", "noms")
 VARIANTS = ("sniped_whist", *EXACT_BID, *AUCTION, "nonesuch")
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # Cards (sections 0 and 5.1)
 
 FRENCH_RANKS = "23456789TJQKA"  # low to high
@@ -112,7 +111,6 @@ def cards_to_lead_with_trump_ban(hand: Sequence[str], trump: str, broken: bool) 
     return [card for card in hand if trump not in suits_of(card)] or list(hand)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # Options
 
 
@@ -346,7 +344,6 @@ def _settle_noms_table(seats: int, options: Options) -> None:
     _require(table_for_packets or options["deal_mode"] == "single_shuffled", "deal_mode")
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # Hand sizes and the deal
 
 
@@ -404,7 +401,6 @@ def deal_packets(deck: Sequence[str], dealer: int) -> list[list[str]]:
     return hands
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # Gathering without a shuffle (section 4.3)
 
 
@@ -481,7 +477,6 @@ def gather_passed(hands: Sequence[Sequence[str]], passed_dealer: int) -> list[st
     return [card for seat in seats_in_turn((passed_dealer + 1) % 4, 4) for card in sort_passed_hand(hands[seat])]
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # Bidding
 
 
@@ -561,7 +556,6 @@ class Auction:
         return [PASS, *self.ladder[above:]]
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # Settlement: points of one deal
 
 
@@ -692,7 +686,6 @@ def nonesuch_points(options: Options, bid: str, taken: int, total: int) -> Numbe
     return taken - counted_from
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # One deal
 
 
@@ -1147,7 +1140,6 @@ class Deal:
         }
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # The match: from deal to deal
 
 
@@ -1292,7 +1284,6 @@ class Match:
         return deal.record(match=match, over=self.over, truncated=self.truncated, winners=self.winners, with_legal=with_legal)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # Checking records
 
 
@@ -1374,7 +1365,6 @@ def _same(one: Any, other: Any) -> bool:
     return bool(one == other)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # Random tables and matches
 
 

@@ -27,9 +27,6 @@ from noms_env.variants.table_record import TABLE
 ALL_PEERS = ("pyspiel", "rlcard", "pettingzoo.classic.texas_holdem_v4", "pgx")
 
 
-# ------------------------------------------------------------------------------------------------ play in one call
-
-
 @pytest.mark.uncompiled
 @pytest.mark.parametrize(("variant", "steps"), [("big_ships", 60), ("noms", 90), ("nonesuch", 60)])
 def test_play_in_one_call_is_the_play_of_the_single_calls(variant: str, steps: int) -> None:
@@ -64,9 +61,6 @@ def test_only_what_is_wanted_is_written(wanted: int) -> None:
     for bit, array in enumerate(words):
         assert (array[[0, 2]] == -1).all()
         assert (array[1] != -1).all() == bool(wanted >> bit & 1)
-
-
-# ---------------------------------------------------------------------------------------------- decisions are counted
 
 
 def ticking_clock(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -167,9 +161,6 @@ def test_steps_of_finished_agents_are_not_counted() -> None:
     assert env.taken == [2, 2, None, None]
 
 
-# ----------------------------------------------------------------------------------------------------------- by turns
-
-
 def test_the_cases_take_turns_with_the_control_before_each() -> None:
     done: list[str] = []
 
@@ -224,9 +215,6 @@ def test_faster_is_more_of_a_rate_and_less_of_a_time(unit: str, times: float) ->
     slow = Measured(Case("a", "", lambda _: 0.0, unit), [1.0, 2.0, 9.0])
     fast = Measured(Case("b", "", lambda _: 0.0, unit), [10.0, 10.0, 70.0])
     assert slow.times_slower_than(fast) == pytest.approx(times)
-
-
-# ------------------------------------------------------------------------------------------------------ the whole run
 
 
 @pytest.fixture(scope="module")
@@ -353,9 +341,6 @@ def test_missing_peers_and_a_busy_machine_are_printed(capsys: pytest.CaptureFixt
 )
 def test_figures_are_short(value: float, unit: str, text: str) -> None:
     assert report.figure(value, unit) == text
-
-
-# ----------------------------------------------------------------------------------------------------- wrong requests
 
 
 @pytest.mark.parametrize(

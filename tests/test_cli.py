@@ -55,9 +55,6 @@ def is_one_sentence(text: str) -> bool:
     return text.startswith("noms: ") and text.count("\n") == 1 and "Traceback" not in text
 
 
-# ------------------------------------------------------------------------------------------------------- the command
-
-
 def test_version_and_help_are_printed_without_the_engine() -> None:
     code = (
         "import sys; from training.cli import main; status = main(['--version']) + main([]) + main(['record', '--help']);"
@@ -169,9 +166,6 @@ def test_a_library_of_an_extra_that_is_missing_is_named(run: Run, monkeypatch: p
         extras.require("PIL", "render")
 
 
-# ------------------------------------------------------------------------------------------------------------- record
-
-
 def test_record_writes_what_was_asked_for(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "games.jsonl"
     words = ["noms", "--matches", "2", "--seed", "3", "--legal", "--option", "target=20", "--option", "min_bid=7"]
@@ -225,9 +219,6 @@ def test_options_of_another_form_are_refused(given: list[str]) -> None:
         parse_options(given)
 
 
-# -------------------------------------------------------------------------------------------------------------- check
-
-
 def test_check_of_good_records(run: Run, games: Path) -> None:
     assert run("check", games) == (0, f"{games}: 6 deals of 2 matches, 0 disagreements, 0 damaged lines\n", "")
 
@@ -250,9 +241,6 @@ def test_damage_alone_is_status_1_and_an_empty_file_an_error(run: Run, tmp_path:
     assert run("check", path)[0] == 1
     path.write_text("")
     assert run("check", path) == (2, "", f"noms: {path} is empty\n")
-
-
-# ------------------------------------------------------------------------------------------------------------- replay
 
 
 def test_replay_shows_a_deal_trick_by_trick(run: Run, games: Path) -> None:
@@ -354,9 +342,6 @@ def test_replay_says_what_it_cannot_show(run: Run, games: Path) -> None:
     assert damaged.startswith("noms: line 2: the line is not JSON")
     assert out.count("Big Ships, match") == 6
     assert out.count("  points  ") == 5
-
-
-# ------------------------------------------------------------------------------------------------------ list and demo
 
 
 def test_list_shows_every_option_of_every_game(run: Run) -> None:

@@ -76,9 +76,6 @@ def test_nothing_refers_to_the_rulebook_by_number(name: str) -> None:
     assert not re.search(r"\brules \d|\(\d\.\d[,)]|\(8b|noms_deck|\(`tricks`\)", text)
 
 
-# --------------------------------------------------------------------------------------------------- what they must name
-
-
 def test_what_env_refuses_is_named_as_an_argument_of_raw_env() -> None:
     def accepts(make: Any, name: str) -> bool:
         try:
@@ -157,9 +154,6 @@ def test_infos_hold_what_is_listed(variant: str) -> None:
     assert list(infos) == ["last_deal", "winners", *(["sniped"] if variant == "sniped_whist" else [])]
 
 
-# ------------------------------------------------------------------------------------------------ what they say of bytes
-
-
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_only_listed_actions_are_ever_legal_and_every_kind_is(variant: str) -> None:
     groups = {range(group.first, group.last + 1): False for group in action_groups(GAMES[variant])}
@@ -200,9 +194,6 @@ def test_the_list_of_choices_has_every_byte_at_its_place() -> None:
         assert int(byte) == start + int(first)
         listed.update(dict.fromkeys(range(int(first), int(last or first) + 1), name))
     assert listed == {place: name.partition("[")[0] for place, name in enumerate(choice_names()) if name}
-
-
-# ------------------------------------------------------------------------------------------------------- that code runs
 
 
 @pytest.mark.parametrize("variant", VARIANTS)

@@ -54,9 +54,6 @@ def pages_with(*languages: str) -> list[Path]:
     return [page for page in PAGES if any(language in languages for language, _ in blocks_of(page))]
 
 
-# ----------------------------------------------------------------------------------------------------------- code runs
-
-
 @pytest.fixture(scope="module")
 def run_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What the tutorials call `runs/first`: the folder of a run with a policy for down_up."""
@@ -99,9 +96,6 @@ def test_blocks_of_code_are_found() -> None:
     }
 
 
-# -------------------------------------------------------------------------------------------------- commands are known
-
-
 def noms_lines() -> list[str]:
     """The lines of shell that give the command `noms`."""
     pages = [*PAGES, *(ROOT / name for name in ("README.md", "examples/README.md", "checkpoints/README.md"))]
@@ -141,9 +135,6 @@ def test_a_command_that_is_wrong_is_not_understood(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(module, "record", only_parsed(module.record))
     assert cli.main(["record", "down_up", "--out", "games.jsonl"]) == 0
     assert cli.main(["record", "down_up", "--out", "games.jsonl", "--players", "thumb"]) == 2
-
-
-# ------------------------------------------------------------------------------------------------- what is to be named
 
 
 def test_every_page_is_in_a_table_of_contents() -> None:

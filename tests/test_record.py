@@ -66,9 +66,6 @@ def deals(table: Table, number: int = 100) -> Iterator[Record]:
         table.next_deal()
 
 
-# ------------------------------------------------------------------------------------------------------------ writing
-
-
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_our_records_satisfy_the_referee_and_our_check(variant: str) -> None:
     rng = random.Random(1)
@@ -211,8 +208,6 @@ def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path, error: type[BaseE
     assert path.read_text() == "what was there"
 
 
-# ------------------------------------------------------------------------------------------------------- damaged lines
-
 WHOLE = next(record_matches("small_ships", options=SIXTEEN, legal=True))
 
 
@@ -341,9 +336,6 @@ def spoil(value: Any, rng: random.Random) -> None:
         value[key] = copy.deepcopy(rng.choice(ABSURD))
 
 
-# ------------------------------------------------------------------------------------------------ one deal and the rules
-
-
 def test_a_disagreement_says_where_and_what() -> None:
     (found,) = check([changed(WHOLE, match=7, trump="X")])
     assert (found.line, found.match, found.deal, found.step, found.what) == (1, 7, 0, None, "trump")
@@ -443,9 +435,6 @@ def test_a_seat_sniped_by_lot_may_be_any_of_those_tied(scoring: str) -> None:
             expected = [] if seat in most else ["points", "after"]
             assert named([{**record, "points": points, "after": points}]) == expected
     assert seen > 5
-
-
-# ------------------------------------------------------------------------------------------------------ deal after deal
 
 
 @pytest.fixture(scope="module")
@@ -551,9 +540,6 @@ def test_a_single_deal_is_over_even_where_a_match_would_be_truncated() -> None:
     assert check([single, {**whole, "match": 1}]) == []
 
 
-# --------------------------------------------------------------------------------------------- the unshuffled deck of noms
-
-
 def scored(passing: bool = False, **options: Any) -> Table:
     """A table of noms with the first deal scored."""
     table = Table("noms", options=options)
@@ -646,9 +632,6 @@ def test_a_deck_that_was_not_gathered_is_found_in_the_record() -> None:
 @pytest.mark.parametrize("mode", ["packets_shuffled", "single_shuffled"])
 def test_a_shuffled_deck_may_be_anything(mode: str) -> None:
     assert is_possible_deck(scored(deal_mode=mode), gathered(scored()))
-
-
-# ---------------------------------------------------------------------------------------------------------- replaying
 
 
 @pytest.mark.parametrize("variant", VARIANTS)

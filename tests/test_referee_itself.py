@@ -77,7 +77,6 @@ def test_single_deals() -> None:
             assert ref.check_match(two, single_deal=True) == []
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # The checker
 
 

@@ -57,9 +57,6 @@ def moments(variant: str, seats: int, options: dict[str, Any], count: int, lengt
     return [table for tables in found.values() for table in rng.sample(tables, min(count, len(tables)))]
 
 
-# ------------------------------------------------------------------------------------------------------- what is shown
-
-
 @pytest.mark.uncompiled
 @every_table
 def test_text_for_every_seat_at_random_moments(variant: str, seats: int, options: dict[str, Any]) -> None:
@@ -168,9 +165,6 @@ def test_what_cannot_be_shown_is_refused_with_a_sentence(monkeypatch: pytest.Mon
     monkeypatch.setitem(sys.modules, "PIL", None)
     with pytest.raises(ModuleNotFoundError, match=r"pip install 'noms-env\[render\]'"):
         show.image(table, 0)
-
-
-# ------------------------------------------------------------------------------------------------------- what is not
 
 
 def mixed(table: Table, seat: int | None, rng: random.Random) -> Table:

@@ -133,9 +133,6 @@ class Playground:
         return len(self.batch)
 
 
-# ------------------------------------------------------------------------------------------------- one table by itself
-
-
 def choose(random: Random, legal: Sequence[int] | np.ndarray) -> int:
     """One of the legal actions."""
     return int(legal[int(random.random() * len(legal))])
@@ -197,9 +194,6 @@ def table_alone(table: Table, look: bool) -> Callable[[], int]:
         return decisions
 
     return work
-
-
-# ----------------------------------------------------------------------------------------------------------- the cases
 
 
 def our_cases(tables: int, many_tables: int) -> list[Case]:

@@ -35,8 +35,6 @@ from tests import referee
 from tests.agreement import deck_words, random_table, referee_at
 from tests.uncompiled import printed_uncompiled
 
-# --------------------------------------------------------------------------------------------- deals to look at
-
 Moment = tuple[Table, referee.Deal]
 
 
@@ -98,9 +96,6 @@ def told_again(table: Table, deal: referee.Deal, deck: list[str], seat: int) -> 
     if (other.seat, other.phase) != (deal.seat, deal.phase) or open_hand(other) != open_hand(deal):
         return None
     return other if seat != deal.seat or sorted(other.legal()) == sorted(deal.legal()) else None
-
-
-# --------------------------------------------------------------------------------------------- what is drawn is consistent
 
 
 def check_redeal(table: Table, deal: referee.Deal, seat: int, rng: np.random.Generator) -> Moment:
@@ -178,9 +173,6 @@ def test_with_random_options_every_redeal_is_consistent(variant: str, matches: i
     rng = random.Random(f"{variant}: redeal")
     for seed in range(matches):
         check_moments(variant, *random_table(variant, rng), seed, every)
-
-
-# --------------------------------------------------------------------------------------------- all of them, equally often
 
 
 def dealing_places(deal: referee.Deal) -> list[list[int]]:
@@ -309,9 +301,6 @@ def check_puzzle(puzzle: Puzzle, seed: int) -> tuple[int, int]:
     assert set(drawn) == solutions, where
     assert surprise(list(drawn.values())) < 4.5, where
     return len(solutions), puzzle.size
-
-
-# --- which moments
 
 
 def different_voids(puzzle: Puzzle) -> int:
@@ -597,9 +586,6 @@ def test_a_whole_deal_spreads_every_card_evenly(variant: str) -> None:
             assert abs(count - draws * share) < 5 * math.sqrt(draws * share * (1 - share)) + 1e-9
 
 
-# --------------------------------------------------------------------------------------------- what it depends on
-
-
 def hide(table: Table, seat: int, rng: random.Random) -> Table:
     """A copy in which all that the seat does not know is otherwise, by the rules or not."""
     twin = table.copy()
@@ -734,9 +720,6 @@ def fingerprint() -> str:
 
 def test_the_compiler_changes_no_byte() -> None:
     assert printed_uncompiled("tests.belief.test_sampling") == fingerprint()
-
-
-# --------------------------------------------------------------------------------------------- what is refused
 
 
 def test_sentences() -> None:

@@ -66,9 +66,6 @@ def counted(values: Iterable[int], size: int) -> np.ndarray:
     return np.bincount(list(values), minlength=size)
 
 
-# ---------------------------------------------------------------------------------------------------------- the stream
-
-
 @pytest.mark.uncompiled
 @pytest.mark.parametrize(
     ("counter", "key", "expected"),
@@ -89,9 +86,6 @@ def test_the_counter_is_made_of_index_purpose_deal_match_and_table() -> None:
     row.seed, row.table, row.match, row.deal = 0x0123456789ABCDEF, 0xFEDCBA98, 5, 7
     expected = chance.philox(3 | (2 << 24), 7, 5, 0xFEDCBA98, 0x89ABCDEF, 0x01234567)
     assert tuple(map(int, chance.block(row, 2, 3))) == tuple(map(int, expected))
-
-
-# ------------------------------------------------------------------------------------------------------- pinned deals
 
 
 @pytest.mark.uncompiled
@@ -117,8 +111,6 @@ def test_a_shortened_deck_is_shuffled_alone() -> None:
     table.start()
     assert sorted(deck_words(table)) == ["AC", "AD", "AH", "KC", "KD", "KH"]
 
-
-# --------------------------------------------------------------------------------------------------------- uniformity
 
 AXES = ("seed", "table", "match", "deal")
 
@@ -202,9 +194,6 @@ def test_4_3_the_cut_is_uniform_and_leaves_as_much_as_it_takes(least: int) -> No
 )
 def test_4_3_cuts_that_are_fixed(options: dict[str, Any], cut: int) -> None:
     assert set(draws("noms", 4, 20, cut_of, **options)) == {cut}
-
-
-# ------------------------------------------------------------------------------------------- what a deal depends on
 
 
 def test_seeds_tables_matches_and_deals_have_decks_of_their_own() -> None:
@@ -302,9 +291,6 @@ def test_random_trump_is_drawn_from_the_deal_alone() -> None:
             table.next_deal()
     assert trumps[0] == trumps[1]
     assert len(set(trumps[0])) > 1
-
-
-# ----------------------------------------------------------------------------------------------------------- refusals
 
 
 @pytest.mark.uncompiled

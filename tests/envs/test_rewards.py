@@ -175,9 +175,6 @@ def test_max_hands_of_small_ships_is_no_truncation() -> None:
     assert env.table.row.deal == 1
 
 
-# ------------------------------------------------------------------------------------------------- single deals
-
-
 @pytest.mark.parametrize("reward", ["points", "relative", "outcome"])
 @pytest.mark.parametrize("name", KINDS)
 def test_a_single_deal_is_one_scored_deal(name: str, reward: str) -> None:

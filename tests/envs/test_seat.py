@@ -90,9 +90,6 @@ class Noting(Picker):
         return [int(action) for action in make_player("random").act(mask, mask, rng)]
 
 
-# ------------------------------------------------------------------------------------------------ Gymnasium's contract
-
-
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_gymnasium_finds_nothing_to_say(variant: str, capsys: pytest.CaptureFixture[str]) -> None:
     check_env(gymnasium.make(f"noms_env:noms/{variant}-v0").unwrapped)
@@ -133,9 +130,6 @@ def test_the_mask_is_where_it_is_wanted() -> None:
             assert all(mask.dtype == np.int8 and mask.any() != is_last for mask in masks)
         assert not env.action_masks().any()
         assert env.action_masks().dtype == np.bool_
-
-
-# ------------------------------------------------------------------------------------------- the same game as elsewhere
 
 
 def replay_in_aec(env: SeatEnv, aec: TrickTakingEnv, given: list[Any], others: Player, seed: int) -> None:
@@ -232,9 +226,6 @@ def test_what_the_others_do_does_not_depend_on_what_they_cannot_see(name: str, p
     assert worlds >= 4
 
 
-# ------------------------------------------------------------------------------------------------------- seeds, seats
-
-
 @pytest.mark.parametrize("opponents", ["random", "pimc:2", ["random", "thumb", "flat_mc:2"], [Picker(), "random", Picker()]])
 def test_the_same_seed_gives_the_same_bytes(opponents: Any) -> None:
     for episode in ("deal", "match"):
@@ -322,9 +313,6 @@ def test_a_position_is_set_up() -> None:
     with pytest.raises(ValueError, match="seed must be an integer from 0"):
         env.reset(seed=-1)
     assert env.table.get_state() == before
-
-
-# ------------------------------------------------------------------------------------------------ who plays, and how
 
 
 def test_a_policy_plays_by_its_file_and_only_where_it_was_trained_for(tmp_path: Path) -> None:
@@ -460,9 +448,6 @@ def test_a_deal_without_a_choice_is_passed_over() -> None:
         env.reset(seed=forced, options=position)
     with pytest.raises(ResetNeeded):
         env.step(0)
-
-
-# ------------------------------------------------------------------------------------------------ pictures and copies
 
 
 def test_render_shows_the_view_of_the_learner(capsys: pytest.CaptureFixture[str]) -> None:

@@ -56,8 +56,6 @@ def step_both(one: SyncVectorEnv[Any, Any], two: SeatVectorEnv, step: int) -> np
     return np.asarray(second[2] | second[3])
 
 
-# -------------------------------------------------------------------------------------- as many environments of one seat
-
 WAYS: dict[str, dict[str, Any]] = {
     "a deal": {},
     "by rule of thumb, mask in both places": {"opponents": "thumb", "mask_in": "both", "reward": "relative", "seat": "rotate"},
@@ -133,9 +131,6 @@ def test_illegal_actions_end_the_episodes_of_their_rows(mode: AutoresetMode) -> 
             assert data_equivalence(first, two.reset(options={"reset_mask": over}), exact=True)
 
 
-# ------------------------------------------------------------------------------------------------ reproducible, and fair
-
-
 @pytest.mark.parametrize("opponents", ["random", "thumb", ("random", "flat_mc:1", "random")])
 def test_rows_do_not_depend_on_their_number_nor_on_threads(opponents: Any) -> None:
     arguments: dict[str, Any] = {"opponents": opponents, "seat": "rotate"}
@@ -202,9 +197,6 @@ def test_what_a_learner_is_shown_does_not_depend_on_what_it_cannot_see(name: str
         over = terminated | truncated
         assert not rewards[~over].any()
         assert ("points" in infos) == over.any()
-
-
-# --------------------------------------------------------------------------------------------------- Gymnasium's contract
 
 
 @pytest.mark.parametrize("variant", VARIANTS)

@@ -102,9 +102,6 @@ def moments(game: DealGame, rng: random.Random) -> Iterator[DealState]:
         state.apply_action(choose(state, rng))
 
 
-# ----------------------------------------------------------------------------------------------------- OpenSpiel's own test
-
-
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_random_simulation(variant: str) -> None:
     pyspiel.random_sim_test(loaded(game_name(variant)), num_sims=1, serialize=True, verbose=False)
@@ -113,9 +110,6 @@ def test_random_simulation(variant: str) -> None:
 @pytest.mark.parametrize("name", SMALL_TREES, ids=lambda name: name)
 def test_random_simulation_of_small_decks(name: str) -> None:
     pyspiel.random_sim_test(loaded(name), num_sims=1, serialize=True, verbose=False)
-
-
-# ----------------------------------------------------------------------------------------------------------- by the rulebook
 
 
 def play_with_referee(game: DealGame, rng: random.Random) -> None:
@@ -179,9 +173,6 @@ def test_relative_points_add_up_to_nothing() -> None:
         assert abs(sum(other.returns())) < 1e-9
         assert relative.utility_sum() == 0
         assert plain.utility_sum() is None
-
-
-# --------------------------------------------------------------------------------------------------- what a seat may know
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
@@ -296,9 +287,6 @@ def test_undealt_states_show_nothing() -> None:
         state.resample_from_infostate(0, lambda: 0.5)
 
 
-# ----------------------------------------------------------------------------------------------- copies, pickles, parameters
-
-
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_copies_and_pickles(variant: str) -> None:
     rng = random.Random(variant)
@@ -338,9 +326,6 @@ def test_parameters() -> None:
         ExplicitChanceDeal(game.setup).apply_outcome(9)
 
 
-# ------------------------------------------------------------------------------------------------------------ algorithms
-
-
 def test_regrets_lead_to_an_equilibrium() -> None:
     tree = pyspiel.convert_to_cached_tree(loaded(TINY))
     solver = pyspiel.CFRPlusSolver(tree)
@@ -367,9 +352,6 @@ def test_players_as_policies() -> None:
     assert set(np.unique(thumb.action_probability_array)) == {0, 1}
     assert exploitability(game, thumb) < 0.6 * uniform
     assert (PlayerPolicy(game, "greedy").to_tabular().action_probability_array == greedy.action_probability_array).all()
-
-
-# ------------------------------------------------------------------------------------------------------------------- bots
 
 
 def test_players_as_bots() -> None:
@@ -444,9 +426,6 @@ def test_the_game_of_a_table_has_its_trump_and_hand() -> None:
         assert state.deal.dealt_table.trump_word() == table.trump_word()
         assert state.deal.dealt_table.row.deal_size == table.row.deal_size
         assert game is game_of(table.row), "loaded once"
-
-
-# ---------------------------------------------------------------------------------------------------------------- example
 
 
 def test_example(capsys: pytest.CaptureFixture[str]) -> None:

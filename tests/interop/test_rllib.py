@@ -45,9 +45,6 @@ def random_legal(rng: np.random.Generator, seen: dict[str, Any]) -> dict[str, in
     return {agent: int(rng.choice(np.flatnonzero(view["action_mask"])))}
 
 
-# ------------------------------------------------------------------------------------------------------- the environment
-
-
 @pytest.mark.parametrize("skip_forced", [False, True])
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_rewards_are_complete_and_only_the_seat_to_act_is_asked(variant: str, skip_forced: bool) -> None:
@@ -166,9 +163,6 @@ def test_rllib_finds_nothing_wrong(variant: str) -> None:
     check_multiagent_environments(RLlibEnv({"variant": variant}))
 
 
-# ------------------------------------------------------------------------------------------------------------ the module
-
-
 @pytest.fixture(scope="module")
 def spec() -> Any:
     return EXAMPLE.module_spec((32,))
@@ -235,9 +229,6 @@ def test_a_runner_obeys_masks_and_loses_no_reward(timesteps: int | None) -> None
         assert sum(returns[number].values()) == pytest.approx(0, abs=1e-5), "relative points of all seats"
 
 
-# ----------------------------------------------------------------------------------------------------------- the players
-
-
 def test_a_player_draws_by_the_probabilities_of_its_module(spec: Any) -> None:
     torch.manual_seed(0)
     module = spec.build()
@@ -284,9 +275,6 @@ def test_what_is_no_checkpoint_is_refused(tmp_path: Path, monkeypatch: pytest.Mo
     with pytest.raises(ValueError, match="holds the modules a, b, and no main"):
         rllib.player(tmp_path)
     assert rllib.module_folder(tmp_path / rllib.MODULES / "b").name == "b"
-
-
-# ---------------------------------------------------------------------------------------------------------- the example
 
 
 def test_who_plays_in_an_episode() -> None:

@@ -57,9 +57,6 @@ def plain(result: Any) -> Any:
     return dict(result) if isinstance(result, dict) else result
 
 
-# ------------------------------------------------------------------------------------------------------- the tables
-
-
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("variant", ["down_up", "noms"])
 def test_the_same_as_so_many_environments_of_one_seat(variant: str, way: str) -> None:
@@ -200,9 +197,6 @@ def test_pictures_of_all_tables() -> None:
     image = envs.render()
     assert image is not None
     assert image.shape[0] * image.shape[1] >= one.shape[0] * one.shape[1] + two.shape[0] * two.shape[1]
-
-
-# -------------------------------------------------------------------------------------------------------- the learner
 
 
 def parameters_after(steps: int, seed: int, **arguments: Any) -> torch.Tensor:

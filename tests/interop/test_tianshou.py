@@ -29,9 +29,6 @@ def example() -> dict[str, Any]:
     return runpy.run_path(str(EXAMPLE))
 
 
-# ------------------------------------------------------------------------------------------------------------- one seat
-
-
 def test_what_it_collects_is_what_the_tables_show(example: dict[str, Any]) -> None:
     tables = example["make_tables"](ROWS, SEED)
     buffer = VectorReplayBuffer(ROWS * STEPS, ROWS)
@@ -89,9 +86,6 @@ def test_the_same_seed_learns_the_same(example: dict[str, Any]) -> None:
     assert not torch.equal(one, weights(2))
 
 
-# ------------------------------------------------------------------------------------------------------------- all seats
-
-
 @pytest.mark.parametrize("game", [down_up_v0, noms_v0])
 def test_all_seats_through_pettingzoo(game: Any) -> None:
     aec = game.env(episode="deal")
@@ -108,9 +102,6 @@ def test_all_seats_through_pettingzoo(game: Any) -> None:
             is_over = terminated or truncated
         table = aec.unwrapped.table
         assert got.tolist() == table.row.points[: table.seats].tolist()
-
-
-# ----------------------------------------------------------------------------------------------------------- the example
 
 
 def test_the_example_learns(example: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:

@@ -55,9 +55,6 @@ def rollout(way: str) -> TensorDict:
     return played
 
 
-# -------------------------------------------------------------------------------------------------- one seat, many tables
-
-
 @pytest.mark.parametrize("way", WAYS)
 def test_it_is_given_what_the_tables_show(way: str) -> None:
     played, envs = rollout(way), tables(way)
@@ -107,9 +104,6 @@ def test_the_specs_hold() -> None:
     check_env_specs(GymWrapper(envs, categorical_action_encoding=True))
 
 
-# ------------------------------------------------------------------------------------------------------------- all seats
-
-
 def test_all_seats_through_pettingzoo() -> None:
     aec = down_up_v0.env(episode="deal")
     env = PettingZooWrapper(aec, use_mask=True, group_map=MarlGroupMapType.ALL_IN_ONE_GROUP, categorical_actions=True, seed=3)
@@ -124,9 +118,6 @@ def test_all_seats_through_pettingzoo() -> None:
         table = aec.unwrapped.table
         got = played["next", "agents", "reward"].sum(dim=0).squeeze(-1)
         assert got.tolist() == table.row.points[: table.seats].tolist()
-
-
-# ----------------------------------------------------------------------------------------------------------- the example
 
 
 def test_the_policy_of_the_example_obeys_the_mask() -> None:

@@ -33,8 +33,6 @@ from tests.envs.play import KINDS, Kind, choose, deck_in_words, make, readable, 
 
 DECISIONS = 110
 
-# ------------------------------------------------------------------------------------------ what a seat cannot see
-
 
 def is_fixed_stock(table: Table) -> bool:
     """True where an option tells by its nature what lies in the stock."""
@@ -178,8 +176,6 @@ def test_a_spectator_sees_no_hand(name: str) -> None:
             assert show.text(env.table, None) == show.text(twin, None)
 
 
-# ------------------------------------------------------------------------------------------- these tests can fail
-
 LEAKS: dict[str, tuple[str, Callable[[Any, int], int]]] = {
     "the hidden partner": ("small ships, six with indication", lambda row, seat: int(row.partner) + 1),
     "the holder of the Excuse": ("nonesuch", lambda row, seat: int(row.excuse) + 1),
@@ -232,8 +228,6 @@ def test_a_leak_into_the_mask_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     assert any(line.endswith(": mask") for line in found)
     assert any(line.endswith("a mask out of turn") for line in found)
 
-
-# --------------------------------------------------------------------------------------------- deals played again
 
 AT_THE_END = 0
 """Stands for the action where none follows."""
@@ -348,9 +342,6 @@ def test_a_mark_left_too_early_is_found(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(TrickTakingEnv, "step", step)
     with pytest.raises(AssertionError, match="observation or mask"):
         test_a_deal_with_hidden_cards_exchanged_looks_the_same("small ships")
-
-
-# ----------------------------------------------------------------------------------------------- no telling delay
 
 
 @pytest.mark.parametrize("name", [name for name in KINDS if "early" not in name])

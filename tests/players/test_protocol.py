@@ -53,9 +53,6 @@ def some_tables(n: int = 3) -> np.recarray:
     return batch.tables
 
 
-# ------------------------------------------------------------------------------------------------ names
-
-
 def test_every_name_makes_a_player() -> None:
     for name in PLAYERS:
         assert make_player(name).wants_tables in (True, False)
@@ -116,9 +113,6 @@ def test_importing_the_package_imports_no_player() -> None:
     assert run.stdout == "['noms_env.players.protocol', 'noms_env.players.registry']\n"
 
 
-# ------------------------------------------------------------------------------------------------ rows, and one row
-
-
 def test_one_row_is_answered_with_a_number() -> None:
     tables, rng = some_tables(), np.random.default_rng(0)
     player: Any = Lowest()
@@ -158,9 +152,6 @@ def test_a_row_takes_one_number_of_the_stream() -> None:
     assert rng.integers(2**63) == twin.integers(2**63, size=4)[3]
 
 
-# ------------------------------------------------------------------------------------------------ random
-
-
 @pytest.mark.uncompiled
 def test_random_is_uniform_and_legal() -> None:
     rows, rng = 3000, np.random.default_rng(1)
@@ -174,9 +165,6 @@ def test_random_is_uniform_and_legal() -> None:
 @pytest.mark.uncompiled
 def test_random_answers_nobody_where_nobody_is_to_act() -> None:
     assert make_player("random").act(SEEN, LEGAL, np.random.default_rng(0)).tolist()[1:] == [0, NOBODY]
-
-
-# ------------------------------------------------------------------------------------------------ sampled tables
 
 
 @pytest.mark.parametrize("variant", VARIANTS)

@@ -213,9 +213,6 @@ def test_it_never_indicates() -> None:
     assert asked > 8
 
 
-# ------------------------------------------------------------------------------------------------ the vocabulary
-
-
 @pytest.mark.uncompiled
 def test_the_chance_that_a_hand_has_none_of_some_cards() -> None:
     assert none_of(0, 5, 10) == 1.0
@@ -257,9 +254,6 @@ def test_chances_that_are_reckoned_once_are_those_reckoned_for_each_card_that_ma
         reckoned += sum(int(cards).bit_count() for cards in workspace["known"])
     assert pairs > reckoned > 100
     assert leads > 0 or variant == "sniped_whist"
-
-
-# ------------------------------------------------------------------------------------------------ strength
 
 
 @pytest.mark.parametrize(

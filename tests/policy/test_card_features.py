@@ -85,9 +85,6 @@ def test_counts_are_those_of_the_words(name: str) -> None:
     assert (max(seen_sections) > BOTTOM) == two_suits
 
 
-# ------------------------------------------------------------------------------------------------ in the network
-
-
 @pytest.mark.parametrize("name", ["down up", "nonesuch", "noms, short deck"])
 def test_counts_stand_behind_the_other_features(name: str) -> None:
     plain, counting = (make_encoding([rules_of(TABLES[name])], counts) for counts in (False, True))

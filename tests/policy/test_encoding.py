@@ -76,9 +76,6 @@ def few(name: str) -> Decisions:
     return Decisions(*(part[:: 1 if COMPILED else 3] for part in all_rows))
 
 
-# ------------------------------------------------------------------------------------------------ actions
-
-
 @pytest.mark.uncompiled
 @pytest.mark.parametrize("name", TABLES)
 def test_no_legal_action_is_lost(name: str) -> None:
@@ -104,9 +101,6 @@ def test_choices_are_few() -> None:
     assert sizes["sniped_whist"] == 52
     assert sizes["down_up"] == 52 + 11
     assert sizes["noms"] == 52 + 52 + len(["pass", "mis", "mis_a_vis"]) + 14 + 5
-
-
-# ------------------------------------------------------------------------------------------------ suits
 
 
 def permuted(words: list[str], suits: tuple[int, ...]) -> list[str]:
@@ -199,9 +193,6 @@ def test_the_order_of_suits() -> None:
     assert [ORDERS[number] for number in order] == [(1, 0, 2, 3), (3, 1, 0, 2), (1, 0, 2, 3), (1, 0, 2, 3), (0, 1, 2, 3)]
 
 
-# ------------------------------------------------------------------------------------------------ what features are
-
-
 @pytest.mark.uncompiled
 @pytest.mark.parametrize("name", KINDS)
 def test_features_are_bytes_or_their_values_at_the_renamed_table(name: str) -> None:
@@ -271,8 +262,6 @@ def test_rows_alone_and_among_others() -> None:
         assert (alone[0] == unseen[place]).all()
     assert [part.dtype for part in (*many, unseen)] == [np.uint8, np.int8, np.int64, np.uint8]
 
-
-# ------------------------------------------------------------------------------------------------ what is left out
 
 NEEDLESS: dict[str, dict[int, str]] = {
     "seats": {
@@ -356,9 +345,6 @@ def test_a_network_of_several_games_sees_what_each_of_them_shows() -> None:
         assert set(alone.hidden_index[5]) <= set(together.hidden_index[5])
 
 
-# ------------------------------------------------------------------------------------------------ what is hidden
-
-
 @pytest.mark.parametrize("name", TABLES)
 def test_features_and_hidden_features_tell_all_hands(name: str) -> None:
     kind = TABLES[name]
@@ -393,9 +379,6 @@ def test_hidden_features_begin_with_the_places_of_the_cards(name: str) -> None:
     assert (holders.sum(axis=2)[:, : seats - 1] == by_place[:, : seats - 1]).all()
     partners = unseen[:, encoding.holders * encoding.cards :][:, : encoding.partners]
     assert (partners == hidden[:, HIDDEN[2].start :][:, : encoding.partners]).all()
-
-
-# ------------------------------------------------------------------------------------------------ numbers
 
 
 @pytest.mark.parametrize("name", TABLES)

@@ -227,9 +227,6 @@ def test_the_layout_digest_follows_sections_and_actions(monkeypatch: pytest.Monk
         assert layout_digest.__wrapped__() == usual
 
 
-# ---------------------------------------------------------------------------------------------- fuzzing
-
-
 def refused(content: bytes, path: Path) -> None:
     """Loading must end with the one error."""
     path.write_bytes(content)
@@ -308,9 +305,6 @@ def test_large_claims_take_no_memory(tmp_path: Path) -> None:
     assert int(out[3]) < 50, "MiB"
 
 
-# ---------------------------------------------------------------------------------------------- writing and finding
-
-
 def test_a_failed_write_leaves_the_old_file(good: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "policy.safetensors"
     write_atomically(path, b"old")
@@ -344,9 +338,6 @@ def test_policies_by_name(good: Path, tmp_path: Path, monkeypatch: pytest.Monkey
     (tmp_path / "pyproject.toml").touch()
     assert load_policy("late").info == INFO
     assert list(policy_player.shipped_policies()) == ["up_down", "late"]
-
-
-# ---------------------------------------------------------------------------------------------- found by its game
 
 
 def ship(root: Path, name: str, *variants: str, decisions: int = 100) -> Path:

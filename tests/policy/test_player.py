@@ -90,9 +90,6 @@ def by_torch(actor: Actor, player: PolicyPlayer, seen: np.ndarray, legal: np.nda
     return out
 
 
-# ---------------------------------------------------------------------------------------------- equal to torch
-
-
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_probabilities_are_those_of_torch(variant: str) -> None:
     actor, player = made_player(rules_of(variant), {"width": 256, "blocks": 3, "card_width": 64})
@@ -201,9 +198,6 @@ def test_hand_sizes_follow_the_deals() -> None:
     assert rules_lookup.hand_sizes(make_rules(game("nonesuch"), 3)) == {12}
     assert rules_lookup.hand_sizes(make_rules(game("small_ships"), 4, {"hand_size": 9})) == {9}
     assert rules_lookup.hand_sizes(make_rules(game("down_up"), 4)) == set(range(1, 11))
-
-
-# ---------------------------------------------------------------------------------------------- how it acts
 
 
 @pytest.fixture(scope="module")

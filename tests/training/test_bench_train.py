@@ -31,9 +31,6 @@ def trainer() -> Trainer:
     return Trainer(replace(FAST, **TINY, threads=2))
 
 
-# ------------------------------------------------------------------------------------------------------- our trainer
-
-
 def test_the_small_setting_is_that_of_pufferlib() -> None:
     assert FAST.network == FAST.critic == NetworkConfig(256, 3)
     assert (SMALL.privileged_critic, SMALL.ppo.update_epochs) == (False, 1)
@@ -75,9 +72,6 @@ def test_iterations_are_added_up_until_the_time_is_over(trainer: Trainer, monkey
     monkeypatch.setattr(SelfPlay, "iterate", iterate)
     assert trainer.rate(0.3, 1.4) == 14
     assert trainer.percent == dict.fromkeys(PARTS, 25)
-
-
-# -------------------------------------------------------------------------------------------------------- the peers
 
 
 def test_every_decision_of_the_single_agent_has_an_alternative() -> None:
@@ -147,9 +141,6 @@ def test_a_peer_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) 
     cases, missing = collected({"sb3-contrib": lambda: train_peers.maskable_ppo_cases(quick=True)})
     assert cases == []
     assert "pip install 'noms-env[bench]'" in missing["sb3-contrib"]
-
-
-# ----------------------------------------------------------------------------------------------------- the whole run
 
 
 @pytest.fixture(scope="module")

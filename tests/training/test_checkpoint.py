@@ -57,9 +57,6 @@ def same(one: Any, other: Any) -> bool:
     return type(one) is type(other) and bool(one == other)
 
 
-# ------------------------------------------------------------------------------------------------ state files
-
-
 def test_what_is_saved_is_loaded(tmp_path: Path) -> None:
     save_state(tmp_path / "state", STATE)
     assert same(load_state(tmp_path / "state"), STATE)
@@ -165,9 +162,6 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
         load_state(tmp_path / "list")
 
 
-# ------------------------------------------------------------------------------------------------ disks
-
-
 def broken(number: int) -> Callable[..., Any]:
     """A system call that fails."""
 
@@ -239,9 +233,6 @@ def test_folders_that_cannot_be_written_to(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.undo()
     RunFolder.open(tmp_path / "run").close()
     RunFolder.create(tmp_path / "new", {}).close()
-
-
-# ------------------------------------------------------------------------------------------------ the folder of a run
 
 
 def test_a_run_is_not_overwritten(tmp_path: Path) -> None:
@@ -326,9 +317,6 @@ def test_two_processes_do_not_share_a_folder(tmp_path: Path) -> None:
     assert other().stdout == "in\n", "a lock file without a process that holds it is no lock"
 
 
-# ------------------------------------------------------------------------------------------------ policies
-
-
 def trained(decisions: int = 50) -> tuple[Actor, Trained]:
     """A network, and what a file tells of its run."""
     config = TrainConfig(("down_up",), seed=9, network=NetworkConfig(width=6, blocks=1, card_width=2))
@@ -392,8 +380,6 @@ def test_the_revision_is_that_of_the_checkout(monkeypatch: pytest.MonkeyPatch, t
     monkeypatch.setattr(subprocess, "run", broken(errno.ENOENT))
     assert find() is None
 
-
-# ------------------------------------------------------------------------------------------------ killed
 
 KILLER = """
 import json, os, random, signal, sys, time

@@ -39,9 +39,6 @@ def watched(monkeypatch: pytest.MonkeyPatch) -> Seen:
     return found
 
 
-# ------------------------------------------------------------------------------------------------------------- seatings
-
-
 @pytest.mark.parametrize("seats", range(3, 8))
 def test_each_player_has_each_seat_equally_often(seats: int) -> None:
     found = {line_up.name: line_up.seatings for line_up in line_ups(seats)}
@@ -93,9 +90,6 @@ def test_all_seatings_of_a_deal_have_its_cards(name: str, seats: int, watched: S
     dealt_cards = [(t.hands | t.played).tobytes() + t.dealer.tobytes() + t.deal_size.tobytes() for t in tables]
     assert [len(set(dealt_cards[row : row + len(seatings)])) for row in range(0, len(pool), len(seatings))] == [1] * 5
     assert len(set(dealt_cards)) == 5
-
-
-# --------------------------------------------------------------------------------------------------------------- values
 
 
 @pytest.mark.parametrize("name", VARIANTS)
@@ -154,9 +148,6 @@ def test_the_variance_ratio_by_hand() -> None:
     assert made.variance_ratio == pytest.approx(0.25 / (40 / 12 - 1.5**2))
 
 
-# -------------------------------------------------------------------------------------------------- threads, streams
-
-
 @pytest.mark.parametrize("name", ["down_up", "noms"])
 def test_results_do_not_depend_on_threads(name: str) -> None:
     a, b = agent_spec("random"), agent_spec("greedy")
@@ -178,9 +169,6 @@ def test_fewer_deals_are_the_first_of_more() -> None:
     assert len(many.played.values) == BLOCK + 3
     test = compare(rules("big_ships"), a, b, 10, deal_set="test")
     assert not np.array_equal(few.played.values, test.played.values)
-
-
-# ---------------------------------------------------------------------------------------------------- control variate
 
 
 def test_the_features_of_the_control_variate_are_those_of_thumb_on_the_same_cards() -> None:
@@ -220,9 +208,6 @@ def test_the_control_variate_agrees_with_the_raw_figure() -> None:
     assert found.controlled.mean == pytest.approx(raw.mean, abs=2.5 * raw.standard_error)
 
 
-# --------------------------------------------------------------------------------------------------------------- roles
-
-
 def test_roles_by_hand() -> None:
     kind = rules("small_ships")
     pool = dealt(kind, np.arange(6), "dev")
@@ -258,9 +243,6 @@ def test_declarers_are_counted_on_the_side_of_who_declared() -> None:
         assert found.played.groups[side].games("role", "declarer") == tally.sums["misere"] + tally.counts["numbers/made"]
 
 
-# ---------------------------------------------------------------------------------------------------------- lost tables
-
-
 def test_a_lost_table_counts_as_the_worst_of_its_points() -> None:
     kind = rules("big_ships", start_cards=3)
     block = Pairing(kind, (STUBBORN, agent_spec("greedy")), line_ups(4)).play(0, 6, Event())
@@ -280,9 +262,6 @@ def test_a_lost_table_counts_as_the_worst_of_its_points() -> None:
     assert (swapped.values[is_lost] >= 0).all()
     both = Pairing(kind, (STUBBORN, STUBBORN), line_ups(4)).play(0, 6, Event())
     assert not both.values[is_lost].any()
-
-
-# -------------------------------------------------------------------------------------------------------------- refusals
 
 
 def test_what_cannot_be_played_is_refused() -> None:

@@ -55,9 +55,6 @@ def started(variant: str, seed: int = 1, **options: Any) -> Table:
     return table
 
 
-# ------------------------------------------------------------------------------------------------------ a deal explained
-
-
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_every_decision_is_shown_with_its_probability(variant: str) -> None:
     table = started(variant)
@@ -124,9 +121,6 @@ def test_actions_in_words() -> None:
         shown.act(word)
     assert action_text(shown, shown.number("indicate", "play"), False) == "indicate"
     assert action_text(shown, shown.number("2H", "play"), False) == "2♥"
-
-
-# ---------------------------------------------------------------------------------------------------------- the command
 
 
 def test_a_tiny_demo_from_end_to_end(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -47,9 +47,6 @@ def is_one_sentence(text: str) -> bool:
     return text.startswith("noms: ") and text.count("\n") == 1 and "Traceback" not in text
 
 
-# ------------------------------------------------------------------------------------------------------------- evaluate
-
-
 def test_two_players_without_torch(tmp_path: Path) -> None:
     """The learning library is an extra, and takes seconds to import."""
     code = (
@@ -216,9 +213,6 @@ def test_ctrl_c_prints_what_there_is(run: Run, tmp_path: Path, monkeypatch: pyte
     assert "Stopped by Ctrl-C." in out
     games = json.loads(file.read_text())["games"]
     assert [(one["variant"], one["deals"], one["ending"]) for one in games] == [("noms", 256, "ctrl-c")]
-
-
-# ----------------------------------------------------------------------------------------------------------- tournament
 
 
 def test_a_tournament_and_its_files(run: Run, tmp_path: Path) -> None:

@@ -98,9 +98,6 @@ def games(tmp_path: Path, few: list[Record]) -> Path:
     return path
 
 
-# ------------------------------------------------------------------------------------------------------- what it holds
-
-
 @pytest.mark.parametrize("name", KINDS)
 def test_records_give_what_was_seen_in_play(name: str) -> None:
     records, seen = played(*KINDS[name], matches=1, seed=3)
@@ -174,9 +171,6 @@ def test_players_sit_where_they_are_named() -> None:
     is_highest = found["action"] == highest
     assert is_highest[found["seat"] == 1].all()
     assert not is_highest[found["seat"] != 1].all()
-
-
-# ----------------------------------------------------------------------------------------------------------- the files
 
 
 def test_parquet_holds_the_decisions(tmp_path: Path, few: list[Record]) -> None:
@@ -262,9 +256,6 @@ def test_memory_does_not_grow_with_the_decisions(tmp_path: Path) -> None:
 
     peak(2)
     assert peak(60) < 1.2 * peak(6)
-
-
-# ------------------------------------------------------------------------------------------------------------ refusals
 
 
 def changed(record: Record, **changes: Any) -> Record:

@@ -40,9 +40,6 @@ def values(folder: Path, name: str) -> dict[int, float]:
     return dict(zip(at.tolist(), value.tolist(), strict=True))
 
 
-# ----------------------------------------------------------------------------------------------------------------- CSV
-
-
 def test_what_is_logged_can_be_read_at_once(tmp_path: Path) -> None:
     one = opened(tmp_path)
     one.iteration(100, {"approx_kl": 0.5, "entropy/call": np.float64(1) / 3})
@@ -164,9 +161,6 @@ def test_a_disk_that_is_full_at_the_start_leaves_the_log_as_it_is(tmp_path: Path
 def test_a_log_that_is_not_open_writes_nothing(tmp_path: Path) -> None:
     with pytest.raises(RuntimeError, match="call started first"):
         Log(tmp_path).iteration(1, {})
-
-
-# --------------------------------------------------------------------------------------------------------- TensorBoard
 
 
 def scalars(folder: Path, name: str) -> list[tuple[int, float]]:

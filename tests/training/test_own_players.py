@@ -93,9 +93,6 @@ def run(capsys: pytest.CaptureFixture[str]) -> Run:
     return run_main
 
 
-# -------------------------------------------------------------------------------------------------- what a program is told
-
-
 @pytest.mark.parametrize("name", KINDS)
 def test_a_line_does_not_depend_on_what_the_seat_cannot_see(name: str) -> None:
     env, rng, chance = make(KINDS[name]), random.Random(name), np.random.default_rng(0)
@@ -246,9 +243,6 @@ def test_the_page_lists_every_key() -> None:
     assert {key for cell in listed for key in re.findall(r"\w+", cell)} == keys - {"type"}
 
 
-# ------------------------------------------------------------------------------------------------------- the examples play
-
-
 def test_the_examples_measure_themselves(run: Run, tmp_path: Path) -> None:
     few = ("--deals", "2", "--matches", "0", "--threads", "1")
     status, out, err = run("evaluate", BOT, f"{EXAMPLES / 'own_player.py'}:lowest", "--variant", "up_down", "small_ships", *few)
@@ -297,8 +291,6 @@ def test_a_person_can_sit_down_with_a_program(run: Run, tmp_path: Path, monkeypa
     assert status == 0, out + err
     assert run("check", tmp_path / "g.jsonl")[0] == 0
 
-
-# ---------------------------------------------------------------------------------------------------------- what goes wrong
 
 FAILURES = {
     "dies": ("sys.stderr.write('no idea\\n'); sys.exit(3)", "ended with exit status 3 (no idea)"),
@@ -405,8 +397,6 @@ def test_a_program_that_does_not_start_is_refused(name: str, why: str) -> None:
     with pytest.raises(ValueError, match=re.escape(why)):
         agent_spec(name)
 
-
-# ------------------------------------------------------------------------------------------------------ functions in Python
 
 MODULE = """
 import numpy as np

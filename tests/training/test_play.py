@@ -82,9 +82,6 @@ def first_legal(table: Table) -> str:
     return table.legal_words()[0]
 
 
-# ------------------------------------------------------------------------------------------------------ whole matches
-
-
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_a_match_is_played_to_its_end(variant: str) -> None:
     kind = usual(variant)
@@ -146,9 +143,6 @@ def test_a_sitting_refuses_what_makes_no_table() -> None:
     alone.let_others_act()
     with pytest.raises(ValueError, match="the deal is over"):
         alone.choose()
-
-
-# ---------------------------------------------------------------------------------------------- what is shown, what not
 
 
 def shown_at(session: Session, table: Table, deal: Deal) -> list[str]:
@@ -298,9 +292,6 @@ def test_what_is_legal_beside_cards_is_named() -> None:
     assert parse_action(view, "Indicate") == table.number("indicate")
 
 
-# ------------------------------------------------------------------------------------------------------- what is typed
-
-
 def view_after(variant: str, words: str, **options: Any) -> show.view.View:
     """What the seat to act sees after some actions of a deal; `-` is the first legal action."""
     table = Table(variant, options=options, seed=1)
@@ -429,9 +420,6 @@ def test_ranks_in_capitals_come_before_commands_where_ranks_are_named() -> None:
         assert said == [word]
 
 
-# -------------------------------------------------------------------------------------------------------- taking back
-
-
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_what_is_taken_back_and_done_again_goes_on_the_same_way(variant: str) -> None:
     session = sitting_of(usual(variant), 1, ("thumb",), seed=11, deals=2)
@@ -477,9 +465,6 @@ def test_a_finished_deal_that_is_taken_back_is_not_kept(run: Run, typing: Callab
     typing("0", "", "u", "q")
     assert run(*words, "none.jsonl")[1].endswith("no deal was finished, so nothing is written\n")
     assert [path.name for path in Path().iterdir()] == ["kept.jsonl"]
-
-
-# ------------------------------------------------------------------------------------------------------------- advice
 
 
 @pytest.fixture(scope="module")
@@ -541,9 +526,6 @@ def test_asking_for_advice_changes_nothing(policy: Path) -> None:
         records.append(person.session.records())
         assert any("plays, with probability" in line for line in person.shown) == asks
     assert records[0] == records[1]
-
-
-# --------------------------------------------------------------------------------------------------------- the command
 
 
 @pytest.fixture
@@ -668,9 +650,6 @@ def test_a_file_that_cannot_be_written_is_an_error(run: Run, typing: Callable[..
     assert (status, err) == (2, "noms: cannot write played/up_down-1.jsonl: File exists\n")
 
 
-# --------------------------------------------------------------------------------------------------------------- watch
-
-
 def test_watch_tells_every_decision_with_the_probabilities_of_policies(run: Run, policy: Path) -> None:
     words = ("watch", "small_ships", policy, "thumb", policy, "thumb", "--seed", 3, "--deals", 2)
     status, out, err = run(*words)
@@ -741,9 +720,6 @@ def test_watch_waits_for_enter_or_for_a_while(run: Run, monkeypatch: pytest.Monk
     assert status == 0
     assert at_once.startswith(out.rstrip("\n"))
     assert out.count(" calls ") == 3
-
-
-# ------------------------------------------------------------------------------------------------------- the documents
 
 
 def test_the_screen_in_the_tutorial_is_real(run: Run, typing: Callable[..., None]) -> None:

@@ -63,9 +63,6 @@ def drawn(runs: Mapping[str, Series], monkeypatch: pytest.MonkeyPatch, path: Pat
     return pictures[0]
 
 
-# --------------------------------------------------------------------------------------------------------- the command
-
-
 def test_a_run_becomes_a_picture_in_its_folder(run: Run, tmp_path: Path) -> None:
     folder = a_run(tmp_path / "run")
     status, out, err = run(folder)
@@ -104,9 +101,6 @@ def test_without_matplotlib_a_sentence_says_what_is_missing(run: Run, tmp_path: 
 
     monkeypatch.setattr("training.commands.plot.require", missing)
     assert run(a_run(tmp_path / "run")) == (2, "", "noms: noms plot needs matplotlib: plot\n")
-
-
-# ---------------------------------------------------------------------------------------------------------- the panels
 
 
 def test_panels_are_those_of_the_figures_there_are() -> None:

@@ -87,8 +87,6 @@ def policy_of(actor: Actor, batch: ActorBatch) -> Tensor:
         return masked(actor(batch.features), batch.mask).softmax(-1)
 
 
-# ------------------------------------------------------------------------------------------------- against a reference
-
 ROWS, ACTIONS = 150, 12
 
 
@@ -180,9 +178,6 @@ def test_nothing_pulls_at_what_is_not_legal(extras: tuple[str, ...]) -> None:
     assert (gradient[batch.mask.sum(1) > 1].abs().sum(1) > 0).double().mean() > 0.8
 
 
-# -------------------------------------------------------------------------------------------------------- by hand
-
-
 def test_masked_distribution_gives_nothing_to_illegal_actions() -> None:
     logits = torch.tensor([[0.0, math.log(3.0), 50.0]])
     policy = masked(logits, torch.tensor([[1, 1, 0]], dtype=torch.int8)).softmax(-1)
@@ -229,9 +224,6 @@ def test_the_ema_policy_moves_by_its_rate() -> None:
     move_ema(average, present, 0.25)
     for found, wanted in zip(average.parameters(), expected, strict=True):
         torch.testing.assert_close(found, wanted)
-
-
-# -------------------------------------------------------------------------------------------------------- the updates
 
 
 def test_the_ratio_is_one_before_the_first_step() -> None:
@@ -295,9 +287,6 @@ def test_critic_learns_its_targets_from_what_only_it_can_see() -> None:
     assert figures["value_loss"] < 0.02
     with torch.no_grad():
         assert float((critic(batch.features) - target).abs().mean()) < 0.2
-
-
-# ------------------------------------------------------------------------------------------------------ the minibatches
 
 
 def test_each_decision_is_seen_once_in_an_epoch_in_another_order() -> None:

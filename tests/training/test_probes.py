@@ -58,9 +58,6 @@ def bids(*numbers: int) -> list[int]:
     return [CALL_ZERO + number for number in numbers]
 
 
-# ----------------------------------------------------------------------------------- hidden partners and defenders
-
-
 class Watching:
     """A player whose chances to overtake the declarer are counted where they arise, from the table as it is then."""
 
@@ -102,9 +99,6 @@ def test_overtaking_is_counted_as_it_happens(variant: str, seats: int, name: str
         assert rates["partner/overtakes"] < rates["defender/overtakes"] / 2
 
 
-# -------------------------------------------------------------------------------------------------- the exact-bid games
-
-
 def test_exact_bids_by_hand() -> None:
     kind = rules("down_up")
     deal = table(kind, deal_size=5, call=bids(2, 0, 0, 3), tricks=[2, 0, 2, 1])
@@ -138,9 +132,6 @@ def test_hits_are_told_apart_by_hand_size_and_by_seat() -> None:
     probes = count_deals(deals, kind, seats).means()
     assert (probes["bid/hit/2"], probes["bid/hit/13"], probes["bid/excess"]) == (1.0, 0.0, 0.5)
     assert count_deals(deals, kind, seats).counts["bid/hit"] == 2
-
-
-# ------------------------------------------------------------------------------------------------------ the auction games
 
 
 def test_contracts_by_hand() -> None:
@@ -237,9 +228,6 @@ def test_the_contracts_there_are(kind: Rules, words: list[Any]) -> None:
     ]
 
 
-# --------------------------------------------------------------------------------------------- nonesuch and sniped whist
-
-
 def test_nonesuch_by_hand() -> None:
     kind = rules("nonesuch")
     calls = [CALL_NONE, CALL_MOST, CALL_SOME, CALL_NONE]
@@ -269,9 +257,6 @@ def test_sniped_whist_by_hand() -> None:
     last = np.zeros((2, MAX_SEATS), bool)
     last[:, 3] = True
     assert count_deals(deals, kind, last).means()["sniped"] == 0.5
-
-
-# ---------------------------------------------------------------------------------------------------- deals as played
 
 
 def told_by_records(records: list[Record], name: str) -> Mapping[str, float]:
@@ -322,9 +307,6 @@ def test_probes_of_played_deals_are_those_of_their_records(name: str) -> None:
         tally += count_deals(tables, rules(name))
     told = told_by_records(records, name)
     assert {probe: tally.means()[probe] for probe in told} == {probe: pytest.approx(value) for probe, value in told.items()}
-
-
-# ---------------------------------------------------------------------------------------------------------- tallies
 
 
 @settings(deadline=None, max_examples=50)

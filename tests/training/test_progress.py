@@ -43,9 +43,6 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     return now
 
 
-# ------------------------------------------------------------------------------------------------------------- figures
-
-
 def test_an_evaluation_is_taken_apart() -> None:
     figures = Figures()
     figures.evaluated(EVALUATION)
@@ -89,9 +86,6 @@ def test_kinds_in_words() -> None:
     assert rules_text("small_ships_4") == "small_ships, 4 seats"
 
 
-# ------------------------------------------------------------------------------------------------------ a job that counts
-
-
 def test_a_job_without_a_terminal_has_a_line_now_and_then(clock: list[float], capsys: pytest.CaptureFixture[str]) -> None:
     with progress_bar("noms, 4 seats", "deals", 1000) as advance:
         advance(50)
@@ -112,9 +106,6 @@ def test_a_job_on_a_terminal_has_a_bar(
         advance(1)
         advance(2)
     assert text in capsys.readouterr().err
-
-
-# --------------------------------------------------------------------------------------------------------------- lines
 
 
 def test_a_line_now_and_then(clock: list[float]) -> None:
@@ -165,9 +156,6 @@ def test_lines_are_written_at_once_where_there_is_no_terminal(capsys: pytest.Cap
         watcher.iteration(5, {})
         out, err = capsys.readouterr()
     assert (out, err.startswith(" 50% · 5 of 10 decisions")) == ("", True)
-
-
-# -------------------------------------------------------------------------------------------------------------- screen
 
 
 def drawn(width: int = 110) -> tuple[Screen, io.StringIO]:
@@ -235,9 +223,6 @@ def test_a_terminal_gets_a_screen(monkeypatch: pytest.MonkeyPatch, capsys: pytes
         watcher.started(0, 10)
         watcher.iteration(5, ITERATION)
     assert "noms" in capsys.readouterr().err
-
-
-# ------------------------------------------------------------------------------------------------------------ watchers
 
 
 class Note:

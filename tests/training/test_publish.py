@@ -162,9 +162,6 @@ def is_one_sentence(text: str) -> bool:
     return text.startswith("noms: ") and text.count("\n") == 1 and "Traceback" not in text
 
 
-# ---------------------------------------------------------------------------------------------------------- the command
-
-
 def test_the_same_run_gives_the_same_bytes(publish: Run, folder: Path, tmp_path: Path) -> None:
     places = [tmp_path / name / "mine" for name in ("a", "b")]
     for path in places:
@@ -283,9 +280,6 @@ def test_without_a_library_a_sentence_says_so(
     assert publish(folder, "--name", "mine", "--out", tmp_path) == (2, "", sentence)
 
 
-# ------------------------------------------------------------------------------------------------------------- the card
-
-
 def test_what_the_card_says_of_the_policy(policy: Trained) -> None:
     text = card_of(policy)
     assert "# mine\n\nA policy for `nonesuch` with 3 and 4 seats, `down_up` with 3 and 4 seats, trained by self-play." in text
@@ -396,9 +390,6 @@ def test_seats_in_words(seats: list[int], words: str) -> None:
 def test_tables_have_numbers_to_the_right() -> None:
     found = markdown_table([("1", "+2 ±1", "a|b"), ("2", None, "3")], "a", "b", "c")
     assert found == "| a | b | c |\n| ---: | ---: | --- |\n| 1 | +2 ±1 | a\\|b |\n| 2 |  | 3 |"
-
-
-# ------------------------------------------------------------------------------------------------------------ the results
 
 
 def test_a_policy_stands_with_its_best_known_figures(made: Path) -> None:
@@ -513,9 +504,6 @@ def test_figures_of_tables_for_which_a_policy_was_not_trained_are_refused(made: 
         read_results(made)
 
 
-# ------------------------------------------------------------------------------------------------------ what is published
-
-
 def test_the_published_pages_are_up_to_date() -> None:
     """So all their figures are those of the files beside them."""
     results = read_results(CHECKPOINTS)
@@ -544,9 +532,6 @@ def test_every_game_has_its_panel() -> None:
     ]
     for one in searched:
         assert one["table"]["pimc:100"]["thumb"]["low"] > 0, "the search is better than the rules of thumb"
-
-
-# ------------------------------------------------------------------------------------------------- from end to end
 
 
 def test_a_trained_policy_is_published_measured_and_found_by_name(

@@ -90,9 +90,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make_run(tmp_path_factory.mktemp("outcome") / "run")
 
 
-# ------------------------------------------------------------------------------------------------------------- reading
-
-
 def test_what_a_folder_tells(folder: Path) -> None:
     found = read_trained(folder)
     (run,) = found.runs
@@ -242,9 +239,6 @@ def test_a_policy_of_another_origin_is_refused(tmp_path: Path) -> None:
         read_trained(folder)
 
 
-# ------------------------------------------------------------------------------------------------- what a run learns from
-
-
 @pytest.mark.parametrize(
     ("changes", "policy"),
     [
@@ -290,8 +284,6 @@ def test_what_runs_call_the_policies_of_others_means_those_of_the_runs_before_th
     assert chained([*chained(runs[:3], "x"), runs[3]], "x") == moved
     assert chained(chained(runs, "y"), "x") == moved
 
-
-# ----------------------------------------------------------------------------------------------------- the command line
 
 OTHER: dict[str, Any] = {
     "seats": (3, 4),

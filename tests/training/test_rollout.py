@@ -64,7 +64,7 @@ def played(
     return pool, recorder, recorder.decisions(pool)
 
 
-# ---------------------------------------------------- what cost the project sheepsheadai months (its notebooks, 6.1, 6.2)
+# What cost the project sheepsheadai months (its notebooks, 6.1, 6.2).
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
@@ -135,9 +135,6 @@ def test_decisions_without_alternative_are_not_kept() -> None:
     for forced in (True, False):
         _, _, decisions = played(["down_up"], skip_forced=forced)
         assert decisions.mask.sum(1).min() == 2
-
-
-# -------------------------------------------------------------------------------------------------------- what is kept
 
 
 def test_kept_arrays_fit_together() -> None:
@@ -213,9 +210,6 @@ def test_without_a_privileged_critic_nothing_hidden_is_kept() -> None:
     assert recorder.decisions(pool).hidden.shape[1] == 0
 
 
-# ------------------------------------------------------------------------------------------------------------ pools
-
-
 def test_the_same_number_gives_the_same_deals() -> None:
     rule_sets = make_rule_sets(["big_ships"], (5,))
     pool = make_pool(rule_sets)
@@ -268,9 +262,6 @@ def test_hand_sizes_get_the_same_number_of_decisions_each() -> None:
     assert (pool.batch.tables.deal_size[pool.rule_set == 0] == sizes[pool.rule_set == 0]).all()
 
 
-# ------------------------------------------------------------------------------------------------------------ players
-
-
 def test_choices_are_drawn_from_the_softmax_of_the_legal_logits() -> None:
     logits = np.tile(np.log(np.array([[1.0, 2.0, 50.0, 5.0]], np.float32)), (80_000, 1))
     mask = np.tile(np.array([[1, 1, 0, 1]], np.int8), (80_000, 1))
@@ -289,9 +280,6 @@ def test_no_draw_gives_an_illegal_choice(draw: float) -> None:
     choice, log_prob = np.empty(1, np.int64), np.empty(1, np.float32)
     draw_choices(logits, mask, np.array([draw]), choice, log_prob)
     assert mask[0, choice[0]] == 1
-
-
-# -------------------------------------------------------------------------------------------------------------- rule_sets
 
 
 def test_kinds_are_the_games_with_each_number_of_seats_that_suits_them() -> None:

@@ -73,9 +73,6 @@ def test_kickstarting_follows_imitation_and_falls_to_nothing() -> None:
     assert [schedule.kickstart_coef(at, lasting, PLAY) for at in (0.0, 0.5, 1.0)] == pytest.approx([0.4, 0.3, 0.2])
 
 
-# ----------------------------------------------------------------------------------------------------- the reward scale
-
-
 def test_rewards_are_divided_by_the_root_mean_square_of_their_kind() -> None:
     scale = RewardNorm(3)
     assert scale.scale.tolist() == [1, 1, 1]
@@ -89,9 +86,6 @@ def test_rewards_are_divided_by_the_root_mean_square_of_their_kind() -> None:
     again = RewardNorm(3)
     again.load_state_dict(scale.state_dict())
     assert again.scale.tolist() == scale.scale.tolist()
-
-
-# -------------------------------------------------------------------------------------------------------- the pass_out_guard
 
 
 def test_the_guard_is_active_while_nearly_all_pass_and_until_few_do() -> None:

@@ -58,9 +58,6 @@ def equal(one: list[np.ndarray], other: list[np.ndarray]) -> bool:
     return all((a == b).all() for a, b in zip(one, other, strict=True))
 
 
-# ------------------------------------------------------------------------------------------------------------ learning
-
-
 def one_card_bids(run: SelfPlay) -> dict[int, set[int]]:
     """What the first caller bids with each rank, when the policy is not sampled from."""
     pool = TablePool(run.rule_sets, [0], 512, seed=99)
@@ -123,9 +120,6 @@ def test_explained_variance_and_entropy_by_hand() -> None:
     half = replace(decisions, log_prob=np.log(0.5) * np.ones(len(decisions), np.float32))
     expected = np.mean(np.log(2) / np.log(decisions.mask[decisions.phase == 3].sum(1)))
     assert entropies(half)["entropy/play"] == pytest.approx(expected)
-
-
-# ---------------------------------------------------------------------------------------------- stopping and going on
 
 
 @pytest.mark.parametrize(
@@ -277,9 +271,6 @@ def test_probes_of_an_iteration_are_the_learners() -> None:
     parts = [figures[f"played/down_up_4/bid/{what}"] for what in ("hit", "over", "under")]
     assert sum(parts) == pytest.approx(1)
     assert 0 < parts[0] < 1
-
-
-# ------------------------------------------------------------------------------------------- beginning with a policy
 
 
 @pytest.fixture

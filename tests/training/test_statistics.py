@@ -72,9 +72,6 @@ def test_holm_by_hand() -> None:
     assert holm([]) == []
 
 
-# ----------------------------------------------------------------------------------------------------- control variate
-
-
 def drawn(rng: np.random.Generator, deals: int, slope: float) -> tuple[np.ndarray, Controls]:
     """Values with mean 1 that a skewed feature with mean 3 explains in part, and a known one with mean 0 too."""
     measured, known = 3 * rng.exponential(1.0, (deals, 1)), rng.integers(2, size=(deals, 1)) - 0.5
@@ -130,9 +127,6 @@ def test_the_error_of_measured_expectations_counts() -> None:
     assert many is not None
     assert few is not None
     assert few.standard_error > 1.15 * many.standard_error
-
-
-# -------------------------------------------------------------------------------------------------------------- groups
 
 
 def test_means_of_groups_by_hand() -> None:

@@ -59,9 +59,6 @@ def folder(tmp_path: Path) -> Folder:
     return made
 
 
-# -------------------------------------------------------------------------------------------------------------- results
-
-
 def results_of(values: np.ndarray, names: tuple[str, ...] = ("a", "b", "c")) -> Results:
     return Results(plan(values.shape[2], names), values, tuple(Lost() for _ in names))
 
@@ -135,9 +132,6 @@ def test_json_and_markdown_say_the_same(folder: Folder) -> None:
     assert len({line.count("|") for line in lines[2:7]}) == 1
 
 
-# --------------------------------------------------------------------------------------------------------------- going on
-
-
 def test_a_tournament_that_goes_on_ends_as_if_it_had_never_been_stopped(folder: Folder, tmp_path: Path) -> None:
     straight = Folder(tmp_path / "straight")
     straight.begin(plan())
@@ -205,9 +199,6 @@ def test_results_end_before_the_first_gap(folder: Folder) -> None:
 
 def test_too_few_deals_have_no_results(folder: Folder) -> None:
     assert read_results(plan(), [small(name) for name in NAMES], folder) is None
-
-
-# -------------------------------------------------------------------------------------------------------------- refusals
 
 
 @pytest.mark.parametrize(

@@ -58,9 +58,6 @@ def is_one_sentence(text: str) -> bool:
     return text.startswith("noms: ") and text.count("\n") == 1 and "Traceback" not in text
 
 
-# ------------------------------------------------------------------------------------------------------------ new runs
-
-
 @pytest.mark.parametrize("preset", PRESETS)
 def test_a_preset_gives_the_defaults(run: Run, started: Started, preset: str) -> None:
     status, out, err = run("down_up", "--preset", preset)
@@ -204,9 +201,6 @@ def test_without_torch_a_sentence_says_what_is_missing(monkeypatch: pytest.Monke
     assert str(caught.value) == "noms train needs torch, which is not installed: pip install 'noms-env[train]'"
 
 
-# -------------------------------------------------------------------------------------------------------------- resume
-
-
 @pytest.fixture
 def saved(run: Run, started: Started) -> TrainConfig:
     """A run in `there`."""
@@ -268,9 +262,6 @@ def test_a_damaged_configuration_is_told(run: Run, started: Started, saved: Trai
     assert status == 2
     assert is_one_sentence(err)
     assert err.startswith("noms: there is no run to continue in there: ")
-
-
-# ------------------------------------------------------------------------------------------------------- how runs end
 
 
 def test_ctrl_c_says_how_to_go_on(run: Run, started: Started, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -335,9 +326,6 @@ def test_a_short_run_from_end_to_end(run: Run, tmp_path: Path, monkeypatch: pyte
     again = read_log("there")["approx_kl"][0]
     assert again[: len(figures["approx_kl"][0])].tolist() == figures["approx_kl"][0].tolist()
     assert again[-1] >= done + 200
-
-
-# ------------------------------------------------------------------------------------------------------------- helpers
 
 
 def test_differences_are_found_at_any_depth() -> None:

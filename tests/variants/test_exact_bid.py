@@ -29,8 +29,6 @@ pytestmark = pytest.mark.uncompiled
 BIG, DOWN, UP = GAMES = ("big_ships", "down_up", "up_down")
 Options = dict[str, Any]
 
-# ----------------------------------------------------------------------------------------------------- golden deals
-
 
 class Golden(NamedTuple):
     """A deal worked out by hand: `last` is what the last seat may bid after the other bids."""
@@ -143,8 +141,6 @@ def test_2_6_7_the_best_total_wins_and_ties_win_together(
     assert members(table.row.winners) == winners
 
 
-# ------------------------------------------------------------------------------------------------------ whole games
-
 DOWN_UP_OF = {top: [*range(top, 0, -1), *range(2, top + 1)] for top in (4, 7, 8, 10, 13, 17)}
 UP_DOWN = [*range(1, 14), *range(12, 0, -1)]
 
@@ -241,9 +237,6 @@ def test_6_there_is_no_twentieth_deal() -> None:
         started(DOWN, deal=19)
 
 
-# -------------------------------------------------------------------------------------------------------------- bids
-
-
 @pytest.mark.parametrize("deal", [0, 3, 12])
 def test_2_one_bid_each_from_zero_to_the_hand_size(deal: int) -> None:
     table = started(BIG, deal=deal, dealer=1)
@@ -320,9 +313,6 @@ def test_0_2_hook_refuses_with_a_sentence() -> None:
     assert play(table, "5").phase == "play"
 
 
-# ----------------------------------------------------------------------------------------------------------- scoring
-
-
 @pytest.mark.parametrize("variant", GAMES)
 def test_2_6_7_scoring(variant: str) -> None:
     """Seat 2 of four is looked at; seat 0 takes the other tricks."""
@@ -335,9 +325,6 @@ def test_2_6_7_scoring(variant: str) -> None:
             table = started(variant, deal=12 if variant == UP else 0, **options)
             rest = int(table.row.deal_size) - taken
             assert set_tricks_and_settle(table, [rest, 0, taken, 0], ["0", "0", str(bid), "0"])[2] == number
-
-
-# -------------------------------------------------------------------------------------------------- trump of up_down
 
 
 def test_7_trump_turned_up_is_the_next_undealt_card() -> None:

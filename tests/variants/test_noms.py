@@ -95,9 +95,6 @@ def settled(
     return set_tricks_and_settle(table, taken, contract=contract, declarer=declarer, partner=partner, multiplier=multiplier)
 
 
-# ---------------------------------------------------------------------------------------------------- golden deals
-
-
 def test_4_1_golden_deal_a_bid_made_with_a_hidden_partner() -> None:
     table = golden(GOLDEN_AUCTION)
     assert (table.row.declarer, table.row.seat, table.phase) == (3, 3, "trump")
@@ -126,18 +123,12 @@ def test_4_1_golden_deal_a_mis_a_vis_in_a_double_hand(cards: str, taken: list[in
     assert points(table) == expected
 
 
-# ----------------------------------------------------------------------------------------------------- the auction
-
-
 def test_4_1_four_opening_passes_end_the_deal_without_points() -> None:
     table = started(calls="pass pass pass pass")
     assert table.is_scored
     assert (table.row.n_calls, table.row.trick_number, table.row.declarer) == (4, 0, -1)
     assert points(table) == totals(table) == [0, 0, 0, 0]
     assert not table.is_over
-
-
-# --------------------------------------------------------------------------------------------------- announcements
 
 
 def test_4_1_bidder_names_trump_then_any_card_then_leads_any_card() -> None:
@@ -201,8 +192,6 @@ def test_4_card_in_the_stock_leaves_the_bidder_alone_without_knowing() -> None:
     assert roles(table) == ["declarer", "opponent", "opponent", "opponent"]
     assert (table.row.partner, table.row.revealed) == (-1, -1)
 
-
-# ------------------------------------------------------------------------------------- 4.2 implicit announcements
 
 RANKS = set("23456789TJQKA")
 IMPLICIT: dict[str, Any] = {"implicit_announcements": True}
@@ -302,9 +291,6 @@ def test_4_2_numbers_only() -> None:
     assert mis("mis pass pass pass", **IMPLICIT).phase == "play"
 
 
-# ---------------------------------------------------------------------------------------------------------- scoring
-
-
 @pytest.mark.parametrize(
     ("contract", "declarer", "partner", "taken", "multiplier", "options", "expected"),
     [
@@ -362,9 +348,6 @@ def test_4_1_4_4_scoring_examples(
         assert settled(taken, contract, declarer, partner, 2, **options) == [2 * number for number in expected]
 
 
-# --------------------------------------------------------------------------------------------------- the first lead
-
-
 @pytest.mark.parametrize(("first_lead", "leader"), [("bidder", 2), ("left_of_dealer", 0)])
 @pytest.mark.parametrize("calls", ["pass pass 4 pass pass pass D AD", "pass pass mis pass pass pass", "pass pass mis_a_vis"])
 def test_4_4_first_lead(calls: str, first_lead: str, leader: int) -> None:
@@ -377,9 +360,6 @@ def test_4_4_mis_a_vis_lies_open_after_trick_1_whoever_leads() -> None:
     table = mis("pass pass mis_a_vis  QC KC AC", first_lead="left_of_dealer")
     assert table.row.exposed == -1
     assert play(table, "JC").row.exposed == 2
-
-
-# --------------------------------------------------------------------------------------------------------- early stop
 
 
 CONTRACTS = [
@@ -443,9 +423,6 @@ def test_8b_early_stop_of_a_lost_bid() -> None:
     assert (table.is_scored, table.row.trick_number, points(table)) == (True, 3, [12, 12, 12, 0])
 
 
-# ------------------------------------------------------------------------------------------------- the match's end
-
-
 def finished(before: list[float], **options: Any) -> Table:
     """The golden deal, 12 points for seats 1 and 3, in a match that stands so."""
     return golden(f"{GOLDEN_AUCTION} {ANNOUNCED} {GOLDEN_PLAY}", before, **options)
@@ -467,9 +444,6 @@ def test_4_1_the_dealer_moves_left_after_a_played_deal() -> None:
     assert (table.row.deal, table.row.dealer, table.row.seat, table.phase) == (1, 1, 2, "call")
     assert totals(table) == [1, 14, 3, 16]
     assert (table.row.multiplier, points(table), tricks(table)) == (1, [0, 0, 0, 0], [0, 0, 0, 0])
-
-
-# ------------------------------------------------------------------------------------------------------ double hands
 
 
 @pytest.mark.parametrize(

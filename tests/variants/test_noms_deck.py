@@ -94,9 +94,6 @@ def gathered(tricks: list[tuple[int, list[str]]], held: list[list[str]], new_dea
     return [card for step in (*others, 0) for packet in piles[(new_dealer + step) % 4] for card in packet]
 
 
-# ---------------------------------------------------------------------------------------------------- deal and cut
-
-
 @pytest.mark.parametrize("dealer", range(4))
 @pytest.mark.parametrize("mode", ["packets", "packets_shuffled"])
 def test_4_3_the_places_of_each_seat_in_the_deck(dealer: int, mode: str) -> None:
@@ -154,9 +151,6 @@ def in_hand_order(card: str) -> tuple[int, int]:
     return "HCDS".index(card[1]), -"23456789TJQKA".index(card[0])
 
 
-# --------------------------------------------------------------------------------------------------- after four passes
-
-
 def test_4_3_fixture_of_four_passes() -> None:
     table = table_with(GAME, SORTED, dealer=3, options={"cut": 5})
     assert dealt(table) == [set(hand.split()) for hand in SORTED]
@@ -178,9 +172,6 @@ def test_4_3_passed_hands_are_sorted_however_the_piles_would_be_gathered() -> No
         table = table_with(GAME, SORTED, dealer=3, options={"cut": 0, **options})
         play(table, PASSED).next_deal()
         assert deck_of(table) == " ".join(SORTED).split()
-
-
-# ------------------------------------------------------------------------------------------------ after a played deal
 
 
 def test_4_3_fixture_of_a_played_deal() -> None:
@@ -232,9 +223,6 @@ def test_4_3_held_cards_are_in_the_order_of_the_hand() -> None:
     # The new dealer is seat 0: first seat 1, last his own pile, his held cards above his trick.
     assert deck.startswith("5C 9C KC 2D 6D TD AD 7H JH 4S 8S QS ")
     assert deck.endswith(" 2C 6C TC AC 3D 7D JD 4H 8H 5S 9S KS QH 3H 2H 5H")
-
-
-# ----------------------------------------------------------------------------------------------------- random gathering
 
 
 def packets_of(table: Table) -> list[list[str]]:
@@ -290,9 +278,6 @@ def test_4_3_random_gathering_of_held_cards() -> None:
     assert len({tuple(order) for order in orders}) == 4, "each hand is shuffled by itself"
 
 
-# ------------------------------------------------------------------------------------------------------ shuffled modes
-
-
 @pytest.mark.parametrize(("mode", "shuffled"), [("packets", False), ("packets_shuffled", True), ("single_shuffled", True)])
 def test_4_3_shuffled_modes_forget_what_was_played(mode: str, shuffled: bool) -> None:
     decks = []
@@ -305,9 +290,6 @@ def test_4_3_shuffled_modes_forget_what_was_played(mode: str, shuffled: bool) ->
         decks.append(deck_of(table))
         assert table.row.multiplier == (2 if words == PASSED else 1), "a pass-out still doubles"
     assert (decks[0] == decks[1] == decks[2]) == shuffled
-
-
-# ---------------------------------------------------------------------------------------------- the deal before, shown
 
 
 def remembered(table: Table) -> dict[str, int]:

@@ -108,9 +108,6 @@ def settled(taken: list[int], calls: list[str], **options: Any) -> list[float]:
     return set_tricks_and_settle(table, taken, calls)
 
 
-# ---------------------------------------------------------------------------------------------------- golden deals
-
-
 def test_5_2_golden_deal_of_four_with_a_swap_and_a_choice_of_trump() -> None:
     table = golden("some none most some")
     assert (table.phase, table.row.seat, table.trump_word()) == ("trump", 2, None)
@@ -133,9 +130,6 @@ def test_5_2_golden_deal_of_three_with_a_crown_turned_up() -> None:
         assert table.row.trick_winners[number] == THREE_WINNERS[number], f"trick {number + 1}"
     assert tricks(table) == [7, 3, 2]
     assert points(table) == THREE_POINTS
-
-
-# -------------------------------------------------------------------------------------------------------- the deck
 
 
 def test_5_1_deck_of_36_basic_cards_and_the_excuse() -> None:
@@ -164,9 +158,6 @@ PAIRS = {
 def test_5_1_pairs_of_suits() -> None:
     found = {pair: "".join(card[0] for card in BASIC if card[1:] == pair) for pair in map("".join, combinations("MSWLYK", 2))}
     assert found == {**PAIRS, "MY": "", "SL": "", "WK": ""}
-
-
-# -------------------------------------------------------------------------------------------------- deal and up card
 
 
 @pytest.mark.parametrize(("seats", "cards"), [(3, 12), (4, 9)])
@@ -234,8 +225,6 @@ def test_5_3_decisions_of_a_deal() -> None:
     # Six of the nine cards led were two-suited.
     assert (table.is_scored, asked) == (True, {"call": 4, "trump": 1, "play": 36, "suit": 6})
 
-
-# ---------------------------------------------------------------------------------------------------- the lead ban
 
 TRUMPS = "AK 2MK 3SK 4YK 5YK 6LK 7SK 8YK 9LK"
 
@@ -322,9 +311,6 @@ def test_5_2_the_ban_is_back_in_the_next_deal() -> None:
     assert table.row.broken == 0
 
 
-# --------------------------------------------------------------------------------------------------- naming the suit
-
-
 def test_5_2_the_leader_of_a_two_suited_card_names_the_suit() -> None:
     table = play(at_play(BAN_HANDS, "CK"), "8WL")
     assert (table.phase, table.row.seat) == ("suit", 0)
@@ -355,8 +341,6 @@ def test_5_2_who_cannot_follow_plays_any_card() -> None:
     assert legal(play(table, "CK")) == dealt(table)[2]
 
 
-# ---------------------------------------------------------------------------------------------------------- tricks
-
 NO_WAVES = "2MK AM AS AL AY AK 2SY 3SK 3LY 4MS 5ML EX"
 NO_SUNS = "CM AM 2MK 3MW 5ML 6MW 7ML AW AL AY AK CL"
 
@@ -384,9 +368,6 @@ def test_5_2_a_trump_led_under_either_suit_is_a_trump(named: str, card: str, win
     knots = [knot for knot in TRUMPS.split() if knot != card]
     table = at_play([" ".join([*knots, "EX"]), card, "AM 3MW 4MS 5ML 6MW 7ML 8MS 9MS CM", "CY"], "CK", seats=4)
     assert winner_of(table, f"2MK {named} {card} CM CY") == winner
-
-
-# ---------------------------------------------------------------------------------------------------------- scoring
 
 
 @pytest.mark.parametrize(
@@ -450,9 +431,6 @@ def test_5_3_half_of_nine_tricks(half: str, seats: int, taken: int, expected: fl
 def test_5_3_two_most_bids_can_both_succeed_at_six_each() -> None:
     assert settled([6, 6, 0], ["most", "most", "none"]) == [12, 12, 12]
     assert settled([9, 0, 0, 0], ["none", "none", "none", "none"]) == [-9, 9, 9, 9]
-
-
-# ------------------------------------------------------------------------------------------------- the match's end
 
 
 def test_5_2_the_deal_moves_left() -> None:

@@ -247,9 +247,6 @@ def test_unknown_variants_are_refused_with_the_list_of_those_there_are() -> None
         Table("whist")
 
 
-# ------------------------------------------------------------------------------------ defaults that depend on the table
-
-
 @pytest.mark.parametrize(
     ("variant", "seats", "given", "expected"),
     [
@@ -344,8 +341,6 @@ def test_senseless_combinations_are_refused(variant: str, seats: int, given: dic
     with pytest.raises(RulesError, match=sentence):
         Table(variant, seats, given)
 
-
-# -------------------------------------------------------------------------------------- every option changes something
 
 ON_DISPLAY = {"reveal_stock_at_end", "observe_previous_hand"}
 """What these show is no part of the play: the tests of what a seat observes look at them."""

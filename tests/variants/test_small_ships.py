@@ -83,9 +83,6 @@ def settled(
     return set_tricks_and_settle(table, taken, contract=contract, declarer=declarer, partner=partner, indicated=indicated)
 
 
-# ---------------------------------------------------------------------------------------------------- golden deals
-
-
 def test_3_1_golden_deal_a_bid_made_with_a_hidden_partner() -> None:
     table = golden(GOLDEN_AUCTION)
     assert (table.row.declarer, table.row.seat, table.phase) == (1, 1, "trump")
@@ -110,9 +107,6 @@ def test_3_1_golden_deal_a_misere_with_a_partner(cards: str, winners: list[int],
     assert points(table) == expected
 
 
-# ---------------------------------------------------------------------------------------------------- the auction
-
-
 @pytest.mark.parametrize(("seats", "cards", "stock"), [(3, 17, 1), (4, 13, 0), (5, 10, 2), (6, 8, 4)])
 def test_3_3_deal_and_stock(seats: int, cards: int, stock: int) -> None:
     table = started(seats, dealer=1)
@@ -121,9 +115,6 @@ def test_3_3_deal_and_stock(seats: int, cards: int, stock: int) -> None:
     # One at a time from eldest.
     deck = [table.word(card) for card in table.row.deck[: seats * cards]]
     assert dealt(table)[2] == set(deck[::seats])
-
-
-# ---------------------------------------------------------------------------------------------- trump and nomination
 
 
 def test_3_1_declarer_names_any_trump_then_any_card_and_eldest_leads() -> None:
@@ -234,8 +225,6 @@ def test_3_3_refused_nominations_are_forgotten_in_the_next_deal() -> None:
     assert len(legal(table)) == 6
 
 
-# ------------------------------------------------------------------------------------------------ the first-trick ban
-
 CLUBS_0 = {"AC", "9C", "8C", "7C"}
 HAND_0 = set(GOLDEN_HANDS[0].split())
 
@@ -290,9 +279,6 @@ def test_3_1_first_trick_restriction_leaves_everything_if_it_would_leave_nothing
     assert legal(table) == set(hands[0].split())
 
 
-# ---------------------------------------------------------------------------------------------------------- Misere
-
-
 @pytest.mark.parametrize(
     ("options", "phases", "trump", "declarer_role"),
     [
@@ -330,9 +316,6 @@ def test_3_1_numbers_are_announced_whatever_misere_does() -> None:
     table = misere("5", misere_trump="none", misere_nominates=False)
     assert table.phase == "trump"
     assert play(table, "H").phase == "nominate"
-
-
-# ---------------------------------------------------------------------------------------------------------- scoring
 
 
 @pytest.mark.parametrize(
@@ -381,9 +364,6 @@ def test_3_scoring_examples(
     assert settled(taken, contract, declarer, partner, indicated, **options) == expected
 
 
-# ------------------------------------------------------------------------------------------------------- indication
-
-
 def test_3_4_the_holder_may_indicate_once_before_his_card() -> None:
     table = golden(f"{GOLDEN_AUCTION} {GOLDEN_ANNOUNCED}", indication=True)
     for card in ("AC", "2C", "TC"):
@@ -417,9 +397,6 @@ def test_3_4_no_indication_without_the_option_or_by_a_lone_declarer(nominated: s
     for card in GOLDEN_PLAY.split():
         assert "indicate" not in legal(table)
         table.act(card)
-
-
-# ------------------------------------------------------------------------------------------------- the match's end
 
 
 def ended(**start: Any) -> Table:

@@ -64,9 +64,6 @@ def fractions(text: str) -> list[float]:
     return [float(Fraction(number)) for number in text.split(",")]
 
 
-# ---------------------------------------------------------------------------------------------------- the golden deal
-
-
 def test_1_golden_deal() -> None:
     table = golden()
     assert (table.trump_word(), table.word(table.row.turn_up)) == ("S", "KS")
@@ -101,9 +98,6 @@ def test_1_golden_deal_options() -> None:
     }
     for options, numbers in expected.items():
         assert points(play(golden(**dict(options)), GOLDEN_PLAY)) == numbers, options
-
-
-# ------------------------------------------------------------------------------------------------- 0, cards and tricks
 
 
 def test_0_first_to_act_is_left_of_the_dealer() -> None:
@@ -196,9 +190,6 @@ def test_0_illegal_cards_are_refused_with_the_reason() -> None:
         table.act("QS")
 
 
-# -------------------------------------------------------------------------------------------------------- 1, the deal
-
-
 @pytest.mark.parametrize(
     ("seats", "hand_size", "spare", "decisions"),
     [(3, 17, 1, 51), (4, 13, 0, 52), (5, 10, 2, 50), (6, 8, 4, 48), (7, 7, 3, 49)],
@@ -228,9 +219,6 @@ def test_1_shortened_decks() -> None:
     assert everything == {rank + suit for rank in "TJQKA" for suit in "CDH"}
     assert table.row.deal_size == 7
     assert len(table.card_words(table.row.stock)) == 1
-
-
-# --------------------------------------------------------------------------------------------------------- 1, trump
 
 
 def test_1_turn_up_is_the_dealers_last_card_where_all_cards_are_dealt() -> None:
@@ -294,9 +282,6 @@ def test_1_dealer_names_the_trump_before_the_first_lead() -> None:
 def test_1_dealer_names_only_suits_of_the_deck() -> None:
     table = started(2, trump_mode="dealer", suits=3, ranks=4)
     assert legal(table) == {"C", "D", "H", "NT"}
-
-
-# ---------------------------------------------------------------------------------------------------- 1, the result
 
 
 @pytest.mark.parametrize(
@@ -366,9 +351,6 @@ def test_1_winners_and_sniped_of_one_deal() -> None:
     table = play(golden(objective="most"), GOLDEN_PLAY)
     assert members(table.row.winners) == [3]
     assert members(table.row.sniped) == [0, 1]
-
-
-# --------------------------------------------------------------------------------------------------- 1, several hands
 
 
 @pytest.mark.parametrize("n_hands", [1, 2, 5])
@@ -442,9 +424,6 @@ def test_8b_accumulate_begins_anew_with_each_match() -> None:
     for _ in range(2):
         assert sum(play_match(table, random.Random(5))[-1].totals) == -8  # two deals of four tricks
         table.start()
-
-
-# --------------------------------------------------------------------------------------------------------- refusals
 
 
 def test_1_accumulate_is_refused_for_single_deals() -> None:

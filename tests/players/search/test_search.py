@@ -75,9 +75,6 @@ def in_the_middle(name: str, seats: int | None, options: dict[str, Any], seed: i
     return table
 
 
-# ------------------------------------------------------------------------------------------------ answers
-
-
 @pytest.mark.parametrize("kind", ["pimc:2", "flat_mc:2"])
 @pytest.mark.parametrize(("name", "seats", "options"), CASES, ids=str)
 def test_every_answer_is_legal(kind: str, name: str, seats: int | None, options: dict[str, Any]) -> None:
@@ -166,9 +163,6 @@ def test_nobody_acts_where_the_deal_is_over() -> None:
 def test_parameters_out_of_range_are_refused(worlds: Any, threads: Any) -> None:
     with pytest.raises(ValueError, match="must be a whole number from 1 to"):
         FlatMC(worlds, threads)
-
-
-# ------------------------------------------------------------------------------------------------ what is tried
 
 
 def tried(table: Table) -> set[str]:
@@ -283,9 +277,6 @@ def test_with_one_world_thumb_decides_what_is_played() -> None:
         assert ask(make_player("pimc:1"), table) == ask(make_player("thumb"), table)
         several += len(tried(table)) > 1
     assert several > len(VARIANTS) / 2
-
-
-# ------------------------------------------------------------------------------------------------ strength
 
 
 def test_with_open_cards_pimc_plays_best_and_rollouts_do_not_always() -> None:

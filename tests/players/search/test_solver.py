@@ -114,9 +114,6 @@ def play_until(table: Table, left: int, rng: random.Random) -> None:
             table.step(rng.choice(actions[:4] if rng.random() < 0.7 else actions))
 
 
-# ------------------------------------------------------------------------------------------------ against every line
-
-
 @pytest.mark.parametrize(("name", "seats", "options", "left"), GAMES, ids=NAMES)
 def test_each_seat_for_itself_is_worth_what_every_line_is(name: str, seats: int, options: dict[str, Any], left: int) -> None:
     assert compare_with_every_line(name, seats, options, left, range(7)) >= 2
@@ -281,9 +278,6 @@ def test_a_small_memory_changes_nothing() -> None:
         assert entered[6] > entered[MEMORY_BITS], "the small memory was too small to hold everything"
 
 
-# ------------------------------------------------------------------------------------------------ by hand
-
-
 def test_the_trick_that_is_needed_is_taken_while_it_can_be() -> None:
     """Seat 0 has called one trick: its king wins now, and would fall to the ace later."""
     table = table_with("big_ships", ["KD 2D", "3D 5D", "4D AD"], dealer=0, options={"start_cards": 2})
@@ -316,9 +310,6 @@ def test_counts_number_every_way_to_share_the_tricks() -> None:
             if sum(taken) < left:
                 more = tuple(k + (other == seat) for other, k in enumerate(taken))
                 assert found[position[0]["after"][count, seat]] == more
-
-
-# ------------------------------------------------------------------------------------------------ what is refused
 
 
 def test_what_cannot_be_solved_is_refused_in_a_sentence() -> None:
