@@ -1,12 +1,14 @@
-"""Under CI every test runs: one that would be skipped there fails, so that nothing goes untested without a word."""
+"""What all tests share: the command `noms`, and that under CI every test runs: one that would be skipped there fails."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from typing import TypeVar
 
 import pytest
+
+from training.cli import main
 
 Report = TypeVar("Report", pytest.TestReport, pytest.CollectReport)
 
@@ -31,3 +33,14 @@ def without_skip(report: Report) -> Report:
         report.outcome = "failed"
         report.longrepr = f"{report.nodeid} would be skipped, but under CI every test must run: {reason}"
     return report
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
+    """Runs `noms` with these words: exit status, standard output, standard error."""
+
+    def run_main(*words: object) -> tuple[int, str, str]:
+        status = main([str(word) for word in words])
+        return status, *capsys.readouterr()
+
+    return run_main

@@ -17,12 +17,11 @@ from noms_env.record import Recorder, read_records, record_matches, write_record
 from noms_env.table import Table
 from noms_env.variants import GAMES, VARIANTS
 from noms_env.version import __version__
+from tests.commands import Run, assert_refused
 from training import extras
-from training.cli import COMMANDS, main
+from training.cli import COMMANDS
 from training.options import parse_options
 from training.terminal.deal_text import deal_lines
-
-Run = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture(scope="session")
@@ -33,14 +32,8 @@ def compiled() -> None:
 
 
 @pytest.fixture
-def run(compiled: None, capsys: pytest.CaptureFixture[str]) -> Run:
-    """Runs the command: exit status, standard output, standard error."""
-
-    def run_main(*words: str | Path) -> tuple[int, str, str]:
-        status = main([str(word) for word in words])
-        return status, *capsys.readouterr()
-
-    return run_main
+def run(compiled: None, run: Run) -> Run:
+    return run
 
 
 @pytest.fixture
@@ -49,10 +42,6 @@ def games(tmp_path: Path) -> Path:
     path = tmp_path / "games.jsonl"
     write_records(path, record_matches("big_ships", matches=2, seed=1, options={"start_cards": 2}))
     return path
-
-
-def is_one_sentence(text: str) -> bool:
-    return text.startswith("noms: ") and text.count("\n") == 1 and "Traceback" not in text
 
 
 def test_version_and_help_are_printed_without_the_engine() -> None:
@@ -109,10 +98,7 @@ def test_an_error_is_one_sentence_and_status_2(
     run: Run, words: list[str], sentence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    status, out, err = run(*words)
-    assert (status, out) == (2, "")
-    assert is_one_sentence(err)
-    assert err.startswith(f"noms: {sentence}")
+    assert_refused(run(*words), f"noms: {sentence}")
     assert list(tmp_path.iterdir()) == []
 
 

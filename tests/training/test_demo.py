@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,24 +13,19 @@ import pytest
 from noms_env import Table
 from noms_env.core.actions import NUM_ACTIONS
 from noms_env.variants import VARIANTS
+from tests.commands import Run, assert_refused
 from training import extras
-from training.cli import main
 from training.commands import demo as command
 from training.commands.demo import demo_config, free_folder, result_text
 from training.config import PRESETS
 from training.evaluation.statistics import estimate
 from training.terminal.narrate import action_text, decide, narrate_deal, probabilities_text
 
-Run = Callable[..., tuple[int, str, str]]
-
 
 @pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Run:
-    def run_main(*words: str | Path) -> tuple[int, str, str]:
-        status = main(["demo", *map(str, words)])
-        return status, *capsys.readouterr()
-
-    return run_main
+def run(run: Run) -> Run:
+    """Runs `noms demo`."""
+    return partial(run, "demo")
 
 
 class Falling:
@@ -150,10 +145,7 @@ def test_what_cannot_be_shown_is_one_sentence(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], sentence: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    status, out, err = run(*words)
-    assert (status, out) == (2, "")
-    assert err.startswith(f"noms: {sentence}")
-    assert err.count("\n") == 1
+    assert_refused(run(*words), f"noms: {sentence}")
     assert list(tmp_path.iterdir()) == []
 
 

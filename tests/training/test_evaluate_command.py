@@ -6,32 +6,18 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from noms_env.policy.file import PolicyInfo, save_policy
 from noms_env.variants import game, make_rules
+from tests.commands import Run, assert_refused, is_one_sentence
 from tests.policy.test_player import SMALL, make_actor, tensors_of
 from training import extras
 from training.agents.registry import agent_spec
-from training.cli import main
 from training.evaluation.comparison import NothingPlayedError
 from training.thread_pool import Done, run_jobs
-
-Run = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Run:
-    """Runs the command: exit status, standard output, standard error."""
-
-    def run_main(*words: str | Path) -> tuple[int, str, str]:
-        status = main([str(word) for word in words])
-        return status, *capsys.readouterr()
-
-    return run_main
 
 
 @pytest.fixture(scope="module")
@@ -41,10 +27,6 @@ def policy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("run") / "policy.safetensors"
     save_policy(path, tensors_of(make_actor(rule_sets, SMALL)), PolicyInfo(rule_sets, SMALL))
     return path
-
-
-def is_one_sentence(text: str) -> bool:
-    return text.startswith("noms: ") and text.count("\n") == 1 and "Traceback" not in text
 
 
 def test_two_players_without_torch(tmp_path: Path) -> None:
@@ -118,17 +100,15 @@ def test_the_same_words_give_the_same_file_whatever_the_threads(run: Run, tmp_pa
 
 def test_policies_are_measured_in_the_games_that_they_know(run: Run, policy: Path, tmp_path: Path) -> None:
     file = tmp_path / "result.json"
-    status, out, _ = run("evaluate", policy.parent, "thumb", "--deals", 4, "--matches", 0, "--json", file)
+    status, _, _ = run("evaluate", policy.parent, "thumb", "--deals", 4, "--matches", 0, "--json", file)
     assert status == 0
     games = json.loads(file.read_text())["games"]
     assert [(one["variant"], one["seats"], one["matches"]) for one in games] == [("noms", 4, None), ("nonesuch", 3, None)]
     assert run("evaluate", "thumb", policy, "--seats", 3, "--deals", 4, "--matches", 0, "--json", file)[0] == 0
     assert [(one["variant"], one["seats"]) for one in json.loads(file.read_text())["games"]] == [("nonesuch", 3)]
     for words in (["--variant", "down_up"], ["--option", "target=20"], ["--variant", "noms", "--option", "target=20"]):
-        status, out, err = run("evaluate", "thumb", policy, *words)
-        assert (status, out) == (2, "")
-        assert is_one_sentence(err)
-        assert "was trained for noms with 4 seats, nonesuch with 3 seats, not for" in err
+        sentence = "was trained for noms with 4 seats, nonesuch with 3 seats, not for"
+        assert_refused(run("evaluate", "thumb", policy, *words), sentence)
 
 
 def test_a_temperature_behind_a_policy(policy: Path) -> None:
@@ -164,10 +144,7 @@ def test_a_temperature_behind_a_policy(policy: Path) -> None:
     ],
 )
 def test_wrong_words_are_refused_with_a_sentence(run: Run, words: list[str], sentence: str) -> None:
-    status, out, err = run("evaluate", *words)
-    assert (status, out) == (2, "")
-    assert is_one_sentence(err)
-    assert sentence in err
+    assert_refused(run("evaluate", *words), sentence)
 
 
 def test_a_limited_time_gives_the_first_deals(run: Run, tmp_path: Path) -> None:
@@ -227,10 +204,7 @@ def test_a_tournament_and_its_files(run: Run, tmp_path: Path) -> None:
     assert f"{document['table']['thumb']['random']['mean']:+.3f} ±" in out
     assert out.index("\n1 thumb") < out.index("\n2 random")
     first = {name: (folder / name).read_bytes() for name in ("results.json", "table.md")}
-    status, _, err = run(*words)
-    assert status == 2
-    assert "there is a tournament in" in err
-    assert is_one_sentence(err)
+    assert_refused(run(*words), "there is a tournament in")
     assert run(*words, "--resume")[0] == 0
     assert {name: (folder / name).read_bytes() for name in first} == first
 
@@ -265,8 +239,5 @@ def test_wrong_tournaments_are_refused_with_a_sentence(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], sentence: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    status, out, err = run("tournament", *words)
-    assert (status, out) == (2, "")
-    assert is_one_sentence(err)
-    assert sentence in err
+    assert_refused(run("tournament", *words), sentence)
     assert list(tmp_path.iterdir()) == []

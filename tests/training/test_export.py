@@ -6,7 +6,7 @@ import json
 import random
 import sys
 import tracemalloc
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +19,9 @@ from noms_env.core.actions import NUM_ACTIONS
 from noms_env.observation.layout import OBSERVATION_SIZE
 from noms_env.record import Record, Recorder, record_matches, write_records
 from noms_env.variants import game, make_rules
+from tests.commands import Run, assert_refused
 from tests.envs.play import KINDS
 from tests.training.fakes import First
-from training import cli
 from training.agents.forfeit import ForfeitError
 from training.agents.registry import agent_spec
 from training.agents.spec import AgentSpec
@@ -29,19 +29,7 @@ from training.data import decisions
 from training.data.decisions import COLUMNS, Decisions, ExportError, empty_rows, from_play, from_records
 from training.data.shards import GROUP, write_shards
 
-Run = Callable[..., tuple[int, str, str]]
 NAMES = [column.name for column in COLUMNS]
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Run:
-    """Runs the command: exit status, standard output, standard error."""
-
-    def run_main(*words: str | Path | int) -> tuple[int, str, str]:
-        status = cli.main([str(word) for word in words])
-        return status, *capsys.readouterr()
-
-    return run_main
 
 
 def joined(parts: Iterator[Decisions] | list[Decisions]) -> Decisions:
@@ -329,10 +317,7 @@ def test_wrong_requests_are_one_sentence(
     (tmp_path / "empty.jsonl").write_text("")
     before = sorted(tmp_path.iterdir())
     out = () if "--out" in words else ("--out", "set")
-    status, printed, err = run("export", *words, *out)
-    assert (status, printed) == (2, "")
-    assert err.startswith(f"noms: {sentence}"), err
-    assert err.count("\n") == 1
+    assert_refused(run("export", *words, *out), f"noms: {sentence}")
     assert sorted(tmp_path.iterdir()) == before, "nothing is left behind"
 
 
@@ -352,9 +337,8 @@ def test_a_player_that_fails_ends_the_export(tmp_path: Path, run: Run) -> None:
         "def act(observation, mask, rng):\n    return int(mask[:52].any()) or int(mask.argmax())\n"
     )
     name = f"{tmp_path / 'agent.py'}:act"
-    status, _, err = run("export", "--variant", "up_down", "--player", name, "--out", tmp_path / "set")
-    assert status == 2
-    assert err.startswith(f"noms: {name} chose action 1, which was not legal (match 0, deal ")
+    done = run("export", "--variant", "up_down", "--player", name, "--out", tmp_path / "set")
+    assert_refused(done, f"noms: {name} chose action 1, which was not legal (match 0, deal ")
     assert not (tmp_path / "set").exists()
     with pytest.raises(ForfeitError):
         list(from_play(make_rules(game("up_down")), [agent_spec(name)], 1))
@@ -363,9 +347,8 @@ def test_a_player_that_fails_ends_the_export(tmp_path: Path, run: Run) -> None:
 def test_arrow_is_needed_for_parquet_only(games: Path, tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     monkeypatch.delitem(sys.modules, "pyarrow.parquet", raising=False)
-    status, _, err = run("export", games, "--out", tmp_path / "set")
-    assert status == 2
-    assert err == "noms: an export as Parquet needs pyarrow, which is not installed: pip install 'noms-env[export]'\n"
+    sentence = "noms: an export as Parquet needs pyarrow, which is not installed: pip install 'noms-env[export]'\n"
+    assert run("export", games, "--out", tmp_path / "set") == (2, "", sentence)
     assert run("export", games, "--format", "npz", "--out", tmp_path / "set")[0] == 0
 
 

@@ -9,7 +9,6 @@ import re
 import sys
 import time
 from base64 import b64decode
-from collections.abc import Callable
 from pathlib import Path
 from threading import Event, Timer
 from typing import Any
@@ -24,9 +23,9 @@ from noms_env.players import ask
 from noms_env.record import record_matches, replay
 from noms_env.show import look
 from noms_env.variants import Rules, game, make_rules
+from tests.commands import Run, assert_refused
 from tests.envs.play import KINDS, make, walk
 from tests.observation.test_leaks import mix_hidden
-from training import cli
 from training.agents import program_lines
 from training.agents.forfeit import ForfeitError
 from training.agents.guarded import guarded
@@ -45,8 +44,6 @@ BOT = f"cmd:{PYTHON} {EXAMPLES / 'jsonl_bot.py'}"
 SMALL = make_rules(game("up_down"), 3, {"ranks": 3})
 SMALL_WORDS = ("--seats", "3", "--option", "ranks=3")
 """Four cards each at most."""
-
-Run = Callable[..., tuple[int, str, str]]
 
 
 def told(table: Table, seed: int = 0, **changes: Any) -> dict[str, Any]:
@@ -80,17 +77,6 @@ def is_gone(process: int) -> bool:
             return True
         time.sleep(0.02)
     return False
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Run:
-    """Runs the command: exit status, standard output, standard error."""
-
-    def run_main(*words: str | Path) -> tuple[int, str, str]:
-        status = cli.main([str(word) for word in words])
-        return status, *capsys.readouterr()
-
-    return run_main
 
 
 @pytest.mark.parametrize("name", KINDS)
@@ -510,9 +496,7 @@ def test_a_function_that_fails_loses_the_table(module: str, function: str, why: 
     assert found.played.lost[1].tables == 0
     assert why in found.played.lost[0].why[0]
     status, _, err = run("watch", "up_down", f"{module}:{function}", "--delay", "0", "--seed", "1")
-    assert status == 2
-    assert err.startswith(f"noms: {module}:{function} {why.partition(' (')[0].split('action 0')[0]}")
-    assert err.count("\n") == 1
+    assert_refused((status, "", err), f"noms: {module}:{function} {why.partition(' (')[0].split('action 0')[0]}")
 
 
 def test_where_it_was_raised_is_told(module: str) -> None:

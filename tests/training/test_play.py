@@ -22,10 +22,10 @@ from noms_env.policy.file import PolicyInfo, save_policy
 from noms_env.record import Record, check_records, read_records, record_matches
 from noms_env.table import Table
 from noms_env.variants import VARIANTS, Rules, game, make_rules
+from tests.commands import Run, assert_refused
 from tests.envs.play import KINDS
 from tests.observation.test_leaks import mix_hidden
 from tests.policy.test_player import SMALL, make_actor, tensors_of
-from training.cli import main
 from training.commands.play import converse
 from training.commands.watch import told
 from training.terminal.narrate import Narrator
@@ -35,7 +35,6 @@ from training.terminal.session import Deal, Seated, Session, ranked, seated
 
 ROOT = Path(__file__).parent.parent.parent
 
-Run = Callable[..., tuple[int, str, str]]
 Answer = Callable[[Table], str]
 """What a scripted person types, given the table."""
 
@@ -529,15 +528,10 @@ def test_asking_for_advice_changes_nothing(policy: Path) -> None:
 
 
 @pytest.fixture
-def run(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """Runs the command in an empty folder: exit status, standard output, standard error."""
+def run(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Runs the command in an empty folder."""
     monkeypatch.chdir(tmp_path)
-
-    def run_main(*words: object) -> tuple[int, str, str]:
-        status = main([str(word) for word in words])
-        return status, *capsys.readouterr()
-
-    return run_main
+    return run
 
 
 @pytest.fixture
@@ -629,18 +623,13 @@ def test_players_sit_clockwise_from_the_left_of_the_person(run: Run, typing: Cal
     ],
 )
 def test_a_wrong_request_is_one_sentence(run: Run, words: list[str], sentence: str) -> None:
-    status, out, err = run(*words)
-    assert (status, out) == (2, "")
-    assert err.startswith(f"noms: {sentence}")
-    assert err.count("\n") == 1
+    assert_refused(run(*words), f"noms: {sentence}")
     assert list(Path().iterdir()) == []
 
 
 def test_a_policy_sits_only_where_it_was_trained_for(run: Run, policy: Path) -> None:
     for command in (["play", "noms", "--against"], ["watch", "noms"]):
-        status, _, err = run(*command, policy)
-        assert status == 2
-        assert f"{policy} was trained for small_ships with 4 seats, not for noms with 4 seats" in err
+        assert_refused(run(*command, policy), f"{policy} was trained for small_ships with 4 seats, not for noms with 4 seats")
 
 
 def test_a_file_that_cannot_be_written_is_an_error(run: Run, typing: Callable[..., None]) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,24 +14,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
-from training.cli import main
+from tests.commands import Run
 from training.extras import MissingExtraError
 from training.learn.log import Log, Series
 from training.publish.plots import SMOOTHED, draw, panels_of, rules_in, smoothed
 
-Run = Callable[..., tuple[int, str, str]]
 POINTS = "points/down_up_4/random"
 ITERATION = {"approx_kl": 0.01, "clipfrac": 0.1, "entropy/play": 0.5, "explained_variance": 0.3, "decisions_per_second": 2e4}
 EVALUATION = {POINTS: 1.0, f"{POINTS}/low": 0.5, f"{POINTS}/high": 1.5, "probe/down_up_4/bid/hit": 0.4}
 
 
 @pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Run:
-    def run_main(*words: str | Path) -> tuple[int, str, str]:
-        status = main(["plot", *map(str, words)])
-        return status, *capsys.readouterr()
-
-    return run_main
+def run(run: Run) -> Run:
+    """Runs `noms plot`."""
+    return partial(run, "plot")
 
 
 def a_run(folder: Path, evaluation: Mapping[str, float] = EVALUATION, shift: float = 0.0) -> Path:

@@ -8,7 +8,7 @@ import os
 import re
 import shlex
 import shutil
-from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from noms_env.policy.file import read_info
 from noms_env.policy.player import load_policy
 from noms_env.variants import Rules, game, make_rules
 from noms_env.version import ENV_VERSION
+from tests.commands import Run, assert_refused, is_one_sentence
 from tests.training.test_publish_runs import CONFIG, DONE, KEPT, POINTS, make_run
 from training import extras
 from training.cli import main
@@ -32,7 +33,6 @@ from training.publish.results import ABLATIONS, BEHAVIOUR, PANEL, Results, Resul
 from training.publish.runs import Trained, read_trained
 from training.text import markdown_table
 
-Run = Callable[..., tuple[int, str, str]]
 CHECKPOINTS = Path(__file__).parents[2] / "checkpoints"
 FILES = ["README.md", "curve.csv", "curve.png", "policy.safetensors", "runs.json"]
 NONESUCH, THREE = make_rules(game("nonesuch")), make_rules(game("nonesuch"), 3)
@@ -92,12 +92,8 @@ def put(folder: Path, part: str, name: str, document: object) -> None:
 
 
 @pytest.fixture
-def publish(capsys: pytest.CaptureFixture[str]) -> Run:
-    def run_main(*words: str | Path) -> tuple[int, str, str]:
-        status = main(["publish", *map(str, words)])
-        return status, *capsys.readouterr()
-
-    return run_main
+def publish(run: Run) -> Run:
+    return partial(run, "publish")
 
 
 @pytest.fixture(scope="module")
@@ -156,10 +152,6 @@ def rows(text: str) -> list[list[str]]:
     lines = [[cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines() if line.startswith("|")]
     rules = [number for number, line in enumerate(lines) if line[0].startswith("---")]
     return [line for number, line in enumerate(lines) if number not in rules and number + 1 not in rules]
-
-
-def is_one_sentence(text: str) -> bool:
-    return text.startswith("noms: ") and text.count("\n") == 1 and "Traceback" not in text
 
 
 def test_the_same_run_gives_the_same_bytes(publish: Run, folder: Path, tmp_path: Path) -> None:
@@ -226,10 +218,7 @@ def test_what_may_be_wrong_with_the_runs_gives_a_warning(publish: Run, tmp_path:
 def test_what_is_refused(publish: Run, folder: Path, tmp_path: Path, words: list[str], sentence: str) -> None:
     out = [] if "--out" in words else ["--out", str(tmp_path)]
     run = [str(folder) + word.removeprefix("RUN") if word.startswith("RUN") else word for word in words]
-    status, printed, err = publish(*run, *out)
-    assert (status, printed) == (2, "")
-    assert is_one_sentence(err)
-    assert sentence in err
+    assert_refused(publish(*run, *out), sentence)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -237,9 +226,7 @@ def test_what_is_refused(publish: Run, folder: Path, tmp_path: Path, words: list
 def test_a_card_whose_comments_are_gone_is_left_alone(publish: Run, folder: Path, tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / CARD).write_text("# Mine\n")
-    status, _, err = publish(folder, "--name", "mine", "--out", tmp_path)
-    assert (status, is_one_sentence(err)) == (2, True)
-    assert "put them back, or move the file away" in err
+    assert_refused(publish(folder, "--name", "mine", "--out", tmp_path), "put them back, or move the file away")
     assert [file.name for file in (tmp_path / "mine").iterdir()] == [CARD]
     assert (tmp_path / "mine" / CARD).read_text() == "# Mine\n"
 
@@ -492,9 +479,7 @@ def test_an_empty_folder_has_a_page_too(tmp_path: Path) -> None:
 def test_what_is_wrong_is_told_and_nothing_written(made: Path, publish: Run, file: str, content: str, sentence: str) -> None:
     (made / BEHAVIOUR).mkdir()
     (made / file).write_text(content)
-    status, out, err = publish("--out", made)
-    assert (status, out, is_one_sentence(err)) == (2, "", True)
-    assert sentence in err
+    assert_refused(publish("--out", made), sentence)
     assert not (made / RESULTS).exists()
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import importlib
 import json
 import sys
-from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ import pytest
 
 from noms_env.policy.file import read_info
 from noms_env.policy.player import policy_file_of
-from training.cli import main
+from tests.commands import Run, assert_refused, is_one_sentence
 from training.commands import train as command
 from training.commands.common import CommandError
 from training.config import PRESETS, NetworkConfig, PPOConfig, TrainConfig, differences
@@ -23,20 +23,14 @@ from training.learn import loop as loop
 from training.learn.checkpoint import CheckpointError, RunFolder
 from training.learn.log import Silent, Watcher, read_log
 
-Run = Callable[..., tuple[int, str, str]]
 Started = list[tuple[TrainConfig, RunFolder, Watcher]]
 TINY = ["--network.width", "8", "--network.blocks", "0", "--critic.width", "8", "--critic.blocks", "0", "--tables", "8"]
 
 
 @pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Run:
-    """Runs the command: exit status, standard output, standard error."""
-
-    def run_main(*words: str | Path) -> tuple[int, str, str]:
-        status = main(["train", *map(str, words)])
-        return status, *capsys.readouterr()
-
-    return run_main
+def run(run: Run) -> Run:
+    """Runs `noms train`."""
+    return partial(run, "train")
 
 
 @pytest.fixture
@@ -52,10 +46,6 @@ def started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Started:
     monkeypatch.setattr(loop, "train", train)
     monkeypatch.chdir(tmp_path)
     return calls
-
-
-def is_one_sentence(text: str) -> bool:
-    return text.startswith("noms: ") and text.count("\n") == 1 and "Traceback" not in text
 
 
 @pytest.mark.parametrize("preset", PRESETS)
@@ -143,10 +133,8 @@ def test_a_run_that_begins_with_a_policy_has_a_network_of_its_size(run: Run, sta
 def test_what_cannot_be_had_is_one_sentence_and_leaves_nothing(
     run: Run, started: Started, words: list[str], sentence: str
 ) -> None:
-    status, out, err = run(*words)
-    assert (status, out, started) == (2, "", [])
-    assert is_one_sentence(err)
-    assert err.startswith(f"noms: {sentence}")
+    assert_refused(run(*words), f"noms: {sentence}")
+    assert started == []
     assert list(Path.cwd().iterdir()) == []
 
 
@@ -169,10 +157,7 @@ def test_what_cannot_be_parsed_is_told(run: Run, started: Started, words: list[s
 
 def test_a_folder_with_a_run_is_refused(run: Run, started: Started) -> None:
     assert run("down_up", *TINY)[0] == 0
-    status, _, err = run("down_up", *TINY)
-    assert status == 2
-    assert is_one_sentence(err)
-    assert "--resume" in err
+    assert_refused(run("down_up", *TINY), "--resume")
     assert len(started) == 1
 
 
@@ -248,20 +233,15 @@ def test_a_run_that_goes_on_cannot_be_changed(
     run: Run, started: Started, saved: TrainConfig, words: list[str], sentence: str
 ) -> None:
     before = Path("there/config.json").read_bytes()
-    status, _, err = run("--resume", "--out", "there", *words)
-    assert (status, started) == (2, [])
-    assert is_one_sentence(err)
-    assert err.startswith(f"noms: {sentence}")
+    assert_refused(run("--resume", "--out", "there", *words), f"noms: {sentence}")
+    assert started == []
     assert Path("there/config.json").read_bytes() == before
 
 
 @pytest.mark.parametrize("content", ["{", "[]", '{"variants": ["down_up"], "speed": 1}', '{"variants": []}', "{}"])
 def test_a_damaged_configuration_is_told(run: Run, started: Started, saved: TrainConfig, content: str) -> None:
     Path("there/config.json").write_text(content)
-    status, _, err = run("--resume", "--out", "there")
-    assert status == 2
-    assert is_one_sentence(err)
-    assert err.startswith("noms: there is no run to continue in there: ")
+    assert_refused(run("--resume", "--out", "there"), "noms: there is no run to continue in there: ")
 
 
 def test_ctrl_c_says_how_to_go_on(run: Run, started: Started, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -288,10 +268,7 @@ def test_a_full_disk_is_a_sentence(
         raise error
 
     monkeypatch.setattr(loop, "train", full)
-    status, _, err = run("down_up", "--out", "there", *TINY)
-    assert status == 2
-    assert is_one_sentence(err)
-    assert err.startswith(f"noms: {sentence}")
+    assert_refused(run("down_up", "--out", "there", *TINY), f"noms: {sentence}")
 
 
 def test_a_bug_is_not_taken_for_a_wrong_argument(run: Run, started: Started, monkeypatch: pytest.MonkeyPatch) -> None:
