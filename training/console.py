@@ -35,3 +35,8 @@ def new_table(head: str, *others: str) -> Table:
     for other in others:
         table.add_column(other, no_wrap=True, justify="right")
     return table
+
+
+def colour(low: float, high: float) -> str:
+    """Green for an interval above 0, red for one below."""
+    return "green" if low > 0 else "red" if high < 0 else ""

@@ -4,9 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from noms_env.variants import Rules
 
 PYTHON_WORDS = {"True": True, "False": False, "None": None}
+
+
+def rules_of(variant: str, seats: int | None, option: Iterable[str]) -> Rules:
+    """The rules that the words of a command line name; ValueError if there are none."""
+    from noms_env.variants import game, make_rules
+
+    return make_rules(game(variant), seats, parse_options(option))
 
 
 def parse_options(given: Iterable[str]) -> dict[str, Any]:

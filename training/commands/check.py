@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated
 
@@ -27,31 +28,18 @@ def check(file: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="FILE
     """
     from noms_env.record import check_records
 
-    tally = _Tally()
-    for disagreement in check_records(tally.watched(lines_of(file))):
-        tally.disagreements += disagreement.match is not None
-        print(disagreement)
-    print(f"{file}: {tally}")
-    return FOUND if tally.disagreements or tally.damaged else OK
+    matches = Counter[int | None]()
 
-
-class _Tally:
-    """What has been seen of a file."""
-
-    def __init__(self) -> None:
-        self.lines = self.damaged = self.disagreements = 0
-        self._matches: set[int] = set()
-
-    def watched(self, lines: Iterator[tuple[int, Record | str]]) -> Iterator[tuple[int, Record | str]]:
-        """The lines, counted as they pass."""
-        for number, record in lines:
-            self.lines += 1
-            if isinstance(record, str):
-                self.damaged += 1
-            else:
-                self._matches.add(record["match"])
+    def counted() -> Iterator[tuple[int, Record | str]]:
+        for number, record in lines_of(file):
+            matches[None if isinstance(record, str) else record["match"]] += 1
             yield number, record
 
-    def __str__(self) -> str:
-        deals = f"{count(self.lines - self.damaged, 'deal')} of {count(len(self._matches), 'match', 'matches')}"
-        return f"{deals}, {count(self.disagreements, 'disagreement')}, {count(self.damaged, 'damaged line')}"
+    disagreements = 0
+    for disagreement in check_records(counted()):
+        disagreements += disagreement.match is not None
+        print(disagreement)
+    damaged = matches.pop(None, 0)
+    deals = f"{count(matches.total(), 'deal')} of {count(len(matches), 'match', 'matches')}"
+    print(f"{file}: {deals}, {count(disagreements, 'disagreement')}, {count(damaged, 'damaged line')}")
+    return FOUND if disagreements or damaged else OK

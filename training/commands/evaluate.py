@@ -6,7 +6,7 @@ import json
 import os
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -82,23 +82,6 @@ class Arguments:
         return self.deals or (USUAL_DEALS if self.minutes is None else MOST_DEALS)
 
 
-@dataclass(frozen=True)
-class Found:
-    """The result of one game.
-
-    Attributes:
-        comparison: on duplicate deals.
-        matches: whole matches; None if there were none.
-        seconds: that the deals took.
-        is_stopped: Ctrl-C.
-    """
-
-    comparison: Comparison
-    matches: Matches | None
-    seconds: float
-    is_stopped: bool
-
-
 def evaluate(measurement: Annotated[Arguments, tyro.conf.arg(name="")]) -> int:
     """Measure how much better A is than B: points per deal with 95 % intervals, on duplicate deals.
 
@@ -132,14 +115,12 @@ def evaluate(measurement: Annotated[Arguments, tyro.conf.arg(name="")]) -> int:
         rule_sets = rule_sets_for(*players, measurement.variant, measurement.seats, measurement.option)
         for rules in rule_sets:
             line_ups(rules.seats, measurement.line_ups or LINE_UPS)
-    found = play_all(*players, rule_sets, measurement)
+    found, is_stopped = play_all(*players, rule_sets, measurement)
     if measurement.json:
-        document = as_json(
-            (measurement.a, measurement.b), [(one.comparison, one.matches) for one in found], measurement.tell, hashes(players)
-        )
+        document = as_json((measurement.a, measurement.b), found, measurement.tell, hashes(players))
         with file_errors(f"cannot write {measurement.json}"):
             Path(measurement.json).write_text(json.dumps(document, indent=1) + "\n")
-    if found[-1].is_stopped:
+    if is_stopped:
         raise CommandError("stopped by Ctrl-C; the figures are those of the deals until then", STOPPED)
     return OK
 
@@ -170,56 +151,59 @@ def rule_sets_for(
     return rule_sets
 
 
-def play_all(a: AgentSpec, b: AgentSpec, rule_sets: Sequence[Rules], given: Arguments) -> list[Found]:
-    """Play and print game after game; CommandError if it is stopped before the first figures."""
+Found = tuple["Comparison", "Matches | None"]
+"""The result of one game: on duplicate deals, and in whole matches if there were any."""
+
+
+def play_all(a: AgentSpec, b: AgentSpec, rule_sets: Sequence[Rules], given: Arguments) -> tuple[list[Found], bool]:
+    """Play and print game after game; CommandError if it is stopped before the first figures.
+
+    Returns:
+        The results, and whether Ctrl-C ended it.
+    """
     from training.evaluation.comparison import NothingPlayedError
-    from training.evaluation.report import print_comparison
 
     began, found = time.monotonic(), list[Found]()
     for number, rules in enumerate(rule_sets):
         until = None if given.minutes is None else began + 60 * given.minutes * (number + 1) / len(rule_sets)
         try:
-            one = play_one(a, b, rules, given, until)
+            one, is_stopped = play_one(a, b, rules, given, until)
         except NothingPlayedError as nothing:
-            if found and nothing.ending == "ctrl-c":
-                found[-1] = replace(found[-1], is_stopped=True)
-                return found
             if nothing.ending == "time":
                 raise CommandError("--minutes is too short: not even two deals were done") from nothing
+            if found:
+                return found, True
             raise CommandError("stopped by Ctrl-C before there were any figures", STOPPED) from nothing
         found.append(one)
-        print_comparison(terminal(), one.comparison, one.matches, one.seconds, given.tell)
-        if one.is_stopped:
-            break
-    return found
+        if is_stopped:
+            return found, True
+    return found, False
 
 
-def play_one(a: AgentSpec, b: AgentSpec, rules: Rules, given: Arguments, until: float | None) -> Found:
-    """One game."""
+def play_one(a: AgentSpec, b: AgentSpec, rules: Rules, given: Arguments, until: float | None) -> tuple[Found, bool]:
+    """Play and print one game, and say whether Ctrl-C ended it."""
     from training.evaluation.comparison import NothingPlayedError, compare
     from training.evaluation.duplicate import LINE_UPS
     from training.evaluation.matches import compare_matches
+    from training.evaluation.report import print_comparison
     from training.progress_bar import progress_bar
 
     title, began = f"{rules.variant.name}, {rules.seats} seats", time.monotonic()
     share = 1.0 if given.matches == 0 else DEALS_SHARE
     for_deals = None if until is None else began + share * (until - began)
-    how: dict[str, Any] = {
-        "seed": given.seed,
-        "deal_set": given.deal_set,
-        "threads": given.threads or os.cpu_count() or 1,
-        "limit": given.limit,
-    }
+    threads = given.threads or os.cpu_count() or 1
+    how: dict[str, Any] = {"seed": given.seed, "deal_set": given.deal_set, "threads": threads, "limit": given.limit}
     names = given.line_ups or LINE_UPS
     with progress_bar(title, "deals", given.most_deals if given.minutes is None else None) as tick:
         comparison = compare(rules, a, b, given.most_deals, until=for_deals, names=names, tick=tick, **how)
-    seconds = time.monotonic() - began
+    seconds, matches, ending = time.monotonic() - began, None, comparison.ending
     number = comparison.deals // DEALS_A_MATCH if given.matches is None else given.matches
-    if comparison.ending == "ctrl-c" or number < 2:
-        return Found(comparison, None, seconds, comparison.ending == "ctrl-c")
-    try:
-        with progress_bar(title, "matches", number) as tick:
-            matches = compare_matches(rules, a, b, number, until=until, tick=tick, **how)
-    except NothingPlayedError as nothing:
-        return Found(comparison, None, seconds, nothing.ending == "ctrl-c")
-    return Found(comparison, matches, seconds, matches.ending == "ctrl-c")
+    if ending != "ctrl-c" and number >= 2:
+        try:
+            with progress_bar(title, "matches", number) as tick:
+                matches = compare_matches(rules, a, b, number, until=until, tick=tick, **how)
+            ending = matches.ending
+        except NothingPlayedError as nothing:
+            ending = nothing.ending
+    print_comparison(terminal(), comparison, matches, seconds, given.tell)
+    return (comparison, matches), ending == "ctrl-c"

@@ -11,7 +11,7 @@ import tyro
 
 from training.commands.arguments import Count, Option, Players, ProgramLimit, Seats, check_limit
 from training.commands.common import OK, STOPPED, CommandError, file_errors, lines_of, wrong_arguments
-from training.options import parse_options
+from training.options import rules_of
 from training.text import count
 
 if TYPE_CHECKING:
@@ -120,13 +120,12 @@ def records_of(files: Sequence[str]) -> Source:
 def matches_of(given: Arguments, variant: str) -> Source:
     """The decisions of matches to play; CommandError if these players cannot play them."""
     from noms_env.policy.file import given_options
-    from noms_env.variants import game, make_rules
     from training.agents.registry import agent_spec
     from training.data.decisions import from_play
 
     matches, seed = given.matches or 1, given.seed or 0
     with wrong_arguments():
-        rules = make_rules(game(variant), given.seats, parse_options(given.option))
+        rules = rules_of(variant, given.seats, given.option)
         players = [agent_spec(name, given.limit) for name in given.player or ("random",)]
         played = from_play(rules, players, matches, seed, given.limit)
     source = {

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from noms_env.variants import Option, Variant
 
-ROTATION = "a list of C, D, H, S, NT"
-
 
 def listing(variant: Annotated[tyro.conf.Positional[str | None], tyro.conf.arg(metavar="VARIANT")] = None) -> int:
     """Show the games, their numbers of seats, and their options with default and allowed values.
@@ -34,16 +32,12 @@ def listing(variant: Annotated[tyro.conf.Positional[str | None], tyro.conf.arg(m
         games = list(GAMES.values()) if variant is None else [game(variant)]
     console = terminal()
     for one in games:
-        console.print(f"[bold]{one.name}[/bold]: {one.title}, {seats_text(one)}")
+        low, high = one.seats
+        seats = f"{low} seats" if low == high else f"{low} to {high} seats, usually {one.default_seats}"
+        console.print(f"[bold]{one.name}[/bold]: {one.title}, {seats}")
         console.print(option_table(one), soft_wrap=False)
     console.print("* worked out from the number of seats and the deck; shown for the usual ones.")
     return OK
-
-
-def seats_text(variant: Variant) -> str:
-    """The numbers of seats in words."""
-    low, high = variant.seats
-    return f"{low} seats" if low == high else f"{low} to {high} seats, usually {variant.default_seats}"
 
 
 def option_table(variant: Variant) -> Table:
@@ -67,15 +61,7 @@ def option_table(variant: Variant) -> Table:
 
 def allowed(option: Option) -> str:
     """What an option may be, as `--option` takes it."""
-    if option.flag:
-        text = "true, false"
-    elif option.words:
-        text = ", ".join(option.words)
-    elif option.rotation:
-        text = ROTATION
-    elif option.range:
-        text = option.range.removeprefix("from ")
-    else:
-        low, high = option.numbers or (0, 0)
-        text = f"{low} to {high}"
-    return text + (", null" if option.none else "")
+    low, high = option.numbers or (0, 0)
+    numbers = option.range.removeprefix("from ") if option.range else f"{low} to {high}"
+    words = ("true", "false") if option.flag else ("a list of C, D, H, S, NT",) if option.rotation else option.words
+    return (", ".join(words) or numbers) + (", null" if option.none else "")

@@ -14,7 +14,7 @@ import tyro
 from training.commands.arguments import Count, Game, Option, RandomSeed, Seats
 from training.commands.common import OK, STOPPED, CommandError, file_errors, wrong_arguments
 from training.console import print_lines
-from training.options import parse_options
+from training.options import rules_of
 from training.text import count
 
 if TYPE_CHECKING:
@@ -58,12 +58,11 @@ def play(
         deals: Deals to play, match after match; one match if not given.
         record: The file for the records; a new one in the folder `played` if not given.
     """
-    from noms_env.variants import game, make_rules
     from training.terminal.session import Session, random_seed, seated
 
     file = RecordFile(checked_file(record) if record else free_file(variant))
     with wrong_arguments():
-        rules = make_rules(game(variant), seats, parse_options(option))
+        rules = rules_of(variant, seats, option)
         if not 0 <= seat < rules.seats:
             raise ValueError(f"--seat must be a seat from 0 to {rules.seats - 1}, not {seat}")
         others = seated(against, rules.seats - 1, rules)
@@ -128,29 +127,19 @@ def answered(session: Session, view: View, ask: Ask, tell: Tell) -> bool:
             tell(tricks_lines(session.deals[-1].record(session.table), session.table))
         elif view.phase is None:
             if not text:
-                return go_on(session)
+                if not session.is_over:
+                    session.next_deal()
+                    return True
+                return False
             tell(["The deal is over: press Enter, or type one of t, u, q."])
         elif command in ADVICE:
             tell(advice_lines(session.table, session.advice()))
         else:
             try:
-                session.take(parse_action(view, text or only_legal(view)))
+                session.take(parse_action(view, text or (view.legal[0] if len(view.legal) == 1 else "")))
                 return True
             except UnclearError as unclear:
                 tell([str(unclear)])
-
-
-def only_legal(view: View) -> str:
-    """What Enter stands for: the legal action if there is only one."""
-    return view.legal[0] if len(view.legal) == 1 else ""
-
-
-def go_on(session: Session) -> bool:
-    """Deal the next hand, if there is one."""
-    if session.is_over:
-        return False
-    session.next_deal()
-    return True
 
 
 def asked(prompt: str) -> str:

@@ -83,15 +83,22 @@ def policy_of(run: str, name: str, before: Sequence[str]) -> Trained:
     """The policy of a run under its new name.
 
     Raises:
-        CommandError: the name is not allowed.
+        CommandError: the name is not allowed, or that of a player, or of a game that the policy does not play.
         OSError: a file cannot be read.
         ValueError: see `training.publish.runs.read_trained`.
     """
+    from noms_env.players import PLAYERS
+    from noms_env.variants import VARIANTS
     from training.publish.runs import read_trained
 
-    check_name(name)
+    if not re.fullmatch(r"[a-z0-9][a-z0-9_-]*", name):
+        raise CommandError(f"--name must be of lower-case letters, digits, _ and -, such as small_ships, not {name!r}")
+    if name in PLAYERS:
+        raise CommandError(f"--name {name} is the name of a player; those are {', '.join(PLAYERS)}")
     policy = read_trained(run, before).named(name)
-    check_game(name, policy)
+    games = list(dict.fromkeys(rules.variant.name for rules in policy.info.rule_sets))
+    if name in VARIANTS and name not in games:
+        raise CommandError(f"--name {name} is the name of a game; the policy was trained for {', '.join(games)}")
     return policy
 
 
@@ -109,25 +116,6 @@ def page_files(folder: Path, new: Mapping[str, Trained]) -> dict[Path, bytes]:
     cards = {name: folder / name / CARD for name in results.policies}
     written = {name: file.read_bytes().decode(errors="surrogateescape") for name, file in cards.items() if file.exists()}
     return {path: text.encode(errors="surrogateescape") for path, text in pages(results, written).items()}
-
-
-def check_name(name: str) -> None:
-    """Raise CommandError for a name that is not allowed for a folder, or is that of a player."""
-    from noms_env.players import PLAYERS
-
-    if not re.fullmatch(r"[a-z0-9][a-z0-9_-]*", name):
-        raise CommandError(f"--name must be of lower-case letters, digits, _ and -, such as small_ships, not {name!r}")
-    if name in PLAYERS:
-        raise CommandError(f"--name {name} is the name of a player; those are {', '.join(PLAYERS)}")
-
-
-def check_game(name: str, policy: Trained) -> None:
-    """Raise CommandError for a policy that is named after a game that it does not play."""
-    from noms_env.variants import VARIANTS
-
-    games = list(dict.fromkeys(rules.variant.name for rules in policy.info.rule_sets))
-    if name in VARIANTS and name not in games:
-        raise CommandError(f"--name {name} is the name of a game; the policy was trained for {', '.join(games)}")
 
 
 def doubts(places: Sequence[str], policy: Trained) -> Iterator[str]:

@@ -9,7 +9,6 @@ import tyro
 
 from training.commands.common import FOUND, OK, CommandError, lines_of
 from training.console import print_lines
-from training.terminal.deal_text import deal_lines
 
 
 def replay(
@@ -31,6 +30,7 @@ def replay(
         seat: Show the hand of this seat only, as at a table; seats are numbered from 0.
     """
     from noms_env.record import RecordError
+    from training.terminal.deal_text import deal_lines
 
     shown, status = 0, OK
     for line, record in lines_of(file):
@@ -49,10 +49,6 @@ def replay(
         print(f"noms: line {line}: {fault}", file=sys.stderr)
         status = FOUND
     if not shown and status == OK:
-        raise CommandError(f"{file} has no {_asked_for(match, deal)}")
+        asked_for = ("deal" if deal is None else f"deal {deal}") + ("" if match is None else f" in match {match}")
+        raise CommandError(f"{file} has no {asked_for}")
     return status
-
-
-def _asked_for(match: int | None, deal: int | None) -> str:
-    words = ("deal" if deal is None else f"deal {deal}", "" if match is None else f"in match {match}")
-    return " ".join(filter(None, words))

@@ -12,7 +12,7 @@ import tyro
 from training.commands.arguments import DealSet, Flag, MoveLimit, Option, PlayerSeed, Seats, Threads, check_run
 from training.commands.common import OK, STOPPED, CommandError, file_errors, wrong_arguments
 from training.console import terminal
-from training.options import parse_options
+from training.options import rules_of
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -57,12 +57,11 @@ def tournament(
         resume: Go on with the tournament in the folder.
     """
     check_run(seed, threads, limit)
-    from noms_env.variants import game, make_rules
     from training.agents.registry import agent_spec, hashes
     from training.evaluation.tournament import Folder, Plan
 
     with wrong_arguments():
-        rules = make_rules(game(variant), seats, parse_options(option))
+        rules = rules_of(variant, seats, option)
         players = [agent_spec(name, limit) for name in player]
         plan = Plan(player, rules, deals, seed, deal_set, limit, hashes(players))
         for one in players:
@@ -118,8 +117,7 @@ def show(results: Results) -> None:
 
     from training.evaluation.tournament import sentences
 
-    console = terminal()
-    rules = results.plan.rules
+    console, rules = terminal(), results.plan.rules
     head = f"{rules.variant.name}, {rules.seats} seats: points per deal, {results.deals:,} deals for each pair"
     console.print(Text(head, style="bold"))
     console.print(payoff_table(results))
@@ -131,18 +129,15 @@ def payoff_table(results: Results) -> Table:
     """Rows: alone; columns: the field, by the number of its row, so that it stays narrow."""
     from rich.text import Text
 
-    from training.console import new_table
+    from training.console import colour, new_table
     from training.evaluation.tournament import cell
     from training.text import short_names
 
     names, order, ratings = short_names(results.plan.players), results.order(), results.ratings()
     table = new_table("alone \\ field", *(str(place) for place in range(1, len(order) + 1)), "rating")
     for number, player in enumerate(order, 1):
-        cells = [Text("")] * len(order)
-        for place, other in enumerate(order):
-            if other != player:
-                one = results.alone(player, other)
-                cells[place] = Text(cell(one), "green" if one.low > 0 else "red" if one.high < 0 else "")
+        found = [results.alone(player, other) if other != player else None for other in order]
+        cells = [Text() if one is None else Text(cell(one), colour(one.low, one.high)) for one in found]
         rating = f"{ratings[player].mean:+.3f} ({ratings[player].standard_error:.3f})"
         table.add_row(Text(f"{number} {names[player]}"), *cells, Text(rating, "bold"))
     return table

@@ -12,7 +12,7 @@ import tyro
 from training.commands.arguments import Count, Game, Option, RandomSeed, Seats
 from training.commands.common import OK, CommandError, wrong_arguments
 from training.console import terminal
-from training.options import parse_options
+from training.options import rules_of
 
 if TYPE_CHECKING:
     from training.terminal.session import Session
@@ -45,11 +45,10 @@ def watch(
     """
     if delay is not None and not 0 <= delay < float("inf"):
         raise CommandError(f"--delay must be 0 or more, not {delay}")
-    from noms_env.variants import game, make_rules
     from training.terminal.session import Session, random_seed, seated
 
     with wrong_arguments():
-        rules = make_rules(game(variant), seats, parse_options(option))
+        rules = rules_of(variant, seats, option)
         if from_seat is not None and not 0 <= from_seat < rules.seats:
             raise ValueError(f"--from-seat must be a seat from 0 to {rules.seats - 1}, not {from_seat}")
         seed = random_seed() if seed is None else seed

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
 
 from noms_env.policy.file import given_options
 from noms_env.version import ENV_VERSION, __version__
-from training.console import new_table
+from training.console import colour, new_table
 from training.evaluation.behaviour_stats import MAIN, as_read
 from training.evaluation.comparison import Comparison
 from training.evaluation.deal_sets import digest
 from training.evaluation.duplicate import AGAINST, ALONE, MIXED
 from training.evaluation.matches import Matches
 from training.evaluation.statistics import Estimate, Groups
-
-if TYPE_CHECKING:
-    from rich.console import Console
-    from rich.table import Table
 
 FORMAT = "noms-evaluate/1"
 GOAL = 0.8
@@ -37,10 +37,8 @@ def percent(estimate: Estimate) -> str:
 
 def print_comparison(console: Console, comparison: Comparison, matches: Matches | None, seconds: float, tell: float) -> None:
     """Print all about a game; `seconds` is what the deals took, `tell` the difference for which the needed deals are told."""
-    from rich.text import Text
-
     console.print(Text(headline(comparison, seconds), style="bold"))
-    wins = [] if matches is None else [win_table(comparison, matches)]
+    wins = [] if matches is None else [win_table(comparison.names, matches)]
     for table in (points_table(comparison), *wins, group_table(comparison), probe_table(comparison)):
         if table.row_count:
             console.print(table)
@@ -74,12 +72,9 @@ def points_table(comparison: Comparison) -> Table:
 
 def _add(table: Table, name: str, estimate: Estimate, style: str = "") -> None:
     """A row, in green where the interval, as it is printed, lies above 0 and in red where it lies below."""
-    from rich.text import Text
-
     low, high = round(estimate.low, 3), round(estimate.high, 3)
-    colour = "green" if low > 0 else "red" if high < 0 else ""
-    interval = f"{low:+z.3f} to {high:+z.3f}"
-    table.add_row(Text(name, style), Text(plus_minus(estimate), f"{style} {colour}".strip()), interval)
+    points = Text(plus_minus(estimate), f"{style} {colour(low, high)}".strip())
+    table.add_row(Text(name, style), points, f"{low:+z.3f} to {high:+z.3f}")
 
 
 def negative(one: Estimate) -> Estimate:
@@ -87,20 +82,16 @@ def negative(one: Estimate) -> Estimate:
     return Estimate(-one.mean, one.standard_error, -one.high, -one.low, one.deals, one.method)
 
 
-def win_table(comparison: Comparison, matches: Matches) -> Table:
+def win_table(names: tuple[str, str], matches: Matches) -> Table:
     """Matches won."""
-    from rich.text import Text
-
     table = new_table(f"matches won (among equals: {matches.fair:.1%})", "95 %")
-    for side, line_up in ((0, ALONE), (1, AGAINST)):
-        table.add_row(Text(f"{comparison.names[side]} alone"), percent(matches.estimate(line_up)))
+    for name, line_up in zip(names, (ALONE, AGAINST), strict=True):
+        table.add_row(Text(f"{name} alone"), percent(matches.estimate(line_up)))
     return table
 
 
 def group_table(comparison: Comparison) -> Table:
     """Roles: how often each player is in each when it is alone, and what it makes there."""
-    from rich.text import Text
-
     a, b = comparison.names
     table = new_table("by role, alone", f"{a}: games", "points", f"{b}: games", "points")
     groups = comparison.played.groups
@@ -114,8 +105,6 @@ def group_table(comparison: Comparison) -> Table:
 
 def probe_table(comparison: Comparison) -> Table:
     """The main probes of behaviour of each player when it is alone."""
-    from rich.text import Text
-
     table = new_table("behaviour, alone", *comparison.names)
     means = [tally.means() for tally in comparison.played.probes]
     for probe, text in MAIN.items():
@@ -151,7 +140,7 @@ def sentences(comparison: Comparison, matches: Matches | None, tell: float) -> I
 
 
 def as_json(
-    names: tuple[str, str], found: list[tuple[Comparison, Matches | None]], tell: float, policies: Mapping[str, str]
+    names: tuple[str, str], found: Iterable[tuple[Comparison, Matches | None]], tell: float, policies: Mapping[str, str]
 ) -> dict[str, Any]:
     """All figures of each game, as plain values; nothing in them depends on the clock or the machine."""
     return {

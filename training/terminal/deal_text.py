@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from noms_env.record import Record
-    from noms_env.table import Table
+from noms_env.core.actions import CALL_WORDS
+from noms_env.core.cards import CARD_NUMBERS, cards_in
+from noms_env.record import Record, RecordError
+from noms_env.record import replay as replayed
+from noms_env.show import call_text, card_text, hand_text, points_text, suit_text
+from noms_env.table import Table
 
 
 def deal_lines(record: Record, seat: int | None = None, most_tricks: int | None = None) -> Iterator[str]:
@@ -22,9 +25,7 @@ def deal_lines(record: Record, seat: int | None = None, most_tricks: int | None 
     Raises:
         RecordError: the record cannot be played. The lines up to that point come first.
     """
-    from noms_env.record import RecordError, replay
-
-    tables = replay(record)
+    tables = replayed(record)
     table = next(tables)
     yield from head_lines(record, table, seat)
     fault = None
@@ -41,9 +42,6 @@ def deal_lines(record: Record, seat: int | None = None, most_tricks: int | None 
 
 def head_lines(record: Record, table: Table, seat: int | None) -> Iterator[str]:
     """The deal, and the hands."""
-    from noms_env.core.cards import CARD_NUMBERS, cards_in
-    from noms_env.show import card_text, hand_text
-
     size = table.row.deal_size
     parts = [
         f"{table.rules.variant.title}, match {record['match']}, deal {record['deal']}",
@@ -65,24 +63,16 @@ def head_lines(record: Record, table: Table, seat: int | None) -> Iterator[str]:
 def talk_lines(record: Record, table: Table, seat: int | None) -> Iterator[str]:
     """The calls, and what was announced."""
     steps = [step for step in record["steps"] if step["phase"] == "call"]
-    calls = [f"seat {step['seat']} {call_word(step['action'], table)}" for step in steps]
+    variant = table.rules.variant
+    words = {word: call_text(call, variant) for call, word in enumerate(CALL_WORDS)}
+    calls = [f"seat {step['seat']} {words.get(step['action'], step['action'])}" for step in steps]
     if calls:
         yield f"  calls    {' · '.join(calls)}"
     yield f"  contract {' · '.join(contract_parts(record, table, seat))}"
 
 
-def call_word(word: str, table: Table) -> str:
-    """A call in words; other words unchanged."""
-    from noms_env.core.actions import CALL_WORDS
-    from noms_env.show import call_text
-
-    return call_text(CALL_WORDS.index(word), table.rules.variant) if word in CALL_WORDS else word
-
-
 def contract_parts(record: Record, table: Table, seat: int | None) -> Iterator[str]:
     """Declarer, trump, nomination and partner; the partner is for those who see all hands."""
-    from noms_env.show import call_text, card_text, suit_text
-
     row, kind = table.row, table.deck_kind
     if row.passed_out:
         yield "all passed, no play"
@@ -104,8 +94,6 @@ def contract_parts(record: Record, table: Table, seat: int | None) -> Iterator[s
 
 def trick_lines(record: Record, table: Table, most_tricks: int | None) -> Iterator[str]:
     """One line for each trick: leader, cards in order, winner, and the tricks of all seats so far."""
-    from noms_env.show import card_text
-
     row, seats = table.row, table.seats
     plays, named, indicated = _plays(record)
     if not plays:
@@ -157,6 +145,4 @@ def result_lines(record: Record) -> Iterator[str]:
 
 def numbers(values: list[Any]) -> str:
     """Numbers side by side, one for each seat."""
-    from noms_env.show import points_text
-
     return " ".join(points_text(value) for value in values)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Protocol
 
 import numpy as np
 
 from noms_env.core.actions import NOMINATE, PASS, SUIT
+from noms_env.players import TellsProbabilities
 from noms_env.show import call_text, card_text, hand_text, look, suit_text
 from noms_env.table import Table
 from training.terminal.deal_text import contract_parts, head_lines, numbers, result_lines
@@ -23,15 +23,7 @@ WIDTH = 16
 VERBS = {"call": "calls ", "trump": "names ", "nominate": "nominates ", "play": "", "suit": "names "}
 
 
-class Policy(Protocol):
-    """What can be explained, such as `noms_env.policy.player.PolicyPlayer`."""
-
-    def probabilities(self, observation: np.ndarray, mask: np.ndarray) -> np.ndarray:
-        """The probabilities of all actions, float32, shape (NUM_ACTIONS,), for one row."""
-        ...
-
-
-def narrate_deal(policy: Policy, table: Table, rng: np.random.Generator) -> Iterator[str]:
+def narrate_deal(policy: TellsProbabilities, table: Table, rng: np.random.Generator) -> Iterator[str]:
     """Play a deal and tell it, as lines with ANSI colours.
 
     Args:
@@ -49,7 +41,7 @@ def narrate_deal(policy: Policy, table: Table, rng: np.random.Generator) -> Iter
     yield from narrator.ending()
 
 
-def decide(policy: Policy, table: Table, rng: np.random.Generator) -> tuple[int, RankedActions]:
+def decide(policy: TellsProbabilities, table: Table, rng: np.random.Generator) -> tuple[int, RankedActions]:
     """An action drawn for the seat to act, and the probabilities of the legal ones, the most probable first."""
     observation, mask = table.view(int(table.row.seat))
     probabilities = policy.probabilities(observation, mask)

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TextIO
 
-from training.console import new_table
+from training.console import colour, new_table, terminal
 from training.learn.log import Watcher
 from training.progress_bar import Rate, counts_text, make_bar
 from training.text import rules_text
@@ -206,9 +206,8 @@ def points_table(figures: Figures) -> Table:
     table = new_table("points per deal", "95 %", "trend")
     table.columns[2].justify = "left"
     for (rules, opponent), points in figures.points.items():
-        colour = "green" if points.low > 0 else "red" if points.high < 0 else ""
         name = Text(f"{rules_text(rules)} v {opponent}")  # not a string: a name may hold what Rich takes for markup
-        table.add_row(name, Text(points.text(), colour), points.trend())
+        table.add_row(name, Text(points.text(), colour(points.low, points.high)), points.trend())
     return table
 
 
@@ -235,15 +234,9 @@ def probe_table(figures: Figures) -> Table:
 
 @contextmanager
 def watching(title: str) -> Iterator[Watcher]:
-    """Show the progress on standard error: a `Screen` on a terminal, `Lines` elsewhere.
-
-    Args:
-        title: of the bar.
-    """
+    """Show the progress on standard error under a title: a `Screen` on a terminal, `Lines` elsewhere."""
     if not sys.stderr.isatty():
         yield Lines(sys.stderr)
         return
-    from training.console import terminal
-
     with Screen(terminal(stderr=True), title) as screen:
         yield screen
