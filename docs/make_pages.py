@@ -11,7 +11,6 @@ import re
 import sys
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -171,7 +170,7 @@ def game_facts(game: Variant) -> dict[str, Any]:
         "defaults": {"seats": game.default_seats, **make_rules(game).options},
         "options": [(f"`{o.name}`", default_of(game, o), allowed(o), meaning(game, o)) for o in own],
         "short_deck": len(own) < len(game.options),
-        "actions": [(span(g.first, g.last), words(game, g), sentence(g.meaning)) for g in action_groups(game)],
+        "actions": [(span(*numbers), words(game, *numbers), sentence(said)) for *numbers, said in sorted(action_groups(game))],
     }
 
 
@@ -229,22 +228,8 @@ def _needs(game: Variant, option: Option) -> str:
 # -------------------------------------------------------------------------------------------------------------- actions
 
 
-@dataclass(frozen=True)
-class ActionGroup:
-    """Actions of one kind: their numbers, and what they do."""
-
-    first: int
-    last: int
-    meaning: str
-
-
-def action_groups(game: Variant) -> list[ActionGroup]:
-    """The actions that can be legal in a variant, by ascending number."""
-    return [ActionGroup(*group) for group in sorted(_actions(game))]
-
-
-def _actions(game: Variant) -> Iterator[tuple[int, int, str]]:
-    """First and last number of the actions of each kind, and what they do."""
+def action_groups(game: Variant) -> Iterator[tuple[int, int, str]]:
+    """First and last number of the actions of each kind that can be legal in a variant, and what they do."""
     named = {option.name: option for option in game.options}
     yield 0, 51 if game.deck_kind == FRENCH else 35, "play that card"
     if "indication" in named:
@@ -273,9 +258,9 @@ def _actions(game: Variant) -> Iterator[tuple[int, int, str]]:
         yield MIS_A_VIS, MIS_A_VIS, f"bid {game.misere} a Vis: no trick, with an open hand"
 
 
-def words(game: Variant, group: ActionGroup) -> str:
+def words(game: Variant, first: int, last: int) -> str:
     """The words of a group of actions, the middle of a long one left out."""
-    found = [f"`{action_word(action, game.deck_kind)}`" for action in range(group.first, group.last + 1)]
+    found = [f"`{action_word(action, game.deck_kind)}`" for action in range(first, last + 1)]
     return ", ".join(found if len(found) <= 6 else [*found[:2], "...", found[-1]])
 
 

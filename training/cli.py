@@ -67,9 +67,7 @@ def main(args: Sequence[str] | None = None) -> int:
 def exit_status(program: str, command: Callable[[], int]) -> int:
     """Run a command and return its exit status; an error for the user is one sentence on standard error.
 
-    Args:
-        program: what the sentence begins with.
-        command: returns the exit status.
+    The sentence begins with the name of the program.
     """
     try:
         status = command()
@@ -129,9 +127,7 @@ def parsed(words: Sequence[str]) -> Callable[[], int]:
 def load(name: str, words: Sequence[str]) -> Callable[..., int]:
     """The function of a subcommand.
 
-    Args:
-        name: of the subcommand.
-        words: behind its name. Where the defaults depend on them, the module makes the function by `command(words)`.
+    Where the defaults depend on the words behind its name, the module makes the function by `command(words)`.
     """
     module = import_module(f"training.commands.{COMMANDS[name][0]}")
     function: Callable[..., int] = module.command(words) if hasattr(module, "command") else getattr(module, COMMANDS[name][0])

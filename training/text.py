@@ -18,24 +18,15 @@ def short_names(names: Sequence[str]) -> list[str]:
         As many, all different, of up to 24 letters each (and a number where the cut made two alike).
     """
     deepest = max((word.count("/") for name in names for word in name.split()), default=0)
-    short = next((one for parts in range(1, deepest + 1) if len(set(one := _tails(names, parts))) == len(names)), [*names])
+    tails = ([" ".join(_tail(word, parts) for word in name.split()) for name in names] for parts in range(1, deepest + 1))
+    short = next((one for one in tails if len(set(one)) == len(names)), names)
     cut = [name if len(name) <= LONGEST else f"{name[:7]}…{name[8 - LONGEST :]}" for name in short]
-    return [name if cut.count(name) == 1 else f"{name} ({_place(cut, at)})" for at, name in enumerate(cut)]
-
-
-def _tails(names: Sequence[str], parts: int) -> list[str]:
-    """Each word of each name with the last parts of its path only; a prefix such as `cmd:` stays."""
-    return [" ".join(_tail(word, parts) for word in name.split()) for name in names]
+    return [name if cut.count(name) == 1 else f"{name} ({cut[: at + 1].count(name)})" for at, name in enumerate(cut)]
 
 
 def _tail(word: str, parts: int) -> str:
     prefix = "cmd:" if word.startswith("cmd:") else ""
     return prefix + "/".join(word.removeprefix(prefix).split("/")[-parts:])
-
-
-def _place(names: Sequence[str], at: int) -> int:
-    """Which of those that are alike it is, from 1."""
-    return names[: at + 1].count(names[at])
 
 
 def duration(seconds: float) -> str:

@@ -130,14 +130,14 @@ def payoff_table(results: Results) -> Table:
     from rich.text import Text
 
     from training.console import colour, new_table
-    from training.evaluation.tournament import cell
+    from training.evaluation.statistics import plus_minus
     from training.text import short_names
 
     names, order, ratings = short_names(results.plan.players), results.order(), results.ratings()
     table = new_table("alone \\ field", *(str(place) for place in range(1, len(order) + 1)), "rating")
     for number, player in enumerate(order, 1):
         found = [results.alone(player, other) if other != player else None for other in order]
-        cells = [Text() if one is None else Text(cell(one), colour(one.low, one.high)) for one in found]
+        cells = [Text() if one is None else Text(plus_minus(one), colour(one.low, one.high)) for one in found]
         rating = f"{ratings[player].mean:+.3f} ({ratings[player].standard_error:.3f})"
         table.add_row(Text(f"{number} {names[player]}"), *cells, Text(rating, "bold"))
     return table

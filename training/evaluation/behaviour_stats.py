@@ -172,8 +172,7 @@ def possible_contracts(rules: Rules) -> Iterable[int]:
 
 def _count_nominations(tally: Tally, tables: np.recarray, named: np.ndarray, made: np.ndarray, rules: Rules) -> None:
     """What was nominated, and when it came out; `named` tells the deals that count, bool, shape (n,)."""
-    rows = np.arange(len(tables))
-    card = np.maximum(tables.nominated, 0).astype(np.int64)
+    rows, card = np.arange(len(tables)), np.maximum(tables.nominated, 0).astype(np.int64)
     own = (tables.hands | tables.played)[rows, tables.declarer]
     solo = named & ((own >> card) & 1 != 0)
     with_partner = named & (tables.partner >= 0)

@@ -18,21 +18,11 @@ from training.evaluation.comparison import Comparison
 from training.evaluation.deal_sets import digest
 from training.evaluation.duplicate import AGAINST, ALONE, MIXED
 from training.evaluation.matches import Matches
-from training.evaluation.statistics import Estimate, Groups
+from training.evaluation.statistics import Estimate, Groups, percent, plus_minus
 
 FORMAT = "noms-evaluate/1"
 GOAL = 0.8
 """Chance with which a difference is found, for the words."""
-
-
-def plus_minus(estimate: Estimate, digits: int = 3) -> str:
-    """`+0.123 ±0.045`."""
-    return f"{estimate.mean:+z.{digits}f} ±{(estimate.high - estimate.low) / 2:.{digits}f}"
-
-
-def percent(estimate: Estimate) -> str:
-    """`31.2 % ±1.4`."""
-    return f"{100 * estimate.mean:.1f} % ±{50 * (estimate.high - estimate.low):.1f}"
 
 
 def print_comparison(console: Console, comparison: Comparison, matches: Matches | None, seconds: float, tell: float) -> None:
@@ -62,7 +52,7 @@ def points_table(comparison: Comparison) -> Table:
     for line_up in comparison.line_ups:
         one = comparison.estimate(line_up.name)
         if line_up.name == AGAINST:
-            one = negative(one)
+            one = -one
         _add(table, {ALONE: f"{a} alone", AGAINST: f"{b} alone", MIXED: f"{a}, half of the seats each"}[line_up.name], one)
     _add(table, f"{a}, all together", comparison.estimate(), "bold")
     if comparison.controlled is not None:
@@ -75,11 +65,6 @@ def _add(table: Table, name: str, estimate: Estimate, style: str = "") -> None:
     low, high = round(estimate.low, 3), round(estimate.high, 3)
     points = Text(plus_minus(estimate), f"{style} {colour(low, high)}".strip())
     table.add_row(Text(name, style), points, f"{low:+z.3f} to {high:+z.3f}")
-
-
-def negative(one: Estimate) -> Estimate:
-    """The same from the other player's point of view."""
-    return Estimate(-one.mean, one.standard_error, -one.high, -one.low, one.deals, one.method)
 
 
 def win_table(names: tuple[str, str], matches: Matches) -> Table:

@@ -43,12 +43,26 @@ class Estimate:
     deals: int
     method: str
 
+    def __neg__(self) -> Estimate:
+        """The same from the other player's point of view."""
+        return Estimate(-self.mean, self.standard_error, -self.high, -self.low, self.deals, self.method)
+
     @property
     def p_value(self) -> float:
         """Two-sided, of a mean of 0, by the normal distribution; 1 where nothing varies and the mean is 0."""
         if self.standard_error == 0:
             return 1.0 if abs(self.mean) < 1e-9 else 0.0
         return math.erfc(abs(self.mean / self.standard_error) / math.sqrt(2))
+
+
+def plus_minus(one: Estimate, digits: int = 3) -> str:
+    """`+0.123 ±0.045`."""
+    return f"{one.mean:+z.{digits}f} ±{(one.high - one.low) / 2:.{digits}f}"
+
+
+def percent(one: Estimate) -> str:
+    """`31.2 % ±1.4`."""
+    return f"{100 * one.mean:.1f} % ±{50 * (one.high - one.low):.1f}"
 
 
 def estimate(values: np.ndarray, seed: int = 0) -> Estimate:

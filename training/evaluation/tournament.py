@@ -28,7 +28,7 @@ from noms_env.version import ENV_VERSION
 from training.agents.spec import AgentSpec
 from training.evaluation.deal_sets import digest
 from training.evaluation.duplicate import AGAINST, ALONE, Block, DealSet, Lost, Pairing, line_ups
-from training.evaluation.statistics import Estimate, estimate, holm
+from training.evaluation.statistics import Estimate, estimate, holm, plus_minus
 from training.text import markdown_table
 from training.thread_pool import Ending, run_jobs
 
@@ -318,7 +318,7 @@ def crosstable(document: Mapping[str, Any]) -> str:
     rows = []
     for name in order:
         alone = document["table"][name]
-        cells = [cell(Estimate(**alone[other])) if other != name else "" for other in order]
+        cells = [plus_minus(Estimate(**alone[other])) if other != name else "" for other in order]
         rows.append((f"`{name}`", *cells, f"{ratings[name].mean:+.3f} ({ratings[name].standard_error:.3f})"))
     table = markdown_table(rows, "alone \\ field", *(f"`{name}`" for name in order), "rating")
     return "\n".join([table, "", *sentences(document)]) + "\n"
@@ -334,8 +334,3 @@ def sentences(document: Mapping[str, Any]) -> Iterator[str]:
     for name, lost in document["lost"].items():
         if lost["tables"]:
             yield f"`{name}` lost {lost['tables']:,} tables: it {'; '.join(lost['why'])}."
-
-
-def cell(one: Estimate) -> str:
-    """An estimate in a table."""
-    return f"{one.mean:+.3f} ±{(one.high - one.low) / 2:.3f}"

@@ -16,8 +16,7 @@ from noms_env.policy.file import given_options
 from noms_env.variants import Rules, game, make_rules
 from training.agents.registry import label
 from training.evaluation.behaviour_stats import MAIN, as_read
-from training.evaluation.report import percent, plus_minus
-from training.evaluation.statistics import NORMAL_95, Estimate
+from training.evaluation.statistics import NORMAL_95, Estimate, percent, plus_minus
 from training.evaluation.tournament import crosstable
 from training.extras import require
 from training.publish.results import BASE, REFERENCE, Behaviour, Duel, Results, place_of, rules_of
@@ -146,17 +145,13 @@ def stat_text(stat: str, one: Behaviour) -> str | None:
     return f"{text} ±{100 * NORMAL_95 * math.sqrt(value * (1 - value) / one.deals):.1f}" if stat == "passed_out" else text
 
 
-def behaviour_table(found: Sequence[Behaviour], head: str) -> str:
-    """A row for each player."""
-    stats = {name: text for name, text in (MAIN | OF_A_SIZE).items() if any(name in one.stats for one in found)}
-    rows = [(f"`{one.player}`", f"{one.deals:,}", *(stat_text(name, one) for name in stats)) for one in found]
-    return markdown_table(rows, head, "deals", *stats.values())
-
-
 def behaviour_tables(found: Iterable[Behaviour]) -> Iterator[str]:
-    """A table for each game."""
+    """A table for each game, with a row for each player."""
     for rules, group in groupby(found, key=lambda one: one.rules):
-        yield behaviour_table(list(group), f"{name_of(rules)}, {rules.seats} seats")
+        players = list(group)
+        stats = {name: text for name, text in (MAIN | OF_A_SIZE).items() if any(name in one.stats for one in players)}
+        rows = [(f"`{one.player}`", f"{one.deals:,}", *(stat_text(name, one) for name in stats)) for one in players]
+        yield markdown_table(rows, f"{name_of(rules)}, {rules.seats} seats", "deals", *stats.values())
 
 
 # ----------------------------------------------------------------------------------------------------------- the card

@@ -26,14 +26,7 @@ WIDTH, HEIGHT = 6.2, 3.1
 
 @dataclass(frozen=True)
 class Curve:
-    """A curve in a panel.
-
-    Attributes:
-        name: the figure in the log.
-        label: for the legend.
-        colour: its colour, where the panel shows one run.
-        band: the figures between which lies its interval.
-    """
+    """A curve in a panel: a figure of the log by its name, and the names of those between which its interval lies."""
 
     name: str
     label: str
@@ -43,15 +36,7 @@ class Curve:
 
 @dataclass(frozen=True)
 class Panel:
-    """A panel of the picture.
-
-    Attributes:
-        title: above it.
-        curves: in it.
-        percent: its values are rates, 0 to 1.
-        level: a value that a line marks.
-        at_least_zero: it begins at 0.
-    """
+    """A panel of the picture, of rates if `percent`, from 0 on if `at_least_zero`; a line marks the value `level`."""
 
     title: str
     curves: tuple[Curve, ...]
@@ -120,12 +105,12 @@ def points_panel(rules: str, names: Sequence[str]) -> Panel:
 
 def probe_panels(rules: str, names: Sequence[str]) -> Iterator[Panel]:
     """The main probes of a game: the rates in one panel, each number in its own."""
-    given = [(f"probe/{rules}/{probe}", text) for probe, text in MAIN.items() if probe not in NUMBERS]
-    yield from filled(names, f"{rules_text(rules)}: what the policy does", given, percent=True)
-    for probe in NUMBERS:
-        if probe in MAIN:
-            numbers = [(f"probe/{rules}/{probe}", MAIN[probe])]
-            yield from filled(names, f"{rules_text(rules)}: {MAIN[probe]}", numbers, at_least_zero=True)
+    given = {f"probe/{rules}/{probe}": (probe, text) for probe, text in MAIN.items()}
+    rates = [(name, text) for name, (probe, text) in given.items() if probe not in NUMBERS]
+    yield from filled(names, f"{rules_text(rules)}: what the policy does", rates, percent=True)
+    for name, (probe, text) in given.items():
+        if probe in NUMBERS:
+            yield from filled(names, f"{rules_text(rules)}: {text}", [(name, text)], at_least_zero=True)
 
 
 def filled(names: Sequence[str], title: str, wanted: Sequence[tuple[str, str]], **options: Any) -> Iterator[Panel]:
@@ -147,10 +132,7 @@ def _draw_panel(axes: Any, panel: Panel, runs: Mapping[str, Series]) -> None:
                 _draw_curve(axes, curve, series, STYLES[number % len(STYLES)], label)
     if panel.level is not None:
         axes.axhline(panel.level, color=GREY, linewidth=0.8, zorder=0)
-    if panel.percent:
-        axes.yaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
-    else:
-        axes.yaxis.set_major_formatter(lambda value, _: _number(value))
+    axes.yaxis.set_major_formatter(lambda value, _: f"{value:.0%}" if panel.percent else _number(value))
     if panel.percent or panel.at_least_zero:
         axes.set_ylim(bottom=0)
     axes.xaxis.set_major_formatter(lambda value, _: _number(value))

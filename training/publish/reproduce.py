@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -113,15 +113,11 @@ def _renamed(command: Sequence[str], names: Mapping[str, str]) -> tuple[str, ...
 
 def train_command(config: TrainConfig) -> tuple[str, ...]:
     """The words that start the same run from the preset that is nearest, but for `--out`."""
-    from_preset = {preset: list(_differences(config, preset)) for preset in PRESETS}
+    usual = {preset: TrainConfig(config.variants, **changes).as_dict() for preset, (_, changes) in PRESETS.items()}
+    from_preset = {preset: list(differences(values, config.as_dict())) for preset, values in usual.items()}
     preset = min(PRESETS, key=lambda preset: len(from_preset[preset]))
-    flags = [word for name, value in from_preset[preset] for word in _flags(name, value)]
+    flags = [word for name, _, own in from_preset[preset] for word in _flags(name, own)]
     return ("noms", "train", *config.variants, "--preset", preset, *flags)
-
-
-def _differences(config: TrainConfig, preset: str) -> Iterator[tuple[str, Any]]:
-    usual = TrainConfig(config.variants, **PRESETS[preset][1])
-    return ((name, own) for name, _, own in differences(usual.as_dict(), config.as_dict()))
 
 
 def _flags(name: str, value: Any) -> list[str]:

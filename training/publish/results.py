@@ -23,7 +23,6 @@ from noms_env.variants import VARIANTS, Rules, game, make_rules
 from noms_env.version import ENV_VERSION
 from training.evaluation.duplicate import AGAINST, ALONE
 from training.evaluation.report import FORMAT as EVALUATION
-from training.evaluation.report import negative
 from training.evaluation.statistics import Estimate
 from training.evaluation.tournament import FORMAT as TOURNAMENT
 from training.publish.runs import Trained, read_trained
@@ -194,21 +193,18 @@ Figures = Iterator[tuple[str, str, Mapping[str, Any], dict[str, Any]]]
 def _of_evaluation(document: Mapping[str, Any]) -> Figures:
     for entry in document["games"]:
         estimates = {name: Estimate(**entry["points"][name]) for name in ("all", ALONE, AGAINST) if name in entry["points"]}
-        mirrored = {name: negative(one) for name, one in estimates.items()}
+        mirrored = {name: -one for name, one in estimates.items()}
         for side, points, alone in (("a", estimates, ALONE), ("b", mirrored, AGAINST)):
             figures: dict[str, Any] = {"points": points["all"], "alone": points.get(alone)}
             if entry["matches"] is not None:
-                figures["wins"], figures["fair"] = (
-                    Estimate(**entry["matches"][f"{side}_alone"]),
-                    float(entry["matches"]["fair"]),
-                )
+                figures |= {"wins": Estimate(**entry["matches"][f"{side}_alone"]), "fair": float(entry["matches"]["fair"])}
             yield document[side], document["b" if side == "a" else "a"], entry, figures
 
 
 def _of_tournament(document: Mapping[str, Any]) -> Figures:
     for pair in document["pairs"]:
         one = Estimate(**{name: pair[name] for name in Estimate.__dataclass_fields__})
-        for player, opponent, points in ((pair["a"], pair["b"], one), (pair["b"], pair["a"], negative(one))):
+        for player, opponent, points in ((pair["a"], pair["b"], one), (pair["b"], pair["a"], -one)):
             yield player, opponent, document, {"points": points, "alone": Estimate(**document["table"][player][opponent])}
 
 

@@ -39,12 +39,7 @@ PHASES = ("call", "trump", "nominate", "play", "suit")
 
 @dataclass
 class Points:
-    """Points per deal against one opponent, evaluation by evaluation.
-
-    Attributes:
-        means: one for each evaluation, oldest first.
-        low, high: ends of the newest 95 % interval.
-    """
+    """Points per deal against one opponent, evaluation by evaluation, and the newest 95 % interval."""
 
     means: list[float] = field(default_factory=list)
     low: float = float("nan")
@@ -64,12 +59,7 @@ class Points:
 
 @dataclass
 class Figures:
-    """The newest figures of a run.
-
-    Attributes:
-        latest: the newest value of every figure.
-        points: by (rules, opponent).
-    """
+    """The newest value of every figure of a run, and the points by (rules, opponent)."""
 
     latest: dict[str, float] = field(default_factory=dict)
     points: dict[tuple[str, str], Points] = field(default_factory=dict)
@@ -92,25 +82,16 @@ class Figures:
         """Rules, name and value of the main behaviour statistics, at most `MOST_PROBES`."""
         from training.evaluation.behaviour_stats import MAIN, as_read
 
-        found = []
-        for rules in dict.fromkeys(name.split("/")[1] for name in self.latest if name.startswith("probe/")):
-            for probe, text in MAIN.items():
-                value = self.latest.get(f"probe/{rules}/{probe}")
-                if value is not None:
-                    found.append((rules, text, as_read(probe, value)))
+        named = dict.fromkeys(name.split("/")[1] for name in self.latest if name.startswith("probe/"))
+        figures = [(rules, probe, self.latest.get(f"probe/{rules}/{probe}")) for rules in named for probe in MAIN]
+        found = [(rules, MAIN[probe], as_read(probe, value)) for rules, probe, value in figures if value is not None]
         return found[:MOST_PROBES]
 
 
 class Lines:
-    """Prints a line now and then: for files and pipes."""
+    """Prints a line of progress every so many seconds: for files and pipes."""
 
     def __init__(self, stream: TextIO, every: float = LINE_SECONDS) -> None:
-        """Write to a stream.
-
-        Args:
-            stream: such as standard error.
-            every: seconds between two lines of progress.
-        """
         self._stream, self._every = stream, every
         self.started(0, 1)
 
@@ -148,16 +129,12 @@ class Lines:
 
 
 class Screen:
-    """A bar with tables below it, both changing in place; notes stand above."""
+    """A bar with tables below it, drawn on a terminal while the context is open; notes stand above.
+
+    Both change in place: after each iteration, and with `refresh` between them too.
+    """
 
     def __init__(self, console: Console, title: str, refresh: bool = True) -> None:
-        """Draw on a terminal while the context is open.
-
-        Args:
-            console: the terminal.
-            title: of the bar.
-            refresh: redraw between iterations too.
-        """
         from rich.live import Live
 
         self._figures, self._total = Figures(), 1

@@ -39,6 +39,7 @@ PROMPTS = {
     "play": "Your card",
     "suit": "The suit that you lead",
 }
+DONE = {"call": "call ", "trump": "name ", "nominate": "nominate ", "play": "play ", "suit": "name "}
 COMMANDS = "? advice · t tricks · u take back · q quit"
 BAR = 24
 """Length of the bar of an action that is certain."""
@@ -53,7 +54,8 @@ def screen_lines(view: View, names: Sequence[str | None]) -> list[str]:
         view: of the person.
         names: of the players, seat by seat; None for the person.
     """
-    named = replace(view, places=tuple(replace(place, marks=_marks(place.marks, names[place.seat])) for place in view.places))
+    marks = [() if name is None else (name,) for name in names]  # the name of a player, before what else is known of the seat
+    named = replace(view, places=tuple(replace(place, marks=(*marks[place.seat], *place.marks)) for place in view.places))
     blocks = [
         [paint(headline(view), BOLD, True), paint(status(view), BRIGHT, True)],
         [*contract_lines(view, True), *trick_lines(view, True)],
@@ -61,11 +63,6 @@ def screen_lines(view: View, names: Sequence[str | None]) -> list[str]:
         own_lines(view),
     ]
     return [line for block in blocks for line in ("", *block)]
-
-
-def _marks(marks: tuple[str, ...], name: str | None) -> tuple[str, ...]:
-    """The name of a player before what else is known of the seat."""
-    return marks if name is None else (name, *marks)
 
 
 def own_lines(view: View) -> list[str]:
@@ -120,17 +117,11 @@ def advice_lines(table: Table, advice: Sequence[Advice]) -> Iterator[str]:
     """What the players would do in the person's place."""
     for one in advice:
         if one.probabilities is None:
-            yield f"  {one.name} would {_done(table, one.action)}"
+            text = action_text(table, one.action)
+            yield f"  {one.name} would {'' if text == 'indicate' else DONE[table.phase or '']}{text}"
             continue
         yield f"  {one.name} plays, with probability"
         yield from _bars(table, one.probabilities)
-
-
-def _done(table: Table, action: int) -> str:
-    """An action as what somebody would do."""
-    verb = {"call": "call ", "trump": "name ", "nominate": "nominate ", "play": "play ", "suit": "name "}[table.phase or ""]
-    text = action_text(table, action)
-    return text if text == "indicate" else verb + text
 
 
 def _bars(table: Table, ranked: RankedActions) -> Iterator[str]:

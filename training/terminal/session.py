@@ -116,29 +116,22 @@ class Deal:
         """The record (`noms-record/1`); of a deal under way one that ends where the deal stands."""
         return {**self._head, "steps": list(self._steps), **result_of(table)}
 
-    def last_decision_of(self, seat: int) -> int | None:
-        """The place of a seat's last action; None if it has taken none."""
+    def go_back(self, table: Table, seat: int) -> bool:
+        """Put the table back before the last action of a seat; False if it has taken none."""
         places = [place for place, step in enumerate(self._steps) if step["seat"] == seat]
-        return places[-1] if places else None
-
-    def go_back(self, table: Table, place: int) -> None:
-        """Put the table back before the action of that place."""
-        kept = self.actions[:place]
+        if not places:
+            return False
+        kept = self.actions[: places[-1]]
         table.set_state(self.start)
         self.actions, self._steps, self.finished = [], [], None
         for action in kept:
             self.take(table, action)
+        return True
 
 
 @dataclass(frozen=True)
 class Advice:
-    """What a player would do for the seat to act.
-
-    Attributes:
-        name: of the player.
-        action: its choice.
-        probabilities: of the legal actions; None for a player that does not tell.
-    """
+    """What a player would do for the seat to act, and how probable it finds the legal actions, if it tells."""
 
     name: str
     action: int
@@ -243,13 +236,9 @@ class Session:
         Returns:
             False if there is none; then nothing has changed.
         """
-        if self.person is None:
-            return False
         for number in reversed(range(len(self.deals))):
-            place = self.deals[number].last_decision_of(self.person)
-            if place is not None:
+            if self.person is not None and self.deals[number].go_back(self.table, self.person):
                 del self.deals[number + 1 :]
-                self.deals[-1].go_back(self.table, place)
                 return True
         return False
 
