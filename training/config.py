@@ -251,7 +251,6 @@ def _from_dict(kind: type[Any], values: Mapping[str, Any], where: str) -> Any:
 
 
 def _preset(decisions: int, batch_size: int, minibatch_size: int, **changes: Any) -> dict[str, Any]:
-    """The settings of a preset that are not the defaults."""
     ppo = PPOConfig(minibatch_size=minibatch_size, **changes)
     curriculum = CurriculumConfig(expert="thumb", imitation=0.0, rollout_targets=0.25)
     return {"decisions": decisions, "batch_size": batch_size, "ppo": ppo, "curriculum": curriculum}

@@ -7,7 +7,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any
 
 from training.text import duration
 
@@ -34,7 +34,7 @@ def progress_bar(title: str, what: str, total: int | None) -> Iterator[Callable[
         A function to call with the number of units that were just done.
     """
     if not sys.stderr.isatty():
-        yield Lines(sys.stderr, title, what, total).advance
+        yield _lines(title, what, total)
         return
     from training.console import terminal
 
@@ -88,28 +88,16 @@ class Rate:
         return (last - first) / (until - since) if until > since else 0.0
 
 
-class Lines:
-    """Prints a line now and then, while a job is neither untouched nor done."""
+def _lines(title: str, what: str, total: int | None) -> Callable[[int], None]:
+    """Prints a line on standard error now and then, while the job is neither untouched nor done."""
+    done, rate, due = 0, Rate(), time.monotonic() + LINE_SECONDS
 
-    def __init__(self, stream: TextIO, title: str, what: str, total: int | None, every: float = LINE_SECONDS) -> None:
-        """Start at zero.
+    def advance(number: int) -> None:
+        nonlocal done, due
+        done += number
+        rate.note(done)
+        if time.monotonic() >= due and 0 < done != total:
+            due = time.monotonic() + LINE_SECONDS
+            print(f"{title}: {counts_text(done, total, what, rate.per_second())}", file=sys.stderr, flush=True)
 
-        Args:
-            stream: such as standard error.
-            title: name of the job.
-            what: the unit.
-            total: number of units; None if unknown.
-            every: seconds between two lines.
-        """
-        self._stream, self._title, self._what, self._total, self._every = stream, title, what, total, every
-        self._done, self._rate = 0, Rate()
-        self._next = time.monotonic() + every
-
-    def advance(self, number: int) -> None:
-        """So many more units are done."""
-        self._done += number
-        self._rate.note(self._done)
-        if time.monotonic() >= self._next and 0 < self._done != self._total:
-            self._next = time.monotonic() + self._every
-            text = counts_text(self._done, self._total, self._what, self._rate.per_second())
-            print(f"{self._title}: {text}", file=self._stream, flush=True)
+    return advance

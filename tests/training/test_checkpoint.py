@@ -320,7 +320,7 @@ def test_two_processes_do_not_share_a_folder(tmp_path: Path) -> None:
 def trained(decisions: int = 50) -> tuple[Actor, Trained]:
     """A network, and what a file tells of its run."""
     config = TrainConfig(("down_up",), seed=9, network=NetworkConfig(width=6, blocks=1, card_width=2))
-    rule_sets = (make_rules(game("down_up"), 4), make_rules(game("down_up"), 3, {"hook": False}))
+    rule_sets = [make_rules(game("down_up"), 4), make_rules(game("down_up"), 3, {"hook": False})]
     encoding = make_encoding(rule_sets, config.card_features, config.rule_based_prior)
     choices = torch.tensor(encoding.choices.astype(np.int64))
     torch.manual_seed(decisions)
@@ -341,7 +341,7 @@ def test_the_policy_of_a_run(tmp_path: Path) -> None:
             write_policy(folder.policy, actor, run, None)
         assert folder.policy.read_bytes() == before
     info = player.info
-    assert (info.rule_sets, info.decisions, info.seed, info.score) == (run.rule_sets, 50, 9, 1.5)
+    assert (info.rule_sets, info.decisions, info.seed, info.score) == (tuple(run.rule_sets), 50, 9, 1.5)
     assert info.network == {"width": 6, "blocks": 1, "card_width": 2}
     assert info.revision == code_revision()
     assert TrainConfig.from_dict(info.training) == run.config

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import math
+import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -152,7 +153,7 @@ def test_a_disk_that_is_full_at_the_start_leaves_the_log_as_it_is(tmp_path: Path
     def full(*_: Any) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(log, "_write_all", full)
+    monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(OSError, match="No space left"):
         opened(tmp_path, 1)
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {CSV_NAME: before}

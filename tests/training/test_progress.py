@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from training.learn.log import Several, Silent
+from training.learn.log import Several, Watcher
 from training.progress_bar import Rate, progress_bar
 from training.terminal import progress
 from training.terminal.progress import TREND, Figures, Lines, Points, Screen, watching
@@ -225,7 +225,7 @@ def test_a_terminal_gets_a_screen(monkeypatch: pytest.MonkeyPatch, capsys: pytes
     assert "noms" in capsys.readouterr().err
 
 
-class Note:
+class Note(Watcher):
     """Remembers what it is told."""
 
     def __init__(self) -> None:
@@ -246,7 +246,7 @@ class Note:
 
 def test_several_watchers_are_told_everything() -> None:
     first, second = Note(), Note()
-    several = Several([first, Silent(), second])
+    several = Several([first, Watcher(), second])
     several.started(1, 2)
     several.iteration(3, {"approx_kl": 1})
     several.evaluation(4, {"x": 2})

@@ -17,7 +17,7 @@ from noms_env.players import make_player
 from noms_env.policy.encoding import make_encoding
 from noms_env.variants import Rules, RulesError
 from training.agents.table_pool import TablePool, at_tables, make_rule_sets, play, relative_points
-from training.config import NetworkConfig
+from training.config import NetworkConfig, TrainConfig
 from training.learn.decisions import NO_CHOICE, Decisions, Recorder
 from training.learn.gae import advantages
 from training.learn.network import Actor, masked
@@ -151,7 +151,7 @@ def test_kept_arrays_fit_together() -> None:
 
 
 def test_parts_are_joined_with_tables_of_their_own() -> None:
-    (worker,) = make_workers(make_rule_sets(["down_up"]), 24, 1, matches=0.0, privileged=True, seed=1, rank=0)
+    (worker,) = make_workers(make_rule_sets(["down_up"]), 24, 1, TrainConfig(("down_up",), seed=1), rank=0)
     learner, recorder = make_learner(worker.rule_sets)
     rollout = worker.play(0, learner.choose, recorder, None, 0.0, np.random.default_rng(0))
     nothing = replace(rollout, decisions=recorder.decisions(worker.pool))

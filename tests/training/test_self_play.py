@@ -364,7 +364,7 @@ def test_the_critic_learns_in_one_thread_alone_too(first_policy: Path, monkeypat
         threads.append(torch.get_num_threads())
         return update_critic(*arguments, **settings)
 
-    monkeypatch.setattr("training.learn.self_play.update_critic", counted)
+    monkeypatch.setattr("training.learn.ppo.update_critic", counted)
     before = torch.get_num_threads()
     torch.set_num_threads(2)
     try:

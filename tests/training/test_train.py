@@ -21,7 +21,7 @@ from tests.training import tiny_run
 from tests.training.test_self_play import tiny
 from training.config import OpponentsConfig
 from training.learn.checkpoint import CheckpointError, RunFolder
-from training.learn.log import Silent
+from training.learn.log import Watcher
 from training.learn.loop import GUARD_ENDS, GUARD_STARTS, train
 from training.learn.reward_norm import PassOutGuard
 
@@ -105,7 +105,7 @@ def test_the_folder_holds_what_it_should(uninterrupted: Path) -> None:
     assert [kind.variant.name for kind in player.info.rule_sets] == ["noms", "down_up"]
 
 
-class Noting(Silent):
+class Noting(Watcher):
     """Keeps what it is told."""
 
     def __init__(self) -> None:
@@ -114,15 +114,12 @@ class Noting(Silent):
         self.beginnings: list[tuple[int, int]] = []
 
     def started(self, done: int, total: int) -> None:
-        """See `Watcher`."""
         self.beginnings.append((done, total))
 
     def evaluation(self, decisions: int, metrics: Mapping[str, float]) -> None:
-        """See `Watcher`."""
         self.evaluations.append(dict(metrics))
 
     def note(self, text: str) -> None:
-        """See `Watcher`."""
         self.notes.append(text)
 
 

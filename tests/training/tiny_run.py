@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from tests.training.test_self_play import tiny
 from training.config import OpponentsConfig, TrainConfig
 from training.learn.checkpoint import RunFolder
-from training.learn.log import Silent
+from training.learn.log import Watcher
 from training.learn.loop import train
 
 
@@ -25,11 +25,10 @@ def config() -> TrainConfig:
     )
 
 
-class Telling(Silent):
+class Telling(Watcher):
     """Prints a line after each iteration."""
 
     def iteration(self, decisions: int, metrics: Mapping[str, float]) -> None:
-        """See `Watcher`."""
         print(decisions, flush=True)
 
 

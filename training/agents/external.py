@@ -23,18 +23,19 @@ import traceback
 from collections.abc import Callable
 from functools import cache
 from importlib.metadata import entry_points
+from operator import attrgetter
 from pathlib import Path
 from types import ModuleType
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from noms_env._jit import PACKAGE
 from noms_env.core.actions import NUM_ACTIONS, is_integer
-from noms_env.players import NOBODY, Player, as_batch, row_seeds
+from noms_env.players import Player
 from training.agents.forfeit import ForfeitError
 from training.agents.program import LIMIT, ProgramError, ProgramPlayer
-from training.agents.spec import EXTERNAL_BLOCK, AgentSpec
+from training.agents.spec import EXTERNAL_BLOCK, AgentSpec, RowByRow
 
 GROUP = "noms_env.players"
 """The group of entry points."""
@@ -177,36 +178,21 @@ def _module_of(file: Path) -> ModuleType:
 
 
 def _attribute(module: ModuleType, path: str) -> Any:
-    found: Any = module
-    for name in path.split("."):
-        if not hasattr(found, name):
-            raise NoPlayerError(f"cannot be loaded: there is no {path} in {module.__file__ or module.__name__}")
-        found = getattr(found, name)
-    return found
+    try:
+        return attrgetter(path)(module)
+    except AttributeError:
+        raise NoPlayerError(f"cannot be loaded: there is no {path} in {module.__file__ or module.__name__}") from None
 
 
-class FunctionPlayer:
+class FunctionPlayer(RowByRow):
     """The player of a function that makes one decision."""
 
-    wants_tables: ClassVar[bool] = False
+    def __init__(self, function: Act) -> None:
+        self._function = function
 
-    def __init__(self, act: Act) -> None:
-        self._act = act
-
-    @as_batch
-    def act(
-        self, observation: np.ndarray, mask: np.ndarray, rng: np.random.Generator, *, tables: np.recarray | None = None
-    ) -> np.ndarray:
-        """See `noms_env.players.Player.act`.
-
-        Raises:
-            TypeError: the function has returned no integer.
-        """
-        rows = zip(observation, mask, row_seeds(rng, len(mask)).tolist(), strict=True)
-        return np.array([self._decided(*row) if row[1].any() else NOBODY for row in rows], np.int64)
-
-    def _decided(self, observation: np.ndarray, mask: np.ndarray, seed: int) -> int:
-        action = self._act(observation, mask, np.random.default_rng(seed))
+    def decide(self, observation: np.ndarray, mask: np.ndarray, row: Any, seed: int) -> int:
+        """See `RowByRow`; TypeError if the function has returned no integer."""
+        action = self._function(observation, mask, np.random.default_rng(seed))
         if not is_integer(action):
             raise TypeError(f"the answer must be the number of an action, not {action!r}")
         return int(action)

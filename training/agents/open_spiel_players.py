@@ -21,10 +21,10 @@ from open_spiel.python.bots.uniform_random import UniformRandomBot
 
 from noms_env.core.cards import NO_TRUMP
 from noms_env.interop.open_spiel import DealGame, game_name, parameters_of, state_of
-from noms_env.players import NOBODY, as_batch, row_seeds
 from noms_env.variants.rulebook import ROTATION_WORDS
 from noms_env.variants.trumps import ROTATION
 from training.agents.program_lines import rules_of
+from training.agents.spec import RowByRow
 
 SIMULATIONS = 50
 """Of `ismcts`, for each decision."""
@@ -33,7 +33,7 @@ MakeBot = Callable[[DealGame, int, int], Any]
 """Makes a bot (`pyspiel.Bot`) from the game, its seat and a seed (0 to 2**63 - 1)."""
 
 
-class OpenSpielPlayer:
+class OpenSpielPlayer(RowByRow):
     """A bot of OpenSpiel as a player. It is made anew for each decision, so nothing that it remembers lasts."""
 
     wants_tables: ClassVar[bool] = True
@@ -41,15 +41,7 @@ class OpenSpielPlayer:
     def __init__(self, make_bot: MakeBot) -> None:
         self._make_bot = make_bot
 
-    @as_batch
-    def act(
-        self, observation: np.ndarray, mask: np.ndarray, rng: np.random.Generator, *, tables: np.recarray | None = None
-    ) -> np.ndarray:
-        assert tables is not None  # `as_batch` sees to it
-        rows = zip(tables, mask, row_seeds(rng, len(mask)).tolist(), strict=True)
-        return np.array([self._decided(row, seed) if legal.any() else NOBODY for row, legal, seed in rows], np.int64)
-
-    def _decided(self, row: np.record, seed: int) -> int:
+    def decide(self, observation: np.ndarray, mask: np.ndarray, row: Any, seed: int) -> int:
         game = game_of(row)
         return int(self._make_bot(game, int(row.seat), seed).step(state_of(game, row)))
 

@@ -15,13 +15,13 @@ from collections.abc import Sequence
 from contextlib import suppress
 from queue import Empty, SimpleQueue
 from threading import Thread
-from typing import IO, ClassVar
+from typing import IO, Any, ClassVar
 
 import numpy as np
 
-from noms_env.players import NOBODY, as_batch, row_seeds
 from training.agents.forfeit import ForfeitError
 from training.agents.program_lines import LONGEST, AnswerError, chosen_action, decision, hello, wants_observation
+from training.agents.spec import RowByRow
 
 LIMIT = 10.0
 """Seconds for a decision, if nothing else is said."""
@@ -43,7 +43,7 @@ class ProgramError(Exception):
     """A program failed; the message says how, as half a sentence."""
 
 
-class ProgramPlayer:
+class ProgramPlayer(RowByRow):
     """A program as a player, by the name that the user wrote; rows are asked one after another."""
 
     wants_tables: ClassVar[bool] = True
@@ -55,20 +55,6 @@ class ProgramPlayer:
         self._program: Program | None = None
         self._wants_observation = False
         self._failures = 0
-
-    @as_batch
-    def act(
-        self, observation: np.ndarray, mask: np.ndarray, rng: np.random.Generator, *, tables: np.recarray | None = None
-    ) -> np.ndarray:
-        """See `noms_env.players.Player.act`.
-
-        Raises:
-            ForfeitError: the program failed at a row; those behind it were not asked for.
-        """
-        assert tables is not None  # `as_batch` has seen to it
-        seeds = row_seeds(rng, len(mask)) & ((1 << SEED_BITS) - 1)
-        rows = zip(observation, mask, tables, seeds.tolist(), strict=True)
-        return np.array([self._decided(*row) if row[1].any() else NOBODY for row in rows], np.int64)
 
     def start(self) -> None:
         """Start the program, if it does not run, and exchange the first lines.
@@ -92,14 +78,14 @@ class ProgramPlayer:
             self._program.end(at_once)
             self._program = None
 
-    def _decided(self, observation: np.ndarray, mask: np.ndarray, row: np.record, seed: int) -> int:
-        """The program's action in one row."""
+    def decide(self, observation: np.ndarray, mask: np.ndarray, row: Any, seed: int) -> int:
+        """See `RowByRow`; ForfeitError if the program fails."""
         if self._failures >= MOST_FAILURES:
             raise ForfeitError(self.name, f"failed {MOST_FAILURES} times in a row and was not asked again")
         try:
             self.start()
             assert self._program is not None
-            line = decision(row, mask, seed, observation if self._wants_observation else None)
+            line = decision(row, mask, seed & ((1 << SEED_BITS) - 1), observation if self._wants_observation else None)
             action = chosen_action(self._program.ask(line, self._limit, "for a decision"), row, mask)
         except (ProgramError, AnswerError) as error:
             self._failures += 1
@@ -189,7 +175,6 @@ def _talk(questions_to: IO[bytes], answers_from: IO[bytes], questions: Lines, an
 
 
 def _listen(errors: IO[bytes], complaints: list[bytes]) -> None:
-    """Keep the last lines on standard error."""
     with errors:
         while line := errors.readline(LONGEST):
             complaints.append(line)

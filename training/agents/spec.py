@@ -1,13 +1,16 @@
-"""Who plays, and how it is to be asked."""
+"""Who plays, and how it is to be asked; and what players share that decide one row after another."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import repeat
+from typing import Any, ClassVar
 
 import numpy as np
 
-from noms_env.players import Player
+from noms_env.players import NOBODY, Player, as_batch, row_seeds
 from noms_env.players.registry import check_rules
 from noms_env.variants import Rules
 from training.agents.table_pool import Choose, at_tables
@@ -49,3 +52,22 @@ class AgentSpec:
     def at_tables(self, rng: np.random.Generator) -> Choose:
         """The player at the tables, with its stream of random numbers; nothing guards against its failures."""
         return at_tables(self.make(), rng)
+
+
+class RowByRow(ABC):
+    """A player that is asked for one row after another: what is left to the class is `decide`."""
+
+    wants_tables: ClassVar[bool] = False
+
+    @as_batch
+    def act(
+        self, observation: np.ndarray, mask: np.ndarray, rng: np.random.Generator, *, tables: np.recarray | None = None
+    ) -> np.ndarray:
+        """See `noms_env.players.Player.act`; raises what `decide` raises, and the rows behind are not decided then."""
+        seeds = row_seeds(rng, len(mask)).tolist()
+        rows = zip(observation, mask, repeat(None) if tables is None else tables, seeds, strict=False)
+        return np.array([self.decide(*row) if row[1].any() else NOBODY for row in rows], np.int64)
+
+    @abstractmethod
+    def decide(self, observation: np.ndarray, mask: np.ndarray, row: Any, seed: int) -> int:
+        """The number of an action in a row; `row` is its table (`np.record`) if the class wants tables."""

@@ -209,7 +209,7 @@ def opened(config: TrainConfig, path: Path, resume: bool) -> Iterator[RunFolder]
     Raises:
         CheckpointError: it cannot be used.
     """
-    from training.learn.checkpoint import RunFolder, write_file
+    from training.learn.checkpoint import RunFolder
 
     if not leads():
         yield RunFolder(path, keep=config.keep)
@@ -220,18 +220,18 @@ def opened(config: TrainConfig, path: Path, resume: bool) -> Iterator[RunFolder]
         return
     with RunFolder.open(path, keep=config.keep) as folder:
         if folder.config() != json.loads(json.dumps(config.as_dict())):
-            write_file(path / "config.json", json.dumps(config.as_dict(), indent=2).encode() + b"\n")
+            folder.write_config(config.as_dict())
         yield folder
 
 
 @contextmanager
 def watching(config: TrainConfig, folder: RunFolder) -> Iterator[Watcher]:
     """What shows and logs the run; CommandError if the log cannot be written."""
-    from training.learn.log import Log, Several, Silent
+    from training.learn.log import Log, Several, Watcher
     from training.terminal import progress
 
     if not leads():
-        yield Silent()
+        yield Watcher()
         return
     title = " ".join(config.variants)
     with file_errors(f"cannot write the log in {folder.path}"), Log(folder.path) as log, progress.watching(title) as drawn:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from threading import Event
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -117,18 +117,25 @@ def _decided(record: Record, before: Table | None, number: int) -> tuple[Decisio
     if not same_points(table.row.points[:seats], record["points"]):
         points = table.row.points[:seats].tolist()
         raise RecordError(f"the points are {record['points']}, but by the rules {points} (noms check tells more)")
-    relative = relative_points(table.row.points[np.newaxis], np.array([seats]))[0]
-    decisions["points"][:] = table.row.points[decisions["seat"]]
-    decisions["relative_points"][:] = relative[decisions["seat"]]
-    for name, value in (("variant", record["variant"]), ("seats", seats), ("record", number)):
-        decisions[name][:] = value
-    decisions["match"][:], decisions["deal"][:] = record["match"], record["deal"]
-    decisions["step"][:] = np.arange(len(steps))
+    seat = decisions["seat"]
+    _fill(
+        decisions,
+        points=table.row.points[seat],
+        relative_points=relative_points(table.row.points[np.newaxis], np.array([seats]))[0, seat],
+        seats=seats,
+        record=number,
+        step=np.arange(len(steps)),
+        **{name: record[name] for name in ("variant", "match", "deal")},
+    )
     return decisions, table
 
 
+def _fill(decisions: Decisions, **columns: Any) -> None:
+    for name, values in columns.items():
+        decisions[name][:] = values
+
+
 def _note(decisions: Decisions, place: int, table: Table, step: Record) -> None:
-    """One decision, before it is played again."""
     seat, phase = int(table.row.seat), table.phase
     if (step["seat"], step["phase"]) != (seat, phase):
         raise RecordError(f"step {place} is by seat {step['seat']} ({step['phase']}), but seat {seat} is to act ({phase})")
@@ -174,7 +181,6 @@ def from_play(
 def _waves(
     rules: Rules, players: Sequence[AgentSpec], matches: int, seed: int, limit: float | None
 ) -> Iterator[tuple[Decisions, int]]:
-    """Some matches after others."""
     deals = 0
     for first in range(0, matches, SIDE_BY_SIDE):
         numbers = np.arange(first, min(matches, first + SIDE_BY_SIDE))
@@ -214,17 +220,20 @@ def _joined(pool: TablePool, log: Sequence[Decisions], matches: np.ndarray) -> D
     """The decisions of a deal at each table, table by table."""
     row = np.concatenate([part["row"] for part in log])
     order = np.argsort(row, kind="stable")
-    row = row[order]
-    decisions = empty_rows(len(row))
-    for name in ("observation", "action_mask", "action", "seat"):
-        decisions[name][:] = np.concatenate([part[name] for part in log])[order]
-    decisions["phase"][:] = np.array(PHASES)[np.concatenate([part["phase"] for part in log])[order]]
+    row, batch = row[order], pool.batch
+    seen = {name: np.concatenate([part[name] for part in log])[order] for name in log[0] if name != "row"}
     _, begins, deal = np.unique(row, return_index=True, return_inverse=True)
-    batch, seat = pool.batch, decisions["seat"]
-    decisions["points"][:] = batch.points[row, seat]
-    decisions["relative_points"][:] = relative_points(batch.points, pool.seats)[row, seat]
-    decisions["variant"][:], decisions["seats"][:] = batch.groups[0].rules.variant.name, pool.seats[row]
-    decisions["record"][:], decisions["match"][:] = deal, matches[row]
-    decisions["deal"][:] = batch.tables.deal[row]
-    decisions["step"][:] = np.arange(len(row)) - begins[deal]
+    decisions = empty_rows(len(row))
+    _fill(
+        decisions,
+        **seen | {"phase": np.array(PHASES)[seen["phase"]]},
+        points=batch.points[row, seen["seat"]],
+        relative_points=relative_points(batch.points, pool.seats)[row, seen["seat"]],
+        variant=batch.groups[0].rules.variant.name,
+        seats=pool.seats[row],
+        record=deal,
+        match=matches[row],
+        deal=batch.tables.deal[row],
+        step=np.arange(len(row)) - begins[deal],
+    )
     return decisions

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -66,11 +66,12 @@ def write_shards(
         raise ValueError(f"the rows of a shard must be 1 or more, not {shard}")
     check_folder(folder)
     about = {"format": FORMAT, "environment": ENV_VERSION, "layout": layout_digest(), "source": dict(source)}
-    open_file = _opener(file_format, json.dumps(about, sort_keys=True))
+    if file_format == "parquet":
+        require("pyarrow.parquet", "export", "an export as Parquet")
     beside = folder.absolute().with_name(f".{folder.absolute().name}.{os.getpid()}.part")
     beside.mkdir()
     try:
-        written = _Shards(beside, file_format, open_file, shard).filled(decisions)
+        written = _Shards(beside, file_format, json.dumps(about, sort_keys=True), shard).filled(decisions)
         if not written.decisions:
             raise ValueError("there are no decisions to write")
         (beside / CARD).write_text(card(about, file_format, written), encoding="utf-8")
@@ -96,20 +97,9 @@ def check_folder(folder: Path) -> None:
         raise ValueError(f"{folder} is not empty: take a new folder")
 
 
-def _opener(file_format: FileFormat, about: str) -> Callable[[Path], ParquetFile | NpzFile]:
-    if file_format == "npz":
-        return lambda path: NpzFile(path, about)
-    require("pyarrow.parquet", "export", "an export as Parquet")
-    return lambda path: ParquetFile(path, about)
-
-
 class _Shards:
-    """Cuts decisions into files."""
-
-    def __init__(
-        self, folder: Path, file_format: FileFormat, open_file: Callable[[Path], ParquetFile | NpzFile], shard: int
-    ) -> None:
-        self._folder, self._format, self._open_file, self._shard = folder, file_format, open_file, shard
+    def __init__(self, folder: Path, file_format: FileFormat, about: str, shard: int) -> None:
+        self._folder, self._format, self._about, self._shard = folder, file_format, about, shard
         self._block = shard if file_format == "npz" else min(GROUP, shard)
         self._rows, self._fill = empty_rows(self._block), 0
         self._file: ParquetFile | NpzFile | None = None
@@ -142,7 +132,8 @@ class _Shards:
         if self._fill == 0:
             return
         if self._file is None:
-            self._file = self._open_file(self._folder / f"decisions-{self._files:05}.{self._format}")
+            path = self._folder / f"decisions-{self._files:05}.{self._format}"
+            self._file = (NpzFile if self._format == "npz" else ParquetFile)(path, self._about)
             self._files += 1
         self._file.write({name: kept[: self._fill] for name, kept in self._rows.items()})
         self._in_file, self._fill = self._in_file + self._fill, 0

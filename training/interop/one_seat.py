@@ -58,8 +58,6 @@ def two_layers(rules: Rules, outputs: int, width: int = 128) -> nn.Sequential:
 
 
 class _ChosenPlayer:
-    """A function that chooses, as a player."""
-
     wants_tables: ClassVar[bool] = False
 
     def __init__(self, choose: Choose) -> None:

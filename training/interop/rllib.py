@@ -49,13 +49,11 @@ class MaskedModule(TorchRLModule, ValueFunctionAPI, InferenceOnlyAPI):  # type: 
     """
 
     def setup(self) -> None:
-        """Make the networks."""
         hidden = self.model_config.get("hidden", HIDDEN)
         self.policy = _mlp(hidden, NUM_ACTIONS)
         self.value = _mlp(hidden, 1)
 
     def get_non_inference_attributes(self) -> list[str]:
-        """What is not needed to act."""
         return ["value"]
 
     def _forward(self, batch: dict[str, Any], **_: Any) -> dict[str, Tensor]:
@@ -192,5 +190,4 @@ def module_folder(checkpoint: Path) -> Path:
 
 @cache
 def _module(folder: Path) -> Any:
-    """The module in a folder, read once."""
     return RLModule.from_checkpoint(folder)

@@ -21,7 +21,7 @@ import pickle
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
 from functools import cache
@@ -42,7 +42,6 @@ FIRST_LINE = len(MAGIC) + 1 + 64 + 1
 """Bytes of the first line of a state file: the format, and the SHA-256 of the rest."""
 SPARE = 16 << 20
 """Bytes that a disk must have left when a file has been written."""
-KEPT_STATES = 2
 
 
 class CheckpointError(Exception):
@@ -128,7 +127,6 @@ def write_file(path: Path, content: bytes) -> None:
 
 @contextmanager
 def _sentences(path: Path) -> Iterator[None]:
-    """Turn what the system says into a sentence."""
     try:
         yield
     except OSError as error:
@@ -156,11 +154,7 @@ class Trained(Protocol):
 
     config: TrainConfig
     decisions: int
-
-    @property
-    def rule_sets(self) -> Sequence[Rules]:
-        """The rules of its tables."""
-        ...
+    rule_sets: list[Rules]
 
 
 def _to_standard_error(line: str) -> None:
@@ -176,12 +170,12 @@ class RunFolder:
         warn: is given a line where something had to be passed over.
     """
 
-    def __init__(self, path: Path | str, *, keep: int = KEPT_STATES, warn: Callable[[str], None] = _to_standard_error) -> None:
+    def __init__(self, path: Path | str, *, keep: int = 2, warn: Callable[[str], None] = _to_standard_error) -> None:
         """A folder that somebody else has locked, to read from (the further processes of a run); `keep`: states to keep."""
         self.path = Path(path)
         self.keep, self.warn = keep, warn
         self.policy = self.path / POLICY_NAME
-        self._states, self._past = self.path / "state", self.path / "past"
+        self._config, self._states, self._past = self.path / "config.json", self.path / "state", self.path / "past"
         self._lock: IO[str] | None = None
 
     @classmethod
@@ -199,7 +193,8 @@ class RunFolder:
         folder = cls(path, **arguments)
         if folder.has_run():
             raise CheckpointError(f"{folder.path} already holds a run: continue it with --resume, or name another by --out")
-        return folder._start(json.dumps(config, indent=2).encode() + b"\n")
+        folder._start(config)
+        return folder
 
     @classmethod
     def open(cls, path: Path | str, **arguments: Any) -> RunFolder:
@@ -211,29 +206,32 @@ class RunFolder:
         folder = cls(path, **arguments)
         if not folder.has_run():
             raise CheckpointError(f"{folder.path} holds no run to continue; without --resume a new one is started there")
-        return folder._start(None)
+        folder._start()
+        return folder
 
-    def _start(self, config: bytes | None) -> RunFolder:
-        """Make the folders, lock them, make sure that they can be written to, and write the configuration of a new run."""
+    def _start(self, config: Mapping[str, Any] | None = None) -> None:
+        """Lock the folder, clear away what a process that was killed has left, and make sure that it can be written to."""
+        folders = self.path, self._states, self._past
         with _sentences(self.path):
-            for part in self._folders:
-                part.mkdir(parents=True, exist_ok=True)
-        self._take()
+            for folder in folders:
+                folder.mkdir(parents=True, exist_ok=True)
+        with _sentences(self.path / "lock"):
+            self._lock = (self.path / "lock").open("a+")
         try:
-            for folder in self._folders:
-                probe = folder / "probe"
-                write_file(probe, b"0" * 4096)
-                probe.unlink()
+            with _sentences(self.path / "lock"):
+                is_ours = _locked(self._lock)
+            if not is_ours:
+                raise CheckpointError(f"another process trains in {self.path}; wait for it, stop it, or name another by --out")
+            for folder in folders:
+                for left in folder.glob(".*.part"):
+                    left.unlink(missing_ok=True)
+                write_file(folder / "probe", b"0" * 4096)
+                (folder / "probe").unlink()
             if config is not None:
-                write_file(self._config, config)
+                self.write_config(config)
         except BaseException:
             self.close()
             raise
-        return self
-
-    @property
-    def _folders(self) -> tuple[Path, ...]:
-        return self.path, self._states, self._past
 
     def __enter__(self) -> RunFolder:
         return self
@@ -246,10 +244,6 @@ class RunFolder:
         if self._lock is not None:
             self._lock.close()
             self._lock = None
-
-    @property
-    def _config(self) -> Path:
-        return self.path / "config.json"
 
     def has_run(self) -> bool:
         """Whether a run was started here."""
@@ -271,18 +265,9 @@ class RunFolder:
             raise CheckpointError(f"{self._config} is damaged: it is no JSON object")
         return found
 
-    def _take(self) -> None:
-        """Lock the folder, and clear away what a process that was killed has left."""
-        path = self.path / "lock"
-        with _sentences(path):
-            self._lock = path.open("a+")
-            is_ours = _locked(self._lock)
-        if not is_ours:
-            self.close()
-            raise CheckpointError(f"another process trains in {self.path}; wait for it, stop it, or name another by --out")
-        for folder in self._folders:
-            for left in folder.glob(".*.part"):
-                left.unlink(missing_ok=True)
+    def write_config(self, config: Mapping[str, Any]) -> None:
+        """Keep how the run is started, or with which budget it goes on; CheckpointError if that cannot be written."""
+        write_file(self._config, json.dumps(config, indent=2).encode() + b"\n")
 
     # ------------------------------------------------------------------------------------------------------- states
 

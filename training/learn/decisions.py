@@ -51,7 +51,6 @@ class Decisions:
     action_values: np.ndarray | None = None
 
     def __len__(self) -> int:
-        """Number of decisions."""
         return len(self.choice)
 
     def select(self, rows: np.ndarray) -> Decisions:
@@ -132,7 +131,6 @@ class Recorder:
         self._kept.append(taken)
 
     def _hidden(self, batch: BatchEnv, seen: Seen) -> np.ndarray:
-        """The hidden state, uint8, shape (n, n_hidden)."""
         if not self.privileged:
             return np.empty((len(seen.rows), 0), np.uint8)
         assert batch.hidden_state is not None
@@ -153,7 +151,6 @@ class Recorder:
         return replace(kept, rule_set=pool.rule_set[kept.table])
 
     def _nothing(self) -> Decisions:
-        """No decisions."""
         encoding, none = self.encoding, np.empty(0, np.int64)
         return Decisions(
             features=np.empty((0, encoding.n_features), np.uint8),

@@ -51,9 +51,7 @@ class Processes:
 
     def sizes(self, own: int) -> tuple[int, ...]:
         """A number of each process."""
-        counts = np.zeros(self.world)
-        counts[self.rank] = own
-        return tuple(int(count) for count in self.summed(counts))
+        return tuple(int(count) for count in self.summed(np.eye(self.world)[self.rank] * own))
 
     def gathered(self, own: Tensor) -> list[Tensor]:
         """A tensor of each process; all of one shape."""

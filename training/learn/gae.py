@@ -38,17 +38,10 @@ def advantages(table: np.ndarray, seat: np.ndarray, value: np.ndarray, reward: n
 
 @jit
 def _link_backwards(table, seat, value, reward, weight, next_value, next_advantage, advantage):
-    """Go through the decisions from the last to the first, with each seat's next one at hand.
+    """Write `advantage`, from the last decision to the first, with each seat's next one at hand.
 
-    Args:
-        table: int64, shape (n,).
-        seat: int64, shape (n,).
-        value: float32, shape (n,).
-        reward: float32, shape (tables, seats).
-        weight: lambda.
-        next_value: float64, shape (tables, seats), NaN: where a seat's next decision is not known, the deal pays.
-        next_advantage: float64, shape (tables, seats), zeros.
-        advantage: float32, shape (n,): is written.
+    `next_value`, NaN where a seat's next decision is not known, so that the deal pays, and `next_advantage`, zeros, are float64
+    of the shape of `reward`; the others are as in `advantages`.
     """
     for i in range(len(table) - 1, -1, -1):
         row, who = table[i], seat[i]

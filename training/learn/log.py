@@ -11,13 +11,14 @@ import csv
 import importlib.util
 import io
 import math
-import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+
+from noms_env.policy.file import write_atomically
 
 if TYPE_CHECKING:
     from torch.utils.tensorboard import SummaryWriter
@@ -32,8 +33,8 @@ Row = tuple[int, str, float]
 Series = dict[str, tuple[np.ndarray, np.ndarray]]
 
 
-class Watcher(Protocol):
-    """Is told what a run does.
+class Watcher:
+    """Is told what a run does; this one tells nobody.
 
     The figures of an iteration: `decisions_per_second`, `rollout_seconds`, `engine_seconds`, `learn_seconds`, `learning_rate`,
     `entropy/<phase>` (0 to 1: divided by the logarithm of the number of legal actions), `approx_kl`, `clipfrac`,
@@ -47,67 +48,42 @@ class Watcher(Protocol):
 
     def started(self, done: int, total: int) -> None:
         """The run begins, or goes on: so many decisions are done, of so many."""
-        ...
 
     def iteration(self, decisions: int, metrics: Mapping[str, float]) -> None:
         """An iteration is over, and so many decisions are done."""
-        ...
 
     def evaluation(self, decisions: int, metrics: Mapping[str, float]) -> None:
         """The policy was evaluated."""
-        ...
 
     def note(self, text: str) -> None:
         """Something has happened that the user may want to know: a sentence."""
-        ...
 
 
-class Silent:
-    """Tells nobody: for processes that do not talk to the user."""
-
-    def started(self, done: int, total: int) -> None:
-        """See `Watcher`."""
-
-    def iteration(self, decisions: int, metrics: Mapping[str, float]) -> None:
-        """See `Watcher`."""
-
-    def evaluation(self, decisions: int, metrics: Mapping[str, float]) -> None:
-        """See `Watcher`."""
-
-    def note(self, text: str) -> None:
-        """See `Watcher`."""
-
-
-class Several:
+class Several(Watcher):
     """Tells several watchers, in their order."""
 
     def __init__(self, watchers: Sequence[Watcher]) -> None:
-        """Tell all of these."""
         self.watchers = watchers
 
     def started(self, done: int, total: int) -> None:
-        """See `Watcher`."""
         for watcher in self.watchers:
             watcher.started(done, total)
 
     def iteration(self, decisions: int, metrics: Mapping[str, float]) -> None:
-        """See `Watcher`."""
         for watcher in self.watchers:
             watcher.iteration(decisions, metrics)
 
     def evaluation(self, decisions: int, metrics: Mapping[str, float]) -> None:
-        """See `Watcher`."""
         for watcher in self.watchers:
             watcher.evaluation(decisions, metrics)
 
     def note(self, text: str) -> None:
-        """See `Watcher`."""
         for watcher in self.watchers:
             watcher.note(text)
 
 
-class Log:
-    """Writes down what happens to a run; a `Watcher`. Every call leaves all of it in the files."""
+class Log(Watcher):
+    """Writes down what happens to a run, but for its notes. Every call leaves all of it in the files; OSError if it cannot."""
 
     def __init__(self, folder: str | Path, events: bool = True) -> None:
         """Log into a folder.
@@ -130,10 +106,11 @@ class Log:
             ValueError: the file of that name is no log.
         """
         path = self.folder / CSV_NAME
-        kept = _kept_rows(path, done) if path.exists() else []
+        there = path.exists() and path.stat().st_size
+        kept = [row for row in _rows(path) if row[0] <= done] if there else []
         self._before = max((value for _, name, value in kept if name == SECONDS), default=0.0)
         self._began = time.monotonic()
-        _replace(path, as_csv([HEADER, *kept]))
+        write_atomically(path, as_csv([HEADER, *kept]))
         self._file = path.open("ab", buffering=0)
         if self._wants_events and has_tensorboard():
             from torch.utils.tensorboard import SummaryWriter
@@ -141,81 +118,53 @@ class Log:
             self._events = SummaryWriter(self.folder / EVENTS_NAME, purge_step=done + 1)
 
     def iteration(self, decisions: int, metrics: Mapping[str, float]) -> None:
-        """See `Watcher`.
-
-        Raises:
-            OSError: a file cannot be written.
-        """
-        self._write(decisions, {**metrics, SECONDS: self._before + time.monotonic() - self._began})
+        self.evaluation(decisions, {**metrics, SECONDS: self._before + time.monotonic() - self._began})
 
     def evaluation(self, decisions: int, metrics: Mapping[str, float]) -> None:
-        """See `Watcher`.
-
-        Raises:
-            OSError: a file cannot be written.
-        """
-        self._write(decisions, metrics)
-
-    def note(self, text: str) -> None:
-        """See `Watcher`: sentences are not logged."""
-
-    def _write(self, decisions: int, metrics: Mapping[str, float]) -> None:
-        """Figures into all files."""
         if self._file is None:
             raise RuntimeError("the log is not open: call started first")
-        _write_all(self._file, as_csv([(decisions, name, value) for name, value in metrics.items()]))
+        left = memoryview(as_csv([(decisions, name, value) for name, value in metrics.items()]))
+        while left:  # without a buffer nothing is left to be written later, when the disk may be full
+            left = left[self._file.write(left) or 0 :]
         if self._events is not None:
             for name, value in metrics.items():
                 self._events.add_scalar(name, float(value), decisions)
             self._events.flush()
 
     def __enter__(self) -> Self:
-        """For `with`: the files are closed at its end."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """See `__enter__`."""
         self.close()
 
     def close(self) -> None:
         """Close the files."""
-        if self._file is not None:
-            self._file.close()
-            self._file = None
-        if self._events is not None:
-            self._events.close()
-            self._events = None
+        for file in (self._file, self._events):
+            if file is not None:
+                file.close()
+        self._file = self._events = None
 
 
 # --------------------------------------------------------------------------------------------------------------- CSV
 
 
-def read_log(folder: str | Path) -> Series:
-    """The figures of a run: those of the log in its folder, as `read_series` gives them.
+def read_log(folder: str | Path, name: str = CSV_NAME) -> Series:
+    """The figures of the log of that name, by theirs: decisions (int64, ascending) and values (float64), each of shape (n,).
+
+    Of several values for the same decisions the last one counts; values that are no numbers are left out.
 
     Raises:
         OSError: there is no log, or it cannot be read.
         ValueError: the file of that name is no log.
     """
-    return read_series(Path(folder) / CSV_NAME)
-
-
-def read_series(path: Path) -> Series:
-    """Figures by name: decisions (int64, ascending) and values (float64), each of shape (n,).
-
-    Of several values for the same decisions the last one counts; values that are no numbers are left out.
-
-    Raises:
-        OSError: the file cannot be read.
-        ValueError: it is no log.
-    """
     found: dict[str, dict[int, float]] = {}
-    for decisions, name, value in _rows(path):
+    for decisions, figure, value in _rows(Path(folder) / name):
         if math.isfinite(value):
-            found.setdefault(name, {})[decisions] = value
+            found.setdefault(figure, {})[decisions] = value
+    ordered = {figure: sorted(points.items()) for figure, points in found.items()}
     return {
-        name: (np.array(sorted(points), np.int64), np.array([points[at] for at in sorted(points)]))
-        for name, points in found.items()
+        figure: (np.array([at for at, _ in points], np.int64), np.array([value for _, value in points]))
+        for figure, points in ordered.items()
     }
 
 
@@ -237,42 +186,14 @@ def _rows(path: Path) -> Iterator[Row]:
                 raise ValueError(f"{path}, line {number}: {','.join(line)!r} is not decisions, a name and a value") from None
 
 
-def _kept_rows(path: Path, done: int) -> list[Row]:
-    """The lines of a log up to so many decisions."""
-    return [row for row in _rows(path) if row[0] <= done] if path.stat().st_size else []
-
-
 def as_csv(rows: list[Any]) -> bytes:
     """Rows as lines; numbers with six digits."""
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerows([value if not isinstance(value, float) else f"{value:.6g}" for value in map(_plain, row)] for row in rows)
+    for row in rows:
+        plain = [value.item() if isinstance(value, np.generic) else value for value in row]
+        writer.writerow([f"{value:.6g}" if isinstance(value, float) else value for value in plain])
     return text.getvalue().encode()
-
-
-def _plain(value: Any) -> Any:
-    """A number of numpy as one of Python."""
-    return value.item() if isinstance(value, np.generic) else value
-
-
-def _replace(path: Path, content: bytes) -> None:
-    """Write a file in place of another: whole, or not at all."""
-    new = path.with_name(path.name + ".new")
-    try:
-        with new.open("wb", buffering=0) as file:
-            _write_all(file, content)
-            os.fsync(file.fileno())
-        new.replace(path)
-    except OSError:
-        new.unlink(missing_ok=True)
-        raise
-
-
-def _write_all(file: io.FileIO, content: bytes) -> None:
-    """Write without a buffer, so that nothing is left to be written later, when the disk may be full."""
-    left = memoryview(content)
-    while left:
-        left = left[file.write(left) or 0 :]
 
 
 def has_tensorboard() -> bool:

@@ -26,7 +26,7 @@ from training.config import TrainConfig
 from training.evaluation.comparison import figures
 from training.learn.checkpoint import CheckpointError, RunFolder, write_policy
 from training.learn.distributed import Processes, device_of, join_processes, leave_processes
-from training.learn.log import Silent, Watcher
+from training.learn.log import Watcher
 from training.learn.network import Actor
 from training.learn.opponents import thinned
 from training.learn.self_play import SelfPlay
@@ -71,7 +71,7 @@ def train(config: TrainConfig, folder: RunFolder, watcher: Watcher | None = None
     processes = join_processes(device_of(config.device))
     run = SelfPlay(config, processes)
     try:
-        loop = _Loop(run, folder, (watcher or Silent()) if processes.leads else Silent(), processes)
+        loop = _Loop(run, folder, (watcher or Watcher()) if processes.leads else Watcher(), processes)
         with interrupts() as stop:
             loop.run_until(stop)
         if stop.is_set():
@@ -117,7 +117,6 @@ class _Loop:
     """The iterations of a run and what comes between them."""
 
     def __init__(self, run: SelfPlay, folder: RunFolder, watcher: Watcher, processes: Processes) -> None:
-        """Continue from the last checkpoint, if there is one."""
         self.run, self.folder, self.watcher, self.processes = run, folder, watcher, processes
         self.config = run.config
         self.every = self.config.evaluate_every or max(1, self.config.decisions // EVALUATIONS)
@@ -156,7 +155,6 @@ class _Loop:
     # -------------------------------------------------------------------------------------------------- checkpoints
 
     def _save(self) -> None:
-        """Write a checkpoint."""
         state = self.run.state() | {"standing": vars(self.standing)}
         if self.processes.leads:
             self.folder.write_state(self.run.decisions, state)
@@ -242,7 +240,6 @@ class _Loop:
             self.folder.drop_past(self.standing.past)
 
     def _load_past(self) -> None:
-        """Load the past policies that are not loaded yet."""
         past = {}
         for name in self.standing.past:
             actor = self.run.past.get(name)

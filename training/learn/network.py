@@ -259,8 +259,6 @@ def add_and_normalise(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
 
 
 class _AddAndNormalise(torch.autograd.Function):
-    """The compiled pass and its gradient."""
-
     @staticmethod
     def forward(ctx: Any, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
         """The two results."""

@@ -176,10 +176,7 @@ def update_actor(
         for rows, weight in plan.minibatches(epoch):
             part = select(batch, rows.to(batch.features.device))
             losses, figures = policy_losses(actor(part.features, dtype), part, settings)
-            optimizer.zero_grad(set_to_none=True)
-            (losses.sum() * weight).backward()
-            nn.utils.clip_grad_norm_(actor.parameters(), settings.max_grad_norm)
-            optimizer.step()
+            take_step(optimizer, actor, losses.sum() * weight, settings)
             move_ema(ema_policy, bare, settings.ema_rate)
             of_epoch += figures
         of_epoch = plan.summed(of_epoch)
@@ -282,13 +279,18 @@ def update_critic(
         for rows, weight in plan.minibatches(epoch):
             part = select(batch, rows.to(batch.features.device))
             losses = functional.huber_loss(critic(part.features, dtype), part.target, reduction="none")
-            optimizer.zero_grad(set_to_none=True)
-            (losses.sum() * weight).backward()
-            nn.utils.clip_grad_norm_(critic.parameters(), settings.max_grad_norm)
-            optimizer.step()
+            take_step(optimizer, critic, losses.sum() * weight, settings)
             total += losses.detach().double().sum()
         total = plan.summed(total)
     return {"value_loss": float(total) / plan.size}
+
+
+def take_step(optimizer: torch.optim.Optimizer, module: nn.Module, loss: Tensor, settings: PPOConfig) -> None:
+    """Move the parameters of a module against the gradient of a loss, which is clipped."""
+    optimizer.zero_grad(set_to_none=True)
+    loss.backward()
+    nn.utils.clip_grad_norm_(module.parameters(), settings.max_grad_norm)
+    optimizer.step()
 
 
 @torch.inference_mode()

@@ -18,7 +18,6 @@ class RewardNorm:
     """Root mean square of the rewards under each of the rules, over the iterations up to now."""
 
     def __init__(self, rule_sets: int) -> None:
-        """Empty statistics."""
         self.mean_square = np.zeros(rule_sets)
         self.weight = np.zeros(rule_sets)
 
@@ -47,11 +46,9 @@ class RewardNorm:
         return np.asarray(np.clip(scaled, -LARGEST_REWARD, LARGEST_REWARD), np.float32)
 
     def state_dict(self) -> dict[str, list[float]]:
-        """For the checkpoint."""
         return {"mean_square": self.mean_square.tolist(), "weight": self.weight.tolist()}
 
     def load_state_dict(self, state: dict[str, list[float]]) -> None:
-        """From the checkpoint."""
         self.mean_square, self.weight = np.array(state["mean_square"]), np.array(state["weight"])
 
 
@@ -63,7 +60,6 @@ class PassOutGuard:
     """
 
     def __init__(self) -> None:
-        """Inactive."""
         self.rate = 0.0
         self.active = False
 
@@ -81,9 +77,7 @@ class PassOutGuard:
         return GUARD_FACTOR if self.active else 1.0
 
     def state_dict(self) -> dict[str, Any]:
-        """For the checkpoint."""
         return {"rate": float(self.rate), "active": bool(self.active)}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """From the checkpoint."""
         self.rate, self.active = float(state["rate"]), bool(state["active"])

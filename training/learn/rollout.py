@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from typing import ClassVar
 
 import numpy as np
@@ -21,6 +22,7 @@ from noms_env.variants import Rules
 from noms_env.variants.families import AUCTION, EXACT_BID
 from training.agents.registry import label
 from training.agents.table_pool import Choose, TablePool, play
+from training.config import TrainConfig
 from training.evaluation.behaviour_stats import Tally, count_deals
 from training.learn.decisions import Decisions, Recorder, Seen
 from training.learn.network import Actor
@@ -31,7 +33,11 @@ FIRST_IN_MATCHES = 1 << 31
 
 
 class ActorPlayer:
-    """A network as a `Player`: as it is when this player is made, whatever becomes of it later."""
+    """A network as a `Player`: as it is when this player is made, whatever becomes of it later.
+
+    `encoding` is what it reads, `dtype` the precision of its passes, and `device` where it is. A greedy one takes the most
+    probable action instead of a draw.
+    """
 
     wants_tables: ClassVar[bool] = False
 
@@ -44,15 +50,6 @@ class ActorPlayer:
         device: str = "cpu",
         greedy: bool = False,
     ) -> None:
-        """Prepare the network.
-
-        Args:
-            actor: the network.
-            encoding: what it reads.
-            dtype: precision of the forward pass.
-            device: where the network is.
-            greedy: take the most probable action instead of a draw.
-        """
         self.logits, self.encoding = actor.frozen(dtype), encoding
         self.device, self.greedy = device, greedy
 
@@ -76,10 +73,9 @@ class ActorPlayer:
 
 
 class Learner:
-    """The policy that is being trained: it draws its actions, and its decisions are recorded."""
+    """The policy that is being trained: it draws its actions from `rng`, and its decisions are recorded."""
 
     def __init__(self, player: ActorPlayer, rng: np.random.Generator, recorder: Recorder) -> None:
-        """Let a policy learn from its own play; `rng` is the stream of its draws."""
         self.player, self.rng, self.recorder = player, rng, recorder
 
     def choose(self, batch: BatchEnv, rows: np.ndarray) -> np.ndarray:
@@ -135,8 +131,6 @@ class Rollout:
     Attributes:
         decisions: of the learner.
         points: float32, shape (tables, MAX_SEATS): of each seat in its deal.
-        rule_set: int64, shape (tables,): number of the rules.
-        seats: int64, shape (tables,): number of seats.
         passed_out: deals that were passed out, and deals with an auction.
         behaviour: of the learner's calls and contracts, by the label of the rules.
         engine_seconds: that the tables took.
@@ -144,8 +138,6 @@ class Rollout:
 
     decisions: Decisions
     points: np.ndarray
-    rule_set: np.ndarray
-    seats: np.ndarray
     passed_out: tuple[int, int]
     behaviour: dict[str, Tally]
     engine_seconds: float
@@ -153,11 +145,9 @@ class Rollout:
 
 def joined(rollouts: Sequence[Rollout]) -> Decisions:
     """The decisions of all workers, with tables counted through."""
-    first = np.cumsum([0, *(len(part.points) for part in rollouts)])
+    first = accumulate((len(part.points) for part in rollouts), initial=0)
     decisions = [part.decisions for part in rollouts]
-    return Decisions.concatenate(
-        replace(part, table=part.table + start) for part, start in zip(decisions, first.tolist(), strict=False)
-    )
+    return Decisions.concatenate(replace(part, table=part.table + start) for part, start in zip(decisions, first, strict=False))
 
 
 @dataclass
@@ -205,8 +195,6 @@ class RolloutWorker:
         return Rollout(
             decisions=recorder.decisions(pool),
             points=pool.batch.points.copy(),
-            rule_set=pool.rule_set,
-            seats=pool.seats,
             passed_out=(int(passed_out.sum()), len(passed_out)),
             behaviour=self._behaviour(seating == 0),
             engine_seconds=pool.engine_seconds - before,
@@ -214,12 +202,11 @@ class RolloutWorker:
 
     def _behaviour(self, learns: np.ndarray) -> dict[str, Tally]:
         """What the learner did, by the label of the rules; `learns`: bool, shape (tables, MAX_SEATS)."""
-        tables = self.pool.batch.tables
-        rows = {number: np.flatnonzero(self.pool.rule_set == number) for number in np.unique(self.pool.rule_set)}
-        return {
-            label(self.rule_sets[number]): count_deals(tables[own].view(np.recarray), self.rule_sets[number], learns[own])
-            for number, own in rows.items()
-        }
+        found = {}
+        for number in np.unique(self.pool.rule_set):
+            own, rules = np.flatnonzero(self.pool.rule_set == number), self.rule_sets[number]
+            found[label(rules)] = count_deals(self.pool.batch.tables[own].view(np.recarray), rules, learns[own])
+        return found
 
 
 def draw_sizes(pool: TablePool, rule_sets: Sequence[Rules], rng: np.random.Generator) -> np.ndarray:
@@ -236,7 +223,7 @@ def draw_sizes(pool: TablePool, rule_sets: Sequence[Rules], rng: np.random.Gener
 
 
 def make_workers(
-    rule_sets: Sequence[Rules], tables: int, threads: int, *, matches: float, privileged: bool, seed: int, rank: int
+    rule_sets: Sequence[Rules], tables: int, threads: int, config: TrainConfig, rank: int
 ) -> Iterator[RolloutWorker]:
     """For each thread one worker with single deals and one with matches, as far as there are such.
 
@@ -244,9 +231,7 @@ def make_workers(
         rule_sets: the rules of the tables; each gets as many.
         tables: of each process.
         threads: of each process.
-        matches: share of the tables at which whole matches are played, in games whose deals depend on the deal before.
-        privileged: keep the hidden state.
-        seed: of the deals.
+        config: of the run.
         rank: of this process.
 
     Raises:
@@ -255,7 +240,7 @@ def make_workers(
     least = threads * len(rule_sets)
     if tables < least:
         raise ValueError(f"tables must be at least {least}: one for each game and number of seats in each of {threads} threads")
-    in_matches = [matches if rules.variant.deals_depend else 0.0 for rules in rule_sets]
+    in_matches = [config.curriculum.matches if rules.variant.deals_depend else 0.0 for rules in rule_sets]
     first = rank * tables
     for thread in range(threads):
         own = tables // threads + (thread < tables % threads)
@@ -268,10 +253,10 @@ def make_workers(
                 [rule_sets[number] for number in numbers],
                 numbers,
                 max(round(own * sum(wanted) / len(rule_sets)), len(numbers)),
-                seed=seed,
+                seed=config.seed,
                 first_table=first + kind * FIRST_IN_MATCHES,
                 in_matches=bool(kind),
-                state=privileged,
+                state=config.privileged_critic,
                 shares=wanted,
             )
             yield RolloutWorker(pool, rule_sets, (rank * threads + thread) * 2 + kind)

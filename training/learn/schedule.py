@@ -77,5 +77,4 @@ def opponent_share(progress: float, settings: OpponentsConfig, of: Stage) -> flo
 
 
 def _linear(start: float, end: float, progress: float) -> float:
-    """A straight line."""
     return start + (end - start) * min(1.0, progress)

@@ -26,22 +26,14 @@ from training.agents.spec import AgentSpec
 from training.agents.table_pool import Choose, TablePool, at_tables, make_rule_sets, play, relative_points
 from training.config import TrainConfig
 from training.evaluation.behaviour_stats import Tally
-from training.learn import rollout_targets, schedule
+from training.learn import ppo, rollout_targets, schedule
 from training.learn.decisions import NO_CHOICE, Decisions, Recorder, entropies
 from training.learn.distributed import Processes, device_of, precision_of
 from training.learn.gae import advantages, explained_variance
 from training.learn.imitation import ImitatedExpert
 from training.learn.network import Actor, Critic, initial_parameters
 from training.learn.opponents import draw_opponent
-from training.learn.ppo import (
-    ActorBatch,
-    CriticBatch,
-    MinibatchPlan,
-    log_policy_of,
-    update_actor,
-    update_critic,
-    values_of,
-)
+from training.learn.ppo import ActorBatch, CriticBatch, MinibatchPlan
 from training.learn.reward_norm import PassOutGuard, RewardNorm
 from training.learn.rollout import ActorPlayer, Learner, Rollout, RolloutWorker, draw_sizes, joined, make_workers
 from training.learn.rollout_targets import RolloutTargets
@@ -83,17 +75,9 @@ class SelfPlay:
         self.iteration = 0
         self.decisions = 0
         self._make_networks()
-        self.workers: list[RolloutWorker] = list(
-            make_workers(
-                self.rule_sets,
-                config.tables or self._tables_of_a_batch(),
-                self.thread_pool.threads,
-                matches=config.curriculum.matches,
-                privileged=config.privileged_critic,
-                seed=config.seed,
-                rank=self.processes.rank,
-            )
-        )
+        tables = config.tables or self._tables_of_a_batch()
+        workers = make_workers(self.rule_sets, tables, self.thread_pool.threads, config, self.processes.rank)
+        self.workers: list[RolloutWorker] = list(workers)
         self.reward_norm = RewardNorm(len(self.rule_sets))
         self.pass_out_guard = PassOutGuard()
         self.past: dict[str, Actor] = {}
@@ -102,7 +86,6 @@ class SelfPlay:
         self.players: dict[str, AgentSpec] = {name: agent_spec(name) for name in names if name}
 
     def _make_networks(self) -> None:
-        """Actor, EMA policy, critic, optimizers."""
         config, encoding = self.config, self.encoding
         torch.manual_seed(config.seed % 2**63)
         self.actor = self.new_actor()
@@ -138,7 +121,6 @@ class SelfPlay:
         return max(round(wanted), self.thread_pool.threads * len(self.rule_sets))
 
     def _stream(self, purpose: int, number: int = 0) -> np.random.Generator:
-        """A random stream of this iteration."""
         return np.random.default_rng([self.config.seed, self.iteration, purpose, number])
 
     # ------------------------------------------------------------------------------------------------- an iteration
@@ -163,7 +145,8 @@ class SelfPlay:
         rollouts = self.thread_pool.all([partial(self.collect, worker) for worker in self.workers])
         collected = perf_counter()
         decisions, reward = joined(rollouts), self._rewards(rollouts)
-        critic_features = self._critic_features(decisions)
+        seen = np.concatenate([decisions.features, decisions.hidden], axis=1)
+        critic_features = torch.from_numpy(seen).to(self.device)
         value = self._values(critic_features)
         advantage = advantages(decisions.table, decisions.seat, value, reward, self.config.ppo.gae_lambda)
         critic_batch = CriticBatch(critic_features, target=torch.from_numpy(value + advantage).to(self.device))
@@ -188,13 +171,13 @@ class SelfPlay:
         rng = self._stream(DEALS, worker.number)
         recorder = self._recorder(worker)
         learner = self._learner(recorder, rng)
-        name = self.draw_opponent(worker)
-        opponent = None if name is None else self._opponent(name, rng)
+        name, opponent = self.draw_opponent(worker), None
+        if name is not None:
+            opponent = at_tables(self.player(self.past[name]) if name in self.past else self.players[name].make(), rng)
         share = schedule.opponent_share(self.progress, self.config.opponents, self.stage)
         return worker.play(self.iteration, learner, recorder, opponent, share, rng)
 
     def _recorder(self, worker: RolloutWorker) -> Recorder:
-        """What keeps the learner's decisions."""
         expert = None
         if schedule.kickstart_coef(self.progress, self.curriculum, self.stage) > 0:
             expert = self.players[self.curriculum.expert].at_tables(self._stream(KICKSTART, worker.number))
@@ -202,7 +185,6 @@ class SelfPlay:
         return Recorder(self.encoding, self.config.privileged_critic, expert, targets)
 
     def _learner(self, recorder: Recorder, rng: np.random.Generator) -> Choose:
-        """Who plays the decisions that are learnt from: the policy, or an expert in its place."""
         if self.stage is Stage.IMITATION:
             return ImitatedExpert(self.players[self.curriculum.expert].make(), self.encoding, rng, recorder).choose
         return Learner(self.player(self.actor), rng, recorder).choose
@@ -219,19 +201,13 @@ class SelfPlay:
             return None
         return draw_opponent([*self.past, *self.config.opponents.players], self._stream(OPPONENTS, worker.number))
 
-    def _opponent(self, name: str, rng: np.random.Generator) -> Choose:
-        """An opponent at the tables."""
-        if name not in self.past:
-            return self.players[name].at_tables(rng)
-        return at_tables(self.player(self.past[name]), rng)
-
     # --------------------------------------------------------------------------------------------------- advantages
 
     def _rewards(self, rollouts: Sequence[Rollout]) -> np.ndarray:
         """What each deal paid to each seat, normalised, float32, shape (tables, MAX_SEATS)."""
         points = np.concatenate([part.points for part in rollouts])
-        seats = np.concatenate([part.seats for part in rollouts])
-        rule_set = np.concatenate([part.rule_set for part in rollouts])
+        seats = np.concatenate([worker.pool.seats for worker in self.workers])
+        rule_set = np.concatenate([worker.pool.rule_set for worker in self.workers])
         number = len(self.rule_sets)
         reward = relative_points(points, seats)
         squares = np.bincount(rule_set, (reward.astype(np.float64) ** 2).sum(1), number)
@@ -242,17 +218,10 @@ class SelfPlay:
         self.pass_out_guard.update(together[-2], together[-1])
         return self.reward_norm.normalised(reward, rule_set)
 
-    def _critic_features(self, decisions: Decisions) -> torch.Tensor:
-        """What the critic sees, uint8, shape (n, columns)."""
-        seen = decisions.features
-        if self.config.privileged_critic:
-            seen = np.concatenate([seen, decisions.hidden], axis=1)
-        return torch.from_numpy(seen).to(self.device)
-
     def _values(self, critic_features: torch.Tensor) -> np.ndarray:
         """The critic's values, float32, shape (n,)."""
         parts = critic_features.tensor_split(self.thread_pool.threads)
-        values = self.thread_pool.all([partial(values_of, self.critic, part, self.dtype) for part in parts])
+        values = self.thread_pool.all([partial(ppo.values_of, self.critic, part, self.dtype) for part in parts])
         return np.asarray(torch.cat(values).cpu().numpy())
 
     def _normalised(self, advantage: np.ndarray, rule_set: np.ndarray) -> np.ndarray:
@@ -268,14 +237,15 @@ class SelfPlay:
     # ------------------------------------------------------------------------------------------------------- update
 
     def _actor_batch(self, decisions: Decisions, advantage: np.ndarray) -> ActorBatch:
-        """What the actor learns from."""
 
         def tensor(array: np.ndarray | None) -> Any:
             return None if array is None else torch.from_numpy(array).to(self.device)
 
         now = schedule.settings_at(self.progress, self.config.ppo, self.stage)
         ent_coef_call = now.ent_coef_call * self.pass_out_guard.factor
-        features, mask = tensor(decisions.features), tensor(decisions.mask)
+        features, mask, values = tensor(decisions.features), tensor(decisions.mask), decisions.action_values
+        if values is not None:
+            values = self.reward_norm.normalised(values, decisions.rule_set)
         batch = ActorBatch(
             features=features,
             mask=mask,
@@ -285,7 +255,7 @@ class SelfPlay:
             ent_coef=tensor(np.where(decisions.phase < PLAYING, ent_coef_call, now.ent_coef_play).astype(np.float32)),
             ema_log_policy=self._ema_log_policy(features, mask) if now.kl_ema_coef > 0 else None,
             expert_probs=tensor(decisions.expert_probs),
-            action_values=tensor(self._normalised_values(decisions)),
+            action_values=tensor(values),
         )
         coef = schedule.kickstart_coef(self.progress, self.curriculum, self.stage)
         if coef > 0:
@@ -293,22 +263,17 @@ class SelfPlay:
             batch = replace(batch, kickstart_choice=tensor(decisions.expert_choice), kickstart_coef=tensor(coefs))
         return batch
 
-    def _normalised_values(self, decisions: Decisions) -> np.ndarray | None:
-        """Rollout targets in units of the reward scale, float32, shape (n, n_choices)."""
-        if decisions.action_values is None:
-            return None
-        return self.reward_norm.normalised(decisions.action_values, decisions.rule_set)
-
     def _ema_log_policy(self, features: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
         """Log probabilities of the EMA policy, float32, shape (n, n_choices)."""
         threads = self.thread_pool.threads
         parts = zip(features.tensor_split(threads), mask.tensor_split(threads), strict=True)
         return torch.cat(
-            self.thread_pool.all([partial(log_policy_of, self.ema_policy, seen, legal, self.dtype) for seen, legal in parts])
+            self.thread_pool.all(
+                [partial(ppo.log_policy_of, self.ema_policy, seen, legal, self.dtype) for seen, legal in parts]
+            )
         )
 
     def _update(self, actor_batch: ActorBatch, critic_batch: CriticBatch) -> dict[str, float]:
-        """Improve actor and critic, side by side."""
         now = schedule.settings_at(self.progress, self.config.ppo, self.stage)
         for optimizer in (self.actor_optimizer, self.critic_optimizer):
             for group in optimizer.param_groups:
@@ -319,10 +284,10 @@ class SelfPlay:
             MinibatchPlan(sizes, now.minibatch_size, seed, self.processes.rank, group) for group in self.processes.groups
         )
         critic = (self.shared_critic, self.critic_optimizer, critic_batch, critic_plan, now, self.dtype)
-        jobs = [partial(update_critic, *critic)]
+        jobs = [partial(ppo.update_critic, *critic)]
         if self.stage is not Stage.CRITIC_WARMUP:
             actor = (self.shared_actor, self.ema_policy, self.actor_optimizer, actor_batch, actor_plan, now, self.dtype)
-            jobs.append(partial(update_actor, *actor))
+            jobs.append(partial(ppo.update_actor, *actor))
         figures = {"learning_rate": now.learning_rate}
         for found in self.thread_pool.all(jobs):
             figures |= found
@@ -331,7 +296,6 @@ class SelfPlay:
     # --------------------------------------------------------------------------------------------------- the state
 
     def _parts(self) -> dict[str, Any]:
-        """All that changes, but for the tables."""
         return {
             "actor": self.actor,
             "ema_policy": self.ema_policy,

@@ -16,7 +16,7 @@ import numpy as np
 from noms_env.policy.file import PolicyInfo, read_policy
 from noms_env.policy.player import POLICY_NAME
 from training.config import TrainConfig
-from training.learn.log import HEADER, SECONDS, Series, as_csv, read_log, read_series
+from training.learn.log import HEADER, SECONDS, Series, as_csv, read_log
 from training.publish.plots import smoothed
 from training.publish.reproduce import Run, chained, read_run, run_of
 
@@ -179,7 +179,7 @@ def _read_published(path: Path) -> Trained:
     info, _, tensors = read_policy(file)
     try:
         runs = tuple(read_run(entry) for entry in json.loads((path / RUNS).read_bytes()))
-        curve = read_series(path / CURVE)
+        curve = read_log(path, CURVE)
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise RunError(f"{RUNS} or {CURVE} in {path} is damaged: {error}") from error
     begun, _ = curve.pop(BEGUN, ([0], []))

@@ -88,7 +88,7 @@ class Figures:
         return found[:MOST_PROBES]
 
 
-class Lines:
+class Lines(Watcher):
     """Prints a line of progress every so many seconds: for files and pipes."""
 
     def __init__(self, stream: TextIO, every: float = LINE_SECONDS) -> None:
@@ -128,7 +128,7 @@ class Lines:
                 yield f"{text} {self._figures.latest[name]:.3g}"
 
 
-class Screen:
+class Screen(Watcher):
     """A bar with tables below it, drawn on a terminal while the context is open; notes stand above.
 
     Both change in place: after each iteration, and with `refresh` between them too.
