@@ -90,7 +90,6 @@ class TrickTakingEnv(AECEnv):
         record: bool = False,
         **options: Any,
     ) -> None:
-        """Set up the table; `reset` deals."""
         super().__init__()
         self._reward = checked_choice("reward", reward, REWARDS)
         self._illegal_action = checked_choice("illegal_action", illegal_action, ILLEGAL_ACTIONS)
@@ -129,8 +128,6 @@ class TrickTakingEnv(AECEnv):
     def action_space(self, agent: str) -> spaces.Discrete:
         """The space of an agent's actions."""
         return self._action_spaces[agent]
-
-    # ------------------------------------------------------------------------------------------------ the interface
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
         """Begin an episode.
@@ -235,16 +232,11 @@ class TrickTakingEnv(AECEnv):
         """The table from the view of `render_seat`: text, or uint8 (height, width, 3); with `human` the text is printed."""
         if self.render_mode is None:
             return None
-        shown: str | np.ndarray = frame(self.table, self.render_seat, self.render_mode, full=self.render_full)
-        if self.render_mode != "human":
-            return shown
-        print(shown)
-        return None
+        shown: str | np.ndarray | None = frame(self.table, self.render_seat, self.render_mode, full=self.render_full)
+        return shown
 
     def close(self) -> None:
         """Do nothing. PettingZoo's tests want the method."""
-
-    # --------------------------------------------------------------------------------------------- what happens inside
 
     def _turn(self, status: int) -> None:
         """Select the agent to act, and put the masks into the infos if they belong there."""
@@ -270,7 +262,6 @@ class TrickTakingEnv(AECEnv):
         return self.terminations[self.agents[0]] or self.truncations[self.agents[0]]
 
     def _new_recorder(self) -> Any:
-        """A recorder for the next episode; None without `record=True`."""
         if not self._keeps_records:
             return None
         from noms_env.record import Recorder  # here, since few users keep records
@@ -278,9 +269,11 @@ class TrickTakingEnv(AECEnv):
         return Recorder(legal=True)
 
     def _end_deal(self) -> None:
-        """Give rewards, public result and record of a scored deal, and end the episode if it is over."""
-        row = self.table.row
-        self._give_rewards()
+        row, rows = self.table.row, self.table._kernel_rows
+        values = deal_rewards(self._reward, rows["points"][:, : self.table.seats], rows["over"] != 0, rows["winners"])
+        self.rewards.update(zip(self.possible_agents, values[0].tolist(), strict=True))
+        self._accumulate_rewards()
+        self._rewarded = True
         result = public_result(self.table)
         for agent in self.agents:  # a copy for each, so that none can write to another
             self.infos[agent] = {**self.infos[agent], "last_deal": copied(result)}
@@ -292,16 +285,7 @@ class TrickTakingEnv(AECEnv):
             for agent in self.agents:
                 self.infos[agent].update(public_end(self.table))
 
-    def _give_rewards(self) -> None:
-        """Give the rewards of a scored deal, and add them to the cumulative ones."""
-        rows = self.table._kernel_rows
-        values = deal_rewards(self._reward, rows["points"][:, : self.table.seats], rows["over"] != 0, rows["winners"])
-        self.rewards.update(zip(self.possible_agents, values[0].tolist(), strict=True))
-        self._accumulate_rewards()
-        self._rewarded = True
-
     def _forfeit(self, agent: str) -> None:
-        """End the episode after an illegal action."""
         self._clear_rewards()
         self._cumulative_rewards[agent] = 0.0
         self.rewards[agent] = ILLEGAL_REWARD
@@ -312,8 +296,6 @@ class TrickTakingEnv(AECEnv):
         if self._mask_in != "observation":
             for other in self.agents:
                 self.infos[other] = {**self.infos[other], "action_mask": np.zeros(NUM_ACTIONS, np.int8)}
-
-    # ------------------------------------------------------------------------------------------------- words and numbers
 
     @property
     def phase(self) -> str | None:
@@ -347,8 +329,6 @@ class TrickTakingEnv(AECEnv):
     def state_layout(self) -> tuple[Section, ...]:
         """The sections of the state: name, slice, shape, meaning."""
         return state_layout()
-
-    # ------------------------------------------------------------------------------------------------------------ copies
 
     def get_state(self) -> dict[str, Any]:
         """A copy of the whole state of the episode, for `set_state` of an environment with the same arguments.
@@ -387,5 +367,4 @@ _STATE_NAMES = (
 
 
 def _no_episode() -> ValueError:
-    """The error of calls that need an episode."""
     return ValueError("there is no episode yet: call reset first")

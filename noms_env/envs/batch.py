@@ -29,6 +29,7 @@ from noms_env.core.chance import MAX_SEED, MAX_TABLE
 from noms_env.core.state import MAX_SEATS
 from noms_env.engine import batch_kernels
 from noms_env.engine.row_kernels import kernel_view
+from noms_env.envs.validation import checked_actions
 from noms_env.observation.layout import HIDDEN_SIZE, OBSERVATION_SIZE, PADDED_MASK_SIZE
 from noms_env.table import IllegalActionError, Table, redeal_seed
 from noms_env.variants import Rules, RulesError
@@ -65,7 +66,21 @@ class RowGroup:
 
 
 class BatchEnv:
-    """Many tables of one variant or several.
+    """Many tables of one variant or several; `make_batch` is another name of it.
+
+    Args:
+        variant: name of the game; for a mixed batch a list of `TableGroup`, whose rows follow one another.
+        tables: number of tables.
+        seed: 0 to 2**63 - 1.
+        seats: number of seats; None for the variant's default. Not for a mixed batch.
+        episode: `match`, or `deal` for one scored deal.
+        skip_forced: take forced actions (those without alternative) inside `step`, up to the end of a deal. For learners
+            only: it tells a seat that another had no choice.
+        pause_after_deal: keep each table as it is after the last card of a deal, until `next_deal`.
+        hidden_state: write `hidden_state`.
+        threads: number of threads; None for all cores. Results do not depend on it.
+        check_actions: refuse illegal actions. False saves time.
+        **options: options of the variant. Not for a mixed batch.
 
     Attributes:
         tables: the records of the tables (`table_record.TABLE`), shape (n,).
@@ -79,22 +94,28 @@ class BatchEnv:
         over: bool, shape (n,): the match (or the single deal) is over; `reset` starts the next.
         scored: bool, shape (n,): the last `step` ended a deal.
         points: float32, shape (n, MAX_SEATS): points of that deal, else 0.
+
+    Raises:
+        ValueError: an argument is not allowed; the message says what is.
     """
 
     def __init__(
         self,
-        groups: Sequence[TableGroup],
-        tables: int,
+        variant: str | Sequence[TableGroup],
+        tables: int = 4096,
         *,
         seed: int = 0,
+        seats: int | None = None,
         episode: str = "match",
         skip_forced: bool = False,
         pause_after_deal: bool = False,
         hidden_state: bool = False,
         threads: int | None = 1,
         check_actions: bool = True,
+        **options: Any,
     ) -> None:
-        """Set up the tables; `reset` deals. `make_batch` documents the arguments."""
+        if not isinstance(variant, str) and (seats is not None or options):
+            raise RulesError("in a mixed batch each TableGroup has its own seats and options")
         if isinstance(tables, bool) or not isinstance(tables, int | np.integer) or tables < 1:
             raise ValueError(f"tables must be an integer from 1 on, not {tables!r}")
         cores = os.cpu_count() or 1
@@ -105,6 +126,7 @@ class BatchEnv:
         self.pause_after_deal = pause_after_deal
         self.check_actions = check_actions
         self.tables = new_tables(int(tables))
+        groups = [TableGroup(variant, seats, options)] if isinstance(variant, str) else variant
         self.groups = self._fill_groups(groups, seed, episode)
         self._kernel_tables = kernel_view(self.tables)
         self._words = self.tables.view(np.ndarray).view(np.int64).reshape(tables, TABLE.itemsize // 8)
@@ -126,7 +148,6 @@ class BatchEnv:
         self._row_threads = RowThreads(self.threads, MIN_ROWS_PER_THREAD) if in_threads else None
 
     def _fill_groups(self, groups: Sequence[TableGroup], seed: int, episode: str) -> list[RowGroup]:
-        """Give each group its share of the rows."""
         shares = np.array([group.share for group in groups], float)
         if len(shares) == 0 or not np.isfinite(shares).all() or (shares <= 0).any():
             raise ValueError("every group of tables needs a share above 0")
@@ -145,8 +166,6 @@ class BatchEnv:
     def __len__(self) -> int:
         """Number of tables."""
         return len(self.tables)
-
-    # --------------------------------------------------------------------------------------------------------- playing
 
     def observe(self, rows: Rows = None) -> None:
         """Write `observation`, `mask` and `hidden_state` (if kept) for the seat to act at each table.
@@ -177,14 +196,11 @@ class BatchEnv:
             IllegalActionError: an action is not legal; no table has changed. With `check_actions=False` there is no check,
                 and an illegal action leaves its table in an undefined state.
         """
-        numbers = np.asarray(actions)
-        if numbers.shape != (len(self),) or numbers.dtype.kind not in "iu":
-            raise ValueError(f"actions must be {len(self)} integers, not {numbers.dtype} of shape {numbers.shape}")
-        numbers = numbers.astype(np.int64, copy=False)
+        numbers = checked_actions(actions, len(self))
         if self.check_actions:
             row = batch_kernels.first_illegal(self._kernel_tables, numbers)
             if row >= 0:
-                raise IllegalActionError(f"table {row}: {self._why_illegal(row, int(numbers[row]))}")
+                raise IllegalActionError(f"table {row}: {self.why_illegal(row, int(numbers[row]))}")
         how = (self.skip_forced, self.pause_after_deal)
         results = (self.points, self.scored, self.seat, self.over)
         self._run(batch_kernels.step_rows, numbers, *how, *results, *self._seen, self._wanted if observe else 0)
@@ -248,8 +264,6 @@ class BatchEnv:
         """
         self._run(batch_kernels.random_rows, streams, actions)
 
-    # ------------------------------------------------------------------------------------------------------- snapshots
-
     def save(self, rows: Rows = None) -> np.recarray:
         """A copy of some tables as records (`table_record.TABLE`), shape (rows,); all tables when None."""
         saved: np.recarray = self.tables[self._row_numbers(rows)].copy()
@@ -302,8 +316,6 @@ class BatchEnv:
             sample_hidden_rows(self._kernel_tables, numbers, int(seat), seed, new_plan())
             self._refresh()
 
-    # ----------------------------------------------------------------------------------------------------------- inside
-
     def _run(self, kernel: Callable[..., Any], *arguments: Any) -> None:
         """Run a kernel over all rows, in several threads if there are many; the result does not depend on them."""
         tables = self._kernel_tables
@@ -317,7 +329,6 @@ class BatchEnv:
         batch_kernels.current(self._kernel_tables, 0, len(self), self.seat, self.over)
 
     def _row_numbers(self, rows: Rows) -> np.ndarray:
-        """Rows as int64 numbers, checked."""
         numbers = np.arange(len(self))
         if rows is None:
             return numbers
@@ -326,16 +337,20 @@ class BatchEnv:
         except IndexError as error:
             raise ValueError(f"rows must be numbers from 0 to {len(self) - 1}, or {len(self)} booleans: {error}") from error
 
-    def _why_illegal(self, row: int, action: int) -> str:
-        """Why an action is refused at one table."""
+    def table(self, row: int) -> Table:
+        """A copy of one table."""
         group = next(group for group in self.groups if group.rows.start <= row < group.rows.stop)
         table = Table(group.rules.variant.name, group.rules.seats, group.rules.options)
         table.set_row(self.tables[row])
+        return table
+
+    def why_illegal(self, row: int, action: int) -> str:
+        """Why the seat to act at one table may not take an action."""
         try:
-            table.step(action)
+            self.table(row).step(action)
         except IllegalActionError as refusal:
             return str(refusal)
-        return "the action is not legal"
+        raise AssertionError(f"action {action} is legal at table {row}")
 
 
 def _for_rows(name: str, value: Any, default: np.ndarray, low: int, high: int) -> np.ndarray:
@@ -350,49 +365,4 @@ def _for_rows(name: str, value: Any, default: np.ndarray, low: int, high: int) -
     return np.broadcast_to(values, default.shape).astype(np.int64)
 
 
-def make_batch(
-    variant: str | Sequence[TableGroup],
-    tables: int = 4096,
-    *,
-    seed: int = 0,
-    seats: int | None = None,
-    episode: str = "match",
-    skip_forced: bool = False,
-    pause_after_deal: bool = False,
-    hidden_state: bool = False,
-    threads: int | None = 1,
-    check_actions: bool = True,
-    **options: Any,
-) -> BatchEnv:
-    """Many tables of one variant, or a mixed batch.
-
-    Args:
-        variant: name of the game; for a mixed batch a list of `TableGroup`, whose rows follow one another.
-        tables: number of tables.
-        seed: 0 to 2**63 - 1.
-        seats: number of seats; None for the variant's default. Not for a mixed batch.
-        episode: `match`, or `deal` for one scored deal.
-        skip_forced: take forced actions (those without alternative) inside `step`, up to the end of a deal. For learners
-            only: it tells a seat that another had no choice.
-        pause_after_deal: keep each table as it is after the last card of a deal, until `next_deal`.
-        hidden_state: write `BatchEnv.hidden_state`.
-        threads: number of threads; None for all cores. Results do not depend on it.
-        check_actions: refuse illegal actions. False saves time.
-        **options: options of the variant. Not for a mixed batch.
-
-    Raises:
-        ValueError: an argument is not allowed; the message says what is.
-    """
-    if not isinstance(variant, str) and (seats is not None or options):
-        raise RulesError("in a mixed batch each TableGroup has its own seats and options")
-    return BatchEnv(
-        [TableGroup(variant, seats, options)] if isinstance(variant, str) else variant,
-        tables,
-        seed=seed,
-        episode=episode,
-        skip_forced=skip_forced,
-        pause_after_deal=pause_after_deal,
-        hidden_state=hidden_state,
-        threads=threads,
-        check_actions=check_actions,
-    )
+make_batch = BatchEnv

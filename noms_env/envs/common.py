@@ -71,9 +71,12 @@ def observation_space(mask_in: str) -> spaces.Space[Any]:
 
 
 def frame(table: Table, seat: int | None, render_mode: str, *, full: bool = False) -> Any:
-    """The table as a seat sees it (None: a spectator): text, or uint8 (height, width, 3) for `rgb_array`."""
+    """The table as a seat sees it (None: a spectator): text, or uint8 (height, width, 3); with `human` the text is printed."""
     from noms_env import show  # here, since drawing takes time to import and training does not need it
 
     if render_mode == "rgb_array":
         return show.image(table, seat, full=full)
-    return show.text(table, seat, full=full, colour=render_mode == "human")
+    if render_mode == "ansi":
+        return show.text(table, seat, full=full)
+    print(show.text(table, seat, full=full, colour=True))
+    return None

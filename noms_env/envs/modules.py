@@ -27,7 +27,6 @@ class EnvironmentModule(ModuleType):
     """
 
     def __init__(self, variant: str) -> None:
-        """Make the module and add it to `sys.modules`."""
         super().__init__(f"noms_env.{variant}_v{ENV_VERSION}", f"The environments of {variant}.")
         self.variant = variant
         sys.modules[self.__name__] = self

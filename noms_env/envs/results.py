@@ -80,5 +80,4 @@ def copied(result: dict[str, Any]) -> dict[str, Any]:
 
 
 def _seat_or_none(seat: int) -> int | None:
-    """A seat, None for -1."""
     return int(seat) if seat >= 0 else None

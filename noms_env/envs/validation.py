@@ -37,6 +37,18 @@ def checked_choice(name: str, value: str, allowed: tuple[str, ...]) -> str:
     return value
 
 
+def checked_actions(actions: Any, rows: int) -> np.ndarray:
+    """Return an action for each row as int64, shape (rows,).
+
+    Raises:
+        ValueError: they are not so many integers.
+    """
+    numbers = np.asarray(actions)
+    if numbers.shape != (rows,) or numbers.dtype.kind not in "iu":
+        raise ValueError(f"actions must be {rows} integers, not {numbers.dtype} of shape {numbers.shape}")
+    return numbers.astype(np.int64, copy=False)
+
+
 def checked_render_mode(value: str | None, allowed: tuple[str, ...]) -> str | None:
     """Return a render mode, or None for none.
 

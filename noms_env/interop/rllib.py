@@ -55,7 +55,6 @@ class RLlibEnv(MultiAgentEnv):
     """
 
     def __init__(self, config: Mapping[str, Any]) -> None:
-        """Set up the table; `reset` deals."""
         arguments = dict(config)
         if "variant" not in arguments:
             raise RulesError(f'env_config must name a game: {{"variant": ...}}, one of {", ".join(GAMES)}')
@@ -96,7 +95,9 @@ class RLlibEnv(MultiAgentEnv):
             IllegalActionError: the action is not legal, with `illegal_action="raise"`; the table is unchanged.
         """
         env = self.env
-        agent = self._agent_to_act()
+        if env.phase is None:
+            raise ValueError("there is no episode, or it is over: call reset first")
+        agent = str(env.agent_selection)
         if len(action_dict) != 1 or agent not in action_dict:
             raise ValueError(f"actions must be of {agent} alone, who is to act, not of {', '.join(action_dict) or 'nobody'}")
         env.step(action_dict[agent])
@@ -113,18 +114,6 @@ class RLlibEnv(MultiAgentEnv):
         """See `TrickTakingEnv.render`."""
         return self.env.render()
 
-    # --------------------------------------------------------------------------------------------- what happens inside
-
-    def _agent_to_act(self) -> str:
-        """The agent to act.
-
-        Raises:
-            ValueError: there is no episode.
-        """
-        if self.env.phase is None:
-            raise ValueError("there is no episode, or it is over: call reset first")
-        return str(self.env.agent_selection)
-
     def _scored(self, is_over: bool) -> Step:
         """What `step` returns when a deal is scored or the episode ends."""
         env = self.env
@@ -139,6 +128,5 @@ class RLlibEnv(MultiAgentEnv):
         )
 
     def _seen(self, agent: str) -> Seen:
-        """An agent's observation, with the keys of RLlib's masking example."""
         seen: Any = self.env.observe(agent)
         return {"observations": seen["observation"], "action_mask": seen["action_mask"]}

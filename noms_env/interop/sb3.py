@@ -45,7 +45,6 @@ class SeatVecEnv(VecEnv):
     """
 
     def __init__(self, num_envs: int, variant: str, *, mask_in: str = "info", **arguments: Any) -> None:
-        """Set up the tables; `reset` deals."""
         for name in ("autoreset_mode", "copy"):
             if name in arguments:
                 raise ValueError(
@@ -59,8 +58,6 @@ class SeatVecEnv(VecEnv):
         space: Any = self.envs.single_observation_space
         super().__init__(num_envs, space if self._is_dict else space["observation"], self.envs.single_action_space)
         self._actions = np.zeros(num_envs, np.int64)
-
-    # ------------------------------------------------------------------------------------------------ the interface
 
     def reset(self) -> Any:
         """Begin an episode in each row; use the seeds of `seed` and the options of `set_options` once.
@@ -142,8 +139,6 @@ class SeatVecEnv(VecEnv):
         """Close `envs`."""
         self.envs.close()
 
-    # --------------------------------------------------------------------------------------------- what happens inside
-
     def _asked_options(self) -> dict[str, Any]:
         """The options of all rows as options of `SeatVectorEnv.reset`."""
         strange = {key for options in self._options for key in options} - {"seat"}
@@ -157,7 +152,6 @@ class SeatVecEnv(VecEnv):
         return {"seat": seats[0] if len(set(seats)) == 1 else np.array(seats)}
 
     def _shown(self, observation: Any) -> Any:
-        """An observation of one row or of all, without the mask if `mask_in` is `info`."""
         return observation if self._is_dict else observation["observation"]
 
 

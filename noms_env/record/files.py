@@ -82,5 +82,4 @@ def _parsed(line: bytes) -> Record | str:
 
 
 def _refuse_constant(word: str) -> NoReturn:
-    """Refuse NaN and infinities, which JSON does not have."""
     raise ValueError(f"{word} is no number")

@@ -50,10 +50,14 @@ _WORD_OR_NULL: _Shape = ("a word or null", lambda value, _seats: value is None o
 _WORDS: _Shape = ("a list of cards", lambda value, _seats: _are_words(value))
 _NAME: _Shape = ("a word", lambda value, _seats: isinstance(value, str))
 _BOOL: _Shape = ("true or false", lambda value, _seats: isinstance(value, bool))
-_POINTS: _Shape = (
-    "a list of numbers, one for each seat",
-    lambda value, seats: isinstance(value, list) and len(value) == seats and all(map(is_number, value)),
-)
+
+
+def _for_seats(values: str, test: Callable[[Any], bool]) -> _Shape:
+    words = f"a list of {values}, one for each seat"
+    return words, lambda value, seats: isinstance(value, list) and len(value) == seats and all(map(test, value))
+
+
+_POINTS = _for_seats("numbers", is_number)
 
 SHAPES: dict[str, _Shape] = {
     "format": (repr(FORMAT), lambda value, _seats: bool(value == FORMAT)),
@@ -68,10 +72,7 @@ SHAPES: dict[str, _Shape] = {
     "dealer": _SEAT,
     "hand_size": _WHOLE,
     "deck": _WORDS,
-    "hands": (
-        "a list of lists of cards, one for each seat",
-        lambda value, seats: isinstance(value, list) and len(value) == seats and all(map(_are_words, value)),
-    ),
+    "hands": _for_seats("lists of cards", _are_words),
     "stock": _WORDS,
     "turn_up": _WORD_OR_NULL,
     "multiplier": _WHOLE,
@@ -81,10 +82,7 @@ SHAPES: dict[str, _Shape] = {
     "declarer": _SEAT_OR_NULL,
     "nominated": _WORD_OR_NULL,
     "partner": _SEAT_OR_NULL,
-    "tricks": (
-        "a list of whole numbers, one for each seat",
-        lambda value, seats: isinstance(value, list) and len(value) == seats and all(map(is_whole, value)),
-    ),
+    "tricks": _for_seats("whole numbers", is_whole),
     "points": _POINTS,
     "after": _POINTS,
     "over": _BOOL,

@@ -14,9 +14,6 @@ from noms_env.table import Table
 
 __all__ = ["call_text", "card_text", "hand_text", "image", "look", "points_text", "suit_text", "text", "trick_text"]
 
-HEIGHT, WIDTH = 720, 960
-"""Shape of an image, in pixels."""
-
 
 def text(table: Table, seat: int | None, *, full: bool = False, colour: bool = False) -> str:
     """The table as a seat sees it, in a dozen lines of text.

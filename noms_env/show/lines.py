@@ -194,8 +194,20 @@ def trick_lines(view: View, colour: bool) -> list[str]:
 
 def seat_lines(view: View, colour: bool) -> list[str]:
     """The table of the seats."""
-    rows = [_heads(view), *(_cells(view, place) for place in view.places)]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    places = view.places
+    columns = {
+        "seat": [str(place.seat) for place in places],
+        "": [", ".join([*(["you"] if place.seat == view.viewer else []), *place.marks]) for place in places],
+        "calls": [" ".join(place.calls) for place in places],
+        "cards": [str(place.size) for place in places],
+        "tricks": [tricks_text(place) for place in places],
+        "points": [points_text(place.points or 0) for place in places],
+        "total": [points_text(place.total) for place in places],
+    }
+    absent = {"calls": not any(columns["calls"]), "points": view.phase is not None}
+    shown = [[head, *cells] for head, cells in columns.items() if not absent.get(head)]
+    widths = [max(map(len, column)) for column in shown]
+    rows = list(zip(*shown, strict=True))
     lines = []
     for number, row in enumerate(rows):
         sized = zip(rows[0], row, widths, strict=True)
@@ -204,24 +216,6 @@ def seat_lines(view: View, colour: bool) -> list[str]:
         code = DIM if not number else (BRIGHT if arrow == "> " else "")
         lines.append(paint((arrow + "  ".join(cells)).rstrip(), code, colour))
     return lines
-
-
-def _heads(view: View) -> list[str]:
-    calls = ["calls"] if any(place.calls for place in view.places) else []
-    points = ["points"] if view.phase is None else []
-    return ["seat", "", *calls, "cards", "tricks", *points, "total"]
-
-
-def _cells(view: View, place: Place) -> list[str]:
-    heads = _heads(view)
-    you = ["you"] if place.seat == view.viewer else []
-    cells = [str(place.seat), ", ".join([*you, *place.marks])]
-    if "calls" in heads:
-        cells.append(" ".join(place.calls))
-    cells += [str(place.size), tricks_text(place)]
-    if place.points is not None:
-        cells.append(points_text(place.points))
-    return [*cells, points_text(place.total)]
 
 
 def tricks_text(place: Place) -> str:

@@ -92,7 +92,6 @@ class SeatEnv(gymnasium.Env[Observation, int | np.integer]):
         render_mode: str | None = None,
         **options: Any,
     ) -> None:
-        """Set up the table; `reset` deals."""
         self._config = SeatConfig(
             variant,
             opponents=opponents,
@@ -116,8 +115,6 @@ class SeatEnv(gymnasium.Env[Observation, int | np.integer]):
         self._is_seeded = False
         self._is_over = True
         self._mask = np.zeros(NUM_ACTIONS, np.int8)
-
-    # ------------------------------------------------------------------------------------------------ the interface
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Observation, dict[str, Any]]:
         """Begin an episode, and play up to the learner's first decision.
@@ -189,13 +186,7 @@ class SeatEnv(gymnasium.Env[Observation, int | np.integer]):
             return None
         if not self._is_seeded:
             raise ResetNeeded("nothing has been dealt yet: call reset first")
-        shown = frame(self.table, self.seat, self.render_mode)
-        if self.render_mode != "human":
-            return shown
-        print(shown)
-        return None
-
-    # --------------------------------------------------------------------------------------------- what happens inside
+        return frame(self.table, self.seat, self.render_mode)
 
     def _begin(self, rule: int | str) -> dict[str, Any]:
         """Assign the seats of an episode just dealt, play up to the learner's first decision, and return the info."""
@@ -240,7 +231,6 @@ class SeatEnv(gymnasium.Env[Observation, int | np.integer]):
         return reward, False, False, info
 
     def _choose(self, seat: int) -> int:
-        """The action of the player on a seat."""
         player, table = self._player_at[seat], self.table
         if player is None:  # `random`: the engine itself chooses
             batch_kernels.random_rows(table._kernel_rows, 0, 1, self._streams.words, self._choice)
@@ -258,7 +248,6 @@ class SeatEnv(gymnasium.Env[Observation, int | np.integer]):
         return float(deal_rewards(self._config.reward, points, over, rows["winners"])[0, self.seat])
 
     def _forfeit(self, reason: str) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
-        """End the episode after an illegal action."""
         self._is_over = True
         info = {"seat": self.seat, "illegal_action": reason}
         return self._seen(info), ILLEGAL_REWARD, True, False, info
@@ -272,9 +261,6 @@ class SeatEnv(gymnasium.Env[Observation, int | np.integer]):
         if self._config.mask_in != "observation":
             info["action_mask"] = mask.copy()
         return self._config.observation(vector, mask)
-
-
-# ------------------------------------------------------------------------------------------------------ the registry
 
 
 def register_seats() -> None:

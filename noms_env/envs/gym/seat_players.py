@@ -26,9 +26,6 @@ def is_random(player: object) -> bool:
     return type(player) is RandomPlayer
 
 
-# ------------------------------------------------------------------------------------------- where the learner sits
-
-
 def checked_seat(seat: int | str, seats: int) -> int | str:
     """Return a seat, or a word of `SEAT_RULES`.
 
@@ -62,9 +59,6 @@ def learner_seats(seat: int | str, seats: int, seeds: np.ndarray, matches: np.nd
     return np.full(len(seeds), seat, np.int64)
 
 
-# -------------------------------------------------------------------------------------------------- random numbers
-
-
 class RowStreams(np.random.Generator):
     """The random numbers of the other seats: one stream for each row, independent of other rows.
 
@@ -78,7 +72,6 @@ class RowStreams(np.random.Generator):
     """
 
     def __init__(self, rows: int) -> None:
-        """Make streams for this many rows; `begin` seeds them."""
         super().__init__(np.random.PCG64(0))
         self.rows = np.arange(rows)
         self.words = np.ones(rows, np.int64)
@@ -114,7 +107,6 @@ class RowStreams(np.random.Generator):
 
 
 def _restored(bit_generator: np.random.BitGenerator, rows: np.ndarray, words: np.ndarray, states: np.ndarray) -> RowStreams:
-    """Streams in a pickled state."""
     streams = RowStreams(len(words))
     streams.bit_generator.state = bit_generator.state
     streams.rows, streams.words, streams._states = rows, words, states

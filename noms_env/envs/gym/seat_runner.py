@@ -45,7 +45,6 @@ class Results:
     """
 
     def __init__(self, rows: int, seats: int) -> None:
-        """Empty results."""
         self.reward = np.zeros(rows)
         self.terminated, self.truncated, self.scored = np.zeros((3, rows), np.bool_)
         self.points, self.totals = np.zeros((2, rows, seats))
@@ -69,6 +68,7 @@ class SeatRunner:
         is_over: the episode is over, bool, shape (rows,).
         results: of the last step.
         observation: of the learners, uint8, shape (rows, OBSERVATION_SIZE).
+        streams: the random numbers of the players.
         mask: legal actions of the learners, int8, shape (rows, NUM_ACTIONS), zeros where the episode is over; written in place.
     """
 
@@ -93,7 +93,7 @@ class SeatRunner:
         self._seats = rules.seats
         self._new_arrays = new_arrays
         self._rows = np.arange(rows)
-        self._streams = RowStreams(rows)
+        self.streams = RowStreams(rows)
         self._next = np.full(rows, batch_kernels.HOLD, np.int8)
         self._actions = np.zeros(rows, np.int64)
         self._observation = np.zeros((rows, OBSERVATION_SIZE // 8), np.int64)
@@ -108,8 +108,6 @@ class SeatRunner:
         numbers = [number_of.get(id(player), RANDOM) for player in config.players]
         self._player_at = np.array([LEARNER, *numbers])  # by places clockwise from the learner
         self._is_random = self._player_at == RANDOM
-
-    # ----------------------------------------------------------------------------------------------------- a step
 
     def new_results(self, kept: np.ndarray) -> None:
         """Make new results and, with `new_arrays`, a new array of observations.
@@ -143,13 +141,9 @@ class SeatRunner:
         rule = self._config.seat if seats is None else seats
         given = rule[rows] if isinstance(rule, np.ndarray) else learner_seats(rule, self._seats, seeds, matches)
         self.learner[rows] = given
-        self._streams.begin(rows, seeds, matches)
+        self.streams.begin(rows, seeds, matches)
         self.is_over[rows] = False
         self._next[rows] = batch_kernels.NEW_MATCH
-
-    def reseed(self) -> None:
-        """See `RowStreams.reseed`."""
-        self._streams.reseed()
 
     def act(self, actions: np.ndarray) -> None:
         """Note the learners' actions for `play_on`; rows whose episode is over ignore theirs.
@@ -169,7 +163,7 @@ class SeatRunner:
         """
         self.is_over[rows] = self.results.terminated[rows] = True
         self.results.reward[rows] = ILLEGAL_REWARD
-        self.results.refusals = {int(row): self.why_illegal(int(row), int(actions[row])) for row in rows}
+        self.results.refusals = {int(row): self.batch.why_illegal(int(row), int(actions[row])) for row in rows}
         self.mask[rows] = 0
 
     def play_on(self, starting: np.ndarray, seats: Seats | None = None) -> None:
@@ -186,26 +180,18 @@ class SeatRunner:
             self.begin(starting, seats=seats)
             self._play_until_held()
 
-    # -------------------------------------------------------------------------------------------------- the rounds
-
     def _play_until_held(self) -> None:
-        """Play until all rows are on hold."""
         announce_compilation()
+        rows = (self._next, self._actions, self.learner, self._is_random, self.streams.words)
+        seen = (self._observation, self._mask)
         while (self._next != batch_kernels.HOLD).any():
-            self._pass()
+            self.batch._run(batch_kernels.play_on_rows, *rows, self._config.skip_forced, *seen)
             self._score(np.flatnonzero(self._next == batch_kernels.SCORE))
             # Deals come first, so that as many rows as possible are asked together.
             if self._players and not (self._next == batch_kernels.NEXT_DEAL).any():
                 self._ask(np.flatnonzero(self._next == batch_kernels.ASK))
 
-    def _pass(self) -> None:
-        """The compiled pass over all rows."""
-        rows = (self._next, self._actions, self.learner, self._is_random, self._streams.words)
-        seen = (self._observation, self._mask)
-        self.batch._run(batch_kernels.play_on_rows, *rows, self._config.skip_forced, *seen)
-
     def _score(self, rows: np.ndarray) -> None:
-        """Write the results of deals just scored, and which episodes are over."""
         if len(rows) == 0:
             return
         fields, results, n = self._fields, self.results, self._seats
@@ -221,7 +207,6 @@ class SeatRunner:
         self._next[rows] = np.where(over, batch_kernels.HOLD, batch_kernels.NEXT_DEAL)
 
     def _ask(self, rows: np.ndarray) -> None:
-        """Ask the players who are to act in some rows."""
         who = self._player_at[(self._fields["seat"][rows] - self.learner[rows]) % self._seats]
         for number, player in enumerate(self._players):
             asked = rows[who == number]
@@ -230,13 +215,12 @@ class SeatRunner:
         self._next[rows] = batch_kernels.ACT
 
     def _answers(self, player: Player, rows: np.ndarray) -> np.ndarray:
-        """A player's actions in some rows, int64, shape (m,)."""
         batch = self.batch
         batch.observe(rows)
-        self._streams.rows = rows
-        tables = sampled_tables(batch.tables, rows, self._streams) if player.wants_tables else None
+        self.streams.rows = rows
+        tables = sampled_tables(batch.tables, rows, self.streams) if player.wants_tables else None
         mask = batch.mask[rows]
-        answers = np.asarray(player.act(batch.observation[rows], mask, self._streams, tables=tables))
+        answers = np.asarray(player.act(batch.observation[rows], mask, self.streams, tables=tables))
         if answers.shape != rows.shape or answers.dtype.kind not in "iu":
             raise TypeError(f"{player!r} must answer with {len(rows)} integers, not {answers.dtype} of shape {answers.shape}")
         answers = answers.astype(np.int64, copy=False)
@@ -245,25 +229,13 @@ class SeatRunner:
             raise self.refusal(int(rows[wrong[0]]), int(answers[wrong[0]]))
         return answers
 
-    # --------------------------------------------------------------------------------------------- illegal actions
-
     def illegal(self, actions: np.ndarray) -> np.ndarray:
         """The rows with an illegal action whose episode is not over, int64, shape (m,)."""
         return np.flatnonzero(is_illegal(self.mask, actions) & ~self.is_over)
 
     def refusal(self, row: int, action: int) -> IllegalActionError:
         """The error that refuses an action in a row."""
-        return IllegalActionError(f"table {row}: {self.why_illegal(row, action)}")
-
-    def why_illegal(self, row: int, action: int) -> str:
-        """Why the seat to act in a row may not take an action."""
-        table = self._config.table
-        table.set_row(self.batch.tables[row])
-        try:
-            table.step(action)
-        except IllegalActionError as refusal:
-            return str(refusal)
-        raise AssertionError(f"action {action} is legal at table {row}")
+        return IllegalActionError(f"table {row}: {self.batch.why_illegal(row, action)}")
 
 
 def is_illegal(mask: np.ndarray, actions: np.ndarray) -> np.ndarray:

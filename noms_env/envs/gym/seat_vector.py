@@ -24,7 +24,7 @@ from noms_env.envs.gym.seat import RENDER_FPS
 from noms_env.envs.gym.seat_config import SeatConfig
 from noms_env.envs.gym.seat_players import checked_seat
 from noms_env.envs.gym.seat_runner import SeatRunner, Seats
-from noms_env.envs.validation import checked_flag, checked_options, checked_render_mode
+from noms_env.envs.validation import checked_actions, checked_flag, checked_options, checked_render_mode
 
 RENDER_MODES = ("ansi", "rgb_array")
 Step = tuple[Observation, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]
@@ -70,7 +70,6 @@ class SeatVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
         copy: bool = True,
         **arguments: Any,
     ) -> None:
-        """Set up the tables; `reset` deals."""
         self._config = SeatConfig(variant, **arguments)
         self.autoreset_mode = _checked_mode(autoreset_mode)
         self._copies = checked_flag("copy", copy)
@@ -83,8 +82,6 @@ class SeatVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
         self.single_action_space = spaces.Discrete(NUM_ACTIONS)
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
         self.action_space = batch_space(self.single_action_space, self.num_envs)
-
-    # ------------------------------------------------------------------------------------------------ the interface
 
     def reset(
         self,
@@ -122,7 +119,7 @@ class SeatVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
         runner.new_results(kept=np.flatnonzero(~started))
         runner.begin(rows, seeds, seats)
         if started.all():
-            runner.reseed()
+            runner.streams.reseed()
         runner.play_on(rows, seats)
         return self._seen(), self._infos(started)
 
@@ -149,7 +146,7 @@ class SeatVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
             raise ResetNeeded(
                 f"the episodes of rows {over} are over; with autoreset disabled, reset them with options['reset_mask']"
             )
-        numbers = self._checked_actions(actions)
+        numbers = checked_actions(actions, self.num_envs)
         refused, starting = runner.illegal(numbers), np.flatnonzero(runner.is_over)
         if len(refused) > 0 and not self._config.ends_if_illegal:
             raise runner.refusal(int(refused[0]), int(numbers[refused[0]]))
@@ -173,12 +170,10 @@ class SeatVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
             return None
         if not self._is_seeded:
             raise ResetNeeded("nothing has been dealt yet: call reset first")
-        return tuple(self._frame(row) for row in range(self.num_envs))
-
-    # ------------------------------------------------------------------------------------------------------ arguments
+        batch, seats = self._runner.batch, self._runner.learner.tolist()
+        return tuple(frame(batch.table(row), seat, self.render_mode) for row, seat in enumerate(seats))
 
     def _reset_mask(self, options: Mapping[str, Any]) -> np.ndarray:
-        """The rows to reset, bool, shape (num_envs,)."""
         positions = [key for key in POSITION_KEYS if key in options]
         if positions:
             raise ValueError(f"{positions[0]} sets up a position: use SeatEnv, since SeatVectorEnv sets up none")
@@ -195,7 +190,6 @@ class SeatVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
         return mask
 
     def _asked_seats(self, options: Mapping[str, Any]) -> Seats:
-        """The learner's seats for a reset: a rule for all rows, or int64, shape (num_envs,)."""
         given = options.get("seat", self._config.seat)
         if np.ndim(given) == 0:
             return checked_seat(given, self._config.table.seats)
@@ -214,15 +208,6 @@ class SeatVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
             raise ValueError(f"seed must be one seed or {self.num_envs} of them, not {len(seed)}")
         return np.array([-1 if one is None else checked_seed(one) for one in seed], np.int64)
 
-    def _checked_actions(self, actions: Any) -> np.ndarray:
-        """Actions as int64, shape (num_envs,)."""
-        numbers = np.asarray(actions)
-        if numbers.shape != (self.num_envs,) or numbers.dtype.kind not in "iu":
-            raise ValueError(f"actions must be {self.num_envs} integers, not {numbers.dtype} of shape {numbers.shape}")
-        return numbers.astype(np.int64, copy=False)
-
-    # --------------------------------------------------------------------------------------------------------- results
-
     def _results(self) -> Step:
         """What `step` returns; with `SAME_STEP` the next episodes begin first."""
         runner, results = self._runner, self._runner.results
@@ -238,7 +223,6 @@ class SeatVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
         return (self._seen(), *given, {**self._infos(np.ones(self.num_envs, np.bool_)), **final})
 
     def _final(self, rows: np.ndarray) -> dict[str, Any]:
-        """The last observations and infos of finished episodes, in the form of `SyncVectorEnv`."""
         is_over = self._runner.is_over.copy()
         final_obs = np.full(self.num_envs, None, object)
         for row, vector, mask in zip(rows, self._runner.observation[rows], self._runner.mask[rows], strict=True):
@@ -247,7 +231,6 @@ class SeatVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
         return {**infos, **{f"_{key}": is_over.copy() for key in infos}}
 
     def _seen(self) -> Observation:
-        """The observations of the learners, in new arrays if `copy`."""
         mask = self._runner.mask
         return self._config.observation(self._runner.observation, mask.copy() if self._copies else mask)
 
@@ -261,29 +244,16 @@ class SeatVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
         if ended.any():
             infos["winners"] = (results.winners, ended)
         if results.refusals:
-            infos["illegal_action"] = self._refusals()
+            reasons = np.full(self.num_envs, None, object)
+            reasons[list(results.refusals)] = list(results.refusals.values())
+            infos["illegal_action"] = (reasons, np.isin(np.arange(self.num_envs), list(results.refusals)))
         if self._config.mask_in != "observation":
             infos["action_mask"] = (runner.mask, rows)
         shown = {key: _only(values, where) for key, (values, where) in infos.items()}
         return {**shown, **{f"_{key}": where.copy() for key, (_, where) in infos.items()}}
 
-    def _refusals(self) -> tuple[np.ndarray, np.ndarray]:
-        """Why actions were illegal, and the rows with such an action."""
-        reasons, where = np.full(self.num_envs, None, object), np.zeros(self.num_envs, np.bool_)
-        for row, reason in self._runner.results.refusals.items():
-            reasons[row], where[row] = reason, True
-        return reasons, where
-
-    def _frame(self, row: int) -> Any:
-        """The table of one row, from the view of its learner."""
-        table = self._config.table
-        table.set_row(self._runner.batch.tables[row])
-        assert self.render_mode is not None
-        return frame(table, int(self._runner.learner[row]), self.render_mode)
-
 
 def _checked_mode(mode: str | AutoresetMode) -> AutoresetMode:
-    """The mode with this value."""
     try:
         return AutoresetMode(mode)
     except ValueError:

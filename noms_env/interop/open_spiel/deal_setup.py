@@ -86,7 +86,6 @@ class DealSetup:
         return rules.variant.max_decisions(rules.options, rules.seats, self.capacities[0], self.capacities[-1])
 
     def _place_in_schedule(self, hand_size: int | None, deal: int | None) -> int | None:
-        """The deal of the schedule; None if the variant has no schedule."""
         schedule = self.rules.schedule
         if not schedule or deal is not None:
             return deal

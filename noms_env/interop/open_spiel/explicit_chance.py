@@ -50,7 +50,6 @@ class ExplicitChanceDeal:
     """
 
     def __init__(self, setup: DealSetup) -> None:
-        """Start before the first card is dealt."""
         self.setup = setup
         self.stage, self.actor = DEALING, CHANCE
         self.table: Table | None = None
@@ -72,14 +71,11 @@ class ExplicitChanceDeal:
         return twin
 
     def __deepcopy__(self, _memo: dict[int, Any]) -> ExplicitChanceDeal:
-        """See `copy`."""
         return self.copy()
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the history; unpickling replays it."""
         return replayed, (self.setup, tuple(self.chance_history), tuple(action for _, action in self.decisions))
-
-    # ------------------------------------------------------------------------------------------------------- chance
 
     @property
     def next_card(self) -> int:
@@ -91,6 +87,13 @@ class ExplicitChanceDeal:
         weights = self._weights()
         total = sum(weights.values())
         return [(outcome, weight / total) for outcome, weight in weights.items()]
+
+    def apply(self, choice: int) -> None:
+        """Apply an outcome of the current chance event, or an action of the seat to act."""
+        if self.actor == CHANCE:
+            self.apply_outcome(choice)
+        else:
+            self.apply_action(choice)
 
     def apply_outcome(self, outcome: int) -> None:
         """Apply an outcome of the current chance event.
@@ -146,7 +149,6 @@ class ExplicitChanceDeal:
             self._set_up_table()
 
     def _set_up_table(self) -> None:
-        """Set up the table with the cards dealt, ready for the first decision."""
         table = self.setup.table.copy()
         row = table.row
         hands = [0] * len(self.setup.capacities)
@@ -170,7 +172,6 @@ class ExplicitChanceDeal:
         return [seat for seat in range(self.setup.rules.seats) if tricks[seat] == tricks[drawn]]
 
     def _sniped_seat(self) -> int:
-        """The seat that the engine sniped."""
         return cards_in(self.dealt_table.row.sniped)[0]
 
     def _draw_lot(self, seat: int) -> None:
@@ -180,8 +181,6 @@ class ExplicitChanceDeal:
         points[[seat, drawn]] = points[[drawn, seat]]
         row.sniped = 1 << seat
         score_again(self.dealt_table, points)
-
-    # ----------------------------------------------------------------------------------------------------- decisions
 
     @property
     def dealt_table(self) -> Table:
@@ -223,11 +222,7 @@ class ExplicitChanceDeal:
 def replayed(setup: DealSetup, chance_history: Sequence[int], actions: Sequence[int]) -> ExplicitChanceDeal:
     """The deal with these chance outcomes and these actions."""
     deal = ExplicitChanceDeal(setup)
-    outcomes = iter(chance_history)
-    while deal.actor == CHANCE and (outcome := next(outcomes, None)) is not None:
-        deal.apply_outcome(outcome)
-    for action in actions:
-        deal.apply_action(action)
-    if deal.actor == CHANCE and (outcome := next(outcomes, None)) is not None:
-        deal.apply_outcome(outcome)
+    outcomes, decisions = iter(chance_history), iter(actions)
+    while (choice := next(outcomes if deal.actor == CHANCE else decisions, None)) is not None:
+        deal.apply(choice)
     return deal

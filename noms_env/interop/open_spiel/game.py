@@ -88,7 +88,6 @@ class DealGame(pyspiel.Game):
 
 
 def _loaded(name: str) -> DealGame:
-    """The game with this name and parameters."""
     game: DealGame = pyspiel.load_game(name)
     return game
 
@@ -115,7 +114,6 @@ def game_type(variant: Variant, reward: str = REWARDS[0]) -> Any:
 
 
 def _game_info(setup: DealSetup, reward: str) -> Any:
-    """The `pyspiel.GameInfo` of a game: its sizes and bounds."""
     low, high = setup.point_range()
     if reward == "relative":
         low, high = low - high, high - low
@@ -130,9 +128,6 @@ def _game_info(setup: DealSetup, reward: str) -> Any:
     return pyspiel.GameInfo(**info, utility_sum=0.0) if reward == "relative" else pyspiel.GameInfo(**info)
 
 
-# ------------------------------------------------------------------------------------------------------ the state
-
-
 class DealState(pyspiel.State):
     """A state of a deal.
 
@@ -141,7 +136,6 @@ class DealState(pyspiel.State):
     """
 
     def __init__(self, game: DealGame) -> None:
-        """Start a deal; `DealGame.new_initial_state` calls this."""
         super().__init__(game)
         self.deal = ExplicitChanceDeal(game.setup)
 
@@ -149,7 +143,6 @@ class DealState(pyspiel.State):
         return self.deal.actor
 
     def _legal_actions(self, player: int) -> list[int]:
-        """The legal actions of the seat to act, ascending."""
         table = self.deal.table
         return [] if table is None else table.legal_actions()
 
@@ -157,14 +150,9 @@ class DealState(pyspiel.State):
         return self.deal.outcomes()
 
     def _apply_action(self, action: int) -> None:
-        """Apply a chance outcome, or an action of the seat to act."""
-        if self.deal.actor == CHANCE:
-            self.deal.apply_outcome(action)
-        else:
-            self.deal.apply_action(action)
+        self.deal.apply(action)
 
     def _action_to_string(self, player: int, action: int) -> str:
-        """An action or a chance outcome as text."""
         return outcome_text(self.deal, action) if player == CHANCE else self.deal.setup.action_texts[action]
 
     def is_terminal(self) -> bool:

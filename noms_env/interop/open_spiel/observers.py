@@ -32,19 +32,10 @@ class Observer:
     """
 
     def __init__(self, sections: dict[str, tuple[int, ...]]) -> None:
-        """Allocate the tensor for sections of these shapes."""
         sizes = [int(np.prod(shape)) for shape in sections.values()]
         self.tensor = np.zeros(sum(sizes), np.float32)
         parts = np.split(self.tensor, np.cumsum(sizes)[:-1])
         self.dict = {name: part.reshape(shape) for (name, shape), part in zip(sections.items(), parts, strict=True)}
-
-    def set_from(self, state: StateWithDeal, player: int) -> None:
-        """Write the tensor."""
-        raise NotImplementedError
-
-    def string_from(self, state: StateWithDeal, player: int) -> str:
-        """The same as text."""
-        raise NotImplementedError
 
 
 class InformationStateObserver(Observer):
@@ -65,7 +56,6 @@ class InformationStateObserver(Observer):
     """
 
     def __init__(self, setup: DealSetup) -> None:
-        """Set up the sections."""
         seats, cards = setup.rules.seats, len(setup.deck)
         self._position_of = {card: position for position, card in enumerate(setup.deck)}
         super().__init__(
@@ -111,7 +101,6 @@ class InformationStateObserver(Observer):
             decisions[number, seat] = decisions[number, seats + action] = 1
 
     def _mark(self, section: str, cards: int) -> None:
-        """Write 1 for each card of a set."""
         self.dict[section][[self._position_of[card] for card in cards_in(cards)]] = 1
 
     def string_from(self, state: StateWithDeal, player: int) -> str:
@@ -133,7 +122,6 @@ class ObservationObserver(Observer):
     """
 
     def __init__(self) -> None:
-        """Set up the only section."""
         super().__init__({"observation": (OBSERVATION_SIZE,)})
 
     def set_from(self, state: StateWithDeal, player: int) -> None:

@@ -29,7 +29,6 @@ class PlayerBot(pyspiel.Bot):
     """
 
     def __init__(self, game: DealGame, player_id: int, player: str | Path | Player, seed: int = 0) -> None:
-        """Take a seat."""
         super().__init__()
         self._player = _loaded(game, player)
         self._player_id = player_id
@@ -85,7 +84,6 @@ class PlayerPolicy(Policy):
     """
 
     def __init__(self, game: DealGame, player: str | Path | Player, seed: int = 0) -> None:
-        """Take all seats."""
         super().__init__(game, list(range(game.num_players())))
         self._player = _loaded(game, player)
         self._seed = seed
@@ -105,19 +103,16 @@ def has_probabilities(player: Player) -> bool:
 
 
 def _loaded(game: DealGame, player: str | Path | Player) -> Player:
-    """A player that can sit at the game's table."""
     return load_players([player], 1, game.setup.rules)[0]
 
 
 def _chosen(player: Player, state: DealState, rng: np.random.Generator) -> int:
-    """A player's action for the seat to act."""
     table = state.deal.dealt_table
     tables = table.determinize(rng) if player.wants_tables else None
     return int(player.act(*table.view(state.deal.actor), rng, tables=tables))
 
 
 def _probabilities(player: Any, state: DealState) -> dict[int, float]:
-    """The legal actions with a player's probabilities."""
     legal = state.deal.dealt_table.legal_actions()
     if is_random(player):
         return dict.fromkeys(legal, 1 / len(legal))
