@@ -60,7 +60,6 @@ def play_together(
 
 
 def deck_words(table: Table) -> list[str]:
-    """The table's deck in dealing order."""
     return [CARD_WORDS[table.deck_kind][card] for card in table.row.deck[: len(table.rules.deck)]]
 
 
@@ -81,7 +80,6 @@ def referee_at(table: Table, deck: list[str]) -> referee.Deal:
 
 
 def play_deal_together(table: Table, match: referee.Match, rng: random.Random) -> None:
-    """Play the deal that is on the table."""
     row, seats = table.row, table.seats
     deck = deck_words(table)
     where = (table.rules.variant.name, seats, match.options, int(row.seed), match.deal)

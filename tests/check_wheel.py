@@ -79,7 +79,6 @@ def shipped_files() -> list[str]:
 
 
 def check_sdist(sdist: Path) -> None:
-    """The policies are in."""
     with tarfile.open(sdist) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
     assert names >= set(shipped_files()), set(shipped_files()) - names

@@ -1,8 +1,14 @@
-"""What a command did, as the fixture `run` tells it, and that it was refused as it should be."""
+"""What tests of commands share: what a refusal looks like, and what may be missing: libraries, and space on a disk."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import errno
+import os
+import re
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from training.extras import MissingExtraError
 
 Run = Callable[..., tuple[int, str, str]]
 """Runs a command with these words: exit status, standard output, standard error."""
@@ -18,3 +24,23 @@ def assert_refused(done: tuple[int, str, str], sentence: str) -> None:
     assert (status, out) == (2, "")
     assert is_one_sentence(err), err
     assert sentence in err
+
+
+def lacking(library: str) -> Callable[..., None]:
+    """In place of `require`: as if a library were not installed."""
+
+    def require(module: str, extra: str, wanted_by: str = "") -> None:
+        if module == library:
+            raise MissingExtraError(f"{wanted_by} needs {module}: {extra}")
+
+    return require
+
+
+def disk_full(*_: Any) -> Any:
+    """In place of a function that writes."""
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def plain(lines: Iterable[str]) -> list[str]:
+    """Lines without their colours."""
+    return [re.sub(r"\x1b\[[0-9;]*m", "", line) for line in lines]

@@ -611,12 +611,7 @@ def side_of(declarer: int, partner: int | None) -> list[int]:
 
 
 def settle_small_ships(
-    options: Options,
-    contract: str,
-    declarer: int,
-    partner: int | None,
-    tricks: Sequence[int],
-    indicated: int | None = None,
+    options: Options, contract: str, declarer: int, partner: int | None, tricks: Sequence[int], indicated: int | None = None
 ) -> list[Number]:
     """3.1 Scoring; `indicated` is the seat that indicated (3.4), if any did."""
     team = side_of(declarer, partner)

@@ -3,46 +3,33 @@
 from __future__ import annotations
 
 import random
+from typing import Any
 
 import pytest
 
 from noms_env.variants import GAMES, VARIANTS, make_rules
 from tests.agreement import play_together, random_table
+from tests.envs.play import EVERY_TABLE
 
-EVERY_TABLE = [(game.name, seats) for game in GAMES.values() for seats in range(game.seats[0], game.seats[1] + 1)]
 
-
-@pytest.mark.parametrize(("variant", "seats"), EVERY_TABLE)
-def test_a_whole_match_by_the_rulebook(variant: str, seats: int) -> None:
-    deals = play_together(variant, seats, {}, seed=1, most_deals=30)
+@pytest.mark.parametrize(("variant", "seats", "options"), EVERY_TABLE)
+def test_a_whole_match_by_the_rulebook(variant: str, seats: int, options: dict[str, Any]) -> None:
+    deals = play_together(variant, seats, options, seed=1, most_deals=30)
     schedule = make_rules(GAMES[variant], seats).schedule
     assert deals == len(schedule) if schedule else deals > 0
 
 
+@pytest.mark.parametrize(
+    ("episode", "matches", "deals"),
+    [("match", 40, 4), ("deal", 25, 20), pytest.param("match", 3, 1, marks=pytest.mark.uncompiled)],
+)
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_random_options(variant: str) -> None:
-    rng = random.Random(f"{variant}: quick")
-    for seed in range(40):
+def test_random_options(variant: str, episode: str, matches: int, deals: int) -> None:
+    rng = random.Random(f"{variant}: {episode}, {matches}")
+    for seed in range(matches):
         seats, given = random_table(variant, rng)
-        play_together(variant, seats, given, seed, most_deals=4)
-
-
-@pytest.mark.parametrize("variant", VARIANTS)
-def test_single_deals(variant: str) -> None:
-    rng = random.Random(f"{variant}: deals")
-    for seed in range(25):
-        seats, given = random_table(variant, rng)
-        deals = play_together(variant, seats, given, seed, episode="deal", most_deals=20)
-        assert deals == 1 or variant == "noms", "only noms passes deals out"
-
-
-@pytest.mark.uncompiled
-@pytest.mark.parametrize("variant", VARIANTS)
-def test_without_the_compiler_too(variant: str) -> None:
-    rng = random.Random(f"{variant}: uncompiled")
-    for seed in range(3):
-        seats, given = random_table(variant, rng)
-        assert play_together(variant, seats, given, seed, most_deals=1) == 1
+        played = play_together(variant, seats, given, seed, episode=episode, most_deals=deals)
+        assert played == 1 or (episode, deals) == ("match", 4) or variant == "noms", "only noms passes single deals out"
 
 
 @pytest.mark.soak

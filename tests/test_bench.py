@@ -23,6 +23,7 @@ from noms_env.engine.row_kernels import kernel_view
 from noms_env.observation.layout import HIDDEN_SIZE, OBSERVATION_SIZE, PADDED_MASK_SIZE
 from noms_env.table import Table
 from noms_env.variants.table_record import TABLE
+from tests.begun import begun
 
 ALL_PEERS = ("pyspiel", "rlcard", "pettingzoo.classic.texas_holdem_v4", "pgx")
 
@@ -53,8 +54,7 @@ def test_play_in_one_call_is_the_play_of_the_single_calls(variant: str, steps: i
 
 @pytest.mark.parametrize("wanted", range(8))
 def test_only_what_is_wanted_is_written(wanted: int) -> None:
-    batch = noms_env.make_batch("up_down", 3, seed=1)
-    batch.reset()
+    batch = begun(noms_env.make_batch("up_down", 3, seed=1))
     words = [np.full((3, size // 8), -1) for size in (PADDED_MASK_SIZE, OBSERVATION_SIZE, HIDDEN_SIZE)]
     mask, observation, hidden = words
     batch_kernels.play_random(kernel_view(batch.tables), 1, 2, 4, np.full(3, 9), observation, mask, hidden, wanted)
@@ -84,16 +84,16 @@ def test_a_time_is_the_inverse_and_one_piece_is_always_measured(monkeypatch: pyt
 @pytest.mark.parametrize("look", [False, True])
 def test_a_deal_of_ten_cards_is_44_decisions(look: bool) -> None:
     table = Table(**ours.LIKE_OH_HELL, deal_size=ours.OH_HELL_CARDS)
-    assert ours.table_alone(table, look)() == 44
+    assert ours.table_alone(table, look, Random(0)) == 44
     env = noms_env.down_up_v0.raw_env(seats=4, episode="deal", hand_size=10)
-    assert ours.random_aec(env)() == 44
-    assert ours.prepared_aec(env)() == 44 * ours.EPISODES
+    assert ours.random_aec(env, Random(0)) == 44
+    assert ours.prepared_aec(env, ours.scripts_of(env)) == 44 * ours.EPISODES
 
 
 @pytest.mark.parametrize("calls", [1, 2])
 def test_the_tables_beside_oh_hell_have_ten_cards_only_and_are_never_over(calls: int) -> None:
     ground = ours.Playground(4, cards=ours.OH_HELL_CARDS, **ours.LIKE_OH_HELL)
-    work = ground.public() if calls == 1 else ground.in_two_calls
+    work = ground.public if calls == 1 else ground.in_two_calls
     for _ in range(100):
         assert work() == 4
         assert (ground.batch.tables.deal_size == ours.OH_HELL_CARDS).all()
@@ -114,7 +114,7 @@ def test_compiled_play_counts_what_it_plays(monkeypatch: pytest.MonkeyPatch) -> 
         played += (last - first) * steps
 
     monkeypatch.setattr(batch_kernels, "play_random", count)
-    assert ground.compiled(ours.VIEW)() == played > 0
+    assert ground.compiled(ours.VIEW) == played > 0
 
 
 def test_decisions_of_learners_count_and_not_the_beginnings_of_episodes(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -134,7 +134,7 @@ def test_decisions_of_learners_count_and_not_the_beginnings_of_episodes(monkeypa
 def test_deals_of_openspiel_are_not_counted(name: str, decisions: int) -> None:
     import pyspiel
 
-    assert peers.spiel_play(pyspiel.load_game(name), None)() == decisions
+    assert peers.spiel_play(pyspiel.load_game(name), random=Random(0)) == decisions
     games = round(1000 / decisions)
     assert peers.spiel_bots(pyspiel, pyspiel.load_game(name))() == games * decisions
 
@@ -229,7 +229,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], Path]
 def test_a_quick_run_measures_every_kind_of_thing(run: tuple[dict[str, Any], Path]) -> None:
     found, _ = run
     assert list(found) == [
-        *("form", "date", "machine", "versions", "settings", "control", "cases", "bytes_per_table", "missing"),
+        *("form", "date", "machine", "versions", "settings", "control", "cases", "bytes_per_table", "missing")
     ]
     assert found["form"] == "noms-bench/1"
     expected = {f"engine/{name}{cores}" for name in ("alone", "mask", "observation", "state") for cores in ("", "/two")}

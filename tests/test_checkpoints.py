@@ -18,7 +18,6 @@ FIELDS = ("commit", "question", "command", "change", "seeds", "figures", "decisi
 
 
 def lab() -> list[dict[str, str]]:
-    """The entries of the lab notebook."""
     text = (CHECKPOINTS / "LAB.md").read_text(encoding="utf-8")
     entries = []
     for number, title, body in re.findall(r"(?ms)^### (L\d+) (.+?)\n\n(.*?)(?=\n\n|\Z)", text):

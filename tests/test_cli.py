@@ -17,6 +17,7 @@ from noms_env.record import Recorder, read_records, record_matches, write_record
 from noms_env.table import Table
 from noms_env.variants import GAMES, VARIANTS
 from noms_env.version import __version__
+from tests.begun import begun
 from tests.commands import Run, assert_refused
 from training import extras
 from training.cli import COMMANDS
@@ -272,21 +273,21 @@ def test_replay_shows_what_is_not_cards(run: Run, tmp_path: Path) -> None:
     assert " leads as " in out
 
 
-def test_replay_of_a_passed_out_deal_and_of_implicit_announcements() -> None:
-    table, recorder = Table("noms", options={"implicit_announcements": True}), Recorder()
-    table.start()
-    for _ in range(4):
-        recorder.note(table, table.number("pass"))
-        table.act("pass")
-    assert "  contract all passed, no play" in list(deal_lines(recorder.finish(table)))
-    table.next_deal()
-    for word in ["13", "pass", "pass", "pass", "unsaid", "A"]:
-        recorder.note(table, table.number(word))
-        table.act(word)
+def recorded(table: Table, words: str) -> records.Record:
+    """The record of a deal that begins with these words; then the first legal actions."""
+    recorder, left = Recorder(), words.split()
     while not table.is_scored:
-        recorder.note(table, table.legal_actions()[0])
-        table.step(table.legal_actions()[0])
-    text = "\n".join(deal_lines(recorder.finish(table)))
+        action = table.number(left.pop(0)) if left else table.legal_actions()[0]
+        recorder.note(table, action)
+        table.step(action)
+    return recorder.finish(table)
+
+
+def test_replay_of_a_passed_out_deal_and_of_implicit_announcements() -> None:
+    table = begun(Table("noms", options={"implicit_announcements": True}))
+    assert "  contract all passed, no play" in list(deal_lines(recorded(table, "pass pass pass pass")))
+    table.next_deal()
+    text = "\n".join(deal_lines(recorded(table, "13 pass pass pass unsaid A")))
     assert "points ×2" in text
     assert "announced as unsaid, A" in text
 
@@ -300,15 +301,8 @@ def test_replay_of_a_passed_out_deal_and_of_implicit_announcements() -> None:
     ],
 )
 def test_replay_has_calls_as_people_say_them(variant: str, words: str, calls: str, contract: str | None) -> None:
-    table, recorder = Table(variant), Recorder()
-    table.start(dealer=0)
-    for word in words.split():
-        recorder.note(table, table.number(word))
-        table.act(word)
-    while not table.is_scored:
-        recorder.note(table, table.legal_actions()[0])
-        table.step(table.legal_actions()[0])
-    text = "\n".join(deal_lines(recorder.finish(table)))
+    table = begun(Table(variant), dealer=0)
+    text = "\n".join(deal_lines(recorded(table, words)))
     assert f"  calls    {calls}" in text
     assert contract is None or f" declares {contract}" in text
 

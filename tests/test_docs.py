@@ -20,6 +20,7 @@ from noms_env.table import Table
 from noms_env.variants import GAMES, VARIANTS, make_rules
 from noms_env.variants.table_record import choice_bytes, choice_names
 from tests.agreement import random_table
+from tests.begun import begun
 
 PAGES = sorted(all_pages())
 
@@ -38,7 +39,6 @@ def python_blocks(text: str) -> list[str]:
 
 
 def part(name: str, title: str) -> str:
-    """The section of a page under a title."""
     return page(name).partition(f"## {title}\n")[2].partition("\n## ")[0]
 
 
@@ -160,8 +160,7 @@ def test_only_listed_actions_are_ever_legal_and_every_kind_is(variant: str) -> N
     rng = random.Random(f"{variant}: docs")
     for seed in range(60):
         seats, given = random_table(variant, rng)
-        table = Table(variant, seats, given, seed=seed)
-        table.start()
+        table = begun(Table(variant, seats, given, seed=seed))
         while not table.is_scored:
             legal = table.legal_actions()
             for action in legal:

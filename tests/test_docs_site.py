@@ -22,9 +22,7 @@ import noms_env.record
 import training
 from docs import sources
 from docs.make_pages import FOLDER, all_pages
-from noms_env.policy.file import PolicyInfo, save_policy
-from noms_env.variants import game, make_rules
-from tests.policy.test_player import SMALL, make_actor, tensors_of
+from tests.policy.test_player import rules_of, save_small
 from tests.test_docs import python_blocks
 from tests.test_readme import commands
 from training import cli
@@ -59,8 +57,7 @@ def run_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What the tutorials call `runs/first`: the folder of a run with a policy for down_up."""
     folder = tmp_path_factory.mktemp("docs") / "first"
     folder.mkdir()
-    kinds = (make_rules(game("down_up")),)
-    save_policy(folder / "policy.safetensors", tensors_of(make_actor(kinds, SMALL)), PolicyInfo(kinds, SMALL))
+    save_small(folder / "policy.safetensors", rules_of("down_up"))
     return folder
 
 

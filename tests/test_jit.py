@@ -32,7 +32,6 @@ def test_nothing_is_compiled_in_the_modules_that_the_hash_leaves_out() -> None:
 
 
 def copy_of_package(folder: Path) -> Path:
-    """A copy of the package's sources, without caches."""
     shutil.copytree(PACKAGE, folder / "noms_env", ignore=shutil.ignore_patterns("__pycache__"))
     return folder
 
@@ -45,7 +44,6 @@ def run_in(folder: Path, code: str, **environment: str) -> str:
 
 
 def append(file: Path, text: str) -> None:
-    """Add to the end of a file."""
     file.write_text(file.read_text() + text)
 
 
@@ -112,7 +110,6 @@ def test_the_three_instructions(members: int) -> None:
 
 @_jit.jit
 def written(members, out, field):  # type: ignore[no-untyped-def]  # compiled functions have no annotations
-    """The two instructions that write words."""
     _jit.spread(out, 1, members)
     _jit.copy(out, 8, field[0].trick_of)
 
@@ -131,7 +128,6 @@ def test_the_instructions_that_write_words(members: int) -> None:
 
 @_jit.jit
 def found_nonzero(data, out):  # type: ignore[no-untyped-def]  # compiled functions have no annotations
-    """The instruction that reads bytes."""
     for start in range(len(out)):
         out[start] = _jit.nonzero(data, start)
 
@@ -154,7 +150,6 @@ def test_only_functions_that_say_so_make_arrays() -> None:
 
 @_jit.jit
 def converted(numbers, halves, back):  # type: ignore[no-untyped-def]  # compiled functions have no annotations
-    """The two instructions that convert numbers."""
     for i in range(len(numbers)):
         halves[i] = _jit.narrowed(numbers[i])
         back[i] = _jit.widened(halves[i])

@@ -30,6 +30,7 @@ from noms_env.table import Table
 from noms_env.variants import VARIANTS
 from tests import referee
 from tests.agreement import random_table
+from tests.begun import begun
 
 SIXTEEN = {"ranks": 4}  # J Q K A of four suits
 RECORD_KEYS = tuple(referee.random_match("up_down", 4, {"ranks": 2}, random.Random(0))[0])
@@ -97,8 +98,7 @@ def test_keys_come_in_the_order_of_the_format_and_values_are_plain(variant: str)
 
 
 def test_a_record_shares_nothing_with_the_table() -> None:
-    table = Table("big_ships", options={"trump_rotation": ["C", "NT"]})
-    table.start()
+    table = begun(Table("big_ships", options={"trump_rotation": ["C", "NT"]}))
     record = play(table)
     record["options"]["trump_rotation"].clear()
     assert table.rules.options["trump_rotation"] == ["C", "NT"]
@@ -109,8 +109,7 @@ def test_legal_actions_are_stored_only_when_asked_for() -> None:
 
 
 def test_a_passed_out_deal_has_no_trump_and_the_next_is_double() -> None:
-    table = Table("noms")
-    table.start()
+    table = begun(Table("noms"))
     first = play(table, passing=True)
     table.next_deal()
     second = play(table, passing=True)
@@ -127,8 +126,7 @@ def test_nonesuch_hands_are_those_before_the_swap_and_the_stock_is_the_up_card()
 
 
 def test_implicit_announcements_are_recorded_as_the_lead_resolved_them() -> None:
-    table = Table("noms", options={"implicit_announcements": True})
-    table.start()
+    table = begun(Table("noms", options={"implicit_announcements": True}))
     recorder = Recorder()
     for word in ["13", "pass", "pass", "pass", "unsaid", "A"]:
         recorder.note(table, table.number(word, table.phase if word != "13" else None))
@@ -144,8 +142,7 @@ def test_implicit_announcements_are_recorded_as_the_lead_resolved_them() -> None
 
 
 def test_a_recorder_wants_a_deal_that_is_scored_and_was_noted() -> None:
-    table = Table("sniped_whist", options=SIXTEEN)
-    table.start()
+    table = begun(Table("sniped_whist", options=SIXTEEN))
     with pytest.raises(ValueError, match="is scored"):
         Recorder().finish(table)
     play(table)
@@ -498,8 +495,7 @@ def test_tricks_that_accumulate_are_known_from_the_deals_before() -> None:
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_a_match_of_one_scored_deal_is_recognised(variant: str) -> None:
     for seed in range(3):
-        table = Table(variant, seed=seed, episode="deal")
-        table.start()
+        table = begun(Table(variant, seed=seed, episode="deal"))
         records = [play(table, seed, passing=True)]
         while not table.is_over:
             table.next_deal()
@@ -542,8 +538,7 @@ def test_a_single_deal_is_over_even_where_a_match_would_be_truncated() -> None:
 
 def scored(passing: bool = False, **options: Any) -> Table:
     """A table of noms with the first deal scored."""
-    table = Table("noms", options=options)
-    table.start()
+    table = begun(Table("noms", options=options))
     play(table, passing=passing)
     return table
 

@@ -75,14 +75,12 @@ def test_only_the_dispatch_and_the_lists_name_a_game(path: Path) -> None:
 
 
 def test_modules_are_short() -> None:
-    """No module has more than 400 lines."""
     long = {str(path) for path in MODULES if len((ROOT / path).read_text().splitlines()) > MOST_LINES}
     assert long - LONG_MODULES == set(), f"more than {MOST_LINES} lines"
     assert LONG_MODULES - long == set(), "short now: take them off the list"
 
 
 def test_functions_are_short() -> None:
-    """No function has more than 60 lines, its docstring included."""
     lengths = {f"{path}:{name}": lines for path in MODULES for name, lines in functions((ROOT / path).read_text())}
     long = {name for name, lines in lengths.items() if lines > MOST_FUNCTION_LINES}
     assert long - LONG_FUNCTIONS == set(), f"more than {MOST_FUNCTION_LINES} lines"
@@ -90,7 +88,6 @@ def test_functions_are_short() -> None:
 
 
 def test_rooms_are_small() -> None:
-    """No folder has more than 15 modules."""
     rooms = Counter(str(path.parent) for path in MODULES if path.name != "__init__.py")
     full = {room for room, modules in rooms.items() if modules > MOST_MODULES}
     assert full == FULL_ROOMS, f"more than {MOST_MODULES} modules"

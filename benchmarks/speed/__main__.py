@@ -35,23 +35,14 @@ File = Annotated[str | None, tyro.conf.arg(metavar="FILE")]
 
 @dataclass(frozen=True)
 class Settings:
-    """How much is measured.
-
-    Attributes:
-        repetitions: turns of all cases.
-        seconds: for each case at each turn.
-        tables: tables of a batch.
-        many_tables: tables where one thread is measured against two.
-        growth: numbers of tables of the growth curve.
-        cold: measure a start with nothing compiled.
-    """
+    """How much is measured."""
 
     repetitions: int
-    seconds: float = 0.4
+    seconds: float = 0.4  # for each case at each turn
     tables: int = 2048
-    many_tables: int = 16_384
+    many_tables: int = 16_384  # where one thread is measured against two
     growth: tuple[int, ...] = (1024, 4096, 16_384, 65_536, 262_144)
-    cold: bool = True
+    cold: bool = True  # a start with nothing compiled too
 
 
 def quick_settings(repetitions: int) -> Settings:
@@ -136,11 +127,7 @@ def measure(settings: Settings, only: Part | None) -> Results:
 
 
 def measure_training(repetitions: int, quick: bool = False) -> Results:
-    """Set up the trainers, and measure them.
-
-    Raises:
-        MissingExtraError: torch is not installed.
-    """
+    """Set up the trainers, and measure them; a MissingExtraError where torch is not installed."""
     require("torch", "train", "--train")
     from benchmarks.speed.clock import Control
     from benchmarks.speed.peers import collected

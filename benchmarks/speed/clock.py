@@ -15,34 +15,19 @@ RATE, NANOSECONDS, MICROSECONDS, SECONDS, PERCENT = "decisions/s", "ns", "µs", 
 
 @dataclass(frozen=True)
 class Case:
-    """One thing to measure.
+    """One thing to measure."""
 
-    Attributes:
-        key: unique, such as `engine/mask`; the part before the first slash is its group.
-        text: what is measured.
-        run: measures for about so many seconds, at least one piece of work, and returns the figure in `unit`.
-        unit: of the figure.
-        compared_with: keys of our cases that do the same work.
-        of_a_peer: it runs in another package, whose failure ends this case only.
-    """
-
-    key: str
+    key: str  # unique, such as `engine/mask`; the part before the first slash is its group
     text: str
-    run: Callable[[float], float]
+    run: Callable[[float], float]  # measures for about so many seconds, at least one piece of work: the figure in `unit`
     unit: str = RATE
-    compared_with: tuple[str, ...] = ()
-    of_a_peer: bool = False
+    compared_with: tuple[str, ...] = ()  # keys of our cases that do the same work
+    of_a_peer: bool = False  # it runs in another package, whose failure ends this case only
 
 
 @dataclass
 class Measured:
-    """The figures of a case.
-
-    Attributes:
-        case: what was measured.
-        values: one figure for each repetition.
-        control: seconds of the control loop before each of them.
-    """
+    """The figures of a case: one for each repetition, and the seconds of the control loop before each of them."""
 
     case: Case
     values: list[float] = field(default_factory=list)
@@ -71,6 +56,11 @@ def rate(work: Callable[[], int]) -> Callable[[float], float]:
         return done / (now - start)
 
     return run
+
+
+def rated(key: str, text: str, work: Callable[[], int], *compared_with: str, of_a_peer: bool = False) -> Case:
+    """A case whose figure is the rate of its work."""
+    return Case(key, text, rate(work), compared_with=compared_with, of_a_peer=of_a_peer)
 
 
 def time_of_each(work: Callable[[], int], unit: float) -> Callable[[float], float]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from random import Random
 from typing import Any
 
 import numpy as np
 
 import noms_env
-from benchmarks.speed.clock import MICROSECONDS, NANOSECONDS, Case, rate, time_of_each
+from benchmarks.speed.clock import MICROSECONDS, NANOSECONDS, Case, rated, time_of_each
 from noms_env import BatchEnv, SeatVectorEnv, Table, load_player, make_batch
 from noms_env.engine import batch_kernels
 from noms_env.engine.row_kernels import IS_SCORED, kernel_view
@@ -50,14 +51,7 @@ class Playground:
     """A batch of tables in the middle of their matches, and what random play at them needs."""
 
     def __init__(self, tables: int, variant: str = GAME, cards: int | None = None, **arguments: Any) -> None:
-        """Start the tables and play some decisions at each.
-
-        Args:
-            tables: how many.
-            variant: the game.
-            cards: with `episode="deal"`, only deals of this hand size.
-            **arguments: those of `make_batch`.
-        """
+        """Start the tables and play some decisions at each; with `episode="deal"` only deals of so many cards, if given."""
         self.batch: BatchEnv = make_batch(variant, tables, seed=1, **arguments)
         if cards is not None:
             self.batch.tables.wanted_deal_size = cards
@@ -76,40 +70,27 @@ class Playground:
         tables = kernel_view(batch.tables)
         batch_kernels.play_random(tables, first, last, steps, self.streams, observation, self._mask, hidden, wanted)
 
-    def compiled(self, wanted: int) -> Callable[[], int]:
+    def compiled(self, wanted: int) -> int:
         """One decision at each table, then the next at each."""
         steps = max(1, DECISIONS_A_CALL // len(self.batch))
+        self.play(0, len(self.batch), steps, wanted)
+        return steps * len(self.batch)
 
-        def work() -> int:
-            self.play(0, len(self.batch), steps, wanted)
-            return steps * len(self.batch)
-
-        return work
-
-    def on_two_cores(self, wanted: int, pool: ThreadPoolExecutor) -> Callable[[], int]:
+    def on_two_cores(self, wanted: int, pool: ThreadPoolExecutor) -> int:
         """The compiled loop over one half of the tables in each of two threads."""
         steps, half = max(1, 2 * DECISIONS_A_CALL // len(self.batch)), len(self.batch) // 2
+        other = pool.submit(self.play, half, len(self.batch), steps, wanted)
+        self.play(0, half, steps, wanted)
+        other.result()
+        return steps * len(self.batch)
 
-        def work() -> int:
-            other = pool.submit(self.play, half, len(self.batch), steps, wanted)
-            self.play(0, half, steps, wanted)
-            other.result()
-            return steps * len(self.batch)
-
-        return work
-
-    def public(self, observe: bool = True, check: bool = True) -> Callable[[], int]:
+    def public(self, observe: bool = True, check: bool = True) -> int:
         """A decision at each table by the calls of `BatchEnv`; matches that are over are followed by the next."""
-        batch = self.batch
-
-        def work() -> int:
-            batch.check_actions = check
-            batch.random_actions(self.streams, self.actions)
-            batch.step(self.actions, observe=observe)
-            self._next_matches(observe)
-            return len(batch)
-
-        return work
+        self.batch.check_actions = check
+        self.batch.random_actions(self.streams, self.actions)
+        self.batch.step(self.actions, observe=observe)
+        self._next_matches(observe)
+        return len(self.batch)
 
     def in_two_calls(self) -> int:
         """The same with an `observe` of its own, checked."""
@@ -155,54 +136,42 @@ def aec_episode(env: Any, random: Random, **reset: Any) -> Iterator[int]:
         yield action
 
 
-def random_aec(env: Any) -> Callable[[], int]:
+def random_aec(env: Any, random: Random) -> int:
     """An episode; the choice of the action is part of the measurement."""
-    random = Random(0)
-    return lambda: sum(1 for _ in aec_episode(env, random))
+    return sum(1 for _ in aec_episode(env, random))
 
 
-def prepared_aec(env: Any) -> Callable[[], int]:
-    """Some episodes with actions chosen beforehand: `last` and `step` alone."""
-    random = Random(0)
-    scripts = [list(aec_episode(env, random, seed=seed)) for seed in range(EPISODES)]
-
-    def work() -> int:
-        for seed, script in enumerate(scripts):
-            env.reset(seed=seed)
-            for action in script:
-                env.last()
-                env.step(action)
-        return sum(map(len, scripts))
-
-    return work
+def prepared_aec(env: Any, scripts: Sequence[Sequence[int]]) -> int:
+    """Episodes with actions chosen beforehand, from seed 0 on: `last` and `step` alone."""
+    for seed, script in enumerate(scripts):
+        env.reset(seed=seed)
+        for action in script:
+            env.last()
+            env.step(action)
+    return sum(map(len, scripts))
 
 
-def table_alone(table: Table, look: bool) -> Callable[[], int]:
+def scripts_of(env: Any) -> list[list[int]]:
+    """Actions of some episodes, from seed 0 on."""
+    return [list(aec_episode(env, Random(0), seed=seed)) for seed in range(EPISODES)]
+
+
+def table_alone(table: Table, look: bool, random: Random) -> int:
     """A match at a `Table`: the list of the legal actions, the view of the seat to act where wanted, and the action."""
-    random = Random(0)
-
-    def work() -> int:
-        table.start()
-        status, decisions = int(table.row.seat), 0
-        while not (status & IS_SCORED):
-            if look:
-                table.view(status)
-            status = table.step(choose(random, table.legal_actions()))
-            decisions += 1
-            if status & IS_SCORED:
-                status = table.next_deal()
-        return decisions
-
-    return work
+    table.start()
+    status, decisions = int(table.row.seat), 0
+    while not (status & IS_SCORED):
+        if look:
+            table.view(status)
+        status = table.step(choose(random, table.legal_actions()))
+        decisions += 1
+        if status & IS_SCORED:
+            status = table.next_deal()
+    return decisions
 
 
 def our_cases(tables: int, many_tables: int) -> list[Case]:
-    """All cases of this package but the growth and the starts.
-
-    Args:
-        tables: tables of a batch.
-        many_tables: tables where one thread is measured against two.
-    """
+    """All cases of this package but the growth and the starts; one thread is measured against two with many tables."""
     main = Playground(tables, hidden_state=True)
     cases = [*engine_cases(main), *game_cases(tables), *batch_cases(tables), *thread_cases(many_tables)]
     cases += [*seat_cases(2 * tables), *policy_cases(tables), *single_cases(), *oh_hell_cases(tables)]
@@ -213,34 +182,34 @@ def engine_cases(ground: Playground) -> Iterator[Case]:
     """Compiled random play."""
     pool = ThreadPoolExecutor(1, thread_name_prefix="noms-bench")
     for name, (wanted, text) in WRITTEN.items():
-        yield Case(f"engine/{name}", text, rate(ground.compiled(wanted)), compared_with=(f"engine/{name}/two",))
-        yield Case(f"engine/{name}/two", f"{text}, two cores", rate(ground.on_two_cores(wanted, pool)))
+        yield rated(f"engine/{name}", text, partial(ground.compiled, wanted), f"engine/{name}/two")
+        yield rated(f"engine/{name}/two", f"{text}, two cores", partial(ground.on_two_cores, wanted, pool))
 
 
 def game_cases(tables: int) -> Iterator[Case]:
     """Compiled random play of each game."""
     for variant in VARIANTS:
-        ground = Playground(tables, variant)
-        yield Case(f"games/{variant}", "mask and observation written", rate(ground.compiled(VIEW)))
+        work = partial(Playground(tables, variant).compiled, VIEW)
+        yield rated(f"games/{variant}", "mask and observation written", work)
 
 
 def batch_cases(tables: int) -> Iterator[Case]:
     """The calls of `BatchEnv`."""
     ground = Playground(tables)
-    yield Case("batch/observe", "observe alone", rate(ground.observing))
-    compared = ("batch/trusted", "batch/calls")
-    yield Case("batch/check", "random_actions, step and observe", rate(ground.public()), compared_with=compared)
-    yield Case("batch/trusted", "random_actions, step and observe; check_actions=False", rate(ground.public(check=False)))
-    yield Case("batch/calls", "observe, random_actions, step", rate(ground.in_two_calls))
-    yield Case("batch/blind", "random_actions, step", rate(ground.public(observe=False)))
+    text = "random_actions, step and observe"
+    yield rated("batch/observe", "observe alone", ground.observing)
+    yield rated("batch/check", text, ground.public, "batch/trusted", "batch/calls")
+    yield rated("batch/trusted", f"{text}; check_actions=False", partial(ground.public, check=False))
+    yield rated("batch/calls", "observe, random_actions, step", ground.in_two_calls)
+    yield rated("batch/blind", "random_actions, step", partial(ground.public, observe=False))
 
 
 def thread_cases(tables: int) -> Iterator[Case]:
     """One thread of `BatchEnv` against two."""
-    for threads, compared in ((1, ("threads/2",)), (2, ())):
-        ground = Playground(tables, threads=threads)
+    for threads in (1, 2):
         text = f"{tables:,} tables, check_actions=False, threads={threads}"
-        yield Case(f"threads/{threads}", text, rate(ground.public(check=False)), compared_with=compared)
+        work = partial(Playground(tables, threads=threads).public, check=False)
+        yield rated(f"threads/{threads}", text, work, *["threads/2"] * (threads == 1))
 
 
 def seat_cases(tables: int) -> Iterator[Case]:
@@ -251,17 +220,11 @@ def seat_cases(tables: int) -> Iterator[Case]:
         ("thumb", "thumb", 1, ("seats/random",)),
     ):
         text = f"first legal action, step; {tables:,} tables, opponents={opponents!r}, threads={threads}"
-        steps = learner_steps(tables, opponents=opponents, threads=threads)
-        yield Case(f"seats/{key}", text, rate(steps), compared_with=compared)
+        yield rated(f"seats/{key}", text, learner_steps(tables, opponents=opponents, threads=threads), *compared)
 
 
 def learner_steps(tables: int, **arguments: Any) -> Callable[[], int]:
-    """Steps of `SeatVectorEnv`. The decisions of the learners count, not those of the others.
-
-    Args:
-        tables: how many.
-        **arguments: those of `SeatVectorEnv`.
-    """
+    """Steps of `SeatVectorEnv`. The decisions of the learners count, not those of the others."""
     envs = SeatVectorEnv(tables, SEAT_GAME, **arguments)
     envs.reset(seed=1)
     masks = envs.action_masks()
@@ -295,30 +258,35 @@ def policy_cases(tables: int) -> Iterator[Case]:
         return len(free)
 
     yield Case("policies/one", "load_player: act, one observation", time_of_each(one, 1e-6), MICROSECONDS)
-    yield Case("policies/batch", f"load_player: act, {len(free):,} observations at once", rate(all_at_once))
+    yield rated("policies/batch", f"load_player: act, {len(free):,} observations at once", all_at_once)
 
 
 def single_cases() -> Iterator[Case]:
     """One table, driven from Python."""
     module = getattr(noms_env, f"{GAME}_v{noms_env.ENV_VERSION}")
     for maker in ("raw_env", "env"):
-        make = getattr(module, maker)
-        yield Case(f"single/{maker}", f"{maker}: last, step; actions chosen beforehand", rate(prepared_aec(make())))
-        yield Case(f"single/{maker}/random", f"{maker}: last, choice from the mask, step", rate(random_aec(make())))
-    yield Case("single/legal", "Table: legal_actions, step", rate(table_alone(Table(GAME), look=False)))
-    yield Case("single/view", "Table: legal_actions, view, step", rate(table_alone(Table(GAME), look=True)))
+        one, other = (getattr(module, maker)() for _ in range(2))
+        work = partial(prepared_aec, one, scripts_of(one))
+        yield rated(f"single/{maker}", f"{maker}: last, step; actions chosen beforehand", work)
+        work = partial(random_aec, other, Random(0))
+        yield rated(f"single/{maker}/random", f"{maker}: last, choice from the mask, step", work)
+    yield from table_cases("single", lambda: Table(GAME))
+
+
+def table_cases(group: str, make: Callable[[], Table]) -> Iterator[Case]:
+    """A `Table` without and with views."""
+    for name, look in (("legal", False), ("view", True)):
+        text = f"Table: legal_actions, {'view, ' if look else ''}step"
+        yield rated(f"{group}/{name}", text, partial(table_alone, make(), look, Random(0)))
 
 
 def oh_hell_cases(tables: int) -> Iterator[Case]:
     """What is compared with OpenSpiel's `oh_hell`."""
     ground = Playground(tables, cards=OH_HELL_CARDS, **LIKE_OH_HELL)
-    yield Case("oh_hell/compiled", "compiled, nothing written", rate(ground.compiled(ALONE)))
-    yield Case("oh_hell/check", "BatchEnv: random_actions, step and observe", rate(ground.public()))
-    yield Case("oh_hell/blind", "BatchEnv: random_actions, step", rate(ground.public(observe=False)))
-    for name, look in (("legal", False), ("view", True)):
-        table = Table(**LIKE_OH_HELL, deal_size=OH_HELL_CARDS)
-        text = f"Table: legal_actions, {'view, ' if look else ''}step"
-        yield Case(f"oh_hell/{name}", text, rate(table_alone(table, look)))
+    yield rated("oh_hell/compiled", "compiled, nothing written", partial(ground.compiled, ALONE))
+    yield rated("oh_hell/check", "BatchEnv: random_actions, step and observe", ground.public)
+    yield rated("oh_hell/blind", "BatchEnv: random_actions, step", partial(ground.public, observe=False))
+    yield from table_cases("oh_hell", lambda: Table(**LIKE_OH_HELL, deal_size=OH_HELL_CARDS))
 
 
 def copy_cases(tables: int) -> Iterator[Case]:
@@ -327,41 +295,29 @@ def copy_cases(tables: int) -> Iterator[Case]:
     rows = np.arange(1, CLONES + 1)
     words = batch.tables.view(np.ndarray).view(np.int64).reshape(tables, -1)
 
-    def clone() -> int:
-        batch.clone(0, rows)
-        return 1
+    def case(key: str, text: str, *call: Any) -> Case:
+        return Case(f"copies/{key}", text, time_of_each(partial(one_call, *call), 1e-6), MICROSECONDS)
 
-    def clone_rows() -> int:
-        batch_kernels.clone_row(words, 0, rows)
-        return 1
-
-    text = f"BatchEnv.clone of a table into {CLONES:,} rows"
-    yield Case("copies/clone", text, time_of_each(clone, 1e-6), MICROSECONDS)
-    yield Case("copies/clone/compiled", "the same, its compiled loop alone", time_of_each(clone_rows, 1e-6), MICROSECONDS)
+    yield case("clone", f"BatchEnv.clone of a table into {CLONES:,} rows", batch.clone, 0, rows)
+    yield case("clone/compiled", "the same, its compiled loop alone", batch_kernels.clone_row, words, 0, rows)
     for variant in VARIANTS:
-        text = f"BatchEnv.redeal of a table of {variant} into {CLONES:,} rows"
-        yield Case(f"copies/redeal/{variant}", text, time_of_each(redealing(variant), 1e-6), MICROSECONDS)
+        ground = Playground(CLONES + 1, variant)
+        ground.play(0, 1, REDEAL_AFTER, ALONE)  # to the middle of a deal
+        call = (ground.batch.sample_hidden, 0, int(ground.batch.tables.seat[0]), np.random.default_rng(0), rows)
+        yield case(f"redeal/{variant}", f"BatchEnv.redeal of a table of {variant} into {CLONES:,} rows", *call)
 
 
-def redealing(variant: str) -> Callable[[], int]:
-    """Redeals of a table in the middle of a deal, for the seat to act."""
-    ground = Playground(CLONES + 1, variant)
-    ground.play(0, 1, REDEAL_AFTER, ALONE)
-    batch, rows, random = ground.batch, np.arange(1, CLONES + 1), np.random.default_rng(0)
-    seat = int(batch.tables.seat[0])
-
-    def work() -> int:
-        batch.sample_hidden(0, seat, random, rows)
-        return 1
-
-    return work
+def one_call(function: Callable[..., object], *arguments: Any) -> int:
+    """A call as a piece of work."""
+    function(*arguments)
+    return 1
 
 
 def growth_cases(sizes: Sequence[int]) -> Iterator[Case]:
     """Time of a decision with mask and observation, with more and more tables."""
     for tables in sizes:
         ground = Playground(tables)
-        compiled, public = ground.compiled(VIEW), ground.public(check=False)
+        compiled, public = partial(ground.compiled, VIEW), partial(ground.public, check=False)
         yield Case(f"growth/compiled/{tables}", f"{tables:,} tables, compiled", time_of_each(compiled, 1e-9), NANOSECONDS)
         yield Case(f"growth/batch/{tables}", f"{tables:,} tables, BatchEnv", time_of_each(public, 1e-9), NANOSECONDS)
 

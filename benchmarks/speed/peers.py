@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.speed.clock import Case, rate
+from benchmarks.speed.clock import Case, rated
 from benchmarks.speed.ours import choose, random_aec
 
 OH_HELL = ("oh_hell/compiled", "oh_hell/blind", "oh_hell/check", "oh_hell/legal", "oh_hell/view")
@@ -39,11 +39,7 @@ PGX_DEALS = 20_000
 
 
 def peer_cases(tables: int) -> tuple[list[Case], dict[str, str]]:
-    """The cases of all peers that are installed, and the others with the reason.
-
-    Args:
-        tables: tables of a batch, for the peers that have batches.
-    """
+    """The cases of all peers that are installed, and the others with the reason; peers with batches have so many tables."""
     return collected({name: partial(build, tables) for name, build in PEERS.items()})
 
 
@@ -63,9 +59,8 @@ def collected(builds: Mapping[str, Callable[[], Iterable[Case]]]) -> tuple[list[
     return cases, missing
 
 
-def peer_case(key: str, text: str, work: Callable[[], int], *compared_with: str) -> Case:
-    """A case of a peer."""
-    return Case(key, text, rate(work), compared_with=compared_with, of_a_peer=True)
+peer_case = partial(rated, of_a_peer=True)
+"""A case of a peer."""
 
 
 def open_spiel_cases(_tables: int) -> list[Case]:
@@ -86,9 +81,10 @@ def open_spiel_game(spiel: Any, name: str, ours: tuple[str, ...]) -> Iterator[Ca
     def look(state: Any) -> None:
         observer.set_from(state, state.current_player())
 
-    yield peer_case(f"{key}/python", f"{name}, from Python: legal_actions", spiel_play(game, None), blind, legal)
+    play = partial(spiel_play, game, random=Random(0))
+    yield peer_case(f"{key}/python", f"{name}, from Python: legal_actions", play, blind, legal)
     text = f"{name}, from Python: legal_actions, observer ({size:,} numbers)"
-    yield peer_case(f"{key}/observer", text, spiel_play(game, look), check, view)
+    yield peer_case(f"{key}/observer", text, partial(play, look), check, view)
     yield peer_case(f"{key}/compiled", f"{name}, C++ loop, no observation", spiel_bots(spiel, game), compiled)
 
 
@@ -100,28 +96,23 @@ def open_spiel_observer(spiel: Any, game: Any) -> Any:
     return make(game, spiel.IIGObservationType(perfect_recall=True))
 
 
-def spiel_play(game: Any, look: Callable[[Any], None] | None) -> Callable[[], int]:
+def spiel_play(game: Any, look: Callable[[Any], None] | None = None, *, random: Random) -> int:
     """One game of random play; the deals of all these games are uniform."""
-    random = Random(0)
-
-    def work() -> int:
-        state, decisions = game.new_initial_state(), 0
-        while not state.is_terminal():
-            legal = state.legal_actions()
-            if not state.is_chance_node():
-                decisions += 1
-                if look is not None:
-                    look(state)
-            state.apply_action(choose(random, legal))
-        return decisions
-
-    return work
+    state, decisions = game.new_initial_state(), 0
+    while not state.is_terminal():
+        legal = state.legal_actions()
+        if not state.is_chance_node():
+            decisions += 1
+            if look is not None:
+                look(state)
+        state.apply_action(choose(random, legal))
+    return decisions
 
 
 def spiel_bots(spiel: Any, game: Any) -> Callable[[], int]:
     """A thousand decisions or so of uniform random bots, counted by the mean length of a game."""
-    play = spiel_play(game, None)
-    length = sum(play() for _ in range(LENGTH_SAMPLE)) / LENGTH_SAMPLE
+    random = Random(0)
+    length = sum(spiel_play(game, random=random) for _ in range(LENGTH_SAMPLE)) / LENGTH_SAMPLE
     games = round(1000 / length)
     bots = [spiel.make_uniform_random_bot(seat, 1 + seat) for seat in range(game.num_players())]
     seed = 0
@@ -139,42 +130,32 @@ def spiel_bots(spiel: Any, game: Any) -> Callable[[], int]:
 def rlcard_cases(_tables: int) -> list[Case]:
     """RLCard's bridge, with its observation and without."""
     env = import_module("rlcard").make("bridge", config={"seed": 1})
+    with_observation, without = partial(rlcard_env, env, Random(0)), partial(rlcard_game, env.game, Random(0))
     return [
-        peer_case("rlcard/bridge/env", "bridge, env.step", rlcard_env(env), "batch/check", "single/view"),
-        peer_case("rlcard/bridge/game", "bridge, game.step, no observation", rlcard_game(env), "batch/blind", "single/legal"),
+        peer_case("rlcard/bridge/env", "bridge, env.step", with_observation, "batch/check", "single/view"),
+        peer_case("rlcard/bridge/game", "bridge, game.step, no observation", without, "batch/blind", "single/legal"),
     ]
 
 
-def rlcard_env(env: Any) -> Callable[[], int]:
+def rlcard_env(env: Any, random: Random) -> int:
     """One deal by the environment, whose `step` returns the observation."""
-    random = Random(0)
-
-    def work() -> int:
-        state, _ = env.reset()
-        decisions = 0
-        while not env.is_over():
-            state, _ = env.step(choose(random, list(state["legal_actions"])))
-            decisions += 1
-        return decisions
-
-    return work
+    state, _ = env.reset()
+    decisions = 0
+    while not env.is_over():
+        state, _ = env.step(choose(random, list(state["legal_actions"])))
+        decisions += 1
+    return decisions
 
 
-def rlcard_game(env: Any) -> Callable[[], int]:
+def rlcard_game(game: Any, random: Random) -> int:
     """One deal by the game below the environment."""
-    random = Random(0)
-
-    def work() -> int:
-        game = env.game
-        game.init_game()
-        decisions = 0
-        while not game.is_over():
-            legal = game.judger.get_legal_actions()
-            game.step(legal[int(random.random() * len(legal))])
-            decisions += 1
-        return decisions
-
-    return work
+    game.init_game()
+    decisions = 0
+    while not game.is_over():
+        legal = game.judger.get_legal_actions()
+        game.step(legal[int(random.random() * len(legal))])
+        decisions += 1
+    return decisions
 
 
 def pettingzoo_cases(_tables: int) -> list[Case]:
@@ -184,7 +165,7 @@ def pettingzoo_cases(_tables: int) -> list[Case]:
         peer_case(
             f"pettingzoo/texas_holdem/{maker}",
             f"texas_holdem, {maker}: last, choice from the mask, step",
-            random_aec(getattr(game, maker)()),
+            partial(random_aec, getattr(game, maker)(), Random(0)),
             f"single/{maker}/random",
         )
         for maker in ("raw_env", "env")

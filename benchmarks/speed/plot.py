@@ -53,10 +53,7 @@ def draw_bars(axes: Any, bars: Sequence[Measured]) -> None:
     """Decisions per second, the fastest on top, with a line from the lowest to the highest repetition."""
     places = range(len(bars))
     medians = [one.median for one in bars]
-    spread = [
-        [one.median - min(one.values) for one in bars],
-        [max(one.values) - one.median for one in bars],
-    ]
+    spread = [[one.median - min(one.values) for one in bars], [max(one.values) - one.median for one in bars]]
     colours = [PEERS if one.case.of_a_peer else OURS for one in bars]
     axes.barh(places, medians, color=colours, xerr=spread, error_kw={"linewidth": 1})
     axes.set_yticks(places, [_label(one) for one in bars], fontsize=8)

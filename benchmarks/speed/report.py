@@ -47,15 +47,7 @@ BUSY = 1.2
 
 @dataclass
 class Results:
-    """What a run has measured.
-
-    Attributes:
-        measured: the figures by key.
-        settings: what the run was asked for.
-        missing: peers that are not there or failed, with the reason.
-        bytes_per_table: memory of a table in a batch.
-        date: when, in UTC.
-    """
+    """What a run has measured: figures by key, settings, peers that are not there or failed, memory of a table, UTC date."""
 
     measured: Mapping[str, Measured]
     settings: Mapping[str, Any]

@@ -6,7 +6,8 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 from benchmarks.speed.clock import SECONDS, Case
@@ -43,11 +44,7 @@ PARTS = {
 
 
 def measure(cache: Path | None) -> dict[str, float]:
-    """Wall seconds of the parts in a new process.
-
-    Args:
-        cache: folder for compiled code; the usual one when None.
-    """
+    """Wall seconds of the parts in a new process, with a folder for compiled code, or the usual one."""
     place = {} if cache is None else {"NUMBA_CACHE_DIR": str(cache)}
     command = [sys.executable, "-c", SCRIPT]
     done = subprocess.run(command, env=os.environ | place, check=True, capture_output=True, text=True)
@@ -58,9 +55,8 @@ def measure(cache: Path | None) -> dict[str, float]:
 def start_cases(cache: Path | None) -> Iterator[Case]:
     """The starts with everything compiled (once the folder has been filled)."""
     for part, text in PARTS.items():
-        yield Case(f"start/{part}", text, _part(part, cache), SECONDS)
+        yield Case(f"start/{part}", text, partial(_seconds_of, part, cache), SECONDS)
 
 
-def _part(part: str, cache: Path | None) -> Callable[[float], float]:
-    """A measurement of one part, which takes as long as it takes."""
-    return lambda _: measure(cache)[part]
+def _seconds_of(part: str, cache: Path | None, _seconds: float) -> float:
+    return measure(cache)[part]

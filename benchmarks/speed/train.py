@@ -68,24 +68,18 @@ class Trainer:
         self.percent = {name: 100 * total / taken for name, total in parts.items()}
         return done / taken
 
+    def percent_of(self, part: str, _seconds: float) -> float:
+        """The share of a part in the last measurement."""
+        return self.percent[part]
+
 
 def train_cases(quick: bool = False) -> Iterator[Case]:
-    """All cases of our trainer; shares come after what they are shares of.
-
-    Args:
-        quick: tiny networks and few decisions.
-    """
+    """All cases of our trainer, if quick with tiny networks; shares come after what they are shares of."""
     for name, config in {"fast": FAST, "small": SMALL}.items():
         trainer = Trainer(replace(config, **TINY) if quick else config)
         size = f"{trainer.parameters:,} parameters, {config.ppo.update_epochs} epoch(s)"
         for moment, (progress, text) in MOMENTS.items():
             yield Case(f"train/{name}/{moment}", f"{text}; {size}", partial(trainer.rate, progress))
         for part, what in PARTS.items():
-            yield Case(
-                f"train/{name}/{part}", f"of the wall time near the end: {what}", partial(_percent, trainer, part), PERCENT
-            )
-
-
-def _percent(trainer: Trainer, part: str, seconds: float) -> float:
-    del seconds
-    return trainer.percent[part]
+            text = f"of the wall time near the end: {what}"
+            yield Case(f"train/{name}/{part}", text, partial(trainer.percent_of, part), PERCENT)

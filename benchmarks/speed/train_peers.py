@@ -99,20 +99,15 @@ def maskable_ppo_cases(quick: bool) -> Iterator[Case]:
         learner = model("MlpPolicy", tables, device="cpu", seed=0, **settings | (QUICK if quick else {}))
         for threads in sorted({1, os.cpu_count() or 1}):
             key, what = f"maskable_ppo/{name}/{threads}", f"{text}, {threads} thread(s)"
-            yield peer_case(key, what, learning(learner, threads), "train/fast/end", "train/small/end")
+            yield peer_case(key, what, partial(learning, learner, threads), "train/fast/end", "train/small/end")
 
 
-def learning(learner: Any, threads: int) -> Callable[[], int]:
+def learning(learner: Any, threads: int) -> int:
     """One iteration: as many steps as it collects, and what it learns from them."""
-    torch = import_module("torch")
     steps = int(learner.n_steps * learner.n_envs)
-
-    def work() -> int:
-        torch.set_num_threads(threads)
-        learner.learn(steps, reset_num_timesteps=False)
-        return steps
-
-    return work
+    import_module("torch").set_num_threads(threads)
+    learner.learn(steps, reset_num_timesteps=False)
+    return steps
 
 
 TRAINERS: dict[str, Callable[[bool], Iterator[Case]]] = {"sb3-contrib": maskable_ppo_cases}

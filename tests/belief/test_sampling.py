@@ -33,13 +33,15 @@ from noms_env.table import Table
 from noms_env.variants import GAMES, VARIANTS, nonesuch, small_ships
 from tests import referee
 from tests.agreement import deck_words, random_table, referee_at
+from tests.begun import begun
+from tests.envs.play import EVERY_TABLE
+from tests.observation.test_leaks import public_unplayed
 from tests.uncompiled import printed_uncompiled
 
 Moment = tuple[Table, referee.Deal]
 
 
 def words_of(table: Table, cards: int) -> frozenset[str]:
-    """Words of a set of cards."""
     return frozenset(table.card_words(cards))
 
 
@@ -155,12 +157,9 @@ def check_moments(variant: str, seats: int, options: dict[str, Any], seed: int, 
     return checked
 
 
-EVERY_TABLE = [(game.name, seats) for game in GAMES.values() for seats in range(game.seats[0], game.seats[1] + 1)]
-
-
-@pytest.mark.parametrize(("variant", "seats"), EVERY_TABLE)
-def test_by_the_rulebook_every_redeal_is_consistent(variant: str, seats: int) -> None:
-    checked = sum(check_moments(variant, seats, {}, seed, every=5) for seed in range(2))
+@pytest.mark.parametrize(("variant", "seats", "options"), EVERY_TABLE)
+def test_by_the_rulebook_every_redeal_is_consistent(variant: str, seats: int, options: dict[str, Any]) -> None:
+    checked = sum(check_moments(variant, seats, options, seed, every=5) for seed in range(2))
     assert checked > 0
 
 
@@ -254,11 +253,9 @@ class Puzzle:
         return found
 
     def numbers(self, cards: list[str]) -> int:
-        """Cards as a set of numbers."""
         return set_of([CARD_WORDS[self.table.deck_kind].index(card) for card in cards])
 
     def draws(self, count: int, seed: int) -> dict[tuple[int, ...], int]:
-        """How often each layout is drawn."""
         batch = batch_with(self.table, count)
         batch.sample_hidden(0, self.seat, np.random.default_rng(seed), slice(None))
         layouts = np.column_stack([batch.tables.hands[:, : self.table.seats], batch.tables.stock])
@@ -267,7 +264,6 @@ class Puzzle:
 
 
 def splits(cards: list[str], sizes: list[int]) -> Iterator[list[list[str]]]:
-    """All ways to split cards into parts of given sizes."""
     if not sizes:
         yield []
         return
@@ -278,7 +274,6 @@ def splits(cards: list[str], sizes: list[int]) -> Iterator[list[list[str]]]:
 
 
 def batch_with(table: Table, count: int) -> BatchEnv:
-    """A batch whose first table is a given one."""
     batch = make_batch(table.rules.variant.name, count, seats=table.seats, **table.rules.options)
     batch.restore(0, np.array([table.row]))
     return batch
@@ -471,7 +466,6 @@ PUZZLES: dict[str, tuple[str, int, dict[str, Any], Wanted]] = {
 
 
 def unplayed(deal: referee.Deal) -> list[str]:
-    """The cards in the hands and in the stock."""
     return [card for cards in (*deal.hands, deal.stock) for card in cards]
 
 
@@ -590,15 +584,7 @@ def hide(table: Table, seat: int, rng: random.Random) -> Table:
     """A copy in which all that the seat does not know is otherwise, by the rules or not."""
     twin = table.copy()
     row = twin.row
-    known = int(row.refused)
-    if row.turn_up >= 0:
-        known |= 1 << int(row.turn_up)
-    if row.exposed >= 0:
-        known |= int(row.hands[row.exposed])
-    if row.indicated >= 0:
-        known |= 1 << int(row.nominated)
-    if row.variant == nonesuch.NUMBER and table.phase == "trump":
-        known |= 1 << EXCUSE
+    known = int(row.refused) | public_unplayed(table)
     saw_stock = (
         row.variant == small_ships.NUMBER and table.rules.options["stock_nomination"] == "illegal" and row.declarer == seat
     )
@@ -653,8 +639,7 @@ def test_nothing_that_the_seat_does_not_know_has_an_influence(variant: str, matc
 
 
 def test_the_previous_deal_is_as_the_seat_saw_it() -> None:
-    table = Table("noms", options={"observe_previous_hand": True}, seed=2)
-    table.start()
+    table = begun(Table("noms", options={"observe_previous_hand": True}, seed=2))
     for _ in range(4):
         table.act("pass")
     table.next_deal()
@@ -666,7 +651,6 @@ def test_the_previous_deal_is_as_the_seat_saw_it() -> None:
 
 
 def middle_of_a_deal(variant: str, decisions: int = 25) -> Table:
-    """A table some decisions into a deal."""
     moments = play(variant, GAMES[variant].default_seats, {}, seed=3, deals=5)
     table, _ = next(moment for number, moment in enumerate(moments) if number == decisions)
     return table

@@ -14,6 +14,8 @@ from noms_env.engine.deal import begin_match, shuffle_deck
 from noms_env.table import Table
 from noms_env.variants import VARIANTS, game, make_rules
 from noms_env.variants.table_record import new_tables, write_rules
+from tests.agreement import deck_words
+from tests.begun import begun
 from tests.variants.table_help import play_out
 
 FRENCH_DECKS = {
@@ -42,10 +44,6 @@ FAR_DECK = (
     "7H JS 4S 3C 5H 7C 3S KD TC QD 7S AD AS TD 9C 4D KH TH 8S 2D QS 8H AH 6S 4C 3H "
     "8C 9D KS TS 7D 5S JH QC 2H 6D QH 2C 5C 6C 4H 9H 6H KC 2S JD JC 3D 9S 8D AC 5D"
 )
-
-
-def deck_words(table: Table) -> list[str]:
-    return [table.word(int(card)) for card in table.row.deck[: len(table.rules.deck)]]
 
 
 def row_of(variant: str, seats: int | None = None, **options: Any) -> np.record:
@@ -92,23 +90,20 @@ def test_the_counter_is_made_of_index_purpose_deal_match_and_table() -> None:
 @pytest.mark.parametrize("seed", [0, 1])
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_first_deals_never_change(variant: str, seed: int) -> None:
-    table = Table(variant, 4, seed=seed)
-    table.start()
+    table = begun(Table(variant, 4, seed=seed))
     assert deck_words(table) == DECKS[variant][seed].split()
     assert table.row.dealer == DEALERS[seed]
 
 
 @pytest.mark.uncompiled
 def test_a_deal_far_away_never_changes() -> None:
-    table = Table("big_ships", seed=chance.MAX_SEED, table=chance.MAX_TABLE)
-    table.start(match=9, deal=11, dealer=0)
+    table = begun(Table("big_ships", seed=chance.MAX_SEED, table=chance.MAX_TABLE), match=9, deal=11, dealer=0)
     assert deck_words(table) == FAR_DECK.split()
 
 
 @pytest.mark.uncompiled
 def test_a_shortened_deck_is_shuffled_alone() -> None:
-    table = Table("big_ships", 2, {"ranks": 2, "suits": 3}, seed=4)
-    table.start()
+    table = begun(Table("big_ships", 2, {"ranks": 2, "suits": 3}, seed=4))
     assert sorted(deck_words(table)) == ["AC", "AD", "AH", "KC", "KD", "KH"]
 
 
@@ -261,8 +256,7 @@ def test_a_table_does_not_depend_on_its_neighbours() -> None:
         begin_match(rows[number])
         shuffle_deck(rows[number])
     for number, variant in enumerate(variants):
-        table = Table(variant, seed=11, table=number)
-        table.start()
+        table = begun(Table(variant, seed=11, table=number))
         assert list(rows[number].deck) == list(table.row.deck)
         assert rows[number].dealer == table.row.dealer
 

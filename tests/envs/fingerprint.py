@@ -55,7 +55,6 @@ def fingerprint(kind: Kind, decisions: int = DECISIONS, seed: int = 20) -> dict[
 
 
 def all_fingerprints(decisions: int) -> dict[str, list[dict[str, str]]]:
-    """Per variant, the fingerprints of its plays."""
     return {variant: [fingerprint(kind, decisions) for kind in rule_sets] for variant, rule_sets in PLAYS.items()}
 
 

@@ -70,12 +70,19 @@ KINDS = {
 }
 """Tables that between them use every option that changes what is seen."""
 
+WAYS: dict[str, dict[str, Any]] = {
+    "a deal": {},
+    "by rule of thumb": {"opponents": "thumb", "reward": "relative", "seat": "rotate"},
+    "mixed players": {"opponents": ("greedy", "random", "thumb"), "seat": "random", "skip_forced": True},
+    "a match": {"episode": "match", "reward": "outcome", "seat": 2},
+}
+"""Arguments of the environments of one seat."""
+
 TEMPERS = ("any", "timid", "mis", "low", "mis_a_vis", "out")
 """How the calls of a deal are chosen; random calls alone would make every contract the highest one."""
 
 
 def module_of(variant: str) -> EnvironmentModule:
-    """`noms_env.small_ships_v0` and its like."""
     module = getattr(noms_env, f"{variant}_v0")
     assert isinstance(module, EnvironmentModule)
     return module
@@ -98,7 +105,6 @@ def choose(env: TrickTakingEnv, rng: random.Random) -> int:
 
 
 def _call(env: TrickTakingEnv, legal: list[int], temper: str, rng: random.Random) -> int:
-    """A call in the temper of the deal."""
     words = [env.action_to_str(action) for action in legal]
     if temper in words and rng.random() < 0.5:
         return legal[words.index(temper)]
@@ -106,6 +112,12 @@ def _call(env: TrickTakingEnv, legal: list[int], temper: str, rng: random.Random
         return PASS
     bids = [action for action in legal if action != PASS]
     return bids[0] if temper in ("low", "out") and bids else rng.choice(legal)
+
+
+def choose_in_rows(masks: np.ndarray, step: int) -> np.ndarray:
+    """A legal action for each row that depends on nothing but the row's mask and the number of the step."""
+    wanted = (step * 7919 + 13) % np.maximum(masks.sum(axis=1, dtype=np.int64), 1)
+    return np.asarray(np.argmax(np.cumsum(masks, axis=1, dtype=np.int64) > wanted[:, None], axis=1))
 
 
 def walk(env: TrickTakingEnv, rng: random.Random, decisions: int) -> Iterator[int]:

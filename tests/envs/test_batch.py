@@ -11,17 +11,10 @@ import noms_env
 from noms_env import TableGroup
 from noms_env.observation.layout import HIDDEN_SIZE, OBSERVATION_SIZE
 from noms_env.table import IllegalActionError, Table
-from noms_env.variants import GAMES, VARIANTS
+from noms_env.variants import VARIANTS
 from noms_env.variants.table_record import TABLE
-
-EVERY_TABLE = [(game.name, seats) for game in GAMES.values() for seats in range(game.seats[0], game.seats[1] + 1)]
-
-
-def choose(mask: np.ndarray, step: int) -> np.ndarray:
-    """A legal action for each row that depends on nothing but the row's mask and the number of the step."""
-    counts = np.maximum(mask.sum(axis=1, dtype=np.int64), 1)
-    wanted = (step * 7919 + 13) % counts
-    return np.asarray(np.argmax(np.cumsum(mask, axis=1, dtype=np.int64) > wanted[:, None], axis=1))
+from tests.begun import begun
+from tests.envs.play import EVERY_TABLE, choose_in_rows
 
 
 def play(batch: noms_env.BatchEnv, steps: int) -> np.ndarray:
@@ -30,20 +23,19 @@ def play(batch: noms_env.BatchEnv, steps: int) -> np.ndarray:
     for step in range(steps):
         batch.observe()
         shown.append(np.concatenate([batch.observation, batch.mask.view(np.uint8)], axis=1))
-        batch.step(choose(batch.mask, step))
+        batch.step(choose_in_rows(batch.mask, step))
     return np.stack(shown)
 
 
-@pytest.mark.parametrize(("variant", "seats"), EVERY_TABLE)
-def test_a_row_plays_as_a_single_table(variant: str, seats: int) -> None:
-    batch = noms_env.make_batch(variant, tables=3, seats=seats, seed=5, hidden_state=True)
-    batch.reset()
-    tables = [Table(variant, seats, seed=5, table=row) for row in range(3)]
+@pytest.mark.parametrize(("variant", "seats", "options"), EVERY_TABLE)
+def test_a_row_plays_as_a_single_table(variant: str, seats: int, options: dict[str, Any]) -> None:
+    batch = begun(noms_env.make_batch(variant, tables=3, seats=seats, seed=5, hidden_state=True, **options))
+    tables = [Table(variant, seats, options, seed=5, table=row) for row in range(3)]
     for table in tables:
         table.start()
     for step in range(150):
         batch.observe()
-        actions = choose(batch.mask, step)
+        actions = choose_in_rows(batch.mask, step)
         before = batch.over.copy()
         assert batch.hidden_state is not None
         for row, table in enumerate(tables):
@@ -67,8 +59,7 @@ def test_a_row_plays_as_a_single_table(variant: str, seats: int) -> None:
 
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_the_environment_and_a_row_agree(variant: str) -> None:
-    batch = noms_env.make_batch(variant, tables=2, seed=11, episode="deal")
-    batch.reset()
+    batch = begun(noms_env.make_batch(variant, tables=2, seed=11, episode="deal"))
     env: Any = getattr(noms_env, f"{variant}_v0").raw_env(episode="deal")
     env.reset(seed=11)
     step = 0
@@ -77,7 +68,7 @@ def test_the_environment_and_a_row_agree(variant: str) -> None:
         seen, _, _, _, _ = env.last()
         assert np.array_equal(batch.observation[0], seen["observation"])
         assert np.array_equal(batch.mask[0], seen["action_mask"])
-        actions = choose(batch.mask, step)
+        actions = choose_in_rows(batch.mask, step)
         batch.step(actions)
         env.step(int(actions[0]))
         step += 1
@@ -93,14 +84,12 @@ def test_rows_do_not_depend_on_their_number_nor_on_threads(variant: str) -> None
     many.reset()
     assert np.array_equal(play(few, 120), play(many, 120)[:, :3])
     assert few.tables.tobytes() == many.tables[:3].tobytes()
-    one_thread = noms_env.make_batch(variant, tables=4100, seed=1, threads=1)
-    one_thread.reset()
+    one_thread = begun(noms_env.make_batch(variant, tables=4100, seed=1, threads=1))
     play(one_thread, 120)
     assert one_thread.tables.tobytes() == many.tables.tobytes()
 
 
 def seen(batch: noms_env.BatchEnv) -> list[np.ndarray]:
-    """Copies of all that a batch shows."""
     assert batch.hidden_state is not None
     shown = (batch.observation, batch.mask, batch.hidden_state, batch.seat, batch.over, batch.scored, batch.points)
     return [array.copy() for array in shown]
@@ -115,7 +104,7 @@ def test_step_with_observe_is_step_and_observe(variant: str, skip_forced: bool) 
         batch.reset()
         batch.observe()
     for step in range(80):
-        actions = choose(one.mask, step)
+        actions = choose_in_rows(one.mask, step)
         one.step(actions, observe=True)
         two.step(actions)
         two.observe()
@@ -125,11 +114,10 @@ def test_step_with_observe_is_step_and_observe(variant: str, skip_forced: bool) 
 
 
 def test_step_without_observe_leaves_what_was_seen() -> None:
-    batch = noms_env.make_batch("noms", tables=3, seed=1, hidden_state=True)
-    batch.reset()
+    batch = begun(noms_env.make_batch("noms", tables=3, seed=1, hidden_state=True))
     batch.observe()
     before = seen(batch)
-    batch.step(choose(batch.mask, 0))
+    batch.step(choose_in_rows(batch.mask, 0))
     assert all(np.array_equal(first, second) for first, second in zip(before[:3], seen(batch)[:3], strict=True))
 
 
@@ -141,13 +129,12 @@ def test_step_with_observe_does_not_depend_on_threads() -> None:
         batch.observe()
     for step in range(60):
         for batch in (one, two):
-            batch.step(choose(batch.mask, step), observe=True)
+            batch.step(choose_in_rows(batch.mask, step), observe=True)
         assert all(np.array_equal(first, second) for first, second in zip(seen(one), seen(two), strict=True))
 
 
 def test_some_rows_may_be_observed() -> None:
-    batch = noms_env.make_batch("down_up", tables=4, seed=1, hidden_state=True)
-    batch.reset()
+    batch = begun(noms_env.make_batch("down_up", tables=4, seed=1, hidden_state=True))
     batch.observe([1, 3])
     some = seen(batch)[:3]
     batch.observe()
@@ -166,8 +153,7 @@ def test_a_mixed_batch_plays_each_group_by_its_rules() -> None:
     mixed.reset()
     shown = play(mixed, 100)
     for (variant, seats, options, _), group in zip(groups, mixed.groups, strict=True):
-        alone = noms_env.make_batch(variant, tables=8, seats=seats, seed=2, **options)
-        alone.reset()
+        alone = begun(noms_env.make_batch(variant, tables=8, seats=seats, seed=2, **options))
         assert np.array_equal(play(alone, 100)[:, group.rows], shown[:, group.rows])
 
 
@@ -187,7 +173,7 @@ def test_skipping_forced_moves_changes_nothing_else(variant: str) -> None:
         assert np.array_equal(skipping.observation, slow.observation)
         assert np.array_equal(skipping.mask, slow.mask)
         assert decisions == 0 or skipping.mask[0].sum() > 1 or skipping.over[0]
-        actions = choose(skipping.mask, decisions)
+        actions = choose_in_rows(skipping.mask, decisions)
         skipping.step(actions)
         slow.step(actions)
         decisions += 1
@@ -200,12 +186,11 @@ def test_skipping_forced_moves_changes_nothing_else(variant: str) -> None:
 
 
 def test_points_are_of_the_deal_that_the_last_step_ended() -> None:
-    batch = noms_env.make_batch("down_up", tables=4, seed=3)
-    batch.reset()
+    batch = begun(noms_env.make_batch("down_up", tables=4, seed=3))
     totals = np.zeros((4, 7))
     for step in range(512):
         batch.observe()
-        batch.step(choose(batch.mask, step))
+        batch.step(choose_in_rows(batch.mask, step))
         assert np.array_equal(batch.scored, batch.points.any(axis=1) | batch.scored)
         assert not batch.points[~batch.scored].any()
         totals += batch.points
@@ -219,8 +204,7 @@ def test_points_are_of_the_deal_that_the_last_step_ended() -> None:
 
 
 def test_save_restore_and_clone() -> None:
-    batch = noms_env.make_batch("small_ships", tables=6, seed=9)
-    batch.reset()
+    batch = begun(noms_env.make_batch("small_ships", tables=6, seed=9))
     play(batch, 20)
     saved = batch.save([1, 4])
     after = play(batch, 30)
@@ -237,8 +221,7 @@ def test_save_restore_and_clone() -> None:
 
 
 def test_the_same_deal_in_many_rows() -> None:
-    batch = noms_env.make_batch("big_ships", tables=4, seed=0)
-    batch.reset(table=7, match=3, dealer=np.array([0, 1, 2, 3]))
+    batch = begun(noms_env.make_batch("big_ships", tables=4, seed=0), table=7, match=3, dealer=np.array([0, 1, 2, 3]))
     hands = batch.tables.hands[:, :4]
     for row in range(4):
         assert np.array_equal(np.roll(hands[row], -row), hands[0])
@@ -258,8 +241,7 @@ def test_the_same_deal_in_many_rows() -> None:
     ],
 )
 def test_illegal_actions_are_refused_and_harm_nothing(actions: np.ndarray, sentence: str) -> None:
-    batch = noms_env.make_batch("down_up", tables=4, seed=0)
-    batch.reset(dealer=2)
+    batch = begun(noms_env.make_batch("down_up", tables=4, seed=0), dealer=2)
     before = batch.tables.tobytes()
     with pytest.raises(ValueError, match=sentence):
         batch.step(actions)
@@ -267,10 +249,9 @@ def test_illegal_actions_are_refused_and_harm_nothing(actions: np.ndarray, sente
 
 
 def test_an_illegal_action_anywhere_stops_the_whole_step() -> None:
-    batch = noms_env.make_batch("down_up", tables=4, seed=0)
-    batch.reset()
+    batch = begun(noms_env.make_batch("down_up", tables=4, seed=0))
     batch.observe()
-    actions = choose(batch.mask, 0)
+    actions = choose_in_rows(batch.mask, 0)
     actions[3] = 0
     before = batch.tables.tobytes()
     with pytest.raises(IllegalActionError, match="table 3: "):

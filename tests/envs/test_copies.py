@@ -15,6 +15,7 @@ import pytest
 import noms_env
 from noms_env.envs.aec import TrickTakingEnv
 from tests import referee
+from tests.begun import begun
 from tests.envs.play import KINDS, Kind, choose, everything, make, module_of, play_out, walk
 
 Env = TrickTakingEnv
@@ -55,8 +56,7 @@ def play_both(one: Any, other: Any, rng: random.Random, decisions: int) -> None:
 @pytest.mark.parametrize("way", COPIES)
 @pytest.mark.parametrize("name", KINDS)
 def test_a_copy_goes_on_identically(name: str, way: str) -> None:
-    env = make(KINDS[name], record=True)
-    env.reset(seed=3)
+    env = begun(make(KINDS[name], record=True), seed=3)
     rng = random.Random(f"{name} {way}")
     for _ in walk(env, rng, rng.randrange(5, 70)):
         pass
@@ -181,8 +181,7 @@ def test_set_state_refuses_what_is_not_of_this_table() -> None:
 
 
 def test_a_state_can_be_restored_again_and_again() -> None:
-    env = make(KINDS["small ships"])
-    env.reset(seed=2)
+    env = begun(make(KINDS["small ships"]), seed=2)
     for _ in walk(env, random.Random(1), 20):
         pass
     state, here = env.get_state(), everything(env)
@@ -194,8 +193,7 @@ def test_a_state_can_be_restored_again_and_again() -> None:
 
 
 def test_what_an_environment_showed_stays_what_it_was() -> None:
-    env = make(KINDS["up down"])
-    env.reset(seed=2)
+    env = begun(make(KINDS["up down"]), seed=2)
     views = [(env.observe(agent), copy.deepcopy(env.observe(agent))) for agent in env.possible_agents]
     rewards = copy.deepcopy(env.infos)
     for _ in walk(env, random.Random(1), 30):
@@ -232,8 +230,7 @@ def test_the_referee_accepts_the_records(name: str, episode: str) -> None:
 
 
 def test_without_record_none_are_kept() -> None:
-    env = make(KINDS["up down"])
-    env.reset(seed=0)
+    env = begun(make(KINDS["up down"]), seed=0)
     for _ in walk(env, random.Random(0), 60):
         pass
     assert env.table.row.deal > 0

@@ -11,6 +11,7 @@ import pytest
 from noms_env import PositionError
 from noms_env.core.cards import CARD_WORDS
 from noms_env.envs.aec import TrickTakingEnv
+from tests.begun import begun
 from tests.envs.play import EVERY_TABLE, KINDS, Kind, deck_in_words, everything, make, play_out
 from tests.variants.table_help import deck_for
 
@@ -30,8 +31,7 @@ def play(env: TrickTakingEnv, words: str) -> None:
 
 @pytest.mark.parametrize("kind", EVERY_TABLE, ids=str)
 def test_a_deck_is_dealt_as_given(kind: Kind) -> None:
-    env = make(kind)
-    env.reset(seed=1)
+    env = begun(make(kind), seed=1)
     deck = deck_in_words(env)
     random.Random(1).shuffle(deck)
     env.reset(seed=1, options={"deck": deck, "dealer": 1})
@@ -97,8 +97,7 @@ def test_a_nonesuch_up_card() -> None:
 
 
 def test_a_position_may_be_of_any_deal_and_hand_size_asked_for() -> None:
-    env = make(Kind("up_down", 4, {}), episode="deal", hand_size=3)
-    env.reset(seed=0, options={"deal": 22})
+    env = begun(make(Kind("up_down", 4, {}), episode="deal", hand_size=3), seed=0, options={"deal": 22})
     assert (env.table.row.deal, env.table.row.deal_size) == (22, 3)
     with pytest.raises(PositionError, match="deal 5 has 6 cards, but the episode asks for hand_size=3"):
         env.reset(seed=0, options={"deal": 5})
@@ -146,8 +145,7 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
 
 @pytest.mark.parametrize(("name", "position", "says"), REFUSED, ids=[case[2] for case in REFUSED])
 def test_an_impossible_position_is_refused_and_harms_nothing(name: str, position: dict[str, Any], says: str) -> None:
-    env = make(KINDS[name])
-    env.reset(seed=2)
+    env = begun(make(KINDS[name]), seed=2)
     env.step(env.legal_actions()[0])
     before, untouched = everything(env), env.clone()
     for seed in (None, 7):
@@ -160,8 +158,7 @@ def test_an_impossible_position_is_refused_and_harms_nothing(name: str, position
 
 
 def test_a_tie_above_the_target_is_possible_where_it_is_played_on() -> None:
-    env = make(Kind("noms", 4, {"tie": "play_on"}))
-    env.reset(seed=0, options={"totals": [110, 110, 3, 0]})
+    env = begun(make(Kind("noms", 4, {"tie": "play_on"})), seed=0, options={"totals": [110, 110, 3, 0]})
     assert list(env.table.row.totals[:4]) == [110, 110, 3, 0]
     with pytest.raises(PositionError, match="totals must be below the target"):
         env.reset(seed=0, options={"totals": [110, 109, 3, 0]})
@@ -172,6 +169,5 @@ def test_a_refused_position_before_the_first_reset() -> None:
     with pytest.raises(PositionError):
         env.reset(seed=1, options={"dealer": 9})
     env.reset(seed=1)
-    twin = make(KINDS["noms"])
-    twin.reset(seed=1)
+    twin = begun(make(KINDS["noms"]), seed=1)
     assert everything(env) == everything(twin)

@@ -14,6 +14,7 @@ import noms_env
 from noms_env.core.actions import CALL_WORDS, PASS
 from noms_env.core.cards import CARD_WORDS
 from noms_env.envs.aec import TrickTakingEnv
+from tests.begun import begun
 from tests.envs.play import KINDS, Kind, choose, make, play_out
 from tests.variants.table_help import members
 
@@ -51,8 +52,7 @@ def expected_rewards(reward: str, points: list[float], winners: list[int]) -> li
 @pytest.mark.parametrize("reward", ["points", "relative", "outcome"])
 @pytest.mark.parametrize("name", KINDS)
 def test_what_last_gives_adds_up_to_the_score(name: str, reward: str) -> None:
-    env = make(KINDS[name], reward=reward)
-    env.reset(seed=11)
+    env = begun(make(KINDS[name], reward=reward), seed=11)
     returns = play_out(env, random.Random(1))
     row, seats = env.table.row, env.table.seats
     totals = [float(total) for total in row.totals[:seats]]
@@ -62,16 +62,14 @@ def test_what_last_gives_adds_up_to_the_score(name: str, reward: str) -> None:
 
 @pytest.mark.parametrize("name", KINDS)
 def test_rewards_come_at_the_end_of_each_deal_and_never_else(name: str) -> None:
-    env = make(KINDS[name])
-    env.reset(seed=4)
+    env = begun(make(KINDS[name]), seed=4)
     for deal in deals_of(env, random.Random(name), most=8):
         row = deal["table"].row
         assert list(deal["rewards"].values()) == [float(points) for points in row.points[: env.table.seats]]
 
 
 def test_the_mover_reads_a_reward_once() -> None:
-    env = make(KINDS["up down"])
-    env.reset(seed=0)
+    env = begun(make(KINDS["up down"]), seed=0)
     deal = next(deals_of(env, random.Random(0)))
     first = env.agent_selection
     assert env.last()[1] == env.last()[1] == deal["rewards"][first]
@@ -82,8 +80,7 @@ def test_the_mover_reads_a_reward_once() -> None:
 
 @pytest.mark.parametrize("name", KINDS)
 def test_infos_tell_the_result_of_the_last_deal(name: str) -> None:
-    env = make(KINDS[name])
-    env.reset(seed=7)
+    env = begun(make(KINDS[name]), seed=7)
     assert all(info == {} for info in env.infos.values())
     for deal in deals_of(env, random.Random(name), most=8):
         table = deal["table"]
@@ -114,8 +111,7 @@ def test_infos_tell_the_result_of_the_last_deal(name: str) -> None:
 
 @pytest.mark.parametrize("shown", [False, True])
 def test_the_stock_is_shown_only_after_the_deal_and_only_where_wanted(shown: bool) -> None:
-    env = make(Kind("big_ships", 4, {"reveal_stock_at_end": shown}), episode="deal", hand_size=3)
-    env.reset(seed=2)
+    env = begun(make(Kind("big_ships", 4, {"reveal_stock_at_end": shown}), episode="deal", hand_size=3), seed=2)
     stock = env.table.card_words(env.table.row.stock)
     assert len(stock) == 40
     while env.phase is not None:
@@ -126,8 +122,7 @@ def test_the_stock_is_shown_only_after_the_deal_and_only_where_wanted(shown: boo
 
 @pytest.mark.parametrize("name", KINDS)
 def test_the_end_of_a_match_is_told_to_all(name: str) -> None:
-    env = make(KINDS[name])
-    env.reset(seed=5)
+    env = begun(make(KINDS[name]), seed=5)
     for _ in deals_of(env, random.Random(name)):
         ended = env.phase is None
         assert any((*env.terminations.values(), *env.truncations.values())) == ended
@@ -159,16 +154,14 @@ def test_the_end_of_a_match_is_told_to_all(name: str) -> None:
     ids=str,
 )
 def test_a_guard_truncates(kind: Kind) -> None:
-    env = make(kind, reward="outcome")
-    env.reset(seed=1)
+    env = begun(make(kind, reward="outcome"), seed=1)
     returns = play_out(env, random.Random(3))
     assert env.table.row.truncated
     assert sum(returns.values()) == pytest.approx(1)
 
 
 def test_max_hands_of_small_ships_is_no_truncation() -> None:
-    env = make(Kind("small_ships", 4, {"max_hands": 2}))
-    env.reset(seed=1)
+    env = begun(make(Kind("small_ships", 4, {"max_hands": 2})), seed=1)
     for _ in deals_of(env, random.Random(3)):
         assert not any(env.truncations.values())
     assert all(env.terminations.values())
@@ -201,8 +194,7 @@ def test_a_single_deal_is_one_scored_deal(name: str, reward: str) -> None:
 
 
 def test_noms_goes_on_through_passed_out_deals_to_the_first_that_is_played() -> None:
-    env = make(Kind("noms", 4, {"max_deals": 10}), episode="deal")
-    env.reset(seed=3)
+    env = begun(make(Kind("noms", 4, {"max_deals": 10}), episode="deal"), seed=3)
     for deal in range(3):
         for _ in range(4):
             assert env.table.row.deal == deal
@@ -216,8 +208,7 @@ def test_noms_goes_on_through_passed_out_deals_to_the_first_that_is_played() -> 
 
 
 def test_noms_passed_out_for_ever_is_truncated() -> None:
-    env = make(Kind("noms", 4, {"max_deals": 3}), episode="deal", reward="outcome")
-    env.reset(seed=3)
+    env = begun(make(Kind("noms", 4, {"max_deals": 3}), episode="deal", reward="outcome"), seed=3)
     for _ in range(12):
         assert not any(env.truncations.values())
         env.step(PASS)
@@ -270,8 +261,7 @@ def test_hand_size_picks_uniformly_among_the_deals_of_that_size() -> None:
         counts[int(env.table.row.deal)] += 1
     assert set(counts) == {3, 15}
     assert_uniform(Counter({0: counts[3], 1: counts[15]}), 2)
-    alone = make(Kind("down_up", 4, {}), episode="deal", hand_size=1)
-    alone.reset(seed=1)
+    alone = begun(make(Kind("down_up", 4, {}), episode="deal", hand_size=1), seed=1)
     assert alone.table.row.deal == 9
 
 
@@ -298,16 +288,14 @@ def test_reset_goes_on_to_the_next_match_of_the_seed(variant: str) -> None:
 def test_an_unseeded_environment_draws_a_seed() -> None:
     states = set()
     for _ in range(3):
-        env = make(Kind("noms", 4, {}))
-        env.reset()
+        env = begun(make(Kind("noms", 4, {})))
         states.add(env.state().tobytes())
     assert len(states) == 3
 
 
 @pytest.mark.parametrize("seed", [-1, 2**63, 1.5, "1", True])
 def test_a_seed_that_is_refused_harms_nothing(seed: Any) -> None:
-    env = make(Kind("noms", 4, {}))
-    env.reset(seed=5)
+    env = begun(make(Kind("noms", 4, {})), seed=5)
     before = env.table.get_state()
     with pytest.raises(ValueError, match=r"seed must be an integer from 0 to 2\*\*63 - 1"):
         env.reset(seed=seed)

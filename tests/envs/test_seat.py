@@ -27,11 +27,11 @@ from noms_env.envs.gym.seat_players import RowStreams, learner_seats
 from noms_env.envs.validation import REWARDS
 from noms_env.observation.layout import OBSERVATION
 from noms_env.players import Player, make_player, row_seeds
-from noms_env.policy.file import PolicyInfo, save_policy
 from noms_env.variants import VARIANTS
+from tests.begun import begun
 from tests.envs.play import KINDS, Kind, deck_in_words
 from tests.observation.test_leaks import exchanged, hidden_from, mix_hidden, single_deals
-from tests.policy.test_player import SMALL, make_actor, rules_of, tensors_of
+from tests.policy.test_player import rules_of, save_small
 
 
 def choose(mask: np.ndarray, step: int) -> int:
@@ -41,7 +41,6 @@ def choose(mask: np.ndarray, step: int) -> int:
 
 
 def seat_env(kind: Kind, **arguments: Any) -> SeatEnv:
-    """The environment of one seat at a table."""
     return SeatEnv(kind.variant, seats=kind.seats, **{**kind.options, **arguments})
 
 
@@ -72,7 +71,6 @@ class Picker:
         return answers[0] if mask.ndim == 1 else np.array(answers)
 
     def answers(self, mask: np.ndarray, rng: np.random.Generator, tables: np.recarray) -> list[int]:
-        """An action for each row."""
         return [int(rng.choice(np.flatnonzero(legal))) for legal in mask]
 
 
@@ -318,7 +316,7 @@ def test_a_position_is_set_up() -> None:
 def test_a_policy_plays_by_its_file_and_only_where_it_was_trained_for(tmp_path: Path) -> None:
     rule_sets = rules_of("small_ships")
     path = tmp_path / "policy.safetensors"
-    save_policy(path, tensors_of(make_actor(rule_sets, SMALL)), PolicyInfo(rule_sets, SMALL))
+    save_small(path, rule_sets)
     given = play_episode(SeatEnv("small_ships", opponents=path), seed=2)
     player = noms_env.load_player(tmp_path)
     ways: list[Any] = [tmp_path, str(path), player, [player, str(tmp_path), path]]
@@ -358,8 +356,7 @@ def test_arguments_that_are_not_allowed(arguments: dict[str, Any], says: str) ->
 
 
 def test_an_illegal_action_is_refused_and_harms_nothing() -> None:
-    env = SeatEnv("down_up")
-    env.reset(seed=1)
+    env = begun(SeatEnv("down_up"), seed=1)
     before = env.table.get_state()
     for action in (0, 149, 150, -1, None, 1.5):
         with pytest.raises(IllegalActionError, match=re.escape(f"seat 0 may not take action {action!r}")):
@@ -457,16 +454,14 @@ def test_render_shows_the_view_of_the_learner(capsys: pytest.CaptureFixture[str]
         assert env.render() == show.text(env.table, env.seat)
     assert SeatEnv("noms").render() is None
     assert capsys.readouterr().out == ""
-    human = SeatEnv("noms", seat=1, render_mode="human")
-    human.reset(seed=2)
+    human = begun(SeatEnv("noms", seat=1, render_mode="human"), seed=2)
     assert capsys.readouterr().out == show.text(human.table, 1, colour=True) + "\n"
     assert human.render() is None
 
 
 @pytest.mark.parametrize("copied", [copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env))])
 def test_a_copy_goes_on_in_the_same_way(copied: Callable[[SeatEnv], SeatEnv]) -> None:
-    env = SeatEnv("small_ships", opponents=["random", "pimc:2", Picker()], episode="match", seat="random")
-    env.reset(seed=6)
+    env = begun(SeatEnv("small_ships", opponents=["random", "pimc:2", Picker()], episode="match", seat="random"), seed=6)
     for step in range(9):
         env.step(choose(env.action_masks(), step))
     twin = copied(env)

@@ -19,7 +19,8 @@ from noms_env import IllegalActionError, SeatEnv, SeatVectorEnv, show
 from noms_env.policy.file import PolicyInfo
 from noms_env.table import Table
 from noms_env.variants import VARIANTS
-from tests.envs.play import KINDS
+from tests.begun import begun
+from tests.envs.play import KINDS, WAYS, choose_in_rows
 from tests.envs.test_seat import Picker
 from tests.observation.test_leaks import mix_hidden, single_deals
 from tests.policy.test_player import SMALL, made_player, rules_of
@@ -27,18 +28,12 @@ from tests.policy.test_player import SMALL, made_player, rules_of
 ROWS = 4
 
 
-def choose(masks: np.ndarray, step: int) -> np.ndarray:
-    """A legal action for each row that depends on nothing but the row's mask and the number of the step."""
-    wanted = (step * 7919 + 13) % np.maximum(masks.sum(axis=1), 1)
-    return np.asarray(np.argmax(np.cumsum(masks, axis=1) > wanted[:, None], axis=1))
-
-
 def play(envs: SeatVectorEnv, steps: int, seed: int = 3, rows: slice = slice(None)) -> list[Any]:
     """Everything that some rows were given in so many steps, in a form that compares."""
     seen, infos = envs.reset(seed=seed)
     given = [[part[rows] for part in flat(seen, infos)]]
     for step in range(steps):
-        seen, rewards, terminated, truncated, infos = envs.step(choose(envs.action_masks(), step))
+        seen, rewards, terminated, truncated, infos = envs.step(choose_in_rows(envs.action_masks(), step))
         given.append([part[rows] for part in (rewards, terminated, truncated, *flat(seen, infos))])
     return given
 
@@ -50,30 +45,23 @@ def flat(seen: Any, infos: dict[str, Any]) -> list[np.ndarray]:
 
 def step_both(one: SyncVectorEnv[Any, Any], two: SeatVectorEnv, step: int) -> np.ndarray:
     """A step of both, which must give the same; which rows ended an episode."""
-    actions = choose(two.action_masks(), step)
+    actions = choose_in_rows(two.action_masks(), step)
     first, second = one.step(actions), two.step(actions)
     assert data_equivalence(first, second, exact=True), step
     return np.asarray(second[2] | second[3])
 
 
-WAYS: dict[str, dict[str, Any]] = {
-    "a deal": {},
-    "by rule of thumb, mask in both places": {"opponents": "thumb", "mask_in": "both", "reward": "relative", "seat": "rotate"},
-    "mixed players, forced actions skipped": {
-        "opponents": ("greedy", "random", "thumb"),
-        "seat": "random",
-        "skip_forced": True,
-    },
-    "a match, mask in the infos": {"episode": "match", "reward": "outcome", "seat": 2, "mask_in": "info"},
-}
+MASKS = dict(zip(WAYS, ("observation", "both", "observation", "info"), strict=True))
+"""Where the mask is given."""
 
 
 @pytest.mark.parametrize("mode", list(AutoresetMode))
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_the_same_as_so_many_environments_of_one_seat(variant: str, way: str, mode: AutoresetMode) -> None:
-    one = SyncVectorEnv([lambda: SeatEnv(variant, **WAYS[way])] * ROWS, autoreset_mode=mode)
-    two = SeatVectorEnv(ROWS, variant, autoreset_mode=mode, **WAYS[way])
+    arguments = {**WAYS[way], "mask_in": MASKS[way]}
+    one = SyncVectorEnv([lambda: SeatEnv(variant, **arguments)] * ROWS, autoreset_mode=mode)
+    two = SeatVectorEnv(ROWS, variant, autoreset_mode=mode, **arguments)
     for name in ("observation_space", "action_space", "single_observation_space", "single_action_space", "num_envs"):
         assert getattr(one, name) == getattr(two, name)
     assert two.metadata["autoreset_mode"] is one.metadata["autoreset_mode"] is mode
@@ -81,13 +69,13 @@ def test_the_same_as_so_many_environments_of_one_seat(variant: str, way: str, mo
     first = one.reset(seed=3)
     assert data_equivalence(first, two.reset(seed=3), exact=True)
     ended = 0
-    for step in range(30 if way != "a match, mask in the infos" else 60):
+    for step in range(30 if way != "a match" else 60):
         over = step_both(one, two, step)
         ended += over.sum()
         if mode is AutoresetMode.DISABLED and over.any():
             first = one.reset(options={"reset_mask": over.copy()})
             assert data_equivalence(first, two.reset(options={"reset_mask": over}), exact=True)
-    assert ended > 0 or way == "a match, mask in the infos"
+    assert ended > 0 or way == "a match"
 
 
 def test_matches_end_as_they_do_in_environments_of_one_seat() -> None:
@@ -118,7 +106,7 @@ def test_illegal_actions_end_the_episodes_of_their_rows(mode: AutoresetMode) -> 
     two = SeatVectorEnv(ROWS, "nonesuch", autoreset_mode=mode, **arguments)
     assert data_equivalence(one.reset(seed=3), two.reset(seed=3), exact=True)
     for step in range(30):
-        actions = choose(two.action_masks(), step)
+        actions = choose_in_rows(two.action_masks(), step)
         if step % 5 == 2:
             actions[[0, 3]] = 149, -7
         first, second = one.step(actions), two.step(actions)
@@ -155,8 +143,7 @@ def test_the_same_seed_gives_the_same_bytes_even_where_a_player_draws_as_it_like
 
 
 def test_seeds_of_rows() -> None:
-    envs = SeatVectorEnv(3, "up_down")
-    envs.reset(seed=7)
+    envs = begun(SeatVectorEnv(3, "up_down"), seed=7)
     assert envs._runner.batch.tables.seed.tolist() == [7, 8, 9]
     envs.reset(seed=[5, None, 5])
     assert envs._runner.batch.tables.seed.tolist() == [5, 8, 5]
@@ -193,7 +180,7 @@ def test_what_a_learner_is_shown_does_not_depend_on_what_it_cannot_see(name: str
         for mask in (seen["action_mask"], infos["action_mask"]):
             assert np.array_equal(batch.mask, mask)
         batch.restore(None, kept)
-        seen, rewards, terminated, truncated, infos = envs.step(choose(envs.action_masks(), step))
+        seen, rewards, terminated, truncated, infos = envs.step(choose_in_rows(envs.action_masks(), step))
         over = terminated | truncated
         assert not rewards[~over].any()
         assert ("points" in infos) == over.any()
@@ -212,7 +199,7 @@ def test_made_by_its_id(variant: str) -> None:
         assert seen in envs.observation_space
         returns: list[float] = []
         for step in range(60):
-            seen, rewards, terminated, truncated, infos = recording.step(choose(envs.action_masks(), step))
+            seen, rewards, terminated, truncated, infos = recording.step(choose_in_rows(envs.action_masks(), step))
             assert seen in envs.observation_space
             assert [str(array.dtype) for array in (rewards, terminated, truncated)] == ["float64", "bool", "bool"]
             if "episode" in infos:
@@ -226,24 +213,23 @@ def test_made_by_its_id(variant: str) -> None:
 
 def test_what_is_given_is_new_unless_asked_otherwise() -> None:
     envs, shared = SeatVectorEnv(3, "down_up", mask_in="both"), SeatVectorEnv(3, "down_up", copy=False)
-    kept: list[Any] = [envs.reset(seed=0), *(envs.step(choose(envs.action_masks(), step)) for step in range(6))]
+    kept: list[Any] = [envs.reset(seed=0), *(envs.step(choose_in_rows(envs.action_masks(), step)) for step in range(6))]
     arrays = [array for seen, *rest in kept for array in [*seen.values(), *rest[:-1], *rest[-1].values()]]
     for place, array in enumerate(arrays):
         assert not any(np.shares_memory(array, other) for other in arrays[place + 1 :] if array.dtype != object)
     first = shared.reset(seed=0)[0]
     assert isinstance(first, dict)
     assert data_equivalence(first, kept[0][0], exact=True)
-    second = shared.step(choose(shared.action_masks(), 0))[0]
+    second = shared.step(choose_in_rows(shared.action_masks(), 0))[0]
     assert isinstance(second, dict)
     assert np.shares_memory(first["observation"], second["observation"])
 
 
 def test_disabled_waits_for_a_reset_of_the_rows_that_are_over() -> None:
-    envs = SeatVectorEnv(4, "up_down", hand_size=2, autoreset_mode=AutoresetMode.DISABLED)
-    envs.reset(seed=0)
+    envs = begun(SeatVectorEnv(4, "up_down", hand_size=2, autoreset_mode=AutoresetMode.DISABLED), seed=0)
     over = np.zeros(4, np.bool_)
     for step in range(20):
-        seen, _, over, _, _ = envs.step(choose(envs.action_masks(), step))
+        seen, _, over, _, _ = envs.step(choose_in_rows(envs.action_masks(), step))
         if over.any():
             break
     assert isinstance(seen, dict)
@@ -284,8 +270,7 @@ def test_disabled_waits_for_a_reset_of_the_rows_that_are_over() -> None:
     ],
 )
 def test_resets_that_are_not_possible_change_nothing(error: type[Exception], reset: dict[str, Any], says: str) -> None:
-    envs = SeatVectorEnv(3, "up_down")
-    envs.reset(seed=1)
+    envs = begun(SeatVectorEnv(3, "up_down"), seed=1)
     before = envs._runner.batch.tables.tobytes()
     with pytest.raises(error, match=re.escape(says)):
         envs.reset(**reset)
@@ -332,8 +317,7 @@ def test_arguments_that_are_not_allowed(arguments: dict[str, Any], says: str) ->
     ],
 )
 def test_actions_that_are_refused_change_nothing(actions: list[float], says: str) -> None:
-    envs = SeatVectorEnv(3, "big_ships")
-    envs.reset(seed=1)
+    envs = begun(SeatVectorEnv(3, "big_ships"), seed=1)
     before, masks = envs._runner.batch.tables.tobytes(), envs.action_masks()
     assert masks[:, 76].all()
     with pytest.raises(ValueError, match=re.escape(says)) as refusal:
@@ -363,13 +347,11 @@ def test_answers_of_players_are_checked(answer: Any, error: type[Exception], say
 
 
 def test_frames_show_the_views_of_the_learners() -> None:
-    envs = SeatVectorEnv(2, "noms", render_mode="ansi", seat="rotate")
-    envs.reset(seed=0)
+    envs = begun(SeatVectorEnv(2, "noms", render_mode="ansi", seat="rotate"), seed=0)
     frames = envs.render()
     assert frames is not None
     for seed, frame in enumerate(frames):
-        env = SeatEnv("noms", seat="rotate")
-        env.reset(seed=seed)
+        env = begun(SeatEnv("noms", seat="rotate"), seed=seed)
         assert frame == show.text(env.table, env.seat)
     assert SeatVectorEnv(2, "noms").render() is None
     picture = noms_env.SeatVectorEnv(1, "noms", render_mode="rgb_array")

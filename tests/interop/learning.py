@@ -1,4 +1,4 @@
-"""What the examples print of a policy before and after training, and that it has become better."""
+"""What the tests of learning libraries share: what is shown is what the tables show, and learners learn by their seed alone."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
@@ -24,3 +25,19 @@ def assert_it_learns(capsys: pytest.CaptureFixture[str], main: Callable[..., Any
     (before, before_margin), (after, after_margin) = figures["before"], figures["after"]
     assert after - after_margin > before + before_margin
     return lines
+
+
+def assert_seen(shown: Any, seen: Any) -> None:
+    """What is shown has the observations and masks of the tables, byte for byte."""
+    for name in ("observation", "action_mask"):
+        found = np.asarray(shown[name])
+        assert found.dtype == seen[name].dtype, name
+        assert np.array_equal(found.reshape(seen[name].shape), seen[name]), name
+
+
+def assert_the_seed_decides(weights: Callable[[int], torch.Tensor]) -> None:
+    """The weights after training are finite, the same with the same seed and others with another."""
+    one = weights(1)
+    assert torch.isfinite(one).all()
+    assert torch.equal(one, weights(1))
+    assert not torch.equal(one, weights(2))

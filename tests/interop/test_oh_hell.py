@@ -49,7 +49,6 @@ class Setting(NamedTuple):
         return (self.suits * self.ranks - 1) // self.seats
 
     def spiel_game(self) -> Any:
-        """The game in OpenSpiel."""
         parameters = {"players": self.seats, "num_suits": self.suits, "num_cards_per_suit": self.ranks}
         return pyspiel.load_game("oh_hell", parameters)
 
@@ -97,7 +96,6 @@ class Deal(NamedTuple):
 
 
 def random_deal(setting: Setting, hand_size: int, rng: random.Random) -> Deal:
-    """A deal of so many cards."""
     cards = list(range(setting.suits * setting.ranks))
     rng.shuffle(cards)
     return Deal(hand_size, rng.randrange(setting.seats), cards)

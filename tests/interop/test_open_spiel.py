@@ -19,6 +19,7 @@ from noms_env.table import Table
 from noms_env.variants import GAMES, VARIANTS, RulesError, make_rules
 from tests import referee
 from tests.agreement import random_table, same_numbers
+from tests.begun import begun
 
 pyspiel = pytest.importorskip("pyspiel", reason="OpenSpiel is not installed")
 
@@ -79,7 +80,6 @@ def random_game(variant: str, rng: random.Random) -> DealGame:
 
 
 def dealt(game: DealGame, rng: random.Random) -> DealState:
-    """A state with the cards dealt."""
     state = game.new_initial_state()
     while state.is_chance_node():
         outcomes, weights = zip(*state.chance_outcomes(), strict=True)
@@ -102,13 +102,8 @@ def moments(game: DealGame, rng: random.Random) -> Iterator[DealState]:
         state.apply_action(choose(state, rng))
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
-def test_random_simulation(variant: str) -> None:
-    pyspiel.random_sim_test(loaded(game_name(variant)), num_sims=1, serialize=True, verbose=False)
-
-
-@pytest.mark.parametrize("name", SMALL_TREES, ids=lambda name: name)
-def test_random_simulation_of_small_decks(name: str) -> None:
+@pytest.mark.parametrize("name", [*map(game_name, VARIANTS), *SMALL_TREES], ids=lambda name: name)
+def test_random_simulation(name: str) -> None:
     pyspiel.random_sim_test(loaded(name), num_sims=1, serialize=True, verbose=False)
 
 
@@ -326,22 +321,16 @@ def test_parameters() -> None:
         ExplicitChanceDeal(game.setup).apply_outcome(9)
 
 
-def test_regrets_lead_to_an_equilibrium() -> None:
-    tree = pyspiel.convert_to_cached_tree(loaded(TINY))
+@pytest.mark.parametrize(
+    ("name", "distance", "rounds", "share"),
+    [(TINY, pyspiel.exploitability, 30, 0.01), (SMALL_TREES[0], pyspiel.nash_conv, 20, 0.1)],
+)
+def test_regrets_lead_to_an_equilibrium(name: str, distance: Any, rounds: int, share: float) -> None:
+    tree = pyspiel.convert_to_cached_tree(loaded(name))
     solver = pyspiel.CFRPlusSolver(tree)
-    uniform = pyspiel.exploitability(tree, pyspiel.UniformRandomPolicy(tree))
-    for _ in range(30):
+    for _ in range(rounds):
         solver.evaluate_and_update_policy()
-    assert pyspiel.exploitability(tree, solver.average_policy()) < 0.01 * uniform
-
-
-def test_nash_conv_with_three_seats() -> None:
-    tree = pyspiel.convert_to_cached_tree(loaded("noms_down_up(seats=3,ranks=4,suits=1,hand_size=1)"))
-    solver = pyspiel.CFRPlusSolver(tree)
-    uniform = pyspiel.nash_conv(tree, pyspiel.UniformRandomPolicy(tree))
-    for _ in range(20):
-        solver.evaluate_and_update_policy()
-    assert pyspiel.nash_conv(tree, solver.average_policy()) < 0.1 * uniform
+    assert distance(tree, solver.average_policy()) < share * distance(tree, pyspiel.UniformRandomPolicy(tree))
 
 
 def test_players_as_policies() -> None:
@@ -419,8 +408,7 @@ def test_the_search_finds_what_is_sure() -> None:
 def test_the_game_of_a_table_has_its_trump_and_hand() -> None:
     for variant, options in (("sniped_whist", {"trump_mode": "rotation", "n_hands": 4}), ("up_down", {"ranks": 4})):
         rules = make_rules(GAMES[variant], 4, options)
-        table = Table(variant, 4, rules.options)
-        table.start(0, deal=3, dealer=2)
+        table = begun(Table(variant, 4, rules.options), 0, deal=3, dealer=2)
         game = game_of(table.row)
         state = state_of(game, table.row)
         assert state.deal.dealt_table.trump_word() == table.trump_word()

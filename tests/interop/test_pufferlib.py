@@ -13,7 +13,7 @@ import pytest
 import torch
 
 from noms_env import NUM_ACTIONS, OBSERVATION_SIZE, SeatEnv
-from tests.interop.learning import assert_it_learns
+from tests.interop.learning import assert_it_learns, assert_seen, assert_the_seed_decides
 
 pytestmark = pytest.mark.interop
 
@@ -23,7 +23,6 @@ ROWS, STEPS, SEED = 4, 60, 5
 
 @pytest.fixture
 def example() -> dict[str, Any]:
-    """The names of the example."""
     return runpy.run_path(str(EXAMPLE))
 
 
@@ -60,12 +59,18 @@ def test_it_shows_what_the_tables_show(example: dict[str, Any], way: str) -> Non
     shown, actions, rewards, over = played(example, **arguments)
     form = example["make_seat"]().obs_dtype
     deals = 0
+
+    def parts(step: int, row: int) -> dict[str, np.ndarray]:
+        observations, masks = example["unpacked"](shown[step], form)
+        assert (observations.shape, masks.shape) == ((ROWS, OBSERVATION_SIZE), (ROWS, NUM_ACTIONS))
+        return {"observation": observations[row], "action_mask": masks[row]}
+
     for row in range(ROWS):
         env = SeatEnv("down_up", **example["WAY"])
         seen, _ = env.reset(seed=SEED + seeds[row])
         was_over = False
         for step in range(STEPS):
-            assert_seen(example["unpacked"](shown[step], form), row, seen)
+            assert_seen(parts(step, row), seen)
             if was_over:  # the step after the end begins the next deal
                 seen, reward, terminated = env.reset()[0], 0.0, False
             else:
@@ -73,17 +78,8 @@ def test_it_shows_what_the_tables_show(example: dict[str, Any], way: str) -> Non
             assert rewards[step, row] == pytest.approx(reward)
             assert over[step, row] == terminated
             was_over, deals = terminated, deals + terminated
-        assert_seen(example["unpacked"](shown[STEPS], form), row, seen)
+        assert_seen(parts(STEPS, row), seen)
     assert deals > ROWS
-
-
-def assert_seen(parts: tuple[np.ndarray, np.ndarray], row: int, seen: Any) -> None:
-    """That a row has the observation and mask of its table, byte for byte."""
-    observation, mask = parts
-    assert observation.shape == (ROWS, OBSERVATION_SIZE)
-    assert mask.shape == (ROWS, NUM_ACTIONS)
-    assert np.array_equal(observation[row], seen["observation"])
-    assert np.array_equal(mask[row], seen["action_mask"])
 
 
 def test_the_learner_obeys_the_mask(example: dict[str, Any]) -> None:
@@ -106,10 +102,7 @@ def test_the_same_seed_learns_the_same(example: dict[str, Any]) -> None:
         example["train"](agent, example["make_tables"](2), 128, seed)
         return torch.cat([one.detach().flatten() for one in agent.parameters()])
 
-    one = weights(1)
-    assert torch.isfinite(one).all()
-    assert torch.equal(one, weights(1))
-    assert not torch.equal(one, weights(2))
+    assert_the_seed_decides(weights)
 
 
 def test_advantages_stop_at_the_end_of_a_deal(example: dict[str, Any]) -> None:

@@ -169,7 +169,6 @@ def spec() -> Any:
 
 
 def some_rows(rows: int = 64) -> tuple[np.ndarray, np.ndarray]:
-    """Observations and masks of decisions in one match."""
     env, rng = RLlibEnv({"variant": "down_up", "seats": 3}), np.random.default_rng(0)
     views: list[Any] = []
     seen, _ = env.reset(seed=0)
@@ -310,7 +309,6 @@ def cluster() -> Iterator[Cluster]:
 
 
 def weights_at_runners(algorithm: Any, module: str) -> list[dict[str, np.ndarray]]:
-    """The weights of a module at each remote runner."""
     found: list[dict[str, np.ndarray]] = algorithm.env_runner_group.foreach_env_runner(
         lambda runner: runner.module[module].get_state(), local_env_runner=False
     )

@@ -17,27 +17,13 @@ from stable_baselines3.common.vec_env import DummyVecEnv, VecMonitor
 from noms_env import NUM_ACTIONS, OBSERVATION_SIZE, IllegalActionError, SeatEnv, Table
 from noms_env.interop.sb3 import SeatVecEnv
 from noms_env.policy.encoding import make_encoding, write_features
+from tests.begun import begun
+from tests.envs.play import WAYS, choose_in_rows
 from tests.interop.learning import assert_it_learns
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "sb3_maskable_ppo.py"
 ROWS = 4
 SMALL: dict[str, Any] = {"n_steps": 8, "batch_size": 32, "n_epochs": 1, "seed": 1, "device": "cpu", "gamma": 1.0}
-WAYS: dict[str, dict[str, Any]] = {
-    "a deal": {},
-    "the mask in the observation": {"mask_in": "observation", "opponents": "thumb", "reward": "relative", "seat": "rotate"},
-    "mixed players, forced actions skipped": {
-        "opponents": ("greedy", "random", "thumb"),
-        "seat": "random",
-        "skip_forced": True,
-    },
-    "a match": {"episode": "match", "reward": "outcome", "seat": 2},
-}
-
-
-def choose(masks: np.ndarray, step: int) -> np.ndarray:
-    """A legal action for each row that depends on nothing but the row's mask and the number of the step."""
-    wanted = (step * 7919 + 13) % masks.sum(axis=1)
-    return np.asarray(np.argmax(np.cumsum(masks, axis=1) > wanted[:, None], axis=1))
 
 
 def without_mask(infos: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -46,7 +32,6 @@ def without_mask(infos: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def assert_same(one: Any, two: Any) -> None:
-    """That two results are equal, types and all."""
     assert data_equivalence(plain(one), plain(two), exact=True), (one, two)
 
 
@@ -60,9 +45,9 @@ def plain(result: Any) -> Any:
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("variant", ["down_up", "noms"])
 def test_the_same_as_so_many_environments_of_one_seat(variant: str, way: str) -> None:
-    arguments = {"mask_in": "info"} | WAYS[way]
+    arguments = WAYS[way] | {"mask_in": "observation" if way == "by rule of thumb" else "info"}
     one = DummyVecEnv([lambda: SeatEnv(variant, **arguments)] * ROWS)
-    two = SeatVecEnv(ROWS, variant, **WAYS[way])
+    two = SeatVecEnv(ROWS, variant, **arguments)
     assert (two.num_envs, two.observation_space, two.action_space) == (ROWS, one.observation_space, one.action_space)
     ended = 0
     for seed, steps in ((3, 80), (None, 20)):
@@ -72,7 +57,7 @@ def test_the_same_as_so_many_environments_of_one_seat(variant: str, way: str) ->
         for step in range(steps):
             masks = get_action_masks(two)
             np.testing.assert_array_equal(get_action_masks(one), masks)
-            actions = choose(masks, step)
+            actions = choose_in_rows(masks, step)
             seen, rewards, dones, infos = one.step(actions)
             assert_same((seen, rewards, dones, without_mask(infos)), two.step(actions))
             assert_same(without_mask(one.reset_infos), two.reset_infos)
@@ -88,7 +73,7 @@ def test_a_match_that_is_over_is_followed_by_the_next() -> None:
     one.reset()
     two.reset()
     for step in range(1000):
-        actions = choose(get_action_masks(two), step)
+        actions = choose_in_rows(get_action_masks(two), step)
         _, _, dones, infos = one.step(actions)
         seen, _, _, given = two.step(actions)
         if dones.any():
@@ -106,7 +91,7 @@ def test_what_a_deal_brought_is_told_in_full() -> None:
     envs.reset()
     deals = 0
     for step in range(60):
-        seen, rewards, dones, infos = envs.step(choose(get_action_masks(envs), step))
+        seen, rewards, dones, infos = envs.step(choose_in_rows(get_action_masks(envs), step))
         assert seen.dtype == np.uint8
         assert rewards.dtype == np.float32
         for reward, is_done, info in zip(rewards, dones, infos, strict=True):
@@ -127,7 +112,7 @@ def test_episode_statistics() -> None:
     envs.reset()
     lengths, deals = np.zeros(8, int), 0
     for step in range(30):
-        _, rewards, dones, infos = envs.step(choose(get_action_masks(envs), step))
+        _, rewards, dones, infos = envs.step(choose_in_rows(get_action_masks(envs), step))
         lengths += 1
         for row in np.flatnonzero(dones):
             assert infos[row]["episode"]["r"] == pytest.approx(rewards[row], abs=1e-5)
@@ -155,15 +140,13 @@ def test_seats_are_options_of_a_reset() -> None:
 
 
 def test_an_illegal_action_is_refused_or_ends_the_episode() -> None:
-    envs = SeatVecEnv(2, "down_up")
-    envs.reset()
+    envs = begun(SeatVecEnv(2, "down_up"))
     before = get_action_masks(envs)
     with pytest.raises(IllegalActionError):
         envs.step(np.full(2, NUM_ACTIONS))
     np.testing.assert_array_equal(get_action_masks(envs), before)
-    envs = SeatVecEnv(2, "down_up", illegal_action="terminate")
-    envs.reset()
-    actions = choose(get_action_masks(envs), 0)
+    envs = begun(SeatVecEnv(2, "down_up", illegal_action="terminate"))
+    actions = choose_in_rows(get_action_masks(envs), 0)
     actions[1] = NUM_ACTIONS - 1
     _, rewards, dones, infos = envs.step(actions)
     assert (rewards[1], dones[1]) == (-1, True)
@@ -188,8 +171,7 @@ def test_what_rows_that_share_one_environment_cannot_do() -> None:
 
 
 def test_pictures_of_all_tables() -> None:
-    envs = SeatVecEnv(2, "down_up", render_mode="rgb_array")
-    envs.reset()
+    envs = begun(SeatVecEnv(2, "down_up", render_mode="rgb_array"))
     one, two = envs.get_images()
     assert one is not None
     assert two is not None
@@ -200,7 +182,6 @@ def test_pictures_of_all_tables() -> None:
 
 
 def parameters_after(steps: int, seed: int, **arguments: Any) -> torch.Tensor:
-    """The parameters of a learner after some decisions."""
     envs = SeatVecEnv(16, "down_up", seat="rotate", reward="relative", **arguments)
     model = MaskablePPO("MlpPolicy", envs, **SMALL | {"seed": seed}).learn(steps)
     return torch.cat([parameter.detach().flatten() for parameter in model.policy.parameters()])
@@ -234,8 +215,7 @@ def test_the_parts_of_the_example() -> None:
     example = runpy.run_path(str(EXAMPLE))
     space = SeatVecEnv(1, "down_up").observation_space
     features = example["Features"](space, "down_up")
-    table = Table("down_up", seed=1)
-    table.start()
+    table = begun(Table("down_up", seed=1))
     observation, _ = table.view(int(table.row.seat))
     encoding = make_encoding([table.rules])
     expected = np.zeros((1, encoding.n_features), np.uint8)

@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from tianshou.data import Batch, Collector, VectorReplayBuffer
+from tianshou.data import Collector, VectorReplayBuffer
 from tianshou.env import DummyVectorEnv
 from tianshou.env.pettingzoo_env import PettingZooEnv
 
 from noms_env import SeatEnv, down_up_v0, noms_v0
-from tests.interop.learning import assert_it_learns
+from tests.begun import begun
+from tests.interop.learning import assert_it_learns, assert_seen, assert_the_seed_decides
 
 pytestmark = pytest.mark.interop
 
@@ -24,7 +25,6 @@ ROWS, STEPS, SEED = 4, 40, 5
 
 @pytest.fixture
 def example() -> dict[str, Any]:
-    """The names of the example."""
     torch.manual_seed(1)
     return runpy.run_path(str(EXAMPLE))
 
@@ -37,8 +37,7 @@ def test_what_it_collects_is_what_the_tables_show(example: dict[str, Any]) -> No
     collector.collect(n_step=ROWS * STEPS)
     deals = 0
     for row in range(ROWS):
-        env = SeatEnv("down_up", seat="rotate", reward="relative", skip_forced=True)
-        env.reset(seed=SEED + row)
+        env = begun(SeatEnv("down_up", seat="rotate", reward="relative", skip_forced=True), seed=SEED + row)
         seen, _ = env.reset()  # `seed` begins an episode, and so does the collector
         for step in buffer.buffers[row][:STEPS].split(1, shuffle=False):
             assert_seen(step.obs, seen)
@@ -50,12 +49,6 @@ def test_what_it_collects_is_what_the_tables_show(example: dict[str, Any]) -> No
                 deals += 1
                 seen, _ = env.reset()
     assert deals > ROWS
-
-
-def assert_seen(step: Batch, seen: Any) -> None:
-    """That a step has the observation and mask of the table, byte for byte."""
-    for name in ("observation", "action_mask"):
-        assert np.array_equal(step[name][0], seen[name]), name
 
 
 def test_the_network_obeys_the_mask(example: dict[str, Any]) -> None:
@@ -80,10 +73,7 @@ def test_the_same_seed_learns_the_same(example: dict[str, Any]) -> None:
         example["train"](ppo, example["make_tables"](2, seed), 64)
         return torch.cat([one.detach().flatten() for one in ppo.policy.parameters()])
 
-    one = weights(1)
-    assert torch.isfinite(one).all()
-    assert torch.equal(one, weights(1))
-    assert not torch.equal(one, weights(2))
+    assert_the_seed_decides(weights)
 
 
 @pytest.mark.parametrize("game", [down_up_v0, noms_v0])

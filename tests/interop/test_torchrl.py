@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import runpy
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -14,7 +13,8 @@ from torchrl.envs import ActionMask, EnvBase, GymWrapper, MarlGroupMapType, Pett
 from torchrl.envs.utils import check_env_specs
 
 from noms_env import SeatVectorEnv, down_up_v0
-from tests.interop.learning import assert_it_learns
+from tests.envs.play import WAYS
+from tests.interop.learning import assert_it_learns, assert_seen
 
 pytestmark = [
     pytest.mark.interop,
@@ -24,25 +24,13 @@ pytestmark = [
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "torchrl_ppo.py"
 ROWS, STEPS, SEED = 8, 30, 5
-WAYS: dict[str, dict[str, Any]] = {
-    "a deal": {},
-    "against mixed players, forced actions skipped": {
-        "opponents": ("greedy", "random", "thumb"),
-        "reward": "relative",
-        "seat": "rotate",
-        "skip_forced": True,
-    },
-    "a match": {"episode": "match", "reward": "outcome", "seat": 2},
-}
 
 
 def tables(way: str) -> SeatVectorEnv:
-    """The tables themselves."""
     return SeatVectorEnv(ROWS, "down_up", autoreset_mode="Disabled", **WAYS[way])
 
 
 def wrapped(way: str) -> EnvBase:
-    """The tables as TorchRL has them."""
     env = TransformedEnv(GymWrapper(tables(way), categorical_action_encoding=True), ActionMask())
     env.set_seed(SEED)
     return env
@@ -73,13 +61,6 @@ def test_it_is_given_what_the_tables_show(way: str) -> None:
         if over.any():
             seen, _ = envs.reset(options={"reset_mask": over})
     assert ends > 0 or way == "a match"
-
-
-def assert_seen(step: TensorDict, seen: Any) -> None:
-    """That a step has the observations and masks of the tables, byte for byte."""
-    for name in ("observation", "action_mask"):
-        assert step[name].numpy().dtype == seen[name].dtype
-        assert np.array_equal(step[name].numpy(), seen[name]), name
 
 
 @pytest.mark.parametrize("way", WAYS)

@@ -70,7 +70,6 @@ class Sight:
         return self.deal.table[0][0] if self.deal.table else self.deal.seat
 
     def latest_calls(self) -> dict[int, str]:
-        """Per seat that has called, its latest call."""
         return {(self.deal.eldest + turn) % self.seats: word for turn, word in enumerate(self.deal.calls)}
 
     def is_alone_by_contract(self) -> bool:

@@ -17,6 +17,7 @@ from noms_env.observation.layout import HIDDEN, OBSERVATION, Section
 from noms_env.variants import VARIANTS
 from noms_env.variants.table_record import choice_names
 from tests import referee
+from tests.begun import begun
 from tests.envs.play import KINDS, Kind, choose, deck_in_words, make
 from tests.observation.expected import SECTIONS, Sight, state_sections
 
@@ -58,7 +59,6 @@ def start(env: TrickTakingEnv, match: referee.Match) -> referee.Deal:
 
 
 def read(vector: np.ndarray, section: Section) -> np.ndarray:
-    """A section of a vector, in its own shape."""
     return vector[section.slice].reshape(section.shape)
 
 
@@ -85,8 +85,7 @@ def test_every_section_says_what_its_meaning_says(name: str, episode: str) -> No
 
 @pytest.mark.parametrize("name", KINDS)
 def test_the_state_is_what_seat_0_sees_and_what_is_hidden(name: str) -> None:
-    env = make(KINDS[name])
-    env.reset(seed=3)
+    env = begun(make(KINDS[name]), seed=3)
     layout = env.state_layout()
     assert [section.name for section in layout] == [section.name for section in (*OBSERVATION, *HIDDEN)]
     for place, (match, deal) in enumerate(follow(env, random.Random(name), 80)):
@@ -141,8 +140,7 @@ def test_the_layout_is_the_same_for_every_table() -> None:
     assert noms_env.OBSERVATION_SIZE == 1072
     assert {section.name for section in OBSERVATION} == set(SECTIONS)
     for kind in KINDS.values():
-        env = make(kind)
-        env.reset(seed=1)
+        env = begun(make(kind), seed=1)
         assert env.observation_layout() == OBSERVATION
         assert env.table.view(0)[0].shape == (noms_env.OBSERVATION_SIZE,)
 
@@ -173,8 +171,7 @@ def test_turning_the_table_round_turns_the_views(name: str) -> None:
 
 
 def test_totals_are_cut_off_at_the_ends_of_a_byte() -> None:
-    env = make(Kind("up_down", 4, {}))
-    env.reset(seed=0, options={"totals": [-1000, -64, 191, 1000], "dealer": 0})
+    env = begun(make(Kind("up_down", 4, {})), seed=0, options={"totals": [-1000, -64, 191, 1000], "dealer": 0})
     section = next(section for section in OBSERVATION if section.name == "seats")
     assert read(env.table.view(0)[0], section)[:4, :2].tolist() == [[0, 0], [0, 48], [255, 112], [255, 255]]
 
@@ -184,8 +181,7 @@ def test_fractions_of_a_point_are_told_apart() -> None:
     env.reset(seed=0, options={"totals": [1 / 3, 0.5, -0.5, -2 / 3], "dealer": 0})
     section = next(section for section in OBSERVATION if section.name == "seats")
     assert read(env.table.view(0)[0], section)[:4, 0].tolist() == [132, 134, 122, 120]
-    env = make(Kind("nonesuch", 3, {"half": "exact"}))
-    env.reset(seed=0, options={"totals": [0.5, -0.5, 4], "dealer": 0})
+    env = begun(make(Kind("nonesuch", 3, {"half": "exact"})), seed=0, options={"totals": [0.5, -0.5, 4], "dealer": 0})
     assert read(env.table.view(0)[0], section)[:3, 0].tolist() == [65, 63, 72]
 
 
@@ -194,7 +190,6 @@ def test_no_number_in_an_option_reads_as_none() -> None:
     section = next(section for section in OBSERVATION if section.name == "choices")
     found = []
     for given in options:
-        env = make(Kind("nonesuch", 4, given))
-        env.reset(seed=0)
+        env = begun(make(Kind("nonesuch", 4, given)), seed=0)
         found.append(int(read(env.table.view(0)[0], section).max()))
     assert found == [255, 253, 254, 254]

@@ -29,6 +29,7 @@ from noms_env.engine.legal import find_legal
 from noms_env.envs.aec import TrickTakingEnv
 from noms_env.table import Table
 from noms_env.variants import nonesuch
+from tests.begun import begun
 from tests.envs.play import KINDS, Kind, choose, deck_in_words, make, readable, walk
 
 DECISIONS = 110
@@ -115,7 +116,6 @@ def mix_passed_hands(row: Any, seat: int, rng: random.Random) -> None:
 
 
 def shown(table: Table, seat: int) -> tuple[bytes, bytes]:
-    """Observation and mask of a seat."""
     observation, mask = table.view(seat)
     return observation.tobytes(), mask.tobytes()
 
@@ -145,8 +145,7 @@ def test_what_a_seat_is_shown_does_not_depend_on_what_it_cannot_see(name: str) -
 
 @pytest.mark.parametrize("name", KINDS)
 def test_the_cards_that_are_mixed_are_those_that_a_seat_cannot_see(name: str) -> None:
-    env = make(KINDS[name])
-    env.reset(seed=2)
+    env = begun(make(KINDS[name]), seed=2)
     rng = random.Random(name)
     moved = Counter[bool]()
     for _ in walk(env, rng, 120):
@@ -164,8 +163,7 @@ def test_the_cards_that_are_mixed_are_those_that_a_seat_cannot_see(name: str) ->
 
 @pytest.mark.parametrize("name", KINDS)
 def test_a_spectator_sees_no_hand(name: str) -> None:
-    env = make(KINDS[name])
-    env.reset(seed=3)
+    env = begun(make(KINDS[name]), seed=3)
     rng = random.Random(name)
     for decision in walk(env, rng, 80):
         if decision % 8 == 0:
@@ -210,8 +208,7 @@ def test_a_leak_into_the_observation_is_found(leak: str, monkeypatch: pytest.Mon
         return observation, mask
 
     monkeypatch.setattr(Table, "view", view)
-    env = make(KINDS[name])
-    env.reset(seed=5)
+    env = begun(make(KINDS[name]), seed=5)
     assert any(line.endswith("observation") for line in find_leaks(env, random.Random(name), DECISIONS))
 
 
@@ -222,8 +219,7 @@ def test_a_leak_into_the_mask_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
         return honest(table, seat)[0], honest(table, int(table.row.seat))[1]
 
     monkeypatch.setattr(Table, "view", view)
-    env = make(KINDS["nonesuch"])
-    env.reset(seed=1)
+    env = begun(make(KINDS["nonesuch"]), seed=1)
     found = list(find_leaks(env, random.Random(1), DECISIONS))
     assert any(line.endswith(": mask") for line in found)
     assert any(line.endswith("a mask out of turn") for line in found)
@@ -347,8 +343,7 @@ def test_a_mark_left_too_early_is_found(monkeypatch: pytest.MonkeyPatch) -> None
 @pytest.mark.parametrize("name", [name for name in KINDS if "early" not in name])
 def test_every_card_is_a_step_forced_or_not(name: str) -> None:
     """Rules 0.1, point 2: a forced card that played itself would tell that it was forced."""
-    env = make(KINDS[name])
-    env.reset(seed=6)
+    env = begun(make(KINDS[name]), seed=6)
     rng = random.Random(name)
     for _ in range(6):
         row = env.table.row

@@ -60,7 +60,6 @@ def decisions(
 
 
 def answer(player: Player, table: Table, rng: np.random.Generator) -> int:
-    """What a player does at a table."""
     action: int = player.act(*table.view(int(table.row.seat)), rng, tables=table.determinize(rng))
     return action
 

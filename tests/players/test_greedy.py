@@ -8,6 +8,7 @@ import pytest
 
 from noms_env.players import make_player
 from noms_env.table import Table
+from tests.begun import begun
 from tests.players.positions import said
 from tests.variants.table_help import play, table_with
 
@@ -20,14 +21,7 @@ def ships(hands: list[str], words: str, **options: Any) -> Table:
     return play(table_with("big_ships", hands, dealer=3, options=options), words)
 
 
-@pytest.mark.parametrize(
-    ("hand", "options", "call"),
-    [
-        ("AC KD QS", {}, "3"),
-        ("AC JS TS", {}, "2"),
-        ("QC JC TC", {}, "0"),
-    ],
-)
+@pytest.mark.parametrize(("hand", "options", "call"), [("AC KD QS", {}, "3"), ("AC JS TS", {}, "2"), ("QC JC TC", {}, "0")])
 def test_a_call_counts_high_cards(hand: str, options: dict[str, Any], call: str) -> None:
     assert said(GREEDY, ships([hand, "", "", ""], "")) == call
 
@@ -39,12 +33,10 @@ def test_the_hook_takes_one_off_the_call_or_puts_one_on() -> None:
 
 
 def test_it_passes_or_bids_the_lowest_and_says_some() -> None:
-    auction = Table("small_ships", seed=1)
-    auction.start()
+    auction = begun(Table("small_ships", seed=1))
     assert said(GREEDY, auction) == "pass"
     assert said(GREEDY, play(auction, "pass pass pass")) == "7"
-    nonesuch = Table("nonesuch", seed=1)
-    nonesuch.start()
+    nonesuch = begun(Table("nonesuch", seed=1))
     assert said(GREEDY, nonesuch) == "some"
 
 

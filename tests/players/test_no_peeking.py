@@ -17,6 +17,7 @@ from noms_env.players.rule_based.heuristics import new_workspaces
 from noms_env.players.rule_based.player import thumb_rows
 from noms_env.table import Table
 from noms_env.variants import VARIANTS
+from tests.begun import begun
 from tests.players.positions import answer, decisions, tables_of
 from tests.uncompiled import printed_uncompiled
 
@@ -24,7 +25,6 @@ NAMES = ("random", "greedy", "thumb")
 
 
 def check_legal(player: Player, tables: list[Table]) -> None:
-    """Ask a player at many tables at once."""
     rows = np.concatenate([np.atleast_1d(table._rows) for table in tables]).view(np.recarray)
     views = [table.view(int(table.row.seat)) for table in tables]
     seen, mask = (np.array([view[part] for view in views]) for part in (0, 1))
@@ -93,8 +93,7 @@ def test_the_tables_are_left_as_they_are(name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_a_row_is_answered_alike_alone_and_among_others(name: str) -> None:
     player = make_player(name)
-    batch = make_batch([TableGroup("noms"), TableGroup("nonesuch", 3), TableGroup("big_ships", 5)], 30, seed=2)
-    batch.reset()
+    batch = begun(make_batch([TableGroup("noms"), TableGroup("nonesuch", 3), TableGroup("big_ships", 5)], 30, seed=2))
     streams, actions = np.arange(1, 31) * 31, np.zeros(30, np.int64)
     for step in range(25):
         batch.observe()
@@ -110,8 +109,7 @@ def test_a_row_is_answered_alike_alone_and_among_others(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["greedy", "thumb"])
 def test_nobody_answers_where_the_deal_is_over(name: str) -> None:
-    table = Table("down_up", seed=1)
-    table.start(deal=9)
+    table = begun(Table("down_up", seed=1), deal=9)
     one = table.determinize(np.random.default_rng(0))
     while not table.is_scored:
         table.step(table.legal_actions()[0])
@@ -122,8 +120,7 @@ def test_nobody_answers_where_the_deal_is_over(name: str) -> None:
 def test_thumb_and_greedy_leave_nothing_to_chance() -> None:
     for name in ("greedy", "thumb"):
         rng = np.random.default_rng(3)
-        table = Table("big_ships", seed=1)
-        table.start()
+        table = begun(Table("big_ships", seed=1))
         one = table.determinize(np.random.default_rng(0))
         make_player(name).act(*table.view(int(table.row.seat)), rng, tables=one)
         assert rng.integers(2**63) == np.random.default_rng(3).integers(2**63), "no number was drawn"

@@ -18,6 +18,7 @@ from noms_env.players import NOBODY, PLAYERS, Entry, as_batch, ask, load_player,
 from noms_env.table import Table
 from noms_env.variants import VARIANTS
 from noms_env.variants.table_record import TABLE
+from tests.begun import begun
 
 SEEN = np.zeros((3, OBSERVATION_SIZE), np.uint8)
 LEGAL = np.zeros((3, NUM_ACTIONS), np.int8)
@@ -44,8 +45,7 @@ class Lowest:
 
 def some_tables(n: int = 3) -> np.recarray:
     """Tables of small ships, some calls and cards into the deal."""
-    batch = make_batch("small_ships", n, seed=5)
-    batch.reset()
+    batch = begun(make_batch("small_ships", n, seed=5))
     streams, actions = np.arange(1, n + 1) * 999, np.zeros(n, np.int64)
     for _ in range(30):
         batch.random_actions(streams, actions)
@@ -169,8 +169,7 @@ def test_random_answers_nobody_where_nobody_is_to_act() -> None:
 
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_an_imagined_table_is_the_redeal_of_the_seat_to_act(variant: str) -> None:
-    batch = make_batch(variant, 12, seed=3)
-    batch.reset()
+    batch = begun(make_batch(variant, 12, seed=3))
     streams, actions = np.arange(1, 13) * 77, np.zeros(12, np.int64)
     model = Table(variant)
     for moment in range(24):
@@ -190,8 +189,7 @@ def test_an_imagined_table_is_the_redeal_of_the_seat_to_act(variant: str) -> Non
 
 
 def test_one_table_imagined() -> None:
-    table = Table("nonesuch", seed=3)
-    table.start()
+    table = begun(Table("nonesuch", seed=3))
     table.act("some")
     one = table.determinize(np.random.default_rng(8))
     assert (one.shape, one.dtype) == ((1,), TABLE)

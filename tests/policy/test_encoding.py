@@ -20,6 +20,7 @@ from noms_env.policy.encoding import Encoding, make_encoding, suit_orders
 from noms_env.policy.features import COPY, ORDERS, moved_card
 from noms_env.variants import VARIANTS, Rules, game, make_rules
 from noms_env.variants.table_record import choice_names
+from tests.begun import begun
 from tests.envs.play import EVERY_TABLE, KINDS, Kind, choose, make, walk
 
 TABLES = {**KINDS, **{f"{kind.variant}, {kind.seats} seats, usual options": kind for kind in EVERY_TABLE}}
@@ -30,7 +31,6 @@ LARGEST = 6.5
 
 
 def rules_of(kind: Kind) -> Rules:
-    """The rules of a table."""
     return make_rules(game(kind.variant), kind.seats, kind.options)
 
 
@@ -323,14 +323,12 @@ def test_tables_of_several_rules_are_told_apart() -> None:
 
 def of_rules(rules: Rules) -> tuple[np.ndarray, np.ndarray]:
     """What the first seat to act sees at such a table."""
-    env = make(Kind(rules.variant.name, rules.seats, rules.options))
-    env.reset(seed=1)
+    env = begun(make(Kind(rules.variant.name, rules.seats, rules.options)), seed=1)
     view: tuple[np.ndarray, np.ndarray] = env.table.view(int(env.table.row.seat))
     return view
 
 
 def section_of(column: int) -> str:
-    """The name of the section of a byte."""
     return next(section.name for section in OBSERVATION if section.slice.start <= column < section.slice.stop)
 
 

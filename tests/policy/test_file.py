@@ -27,8 +27,9 @@ from noms_env.policy.file import KEY, PolicyFileError, PolicyInfo, given_options
 from noms_env.policy.inference import Forward, shapes_of
 from noms_env.policy.player import load_policy
 from noms_env.variants import game, make_rules
+from tests.commands import disk_full
 from tests.envs.play import KINDS
-from tests.policy.test_player import NETWORK, SMALL, decisions, make_actor, rules_of, tensors_of
+from tests.policy.test_player import NETWORK, SMALL, decisions, make_actor, rules_of, save_small, tensors_of
 from training.agents.registry import agent_spec
 
 INFO = PolicyInfo(
@@ -98,7 +99,6 @@ def rewritten(
 
 
 def document_of(path: Path) -> dict[str, Any]:
-    """The JSON document of a file."""
     content = path.read_bytes()
     header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
     document: dict[str, Any] = json.loads(header["__metadata__"][KEY])
@@ -129,10 +129,7 @@ DOCUMENTS = {
     "training": (setter(training=[]), r"says \[\] for training"),
     "options": (setter(options=["jokers"]), "names the option 'jokers', which this version of noms-env does not have"),
     "rules: none": (setter(rules=[]), "does not say for which games"),
-    "rules: too many": (
-        setter(rules=[{"variant": "noms", "seats": 4, "options": {}}] * 1001),
-        "does not say for which games",
-    ),
+    "rules: too many": (setter(rules=[{"variant": "noms", "seats": 4, "options": {}}] * 1001), "does not say for which games"),
     "rules: strange": (setter(rules=["noms"]), "does not say for which games"),
     "rules: unknown": (setter(rules=[{"variant": "skat", "seats": 3, "options": {}}]), "there is no variant 'skat'"),
     "rules: seats": (setter(rules=[{"variant": "noms", "seats": [], "options": {}}]), "played with"),
@@ -308,11 +305,7 @@ def test_large_claims_take_no_memory(tmp_path: Path) -> None:
 def test_a_failed_write_leaves_the_old_file(good: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "policy.safetensors"
     write_atomically(path, b"old")
-
-    def full(handle: int) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(os, "fsync", full)
+    monkeypatch.setattr(os, "fsync", disk_full)
     with pytest.raises(OSError, match="No space left"):
         save_policy(path, load_file(good), INFO)
     assert path.read_bytes() == b"old"
@@ -345,7 +338,7 @@ def ship(root: Path, name: str, *variants: str, decisions: int = 100) -> Path:
     rule_sets = rules_of(*variants)
     file = root / "noms_env" / "checkpoints" / name / "policy.safetensors"
     file.parent.mkdir(parents=True)
-    save_policy(file, tensors_of(make_actor(rule_sets, SMALL)), PolicyInfo(rule_sets, SMALL, decisions=decisions))
+    save_small(file, rule_sets, decisions=decisions)
     return file
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from noms_env.observation.layout import OBSERVATION_SIZE
 from noms_env.players import NOBODY
 from noms_env.policy import rules_lookup
 from noms_env.policy.encoding import Encoding, make_encoding
-from noms_env.policy.file import PolicyInfo
+from noms_env.policy.file import PolicyInfo, save_policy
 from noms_env.policy.inference import shapes_of
 from noms_env.policy.matmul import LANES, PANEL, SIDE_BY_SIDE, TILE, as_panels, multiply, multiply_sparse
 from noms_env.policy.player import PolicyPlayer
@@ -51,7 +52,6 @@ def make_actor(rule_sets: tuple[Rules, ...], network: dict[str, int], seed: int 
 
 
 def tensors_of(actor: Actor) -> dict[str, np.ndarray]:
-    """Its parameters as arrays."""
     return {name: tensor.numpy() for name, tensor in actor.state_dict().items()}
 
 
@@ -59,6 +59,11 @@ def made_player(rule_sets: tuple[Rules, ...], network: dict[str, int], seed: int
     """The same policy in torch and as a player."""
     actor = make_actor(rule_sets, network, seed)
     return actor, PolicyPlayer(PolicyInfo(rule_sets, network), make_encoding(rule_sets), tensors_of(actor))
+
+
+def save_small(path: Path, rule_sets: tuple[Rules, ...], **info: Any) -> None:
+    """A file with a policy of the smallest network."""
+    save_policy(path, tensors_of(make_actor(rule_sets, SMALL)), PolicyInfo(rule_sets, SMALL, **info))
 
 
 def decisions(rule_sets: tuple[Rules, ...], tables: int, seed: int = 3) -> tuple[np.ndarray, np.ndarray]:

@@ -9,6 +9,7 @@ import noms_env
 from noms_env.policy.encoding import make_encoding
 from noms_env.policy.player import load_policy
 from noms_env.variants import GAMES, make_rules
+from tests.begun import begun
 
 ANSWERS = {
     ("sniped_whist", 4): [0.342728, 0.940002, 0.812843, 0.435739, 0.606168, 0.777830, 0.780348, 0.980783, 0.910539, 0.995673],
@@ -31,8 +32,7 @@ taken."""
 @pytest.mark.parametrize(("variant", "seats"), ANSWERS)
 def test_a_published_policy_answers_as_ever(variant: str, seats: int) -> None:
     player = load_policy(variant)
-    batch = noms_env.make_batch(variant, tables=1, seats=seats, seed=3, skip_forced=True)
-    batch.reset()
+    batch = begun(noms_env.make_batch(variant, tables=1, seats=seats, seed=3, skip_forced=True))
     found = []
     for _ in ANSWERS[variant, seats]:
         batch.observe()

@@ -1,4 +1,4 @@
-"""Players for tests, and names for them."""
+"""Players for tests, names for them, and rules of tables."""
 
 from __future__ import annotations
 
@@ -6,7 +6,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from noms_env.variants import Rules, game, make_rules
 from training.agents.spec import AgentSpec
+
+
+def rules(name: str, seats: int | None = None, **options: Any) -> Rules:
+    return make_rules(game(name), seats, options)
 
 
 class First:

@@ -115,8 +115,7 @@ def test_an_iteration_of_a_peer_is_all_that_it_collects() -> None:
     before = torch.get_num_threads()
     fake = FakePPO("MlpPolicy", [None] * 3, n_steps=5)
     try:
-        assert learning(fake, threads=1)() == 15
-        assert learning(fake, threads=2)() == 15
+        assert learning(fake, threads=1) == learning(fake, threads=2) == 15
     finally:
         torch.set_num_threads(before)
     assert fake.learnt == [(15, False, 1), (15, False, 2)]

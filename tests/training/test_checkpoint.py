@@ -127,7 +127,6 @@ def test_damaged_states_are_refused(tmp_path: Path) -> None:
 
 
 def with_digest(content: bytes) -> bytes:
-    """A state file with this content."""
     return f"{checkpoint.MAGIC} {hashlib.sha256(content).hexdigest()}\n".encode() + content
 
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from noms_env.variants import VARIANTS, Rules, game, make_rules
-from tests.training.fakes import FIRST, STUBBORN, First
+from noms_env.variants import VARIANTS
+from tests.training.fakes import FIRST, STUBBORN, First, rules
 from training.agents.registry import agent_spec
 from training.agents.spec import BLOCK, AgentSpec
 from training.agents.table_pool import TablePool, play
@@ -17,11 +17,6 @@ from training.evaluation import duplicate as module
 from training.evaluation.comparison import Comparison, NothingPlayedError, compare, size_features
 from training.evaluation.duplicate import FIRST_OTHER, LINE_UPS, Block, Pairing, dealt, line_ups
 from training.evaluation.roles import roles
-
-
-def rules(name: str, seats: int | None = None, **options: Any) -> Rules:
-    return make_rules(game(name), seats, options)
-
 
 Seen = list[tuple[TablePool, np.ndarray]]
 

@@ -13,8 +13,8 @@ import pytest
 from noms_env import Table
 from noms_env.core.actions import NUM_ACTIONS
 from noms_env.variants import VARIANTS
-from tests.commands import Run, assert_refused
-from training import extras
+from tests.begun import begun
+from tests.commands import Run, assert_refused, lacking, plain
 from training.commands import demo as command
 from training.commands.demo import demo_config, free_folder, result_text
 from training.config import PRESETS
@@ -24,7 +24,6 @@ from training.terminal.narrate import action_text, decide, narrate_deal, probabi
 
 @pytest.fixture
 def run(run: Run) -> Run:
-    """Runs `noms demo`."""
     return partial(run, "demo")
 
 
@@ -40,13 +39,8 @@ class Falling:
         return chances
 
 
-def plain(lines: Any) -> list[str]:
-    return [re.sub(r"\x1b\[[0-9;]*m", "", line) for line in lines]
-
-
 def started(variant: str, seed: int = 1, **options: Any) -> Table:
-    table = Table(variant, seed=seed, episode="deal", options=options)
-    table.start()
+    table = begun(Table(variant, seed=seed, episode="deal", options=options))
     return table
 
 
@@ -153,11 +147,7 @@ def test_what_cannot_be_shown_is_one_sentence(
 def test_missing_libraries_are_named_before_anything_is_trained(
     run: Run, monkeypatch: pytest.MonkeyPatch, module: str, extra: str
 ) -> None:
-    def require(wanted: str, brings: str, wanted_by: str) -> Any:
-        if wanted == module:
-            raise extras.MissingExtraError(f"{wanted_by} needs {wanted}: {brings}")
-
-    monkeypatch.setattr(command, "require", require)
+    monkeypatch.setattr(command, "require", lacking(module))
     assert run() == (2, "", f"noms: noms demo needs {module}: {extra}\n")
 
 

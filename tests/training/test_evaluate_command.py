@@ -10,11 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from noms_env.policy.file import PolicyInfo, save_policy
 from noms_env.variants import game, make_rules
-from tests.commands import Run, assert_refused, is_one_sentence
-from tests.policy.test_player import SMALL, make_actor, tensors_of
-from training import extras
+from tests.commands import Run, assert_refused, is_one_sentence, lacking
+from tests.policy.test_player import save_small
 from training.agents.registry import agent_spec
 from training.evaluation.comparison import NothingPlayedError
 from training.thread_pool import Done, run_jobs
@@ -25,7 +23,7 @@ def policy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A policy for noms and three-handed nonesuch."""
     rule_sets = (make_rules(game("noms")), make_rules(game("nonesuch"), 3))
     path = tmp_path_factory.mktemp("run") / "policy.safetensors"
-    save_policy(path, tensors_of(make_actor(rule_sets, SMALL)), PolicyInfo(rule_sets, SMALL))
+    save_small(path, rule_sets)
     return path
 
 
@@ -210,14 +208,11 @@ def test_a_tournament_and_its_files(run: Run, tmp_path: Path) -> None:
 
 
 def test_without_matplotlib_there_is_no_picture(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def missing(module: str, extra: str, wanted_by: str = "") -> None:
-        raise extras.MissingExtraError(f"{wanted_by} needs Matplotlib")
-
-    monkeypatch.setattr("training.publish.heatmap.require", missing)
+    monkeypatch.setattr("training.publish.heatmap.require", lacking("matplotlib"))
     folder = tmp_path / "cup"
     status, out, _ = run("tournament", "random", "greedy", "--variant", "nonesuch", "--deals", 4, "--out", folder)
     assert status == 0
-    assert "no picture: the heat map of a tournament needs Matplotlib" in out
+    assert "no picture: the heat map of a tournament needs matplotlib" in out
     assert (folder / "results.json").exists()
 
 

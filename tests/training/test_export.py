@@ -33,7 +33,6 @@ NAMES = [column.name for column in COLUMNS]
 
 
 def joined(parts: Iterator[Decisions] | list[Decisions]) -> Decisions:
-    """All decisions together."""
     kept = [{name: values.copy() for name, values in part.items()} for part in parts]
     return {name: np.concatenate([part[name] for part in kept]) for name in NAMES}
 
@@ -75,7 +74,6 @@ def assert_same(one: Decisions, other: Decisions) -> None:
 
 @pytest.fixture(scope="module")
 def few() -> list[Record]:
-    """Two short matches."""
     return list(record_matches("up_down", 3, 2, 4, {"ranks": 3}))
 
 

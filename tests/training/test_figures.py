@@ -10,18 +10,14 @@ from typing import Any, TypeVar
 import numpy as np
 import pytest
 
-from noms_env.variants import VARIANTS, Rules, game, make_rules
-from tests.training.fakes import LOWEST, LowestCard
+from noms_env.variants import VARIANTS
+from tests.training.fakes import LOWEST, LowestCard, rules
 from training.agents.registry import agent_spec, label
 from training.agents.spec import BLOCK, AgentSpec
 from training.evaluation.comparison import compare, figures, self_play
 from training.evaluation.duplicate import deal_seed
 
 Job = TypeVar("Job")
-
-
-def rules(name: str, seats: int | None = None, **options: Any) -> Rules:
-    return make_rules(game(name), seats, options)
 
 
 def in_threads(jobs: Sequence[Callable[[], Job]]) -> Sequence[Job]:

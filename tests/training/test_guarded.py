@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from noms_env import BatchEnv, make_batch
+from tests.begun import begun
 from training.agents.guarded import Guarded, first_legal
 from training.thread_pool import Stopped
 
@@ -40,8 +41,7 @@ def highest_legal(batch: BatchEnv, rows: np.ndarray) -> np.ndarray:
 
 @pytest.fixture
 def batch() -> BatchEnv:
-    made = make_batch("down_up", tables=6, seed=1)
-    made.reset()
+    made = begun(make_batch("down_up", tables=6, seed=1))
     made.observe()
     return made
 

@@ -8,13 +8,13 @@ import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.commands import disk_full
 from training.learn import log
 from training.learn.log import CSV_NAME, EVENTS_NAME, HEADER, SECONDS, Log, as_csv, read_log
 
@@ -149,11 +149,7 @@ def test_a_full_disk_is_told_and_nothing_is_kept_back(tmp_path: Path, monkeypatc
 def test_a_disk_that_is_full_at_the_start_leaves_the_log_as_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     opened(tmp_path).iteration(1, {"approx_kl": 1})
     before = (tmp_path / CSV_NAME).read_bytes()
-
-    def full(*_: Any) -> None:
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    monkeypatch.setattr(os, "fsync", full)
+    monkeypatch.setattr(os, "fsync", disk_full)
     with pytest.raises(OSError, match="No space left"):
         opened(tmp_path, 1)
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {CSV_NAME: before}

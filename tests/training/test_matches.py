@@ -9,16 +9,12 @@ import numpy as np
 import pytest
 
 from noms_env.table import Table
-from noms_env.variants import Rules, game, make_rules
-from tests.training.fakes import FIRST, First
+from noms_env.variants import Rules
+from tests.training.fakes import FIRST, First, rules
 from training.agents.registry import agent_spec
 from training.agents.spec import AgentSpec
 from training.evaluation.duplicate import deal_seed, line_ups
 from training.evaluation.matches import Matches, compare_matches, play_matches
-
-
-def rules(name: str, seats: int | None = None, **options: Any) -> Rules:
-    return make_rules(game(name), seats, options)
 
 
 class Illegal(First):

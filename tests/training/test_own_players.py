@@ -23,6 +23,7 @@ from noms_env.players import ask
 from noms_env.record import record_matches, replay
 from noms_env.show import look
 from noms_env.variants import Rules, game, make_rules
+from tests.begun import begun
 from tests.commands import Run, assert_refused
 from tests.envs.play import KINDS, make, walk
 from tests.observation.test_leaks import mix_hidden
@@ -183,8 +184,7 @@ def test_the_rules_of_a_record_are_those_that_it_was_written_with(name: str) -> 
 
 
 def test_the_observation_is_told_to_those_who_ask() -> None:
-    table = Table("down_up", seed=1)
-    table.start()
+    table = begun(Table("down_up", seed=1))
     seen, _ = table.view(int(table.row.seat))
     assert b64decode(told(table, observation=seen)["observation"]) == seen.tobytes()
     assert "observation" not in told(table)
@@ -197,8 +197,7 @@ def test_the_observation_is_told_to_those_who_ask() -> None:
 
 
 def test_answers_are_words_or_numbers() -> None:
-    table = Table("up_down", seed=1)
-    table.start(deal=9)
+    table = begun(Table("up_down", seed=1), deal=9)
     row, (_, mask) = table.row, table.view(int(table.row.seat))
     assert mask[75 + 3] == 1
     for answer in (b'{"action": "3"}', b'{"action": 78, "why": "a guess"}', b'"3"', b"78"):
@@ -221,8 +220,7 @@ def test_answers_are_words_or_numbers() -> None:
 def test_the_page_lists_every_key() -> None:
     page = (EXAMPLES / "README.md").read_text(encoding="utf-8")
     (shown,) = (json.loads(block) for block in re.findall(r"(?s)```json\n(.*?)```", page) if '"decision"' in block)
-    table = Table("small_ships", seed=1)
-    table.start()
+    table = begun(Table("small_ships", seed=1))
     keys = told(table, observation=table.view(0)[0]).keys()
     assert shown.keys() == keys - {"observation"}
     listed = re.findall(r"(?m)^\| (`\w+`(?:, `\w+`)*) \|", page.partition("| key | value |")[2])
@@ -246,8 +244,7 @@ def test_the_programs_choice_is_legal_in_every_game(name: str) -> None:
     spec = {"__name__": "jsonl_bot"}
     exec(compile((EXAMPLES / "jsonl_bot.py").read_text(), "jsonl_bot.py", "exec"), spec)
     choose: Any = spec["choose"]
-    env = make(KINDS[name])
-    env.reset(seed=5)
+    env = begun(make(KINDS[name]), seed=5)
     for number in range(100):
         if env.phase is None:
             break
@@ -358,8 +355,7 @@ def test_a_block_that_is_stopped_ends_its_program(tmp_path: Path) -> None:
 def test_a_program_ends_with_its_player(tmp_path: Path) -> None:
     note = tmp_path / "pid"
     player = agent_spec(script(tmp_path, f"open({str(note)!r}, 'w').write(str(os.getpid()))")).make()
-    table = Table("up_down", 3, {"ranks": 3})
-    table.start()
+    table = begun(Table("up_down", 3, {"ranks": 3}))
     assert ask(player, table, np.random.default_rng(0)) in table.legal_actions()
     process = int(note.read_text())
     os.kill(process, 0)
@@ -472,8 +468,7 @@ def test_functions_and_classes_play(module: str, tmp_path: Path) -> None:
 
 
 def test_the_players_own_chance_does_not_depend_on_the_rows_beside(module: str) -> None:
-    batch = make_batch("down_up", tables=20, seed=1)
-    batch.reset()
+    batch = begun(make_batch("down_up", tables=20, seed=1))
     batch.observe()
     rows = np.arange(20)
     player = agent_spec(f"{module}:act")
@@ -559,8 +554,7 @@ def test_registered_names_and_policies_go_before_modules(module: str) -> None:
 
 
 def test_failures_of_one_row_are_sentences(module: str) -> None:
-    table = Table("up_down", 3, {"ranks": 3})
-    table.start()
+    table = begun(Table("up_down", 3, {"ranks": 3}))
     with pytest.raises(ForfeitError, match=f"{module}:illegal chose action 0, which was not legal") as failure:
         ask(agent_spec(f"{module}:illegal").make(), table, np.random.default_rng(0))
     assert failure.value.why.startswith("chose")

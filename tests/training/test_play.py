@@ -18,14 +18,14 @@ import pytest
 
 from noms_env import show
 from noms_env.core.cards import CARD_NUMBERS
-from noms_env.policy.file import PolicyInfo, save_policy
 from noms_env.record import Record, check_records, read_records, record_matches
 from noms_env.table import Table
 from noms_env.variants import VARIANTS, Rules, game, make_rules
-from tests.commands import Run, assert_refused
+from tests.begun import begun
+from tests.commands import Run, assert_refused, plain
 from tests.envs.play import KINDS
 from tests.observation.test_leaks import mix_hidden
-from tests.policy.test_player import SMALL, make_actor, tensors_of
+from tests.policy.test_player import save_small
 from training.commands.play import converse
 from training.commands.watch import told
 from training.terminal.narrate import Narrator
@@ -37,10 +37,6 @@ ROOT = Path(__file__).parent.parent.parent
 
 Answer = Callable[[Table], str]
 """What a scripted person types, given the table."""
-
-
-def plain(lines: Iterable[str]) -> list[str]:
-    return [re.sub(r"\x1b\[[0-9;]*m", "", line) for line in lines]
 
 
 def sitting_of(kind: Rules, seat: int | None = 0, names: tuple[str, ...] = ("random",), **arguments: Any) -> Session:
@@ -280,8 +276,7 @@ def test_the_screen_of_a_deal_made_by_hand() -> None:
 
 
 def test_what_is_legal_beside_cards_is_named() -> None:
-    table = Table("small_ships", options={"indication": True})
-    table.start()
+    table = begun(Table("small_ships", options={"indication": True}))
     for word in ("13", "C", "AC"):
         table.act(word)
     while "indicate" not in table.legal_words():
@@ -293,8 +288,7 @@ def test_what_is_legal_beside_cards_is_named() -> None:
 
 def view_after(variant: str, words: str, **options: Any) -> show.view.View:
     """What the seat to act sees after some actions of a deal; `-` is the first legal action."""
-    table = Table(variant, options=options, seed=1)
-    table.start(dealer=0)
+    table = begun(Table(variant, options=options, seed=1), dealer=0)
     for word in words.split():
         table.act(table.legal_words()[0] if word == "-" else word)
     return show.look(table, int(table.row.seat))
@@ -373,8 +367,7 @@ def test_cards_are_refused_with_the_reason() -> None:
     eldest = show.look(table, 1)
     with pytest.raises(UnclearError, match=r"^You do not hold A♠. Legal: QC AC KD QH$"):
         parse_action(eldest, "as")
-    alone = Table("small_ships", 3, {"ranks": 3})
-    alone.start(deck=deck, dealer=2)
+    alone = begun(Table("small_ships", 3, {"ranks": 3}), deck=deck, dealer=2)
     for word in ("4", "H", "AC"):
         alone.act(word)
     with pytest.raises(UnclearError, match=r"^A♣ may not be led now. Legal: KD QH$"):
@@ -468,10 +461,9 @@ def test_a_finished_deal_that_is_taken_back_is_not_kept(run: Run, typing: Callab
 
 @pytest.fixture(scope="module")
 def policy(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A policy for small_ships."""
     rule_sets = (usual("small_ships"),)
     path = tmp_path_factory.mktemp("run") / "policy.safetensors"
-    save_policy(path, tensors_of(make_actor(rule_sets, SMALL)), PolicyInfo(rule_sets, SMALL))
+    save_small(path, rule_sets)
     return path
 
 

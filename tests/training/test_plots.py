@@ -14,8 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
-from tests.commands import Run
-from training.extras import MissingExtraError
+from tests.commands import Run, lacking
 from training.learn.log import Log, Series
 from training.publish.plots import SMOOTHED, draw, panels_of, rules_in, smoothed
 
@@ -26,7 +25,6 @@ EVALUATION = {POINTS: 1.0, f"{POINTS}/low": 0.5, f"{POINTS}/high": 1.5, "probe/d
 
 @pytest.fixture
 def run(run: Run) -> Run:
-    """Runs `noms plot`."""
     return partial(run, "plot")
 
 
@@ -93,10 +91,7 @@ def test_what_cannot_be_drawn_is_one_sentence(run: Run, tmp_path: Path) -> None:
 
 
 def test_without_matplotlib_a_sentence_says_what_is_missing(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def missing(module: str, extra: str, wanted_by: str) -> Any:
-        raise MissingExtraError(f"{wanted_by} needs {module}: {extra}")
-
-    monkeypatch.setattr("training.commands.plot.require", missing)
+    monkeypatch.setattr("training.commands.plot.require", lacking("matplotlib"))
     assert run(a_run(tmp_path / "run")) == (2, "", "noms: noms plot needs matplotlib: plot\n")
 
 

@@ -19,26 +19,14 @@ from noms_env.core.tricks import beats
 from noms_env.players import Player, make_player
 from noms_env.record import Record, record_matches, replay
 from noms_env.variants import VARIANTS as NAMES
-from noms_env.variants import Rules, game, make_rules
+from noms_env.variants import Rules
 from noms_env.variants.table_record import new_tables, write_rules
+from tests.training.fakes import rules
 from training.agents.table_pool import TablePool, at_tables, play
-from training.evaluation.behaviour_stats import (
-    COULD,
-    DEFENDER,
-    DID,
-    PARTNER,
-    Tally,
-    count_deals,
-    overtakes,
-    possible_contracts,
-)
+from training.evaluation.behaviour_stats import COULD, DEFENDER, DID, PARTNER, Tally, count_deals, overtakes, possible_contracts
 
 BIDS = ("mis", "mis_a_vis", *map(str, range(7, MAX_NUMBER + 1)))
 ACE, TWO, KING = (CARD_NUMBERS[FRENCH][word] for word in ("AS", "2S", "KH"))
-
-
-def rules(name: str, seats: int | None = None, **options: Any) -> Rules:
-    return make_rules(game(name), seats, options)
 
 
 def table(kind: Rules, **fields: Any) -> np.recarray:
@@ -52,6 +40,10 @@ def table(kind: Rules, **fields: Any) -> np.recarray:
         else:
             tables[name] = value
     return tables
+
+
+def joined(*tables: np.recarray) -> np.recarray:
+    return np.concatenate(tables).view(np.recarray)
 
 
 def bids(*numbers: int) -> list[int]:
@@ -115,18 +107,13 @@ def test_exact_bids_by_hand() -> None:
 
 def test_hits_are_told_apart_by_hand_size_and_by_seat() -> None:
     kind = rules("big_ships", 3)
-    deals = np.concatenate(
-        [
-            table(kind, deal_size=2, call=bids(1, 1, 0), tricks=[1, 1, 0]),
-            table(kind, deal_size=13, call=bids(4, 5, 6), tricks=[4, 4, 5]),
-        ]
-    ).view(np.recarray)
+    deals = joined(
+        table(kind, deal_size=2, call=bids(1, 1, 0), tricks=[1, 1, 0]),
+        table(kind, deal_size=13, call=bids(4, 5, 6), tricks=[4, 4, 5]),
+    )
     assert {
         name: value for name, value in count_deals(deals, kind).means().items() if "/hit/" in name and "zero" not in name
-    } == {
-        "bid/hit/2": 1.0,
-        "bid/hit/13": pytest.approx(1 / 3),
-    }
+    } == {"bid/hit/2": 1.0, "bid/hit/13": pytest.approx(1 / 3)}
     seats = np.zeros((2, MAX_SEATS), bool)
     seats[:, 1] = seats[:, 5] = True  # there is no seat 5
     probes = count_deals(deals, kind, seats).means()
@@ -147,7 +134,7 @@ def test_contracts_by_hand() -> None:
     put_byte(deals[0].trick_of[0], ACE, 3)
     put_byte(deals[2].trick_of[0], ACE, 6)
     put_byte(deals[1].trick_of[0], TWO, 9)
-    tables = np.concatenate(deals).view(np.recarray)
+    tables = joined(*deals)
     probes = count_deals(tables, kind).means()
     expected = {
         "contract/8": 0.5,
@@ -173,16 +160,12 @@ def test_contracts_by_hand() -> None:
 
 def test_passed_out_deals_count_among_the_contracts() -> None:
     kind = rules("noms")
-    deals = np.concatenate(
-        [
-            table(kind, passed_out=1),
-            table(kind, contract=CALL_MIS_A_VIS, declarer=3, points=[0, 0, 0, 26]),
-            table(kind, contract=CALL_MIS, declarer=3, points=[13, 13, 13, 0]),
-            table(
-                kind, contract=CALL_ZERO + 10, declarer=1, nominated=KING, partner=2, played=[0, 0, 0, 0], points=[0, 10, 10, 0]
-            ),
-        ]
-    ).view(np.recarray)
+    deals = joined(
+        table(kind, passed_out=1),
+        table(kind, contract=CALL_MIS_A_VIS, declarer=3, points=[0, 0, 0, 26]),
+        table(kind, contract=CALL_MIS, declarer=3, points=[13, 13, 13, 0]),
+        table(kind, contract=CALL_ZERO + 10, declarer=1, nominated=KING, partner=2, played=[0, 0, 0, 0], points=[0, 10, 10, 0]),
+    )
     probes = count_deals(deals, kind).means()
     assert probes["passed_out"] == 0.25
     assert (probes["contract/mis_a_vis"], probes["contract/mis_a_vis/made"]) == (0.25, 1)
@@ -193,12 +176,10 @@ def test_passed_out_deals_count_among_the_contracts() -> None:
 
 def test_a_card_in_the_stock_is_neither_own_nor_a_partners() -> None:
     kind = rules("small_ships", 5)
-    deals = np.concatenate(
-        [
-            table(kind, contract=CALL_ZERO + 5, declarer=0, nominated=KING, points=[5, 1, 1, 1, 2]),
-            table(kind, contract=CALL_ZERO + 5, declarer=0, nominated=KING, hands=[1 << KING], points=[5, 1, 1, 1, 2]),
-        ]
-    ).view(np.recarray)
+    deals = joined(
+        table(kind, contract=CALL_ZERO + 5, declarer=0, nominated=KING, points=[5, 1, 1, 1, 2]),
+        table(kind, contract=CALL_ZERO + 5, declarer=0, nominated=KING, hands=[1 << KING], points=[5, 1, 1, 1, 2]),
+    )
     probes = count_deals(deals, kind).means()
     assert (probes["stock"], probes["solo"]) == (0.5, 0.5)
 
@@ -209,7 +190,7 @@ def test_a_partner_who_showed_himself_did_not_come_out_with_the_card() -> None:
     deals = [table(kind, **holder, indicated=1), table(kind, **holder)]
     put_byte(deals[0].trick_of[0], ACE, 13)
     put_byte(deals[1].trick_of[0], ACE, 2)
-    probes = count_deals(np.concatenate(deals).view(np.recarray), kind).means()
+    probes = count_deals(joined(*deals), kind).means()
     assert (probes["partner/indicated"], probes["partner/trick"]) == (0.5, 2)
 
 
@@ -248,10 +229,7 @@ def test_nonesuch_by_hand() -> None:
 def test_sniped_whist_by_hand() -> None:
     kind = rules("sniped_whist")
     deals = np.concatenate(
-        [
-            table(kind, sniped=0b0110, tricks=[0, 6, 6, 1]),
-            table(kind, sniped=0b1000, tricks=[2, 3, 3, 5]),
-        ]
+        [table(kind, sniped=0b0110, tricks=[0, 6, 6, 1]), table(kind, sniped=0b1000, tricks=[2, 3, 3, 5])]
     ).view(np.recarray)
     assert count_deals(deals, kind).means() == {"sniped": 3 / 8, "sniped/shared": 0.5, "tricks/spread": 4.5}
     last = np.zeros((2, MAX_SEATS), bool)

@@ -6,7 +6,7 @@ import io
 import re
 import sys
 import time
-from typing import Any
+from unittest.mock import Mock, call
 
 import pytest
 from rich.console import Console
@@ -48,10 +48,7 @@ def test_an_evaluation_is_taken_apart() -> None:
     figures.evaluated(EVALUATION)
     assert list(figures.points) == [("down_up_4", "random")]
     assert figures.points["down_up_4", "random"].text() == "+2.50 ±0.25"
-    assert figures.probes() == [
-        ("down_up_4", "bids hit exactly", "45.6%"),
-        ("small_ships_4", "partner seen in trick", "3.44"),
-    ]
+    assert figures.probes() == [("down_up_4", "bids hit exactly", "45.6%"), ("small_ships_4", "partner seen in trick", "3.44")]
 
 
 def test_the_trend_is_that_of_the_evaluations() -> None:
@@ -225,31 +222,9 @@ def test_a_terminal_gets_a_screen(monkeypatch: pytest.MonkeyPatch, capsys: pytes
     assert "noms" in capsys.readouterr().err
 
 
-class Note(Watcher):
-    """Remembers what it is told."""
-
-    def __init__(self) -> None:
-        self.told: list[tuple[Any, ...]] = []
-
-    def started(self, *told: Any) -> None:
-        self.told.append(("started", *told))
-
-    def iteration(self, *told: Any) -> None:
-        self.told.append(("iteration", *told))
-
-    def evaluation(self, *told: Any) -> None:
-        self.told.append(("evaluation", *told))
-
-    def note(self, *told: Any) -> None:
-        self.told.append(("note", *told))
-
-
 def test_several_watchers_are_told_everything() -> None:
-    first, second = Note(), Note()
-    several = Several([first, Watcher(), second])
-    several.started(1, 2)
-    several.iteration(3, {"approx_kl": 1})
-    several.evaluation(4, {"x": 2})
-    several.note("text")
-    expected = [("started", 1, 2), ("iteration", 3, {"approx_kl": 1}), ("evaluation", 4, {"x": 2}), ("note", "text")]
-    assert first.told == second.told == expected
+    first, second = Mock(spec=Watcher), Mock(spec=Watcher)
+    told = [call.started(1, 2), call.iteration(3, {"approx_kl": 1}), call.evaluation(4, {"x": 2}), call.note("text")]
+    for name, arguments, _ in told:
+        getattr(Several([first, Watcher(), second]), name)(*arguments)
+    assert first.method_calls == second.method_calls == told

@@ -20,9 +20,8 @@ from noms_env.policy.file import read_info
 from noms_env.policy.player import load_policy
 from noms_env.variants import Rules, game, make_rules
 from noms_env.version import ENV_VERSION
-from tests.commands import Run, assert_refused, is_one_sentence
+from tests.commands import Run, assert_refused, disk_full, is_one_sentence, lacking
 from tests.training.test_publish_runs import CONFIG, DONE, KEPT, POINTS, make_run
-from training import extras
 from training.cli import main
 from training.config import CurriculumConfig, TrainConfig
 from training.evaluation.deal_sets import digest
@@ -41,7 +40,6 @@ NOTHING_LOST = {"tables": 0, "why": []}
 
 
 def estimate(mean: float, margin: float = 0.25, deals: int = 400) -> dict[str, Any]:
-    """An estimate as the files have it."""
     ends = {"low": mean - margin, "high": mean + margin}
     return {"mean": mean, "standard_error": margin / 2, **ends, "deals": deals, "method": "bootstrap"}
 
@@ -61,12 +59,10 @@ def entry(mean: float, rules: Rules = NONESUCH, **changes: Any) -> dict[str, Any
 
 
 def evaluation(a: str, b: str, *games: dict[str, Any], **policies: str) -> dict[str, Any]:
-    """The file of `noms evaluate`."""
     return {"format": EVALUATION, "environment": ENV_VERSION, "a": a, "b": b, "policies": policies, "games": list(games)}
 
 
 def tournament(ratings: dict[str, float], pairs: dict[tuple[str, str], float], rules: Rules = NONESUCH) -> dict[str, Any]:
-    """The results.json of `noms tournament`."""
     return {
         "format": TOURNAMENT,
         "environment": ENV_VERSION,
@@ -86,7 +82,6 @@ def tournament(ratings: dict[str, float], pairs: dict[tuple[str, str], float], r
 
 
 def put(folder: Path, part: str, name: str, document: object) -> None:
-    """Write a file of results."""
     (folder / part).mkdir(parents=True, exist_ok=True)
     (folder / part / f"{name}.json").write_text(json.dumps(document))
 
@@ -137,12 +132,10 @@ def card_of(policy: Trained, folder: Path | None = None, name: str = "mine") -> 
 
 
 def results_page(folder: Path) -> str:
-    """The text of RESULTS.md."""
     return pages(read_results(folder), {})[Path(RESULTS)]
 
 
 def part(text: str, title: str) -> str:
-    """A section of a page."""
     (found,) = re.findall(rf"(?ms)^## {title}\n\n(.*?)(?=^## |\Z)", text)
     return str(found)
 
@@ -244,11 +237,7 @@ def test_a_failed_write_leaves_whole_files(publish: Run, folder: Path, tmp_path:
     assert publish(folder, "--name", "mine", "--out", tmp_path)[0] == 0
     (tmp_path / "mine" / "curve.csv").write_text("old")
     before = {file.name: file.read_bytes() for file in (tmp_path / "mine").iterdir()}
-
-    def full(handle: int) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(os, "fsync", full)
+    monkeypatch.setattr(os, "fsync", disk_full)
     status, _, err = publish(folder, "--name", "mine", "--out", tmp_path)
     assert (status, err) == (2, f"noms: cannot write in {tmp_path}: No space left on device\n")
     assert {file.name: file.read_bytes() for file in (tmp_path / "mine").iterdir()} == before
@@ -258,11 +247,7 @@ def test_a_failed_write_leaves_whole_files(publish: Run, folder: Path, tmp_path:
 def test_without_a_library_a_sentence_says_so(
     publish: Run, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, library: str
 ) -> None:
-    def missing(module: str, extra: str, wanted_by: str) -> Any:
-        if module == library:
-            raise extras.MissingExtraError(f"{wanted_by} needs {module}: {extra}")
-
-    monkeypatch.setattr("training.commands.publish.require", missing)
+    monkeypatch.setattr("training.commands.publish.require", lacking(library))
     sentence = f"noms: noms publish needs {library}: publish\n"
     assert publish(folder, "--name", "mine", "--out", tmp_path) == (2, "", sentence)
 

@@ -43,7 +43,6 @@ POINTS = {  # against random and thumb, in evaluations after KEPT decisions: mea
 
 
 def evaluation(shift: float = 0.0) -> dict[str, float]:
-    """The figures of an evaluation of a run."""
     found = {"score/policy": 0.5 + shift, "score/ema": 0.25}
     for kind, estimates in POINTS.items():
         for opponent, (mean, low, high) in zip(("random", "thumb"), estimates, strict=True):
@@ -56,7 +55,6 @@ def evaluation(shift: float = 0.0) -> dict[str, float]:
 
 
 def actor_of(info: PolicyInfo) -> Actor:
-    """A network that fits."""
     return make_actor(info.rule_sets, info.network, 0, make_encoding(info.rule_sets, info.card_features, info.rule_based_prior))
 
 

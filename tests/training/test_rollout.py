@@ -16,6 +16,7 @@ from noms_env.core.state import MAX_SEATS
 from noms_env.players import make_player
 from noms_env.policy.encoding import make_encoding
 from noms_env.variants import Rules, RulesError
+from tests.begun import begun
 from training.agents.table_pool import TablePool, at_tables, make_rule_sets, play, relative_points
 from training.config import NetworkConfig, TrainConfig
 from training.learn.decisions import NO_CHOICE, Decisions, Recorder
@@ -64,12 +65,20 @@ def played(
     return pool, recorder, recorder.decisions(pool)
 
 
+Deal = tuple[str, TablePool, Recorder, Decisions]
+
+
+@pytest.fixture(scope="module", params=VARIANTS)
+def deal(request: pytest.FixtureRequest) -> Deal:
+    """Each variant, with a deal of it."""
+    return request.param, *played([request.param])
+
+
 # What cost the project sheepsheadai months (its notebooks, 6.1, 6.2).
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
-def test_the_ratio_is_one_under_the_same_parameters_for_every_seats_rows(variant: str) -> None:
-    _, _, decisions = played([variant])
+def test_the_ratio_is_one_under_the_same_parameters_for_every_seats_rows(deal: Deal) -> None:
+    variant, _, _, decisions = deal
     with torch.no_grad():
         logits = masked(
             make_actor(make_rule_sets([variant]))(torch.from_numpy(decisions.features)), torch.from_numpy(decisions.mask)
@@ -80,9 +89,8 @@ def test_the_ratio_is_one_under_the_same_parameters_for_every_seats_rows(variant
     assert decisions.log_prob.std() > 0.1  # a uniform policy would prove nothing
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
-def test_the_reward_lands_on_every_seats_last_decision(variant: str) -> None:
-    pool, _, decisions = played([variant])
+def test_the_reward_lands_on_every_seats_last_decision(deal: Deal) -> None:
+    _, pool, _, decisions = deal
     reward = relative_points(pool.batch.points, pool.seats)
     zeros = np.zeros(len(decisions), np.float32)
     advantage = advantages(decisions.table, decisions.seat, zeros, reward, 0.0)
@@ -95,24 +103,21 @@ def test_the_reward_lands_on_every_seats_last_decision(variant: str) -> None:
     assert np.abs(reward).sum() > 0
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
-def test_the_return_of_each_decision_is_the_seats_own_score(variant: str) -> None:
-    pool, _, decisions = played([variant])
+def test_the_return_of_each_decision_is_the_seats_own_score(deal: Deal) -> None:
+    _, pool, _, decisions = deal
     reward = relative_points(pool.batch.points, pool.seats)
     value = np.random.default_rng(0).normal(size=len(decisions)).astype(np.float32)
     advantage = advantages(decisions.table, decisions.seat, value, reward, 1.0)
     np.testing.assert_allclose(advantage + value, reward[decisions.table, decisions.seat], atol=1e-4)
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
-def test_rewards_sum_to_zero_in_every_deal(variant: str) -> None:
-    pool, _, _ = played([variant])
+def test_rewards_sum_to_zero_in_every_deal(deal: Deal) -> None:
+    _, pool, _, _ = deal
     np.testing.assert_allclose(relative_points(pool.batch.points, pool.seats).sum(1), 0, atol=1e-4)
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
-def test_decisions_are_of_whole_deals_only(variant: str) -> None:
-    pool, recorder, decisions = played([variant])
+def test_decisions_are_of_whole_deals_only(deal: Deal) -> None:
+    _, pool, recorder, decisions = deal
     assert pool.batch.scored.all()
     assert set(decisions.table) <= set(range(len(pool)))
     assert len(recorder.decisions(pool)) == 0  # nothing is left over for the next time
@@ -177,7 +182,6 @@ def test_opponents_decisions_are_not_kept() -> None:
 
 
 def lowest(batch: BatchEnv, rows: np.ndarray) -> np.ndarray:
-    """The lowest legal action."""
     return np.asarray(np.argmax(batch.mask[rows] != 0, axis=1))
 
 
@@ -312,8 +316,7 @@ def test_what_suits_no_game_is_refused(
 
 
 def test_a_batch_that_pauses_waits_at_the_end_of_each_deal() -> None:
-    batch = make_batch("small_ships", 8, seed=2, pause_after_deal=True)
-    batch.reset()
+    batch = begun(make_batch("small_ships", 8, seed=2, pause_after_deal=True))
     streams, actions = np.arange(1, 9), np.zeros(8, np.int64)
     steps = 0
     while not batch.scored.all():

@@ -19,6 +19,7 @@ from noms_env.players.rule_based.player import thumb_rows
 from noms_env.players.search.solver import solve
 from noms_env.policy.encoding import make_encoding
 from noms_env.policy.file import PolicyInfo, save_policy
+from tests.begun import begun
 from training.config import CurriculumConfig, NetworkConfig, PPOConfig, TrainConfig
 from training.learn.rollout_targets import RolloutTargets
 from training.learn.self_play import SelfPlay
@@ -56,8 +57,7 @@ def test_calls_and_cards_of_small_hands_are_worth_what_the_rules_and_the_solver_
     rng = np.random.default_rng(seats)
     seen: set[str] = set()
     for seed in range(12):
-        table = Table("big_ships", seats, {"start_cards": 3}, seed=seed)
-        table.start()
+        table = begun(Table("big_ships", seats, {"start_cards": 3}, seed=seed))
         while not table.is_scored:
             legal = np.flatnonzero(table.view(int(table.row.seat))[1])
             if len(legal) > 1:
@@ -74,8 +74,7 @@ def test_cards_that_are_alike_are_worth_the_same_and_every_nomination_is_tried()
     rng = np.random.default_rng(4)
     nominations, alike = 0, 0
     for seed in range(6):
-        table = Table("noms", 4, seed=seed)
-        table.start()
+        table = begun(Table("noms", 4, seed=seed))
         while not table.is_scored:
             legal = np.flatnonzero(table.view(int(table.row.seat))[1])
             values = values_at(table)

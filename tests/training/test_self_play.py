@@ -275,7 +275,6 @@ def test_probes_of_an_iteration_are_the_learners() -> None:
 
 @pytest.fixture
 def first_policy(tmp_path: Path) -> Path:
-    """The policy of a run of one iteration."""
     run = SelfPlay(tiny("down_up"))
     run.iterate()
     run.close()

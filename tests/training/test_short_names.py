@@ -23,10 +23,7 @@ DEEP = "/somewhere/" + "quite/deep/" * 12
         (["checkpoints/noms/policy.safetensors", "thumb"], ["policy.safetensors", "thumb"]),
         (["runs/a/policy.safetensors@0", "runs/b/policy.safetensors@0"], ["a/policy.safetensors@0", "b/policy.safetensors@0"]),
         (["cmd:/usr/bin/python -IS /x/bot.py", "/x/own.py:make"], ["cmd:python -IS bot.py", "own.py:make"]),
-        (
-            ["a" * 30 + "x" + "a" * 30, "a" * 30 + "y" + "a" * 30],
-            [f"{'a' * 7}…{'a' * 16} ({number})" for number in (1, 2)],
-        ),
+        (["a" * 30 + "x" + "a" * 30, "a" * 30 + "y" + "a" * 30], [f"{'a' * 7}…{'a' * 16} ({number})" for number in (1, 2)]),
         (["/a/b", "/a//b"], ["a/b", "/b"]),
     ],
 )

@@ -10,29 +10,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from noms_env.variants import Rules, game, make_rules
-from tests.training.fakes import Stubborn
+from tests.training.fakes import Stubborn, rules
 from training.agents.registry import agent_spec
 from training.agents.spec import SEARCH_BLOCK, AgentSpec
 from training.evaluation import tournament
 from training.evaluation.comparison import compare
 from training.evaluation.duplicate import Lost, dealt
-from training.evaluation.tournament import (
-    Folder,
-    Plan,
-    Results,
-    TournamentError,
-    dump,
-    markdown,
-    play_tournament,
-    read_results,
-)
+from training.evaluation.tournament import Folder, Plan, Results, TournamentError, dump, markdown, play_tournament, read_results
 
 NAMES = ("thumb", "random", "greedy")
-
-
-def rules(name: str, seats: int | None = None, **options: Any) -> Rules:
-    return make_rules(game(name), seats, options)
 
 
 def plan(deals: int = 40, names: tuple[str, ...] = NAMES, **changes: Any) -> Plan:
@@ -52,11 +38,15 @@ def played(folder: Folder, of: Plan, **arguments: Any) -> Results:
     return results
 
 
+def begun(path: Path, of: Plan) -> Folder:
+    made = Folder(path)
+    made.begin(of)
+    return made
+
+
 @pytest.fixture
 def folder(tmp_path: Path) -> Folder:
-    made = Folder(tmp_path / "deep" / "tournament")
-    made.begin(plan())
-    return made
+    return begun(tmp_path / "deep" / "tournament", plan())
 
 
 def results_of(values: np.ndarray, names: tuple[str, ...] = ("a", "b", "c")) -> Results:
@@ -133,9 +123,7 @@ def test_json_and_markdown_say_the_same(folder: Folder) -> None:
 
 
 def test_a_tournament_that_goes_on_ends_as_if_it_had_never_been_stopped(folder: Folder, tmp_path: Path) -> None:
-    straight = Folder(tmp_path / "straight")
-    straight.begin(plan())
-    expected = dump(played(straight, plan()).as_json())
+    expected = dump(played(begun(tmp_path / "straight", plan()), plan()).as_json())
     blocks = 0
 
     def interrupt(_: int) -> None:
@@ -166,9 +154,7 @@ def test_a_tournament_can_grow_by_deals_and_by_players(folder: Folder, tmp_path:
     before = {file: file.stat().st_mtime_ns for file in folder.path.glob("blocks/*/*.json")}
     larger = plan(48, (*NAMES, "flat_mc:2"), policies={"thumb@0": "a"})
     folder.go_on(larger)
-    straight = Folder(tmp_path / "straight")
-    straight.begin(larger)
-    assert played(folder, larger).as_json() == played(straight, larger).as_json()
+    assert played(folder, larger).as_json() == played(begun(tmp_path / "straight", larger), larger).as_json()
     again = [file for file, at in before.items() if file.stat().st_mtime_ns != at]
     assert {int(file.stem) for file in again} == {32}, "only the last blocks, which had fewer deals, are played again"
     changes: list[dict[str, Any]] = [{"players": NAMES}, {"deals": 40}, {"policies": {}}, {"policies": {"thumb@0": "b"}}]
@@ -178,8 +164,7 @@ def test_a_tournament_can_grow_by_deals_and_by_players(folder: Folder, tmp_path:
 
 
 def test_results_do_not_depend_on_threads(folder: Folder, tmp_path: Path) -> None:
-    other = Folder(tmp_path / "other")
-    other.begin(plan())
+    other = begun(tmp_path / "other", plan())
     assert played(folder, plan(), threads=1).as_json() == played(other, plan(), threads=3).as_json()
 
 

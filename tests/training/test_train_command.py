@@ -29,7 +29,6 @@ TINY = ["--network.width", "8", "--network.blocks", "0", "--critic.width", "8", 
 
 @pytest.fixture
 def run(run: Run) -> Run:
-    """Runs `noms train`."""
     return partial(run, "train")
 
 
@@ -165,14 +164,7 @@ def test_help_has_the_presets_and_every_field(run: Run) -> None:
     status, out, _ = run("--help")
     assert status == 0
     assert all(f"{name}: {says}" in " ".join(out.split()) for name, (says, _) in PRESETS.items())
-    for option in (
-        "--ppo.clip-coef",
-        "--curriculum.matches",
-        "--network.width",
-        "--opponents.share",
-        "--seats",
-        "--resume",
-    ):
+    for option in ("--ppo.clip-coef", "--curriculum.matches", "--network.width", "--opponents.share", "--seats", "--resume"):
         assert option in out
 
 

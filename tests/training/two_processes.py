@@ -56,7 +56,6 @@ def update(processes: Processes) -> dict[str, np.ndarray]:
 
 
 def run(processes: Processes) -> dict[str, np.ndarray]:
-    """Two iterations."""
     self_play = SelfPlay(tiny("noms", threads=1), processes)
     own: list[int] = []
 

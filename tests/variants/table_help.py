@@ -52,7 +52,6 @@ class WatchedTable(Table):
 
 
 def words_of(words: Words) -> list[str]:
-    """The words one by one."""
     return words.split() if isinstance(words, str) else list(words)
 
 
@@ -117,7 +116,6 @@ def deck_for(
 
 
 def _next(wanted: Iterator[str], free: Iterator[str]) -> str:
-    """The next card wanted, or else the next free one."""
     card = next(wanted, None)
     return next(free) if card is None else card
 
@@ -166,7 +164,6 @@ def dealt(table: Table) -> list[set[str]]:
 
 
 def legal(table: Table) -> set[str]:
-    """Words of the legal actions."""
     return set(table.legal_words())
 
 
@@ -188,7 +185,6 @@ def play_out(table: Table, rng: random.Random) -> list[str]:
 
 
 def roles(table: Table) -> list[str]:
-    """The role of each seat as far as it knows it."""
     return [ROLES[role_known_to(table.row, seat)] for seat in range(table.seats)]
 
 
@@ -223,17 +219,14 @@ def play_match(table: Table, rng: random.Random) -> list[Played]:
 
 
 def points(table: Table) -> list[float]:
-    """Points of the deal by seat."""
     return [float(number) for number in table.row.points[: table.seats]]
 
 
 def totals(table: Table) -> list[float]:
-    """Points of the match by seat."""
     return [float(number) for number in table.row.totals[: table.seats]]
 
 
 def tricks(table: Table) -> list[int]:
-    """Tricks taken by seat."""
     return [int(number) for number in table.row.tricks[: table.seats]]
 
 

@@ -28,8 +28,6 @@ MOST_DECISIONS = 64
 
 
 class Counts(NamedTuple):
-    """What an enumeration finds."""
-
     decisions: dict[str, int]  # by phase
     ends: int  # deals played to the end
     points: list[float]  # by seat, summed over the ends
@@ -57,7 +55,6 @@ class Case:
         return deck
 
     def both(self) -> tuple[Table, referee.Deal]:
-        """The position on both sides."""
         table = Table(self.variant, self.seats, self.options)
         table.start(deck=self.deck(), dealer=self.dealer, deal=self.deal, multiplier=self.multiplier)
         arbiter = referee_at(table, self.deck())
@@ -99,8 +96,6 @@ def value_of(word: str) -> Any:
 
 
 class Sums:
-    """Counts in the making."""
-
     def __init__(self, seats: int) -> None:
         self.decisions: Counter[str] = Counter()
         self.ends = 0

@@ -96,10 +96,7 @@ def test_2_6_7_golden_deals(golden: Golden) -> None:
     assert not table.is_over
 
 
-@pytest.mark.parametrize(
-    ("rotation", "winner"),
-    [(["H"], 1), (["S"], 2), (["NT"], 0), (["C", "S"], 0), (["S", "C"], 2)],
-)
+@pytest.mark.parametrize(("rotation", "winner"), [(["H"], 1), (["S"], 2), (["NT"], 0), (["C", "S"], 0), (["S", "C"], 2)])
 def test_2_golden_hands_under_another_trump(rotation: list[str], winner: int) -> None:
     """5D led, a heart and a spade thrown on it by seats without diamonds; deal 10 is an even place."""
     table = table_with(BIG, ["AH 2S 5D", "KH 3C 9S", "2H 4S TS"], dealer=2, deal=10, options={"trump_rotation": rotation})

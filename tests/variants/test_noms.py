@@ -198,8 +198,7 @@ IMPLICIT: dict[str, Any] = {"implicit_announcements": True}
 
 
 @pytest.mark.parametrize(
-    ("options", "unsaid"),
-    [({}, False), (IMPLICIT, True), ({**IMPLICIT, "first_lead": "left_of_dealer"}, False)],
+    ("options", "unsaid"), [({}, False), (IMPLICIT, True), ({**IMPLICIT, "first_lead": "left_of_dealer"}, False)]
 )
 def test_4_2_trump_may_be_left_unsaid_by_a_bidder_who_leads(options: dict[str, Any], unsaid: bool) -> None:
     assert ("unsaid" in legal(golden(GOLDEN_AUCTION, **options))) == unsaid

@@ -11,6 +11,7 @@ import pytest
 from noms_env.core.actions import SCORED
 from noms_env.core.state import HELD, get_byte
 from noms_env.table import Table
+from tests.begun import begun
 from tests.variants.table_help import WatchedTable, dealt, play, play_out, table_with
 from tests.variants.test_noms import ANNOUNCED, GOLDEN_AUCTION, GOLDEN_HANDS, GOLDEN_PLAY
 
@@ -69,8 +70,7 @@ def golden(**options: Any) -> Table:
 
 def scored(order: list[int], winners: list[int], dealer: int, **options: Any) -> Table:
     """A table as after a deal in which these cards were played in this order and these seats won the tricks."""
-    table = WatchedTable(GAME, 4, options)
-    table.start(dealer=dealer)
+    table = begun(WatchedTable(GAME, 4, options), dealer=dealer)
     row = table.row
     row.order[:] = order
     row.trick_winners[:13] = winners
@@ -97,16 +97,14 @@ def gathered(tricks: list[tuple[int, list[str]]], held: list[list[str]], new_dea
 @pytest.mark.parametrize("dealer", range(4))
 @pytest.mark.parametrize("mode", ["packets", "packets_shuffled"])
 def test_4_3_the_places_of_each_seat_in_the_deck(dealer: int, mode: str) -> None:
-    table = WatchedTable(GAME, 4, {"deal_mode": mode}, seed=dealer)
-    table.start(dealer=dealer)
+    table = begun(WatchedTable(GAME, 4, {"deal_mode": mode}, seed=dealer), dealer=dealer)
     deck = deck_of(table)
     for turn, places in enumerate(PACKETS):
         assert dealt(table)[(dealer + 1 + turn) % 4] == {deck[place] for place in places}
 
 
 def test_4_3_single_deal_is_one_card_at_a_time() -> None:
-    table = WatchedTable(GAME, 4, {"deal_mode": "single_shuffled"})
-    table.start(dealer=2)
+    table = begun(WatchedTable(GAME, 4, {"deal_mode": "single_shuffled"}), dealer=2)
     deck = deck_of(table)
     assert [dealt(table)[(3 + turn) % 4] for turn in range(4)] == [set(deck[turn::4]) for turn in range(4)]
 
@@ -129,8 +127,7 @@ def test_4_3_fixture_of_cut_and_deal() -> None:
 @pytest.mark.parametrize("cut", [0, 1, 5, 51])
 def test_4_3_a_fixed_cut_is_that_of_every_deal(cut: int) -> None:
     def decks(where: int) -> list[list[str]]:
-        table = WatchedTable(GAME, 4, {"cut": where}, seed=3)
-        table.start(dealer=0)
+        table = begun(WatchedTable(GAME, 4, {"cut": where}, seed=3), dealer=0)
         first = deck_of(table)
         play(table, PASSED).next_deal()
         return [first, deck_of(table)]
@@ -139,8 +136,7 @@ def test_4_3_a_fixed_cut_is_that_of_every_deal(cut: int) -> None:
     first, second = decks(cut)
     assert first == uncut[cut:] + uncut[:cut], "the shuffled deck of the first deal is cut too"
     hands = [set(uncut)] * 4
-    table = WatchedTable(GAME, 4, {"cut": cut}, seed=3)
-    table.start(dealer=0)
+    table = begun(WatchedTable(GAME, 4, {"cut": cut}, seed=3), dealer=0)
     hands = dealt(table)
     expected = [card for turn in range(4) for card in sorted(hands[(1 + turn) % 4], key=in_hand_order)]
     assert second == expected[cut:] + expected[:cut]
@@ -192,14 +188,12 @@ def test_4_3_golden_deal_gathered_by_hand() -> None:
 
 
 @pytest.mark.parametrize(
-    ("order", "stack", "piles"),
-    list(product(["play", "reverse"], ["on_top", "underneath"], ["left_first", "right_first"])),
+    ("order", "stack", "piles"), list(product(["play", "reverse"], ["on_top", "underneath"], ["left_first", "right_first"]))
 )
 @pytest.mark.parametrize("early_stop", [False, True])
 def test_4_3_gathering_in_every_order(order: str, stack: str, piles: str, early_stop: bool) -> None:
     options = {"trick_order": order, "trick_stack": stack, "pile_order": piles}
-    table = WatchedTable(GAME, 4, {"cut": 0, "early_stop": early_stop, **options}, seed=11)
-    table.start(dealer=2)
+    table = begun(WatchedTable(GAME, 4, {"cut": 0, "early_stop": early_stop, **options}, seed=11), dealer=2)
     # A deal that is lost on the way: seat 3 bids 13 and leads.
     play(table, "13 pass pass pass NT 2C")
     words = play_out(table, random.Random(5))
@@ -282,8 +276,7 @@ def test_4_3_random_gathering_of_held_cards() -> None:
 def test_4_3_shuffled_modes_forget_what_was_played(mode: str, shuffled: bool) -> None:
     decks = []
     for words in (PASSED, "mis_a_vis", "pass mis_a_vis"):
-        table = WatchedTable(GAME, 4, {"deal_mode": mode}, seed=8)
-        table.start(dealer=0)
+        table = begun(WatchedTable(GAME, 4, {"deal_mode": mode}, seed=8), dealer=0)
         play(table, words)
         play_out(table, random.Random(2))
         table.next_deal()

@@ -10,6 +10,7 @@ import pytest
 
 from noms_env.core.cards import CARD_RANK, CARD_SUITS, CARD_WORDS, DECKTET, RANK_LETTERS, SUIT_CARDS, SUIT_LETTERS, cards_in
 from noms_env.table import IllegalActionError, Table
+from tests.begun import begun
 from tests.variants.table_help import (
     WatchedTable,
     dealt,
@@ -103,8 +104,7 @@ def winner_of(table: Table, trick: str) -> int:
 
 
 def settled(taken: list[int], calls: list[str], **options: Any) -> list[float]:
-    table = WatchedTable(GAME, len(taken), options)
-    table.start()
+    table = begun(WatchedTable(GAME, len(taken), options))
     return set_tricks_and_settle(table, taken, calls)
 
 
@@ -162,8 +162,7 @@ def test_5_1_pairs_of_suits() -> None:
 
 @pytest.mark.parametrize(("seats", "cards"), [(3, 12), (4, 9)])
 def test_5_2_deal(seats: int, cards: int) -> None:
-    table = WatchedTable(GAME, seats)
-    table.start(dealer=1)
+    table = begun(WatchedTable(GAME, seats), dealer=1)
     deck = [table.word(card) for card in table.row.deck[:37]]
     assert [dealt(table)[(2 + turn) % seats] for turn in range(seats)] == [set(deck[:36][turn::seats]) for turn in range(seats)]
     assert [len(hand) for hand in dealt(table)] == [cards] * seats

@@ -7,17 +7,7 @@ from typing import Any
 import pytest
 
 from noms_env.table import IllegalActionError, Table
-from tests.variants.table_help import (
-    dealt,
-    legal,
-    play,
-    points,
-    roles,
-    set_tricks_and_settle,
-    table_with,
-    totals,
-    tricks,
-)
+from tests.variants.table_help import dealt, legal, play, points, roles, set_tricks_and_settle, table_with, totals, tricks
 from tests.variants.table_help import started as started_game
 
 pytestmark = pytest.mark.uncompiled
@@ -96,8 +86,7 @@ def test_3_1_golden_deal_a_bid_made_with_a_hidden_partner() -> None:
 
 
 @pytest.mark.parametrize(
-    ("cards", "winners", "expected"),
-    [(MISERE_MADE, [2, 2, 2, 2, 2], [4, 4, 5]), (MISERE_FAILED, [2, 1, 2, 2, 2], [-3, -3, 4])],
+    ("cards", "winners", "expected"), [(MISERE_MADE, [2, 2, 2, 2, 2], [4, 4, 5]), (MISERE_FAILED, [2, 1, 2, 2, 2], [-3, -3, 4])]
 )
 def test_3_1_golden_deal_a_misere_with_a_partner(cards: str, winners: list[int], expected: list[float]) -> None:
     table = misere(MISERE_DECLARED)
@@ -261,8 +250,7 @@ def test_3_1_first_trick_restriction_binds_nobody_else_and_no_other_trick() -> N
 
 
 @pytest.mark.parametrize(
-    ("reading", "hands", "size"),
-    [("suit", ["AC KC QC", "AD KD QD", "AH KH QH"], 3), ("card", ["AC", "KC", "AD"], 1)],
+    ("reading", "hands", "size"), [("suit", ["AC KC QC", "AD KD QD", "AH KH QH"], 3), ("card", ["AC", "KC", "AD"], 1)]
 )
 def test_3_1_first_trick_restriction_leaves_everything_if_it_would_leave_nothing(
     reading: str, hands: list[str], size: int

@@ -12,6 +12,7 @@ import pytest
 
 from noms_env.table import IllegalActionError, Table
 from noms_env.variants import RulesError
+from tests.begun import begun
 from tests.variants.table_help import (
     WatchedTable,
     dealt,
@@ -50,8 +51,7 @@ def golden(**options: Any) -> Table:
 
 
 def started(seats: int = 4, seed: int = 0, **options: Any) -> Table:
-    table = WatchedTable(GAME, seats, options, seed=seed)
-    table.start()
+    table = begun(WatchedTable(GAME, seats, options, seed=seed))
     return table
 
 
@@ -102,8 +102,7 @@ def test_1_golden_deal_options() -> None:
 
 def test_0_first_to_act_is_left_of_the_dealer() -> None:
     for dealer in range(4):
-        table = WatchedTable(GAME, 4)
-        table.start(dealer=dealer)
+        table = begun(WatchedTable(GAME, 4), dealer=dealer)
         assert table.row.seat == (dealer + 1) % 4
 
 
@@ -191,8 +190,7 @@ def test_0_illegal_cards_are_refused_with_the_reason() -> None:
 
 
 @pytest.mark.parametrize(
-    ("seats", "hand_size", "spare", "decisions"),
-    [(3, 17, 1, 51), (4, 13, 0, 52), (5, 10, 2, 50), (6, 8, 4, 48), (7, 7, 3, 49)],
+    ("seats", "hand_size", "spare", "decisions"), [(3, 17, 1, 51), (4, 13, 0, 52), (5, 10, 2, 50), (6, 8, 4, 48), (7, 7, 3, 49)]
 )
 def test_1_hand_sizes_spare_cards_and_decisions(seats: int, hand_size: int, spare: int, decisions: int) -> None:
     table = started(seats)
@@ -223,8 +221,7 @@ def test_1_shortened_decks() -> None:
 
 def test_1_turn_up_is_the_dealers_last_card_where_all_cards_are_dealt() -> None:
     deck = deck_for(GAME, 4, ["", "", "2C 3C 4C 5C 6C 7C 8C 9C TC JC QC KC 9D"], 2)
-    table = WatchedTable(GAME, 4)
-    table.start(deck=deck, dealer=2)
+    table = begun(WatchedTable(GAME, 4), deck=deck, dealer=2)
     assert table.word(table.row.turn_up) == "9D"
     assert table.trump_word() == "D"
     assert "9D" in dealt(table)[2]  # it stays the dealer's card
@@ -270,8 +267,7 @@ def test_1_random_trump_is_a_suit_of_the_deck_and_never_none(suits: int) -> None
 
 
 def test_1_dealer_names_the_trump_before_the_first_lead() -> None:
-    table = WatchedTable(GAME, 4, {**FOUR_EACH, "trump_mode": "dealer"})
-    table.start(dealer=3)
+    table = begun(WatchedTable(GAME, 4, {**FOUR_EACH, "trump_mode": "dealer"}), dealer=3)
     assert (table.phase, table.row.seat, table.trump_word()) == ("trump", 3, None)
     assert legal(table) == {"C", "D", "H", "S", "NT"}
     play(table, "D")

@@ -23,6 +23,7 @@ from noms_env.players.search.position import units
 from noms_env.players.search.solver import solve
 from noms_env.table import Table
 from noms_env.variants import VARIANTS
+from tests.begun import begun
 from tests.players import positions
 from tests.variants.table_help import play, table_with
 
@@ -63,8 +64,7 @@ def ask(player: Any, table: Table, seed: int = 1) -> int:
 def in_the_middle(name: str, seats: int | None, options: dict[str, Any], seed: int, decisions: int) -> Table:
     """A table after so many random decisions; at a deal that goes on."""
     rng = random.Random(seed)
-    table = Table(name, seats, options, seed=seed)
-    table.start()
+    table = begun(Table(name, seats, options, seed=seed))
     for _ in range(decisions):
         table.step(rng.choice(table.legal_actions()))
         while table.is_scored:
@@ -80,8 +80,7 @@ def in_the_middle(name: str, seats: int | None, options: dict[str, Any], seed: i
 def test_every_answer_is_legal(kind: str, name: str, seats: int | None, options: dict[str, Any]) -> None:
     """One deal, every seat the same player."""
     player = make_player(kind)
-    batch = make_batch(name, 3, seats=seats, seed=3, **options)
-    batch.reset()
+    batch = begun(make_batch(name, 3, seats=seats, seed=3, **options))
     rng = np.random.default_rng(0)
     for _ in range(70):
         rows = np.flatnonzero(~batch.over)
@@ -99,8 +98,7 @@ def test_every_answer_is_legal(kind: str, name: str, seats: int | None, options:
 @pytest.mark.parametrize("name", VARIANTS)
 def test_an_answer_depends_on_its_own_row_and_number_only(name: str) -> None:
     """Rows in another order and in threads give the same, and so does a second time."""
-    batch = make_batch(name, 9, seed=8)
-    batch.reset()
+    batch = begun(make_batch(name, 9, seed=8))
     streams, actions = np.arange(1, 10) * 77, np.zeros(9, np.int64)
     for _ in range(11):
         batch.random_actions(streams, actions)
@@ -285,8 +283,7 @@ def test_with_open_cards_pimc_plays_best_and_rollouts_do_not_always() -> None:
     exact, rollouts = make_player("pimc:2"), make_player("flat_mc:30")
     worse = 0
     for seed in range(12):
-        table = Table("big_ships", 2, options, seed=seed)
-        table.start()
+        table = begun(Table("big_ships", 2, options, seed=seed))
         play(table, ["2", "2"] if seed % 2 else ["1", "3"])
         rng = random.Random(seed)
         while not table.is_scored:
@@ -339,9 +336,7 @@ def test_search_is_clearly_better(kind: str, others: str, name: str, better: flo
 
 
 def test_a_card_to_nominate_is_a_card_of_the_deck() -> None:
-    """With a short deck too."""
-    table = Table("small_ships", 3, {"ranks": 5, "suits": 3, "hand_size": 4}, seed=1)
-    table.start()
+    table = begun(Table("small_ships", 3, {"ranks": 5, "suits": 3, "hand_size": 4}, seed=1))
     play(table, "4 C")
     actions = np.zeros(NUM_ACTIONS, np.int64)
     count = write_candidates(kernel_view(table._rows)[0], actions)

@@ -20,6 +20,7 @@ from noms_env.players.search.position import MEMORY_BITS, new_positions, number_
 from noms_env.players.search.solver import EVERY_SEAT, action_value, position_value, prepare, solve
 from noms_env.table import Table
 from noms_env.variants.table_record import new_tables
+from tests.begun import begun
 from tests.variants.table_help import play, table_with
 
 SMALL: dict[str, Any] = {"ranks": 5, "suits": 3}
@@ -92,8 +93,7 @@ def moments(name: str, seats: int, options: dict[str, Any], left: int, seeds: ra
     """Tables at which so many tricks are to come, after random play, some in the middle of a trick."""
     for seed in seeds:
         rng = random.Random(seed)
-        table = Table(name, seats, options, seed=seed)
-        table.start()
+        table = begun(Table(name, seats, options, seed=seed))
         play_until(table, left, rng)
         if table.phase is None:
             continue
@@ -179,8 +179,7 @@ def test_what_may_be_played_follows_from_the_cards_left(name: str) -> None:
     banned = lifted = 0
     for seed in range(30):
         rng = random.Random(seed)
-        table = Table(name, 3 if name == "nonesuch" else 4, {"hand_size": 8} if name != "nonesuch" else {}, seed=seed)
-        table.start()
+        table = begun(Table(name, 3 if name == "nonesuch" else 4, {"hand_size": 8} if name != "nonesuch" else {}, seed=seed))
         while table.phase != "play":
             table.step(rng.choice(table.legal_actions()))
         position, frames = new_positions(), new_frames()
@@ -220,8 +219,7 @@ def test_a_declarer_who_may_not_lead_the_nominated_suit_is_worth_what_every_line
     options = {**SMALL, "hand_size": 2, "min_bid": 1}
     differs = 0
     for seed in range(8):
-        table = Table("small_ships", 3, options, seed=seed)
-        table.start(dealer=2)
+        table = begun(Table("small_ships", 3, options, seed=seed), dealer=2)
         play(table, "2 C")
         held = table.card_words(table.row.hands[0])
         table.act(next(word for word in table.legal_words() if word[1] == held[-1][1] and word not in held))
@@ -313,8 +311,7 @@ def test_counts_number_every_way_to_share_the_tricks() -> None:
 
 
 def test_what_cannot_be_solved_is_refused_in_a_sentence() -> None:
-    table = Table("small_ships")
-    table.start()
+    table = begun(Table("small_ships"))
     with pytest.raises(ValueError, match="only the play of the cards can be solved, not the phase call"):
         solve(table)
     play(table, "13 C 2D")
@@ -322,7 +319,6 @@ def test_what_cannot_be_solved_is_refused_in_a_sentence() -> None:
         solve(table)
     with pytest.raises(ValueError, match="kind must be 'every_seat' or 'two_sides', not 'alone'"):
         solve(table, "alone")
-    other = Table("sniped_whist")
-    other.start()
+    other = begun(Table("sniped_whist"))
     with pytest.raises(ValueError, match="two_sides does not fit"):
         solve(other, "two_sides")
