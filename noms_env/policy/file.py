@@ -157,10 +157,10 @@ def given_options(rules: Rules) -> dict[str, Any]:
 
 
 def write_atomically(path: Path, content: bytes) -> None:
-    """Write a file so that at any moment the whole old content or the whole new one is there.
+    """Write a file so that at any moment, also after a power cut, the whole old content or the whole new one is there.
 
     Raises:
-        OSError: it cannot be written; the old file is unharmed, and nothing else is left behind.
+        OSError: it cannot be written; one of the two is there, and nothing else is left behind.
     """
     new = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
@@ -171,6 +171,12 @@ def write_atomically(path: Path, content: bytes) -> None:
         new.replace(path)
     finally:
         new.unlink(missing_ok=True)
+    if os.name == "posix":  # elsewhere folders cannot be opened
+        folder = os.open(path.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
 
 
 def _text(document: Mapping[str, Any]) -> str:

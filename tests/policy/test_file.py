@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import stat
 import subprocess
 import sys
 from collections.abc import Callable
@@ -310,6 +311,15 @@ def test_a_failed_write_leaves_the_old_file(good: Path, tmp_path: Path, monkeypa
         save_policy(path, load_file(good), INFO)
     assert path.read_bytes() == b"old"
     assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="folders cannot be opened")
+def test_the_file_is_on_the_disk_before_it_moves_and_its_folder_after(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    synced: list[tuple[bool, bool]] = []
+    monkeypatch.setattr(os, "fsync", lambda handle: synced.append((stat.S_ISDIR(os.fstat(handle).st_mode), path.exists())))
+    path = tmp_path / "one"
+    write_atomically(path, b"1")
+    assert synced == [(False, False), (True, True)]
 
 
 def test_a_written_file_has_the_usual_permissions(tmp_path: Path) -> None:

@@ -352,13 +352,30 @@ def test_past_selves(tmp_path: Path) -> None:
             actor, run = trained(decisions)
             folder.write_past(f"{decisions:012d}", actor, run)
         assert folder.past() == ["000000000010", "000000000020", "000000000030"]
-        folder.drop_past(["000000000010", "000000000030"])
+        folder.write_state(30, {"standing": {"past": ["000000000010", "000000000030"]}})
         assert folder.past() == ["000000000010", "000000000030"]
         loaded, _ = trained(1)
         loaded.load_state_dict(folder.read_past("000000000030"))
         assert all(torch.equal(one, other) for one, other in zip(actor.parameters(), loaded.parameters(), strict=True))
         with pytest.raises(CheckpointError, match=r"there is no file .*000000000020\.safetensors"):
             folder.read_past("000000000020")
+
+
+def test_past_selves_stay_as_long_as_a_kept_state_names_them(tmp_path: Path) -> None:
+    actor, run = trained()
+    past = [f"{decisions:012d}" for decisions in (10, 20, 30, 40)]
+    with RunFolder.create(tmp_path / "run", {}) as folder:
+        for name in past[:3]:
+            folder.write_past(name, actor, run)
+        folder.write_state(20, {"standing": {"past": past[:2]}})
+        assert folder.past() == past[:2], "the third is named by no state yet, and will be written again"
+    with RunFolder.open(tmp_path / "run") as folder:
+        folder.write_past(past[2], actor, run)
+        folder.write_state(30, {"standing": {"past": past[1:3]}})
+        assert folder.past() == past[:3], "the state before, of which this process has not heard, needs the first"
+        folder.write_past(past[3], actor, run)
+        folder.write_state(40, {"standing": {"past": past[2:]}})
+        assert folder.past() == past[1:]
 
 
 def test_the_revision_is_that_of_the_checkout(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

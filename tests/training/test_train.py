@@ -20,7 +20,7 @@ from noms_env.policy.player import load_policy
 from tests.training import tiny_run
 from tests.training.test_self_play import tiny
 from training.config import OpponentsConfig
-from training.learn.checkpoint import CheckpointError, RunFolder
+from training.learn.checkpoint import CheckpointError, RunFolder, load_state
 from training.learn.log import Watcher
 from training.learn.loop import GUARD_ENDS, GUARD_STARTS, train
 from training.learn.reward_norm import PassOutGuard
@@ -92,14 +92,45 @@ def test_a_run_that_is_stopped_again_and_again_ends_like_one_that_never_was(
         assert all((one[key] == other[key]).all() for key in one)
 
 
+@pytest.mark.parametrize("is_damaged", [False, True], ids=["the last state", "the state before"])
+def test_a_run_whose_disk_is_full_at_every_evaluation_goes_on_from(
+    is_damaged: bool, uninterrupted: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write, failed = RunFolder.write_state, set[int]()
+
+    def full(folder: RunFolder, decisions: int, state: Mapping[str, Any]) -> None:
+        evaluations = state["standing"]["evaluations"]
+        if evaluations not in {0, *failed}:
+            failed.add(evaluations)
+            raise CheckpointError("the disk is full")
+        write(folder, decisions, state)
+
+    monkeypatch.setattr(RunFolder, "write_state", full)
+    config, path, ends = tiny_run.config(), tmp_path / "run", list[str]()
+    RunFolder.create(path, config.as_dict()).close()
+    while len(ends) < 10 and "" not in ends:
+        with RunFolder.open(path, warn=lambda line: None) as folder:
+            try:
+                train(config, folder)
+                ends.append("")
+            except CheckpointError as error:
+                ends.append(str(error))
+        if is_damaged and ends[-1]:
+            max((path / "state").glob("*.pt")).write_bytes(b"")
+    assert ends == [*["the disk is full"] * len(failed), ""]
+    assert len(failed) > 2, "the past selves are full"
+    assert same(last_state(path), last_state(uninterrupted))
+    assert RunFolder(path).past() == RunFolder(uninterrupted).past()
+
+
 def test_the_folder_holds_what_it_should(uninterrupted: Path) -> None:
     state = last_state(uninterrupted)
     assert state["decisions"] >= 14_000
     assert state["standing"]["evaluations"] == state["decisions"] // 4_000
-    folder = RunFolder(uninterrupted)
-    assert folder.past() == state["standing"]["past"]
-    assert len(folder.past()) == 2
-    assert len(list((uninterrupted / "state").glob("*.pt"))) == 2
+    states = [load_state(file) for file in (uninterrupted / "state").glob("*.pt")]
+    assert len(states) == 2
+    assert [len(one["standing"]["past"]) for one in states] == [2, 2]
+    assert RunFolder(uninterrupted).past() == sorted({name for one in states for name in one["standing"]["past"]})
     player = load_policy(uninterrupted / "policy.safetensors")
     assert player.info.decisions <= state["decisions"]
     assert [kind.variant.name for kind in player.info.rule_sets] == ["noms", "down_up"]

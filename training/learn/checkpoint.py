@@ -21,7 +21,7 @@ import pickle
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
 from functools import cache
@@ -177,6 +177,7 @@ class RunFolder:
         self.policy = self.path / POLICY_NAME
         self._config, self._states, self._past = self.path / "config.json", self.path / "state", self.path / "past"
         self._lock: IO[str] | None = None
+        self._named: dict[Path, list[str]] = {}
 
     @classmethod
     def create(cls, path: Path | str, config: Mapping[str, Any], **arguments: Any) -> RunFolder:
@@ -272,14 +273,29 @@ class RunFolder:
     # ------------------------------------------------------------------------------------------------------- states
 
     def write_state(self, decisions: int, state: Mapping[str, Any]) -> None:
-        """Keep a state (see `save_state`) after so many decisions, and drop those that are too old.
+        """Keep a state (see `save_state`) after so many decisions, and drop what is too old.
+
+        That is all but the last `keep` states, and the past policies that none of these names in its `standing`.
 
         Raises:
-            CheckpointError: it cannot be written; the states before are whole.
+            CheckpointError: it cannot be written; the states before are whole, and so are the past policies that they name.
         """
-        save_state(self._states / f"{decisions:012d}.pt", state)
+        new = self._states / f"{decisions:012d}.pt"
+        save_state(new, state)
+        self._named[new] = _past_of(state)
         for old in self._state_files()[: -self.keep]:
             old.unlink(missing_ok=True)
+        named = {name for file in self._state_files() for name in self._past_named_by(file)}
+        for name in set(self.past()) - named:
+            self._past_file(name).unlink(missing_ok=True)
+
+    def _past_named_by(self, file: Path) -> list[str]:
+        if file not in self._named:
+            try:
+                self._named[file] = _past_of(load_state(file))
+            except CheckpointError:  # it will be passed over
+                self._named[file] = []
+        return self._named[file]
 
     def latest_state(self) -> dict[str, Any] | None:
         """The newest state that is whole; None where there is no state.
@@ -327,13 +343,13 @@ class RunFolder:
         """Names of the past policies, ascending."""
         return sorted(file.stem for file in self._past.glob("*.safetensors"))
 
-    def drop_past(self, kept: Iterable[str]) -> None:
-        """Remove all past policies but some."""
-        for name in sorted(set(self.past()) - set(kept)):
-            self._past_file(name).unlink(missing_ok=True)
-
     def _past_file(self, name: str) -> Path:
         return self._past / f"{name}.safetensors"
+
+
+def _past_of(state: Mapping[str, Any]) -> list[str]:
+    """The past policies that a run needs to go on from a state."""
+    return list(state.get("standing", {}).get("past", ()))
 
 
 def write_policy(path: Path, actor: nn.Module, run: Trained, score: float | None) -> None:

@@ -236,8 +236,6 @@ class _Loop:
         self.standing.past = [names[place] for place in thinned(ages, self.config.opponents.past)]
         self.processes.summed(np.zeros(1))  # all wait until the file is there
         self._load_past()
-        if self.processes.leads:
-            self.folder.drop_past(self.standing.past)
 
     def _load_past(self) -> None:
         past = {}
