@@ -315,9 +315,8 @@ def test_a_failed_write_leaves_the_old_file(good: Path, tmp_path: Path, monkeypa
 
 @pytest.mark.skipif(os.name != "posix", reason="folders cannot be opened")
 def test_the_file_is_on_the_disk_before_it_moves_and_its_folder_after(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    synced: list[tuple[bool, bool]] = []
+    path, synced = tmp_path / "one", list[tuple[bool, bool]]()
     monkeypatch.setattr(os, "fsync", lambda handle: synced.append((stat.S_ISDIR(os.fstat(handle).st_mode), path.exists())))
-    path = tmp_path / "one"
     write_atomically(path, b"1")
     assert synced == [(False, False), (True, True)]
 
