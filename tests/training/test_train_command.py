@@ -236,6 +236,36 @@ def test_a_damaged_configuration_is_told(run: Run, started: Started, saved: Trai
     assert_refused(run("--resume", "--out", "there"), "noms: there is no run to continue in there: ")
 
 
+@pytest.mark.parametrize("place", ["panel", "opponents", "curriculum"])
+@pytest.mark.parametrize("player", ["cmd:touch ran", "ran_{}:make", "evil/ran.py:make"])
+def test_a_folder_runs_no_program_unless_the_command_line_allows_it(
+    run: Run, started: Started, saved: TrainConfig, place: str, player: str
+) -> None:
+    player = player.format(place)
+    given: dict[str, Any] = {"panel": ("random", player)} if place == "panel" else {}
+    if place == "opponents":
+        given = {"opponents": replace(saved.opponents, players=(player,))}
+    if place == "curriculum":
+        given = {"curriculum": replace(saved.curriculum, expert=player)}
+    Path("there/config.json").write_text(json.dumps(replace(saved, **given).as_dict()))
+    Path("evil").mkdir()
+    for file in (Path(f"ran_{place}.py"), Path("evil/ran.py")):
+        file.write_text("from pathlib import Path\nPath('ran').touch()\n")
+    sentence = f"noms: the folder of the run names the program {player!r}: --resume runs it with --allow-programs only"
+    assert_refused(run("--resume", "--out", "there"), sentence)
+    assert not Path("ran").exists()
+    run("--resume", "--out", "there", "--allow-programs")
+    assert Path("ran").exists(), "it is no player, but it was run"
+    assert started == []
+
+
+def test_a_program_that_the_command_line_names_may_run(run: Run, started: Started, saved: TrainConfig) -> None:
+    Path("own.py").write_text("def act(observation, mask, rng):\n    return int(mask.argmax())\n")
+    Path("there/config.json").write_text(json.dumps(replace(saved, panel=("own.py:act",)).as_dict()))
+    assert run("--resume", "--out", "there", "--panel", "own.py:act")[0] == 0
+    assert len(started) == 1
+
+
 def test_ctrl_c_says_how_to_go_on(run: Run, started: Started, monkeypatch: pytest.MonkeyPatch) -> None:
     def stopped(*_: Any) -> None:
         raise KeyboardInterrupt

@@ -78,6 +78,11 @@ def entry_names() -> list[str]:
     return sorted({entry.name for entry in entry_points(group=GROUP)})
 
 
+def runs_code(name: str) -> bool:
+    """Whether a name can only be that of somebody else's player, whose code runs when the player is made."""
+    return name.startswith(COMMAND) or name in entry_names() or _NAME.fullmatch(name) is not None
+
+
 def _program(name: str, limit: float) -> AgentSpec:
     try:
         words = shlex.split(name.removeprefix(COMMAND))

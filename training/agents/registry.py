@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from noms_env.players import load_player
 from noms_env.players.registry import is_player_name, policy_file, unknown_player
 from noms_env.variants import Rules
-from training.agents.external import entry_names, external_player
+from training.agents.external import entry_names, external_player, runs_code
 from training.agents.spec import BLOCK, SEARCH_BLOCK, AgentSpec
 
 
@@ -40,6 +40,11 @@ def agent_spec(name: str, limit: float | None = None) -> AgentSpec:
         otherwise = "a policy by file or folder, or your own player as MODULE:FUNCTION or cmd:PROGRAM"
         raise unknown_player(name, entry_names(), otherwise)
     return external
+
+
+def is_program(name: str) -> bool:
+    """Whether `agent_spec` would run somebody else's code for a name: a name out of a file is to be asked for this first."""
+    return not is_player_name(name) and runs_code(name)
 
 
 def file_sha256(name: str) -> str | None:

@@ -47,7 +47,9 @@ Args:
     config: The run.
     preset: Source of the defaults.
     out: Folder of the run; runs/VARIANT-PRESET by default.
-    resume: Continue the run in the folder."""
+    resume: Continue the run in the folder.
+    allow_programs: Let --resume run the programs and functions that the folder names as players. The folder of a run is data:
+        without this option nothing that it names is run, unless these words name it too."""
 
 
 def command(words: Sequence[str]) -> Callable[..., int]:
@@ -67,7 +69,10 @@ def command(words: Sequence[str]) -> Callable[..., int]:
         preset: Preset = USUAL,
         out: Annotated[str | None, tyro.conf.arg(metavar="RUN")] = None,
         resume: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False,
+        allow_programs: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False,
     ) -> int:
+        if resume and not allow_programs:
+            check_programs(config, words)
         return start(config, preset, out, resume, words)
 
     train.__doc__ = HELP.format(presets="\n".join(f"  {name}: {says}" for name, (says, _) in PRESETS.items()))
@@ -83,6 +88,15 @@ def start(config: TrainConfig, preset: str, out: str | None, resume: bool, words
     if resume:
         config = resumed_config(config, saved_config(folder), _value_of("--decisions", words) is not None)
     return run(config, folder, resume)
+
+
+def check_programs(config: TrainConfig, words: Sequence[str]) -> None:
+    """Make sure that a run to continue starts nobody's program that the words do not name; CommandError if it would."""
+    from training.agents.registry import is_program
+
+    for name in (*config.panel, *config.opponents.players, config.curriculum.expert):
+        if name not in words and is_program(name):
+            raise CommandError(f"the folder of the run names the program {name!r}: --resume runs it with --allow-programs only")
 
 
 def preset_config(preset: str, variants: tuple[str, ...] = NOTHING) -> TrainConfig:
