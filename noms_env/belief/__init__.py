@@ -19,5 +19,5 @@ Every layout has the same probability, up to rounding: numbers of layouts are fl
 
 from __future__ import annotations
 
-from noms_env.belief.plan import new_plan as new_plan
 from noms_env.belief.sampling import sample_hidden_rows as sample_hidden_rows
+from noms_env.belief.workspace import new_sampling_workspace as new_sampling_workspace

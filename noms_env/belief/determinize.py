@@ -1,4 +1,4 @@
-"""Tables as the seat to act may imagine them: what a player is given that looks at tables.
+"""Tables as the seat to act could imagine them: what a player is given that looks at tables.
 
 In a sampled table all that the seat to act has seen is as it is; the cards that it has not seen are dealt anew, uniformly
 among the layouts that it cannot rule out (`sample_hidden`). The true hidden cards have no influence on it, so that whoever is
@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from noms_env._jit import jit
-from noms_env.belief import new_plan, sample_hidden_rows
+from noms_env.belief import new_sampling_workspace, sample_hidden_rows
 from noms_env.core.actions import SCORED
 from noms_env.core.chance import MAX_SEED
 from noms_env.engine.row_kernels import kernel_view
@@ -38,17 +38,6 @@ def sampled_tables(tables: np.recarray, rows: Rows, rng: np.random.Generator) ->
     """
     if not isinstance(rng, np.random.Generator):
         raise ValueError(f"rng must be a numpy.random.Generator, not {rng!r}")
-    copies = _copies(tables, rows)
-    over = np.flatnonzero(copies.phase == SCORED)
-    if len(over) > 0:
-        raise ValueError(f"the deal of row {over[0]} of {len(copies)} is over: nobody is to act there, so leave it out")
-    seeds = rng.integers(MAX_SEED, endpoint=True, size=len(copies))
-    imagine_rows(kernel_view(copies), np.arange(len(copies)), seeds, new_plan())
-    return copies
-
-
-def _copies(tables: np.recarray, rows: Rows) -> np.recarray:
-    """Copies of some rows, shape (n,)."""
     numbers = np.arange(len(tables))
     if rows is not None:
         try:
@@ -56,12 +45,18 @@ def _copies(tables: np.recarray, rows: Rows) -> np.recarray:
         except IndexError as error:
             raise ValueError(f"rows must be numbers from 0 to {len(tables) - 1}, or {len(tables)} booleans: {error}") from error
     words = np.ascontiguousarray(tables).view(np.ndarray).view(np.int64).reshape(len(tables), TABLE.itemsize // 8)
+    # as words, since records are copied field by field
     copies: np.recarray = words.take(numbers, axis=0).view(RECORD).reshape(len(numbers)).view(np.recarray)
-    return copies  # as words, since records are copied field by field
+    over = np.flatnonzero(copies.phase == SCORED)
+    if len(over) > 0:
+        raise ValueError(f"the deal of row {over[0]} of {len(copies)} is over: nobody is to act there, so leave it out")
+    seeds = rng.integers(MAX_SEED, endpoint=True, size=len(copies))
+    determinize_rows(kernel_view(copies), np.arange(len(copies)), seeds, new_sampling_workspace())
+    return copies
 
 
 @jit
-def imagine_rows(tables, rows, seeds, plans):
+def determinize_rows(tables, rows, seeds, workspace):
     """Deal what the seat to act has not seen anew, in tables of shape (n,); rows: int64, 0 to n - 1; seeds: int64, (n,)."""
     for i in range(len(rows)):
-        sample_hidden_rows(tables, rows[i : i + 1], tables[i].seat, seeds[i], plans)
+        sample_hidden_rows(tables, rows[i : i + 1], tables[i].seat, seeds[i], workspace)

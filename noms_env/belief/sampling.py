@@ -1,23 +1,26 @@
-"""A redeal from beginning to end."""
+"""Sampling from beginning to end, up to the table's record."""
 
 from __future__ import annotations
 
-from noms_env._jit import jit_allocating
-from noms_env.belief.counting import count_ways
-from noms_env.belief.drawing import draw_layout, next_words, open_stream
-from noms_env.belief.groups import form_classes, form_groups, join_classes, order_groups, settle_forced
-from noms_env.belief.knowledge import survey
-from noms_env.belief.record import lay_out
+import numpy as np
+
+from noms_env._jit import jit, jit_allocating, lowest
+from noms_env.belief.constraints import form_classes, form_groups, join_classes, order_groups, settle_forced, survey
+from noms_env.belief.layouts import count_ways, draw_layout, next_words, open_stream
+from noms_env.core.cards import bit, has
+from noms_env.core.state import HELD, STOCK, eldest, get_byte, left_of
+from noms_env.engine.legal import find_legal
+from noms_env.variants import dispatch
 
 
 @jit_allocating
-def sample_hidden_rows(tables, rows, seat, seed, plans):
+def sample_hidden_rows(tables, rows, seat, seed, workspace):
     """Deal the cards that a seat has not seen anew, in rows that all hold copies of one table in the middle of a deal.
 
     What becomes of row i depends on the seat's knowledge, the seed (0 to 2**63 - 1) and i alone. `tables` is a structured
-    array, shape (tables,), `rows` int64, shape (n,), n at least 1, and `plans` comes from `new_plan`.
+    array, shape (tables,), `rows` int64, shape (n,), n at least 1, and `workspace` comes from `new_sampling_workspace`.
     """
-    p = plans[0]
+    p = workspace[0]
     survey(tables[rows[0]], seat, p)
     form_groups(p)
     form_classes(p)
@@ -35,3 +38,50 @@ def sample_hidden_rows(tables, rows, seat, seed, plans):
         t.match = 0
         draw_layout(p, ways)
         lay_out(t, seat, p)
+
+
+@jit
+def lay_out(t, seat, p):
+    """Write a layout into a table, with all that follows from it."""
+    for place in range(t.n_seats):
+        t.hands[place] = p.known[place] | p.dealt[place]
+    t.stock = p.known[STOCK] | p.dealt[STOCK]
+    t.partner = -1
+    dispatch.find_holders(t)
+    order_deck(t)
+    if t.observe_previous_hand != 0:  # blank what other seats held to the end of the deal before
+        for card in range(52):
+            seen = get_byte(t.previous, card)
+            if seen >= HELD and seen != HELD + seat:
+                t.previous[card >> 3] ^= seen << np.int64(8 * (card & 7))
+    find_legal(t)
+
+
+@jit
+def order_deck(t):
+    """Write a dealing order that gives these hands and this turn-up; else every hand comes in ascending order."""
+    end = t.n_seats * t.deal_size
+    undealt = t.stock
+    if t.turn_up >= 0:
+        undealt |= bit(t.turn_up)
+    seat = eldest(t)
+    for turn in range(t.n_seats):
+        cards = dispatch.dealt_hand(t, seat)
+        if t.turn_up >= 0 and has(cards, t.turn_up):
+            cards &= ~bit(t.turn_up)
+            undealt &= ~bit(t.turn_up)
+            t.deck[end - 1] = t.turn_up
+        k = 0
+        while cards != 0:
+            t.deck[dispatch.deck_place(t, turn, k)] = lowest(cards)
+            cards &= cards - 1
+            k += 1
+        seat = left_of(t, seat)
+    if t.turn_up >= 0 and has(undealt, t.turn_up):
+        t.deck[end] = t.turn_up
+        undealt &= ~bit(t.turn_up)
+        end += 1
+    while undealt != 0:
+        t.deck[end] = lowest(undealt)
+        undealt &= undealt - 1
+        end += 1

@@ -23,7 +23,7 @@ import numpy as np
 
 from noms_env._jit import announce_compilation
 from noms_env._threads import RowThreads
-from noms_env.belief import new_plan, sample_hidden_rows
+from noms_env.belief import new_sampling_workspace, sample_hidden_rows
 from noms_env.core.actions import NUM_ACTIONS
 from noms_env.core.chance import MAX_SEED, MAX_TABLE
 from noms_env.core.state import MAX_SEATS
@@ -313,7 +313,7 @@ class BatchEnv:
         seed = redeal_seed(self.tables[source], seat, rng)
         if len(numbers) > 0:
             batch_kernels.clone_row(self._words, source, numbers)
-            sample_hidden_rows(self._kernel_tables, numbers, int(seat), seed, new_plan())
+            sample_hidden_rows(self._kernel_tables, numbers, int(seat), seed, new_sampling_workspace())
             self._refresh()
 
     def _run(self, kernel: Callable[..., Any], *arguments: Any) -> None:

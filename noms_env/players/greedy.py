@@ -13,6 +13,8 @@ It looks at no card but its own and the trick on the table, and leaves nothing t
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from noms_env._jit import highest, jit, lowest, size
@@ -29,9 +31,8 @@ from noms_env.core.actions import (
     PLAYING,
     SCORED,
 )
-from noms_env.core.cards import CARD_RANK, NO_TRUMP, SUIT_CARDS, bit, has
-from noms_env.core.tricks import beats
-from noms_env.engine.row_kernels import kernel_view
+from noms_env.core.cards import CARD_RANK, NO_TRUMP, SUIT_CARDS, has
+from noms_env.core.tricks import beaters
 from noms_env.players.protocol import NOBODY, RowsPlayer
 from noms_env.variants.families import AUCTION, PLAIN, SHARES
 from noms_env.variants.families.auction import is_misere
@@ -43,12 +44,8 @@ KING, TEN = 11, 8
 class GreedyPlayer(RowsPlayer):
     """Takes cheaply what it wants, and ducks the rest."""
 
-    def write_actions(
-        self, mask: np.ndarray, rng: np.random.Generator, tables: np.recarray | None, actions: np.ndarray
-    ) -> None:
-        """See `RowsPlayer.write_actions`."""
-        assert tables is not None  # `as_batch` sees to it
-        greedy_rows(kernel_view(tables), actions)
+    def write_actions(self, mask: np.ndarray, rng: np.random.Generator, tables: Any, actions: np.ndarray) -> None:
+        greedy_rows(tables, actions)
 
 
 @jit
@@ -130,12 +127,7 @@ def greedy_card(t):
     wanted = wants_trick(t)
     if t.n_table == 0:
         return by_rank(t, t.legal_cards, wanted)
-    winning = np.int64(0)
-    cards = t.legal_cards
-    while cards != 0:
-        if beats(lowest(cards), t.best_card, t.led_cards, t.trump_cards):
-            winning |= bit(lowest(cards))
-        cards &= cards - 1
+    winning = t.legal_cards & beaters(t.best_card, t.led_cards, t.trump_cards)
     losing = t.legal_cards & ~winning
     if wanted:
         return by_rank(t, winning if winning != 0 else losing, False)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar, cast, runtim
 import numpy as np
 
 from noms_env.core.chance import MAX_SEED
+from noms_env.engine.row_kernels import kernel_view
 from noms_env.variants.table_record import new_tables
 
 if TYPE_CHECKING:
@@ -27,12 +28,7 @@ class Player(Protocol):
         ...
 
     def act(
-        self,
-        observation: np.ndarray,
-        mask: np.ndarray,
-        rng: np.random.Generator,
-        *,
-        tables: np.recarray | None = None,
+        self, observation: np.ndarray, mask: np.ndarray, rng: np.random.Generator, *, tables: np.recarray | None = None
     ) -> Any:
         """Choose an action in each row.
 
@@ -100,7 +96,12 @@ def as_batch(act: ActT) -> ActT:
                 "or tables=table.determinize(rng) for one Table (noms_env.belief.determinize)"
             )
         seen, legal = np.asarray(observation), np.asarray(mask)
-        rows = None if tables is None else _as_rows(tables)
+        rows: np.recarray | None = None
+        if isinstance(tables, np.ndarray) and tables.ndim == 1:
+            rows = tables.view(np.recarray)
+        elif tables is not None:
+            rows = new_tables(1)
+            rows[0] = tables
         is_one = legal.ndim == 1
         if is_one:
             seen, legal = seen[np.newaxis], legal[np.newaxis]
@@ -124,40 +125,22 @@ class RowsPlayer:
 
     @as_batch
     def act(
-        self,
-        observation: np.ndarray,
-        mask: np.ndarray,
-        rng: np.random.Generator,
-        *,
-        tables: np.recarray | None = None,
+        self, observation: np.ndarray, mask: np.ndarray, rng: np.random.Generator, *, tables: np.recarray | None = None
     ) -> np.ndarray:
-        """See `Player.act`."""
         actions = np.empty(len(mask), np.int64)
-        self.write_actions(mask, rng, tables, actions)
+        self.write_actions(mask, rng, None if tables is None else kernel_view(tables), actions)
         return actions
 
-    def write_actions(
-        self, mask: np.ndarray, rng: np.random.Generator, tables: np.recarray | None, actions: np.ndarray
-    ) -> None:
+    def write_actions(self, mask: np.ndarray, rng: np.random.Generator, tables: Any, actions: np.ndarray) -> None:
         """Write an action for each row, `NOBODY` where nobody is to act.
 
         Args:
             mask: int8, shape (n, NUM_ACTIONS).
             rng: see `Player.act`.
-            tables: there for players that want them.
+            tables: for players that want them: a structured array, shape (n,), in the form of `row_kernels.kernel_view`.
             actions: int64, shape (n,): is written.
         """
         raise NotImplementedError
-
-
-def _as_rows(tables: np.recarray | np.record) -> np.recarray:
-    """Tables as a record array of one dimension; a single record becomes an array of one."""
-    if isinstance(tables, np.ndarray) and tables.ndim == 1:
-        rows: np.recarray = tables.view(np.recarray)
-        return rows
-    one = new_tables(1)
-    one[0] = tables
-    return one
 
 
 def row_seeds(rng: np.random.Generator, rows: int) -> np.ndarray:

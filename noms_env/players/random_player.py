@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -16,10 +16,7 @@ class RandomPlayer(RowsPlayer):
 
     wants_tables: ClassVar[bool] = False
 
-    def write_actions(
-        self, mask: np.ndarray, rng: np.random.Generator, tables: np.recarray | None, actions: np.ndarray
-    ) -> None:
-        """See `RowsPlayer.write_actions`."""
+    def write_actions(self, mask: np.ndarray, rng: np.random.Generator, tables: Any, actions: np.ndarray) -> None:
         pick_rows(np.ascontiguousarray(mask, np.int8), row_seeds(rng, len(mask)), actions)
 
 

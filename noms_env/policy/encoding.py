@@ -124,23 +124,21 @@ class Encoding:
             missing += sorted(set(other.options) - set(self.options))
             raise ValueError(f"these features are missing: {', '.join(missing)}") from None
 
-    def encode(self, observation: np.ndarray, mask: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def encode(
+        self, observation: np.ndarray, mask: np.ndarray, rows: np.ndarray | None = None
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The features and masks of some observations.
 
         Args:
-            observation: uint8, shape (n, OBSERVATION_SIZE).
-            mask: int8, shape (n, NUM_ACTIONS).
+            observation: uint8, shape (tables, OBSERVATION_SIZE).
+            mask: int8, shape (tables, NUM_ACTIONS).
+            rows: which of them, int64, shape (n,); all when None.
 
         Returns:
             features uint8, shape (n, n_features); mask int8, shape (n, n_choices); order int64, shape (n,):
             `actions[order[i], k]` is the action that the network's output k stands for in row i.
         """
-        return self.encode_rows(observation, mask, np.arange(len(observation)))
-
-    def encode_rows(
-        self, observation: np.ndarray, mask: np.ndarray, rows: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The same for some rows of larger arrays; `rows` int64, shape (n,)."""
+        rows = np.arange(len(observation)) if rows is None else rows
         order = np.empty(len(rows), np.int64)
         features = np.empty((len(rows), self.n_features), np.uint8)
         moved_mask = np.empty((len(rows), self.n_choices), np.int8)
@@ -160,7 +158,7 @@ class Encoding:
         Args:
             hidden: uint8, shape (tables, HIDDEN_SIZE).
             rows: int64, shape (n,).
-            order: int64, shape (n,): from `encode_rows`.
+            order: int64, shape (n,): from `encode`.
         """
         out = np.empty((len(rows), self.n_hidden), np.uint8)
         gather_rows(hidden, rows, order, self.hidden_index, out)
@@ -172,7 +170,10 @@ class Encoding:
 
 @jit_allocating
 def suit_orders(observation, rows, order):
-    """Write the number of the order into which each row's suits are put: `order` int64, shape (n,)."""
+    """Write the number of the order into which each row's suits are put: `order` int64, shape (n,).
+
+    They go by descending weight, equal ones by number.
+    """
     weight = np.empty(SUITS, np.int64)
     for i in range(len(rows)):
         row = observation[rows[i]]
@@ -181,7 +182,12 @@ def suit_orders(observation, rows, order):
             continue
         for suit in range(SUITS):
             weight[suit] = suit_weight(row, suit)
-        order[i] = ORDER_NUMBER[packed_order(weight)]
+        packed = 0
+        for place in range(SUITS):
+            best = np.argmax(weight)
+            weight[best] = -1
+            packed += best << (2 * place)
+        order[i] = ORDER_NUMBER[packed]
 
 
 @jit
@@ -194,20 +200,6 @@ def suit_weight(row, suit):
         length += held
         cards += held << rank
     return (np.int64(row[_TRUMP + suit]) << 20) + (length << 14) + cards
-
-
-@jit
-def packed_order(weight):
-    """The suits by descending weight (equal ones by number), as a sum of suit * 4 ** place; `weight` is used up."""
-    packed = 0
-    for place in range(SUITS):
-        best = 0
-        for suit in range(1, SUITS):
-            if weight[suit] > weight[best]:
-                best = suit
-        weight[best] = -1
-        packed += best << (2 * place)
-    return packed
 
 
 @jit

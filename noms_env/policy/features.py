@@ -8,22 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from noms_env.core.actions import (
-    INDICATE,
-    MIS,
-    MIS_A_VIS,
-    MOST,
-    NO_TRUMP_ACTION,
-    NOMINATE,
-    NONE,
-    NUM_ACTIONS,
-    NUMBER,
-    PASS,
-    RANK,
-    SOME,
-    SUIT,
-    UNSAID_ACTION,
-)
+from noms_env.core import actions as acts
 from noms_env.core.cards import DECKTET, FRENCH, MAX_SUITS
 from noms_env.observation.layout import HIDDEN, OBSERVATION
 from noms_env.policy.card_features import BEATEN_BY, BEATS, BOTTOM, OF_SUIT, TAKES, TOP, section_start
@@ -122,25 +107,21 @@ def features_of(rule_sets: Sequence[Rules], options: Collection[str], card_featu
 
 
 def _row(name: str, row: int = 0) -> int:
-    """Where a row of a section starts."""
     section = SECTIONS[name]
     return section.start + row * (section.shape[-1] if len(section.shape) == 2 else 0)
 
 
 def _cards(tables: Tables, start: int, scale: float = 1.0) -> Iterator[Placed]:
-    """A byte for each card."""
     for card in tables.cards:
         yield Feature(start + card, scale=scale, suits="cards"), start
 
 
 def _suits(tables: Tables, start: int) -> Iterator[Placed]:
-    """A byte for each suit."""
     for suit in range(tables.suits):
         yield Feature(start + suit, suits="suits"), start
 
 
 def _copies(start: int, *places: int, scale: float = 1.0) -> Iterator[Placed]:
-    """Bytes as they are."""
     for place in places:
         yield Feature(start + place, scale=scale), start
 
@@ -292,32 +273,31 @@ def possible_actions(rules: Rules) -> set[int]:
     variant, options = rules.variant, rules.options
     tables = Tables([rules])
     actions = set(tables.cards)
-    trumps = {*range(SUIT, SUIT + tables.suits), NO_TRUMP_ACTION}
-    numbers = set(range(NUMBER, NUMBER + max(hand_sizes(rules)) + 1))
+    trumps = {*range(acts.SUIT, acts.SUIT + tables.suits), acts.NO_TRUMP_ACTION}
+    numbers = set(range(acts.NUMBER, acts.NUMBER + max(hand_sizes(rules)) + 1))
     if variant.family == EXACT_BID:
         actions |= numbers
     if variant.family == AUCTION:
-        actions |= {PASS, MIS, *numbers, *trumps, *(NOMINATE + card for card in tables.cards)}
+        actions |= {acts.PASS, acts.MIS, *numbers, *trumps, *(acts.NOMINATE + card for card in tables.cards)}
     if variant.opens_hand:
-        actions.add(MIS_A_VIS)
+        actions.add(acts.MIS_A_VIS)
     if variant.family == SHARES:
-        actions |= {PASS, NONE, SOME, MOST, *trumps}
+        actions |= {acts.PASS, acts.NONE, acts.SOME, acts.MOST, *trumps}
     if options.get("trump_mode") == "dealer":
         actions |= trumps
     if options.get("implicit_announcements"):
-        actions |= {UNSAID_ACTION, *range(RANK, RANK + RANKS)}
+        actions |= {acts.UNSAID_ACTION, *range(acts.RANK, acts.RANK + RANKS)}
     if options.get("indication"):
-        actions.add(INDICATE)
+        actions.add(acts.INDICATE)
     return actions
 
 
 def moved_actions() -> np.ndarray:
     """Per order of the suits, the action that each action of the network stands for."""
-    actions = np.tile(np.arange(NUM_ACTIONS, dtype=np.int16), (len(ORDERS), 1))
+    actions = np.tile(np.arange(acts.NUM_ACTIONS, dtype=np.int16), (len(ORDERS), 1))
     for number, order in enumerate(ORDERS):
-        for card in range(SUITS * RANKS):
-            actions[number, card] = moved_card(card, order)
-            actions[number, NOMINATE + card] = NOMINATE + moved_card(card, order)
-        for suit in range(SUITS):
-            actions[number, SUIT + suit] = SUIT + order[suit]
+        cards = np.array([moved_card(card, order) for card in range(SUITS * RANKS)])
+        actions[number, : len(cards)] = cards
+        actions[number, acts.NOMINATE : acts.NOMINATE + len(cards)] = acts.NOMINATE + cards
+        actions[number, acts.SUIT : acts.SUIT + SUITS] = acts.SUIT + np.array(order)
     return actions

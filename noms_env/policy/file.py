@@ -40,10 +40,12 @@ MAX_SIZE = 8192
 PACKAGES = ("noms-env", "numpy", "numba", "safetensors", "torch")
 NETWORK_KEYS = {"width": 4, "blocks": 0, "card_width": 1}
 """The sizes of a network, and the least that each may be."""
-FIELDS = (
-    *("format", "rules", "options", "card_features", "rule_based_prior", "environment", "layout", "encoding", "network"),
-    *("training", "seed", "decisions", "score", "packages", "revision", "sha256"),
-)
+TYPES = {
+    **{"training": dict, "seed": int, "decisions": int, "score": float | None, "packages": dict, "revision": str | None},
+    **{"card_features": bool, "rule_based_prior": bool, "options": list},
+}
+"""The entries of the document that stand in a `PolicyInfo` as they are (options as a tuple)."""
+FIELDS = {*TYPES, "format", "rules", "environment", "layout", "encoding", "network", "sha256"}
 
 
 class PolicyFileError(ValueError):
@@ -125,19 +127,12 @@ def save_policy(path: Path | str, tensors: Mapping[str, np.ndarray], info: Polic
         "rules": [
             {"variant": rules.variant.name, "seats": rules.seats, "options": given_options(rules)} for rules in info.rule_sets
         ],
+        **{name: getattr(info, name) for name in TYPES},
         "options": list(info.options),
-        "card_features": info.card_features,
-        "rule_based_prior": info.rule_based_prior,
         "environment": ENV_VERSION,
         "layout": layout_digest(),
         "encoding": encoding.digest,
         "network": info.network,
-        "training": info.training,
-        "seed": info.seed,
-        "decisions": info.decisions,
-        "score": info.score,
-        "packages": info.packages,
-        "revision": info.revision,
     }
     document["sha256"] = _digest(document, arrays)
     write_atomically(Path(path), save(arrays, {KEY: _text(document)}))
@@ -236,10 +231,20 @@ def read_info(path: Path | str) -> PolicyInfo:
 def _opened(file: Path) -> Iterator[Any]:
     """A policy file, opened: its header is read, its tensors when they are asked for.
 
-    Raises:
-        PolicyFileError: there is no such file, or it is no safetensors file.
+    What cannot be a policy by its size, or by its first eight bytes, which say how long the header is, is not opened.
     """
-    _check_size(file)
+    try:
+        size = file.stat().st_size
+        with file.open("rb") as start:
+            header = int.from_bytes(start.read(8), "little")
+    except FileNotFoundError as error:
+        raise PolicyFileError(f"there is no file {file}") from error
+    except OSError as error:
+        raise PolicyFileError(f"{file} cannot be read: {error.strerror}") from error
+    if size > MAX_FILE:
+        raise PolicyFileError(f"{file} is larger than any policy: {size} bytes, where {MAX_FILE} are the most")
+    if size < 8 or header > min(size - 8, MAX_HEADER):
+        raise PolicyFileError(f"{file} is no safetensors file with a policy, or it was cut off")
     try:
         with safe_open(file, framework="numpy") as opened:
             yield opened
@@ -249,24 +254,7 @@ def _opened(file: Path) -> Iterator[Any]:
         raise PolicyFileError(f"{file} is no safetensors file, or it is damaged: {error}") from error
 
 
-def _check_size(file: Path) -> None:
-    """Refuse what cannot be a policy by its size and its first eight bytes: how long the header is."""
-    try:
-        size = file.stat().st_size
-        with file.open("rb") as opened:
-            header = int.from_bytes(opened.read(8), "little")
-    except FileNotFoundError as error:
-        raise PolicyFileError(f"there is no file {file}") from error
-    except OSError as error:
-        raise PolicyFileError(f"{file} cannot be read: {error.strerror}") from error
-    if size > MAX_FILE:
-        raise PolicyFileError(f"{file} is larger than any policy: {size} bytes, where {MAX_FILE} are the most")
-    if size < 8 or header > min(size - 8, MAX_HEADER):
-        raise PolicyFileError(f"{file} is no safetensors file with a policy, or it was cut off")
-
-
 def _document(file: Path, entries: Mapping[str, str] | None) -> dict[str, Any]:
-    """The JSON document of a file."""
     text = (entries or {}).get(KEY)
     if text is None:
         raise PolicyFileError(f"{file} is a safetensors file without {KEY!r} in its metadata: not a policy of noms-env")
@@ -278,13 +266,12 @@ def _document(file: Path, entries: Mapping[str, str] | None) -> dict[str, Any]:
     if is_as_written and document.get("format") != FORMAT:
         found = str(document.get("format"))[:40]
         raise PolicyFileError(f"{file} has the format {found!r}; this version of noms-env reads {FORMAT!r}")
-    if not is_as_written or set(document) != set(FIELDS):
+    if not is_as_written or set(document) != FIELDS:
         raise PolicyFileError(f"what {file} says of its policy is damaged")
     return dict(document)
 
 
 def _tensors(file: Path, opened: Any) -> dict[str, np.ndarray]:
-    """All tensors of an opened file, which must be float32."""
     tensors = {}
     for name in opened.keys():  # noqa: SIM118 - not a dictionary
         dtype = opened.get_slice(name).get_dtype()
@@ -301,14 +288,10 @@ def _info(file: Path, document: Mapping[str, Any]) -> PolicyInfo:
         raise PolicyFileError(f"{file} was made for version {version!r} of the environments; this is version {ENV_VERSION}")
     if layout != layout_digest():
         raise PolicyFileError(f"{file} was made for another layout of observations or actions than this noms-env has")
-    types = {
-        **{"training": dict, "seed": int, "decisions": int, "score": float | None, "packages": dict, "revision": str | None},
-        **{"card_features": bool, "rule_based_prior": bool, "options": list},
-    }
-    for name, allowed in types.items():
+    for name, allowed in TYPES.items():
         if not isinstance(document[name], allowed):
             raise PolicyFileError(f"{file} says {document[name]!r} for {name}, which makes no sense")
-    values = {name: document[name] for name in types}
+    values = {name: document[name] for name in TYPES}
     values["options"] = tuple(map(str, values["options"]))
     unknown = sorted(set(values["options"]) - set(choice_names()))
     if unknown:
@@ -317,7 +300,6 @@ def _info(file: Path, document: Mapping[str, Any]) -> PolicyInfo:
 
 
 def _rule_sets(file: Path, entries: Any) -> tuple[Rules, ...]:
-    """The rules of a document."""
     keys = {"variant", "seats", "options"}
     is_list = isinstance(entries, list) and 1 <= len(entries) <= MAX_RULES and all(isinstance(one, dict) for one in entries)
     if not is_list or not all(set(one) == keys and isinstance(one["options"], dict) for one in entries):
@@ -329,7 +311,6 @@ def _rule_sets(file: Path, entries: Any) -> tuple[Rules, ...]:
 
 
 def _network(file: Path, sizes: Any) -> dict[str, int]:
-    """The size of the network of a document."""
     is_known = isinstance(sizes, dict) and set(sizes) == set(NETWORK_KEYS) and all(type(size) is int for size in sizes.values())
     if not is_known or not all(least <= sizes[name] <= MAX_SIZE for name, least in NETWORK_KEYS.items()):
         raise PolicyFileError(f"{file} gives no size of a network: {', '.join(NETWORK_KEYS)}")
@@ -337,11 +318,7 @@ def _network(file: Path, sizes: Any) -> dict[str, int]:
 
 
 def _check_tensors(tensors: Mapping[str, np.ndarray], shapes: Mapping[str, tuple[int, ...]], what: str) -> None:
-    """Refuse tensors that are not the parameters of the network.
-
-    Raises:
-        PolicyFileError: a tensor lacks, is too many, has another type or shape, or holds infinities or NaN.
-    """
+    """Refuse tensors that are not the parameters of the network: names, types, shapes, infinities and NaN."""
     for name in sorted(set(shapes) ^ set(tensors)):
         raise PolicyFileError(f"{what} {'lacks the' if name in shapes else 'has an unknown'} tensor {name!r}")
     for name, shape in shapes.items():

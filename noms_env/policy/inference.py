@@ -106,7 +106,10 @@ class Forward:
             weight, bias = _behind_norm(exact, block, exact[f"{name}.weight"], exact[f"{name}.bias"])
             layers.append(as_panels(weight))
             biases.append(bias)
-        head, head_bias = _behind_norm(exact, blocks, *_head(exact, encoding))
+        cards = exact["head.cards"]
+        head = [cards @ exact["head.play.weight"], exact["head.words.weight"], cards @ exact["head.nominate.weight"]]
+        of_choices = np.concatenate(head)[encoding.choices], exact["head.bias"][encoding.choices]
+        weight, head_bias = _behind_norm(exact, blocks, *of_choices)
         width = len(first)
         known, of_rules = _follow_from_rules(encoding, encoding.rules)
         copied, hot = (np.flatnonzero(~known & chosen) for chosen in (encoding.value[0] == COPY, encoding.value[0] != COPY))
@@ -116,7 +119,7 @@ class Forward:
             as_panels(first[:, np.concatenate([copied, hot])]),
             padded_columns(of_rules @ first[:, known].T + exact["trunk.first.bias"]),
             np.stack(layers) if layers else np.zeros((0, padded(width) // PANEL, width, PANEL), np.float32),
-            as_panels(head),
+            as_panels(weight),
             padded_columns(np.stack(biases) if biases else np.zeros((0, width))),
             padded_columns(head_bias[np.newaxis])[0],
             _copies(encoding.index[:, copied], size_with(encoding.card_features, encoding.rule_based_prior)),
@@ -193,15 +196,6 @@ def _hot(index: np.ndarray, value: np.ndarray, before: int) -> tuple[np.ndarray,
         of_order[np.searchsorted(columns, places), values] = before + np.arange(len(places))
     assert (rows >= 0).sum() == index.size, "a value of a byte stands twice"
     return columns, rows
-
-
-def _head(exact: Mapping[str, np.ndarray], encoding: Encoding) -> tuple[np.ndarray, np.ndarray]:
-    """The head as one layer: weight, shape (n_choices, width), and bias."""
-    cards = exact["head.cards"]
-    parts = [cards @ exact["head.play.weight"], exact["head.words.weight"], cards @ exact["head.nominate.weight"]]
-    weight: np.ndarray = np.concatenate(parts)[encoding.choices]
-    bias: np.ndarray = exact["head.bias"][encoding.choices]
-    return weight, bias
 
 
 def _behind_norm(

@@ -101,11 +101,11 @@ def next_block(observation, mask, rules, actions, start, rows, rule_sets, out):
     row, count = start, 0
     while row < len(observation) and count < len(rows):
         legal = mask[row]
-        legal_count = number_of_legal(legal)
+        legal_count, last = count_legal(legal)
         rule_sets[count], verdict[row] = judge(observation[row], legal, legal_count, rules, actions)
         is_answered = len(taken) > 0 and legal_count < 2
         if is_answered:
-            taken[row] = the_only(legal) if legal_count == 1 else NOBODY
+            taken[row] = last
         if verdict[row] == FINE and not is_answered:
             rows[count] = row
             count += 1
@@ -127,12 +127,13 @@ def run_layers(x, rows, layers, head, biases, every, needed, level, y):
 
 
 @jit_inline
-def number_of_legal(legal):
-    """How many actions are legal."""
-    count = 0
+def count_legal(legal):
+    """How many actions are legal, and the last of them, `NOBODY` for none."""
+    count, last = 0, NOBODY
     for action in range(len(legal)):
-        count += legal[action] != 0
-    return count
+        if legal[action] != 0:
+            count, last = count + 1, action
+    return count, last
 
 
 @jit_inline
@@ -147,16 +148,6 @@ def judge(seen, legal, legal_count, rules, actions):
     for k in range(actions.shape[1]):
         known_count += legal[actions[0, k]] != 0
     return number, FINE if known_count == legal_count else STRANGE_ACTION
-
-
-@jit_inline
-def the_only(legal):
-    """The legal action, where there is one."""
-    only = NOBODY
-    for action in range(len(legal)):
-        if legal[action] != 0:
-            only = action
-    return only
 
 
 @jit_inline
@@ -246,15 +237,10 @@ def find_best(y, bias, options, names, prior, prior_action, weights):
         weights[k] = np.float64(y[options[k]]) + np.float64(bias[options[k]])
         if names[options[k]] == prior_action:
             weights[k] += np.float64(prior[options[k]])
-        if best < 0 or is_better(weights, options, names, k, best):
+        is_lower = best >= 0 and names[options[k]] < names[options[best]]
+        if best < 0 or weights[k] > weights[best] or (weights[k] == weights[best] and is_lower):
             best = k
     return best
-
-
-@jit_inline
-def is_better(weights, options, names, k, best):
-    """Whether an action has the higher logit, or of equal ones the lower number."""
-    return weights[k] > weights[best] or (weights[k] == weights[best] and names[options[k]] < names[options[best]])
 
 
 @jit_inline
@@ -281,10 +267,12 @@ def write_probabilities(weights, options, names, best, temperature, out):
 
 @jit_inline
 def draw(weights, options, names, best, temperature, seed):
-    """An action by the inverse of the distribution function, at a number that follows from a seed."""
+    """An action by the inverse of the distribution function, at a number that follows from a seed: 53 bits of Philox."""
     if temperature == 0:
         return np.int64(names[options[best]])
-    left = uniform(seed) * weigh(weights, len(options), best, temperature)
+    number = int(seed)
+    words = philox(0, 0, 0, 0, number & 0xFFFFFFFF, number >> 32)
+    left = ((words[0] << 21) | (words[1] >> 11)) / 2.0**53 * weigh(weights, len(options), best, temperature)
     chosen = best
     for k in range(len(options)):
         chosen = k
@@ -292,11 +280,3 @@ def draw(weights, options, names, best, temperature, seed):
         if left < 0:
             break
     return np.int64(names[options[chosen]])
-
-
-@jit_inline
-def uniform(seed):
-    """A number from 0 to below 1 that follows from a seed: 53 bits of Philox."""
-    number = int(seed)
-    words = philox(0, 0, 0, 0, number & 0xFFFFFFFF, number >> 32)
-    return ((words[0] << 21) | (words[1] >> 11)) / 2.0**53

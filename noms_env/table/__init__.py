@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from noms_env._jit import announce_compilation
-from noms_env.belief import new_plan, sample_hidden_rows
+from noms_env.belief import new_sampling_workspace, sample_hidden_rows
 from noms_env.belief.determinize import sampled_tables
 from noms_env.core.actions import INDICATE, NOMINATE, NUM_ACTIONS, SCORED, action_number, action_word, is_integer
 from noms_env.core.cards import CARD_WORDS, NO_TRUMP, SUIT_LETTERS, cards_in
@@ -288,7 +288,7 @@ class Table:
         """
         seed = redeal_seed(self.row, seat, rng)
         twin = self.copy()
-        sample_hidden_rows(twin._kernel_rows, np.zeros(1, np.int64), int(seat), seed, new_plan())
+        sample_hidden_rows(twin._kernel_rows, np.zeros(1, np.int64), int(seat), seed, new_sampling_workspace())
         return twin
 
     def determinize(self, rng: np.random.Generator) -> np.recarray:

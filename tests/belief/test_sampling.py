@@ -22,8 +22,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from noms_env.belief.drawing import draw_below, open_stream
-from noms_env.belief.plan import new_plan
+from noms_env.belief.layouts import draw_below, open_stream
+from noms_env.belief.workspace import new_sampling_workspace
 from noms_env.core.actions import SCORED
 from noms_env.core.cards import CARD_WORDS, EXCUSE, cards_in, set_of
 from noms_env.core.chance import DRAW_REDEAL, philox
@@ -538,7 +538,7 @@ def plain_draws(seed: int, stream: int, ranges: list[int]) -> list[int]:
 
 @pytest.mark.uncompiled
 def test_draws_have_enough_random_bits() -> None:
-    plans = new_plan()
+    plans = new_sampling_workspace()
     plan = plans.view(np.recarray)[0]
     rng = random.Random(3)
     for stream in range(20):

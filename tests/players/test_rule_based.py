@@ -189,10 +189,10 @@ def test_it_calls_its_sure_tricks_at_least() -> None:
 def test_a_trick_for_a_rival_who_has_his_call_is_worth_something() -> None:
     table = at("big_ships", f"KH 2C 3C / {DIAMONDS} / AH QH 4C", "1 3 0 1  KH 5D 8D QH 2C")()
     m = new_workspaces().view(np.recarray)[0]
-    look(table.row, 1, m)
+    look(table.row, m)
     weigh_seats(table.row, m)
     assert table.row.seat == 1
-    assert m.worth[:4].tolist() == [SPOIL / 3, 0, SPOIL / 3, 0], "seat 3 needs one, seat 1 is the player"
+    assert m.payoff[:4].tolist() == [SPOIL / 3, 0, SPOIL / 3, 0], "seat 3 needs one, seat 1 is the player"
     assert m.eager[:4].tolist() == [SHY, EAGER, SHY, EAGER]
 
 
@@ -225,10 +225,10 @@ def test_the_chance_that_a_hand_has_none_of_some_cards() -> None:
 def test_sure_tricks_are_trumps_above_all_that_are_missing() -> None:
     table = at("big_ships", "AS QS 2C / KS 3C 4C / 2D 3D 4D / 2H 3H 4H", "1 1 1 1")()
     m = new_workspaces()[0]
-    look(table.row, 0, m)
+    look(table.row, m)
     assert sure_tricks(table.row, table.row.hands[0], m) == 1
     play(table, "AS KS 2D 2H")
-    look(table.row, 0, m)
+    look(table.row, m)
     assert sure_tricks(table.row, table.row.hands[0], m) == 1, "the queen, now that the king is gone"
 
 
@@ -242,7 +242,7 @@ def test_chances_that_are_reckoned_once_are_those_reckoned_for_each_card_that_ma
             continue
         row = table.row
         hand = int(row.hands[row.seat])
-        look(row, row.seat, workspace)
+        look(row, workspace)
         note_peers(row, workspace)
         for played in cards_in(hand):
             drawn = trumps_drawn(row, played, workspace)

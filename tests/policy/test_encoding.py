@@ -251,7 +251,7 @@ def test_rows_alone_and_among_others() -> None:
     encoding = make_encoding([rules_of(KINDS["noms"])])
     many = encoding.encode(seen, legal)
     rows = np.array([200, 3, 3, 77])
-    some = encoding.encode_rows(seen, legal, rows)
+    some = encoding.encode(seen, legal, rows)
     unseen = encoding.encode_hidden(hidden, rows, some[2])
     for place, row in enumerate(rows):
         one = encoding.encode(seen[row : row + 1], legal[row : row + 1])

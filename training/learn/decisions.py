@@ -68,7 +68,7 @@ class Decisions:
 
 
 class Seen(NamedTuple):
-    """What an agent sees at some rows of a batch: `Encoding.encode_rows` with its rows."""
+    """What an agent sees at some rows of a batch: `Encoding.encode` with its rows."""
 
     rows: np.ndarray
     features: np.ndarray
@@ -78,7 +78,7 @@ class Seen(NamedTuple):
     @classmethod
     def at(cls, encoding: Encoding, batch: BatchEnv, rows: np.ndarray) -> Seen:
         """Encode the observations of some rows."""
-        return cls(rows, *encoding.encode_rows(batch.observation, batch.mask, rows))
+        return cls(rows, *encoding.encode(batch.observation, batch.mask, rows))
 
 
 def choices_of(actions: np.ndarray, encoding: Encoding, order: np.ndarray) -> np.ndarray:

@@ -44,7 +44,7 @@ class RolloutTargets:
         Args:
             batch: the tables; they are left as they are.
             rows: int64, shape (n,): which of them; somebody is to act there.
-            order: int64, shape (n,): of the suits, from `Encoding.encode_rows`.
+            order: int64, shape (n,): of the suits, from `Encoding.encode`.
 
         Returns:
             float32, shape (n, n_choices): points of the seat to act in the deal, less the mean of the others'; 0 for actions

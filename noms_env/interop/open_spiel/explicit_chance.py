@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from noms_env.belief.record import order_deck
+from noms_env.belief.sampling import order_deck
 from noms_env.core.cards import cards_in
 from noms_env.core.tricks import name_trump
 from noms_env.engine.deal import hand_out

@@ -2,7 +2,7 @@
 
 The auction
 1. The tricks of the own hand under the best trump, and a share of the others, give the tricks that the side may expect; from
-   that the chance of making each bid (`make_chance`).
+   that the chance of making each bid (`call_value`).
 2. Misere: the chance follows from the danger of the hand, which counts how far each card is above what is safe.
 3. A bid is worth its points times its chance, less what a failure costs: in Noms a failure gives the others what a success
    would have given the side; in Small Ships it costs nothing but the three points that a seat may expect if it passes.
@@ -41,9 +41,9 @@ import math
 import numpy as np
 
 from noms_env._jit import highest, jit, lowest, size
-from noms_env.core.actions import CALL_MIS_A_VIS, CALL_PASS, CALL_ZERO, FIRST_WORD, NOMINATE, PASS, SUIT
+from noms_env.core.actions import CALL_MIS_A_VIS, CALL_PASS, CALL_ZERO, FIRST_WORD, NOMINATE, PASS
 from noms_env.core.cards import SUIT_CARDS, above, has, suit_of
-from noms_env.players.rule_based.heuristics import LEAST_GAIN, best_card, best_trump, look, loser_or
+from noms_env.players.rule_based.heuristics import LEAST_GAIN, best_card, best_trump, by_rank, loser_or
 from noms_env.players.rule_based.weights import DUCKING, TAKING
 from noms_env.variants import dispatch
 from noms_env.variants.families.auction import is_misere
@@ -71,8 +71,7 @@ FORCE_CARD = 0.2
 @jit
 def call(t, m):
     """1, 2, 3. The action."""
-    look(t, t.seat, m)
-    _, own = best_trump(t, TAKING, 1.0, m)
+    _, own = best_trump(t, False, m)
     side = OTHERS_SHARE[t.n_seats] * t.deal_size + OWN_SHARE[t.n_seats] * own
     calls = t.legal_words >> (PASS - FIRST_WORD)
     best, choice = -np.inf, CALL_PASS
@@ -92,35 +91,23 @@ def call_value(t, call, side):
     if is_misere(call):
         return misere_value(t, call)
     tricks = call - CALL_ZERO
-    chance = make_chance(side, tricks)
+    chance = 1.0 / (1.0 + math.exp(MAKE_SLOPE * (tricks - 0.5 - side)))  # of at least so many
     return tricks * chance if t.opponents_score_tricks != 0 else tricks * (2.0 * chance - 1.0)
-
-
-@jit
-def make_chance(side, tricks):
-    """1. Chance to take at least so many tricks, for a side that expects a number on average."""
-    return 1.0 / (1.0 + math.exp(MAKE_SLOPE * (tricks - 0.5 - side)))
 
 
 @jit
 def misere_value(t, call):
     """2, 3. What Misere or Mis a Vis is worth; an open hand must be safe against all that play to catch it."""
-    chance = misere_chance(t)
+    odds = MISERE_BASE + MISERE_SEATS * (t.n_seats - 3) - MISERE_DANGER * danger(t, t.hands[t.seat]) * 13.0 / t.deal_size
+    if t.opponents_score_tricks == 0:  # where the declarer leads, too
+        odds -= MISERE_LEAD
+    chance = 1.0 / (1.0 + math.exp(-odds))  # to take no trick, alone
     if call == CALL_MIS_A_VIS:
         return 2.0 * t.deal_size * (2.0 * chance * chance * chance - 1.0)
     value = dispatch.misere_points(t)
     if not dispatch.misere_costs_tricks(t):
         return value * (2.0 * chance - 1.0)
     return value * chance - (value + MISERE_MARGIN) * (1.0 - chance)
-
-
-@jit
-def misere_chance(t):
-    """2. Chance to take no trick, alone."""
-    odds = MISERE_BASE + MISERE_SEATS * (t.n_seats - 3) - MISERE_DANGER * danger(t, t.hands[t.seat]) * 13.0 / t.deal_size
-    if t.opponents_score_tricks == 0:  # where the declarer leads, too
-        odds -= MISERE_LEAD
-    return 1.0 / (1.0 + math.exp(-odds))
 
 
 @jit
@@ -141,39 +128,17 @@ def danger(t, hand):
 
 
 @jit
-def name_trump(t, m):
-    """4, 7. The action."""
-    look(t, t.seat, m)
-    if is_misere(t.contract):
-        trump, _ = best_trump(t, DUCKING, -1.0, m)
-    else:
-        trump, _ = best_trump(t, TAKING, 1.0, m)
-    return SUIT + trump
-
-
-@jit
 def nominate(t):
     """5, 6, 7. The action."""
     hand = t.hands[t.seat]
     own = t.legal_cards & hand
     missing = t.legal_cards & ~hand
     if (is_misere(t.contract) and own != 0) or missing == 0:
-        return NOMINATE + lowest_rank(t, own)
+        return NOMINATE + by_rank(own, -1)
     trumps = missing & t.trump_cards
     if trumps != 0 and (size(above(hand & t.trump_cards, highest(trumps))) < 2 or missing == trumps):
         return NOMINATE + highest(trumps)
     return NOMINATE + best_missing(t, hand, missing & ~t.trump_cards)
-
-
-@jit
-def lowest_rank(t, cards):
-    """The card of the lowest rank."""
-    choice = lowest(cards)
-    while cards != 0:
-        if lowest(cards) % 13 < choice % 13:
-            choice = lowest(cards)
-        cards &= cards - 1
-    return choice
 
 
 @jit
@@ -207,9 +172,8 @@ def friend_chance(t, seat, other):
         return 1.0 if is_on_side(t, seat) else 0.0
     if not is_on_side(t, seat):
         return 1.0 - holder_chance(t, seat, other)
-    if seat != t.declarer or (t.nominated >= 0 and has(t.hands[seat] | t.played[seat], t.nominated)):
-        return 0.0
-    return holder_chance(t, seat, other)
+    alone = seat != t.declarer or (t.nominated >= 0 and has(t.hands[seat] | t.played[seat], t.nominated))
+    return 0.0 if alone else holder_chance(t, seat, other)
 
 
 @jit
@@ -241,17 +205,14 @@ def may_hold(t, seat):
 def play(t, m):
     """8 to 14. The card."""
     seat = t.seat
-    if t.legal_cards & (t.legal_cards - 1) == 0:
-        return lowest(t.legal_cards)
-    look(t, seat, m)
     if not is_misere(t.contract):
         weigh_seats(t, seat, m)
-        return best_card(t, cards_to_lead(t, seat, m), TAKING, m.worth[seat], m)
+        return best_card(t, cards_to_choose(t, seat, m), TAKING, m.payoff[seat], m)
     weigh_misere(t, seat, m)
     if is_on_side(t, seat):
         return loser_or(t, best_card(t, t.legal_cards, DUCKING, -MISERE_LOSS, m), m)
     if t.opponents_score_tricks != 0:
-        return best_card(t, t.legal_cards, TAKING, m.worth[seat], m)
+        return best_card(t, t.legal_cards, TAKING, m.payoff[seat], m)
     return best_card(t, t.legal_cards, DUCKING, -1.0, m)
 
 
@@ -261,15 +222,15 @@ def weigh_seats(t, seat, m):
     selfish = t.opponents_score_tricks != 0 and not is_on_side(t, seat)
     for other in range(t.n_seats):
         friend = friend_chance(t, seat, other)
-        m.worth[other] = DEFEAT * friend if selfish else friend
+        m.payoff[other] = DEFEAT * friend if selfish else friend
         m.eager[other] = EAGER + friend * (FRIENDLY - EAGER)
     if selfish:
-        m.worth[seat] = 1.0 + DEFEAT
+        m.payoff[seat] = 1.0 + DEFEAT
 
 
 @jit
-def cards_to_lead(t, seat, m):
-    """9, 11. The cards to choose from; on lead the declarer's side draws trumps, an opponent may like a suit."""
+def cards_to_choose(t, seat, m):
+    """9, 11. On lead the declarer's side draws trumps while rivals may hold any; an opponent may like a suit."""
     if t.n_table > 0:
         return t.legal_cards
     if not is_on_side(t, seat):
@@ -278,19 +239,11 @@ def cards_to_lead(t, seat, m):
             m.liking = FORCE_CARD
         return t.legal_cards
     trumps = t.legal_cards & t.trump_cards
-    return trumps if trumps != 0 and rivals_may_hold_trumps(t, seat, m) else t.legal_cards
-
-
-@jit
-def rivals_may_hold_trumps(t, seat, m):
-    """9. True if a seat that may be an opponent may hold a trump."""
-    if m.unseen & t.trump_cards == 0:
-        return False
-    rivals = 0
-    for other in range(t.n_seats):
-        if friend_chance(t, seat, other) < 1.0 and not has(t.voids[other], t.trump):
-            rivals += 1
-    return rivals > 0
+    if trumps != 0 and m.unseen & t.trump_cards != 0:
+        for other in range(t.n_seats):
+            if friend_chance(t, seat, other) < 1.0 and not has(t.voids[other], t.trump):
+                return trumps
+    return t.legal_cards
 
 
 @jit
@@ -300,7 +253,7 @@ def weigh_misere(t, seat, m):
     stake = 1.0 if t.tricks[t.declarer] > 0 else MISERE_LOSS
     for other in range(t.n_seats):
         friend = friend_chance(t, seat, other)
-        m.worth[other] = -MISERE_LOSS * friend if on_side else stake * (1.0 - friend)
+        m.payoff[other] = -MISERE_LOSS * friend if on_side else stake * (1.0 - friend)
         m.eager[other] = SHY
     if not on_side:
-        m.worth[seat] = 1.0 if t.misere_opponents_score != 0 else 0.0
+        m.payoff[seat] = 1.0 if t.misere_opponents_score != 0 else 0.0

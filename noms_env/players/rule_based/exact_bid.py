@@ -27,8 +27,8 @@ from noms_env._jit import highest, jit, lowest, size
 from noms_env.core.actions import CALL_ZERO, PASS
 from noms_env.core.bids import exact_calls, numbers
 from noms_env.core.cards import bit, has
-from noms_env.players.rule_based.heuristics import LEAST_GAIN, best_suit, different, look, loser_or, sure_tricks, trick_value
-from noms_env.players.rule_based.later_tricks import note_peers, spread_kept_odds, spread_odds
+from noms_env.players.rule_based.heuristics import LEAST_GAIN, best_suit, different, loser_or, sure_tricks, trick_value
+from noms_env.players.rule_based.later_tricks import NO_CARD, note_peers, spread_odds
 from noms_env.players.rule_based.weights import CONTRACT
 from noms_env.variants.families.exact_bid import AT_LEAST, BONUS_POINTS
 
@@ -40,18 +40,16 @@ SPOIL = 1.5
 @jit
 def call(t, m):
     """1, 2, 3. The action."""
-    seat = t.seat
     size_of_hand = int(t.deal_size)
-    look(t, seat, m)
     to_call = t.n_seats - 1 - int(t.n_calls)
     m.pressure = int(t.called) / size_of_hand + to_call / t.n_seats
     calls = exact_calls(t)
     if t.bonus == AT_LEAST:
         return PASS + lowest(calls)
-    enough = calls & numbers(sure_tricks(t, t.hands[seat], m), size_of_hand)
+    enough = calls & numbers(sure_tricks(t, t.hands[t.seat], m), size_of_hand)
     if enough != 0:
         calls = enough
-    spread_odds(t, t.hands[seat], size_of_hand, CONTRACT, m)
+    spread_odds(t, t.hands[t.seat], NO_CARD, size_of_hand, CONTRACT, m)
     best, choice = -np.inf, 0
     for tricks in range(size_of_hand + 1):
         if has(calls, CALL_ZERO + tricks) and m.odds[tricks] > best + LEAST_GAIN:
@@ -73,7 +71,7 @@ def weigh_seats(t, m):
     for other in range(t.n_seats):
         missing = need(t, other)
         m.eager[other] = EAGER if missing > 0 else SHY
-        m.worth[other] = SPOIL / (t.n_seats - 1) if missing == 0 and other != t.seat else 0.0
+        m.payoff[other] = SPOIL / (t.n_seats - 1) if missing == 0 and other != t.seat else 0.0
         if other != t.seat:
             wanted += max(0, min(missing, left))
     m.pressure = wanted / left
@@ -82,13 +80,9 @@ def weigh_seats(t, m):
 @jit
 def play(t, m):
     """4 to 7. The card."""
-    seat = t.seat
-    if t.legal_cards & (t.legal_cards - 1) == 0:
-        return lowest(t.legal_cards)
-    look(t, seat, m)
     weigh_seats(t, m)
-    missing = need(t, seat)
-    if t.n_table == 0 and missing == size(t.hands[seat]):
+    missing = need(t, t.seat)
+    if t.n_table == 0 and missing == size(t.hands[t.seat]):
         return strongest_lead(t, m)
     note_peers(t, m)
     best, choice = -np.inf, -1
@@ -113,7 +107,7 @@ def strongest_lead(t, m):
     while left != 0:
         card = lowest(left)
         left &= left - 1
-        trick_value(t, t.seat, card, best_suit(t, t.seat, card, m), m)
+        trick_value(t, card, best_suit(t, card, m), m)
         if m.wins >= best:
             best, choice = m.wins, card
     return choice
@@ -122,11 +116,11 @@ def strongest_lead(t, m):
 @jit
 def card_value(t, card, missing, m):
     """5, 6. The points expected with a card: the chance of the call times its bonus, tricks, and what spoils others."""
-    spoiled = trick_value(t, t.seat, card, best_suit(t, t.seat, card, m), m)
+    spoiled = trick_value(t, card, best_suit(t, card, m), m)
     wins = m.wins
     rest = t.hands[t.seat] & ~bit(card)
     most = max(0, min(missing, size(rest)))
-    tricks = wins + spread_kept_odds(t, card, most, CONTRACT, m)
+    tricks = wins + spread_odds(t, rest, card, most, CONTRACT, m)
     made = wins * made_chance(t, missing - 1, rest, m) + (1.0 - wins) * made_chance(t, missing, rest, m)
     return BONUS_POINTS * made + tricks + spoiled
 

@@ -5,8 +5,8 @@
 2. Who takes this trick: a seat that is still to play beats the best card if it can and wants to, or if it must. It can
    with a higher card of the suit, or, void of the suit, with a trump; it must when all its cards of the suit are higher
    (`take_chance`). How much each seat wants to is what a family says in `eager`.
-3. What the trick is worth: the worth of each seat times its chance to take the trick (`trick_value`). What it is worth to
-   the player that a seat takes the trick is what a family says in `worth`; a few cards it may like for themselves.
+3. What the trick is worth: the payoff of each seat times its chance to take the trick (`trick_value`). What it is worth to
+   the player that a seat takes the trick is what a family says in `payoff`; a few cards it may like for themselves.
 4. What a card may take later: its chance, reckoned from a few counts (`count_features`) with measured weights. Most cards that
    might be played leave the others' chances alike, so a chance is reckoned once for all that change it alike (`kept_chance`).
 5. How many tricks a hand may take: the chance of each number, as if its cards took their tricks independently
@@ -17,20 +17,21 @@
 8. Sure tricks: the trumps of the own hand that no card can beat (`sure_tricks`).
 
 The functions look at the own hand and at public fields of the table, and at the sizes of the other hands only, not at
-their cards. `t` is a table (`table_record.TABLE`), `m` the player's working memory (`MIND`); sets of cards are int64.
+their cards. `t` is a table (`table_record.TABLE`), `m` the player's working memory (`WORKSPACE`); sets of cards are int64.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from noms_env._jit import COMPILED, jit, lowest, size
-from noms_env.core.cards import CARD_SUITS, FRENCH, NO_TRUMP, SUIT_CARDS, above, bit, has, suit_of
+from noms_env._jit import jit, lowest, size
+from noms_env.core.cards import CARD_RANK, CARD_SUITS, FRENCH, NO_TRUMP, SUIT_CARDS, above, bit, has, suit_of
 from noms_env.core.state import MAX_SEATS, MAX_TRICKS, left_of
 from noms_env.core.tricks import beaters, beats, name_trump
+from noms_env.engine.row_kernels import kernel_view
 from noms_env.observation.layout import CARD_BYTES
-from noms_env.players.rule_based.later_tricks import note_peers, spread_kept_odds, spread_odds
-from noms_env.players.rule_based.weights import FEATURES
+from noms_env.players.rule_based.later_tricks import NO_CARD, note_peers, spread_odds
+from noms_env.players.rule_based.weights import DUCKING, FEATURES, TAKING
 from noms_env.variants.dispatch import out_of_play
 
 LEAST_GAIN = 1e-9
@@ -40,13 +41,13 @@ CHANGES = 6
 """How a card that leaves the hand may bear on another's chance: it is not of its suit, above it or below it, and a trump or
 not."""
 
-MIND = np.dtype(
+WORKSPACE = np.dtype(
     [
         ("unseen", np.int64),  # cards that the seat has not seen
         ("held", np.int64),  # how many of them are in other hands, not in the stock
         ("share", np.float64),  # that number divided by that of all
         ("pressure", np.float64),  # tricks that the others want, per trick left (exact-bid games; else 0)
-        ("worth", np.float64, MAX_SEATS),  # of the present trick, by the seat that takes it
+        ("payoff", np.float64, MAX_SEATS),  # to the player, by the seat that takes the present trick
         ("eager", np.float64, MAX_SEATS),  # chance that a seat which can take the trick, but need not, does
         ("liked", np.int64),  # cards that are worth a little more than reckoned
         ("liking", np.float64),  # how much
@@ -63,17 +64,17 @@ MIND = np.dtype(
 
 
 def new_workspaces() -> np.ndarray:
-    """Working memory, shape (1,), in the form that the compiled functions want (see `rows.kernel_view`)."""
-    workspaces = np.zeros(1, MIND)
-    return workspaces if COMPILED else workspaces.view(np.recarray)
+    """Working memory, shape (1,), in the form that the compiled functions want (see `row_kernels.kernel_view`)."""
+    return kernel_view(np.zeros(1, WORKSPACE).view(np.recarray))
 
 
 # ------------------------------------------------------------------------------------------------ cards not seen
 
 
 @jit
-def look(t, seat, m):
-    """1. Note what a seat has not seen."""
+def look(t, m):
+    """1. Note what the seat to act has not seen."""
+    seat = t.seat
     m.unseen = t.cards & ~t.cards_played & ~t.hands[seat] & ~out_of_play(t) & ~t.refused
     m.held = 0
     for other in range(t.n_seats):
@@ -82,8 +83,7 @@ def look(t, seat, m):
     m.share = min(1.0, m.held / size(m.unseen)) if m.unseen != 0 else 0.0
     m.pressure = 0.0
     m.liked = 0
-    for change in range(CHANGES):
-        m.known[change] = 0
+    m.known[:] = 0
 
 
 @jit
@@ -98,11 +98,11 @@ def none_of(k, cards, room):
 
 
 @jit
-def room_for(t, seat, suit, m):
+def room_for(t, suit, m):
     """1. Places where an unseen card of a suit may lie: the other hands that are not void of it, and the stock."""
     room = size(m.unseen) - m.held
     for other in range(t.n_seats):
-        if other != seat and not has(t.voids[other], suit):
+        if other != t.seat and not has(t.voids[other], suit):
             room += size(t.hands[other])
     return room
 
@@ -124,26 +124,27 @@ def sure_tricks(t, hand, m):
 
 
 @jit
-def take_chance(t, seat, other, card, suit, m):
+def take_chance(t, other, card, suit, m):
     """2. Chance that a seat which is still to play beats the best card of a trick."""
     cards = size(t.hands[other])
     suited = m.unseen & SUIT_CARDS[t.deck_kind, suit]
     stronger = m.unseen & beaters(card, SUIT_CARDS[t.deck_kind, suit], t.trump_cards)
     void, can, must = 1.0, 0.0, 0.0
     if not has(t.voids[other], suit):
-        room = room_for(t, seat, suit, m)
+        room = room_for(t, suit, m)
         void = none_of(size(suited), cards, room)
         can = 1.0 - none_of(size(stronger & suited), cards, room)
         must = can * none_of(size(suited & ~stronger), cards, room)
     ruffs = size(stronger & ~suited)
     if ruffs > 0 and not has(t.voids[other], t.trump):
-        can += void * (1.0 - none_of(ruffs, cards, room_for(t, seat, t.trump, m)))
+        can += void * (1.0 - none_of(ruffs, cards, room_for(t, t.trump, m)))
     return must + m.eager[other] * (can - must)
 
 
 @jit
-def trick_value(t, seat, card, suit, m):
-    """3. What the trick is worth if a seat plays a card to it (or leads it under a suit); notes its chance in `wins`."""
+def trick_value(t, card, suit, m):
+    """3. What the trick is worth if a card is played to it (or led under a suit); notes the own chance in `wins`."""
+    seat = t.seat
     best, winner = card, seat
     if t.n_table > 0 and t.leader != seat and not beats(card, t.best_card, t.led_cards, t.trump_cards):
         best, winner = int(t.best_card), int(t.best_seat)
@@ -151,18 +152,18 @@ def trick_value(t, seat, card, suit, m):
     value = 0.0
     other = left_of(t, seat)
     while other != t.leader:
-        takes = holds * take_chance(t, seat, other, best, suit, m)
-        value += takes * m.worth[other]
+        takes = holds * take_chance(t, other, best, suit, m)
+        value += takes * m.payoff[other]
         holds -= takes
         other = left_of(t, other)
     m.wins = holds if winner == seat else 0.0
-    return value + holds * m.worth[winner]
+    return value + holds * m.payoff[winner]
 
 
 @jit
-def best_suit(t, seat, card, m):
+def best_suit(t, card, m):
     """The suit under which a card is best played to the trick: the led suit, or for a lead one of the card's own."""
-    if t.n_table > 0 and t.leader != seat:
+    if t.n_table > 0 and t.leader != t.seat:
         return int(t.led_suit)
     suits = CARD_SUITS[t.deck_kind, card]
     choice = lowest(suits)
@@ -170,7 +171,7 @@ def best_suit(t, seat, card, m):
         return choice
     best = -np.inf
     while suits != 0:
-        value = trick_value(t, seat, card, lowest(suits), m)
+        value = trick_value(t, card, lowest(suits), m)
         if value > best + LEAST_GAIN:
             best, choice = value, lowest(suits)
         suits &= suits - 1
@@ -228,9 +229,8 @@ def best_card(t, cards, mood, gain, m):
         cards: the cards to choose from.
         mood: of the tricks to come.
         gain: what an own trick later on is worth.
-        m: `worth` and `eager` are set.
+        m: `payoff` and `eager` are set.
     """
-    seat = t.seat
     left = different(t, cards, m)
     choice = lowest(left)
     if left & (left - 1) == 0:
@@ -240,10 +240,10 @@ def best_card(t, cards, mood, gain, m):
     while left != 0:
         card = lowest(left)
         left &= left - 1
-        value = trick_value(t, seat, card, best_suit(t, seat, card, m), m)
+        value = trick_value(t, card, best_suit(t, card, m), m)
         if has(m.liked, card):
             value += m.liking
-        value += gain * spread_kept_odds(t, card, 0, mood, m)
+        value += gain * spread_odds(t, t.hands[t.seat] & ~bit(card), card, 0, mood, m)
         if value > best + LEAST_GAIN:
             best, choice = value, card
     return choice
@@ -268,14 +268,26 @@ def suppose_trump(t, trump):
 
 
 @jit
-def best_trump(t, mood, sign, m):
-    """The trump under which the own hand takes most tricks, or fewest with `sign` -1; and that number, times the sign."""
+def best_trump(t, ducks, m):
+    """The trump under which the own hand takes most tricks, or fewest; and that number, negative if fewest."""
+    mood, sign = (DUCKING, -1.0) if ducks else (TAKING, 1.0)
     best, choice = -np.inf, NO_TRUMP
     for trump in range(NO_TRUMP + 1):
         if trump < t.suits or trump == NO_TRUMP:
             suppose_trump(t, trump)
-            value = sign * spread_odds(t, t.hands[t.seat], 0, mood, m)
+            value = sign * spread_odds(t, t.hands[t.seat], NO_CARD, 0, mood, m)
             if value > best + LEAST_GAIN:
                 best, choice = value, trump
     suppose_trump(t, -1)
     return choice, best
+
+
+@jit
+def by_rank(cards, sign):
+    """The card of the highest rank in a set (French deck), or of the lowest with `sign` -1; of equals the lowest number."""
+    choice = lowest(cards)
+    while cards != 0:
+        if sign * CARD_RANK[FRENCH, lowest(cards)] > sign * CARD_RANK[FRENCH, choice]:
+            choice = lowest(cards)
+        cards &= cards - 1
+    return choice

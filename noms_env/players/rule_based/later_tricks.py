@@ -9,32 +9,7 @@ from noms_env.core.cards import CARD_SUITS, SUIT_CARDS, above, below, bit, has
 from noms_env.core.tricks import beaters
 from noms_env.players.rule_based.weights import FEATURES, PLAIN, SIDE, TRUMP, WEIGHTS
 
-
-@jit
-def count_features(t, hand, card, drawn, m):
-    """4. The counts from which a card's chance is reckoned, in the order of `weights`.
-
-    Args:
-        t: the table.
-        hand: the cards that will be left when the present trick is over; the card is one of them.
-        card: which.
-        drawn: trumps that will have been drawn from the other hands till then.
-        m: its `features` are written.
-    """
-    peers, higher = rivals(t, card, m)
-    others = t.n_seats - 1
-    m.features[0] = 1.0
-    m.features[1] = size(higher) * m.share
-    m.features[2] = 1.0
-    for _ in range(size(higher)):
-        m.features[2] *= 1.0 - m.share
-    m.features[3] = size(above(hand & peers, card))
-    m.features[4] = size(below(hand & peers, card))
-    m.features[5] = size(m.unseen & peers) * m.share / others
-    m.features[6] = max(0.0, size(m.unseen & t.trump_cards & ~peers) * m.share - drawn) / others
-    m.features[7] = size(hand & t.trump_cards)
-    m.features[8] = m.pressure
-    m.features[9] = size(hand)
+NO_CARD = -1
 
 
 @jit
@@ -56,8 +31,30 @@ def rivals(t, card, m):
 
 @jit
 def later_chance(t, hand, card, drawn, mood, m):
-    """4. Chance that a card takes a trick later on; `mood` is that of `weights`, the others are as for `count_features`."""
-    count_features(t, hand, card, drawn, m)
+    """4. Chance that a card takes a trick later on.
+
+    Args:
+        t: the table.
+        hand: the cards that will be left when the present trick is over; the card is one of them.
+        card: which.
+        drawn: trumps that will have been drawn from the other hands till then.
+        mood: that of `weights`.
+        m: its `features` are written, in the order of `weights.COUNTS`.
+    """
+    peers, higher = rivals(t, card, m)
+    others = t.n_seats - 1
+    m.features[0] = 1.0
+    m.features[1] = size(higher) * m.share
+    m.features[2] = 1.0
+    for _ in range(size(higher)):
+        m.features[2] *= 1.0 - m.share
+    m.features[3] = size(above(hand & peers, card))
+    m.features[4] = size(below(hand & peers, card))
+    m.features[5] = size(m.unseen & peers) * m.share / others
+    m.features[6] = max(0.0, size(m.unseen & t.trump_cards & ~peers) * m.share - drawn) / others
+    m.features[7] = size(hand & t.trump_cards)
+    m.features[8] = m.pressure
+    m.features[9] = size(hand)
     kind = PLAIN if t.trump_cards == 0 else TRUMP if has(t.trump_cards, card) else SIDE
     total = 0.0
     for i in range(FEATURES):
@@ -98,47 +95,27 @@ def kept_chance(t, card, played, drawn, mood, m):
 
 
 @jit
-def no_odds(most, m):
-    """5. The chances of each number of tricks of a hand without cards."""
+def spread_odds(t, hand, played, most, mood, m):
+    """5. Write the chance of each number of tricks of a hand, from 0 to `most`, into `odds`; returns the expected number.
+
+    `played` is the card that was played from the own hand before, or `NO_CARD`.
+    """
+    m.odds[: most + 1] = 0.0
     m.odds[0] = 1.0
-    for k in range(1, most + 1):
-        m.odds[k] = 0.0
-
-
-@jit
-def add_to_odds(chance, most, m):
-    """5. The same with one card more, which takes a trick with a chance."""
-    for k in range(most, 0, -1):
-        m.odds[k] += chance * (m.odds[k - 1] - m.odds[k])
-    m.odds[0] *= 1.0 - chance
-
-
-@jit
-def spread_odds(t, hand, most, mood, m):
-    """5. Write the chance of each number of tricks, from 0 to `most`, into `odds`; returns the expected number."""
-    no_odds(most, m)
+    drawn = trumps_drawn(t, played, m) if played >= 0 else 0.0
     expected = 0.0
     left = hand
     while left != 0:
-        chance = later_chance(t, hand, lowest(left), 0.0, mood, m)
-        expected += chance
-        add_to_odds(chance, most, m)
+        card = lowest(left)
         left &= left - 1
-    return expected
-
-
-@jit
-def spread_kept_odds(t, played, most, mood, m):
-    """5. The same for the own hand once a card has been played."""
-    no_odds(most, m)
-    drawn = trumps_drawn(t, played, m)
-    expected = 0.0
-    left = t.hands[t.seat] & ~bit(played)
-    while left != 0:
-        chance = kept_chance(t, lowest(left), played, drawn, mood, m)
+        if played < 0:
+            chance = later_chance(t, hand, card, drawn, mood, m)
+        else:
+            chance = kept_chance(t, card, played, drawn, mood, m)
         expected += chance
-        add_to_odds(chance, most, m)
-        left &= left - 1
+        for k in range(most, 0, -1):
+            m.odds[k] += chance * (m.odds[k - 1] - m.odds[k])
+        m.odds[0] *= 1.0 - chance
     return expected
 
 

@@ -10,9 +10,8 @@
 
 from __future__ import annotations
 
-from noms_env._jit import jit, lowest
-from noms_env.core.actions import SUIT
-from noms_env.players.rule_based.heuristics import best_card, best_trump, look, loser_or, top_of_run
+from noms_env._jit import jit
+from noms_env.players.rule_based.heuristics import best_card, loser_or, top_of_run
 from noms_env.players.rule_based.weights import DUCKING, TAKING
 from noms_env.variants.families.plain import LEAST
 
@@ -22,26 +21,11 @@ SHY = 0.05
 @jit
 def play(t, m):
     """1, 2, 3. The card."""
-    if t.legal_cards & (t.legal_cards - 1) == 0:
-        return lowest(t.legal_cards)
-    look(t, t.seat, m)
     ducks = t.objective == LEAST
-    for seat in range(t.n_seats):
-        m.worth[seat] = 0.0
-        m.eager[seat] = SHY if ducks else 1.0
-    m.worth[t.seat] = -1.0 if ducks else 1.0
-    card = best_card(t, t.legal_cards, DUCKING if ducks else TAKING, m.worth[t.seat], m)
+    m.payoff[:] = 0.0
+    m.eager[:] = SHY if ducks else 1.0
+    m.payoff[t.seat] = -1.0 if ducks else 1.0
+    card = best_card(t, t.legal_cards, DUCKING if ducks else TAKING, m.payoff[t.seat], m)
     if ducks and t.n_table == t.n_seats - 1:
         return top_of_run(t, card, m)
     return loser_or(t, card, m) if ducks else card
-
-
-@jit
-def name_trump(t, m):
-    """4. The action."""
-    look(t, t.seat, m)
-    if t.objective == LEAST:
-        trump, _ = best_trump(t, DUCKING, -1.0, m)
-    else:
-        trump, _ = best_trump(t, TAKING, 1.0, m)
-    return SUIT + trump

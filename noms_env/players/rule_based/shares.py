@@ -27,8 +27,8 @@ from noms_env._jit import jit, lowest
 from noms_env.core.actions import CALL_MOST, CALL_NONE, CALL_SOME, PASS, SUIT
 from noms_env.core.bids import half_up
 from noms_env.core.cards import CARD_SUITS, EXCUSE, bit, has
-from noms_env.players.rule_based.heuristics import LEAST_GAIN, best_card, best_suit, look, suppose_trump
-from noms_env.players.rule_based.later_tricks import spread_odds
+from noms_env.players.rule_based.heuristics import LEAST_GAIN, best_card, best_suit, suppose_trump
+from noms_env.players.rule_based.later_tricks import NO_CARD, spread_odds
 from noms_env.players.rule_based.weights import DECKTET_DUCKING, DECKTET_TAKING
 
 EAGER, SHY = 0.9, 0.03
@@ -43,8 +43,7 @@ def coming_hand(t):
 
 @jit
 def look_ahead(t, m):
-    """Note what the seat to act has not seen, before the swap: the others will hold all of it, the up card included."""
-    look(t, t.seat, m)
+    """Note that before the swap the others will hold all that the seat to act has not seen, the up card included."""
     m.unseen = (m.unseen | bit(t.turn_up)) & ~bit(EXCUSE) & ~coming_hand(t)
     m.share = 1.0
 
@@ -53,7 +52,7 @@ def look_ahead(t, m):
 def bid_points(t, bid, m):
     """1. The points expected of a bid, under the trump that is supposed."""
     ducks = bid == CALL_NONE
-    expected = spread_odds(t, coming_hand(t), int(t.deal_size), DECKTET_DUCKING if ducks else DECKTET_TAKING, m)
+    expected = spread_odds(t, coming_hand(t), NO_CARD, int(t.deal_size), DECKTET_DUCKING if ducks else DECKTET_TAKING, m)
     if ducks:
         return t.deal_size * m.odds[0] - expected
     if bid == CALL_SOME:
@@ -117,24 +116,20 @@ def weigh_seats(t, m):
             gain = -1.0 - t.deal_size if t.tricks[seat] == 0 else -1.0
         elif t.call[seat] == CALL_MOST:
             gain = 2.0
-        m.worth[seat] = gain if seat == t.seat else -gain / (t.n_seats - 1.0)
+        m.payoff[seat] = gain if seat == t.seat else -gain / (t.n_seats - 1.0)
         m.eager[seat] = SHY if ducks else EAGER
 
 
 @jit
 def play(t, m):
     """4, 5, 6. The card."""
-    if t.legal_cards & (t.legal_cards - 1) == 0:
-        return lowest(t.legal_cards)
-    look(t, t.seat, m)
     weigh_seats(t, m)
     mood = DECKTET_DUCKING if t.call[t.seat] == CALL_NONE else DECKTET_TAKING
-    return best_card(t, t.legal_cards, mood, m.worth[t.seat], m)
+    return best_card(t, t.legal_cards, mood, m.payoff[t.seat], m)
 
 
 @jit
 def name_suit(t, m):
     """7. The action: the card led lies on the table already."""
-    look(t, t.seat, m)
     weigh_seats(t, m)
-    return SUIT + best_suit(t, t.seat, int(t.best_card), m)
+    return SUIT + best_suit(t, int(t.best_card), m)

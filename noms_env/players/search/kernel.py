@@ -39,7 +39,7 @@ from typing import NamedTuple
 import numpy as np
 
 from noms_env._jit import jit
-from noms_env.belief import new_plan, sample_hidden_rows
+from noms_env.belief import new_sampling_workspace, sample_hidden_rows
 from noms_env.core.actions import CALLING, NAMING_SUIT, NUM_ACTIONS, PLAYING, SCORED, UNSAID
 from noms_env.core.cards import FRENCH
 from noms_env.engine.row_kernels import kernel_view
@@ -73,26 +73,16 @@ for an exact call makes for wide differences between worlds."""
 class Work(NamedTuple):
     """The working memory of one thread."""
 
-    tables: np.ndarray
-    """Structured array, shape (CALL_WORLDS * worlds + SPARE_TABLES,): the worlds, and tables to play on."""
-    numbers: np.ndarray
-    """int64, shape (CALL_WORLDS * worlds,): 0, 1, ..."""
-    plans: np.ndarray
-    """`redeal.new_plan`."""
-    positions: np.ndarray
-    """`position.new_positions`."""
-    frames: np.ndarray
-    """`position.new_frames`."""
-    workspaces: np.ndarray
-    """`heuristics.new_workspaces`."""
-    candidates: np.ndarray
-    """int64, shape (NUM_ACTIONS,): the actions that were tried last."""
-    values: np.ndarray
-    """int64, shape (NUM_ACTIONS,): what each came to in the present world, in `position.units`."""
-    sums: np.ndarray
-    """int64, shape (NUM_ACTIONS,): the same, over all worlds."""
-    squares: np.ndarray
-    """float64, shape (NUM_ACTIONS,): what each gained over the favourite, squared, over all worlds."""
+    tables: np.ndarray  # structured, shape (CALL_WORLDS * worlds + SPARE_TABLES,): the worlds, and tables to play on
+    numbers: np.ndarray  # int64, shape (CALL_WORLDS * worlds,): 0, 1, ...
+    sampling: np.ndarray  # `belief.new_sampling_workspace`
+    positions: np.ndarray  # `position.new_positions`
+    frames: np.ndarray  # `moves.new_frames`
+    workspaces: np.ndarray  # `heuristics.new_workspaces`
+    candidates: np.ndarray  # int64, shape (NUM_ACTIONS,): the actions that were tried last
+    values: np.ndarray  # int64, shape (NUM_ACTIONS,): what each came to in the present world, in `position.units`
+    sums: np.ndarray  # int64, shape (NUM_ACTIONS,): the same, over all worlds
+    squares: np.ndarray  # float64, shape (NUM_ACTIONS,): what each gained over the favourite, squared, over all worlds
 
 
 def new_work(worlds: int) -> Work:
@@ -100,7 +90,7 @@ def new_work(worlds: int) -> Work:
     return Work(
         tables=kernel_view(new_tables(CALL_WORLDS * worlds + SPARE_TABLES)),
         numbers=np.arange(CALL_WORLDS * worlds),
-        plans=new_plan(),
+        sampling=new_sampling_workspace(),
         positions=new_positions(),
         frames=new_frames(),
         workspaces=new_workspaces(),
@@ -141,7 +131,7 @@ def search(tables, row, seed, is_exact, work):
     worlds = worlds_for(tables[row], work)
     for world in range(worlds):
         work.tables[world] = tables[row]
-    sample_hidden_rows(work.tables, work.numbers[:worlds], tables[row].seat, seed, work.plans)
+    sample_hidden_rows(work.tables, work.numbers[:worlds], tables[row].seat, seed, work.sampling)
     work.sums[:count] = 0
     work.squares[:count] = 0.0
     for world in range(worlds):
@@ -220,17 +210,11 @@ def is_solvable(t, fewer):
     """True if the cards are being played, and few enough are left."""
     if (t.phase != PLAYING and t.phase != NAMING_SUIT) or t.trump == UNSAID or not fits(t):
         return False
-    return t.deal_size - t.trick_number <= most_left(t) - fewer
-
-
-@jit
-def most_left(t):
-    """The tricks to come from which on the worlds of a table are solved."""
-    if t.deck_kind != FRENCH:
-        return MOST_LEFT_TO_SOLVE_DECKTET[t.n_seats]
-    if has_two_sides(t):
-        return MOST_LEFT_TO_SOLVE[TWO_SIDES, t.n_seats]
-    return MOST_LEFT_TO_SOLVE[EVERY_SEAT, t.n_seats]
+    if t.deck_kind == FRENCH:
+        most = MOST_LEFT_TO_SOLVE[TWO_SIDES if has_two_sides(t) else EVERY_SEAT, t.n_seats]
+    else:
+        most = MOST_LEFT_TO_SOLVE_DECKTET[t.n_seats]
+    return t.deal_size - t.trick_number <= most - fewer
 
 
 @jit

@@ -5,7 +5,7 @@ its cards lead to, one that is worth most to it; among equal ones that of the lo
 card of the lowest suit. With several seats who have interests of their own such a tie is a choice, and this is how it is made.
 
 1. Moments between two tricks are remembered: the cards left, who leads, and the count of tricks so far.
-2. Of cards between which it makes no difference only the lowest is tried (`is_same`).
+2. Of cards between which it makes no difference only the lowest is tried (`try_card`).
 3. A seat that has found the most that its count may still come to looks no further. In games in which all points are made by
    calls this is what saves most.
 """
@@ -15,16 +15,13 @@ from __future__ import annotations
 import numpy as np
 
 from noms_env._jit import jit, lowest
-from noms_env.core.cards import bit
-from noms_env.players.search.moves import allowed, is_last_trick, last_winner, lay, open_root, place_of, take, try_card
+from noms_env.players.search import moves
 from noms_env.players.search.position import MOST_CARDS
 
 ANY = np.int64(-1)
 """All cards, as the choice that a seat has."""
 
 END_BITS = 9
-COUNT_SHIFT = MOST_CARDS
-LEADER_SHIFT = MOST_CARDS + END_BITS
 
 
 @jit
@@ -36,10 +33,10 @@ def end_of(w, frames, choice):
         frames: the stack.
         choice: set of the cards among which the seat to act chooses, or `ANY`.
     """
-    open_root(w, frames[0])
+    moves.open_root(w, frames[0])
     frames[0].count = 0
     frames[0].result = -1
-    frames[0].cards = allowed(w, frames[0]) & choice
+    frames[0].cards = moves.allowed(w, frames[0]) & choice
     depth = 0
     while True:
         f = frames[depth]
@@ -51,7 +48,7 @@ def end_of(w, frames, choice):
                 choose(w, f, end)
             continue
         if f.key != 0:
-            remember(w, f.key, f.result)
+            moves.remember(w, f.key, f.result, END_BITS)
         if depth == 0:
             return f.result
         depth -= 1
@@ -66,7 +63,7 @@ def has_next(w, f):
     if f.suits != 0:
         return True
     while f.cards != 0:
-        if try_card(w, f, lowest(f.cards)):
+        if moves.try_card(w, f, lowest(f.cards)):
             return True
     return False
 
@@ -81,33 +78,19 @@ def choose(w, f, end):
 @jit
 def open_next(w, f, child):
     """Play the card that is tried: the end that it comes to, if that is known at once; else -1, and its moment is set up."""
-    lay(w, f, child)
+    moves.lay(w, f, child)
     child.count = f.count
     child.result = -1
     if child.n_table == w.n_seats:
         child.count = w.after[f.count, child.best_seat]
-        take(child)
+        moves.take(child)
         if child.remaining == 0:
             return np.int64(child.count)
-        if is_last_trick(w, child):
-            return np.int64(w.after[child.count, last_winner(w, child)])
-        child.key = child.remaining | (child.count << COUNT_SHIFT) | (child.seat << LEADER_SHIFT)
-        end = recall(w, child.key)
+        if moves.is_last_trick(w, child):
+            return np.int64(w.after[child.count, moves.last_winner(w, child)])
+        child.key = child.remaining | (child.count << MOST_CARDS) | (child.seat << (MOST_CARDS + END_BITS))
+        end = moves.recall(w, child.key, END_BITS)
         if end >= 0:
             return end
-    child.cards = allowed(w, child)
+    child.cards = moves.allowed(w, child)
     return np.int64(-1)
-
-
-@jit
-def recall(w, key):
-    """The end remembered for a key, -1 if none is."""
-    word = w.memory[place_of(w, key)]
-    return word & (bit(END_BITS) - 1) if word >> END_BITS == key else np.int64(-1)
-
-
-@jit
-def remember(w, key, end):
-    """Note the end of a key, in the place of whatever was there."""
-    w.memory[place_of(w, key)] = (key << END_BITS) | end
-    w.entered += 1

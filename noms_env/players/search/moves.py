@@ -7,7 +7,8 @@ import numpy as np
 from noms_env._jit import jit, lowest
 from noms_env.core.cards import bit
 from noms_env.core.tricks import beats, follow
-from noms_env.players.search.position import MEMORY_BITS, MOST_CARDS, array_of, cards_left
+from noms_env.engine.row_kernels import kernel_view
+from noms_env.players.search.position import MEMORY_BITS, MOST_CARDS
 
 CHUNK_BITS = 6
 """A memory is emptied in whole chunks of 2**6 words; no memory is smaller."""
@@ -43,33 +44,7 @@ NO_CARD = -1
 
 def new_frames() -> np.ndarray:
     """The stack of a search, shape (MOST_CARDS + 1,), in the same form."""
-    return array_of(FRAME, MOST_CARDS + 1)
-
-
-@jit
-def may_lead(w, hand, remaining):
-    """The cards of a hand that its seat may lead (rules 5.2: no trump until one has been played, or nothing else)."""
-    if w.ban == 0 or (w.ban & ~remaining) != 0:
-        return hand
-    others = hand & ~w.trump_cards
-    return others if others != 0 else hand
-
-
-@jit
-def is_same(w, present, one, other):
-    """True if it makes no difference which of two cards of a hand is played.
-
-    They bear the same suits, and no card that is left has a number between them.
-
-    Args:
-        w: the position.
-        present: the cards in the hands, and the best card on the table.
-        one: a card.
-        other: another.
-    """
-    low, high = min(one, other), max(one, other)
-    between = (bit(high) - 1) & ~((bit(low) << 1) - 1)
-    return w.suits_of[one] == w.suits_of[other] and (present & between) == 0
+    return kernel_view(np.zeros(MOST_CARDS + 1, FRAME).view(np.recarray))
 
 
 # ------------------------------------------------------------------------------------------------- memory
@@ -81,8 +56,7 @@ def forget(w, bits):
     bits = min(max(bits, CHUNK_BITS), MEMORY_BITS)
     w.memory_size = bit(bits)
     w.entered = 0
-    for word in range(w.memory_size):
-        w.memory[word] = 0
+    w.memory[: w.memory_size] = 0
 
 
 @jit
@@ -94,13 +68,29 @@ def place_of(w, key):
     return mixed & (w.memory_size - 1)
 
 
+@jit
+def recall(w, key, bits):
+    """The result of so many bits that is remembered for a key, -1 if none is."""
+    word = w.memory[place_of(w, key)]
+    return word & (bit(bits) - 1) if word >> bits == key else np.int64(-1)
+
+
+@jit
+def remember(w, key, result, bits):
+    """Note the result for a key, in the place of whatever was there."""
+    w.memory[place_of(w, key)] = (key << bits) | result
+    w.entered += 1
+
+
 # ------------------------------------------------------------------------------------------------- moments
 
 
 @jit
 def open_root(w, f):
     """The moment at the root; which cards are tried is left to the caller."""
-    f.remaining = cards_left(w)
+    f.remaining = 0
+    for seat in range(w.n_seats):
+        f.remaining |= w.hands[seat]
     f.seat = w.seat
     f.n_table = w.n_table
     f.led = w.led
@@ -144,19 +134,27 @@ def take(child):
 
 @jit
 def allowed(w, f):
-    """The cards that the seat to act may play."""
+    """The cards that the seat to act may play; no trump may be led until one has been played, unless there is nothing else."""
     hand = w.hands[f.seat] & f.remaining
-    return may_lead(w, hand, f.remaining) if f.n_table == 0 else follow(hand, f.led)
+    if f.n_table > 0:
+        return follow(hand, f.led)
+    others = hand & ~w.trump_cards
+    return others if others != 0 and w.ban != 0 and (w.ban & ~f.remaining) == 0 else hand
 
 
 @jit
 def try_card(w, f, card):
-    """Turn to a card, unless it is like the one tried before; True if it is to be tried."""
+    """Turn to a card; False if it makes no difference whether it or the one before is played.
+
+    That is so if they bear the same suits, and no card in the hands, nor the best on the table, has a number between them.
+    """
     before = f.card
     f.card = card
     f.cards &= ~bit(card)
-    if before >= 0 and is_same(w, f.present, before, card):
-        return False
+    if before >= 0 and w.suits_of[before] == w.suits_of[card]:
+        between = (bit(max(before, card)) - 1) & ~((bit(min(before, card)) << 1) - 1)
+        if (f.present & between) == 0:
+            return False
     f.suits = w.suits_of[card] if f.n_table == 0 else 0
     return True
 

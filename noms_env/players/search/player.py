@@ -9,7 +9,6 @@ import numpy as np
 from noms_env._jit import Announcement
 from noms_env._threads import RowThreads
 from noms_env.core.actions import is_integer
-from noms_env.engine.row_kernels import kernel_view
 from noms_env.players.protocol import RowsPlayer, row_seeds
 from noms_env.players.search.kernel import new_work, search_rows
 
@@ -38,16 +37,9 @@ class FlatMC(RowsPlayer):
         self._work = [new_work(self.worlds) for _ in range(self.threads)]
         self._row_threads = RowThreads(self.threads)
 
-    def write_actions(
-        self, mask: np.ndarray, rng: np.random.Generator, tables: np.recarray | None, actions: np.ndarray
-    ) -> None:
-        """See `RowsPlayer.write_actions`."""
-        assert tables is not None  # `as_batch` sees to it
+    def write_actions(self, mask: np.ndarray, rng: np.random.Generator, tables: Any, actions: np.ndarray) -> None:
         announce_search()
-        self._search(kernel_view(tables), row_seeds(rng, len(tables)), actions)
-
-    def _search(self, tables: np.ndarray, seeds: np.ndarray, actions: np.ndarray) -> None:
-        """Choose in all rows, each thread with a workspace of its own."""
+        seeds = row_seeds(rng, len(tables))
 
         def search(first: int, end: int, part: int) -> None:
             search_rows(tables, first, end, seeds, self.is_exact, self._work[part], actions)

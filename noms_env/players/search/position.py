@@ -18,13 +18,13 @@ unsaid, indication) concerns the action at hand only: `solver` leaves that one t
 from __future__ import annotations
 
 from math import comb
-from typing import Any
 
 import numpy as np
 
-from noms_env._jit import COMPILED, jit, lowest
+from noms_env._jit import jit, lowest
 from noms_env.core.cards import CARD_SUITS, NO_TRUMP, bit, has
 from noms_env.core.state import MAX_SEATS, all_hands
+from noms_env.engine.row_kernels import kernel_view
 from noms_env.variants import dispatch
 
 MOST_CARDS = 42
@@ -41,8 +41,6 @@ POSITION = np.dtype(
     [
         ("n_seats", _I8),
         # --- the cards in play, by their new numbers
-        ("n_cards", _I8),
-        ("card_of", _I8, 64),  # the old number
         ("number_of", _I8, 64),  # the new number of an old one
         ("suits_of", _I8, 64),  # bit set
         ("suit_cards", _I8, NO_TRUMP + 1),
@@ -84,14 +82,8 @@ ORDER = np.array([[comb(p + j - 1, j) if j else 0 for j in range(MAX_SEATS + 1)]
 
 
 def new_positions() -> np.ndarray:
-    """Working memory for a search, shape (1,), in the form that compiled functions want (see `rows.kernel_view`)."""
-    return array_of(POSITION, 1)
-
-
-def array_of(kind: np.dtype[Any], n: int) -> np.ndarray:
-    """Zeros of a structured type."""
-    zeros = np.zeros(n, kind)
-    return zeros if COMPILED else zeros.view(np.recarray)
+    """Working memory for a search, shape (1,), in the form that compiled functions want (see `row_kernels.kernel_view`)."""
+    return kernel_view(np.zeros(1, POSITION).view(np.recarray))
 
 
 @jit
@@ -156,47 +148,28 @@ def number_cards(w, t):
     cards = all_hands(t)
     if t.n_table > 0:
         cards |= bit(t.best_card)
-    for suit in range(NO_TRUMP + 1):
-        w.suit_cards[suit] = 0
-    for seat in range(w.n_seats):
-        w.hands[seat] = 0
+    w.suit_cards[:] = 0
+    w.hands[:] = 0
     w.trump_cards = 0
     w.two_suited = 0
     number = 0
     while cards != 0:
         card = lowest(cards)
         cards &= cards - 1
-        number_card(w, t, card, number)
+        w.number_of[card] = number
+        suits = CARD_SUITS[t.deck_kind, card]
+        w.suits_of[number] = suits
+        if (suits & (suits - 1)) != 0:
+            w.two_suited |= bit(number)
+        while suits != 0:
+            w.suit_cards[lowest(suits)] |= bit(number)
+            suits &= suits - 1
+        if has(t.trump_cards, card):
+            w.trump_cards |= bit(number)
+        for seat in range(w.n_seats):
+            if has(t.hands[seat], card):
+                w.hands[seat] |= bit(number)
         number += 1
-    w.n_cards = number
-
-
-@jit
-def number_card(w, t, card, number):
-    """Give a card its new number."""
-    w.card_of[number] = card
-    w.number_of[card] = number
-    suits = CARD_SUITS[t.deck_kind, card]
-    w.suits_of[number] = suits
-    if (suits & (suits - 1)) != 0:
-        w.two_suited |= bit(number)
-    while suits != 0:
-        w.suit_cards[lowest(suits)] |= bit(number)
-        suits &= suits - 1
-    if has(t.trump_cards, card):
-        w.trump_cards |= bit(number)
-    for seat in range(w.n_seats):
-        if has(t.hands[seat], card):
-            w.hands[seat] |= bit(number)
-
-
-@jit
-def cards_left(w):
-    """The cards in the hands at the root."""
-    cards = np.int64(0)
-    for seat in range(w.n_seats):
-        cards |= w.hands[seat]
-    return cards
 
 
 # ------------------------------------------------------------------------------------------------- counts and values
@@ -212,8 +185,7 @@ def number_counts(w):
     w.count_seats = w.n_seats
     w.count_left = w.left
     w.n_counts = ORDER[w.left + 1, w.n_seats]
-    for seat in range(w.n_seats):
-        w.taken[0, seat] = 0
+    w.taken[0] = 0
     for count in range(w.n_counts):
         total = 0
         for seat in range(w.n_seats):
@@ -221,20 +193,14 @@ def number_counts(w):
         w.total[count] = total
         if total < w.left:
             for seat in range(w.n_seats):
-                enter_successor(w, count, seat)
-
-
-@jit
-def enter_successor(w, count, seat):
-    """Work out the count with one more trick for a seat."""
-    number = 0
-    sum_so_far = 0
-    for other in range(w.n_seats):
-        sum_so_far += w.taken[count, other] + (1 if other == seat else 0)
-        number += ORDER[sum_so_far, other + 1]
-    w.after[count, seat] = number
-    for other in range(w.n_seats):
-        w.taken[number, other] = w.taken[count, other] + (1 if other == seat else 0)
+                number = 0
+                sum_so_far = 0
+                for other in range(w.n_seats):
+                    sum_so_far += w.taken[count, other] + (1 if other == seat else 0)
+                    number += ORDER[sum_so_far, other + 1]
+                w.after[count, seat] = number
+                for other in range(w.n_seats):
+                    w.taken[number, other] = w.taken[count, other] + (1 if other == seat else 0)
 
 
 @jit
@@ -264,8 +230,7 @@ def find_values(w, t, scratch):
 @jit
 def settle(t):
     """Points of a deal whose tricks are all taken."""
-    for seat in range(t.n_seats):
-        t.points[seat] = 0.0
+    t.points[:] = 0.0
     dispatch.settle(t)
 
 

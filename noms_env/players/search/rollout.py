@@ -15,8 +15,9 @@ from __future__ import annotations
 
 from noms_env._jit import highest, jit, lowest
 from noms_env.core.actions import CALL_ZERO, PLAYING
-from noms_env.core.cards import CARD_RANK, FRENCH, SUIT_CARDS, above, bit, suit_of
+from noms_env.core.cards import FRENCH, SUIT_CARDS, above, bit, suit_of
 from noms_env.core.tricks import beaters
+from noms_env.players.rule_based.heuristics import by_rank
 from noms_env.players.rule_based.player import thumb_action
 from noms_env.variants.families import PLAIN
 from noms_env.variants.families.plain import LEAST
@@ -49,7 +50,7 @@ def card_to_lead(t):
             left &= ~bit(card)
             if above(unseen & SUIT_CARDS[FRENCH, suit_of(card)], card) == 0:
                 return card
-    return lowest_rank(t.legal_cards)
+    return by_rank(t.legal_cards, -1)
 
 
 @jit
@@ -62,34 +63,12 @@ def card_to_follow(t):
     is_last = t.n_table == t.n_seats - 1
     if not wants_trick(t):
         if winners != cards:
-            return highest_rank(cards & ~winners)
-        return highest_rank(winners) if is_last else lowest_rank(winners)
+            return by_rank(cards & ~winners, 1)
+        return by_rank(winners, 1 if is_last else -1)
     plain = cards & ~t.trump_cards
     if winners == 0:
-        return lowest_rank(plain if plain != 0 else cards)
+        return by_rank(plain if plain != 0 else cards, -1)
     plain &= winners
     if plain == 0 or is_last:
-        return lowest_rank(plain if plain != 0 else winners)
-    return highest_rank(plain)
-
-
-@jit
-def lowest_rank(cards):
-    """The card of the lowest rank in a set, the lowest number of equal ones."""
-    best = lowest(cards)
-    while cards != 0:
-        if CARD_RANK[FRENCH, lowest(cards)] < CARD_RANK[FRENCH, best]:
-            best = lowest(cards)
-        cards &= cards - 1
-    return best
-
-
-@jit
-def highest_rank(cards):
-    """The card of the highest rank in a set, the lowest number of equal ones."""
-    best = lowest(cards)
-    while cards != 0:
-        if CARD_RANK[FRENCH, lowest(cards)] > CARD_RANK[FRENCH, best]:
-            best = lowest(cards)
-        cards &= cards - 1
-    return best
+        return by_rank(plain if plain != 0 else winners, -1)
+    return by_rank(plain, 1)

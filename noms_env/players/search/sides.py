@@ -22,17 +22,16 @@ from noms_env._jit import highest, jit, lowest
 from noms_env.core.cards import bit, has
 from noms_env.core.partners import is_on_side
 from noms_env.core.tricks import beaters
+from noms_env.players.search import moves
 from noms_env.players.search.max_n import ANY
-from noms_env.players.search.moves import NO_CARD, allowed, is_last_trick, last_winner, lay, open_root, place_of, take, try_card
 from noms_env.players.search.position import MOST_CARDS, settle, value_to
 
-LEADER_SHIFT = MOST_CARDS
 GOAL_SHIFT = MOST_CARDS + 3
 
 
 @jit
 def find_side_values(w, t, scratch):
-    """Work out what each number of further tricks of the side is worth to each of its members.
+    """Work out what each number of further tricks of the side is worth to each of its members, and list the different values.
 
     Args:
         w: the position, set up.
@@ -46,31 +45,22 @@ def find_side_values(w, t, scratch):
             w.side |= bit(seat)
         else:
             opponent = seat
-    for seat in range(w.n_seats):
-        scratch.tricks[seat] = t.tricks[seat]
+    scratch.tricks = t.tricks
+    w.n_levels = 0
     for taken in range(w.left + 1):
         scratch.tricks[t.declarer] = t.tricks[t.declarer] + taken
         scratch.tricks[opponent] = t.tricks[opponent] + w.left - taken
         settle(scratch)
-        w.side_values[taken] = value_to(scratch, t.declarer)
-    list_levels(w)
-
-
-@jit
-def list_levels(w):
-    """List the different values that the side may come to, in ascending order."""
-    w.n_levels = 0
-    for taken in range(w.left + 1):
-        value = w.side_values[taken]
+        value = value_to(scratch, t.declarer)
+        w.side_values[taken] = value
         place = 0
         while place < w.n_levels and w.levels[place] < value:
             place += 1
-        if place < w.n_levels and w.levels[place] == value:
-            continue
-        for k in range(w.n_levels, place, -1):
-            w.levels[k] = w.levels[k - 1]
-        w.levels[place] = value
-        w.n_levels += 1
+        if place == w.n_levels or w.levels[place] != value:
+            for k in range(w.n_levels, place, -1):
+                w.levels[k] = w.levels[k - 1]
+            w.levels[place] = value
+            w.n_levels += 1
 
 
 @jit
@@ -82,21 +72,15 @@ def side_value(w, frames, choice):
     low, high = 0, w.n_levels - 1
     while low < high:
         middle = (low + high + 1) // 2
-        if reaches(w, frames, goal_of(w, w.levels[middle]), choice):
+        goal = np.int64(0)
+        for taken in range(w.left + 1):
+            if w.side_values[taken] >= w.levels[middle]:
+                goal |= bit(taken)
+        if reaches(w, frames, goal, choice):
             low = middle
         else:
             high = middle - 1
     return w.levels[low]
-
-
-@jit
-def goal_of(w, value):
-    """The numbers of further tricks that are worth at least so much to the side."""
-    goal = np.int64(0)
-    for taken in range(w.left + 1):
-        if w.side_values[taken] >= value:
-            goal |= bit(taken)
-    return goal
 
 
 @jit
@@ -109,7 +93,7 @@ def reaches(w, frames, goal, choice):
         goal: set of numbers of further tricks, from 0 to `left`.
         choice: set of the cards among which the seat to act chooses, or `ANY`.
     """
-    open_root(w, frames[0])
+    moves.open_root(w, frames[0])
     frames[0].goal = goal
     frames[0].left = w.left
     known = known_answer(frames[0])
@@ -127,7 +111,7 @@ def reaches(w, frames, goal, choice):
                 f.result = answer
             continue
         if f.key != 0:
-            remember(w, f.key, f.result)
+            moves.remember(w, f.key, f.result, 1)
         if depth == 0:
             return f.result == 1
         depth -= 1
@@ -145,9 +129,9 @@ def known_answer(f):
 @jit
 def order_cards(w, f, choice):
     """4. The cards to try first, and those to try later; the answer is "no" to the seat to act until it finds better."""
-    cards = allowed(w, f) & choice
+    cards = moves.allowed(w, f) & choice
     on_side = has(w.side, f.seat)
-    wants = wants_trick(f.goal, f.left) == on_side
+    wants = (has(f.goal, f.left) or not has(f.goal, 0)) == on_side  # all the tricks to come are good, or none is not
     f.result = 0 if on_side else 1
     if f.n_table == 0:
         f.cards, f.later = cards, np.int64(0)
@@ -176,9 +160,9 @@ def has_next(w, f):
         if f.cards == 0:
             f.cards, f.later = f.later, np.int64(0)
             f.from_low >>= 1
-            f.card = NO_CARD
+            f.card = moves.NO_CARD
         card = lowest(f.cards) if f.from_low & 1 else highest(f.cards)
-        if try_card(w, f, card):
+        if moves.try_card(w, f, card):
             return True
     return False
 
@@ -186,11 +170,11 @@ def has_next(w, f):
 @jit
 def open_next(w, f, child):
     """Play the card that is tried: the answer behind it, if that is known at once; else -1, and its moment is set up."""
-    lay(w, f, child)
+    moves.lay(w, f, child)
     child.goal = f.goal
     child.left = f.left
     if child.n_table == w.n_seats:
-        take(child)
+        moves.take(child)
         child.left = f.left - 1
         if has(w.side, child.seat):
             child.goal = f.goal >> 1
@@ -199,31 +183,11 @@ def open_next(w, f, child):
         answer = known_answer(child)
         if answer >= 0:
             return np.int64(answer)
-        if is_last_trick(w, child):
-            return (child.goal >> 1 if has(w.side, last_winner(w, child)) else child.goal) & 1
-        child.key = child.remaining | (child.seat << LEADER_SHIFT) | (child.goal << GOAL_SHIFT)
-        found = recall(w, child.key)
+        if moves.is_last_trick(w, child):
+            return (child.goal >> 1 if has(w.side, moves.last_winner(w, child)) else child.goal) & 1
+        child.key = child.remaining | (child.seat << MOST_CARDS) | (child.goal << GOAL_SHIFT)
+        found = moves.recall(w, child.key, 1)
         if found >= 0:
             return found
     order_cards(w, child, ANY)
     return np.int64(-1)
-
-
-@jit
-def wants_trick(goal, left):
-    """True if the side rather takes the tricks to come than leaves them: all of them are good, or none is not."""
-    return has(goal, left) or not has(goal, 0)
-
-
-@jit
-def recall(w, key):
-    """The answer remembered for a key, 0 or 1, -1 if none is."""
-    word = w.memory[place_of(w, key)]
-    return word & 1 if word >> 1 == key else np.int64(-1)
-
-
-@jit
-def remember(w, key, answer):
-    """Note the answer for a key, in the place of whatever was there."""
-    w.memory[place_of(w, key)] = (key << 1) | answer
-    w.entered += 1

@@ -21,7 +21,7 @@ from noms_env.engine.step import step
 from noms_env.players.search import max_n, sides
 from noms_env.players.search.max_n import ANY
 from noms_env.players.search.moves import forget, new_frames
-from noms_env.players.search.position import POSITION, count_deal_as_last, find_values, fits, new_positions, set_up, units
+from noms_env.players.search.position import count_deal_as_last, find_values, fits, new_positions, set_up, units
 from noms_env.table import Table
 from noms_env.variants import dispatch
 from noms_env.variants.table_record import new_tables
@@ -46,7 +46,7 @@ def solve(table: Table, kind: str | None = None) -> dict[int, list[float]]:
             cards.
     """
     _refuse_unsolvable(table, kind)
-    number = default_kind(table.row) if kind is None else KINDS.index(kind)
+    number = KINDS.index(kind) if kind else TWO_SIDES if dispatch.common_sides(table.row) == 2 else EVERY_SEAT  # the quickest
     tables = new_tables(4)
     tables[0] = table.row
     actions = np.empty(NUM_ACTIONS, np.int64)
@@ -69,12 +69,6 @@ def _refuse_unsolvable(table: Table, kind: str | None) -> None:
         )
     if not fits(table.row):
         raise ValueError(f"{table.row.deal_size - table.row.trick_number} tricks by {table.seats} seats are too many to solve")
-
-
-@jit
-def default_kind(t):
-    """The quickest exact kind."""
-    return TWO_SIDES if dispatch.common_sides(t) == 2 else EVERY_SEAT
 
 
 @jit
@@ -109,7 +103,9 @@ def solve_row(tables, row, kind, positions, frames, actions, values):
     for k in range(count):
         for seat in range(tables[row].n_seats):
             if tables[row].trump == UNSAID:
-                values[k, seat] = value_behind(w, frames, tables, scratch - 1, kind, actions[k], seat)
+                tables[scratch - 2] = tables[scratch - 1]
+                step(tables[scratch - 2], actions[k])
+                values[k, seat] = position_value(w, frames, tables, scratch - 2, scratch, kind, seat)
             else:
                 values[k, seat] = action_value(w, frames, tables[scratch - 1], kind, actions[k], seat)
     return count
@@ -138,7 +134,7 @@ def prepare(w, tables, row, scratch, kind):
 
 @jit
 def action_value(w, frames, t, kind, action, seat):
-    """What an action at the root is worth to a seat, in units.
+    """What an action at the root is worth to a seat, in units; who indicates pays for it, and so helps the others.
 
     Args:
         w: the position, prepared from `t`.
@@ -151,7 +147,8 @@ def action_value(w, frames, t, kind, action, seat):
     if action < INDICATE:
         return choice_value(w, frames, kind, bit(w.number_of[action]), seat)
     if action == INDICATE:
-        return choice_value(w, frames, kind, ANY, seat) - indication_price(t, seat)
+        price = 840 * dispatch.indication_price(t)
+        return choice_value(w, frames, kind, ANY, seat) - (price * (t.n_seats - 1) if seat == t.seat else -price)
     name_suit(w, action - SUIT)
     return choice_value(w, frames, kind, ANY, seat)
 
@@ -175,13 +172,6 @@ def name_suit(w, suit):
 
 
 @jit
-def indication_price(t, seat):
-    """Rules 3.4: what is taken off the partner who shows himself, and helps the others, in units."""
-    price = 840 * dispatch.indication_price(t)
-    return price * (t.n_seats - 1) if seat == t.seat else -price
-
-
-@jit
 def position_value(w, frames, tables, row, scratch, kind, seat):
     """What the moment at a table is worth to a seat, in units: see `prepare` for the arguments."""
     prepare(w, tables, row, scratch, kind)
@@ -189,7 +179,11 @@ def position_value(w, frames, tables, row, scratch, kind, seat):
     if t.phase == PLAYING:
         choice = ANY
         if t.trick_number == 0 and t.n_table == 0:
-            choice = numbers_of(w, t.legal_cards)
+            choice = np.int64(0)
+            cards = t.legal_cards
+            while cards != 0:
+                choice |= bit(w.number_of[lowest(cards)])
+                cards &= cards - 1
         return choice_value(w, frames, kind, choice, seat)
     words = t.legal_words
     own = np.int64(0)
@@ -203,34 +197,3 @@ def position_value(w, frames, tables, row, scratch, kind, seat):
             best = w.led
     w.led = best
     return choice_value(w, frames, kind, ANY, seat)
-
-
-@jit
-def numbers_of(w, cards):
-    """A set of cards by the numbers that they have in the position."""
-    numbers = np.int64(0)
-    while cards != 0:
-        numbers |= bit(w.number_of[lowest(cards)])
-        cards &= cards - 1
-    return numbers
-
-
-@jit
-def value_behind(w, frames, tables, row, kind, action, seat):
-    """What an action is worth to a seat, by taking it: for those that change more than the trick.
-
-    Args:
-        w: the position.
-        frames: the stack.
-        tables: structured array, shape (tables,).
-        row: the table; the rows `row` - 1 and `row` + 1 are overwritten.
-        kind: `EVERY_SEAT` or `TWO_SIDES`.
-        action: a legal one.
-        seat: to whom.
-    """
-    tables[row - 1] = tables[row]
-    step(tables[row - 1], action)
-    return position_value(w, frames, tables, row - 1, row + 1, kind, seat)
-
-
-__all__ = ["EVERY_SEAT", "POSITION", "TWO_SIDES", "action_value", "position_value", "prepare", "solve", "solve_row"]

@@ -1,19 +1,19 @@
-"""The working memory of a redeal."""
+"""The working memory of sampling."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from noms_env._jit import COMPILED
 from noms_env.core.state import STOCK
+from noms_env.engine.row_kernels import kernel_view
 
 PLACES = STOCK + 1
 """The seats, and the stock behind them."""
 
 MOST_CARDS = 64
-_I8, _F8 = np.int64, np.float64
+_I8 = np.int64
 
-PLAN = np.dtype(
+WORKSPACE = np.dtype(
     [
         # --- what the seat knows
         ("unseen", _I8),  # the cards to deal
@@ -36,7 +36,7 @@ PLAN = np.dtype(
         ("largest", _I8),  # class; its size follows from the others and the room left
         ("stride", _I8, MOST_CARDS),  # a state of the classes is the sum of sizes times strides
         ("n_states", _I8),
-        ("n_layouts", _F8),  # ways to share the classes out to the open groups
+        ("n_layouts", np.float64),  # ways to share the classes out to the open groups
         # --- one layout in the making
         ("pool", _I8, PLACES),  # cards of each group
         ("left_cards", _I8, MOST_CARDS),  # cards of each class that are not in a pool yet
@@ -56,10 +56,8 @@ PLAN = np.dtype(
     ],
     align=True,
 )
-"""The working memory of a redeal."""
 
 
-def new_plan() -> np.ndarray:
-    """Working memory for `sample_hidden_rows`, shape (1,), in the form that it wants (see `rows.kernel_view`)."""
-    plans = np.zeros(1, PLAN)
-    return plans if COMPILED else plans.view(np.recarray)
+def new_sampling_workspace() -> np.ndarray:
+    """Working memory for `sample_hidden_rows`, shape (1,), in the form that it wants (see `row_kernels.kernel_view`)."""
+    return kernel_view(np.zeros(1, WORKSPACE).view(np.recarray))
