@@ -57,9 +57,6 @@ PLAYERS: dict[str, Entry] = {
 """The players by name."""
 
 
-# --------------------------------------------------------------------------------------------------------- one player
-
-
 def load_player(name: Path | str) -> Player:
     """The player of a name, file or folder; see the table above.
 
@@ -141,28 +138,18 @@ def unknown_player(name: str, more: Sequence[str] = (), otherwise: str = "polici
 def _registered(name: str) -> Player:
     """The player of an entry, with the parameters in the name."""
     word, colon, text = name.partition(":")
-    entry = PLAYERS[word]
-    values = _values_of(word, entry, text.split(",") if colon else [])
-    module, _, kind = entry.where.partition(":")
-    player: Player = getattr(import_module(module), kind)(*values)
-    return player
-
-
-def _values_of(word: str, entry: Entry, texts: list[str]) -> list[Any]:
-    """The parameters of a name as the class wants them."""
+    entry, texts, values = PLAYERS[word], text.split(",") if colon else [], []
     if len(texts) > len(entry.parameters):
         known = f"{word}:{','.join(entry.parameters).upper()}" if entry.parameters else "none"
         raise ValueError(f"the player {word} takes {len(entry.parameters)} parameters ({known}), not {','.join(texts)!r}")
-    values = []
     for (parameter, make), text in zip(entry.parameters.items(), texts, strict=False):
         try:
             values.append(make(text))
         except ValueError as error:
             raise ValueError(f"{parameter} of the player {word} cannot be {text!r}: {error}") from error
-    return values
-
-
-# ---------------------------------------------------------------------------------------------------- players at a table
+    module, _, kind = entry.where.partition(":")
+    player: Player = getattr(import_module(module), kind)(*values)
+    return player
 
 
 Players = str | Path | Player | Sequence[str | Path | Player]

@@ -165,9 +165,6 @@ class Encoding:
         return out
 
 
-# ------------------------------------------------------------------------------------------------------ compiled
-
-
 @jit_allocating
 def suit_orders(observation, rows, order):
     """Write the number of the order into which each row's suits are put: `order` int64, shape (n,).
@@ -204,15 +201,9 @@ def suit_weight(row, suit):
 
 @jit
 def write_features(observation, rows, order, index, value, features):
-    """Write features: bytes, or whether bytes have certain values.
+    """Write features, uint8, shape (n, n_features): bytes, or whether bytes have certain values.
 
-    Args:
-        observation: uint8, shape (tables, OBSERVATION_SIZE).
-        rows: int64, shape (n,).
-        order: int64, shape (n,): from `suit_orders`.
-        index: see `Encoding`.
-        value: see `Encoding`.
-        features: uint8, shape (n, n_features): is written.
+    `rows` and `order`, int64, shape (n,), are those of `suit_orders`; `index` and `value` those of `Encoding`.
     """
     for i in range(len(rows)):
         write_row(observation[rows[i]], index[order[i]], value[order[i]], features[i])
@@ -248,9 +239,6 @@ def gather_rows(source, rows, order, index, out):
         row, columns = source[rows[i]], index[order[i]]
         for k in range(len(columns)):
             out[i, k] = row[columns[k]]
-
-
-# -------------------------------------------------------------------------------------------------- which features
 
 
 def make_encoding(

@@ -64,9 +64,6 @@ Placed = tuple[Feature, int]
 """A feature, and where its section (or the row of it) starts."""
 
 
-# ------------------------------------------------------------------------------------------------------ the tables
-
-
 class Tables:
     """What the features depend on: the union over the rules."""
 
@@ -263,9 +260,6 @@ def has_stock(rule_sets: Sequence[Rules]) -> bool:
     return any(
         rules.seats * min(hand_sizes(rules)) < len(rules.deck) for rules in rule_sets if rules.variant.deck_kind == FRENCH
     )
-
-
-# ------------------------------------------------------------------------------------------------------- the outputs
 
 
 def possible_actions(rules: Rules) -> set[int]:

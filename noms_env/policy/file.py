@@ -104,9 +104,6 @@ def package_versions() -> dict[str, str]:
     return found
 
 
-# --------------------------------------------------------------------------------------------------------- writing
-
-
 def save_policy(path: Path | str, tensors: Mapping[str, np.ndarray], info: PolicyInfo) -> None:
     """Write a policy file; an older one is replaced once the new one is safe on the disk.
 
@@ -187,9 +184,6 @@ def _digest(document: Mapping[str, Any], tensors: Mapping[str, np.ndarray]) -> s
         digest.update(_text({"name": name, "type": str(tensor.dtype), "shape": tensor.shape}).encode())
         digest.update(np.ascontiguousarray(tensor).view(np.uint8).data)
     return digest.hexdigest()
-
-
-# --------------------------------------------------------------------------------------------------------- reading
 
 
 def read_policy(path: Path | str) -> tuple[PolicyInfo, Encoding, dict[str, np.ndarray]]:

@@ -182,9 +182,6 @@ def _checked_temperature(temperature: Any) -> float:
     return float(temperature)
 
 
-# --------------------------------------------------------------------------------------------------------- loading
-
-
 def load_policy(path_or_name: Path | str, temperature: float = 1.0) -> PolicyPlayer:
     """The player of a policy file; `noms_env.load_player` also knows the players that are no policies.
 

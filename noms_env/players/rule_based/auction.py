@@ -65,9 +65,6 @@ MISERE_LOSS = 10.0
 FORCE_CARD = 0.2
 
 
-# ------------------------------------------------------------------------------------------------ the auction
-
-
 @jit
 def call(t, m):
     """1, 2, 3. The action."""
@@ -124,9 +121,6 @@ def danger(t, hand):
     return total
 
 
-# ------------------------------------------------------------------------------------------------ announcements
-
-
 @jit
 def nominate(t):
     """5, 6, 7. The action."""
@@ -152,9 +146,6 @@ def best_missing(t, hand, missing):
             best, choice = value, card
         missing &= missing - 1
     return choice
-
-
-# ------------------------------------------------------------------------------------------------ whose side
 
 
 @jit
@@ -196,9 +187,6 @@ def holder_chance(t, seat, other):
 def may_hold(t, seat):
     """8. False if a seat has shown a void of the suit of the nominated card."""
     return t.nominated < 0 or not has(t.voids[seat], suit_of(int(t.nominated)))
-
-
-# ------------------------------------------------------------------------------------------------ the play
 
 
 @jit

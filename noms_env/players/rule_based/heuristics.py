@@ -68,9 +68,6 @@ def new_workspaces() -> np.ndarray:
     return kernel_view(np.zeros(1, WORKSPACE).view(np.recarray))
 
 
-# ------------------------------------------------------------------------------------------------ cards not seen
-
-
 @jit
 def look(t, m):
     """1. Note what the seat to act has not seen."""
@@ -118,9 +115,6 @@ def sure_tricks(t, hand, m):
             sure += 1
         trumps &= trumps - 1
     return sure
-
-
-# ------------------------------------------------------------------------------------------------ this trick
 
 
 @jit
@@ -178,9 +172,6 @@ def best_suit(t, card, m):
     return choice
 
 
-# ------------------------------------------------------------------------------------------------ choosing
-
-
 @jit
 def different(t, cards, m):
     """6. Legal cards without those that are as good as a lower one among them (French deck)."""
@@ -222,14 +213,9 @@ def top_of_run(t, card, m):
 
 @jit
 def best_card(t, cards, mood, gain, m):
-    """The card with which this trick and the cards kept are worth most.
+    """The one of some cards with which this trick and the cards kept are worth most.
 
-    Args:
-        t: the table.
-        cards: the cards to choose from.
-        mood: of the tricks to come.
-        gain: what an own trick later on is worth.
-        m: `payoff` and `eager` are set.
+    `mood` is of the tricks to come, `gain` what an own trick later on is worth; `payoff` and `eager` are set.
     """
     left = different(t, cards, m)
     choice = lowest(left)

@@ -33,13 +33,8 @@ def rivals(t, card, m):
 def later_chance(t, hand, card, drawn, mood, m):
     """4. Chance that a card takes a trick later on.
 
-    Args:
-        t: the table.
-        hand: the cards that will be left when the present trick is over; the card is one of them.
-        card: which.
-        drawn: trumps that will have been drawn from the other hands till then.
-        mood: that of `weights`.
-        m: its `features` are written, in the order of `weights.COUNTS`.
+    `hand` is what will be left when the present trick is over, the card included; till then so many trumps will have been
+    drawn from the other hands. `features` are written, in the order of `weights.COUNTS`.
     """
     peers, higher = rivals(t, card, m)
     others = t.n_seats - 1
@@ -75,13 +70,8 @@ def note_peers(t, m):
 def kept_chance(t, card, played, drawn, mood, m):
     """4. `later_chance` of an own card once another one has been played.
 
-    Args:
-        t: the table.
-        card: which.
-        played: the other card.
-        drawn: trumps that it will have drawn: the same for all trumps that may be played, and none for others.
-        mood: the same for all cards of a decision.
-        m: its `known` and `peers` are of this decision (`look`, `note_peers`).
+    The trumps that it will have drawn are the same for all trumps that may be played, and none for others; the mood is the same
+    for all cards of a decision, for which `look` and `note_peers` have been called.
     """
     change = 0
     if has(m.peers[card], played):

@@ -20,15 +20,7 @@ from noms_env.engine.row_kernels import write_members
 
 @jit
 def write_candidates(t, actions):
-    """Write the actions to try, ascending but for nominations, which come behind the words.
-
-    Args:
-        t: the table.
-        actions: int64, shape (NUM_ACTIONS,): is written.
-
-    Returns:
-        Their number, at least 1.
-    """
+    """Write the actions to try, int64, ascending but for nominations, which come behind the words; returns their number."""
     count = 0
     if t.phase == PLAYING:
         count = write_members(cards_to_play(t), 0, actions, count)
@@ -40,13 +32,7 @@ def write_candidates(t, actions):
 
 @jit
 def place_among(actions, count, action):
-    """The place of an action among the candidates; that of the one that it is like, if it is not among them itself.
-
-    Args:
-        actions: int64, shape (NUM_ACTIONS,): what `write_candidates` wrote.
-        count: their number.
-        action: one of the candidates, or a card that is like a lower one of them.
-    """
+    """The place of an action among the candidates; if it is a card that is not among them, that of the lower one like it."""
     place = -1
     for k in range(count):
         if actions[k] <= action and (place < 0 or actions[k] > actions[place]):

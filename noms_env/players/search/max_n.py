@@ -26,13 +26,7 @@ END_BITS = 9
 
 @jit
 def end_of(w, frames, choice):
-    """The end that the play comes to from the root.
-
-    Args:
-        w: the position, with its values (`position.find_values`).
-        frames: the stack.
-        choice: set of the cards among which the seat to act chooses, or `ANY`.
-    """
+    """The end that the play comes to from the root; `choice` are the cards among which the seat to act chooses, or `ANY`."""
     moves.open_root(w, frames[0])
     frames[0].count = 0
     frames[0].result = -1

@@ -47,9 +47,6 @@ def new_frames() -> np.ndarray:
     return kernel_view(np.zeros(MOST_CARDS + 1, FRAME).view(np.recarray))
 
 
-# ------------------------------------------------------------------------------------------------- memory
-
-
 @jit
 def forget(w, bits):
     """Empty the memory, and let it have 2**bits words (at least 2**CHUNK_BITS)."""
@@ -80,9 +77,6 @@ def remember(w, key, result, bits):
     """Note the result for a key, in the place of whatever was there."""
     w.memory[place_of(w, key)] = (key << bits) | result
     w.entered += 1
-
-
-# ------------------------------------------------------------------------------------------------- moments
 
 
 @jit

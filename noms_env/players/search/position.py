@@ -105,9 +105,6 @@ def value_to(t, seat):
     return np.int64(round(840.0 * (t.points[seat] * (t.n_seats - 1) - others)))
 
 
-# ------------------------------------------------------------------------------------------------- setting up
-
-
 @jit
 def fits(t):
     """True if the rest of the deal has room in a position."""
@@ -117,12 +114,7 @@ def fits(t):
 
 @jit
 def set_up(w, t):
-    """Take over the cards and the trick under way.
-
-    Args:
-        w: the position.
-        t: a table in the phase `play` or `suit`, whose trump is known and which `fits`.
-    """
+    """Take over the cards and the trick under way of a table (phase `play` or `suit`, trump known, `fits`)."""
     w.n_seats = t.n_seats
     w.left = t.deal_size - t.trick_number
     number_cards(w, t)
@@ -172,9 +164,6 @@ def number_cards(w, t):
         number += 1
 
 
-# ------------------------------------------------------------------------------------------------- counts and values
-
-
 @jit
 def number_counts(w):
     """Number the ways to share up to `left` tricks: a smaller total has a smaller number; nothing taken is number 0.
@@ -207,10 +196,7 @@ def number_counts(w):
 def find_values(w, t, scratch):
     """Work out what each end is worth to each seat, and what each count may at best come to.
 
-    Args:
-        w: the position, set up.
-        t: its table.
-        scratch: another table with the same record but for the tricks and the points; both are overwritten.
+    `t` is the table of the position; tricks and points of `scratch`, a copy, are overwritten.
     """
     for count in range(w.n_counts - 1, -1, -1):
         if w.total[count] == w.left:

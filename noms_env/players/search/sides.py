@@ -33,10 +33,7 @@ GOAL_SHIFT = MOST_CARDS + 3
 def find_side_values(w, t, scratch):
     """Work out what each number of further tricks of the side is worth to each of its members, and list the different values.
 
-    Args:
-        w: the position, set up.
-        t: its table, with a declarer.
-        scratch: another table with the same record but for the tricks and the points; both are overwritten.
+    `t` is the table of the position; tricks and points of `scratch`, a copy, are overwritten.
     """
     w.side = 0
     opponent = -1
@@ -85,14 +82,7 @@ def side_value(w, frames, choice):
 
 @jit
 def reaches(w, frames, goal, choice):
-    """True if the side reaches the goal from the root.
-
-    Args:
-        w: the position, with its side.
-        frames: the stack.
-        goal: set of numbers of further tricks, from 0 to `left`.
-        choice: set of the cards among which the seat to act chooses, or `ANY`.
-    """
+    """True if the side reaches a goal, a set of numbers of further tricks, from the root; `choice` as in `max_n.end_of`."""
     moves.open_root(w, frames[0])
     frames[0].goal = goal
     frames[0].left = w.left

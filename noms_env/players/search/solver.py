@@ -79,19 +79,16 @@ def has_two_sides(t):
 
 @jit
 def solve_row(tables, row, kind, positions, frames, actions, values):
-    """Write the value of each legal action to each seat.
+    """Write the legal actions in a row, and the value of each to each seat; returns their number.
 
     Args:
         tables: structured array, shape (tables,), whose last three rows, above `row`, serve as scratch.
         row: which; in the phase `play` or `suit`.
         kind: `EVERY_SEAT` or `TWO_SIDES`.
         positions: `position.new_positions`.
-        frames: `position.new_frames`.
+        frames: `moves.new_frames`.
         actions: int64, shape (NUM_ACTIONS,): is written.
         values: int64, shape (NUM_ACTIONS, seats): is written, in `position.units`.
-
-    Returns:
-        Number of legal actions.
     """
     w = positions[0]
     scratch = len(tables) - 1
@@ -113,15 +110,7 @@ def solve_row(tables, row, kind, positions, frames, actions, values):
 
 @jit
 def prepare(w, tables, row, scratch, kind):
-    """Set up the position of a table, with its values and an empty memory.
-
-    Args:
-        w: the position.
-        tables: structured array, shape (tables,).
-        row: the table, in the phase `play` or `suit`, its trump known; it `fits`.
-        scratch: row that is overwritten.
-        kind: `EVERY_SEAT` or `TWO_SIDES`.
-    """
+    """Set up the position of a row of tables (phase `play` or `suit`, trump known, `fits`); overwrites the row `scratch`."""
     tables[scratch] = tables[row]
     t = tables[row]
     set_up(w, t)
@@ -134,16 +123,7 @@ def prepare(w, tables, row, scratch, kind):
 
 @jit
 def action_value(w, frames, t, kind, action, seat):
-    """What an action at the root is worth to a seat, in units; who indicates pays for it, and so helps the others.
-
-    Args:
-        w: the position, prepared from `t`.
-        frames: the stack.
-        t: the table.
-        kind: as it was prepared.
-        action: a legal one.
-        seat: to whom.
-    """
+    """What a legal action of the prepared table is worth to a seat; who indicates pays for it, and helps the others."""
     if action < INDICATE:
         return choice_value(w, frames, kind, bit(w.number_of[action]), seat)
     if action == INDICATE:
