@@ -102,7 +102,7 @@ class Agent(nn.Module):
             Features, uint8, shape (rows, n_features); which choices are legal, bool, shape (rows, n_choices); the actions that
             the choices stand for, int16, shape (rows, n_choices).
         """
-        features, legal, order = self.encoding.encode_rows(observation, mask, rows)
+        features, legal, order = self.encoding.encode(observation, mask, rows)
         return torch.from_numpy(features), torch.from_numpy(legal) != 0, self.encoding.actions[order]
 
     def policy(self, features: Tensor, legal: Tensor) -> Categorical:

@@ -181,7 +181,7 @@ def suit_orders(observation, rows, order):
             weight[suit] = suit_weight(row, suit)
         packed = 0
         for place in range(SUITS):
-            best = np.argmax(weight)
+            best = int(np.argmax(weight))
             weight[best] = -1
             packed += best << (2 * place)
         order[i] = ORDER_NUMBER[packed]
