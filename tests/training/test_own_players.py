@@ -9,6 +9,7 @@ import re
 import sys
 import time
 from base64 import b64decode
+from functools import partial
 from pathlib import Path
 from threading import Event, Timer
 from typing import Any
@@ -27,7 +28,7 @@ from tests.begun import begun
 from tests.commands import Run, assert_refused
 from tests.envs.play import KINDS, make, walk
 from tests.observation.test_leaks import mix_hidden
-from training.agents import program_lines
+from training.agents import external, interrupt, program_lines
 from training.agents.forfeit import ForfeitError
 from training.agents.guarded import guarded
 from training.agents.program import ProgramPlayer
@@ -381,6 +382,7 @@ def test_a_program_that_does_not_start_is_refused(name: str, why: str) -> None:
 
 
 MODULE = """
+import sys
 import numpy as np
 from noms_env.players import make_player
 
@@ -437,6 +439,42 @@ def broken():
     raise OSError("no model")
 
 
+def leaves(observation, mask, rng):
+    sys.exit(0)
+
+
+def generator(observation, mask, rng):
+    raise GeneratorExit
+
+
+def stops(observation, mask, rng):
+    raise KeyboardInterrupt
+
+
+def loops(observation, mask, rng):
+    while True:
+        pass
+
+
+def clings(observation, mask, rng):
+    try:
+        loops(observation, mask, rng)
+    except BaseException:
+        loops(observation, mask, rng)
+
+
+def writes(observation, mask, rng):
+    action = int(mask.argmax())
+    observation[:] = mask[:] = 1
+    return action
+
+
+def cheats(observation, mask, rng):
+    action = int(mask.argmin())
+    mask[:] = 1
+    return action
+
+
 number = 5
 """
 
@@ -483,6 +521,9 @@ def test_the_players_own_chance_does_not_depend_on_the_rows_beside(module: str) 
         ("raises", "raised KeyError: 'the answer' (agents_"),
         ("text", "raised TypeError: the answer must be the number of an action, not '3C'"),
         ("illegal", "chose action 0, which was not legal"),
+        ("cheats", "chose action 0, which was not legal"),
+        ("leaves", "raised SystemExit: 0 (agents_"),
+        ("generator", "raised GeneratorExit (agents_"),
     ],
 )
 def test_a_function_that_fails_loses_the_table(module: str, function: str, why: str, run: Run) -> None:
@@ -492,6 +533,53 @@ def test_a_function_that_fails_loses_the_table(module: str, function: str, why: 
     assert why in found.played.lost[0].why[0]
     status, _, err = run("watch", "up_down", f"{module}:{function}", "--delay", "0", "--seed", "1")
     assert_refused((status, "", err), f"noms: {module}:{function} {why.partition(' (')[0].split('action 0')[0]}")
+
+
+@pytest.mark.parametrize("function", ["leaves", "stops"])
+def test_a_function_ends_no_command(module: str, function: str, run: Run) -> None:
+    status, out, err = run("evaluate", f"{module}:{function}", "random", "--variant", "up_down", *SMALL_WORDS, "--deals", "3")
+    assert (status, err) == (0, "")
+    assert f"{module}:{function} lost" in out
+
+
+def test_a_function_may_write_into_what_it_sees(module: str, run: Run) -> None:
+    assert compare(SMALL, agent_spec(f"{module}:writes"), agent_spec("random"), 6).played.lost[0].tables == 0
+    assert run("watch", "up_down", f"{module}:writes", *SMALL_WORDS, "--delay", "0", "--seed", "1")[0] == 0
+
+
+@pytest.mark.parametrize("function", ["loops", "clings"])
+def test_a_function_that_never_ends_is_interrupted_and_soon_not_asked_again(
+    module: str, function: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(external, "PATIENCE", 0.1)
+    monkeypatch.setattr(interrupt, "AGAIN", 0.1)
+    found = compare(SMALL, agent_spec(f"{module}:{function}", 0.05), agent_spec("random"), 6)
+    assert found.played.lost[0].tables == 6 * found.games
+    assert found.played.lost[0].why == [
+        "took more than 0.15 seconds and was interrupted",
+        "had to be interrupted 3 times in a row and was not asked again",
+    ]
+
+
+def test_an_interruption_comes_to_late_code_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(interrupt, "LOOK", 0.0005)
+    rng, late = random.Random(1), 0
+
+    def spin(seconds: float) -> float:
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            pass
+        return seconds
+
+    for _ in range(300):
+        seconds = rng.uniform(0, 0.01)
+        try:
+            assert interrupt.within(0.005, partial(spin, seconds)) == seconds
+        except interrupt.TooLateError:
+            late += 1
+        spin(0.001)  # nothing comes behind the end
+    assert 0 < late < 300
+    assert not interrupt._WATCHED
 
 
 def test_where_it_was_raised_is_told(module: str) -> None:

@@ -7,7 +7,8 @@
 | `cmd:./my_bot --level 3` | a program that is told of decisions in lines of JSON (`program`) |
 
 A player fails where it raises or answers what is not legal. `ExternalPlayer` says so with a `ForfeitError`; in blocks of
-deals `guarded` lets the player lose that table.
+deals `guarded` lets the player lose that table. A function or class that does not come back within its limit and some
+seconds of patience is interrupted (`interrupt` says what cannot be), and after some such decisions in a row not asked again.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from functools import cache
 from importlib.metadata import entry_points
 from operator import attrgetter
 from pathlib import Path
+from threading import current_thread, main_thread
 from types import ModuleType
 from typing import Any
 
@@ -34,7 +36,8 @@ from noms_env._jit import PACKAGE
 from noms_env.core.actions import NUM_ACTIONS, is_integer
 from noms_env.players import Player
 from training.agents.forfeit import ForfeitError
-from training.agents.program import LIMIT, ProgramError, ProgramPlayer
+from training.agents.interrupt import TooLateError, within
+from training.agents.program import LIMIT, MOST_FAILURES, ProgramError, ProgramPlayer
 from training.agents.spec import EXTERNAL_BLOCK, AgentSpec, RowByRow
 
 GROUP = "noms_env.players"
@@ -45,6 +48,8 @@ WANTED = (
     "or act(observation, mask, rng), which returns the number of a legal action"
 )
 _NAME = re.compile(r"(?P<module>.+\.py|[^\W\d]\w*(?:\.[^\W\d]\w*)*):(?P<function>[^\W\d]\w*(?:\.[^\W\d]\w*)*)")
+PATIENCE = 5.0
+"""Seconds behind its limit after which a player in this process is interrupted."""
 _NOT_THEIRS = (str(Path(__file__).parents[1]), str(PACKAGE), str(Path(importlib.__file__).parent), "<frozen")
 """How the names of files begin that are not of a player of somebody else's."""
 
@@ -57,7 +62,7 @@ def external_player(name: str, limit: float | None = None) -> AgentSpec | None:
 
     Args:
         name: see the table above.
-        limit: seconds that a program has for a decision; `program.LIMIT` when None.
+        limit: seconds for a decision; when None, `program.LIMIT` for programs, and no limit for others.
 
     Raises:
         ValueError: what it stands for cannot be loaded, started, or is no player.
@@ -66,11 +71,11 @@ def external_player(name: str, limit: float | None = None) -> AgentSpec | None:
         return _program(name, LIMIT if limit is None else limit)
     entry = next(iter(entry_points(group=GROUP, name=name)), None)
     if entry is not None:
-        return _function(name, lambda: entry.load())
+        return _function(name, lambda: entry.load(), limit)
     parts = _NAME.fullmatch(name)
     if parts is None:
         return None
-    return _function(name, lambda: _attribute(_module(parts["module"]), parts["function"]))
+    return _function(name, lambda: _attribute(_module(parts["module"]), parts["function"]), limit)
 
 
 def entry_names() -> list[str]:
@@ -102,17 +107,19 @@ def _program(name: str, limit: float) -> AgentSpec:
     return AgentSpec(name, lambda: ProgramPlayer(name, words, limit), block=EXTERNAL_BLOCK, at_once=1, keeps_limit=True)
 
 
-def _function(name: str, load: Callable[[], Any]) -> AgentSpec:
+def _function(name: str, load: Callable[[], Any], limit: float | None) -> AgentSpec:
+    interrupted: list[None] = []
+
     def made() -> Player:
         try:
-            return ExternalPlayer(_checked_player(make()), name)
-        except Exception as error:
+            return ExternalPlayer(_checked_player(make()), name, limit, interrupted)
+        except BaseException as error:
             raise ForfeitError(name, what_failed(error)) from error
 
     try:
         make, at_once = _maker_of(load())
         made()
-    except Exception as error:
+    except BaseException as error:
         raise ValueError(f"{name} {what_failed(error)}") from error
     return AgentSpec(name, made, block=EXTERNAL_BLOCK, at_once=at_once)
 
@@ -204,10 +211,18 @@ class FunctionPlayer(RowByRow):
 
 
 class ExternalPlayer:
-    """A player whose failures are `ForfeitError`s. Answers for one row are checked, those for several are left to `guarded`."""
+    """A player whose failures are `ForfeitError`s. Answers for one row are checked, those for several are left to `guarded`.
 
-    def __init__(self, player: Player, name: str) -> None:
+    Args:
+        player: gets copies of what it sees, which it may write into.
+        name: as the user wrote it.
+        limit: seconds for a decision, on the mean of those that are asked for at once; None for no limit.
+        interrupted: has an item for each decision since its last answer at which it had to be interrupted, at any table.
+    """
+
+    def __init__(self, player: Player, name: str, limit: float | None, interrupted: list[None]) -> None:
         self.player, self.name, self.wants_tables = player, name, player.wants_tables
+        self._limit, self._interrupted = limit, interrupted
 
     def act(
         self, observation: np.ndarray, mask: np.ndarray, rng: np.random.Generator, *, tables: np.recarray | None = None
@@ -217,17 +232,30 @@ class ExternalPlayer:
         Raises:
             ForfeitError: the player raised, or its only answer is not legal.
         """
+        if len(self._interrupted) >= MOST_FAILURES:
+            raise ForfeitError(self.name, f"had to be interrupted {MOST_FAILURES} times in a row and was not asked again")
+        seconds = None if self._limit is None else self._limit * (1 if np.ndim(mask) == 1 else len(mask)) + PATIENCE
         try:
-            actions = self.player.act(observation, mask, rng, tables=tables)
-        except Exception as error:
+            actions = within(seconds, lambda: self.player.act(observation.copy(), mask.copy(), rng, tables=tables))
+        except TooLateError:
+            self._interrupted.append(None)
+            raise ForfeitError(self.name, f"took more than {seconds:g} seconds and was interrupted") from None
+        except BaseException as error:
             raise ForfeitError(self.name, what_failed(error)) from error
+        self._interrupted.clear()
         if np.ndim(mask) == 1 and not (is_integer(actions) and 0 <= actions < NUM_ACTIONS and mask[actions]):
             raise ForfeitError(self.name, f"chose action {actions!r}, which was not legal")
         return actions
 
 
-def what_failed(error: Exception) -> str:
-    """What a player did, as half a sentence: what was raised, and where in somebody else's code."""
+def what_failed(error: BaseException) -> str:
+    """What a player did, as half a sentence: what was raised, also to end the process, and where in somebody else's code.
+
+    Raises:
+        KeyboardInterrupt: that is the error, and it is the user's: Python has it come in the main thread.
+    """
+    if isinstance(error, KeyboardInterrupt) and current_thread() is main_thread():
+        raise error
     if isinstance(error, ForfeitError):
         return error.why
     if isinstance(error, NoPlayerError):

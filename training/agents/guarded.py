@@ -70,12 +70,13 @@ class Guarded:
         started = perf_counter()
         try:
             actions = checked_shape(self._choose(batch, rows), len(rows))
-        except Exception as error:
+        except BaseException as error:
             if self._strict:
                 raise
+            why = what_failed(error)
             if len(rows) > 1:  # ask for each row, so that only those that it fails at are lost
                 return np.concatenate([self._asked(batch, rows[place : place + 1]) for place in range(len(rows))])
-            self._lose(rows, what_failed(error))
+            self._lose(rows, why)
             return first_legal(batch, rows)
         if self._limit is not None and perf_counter() - started > self._limit * len(rows):
             self._lose(rows, f"took more than {self._limit:g} seconds for a decision")

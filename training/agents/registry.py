@@ -23,7 +23,7 @@ def agent_spec(name: str, limit: float | None = None) -> AgentSpec:
     Args:
         name: such as `thumb`, `pimc:100`, `noms@0`, `runs/first/policy.safetensors` (`noms_env.load_player`), or
             `my_agent:make`, `cmd:./my_bot` (`external`).
-        limit: seconds that a program has for a decision (`program.LIMIT` when None); of no effect on other players.
+        limit: seconds for a decision of somebody else's player (`external`); of no effect on others.
 
     Raises:
         ValueError: there is none of that name, the file holds no policy that can be used here, or somebody else's player

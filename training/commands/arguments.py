@@ -39,11 +39,13 @@ MoveLimit = Annotated[
     tyro.conf.arg(
         metavar="SECONDS",
         help="Time limit for a decision, on the mean of those asked for at once; a player that is late forfeits those tables. "
-        "Results then depend on the machine. A program (cmd:...) has 10 seconds for each decision if nothing is given.",
+        "Results then depend on the machine. A program (cmd:...) has 10 seconds for each decision if nothing is given. A "
+        "function of yours that is 5 seconds late is interrupted, as soon as it comes to its next step of Python.",
     ),
 ]
 ProgramLimit = Annotated[
-    float | None, tyro.conf.arg(metavar="SECONDS", help="Time limit of a program (cmd:...) for a decision; 10 if not given.")
+    float | None,
+    tyro.conf.arg(metavar="SECONDS", help="Time limit of your own player for a decision; 10 for a program if not given."),
 ]
 File = Annotated[str | None, tyro.conf.arg(metavar="FILE")]
 Count = Annotated[int | None, tyro.conf.arg(metavar="N")]
