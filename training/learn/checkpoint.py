@@ -89,7 +89,7 @@ def load_state(path: Path | str) -> dict[str, Any]:
     try:
         state = torch.load(io.BytesIO(content), map_location="cpu", weights_only=True)
     except (RuntimeError, ValueError, LookupError, EOFError, pickle.UnpicklingError) as error:
-        raise CheckpointError(f"{file} is not the state of a training run: {error}") from error
+        raise CheckpointError(f"{file} is not the state of a training run") from error
     if not isinstance(state, dict):
         raise CheckpointError(f"{file} is not the state of a training run")
     return state
