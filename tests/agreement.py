@@ -4,8 +4,6 @@ The engine draws the chance (decks, first dealer, cuts, lots); the referee takes
 whether such a deck is possible.
 """
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

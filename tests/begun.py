@@ -1,7 +1,5 @@
 """Tables and environments that are made and begun in one expression."""
 
-from __future__ import annotations
-
 from typing import Any, TypeVar
 
 from noms_env.table import Table

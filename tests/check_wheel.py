@@ -4,8 +4,6 @@ What only the checkout has (a data file that the wheel forgot, an undeclared dep
 `make test`, from the environment that has the build tools; leaves nothing behind.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """What tests of commands share: what a refusal looks like, and what may be missing: libraries, and space on a disk."""
 
-from __future__ import annotations
-
 import errno
 import os
 import re

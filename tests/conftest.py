@@ -1,7 +1,5 @@
 """What all tests share: the command `noms`, and that under CI every test runs: one that would be skipped there fails."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Generator
 from typing import TypeVar

@@ -11,8 +11,6 @@ whose line is still in the room, in whichever file; the others are drawn anew. T
 points. Read the survivors: some mutations change nothing that anybody could notice.
 """
 
-from __future__ import annotations
-
 import argparse
 import ast
 import csv

@@ -12,8 +12,6 @@ noms-record/1. It uses the standard library only and no tricks, so that whoever 
     random_options     draws a table to play it at
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass

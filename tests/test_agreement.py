@@ -1,7 +1,5 @@
 """The engine against the referee, which was written from the rulebook alone: legal actions, turns, tricks, points, ends."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

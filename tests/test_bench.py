@@ -1,7 +1,5 @@
 """The speed benchmark: what it counts, in what order it measures, what it writes. Nothing here depends on a speed."""
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Callable

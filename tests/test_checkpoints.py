@@ -1,7 +1,5 @@
 """The written documents beside the published policies: short, of one mind, and what they cite is there."""
 
-from __future__ import annotations
-
 import csv
 import json
 import re

@@ -1,7 +1,5 @@
 """The console command `noms`: what it prints, its exit statuses, and that every error is one sentence."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

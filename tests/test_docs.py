@@ -1,7 +1,5 @@
 """The pages of the environments: they are what the code says, they name everything, and their code runs."""
 
-from __future__ import annotations
-
 import inspect
 import random
 import re

@@ -3,8 +3,6 @@
 `make docs` builds the site and checks its links; here its sources are looked at, without Sphinx.
 """
 
-from __future__ import annotations
-
 import functools
 import re
 import shlex

@@ -1,7 +1,5 @@
 """The scripts in `examples` that run by themselves do, and print what they say."""
 
-from __future__ import annotations
-
 import re
 import runpy
 from pathlib import Path

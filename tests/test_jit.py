@@ -1,7 +1,5 @@
 """The disk cache of compiled code: one folder for each state of the sources, and none left behind for ever."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """Under CI a skipped test fails the run and is named; tests that are deselected or fail as expected are not skipped."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

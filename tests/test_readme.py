@@ -1,7 +1,5 @@
 """The README: its code runs, each block by itself; what it names is there; its figures are those of the full tables."""
 
-from __future__ import annotations
-
 import re
 import shlex
 import tomllib

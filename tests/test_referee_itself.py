@@ -3,8 +3,6 @@
 That it knows the worked examples of the rulebook the tests of the rules show: it watches all of their tables (`table_help`).
 """
 
-from __future__ import annotations
-
 import copy
 import json
 import random

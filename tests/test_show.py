@@ -1,7 +1,5 @@
 """A table as people see it: what is shown, and that nothing is shown which the seat may not see (rules 0.1)."""
 
-from __future__ import annotations
-
 import random
 import re
 import sys

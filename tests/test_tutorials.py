@@ -1,7 +1,5 @@
 """The tutorials on adding: their changes, made to a copy of the package, give a game, an option and a player that work."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

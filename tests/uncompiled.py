@@ -1,7 +1,5 @@
 """Python modules of the tests, run with the compiler off."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

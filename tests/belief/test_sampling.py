@@ -6,8 +6,6 @@ it was, and if it is shown the same cards. Where a few cards are unplayed, all l
 ones must be exactly those, equally often.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math

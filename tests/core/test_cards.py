@@ -1,7 +1,5 @@
 """Sets of cards, against plain sets of numbers."""
 
-from __future__ import annotations
-
 import pytest
 
 from noms_env.core.cards import above, below, bit, cards_in, has, set_of

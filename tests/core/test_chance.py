@@ -1,7 +1,5 @@
 """The random stream: the published test vectors, uniform deals, and deals that depend on their number only."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Iterable
 from typing import Any

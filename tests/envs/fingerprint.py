@@ -3,8 +3,6 @@
 `python -m tests.envs.fingerprint` prints those of all variants as JSON (`test_same_bytes` runs it with the compiler off).
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import sys

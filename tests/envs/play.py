@@ -1,7 +1,5 @@
 """What the tests of the environments share: tables of many rule_sets, and reproducible random play that reaches every rule."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """Many tables at once play exactly as one table does, whatever the number of rows, threads or kinds."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

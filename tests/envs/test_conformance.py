@@ -3,8 +3,6 @@
 `pyproject.toml` makes every warning an error, except the two that `api_test` says of every observation that is a dict.
 """
 
-from __future__ import annotations
-
 import random
 import re
 import warnings

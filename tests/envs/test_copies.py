@@ -1,7 +1,5 @@
 """An environment that is copied, pickled, or saved and restored in mid-deal goes on exactly as the original."""
 
-from __future__ import annotations
-
 import copy
 import importlib
 import pickle

@@ -1,7 +1,5 @@
 """`reset(options=...)` sets up positions of the rulebook, and refuses impossible ones with a sentence, harming nothing."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

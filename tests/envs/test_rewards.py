@@ -1,7 +1,5 @@
 """Rewards, ends and public results: what `last` gives adds up to the score, and nothing is told before a deal is over."""
 
-from __future__ import annotations
-
 import math
 import random
 from collections import Counter

@@ -1,7 +1,5 @@
 """The same bytes everywhere: with the compiler and without, in every run, and from version to version."""
 
-from __future__ import annotations
-
 import pytest
 
 from noms_env import ENV_VERSION, VARIANTS

@@ -1,7 +1,5 @@
 """One seat as a Gymnasium environment: the same game as the AEC environment, fair to the learner, and told by its seed."""
 
-from __future__ import annotations
-
 import copy
 import pickle
 import random

@@ -1,7 +1,5 @@
 """One seat at thousands of tables: each row plays as `SeatEnv` does, under Gymnasium's contract of vector environments."""
 
-from __future__ import annotations
-
 import random
 import re
 from typing import Any

@@ -1,7 +1,5 @@
 """Anything that a user may do with an environment, in any order: what must always be true stays true."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

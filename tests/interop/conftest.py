@@ -1,7 +1,5 @@
 """The tests of a library are collected where it is installed; `make interop` has an environment for each."""
 
-from __future__ import annotations
-
 from importlib.util import find_spec
 from pathlib import Path
 

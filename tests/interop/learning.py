@@ -1,7 +1,5 @@
 """What the tests of learning libraries share: what is shown is what the tables show, and learners learn by their seed alone."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from typing import Any

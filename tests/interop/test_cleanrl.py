@@ -1,7 +1,5 @@
 """PPO in one file, `examples/cleanrl_ppo.py`: its parts are right, and it learns. It needs nothing but torch."""
 
-from __future__ import annotations
-
 import importlib.util
 import sys
 from pathlib import Path

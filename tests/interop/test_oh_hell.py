@@ -17,8 +17,6 @@ What differs, and how it is bridged:
   OpenSpiel turns up.
 """
 
-from __future__ import annotations
-
 import random
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """The games in OpenSpiel: by the rulebook, without a leak, and solved; players as its bots, and its bots as players."""
 
-from __future__ import annotations
-
 import pickle
 import random
 import runpy

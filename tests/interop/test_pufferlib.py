@@ -1,7 +1,5 @@
 """PufferLib's emulation: it shows what our environments show, and the example learns."""
 
-from __future__ import annotations
-
 import runpy
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """RLlib: the environment, the module, the players of checkpoints, and the example's league on a cluster of two nodes."""
 
-from __future__ import annotations
-
 import runpy
 from collections.abc import Iterator
 from functools import partial

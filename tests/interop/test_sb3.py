@@ -1,7 +1,5 @@
 """Stable-Baselines3 and MaskablePPO of sb3-contrib: `SeatVecEnv` keeps their contract, and the example learns."""
 
-from __future__ import annotations
-
 import runpy
 from pathlib import Path
 from typing import Any

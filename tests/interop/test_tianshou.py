@@ -1,7 +1,5 @@
 """Tianshou: it is given what our environments show, one seat or all; networks can obey the masks, and the example learns."""
 
-from __future__ import annotations
-
 import runpy
 from pathlib import Path
 from typing import Any

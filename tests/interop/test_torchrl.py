@@ -1,7 +1,5 @@
 """TorchRL: it is given what our environments show, one seat or all, and obeys the masks; the example learns."""
 
-from __future__ import annotations
-
 import runpy
 from pathlib import Path
 

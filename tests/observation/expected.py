@@ -4,8 +4,6 @@ One function a section, written from the meanings in `noms_env.observation.layou
 the record of the table.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable
 from typing import Any

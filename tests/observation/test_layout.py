@@ -1,7 +1,5 @@
 """Every byte of an observation says what its documentation says, held against the referee's account of the same deal."""
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 from collections.abc import Iterator

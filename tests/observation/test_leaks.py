@@ -12,8 +12,6 @@ By nature, two options tell something about the stock: under stock_nomination "i
 alone, and with `early_stop` a deal that goes on tells that it is not decided, so that some deals cannot be played again.
 """
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """Decisions to ask players at: of random tables and options, reached by random play or by the players themselves."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator
 from typing import Any

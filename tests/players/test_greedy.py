@@ -1,7 +1,5 @@
 """The greedy player: what its six rules say."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Players by name, at thousands of decisions: legal, blind to what they may not see, the same alone and among others."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 

@@ -1,7 +1,5 @@
 """Players by name, and how they are asked: rows, one row, tables, chance."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from typing import Any, ClassVar

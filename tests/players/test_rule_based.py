@@ -4,8 +4,6 @@ Several come from complaints about robots of other programs (the issues of the r
 217, 350): lead the highest trump when all tricks are needed, never call zero with the ace of trumps, keep the highest trump.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

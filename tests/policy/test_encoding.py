@@ -1,7 +1,5 @@
 """Features: no legal action is lost, suits have no names, nothing that matters is left out, and numbers stay small."""
 
-from __future__ import annotations
-
 import itertools
 import random
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """Card features and the prior: counts against words, the prior against `thumb` at the table, and networks that see them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

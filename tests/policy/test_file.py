@@ -1,7 +1,5 @@
 """The file of a policy: what is written is read, what is damaged is refused, and by which names it is found."""
 
-from __future__ import annotations
-
 import json
 import os
 import random

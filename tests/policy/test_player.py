@@ -1,7 +1,5 @@
 """Policies as players: equal to torch, and indifferent to the other rows."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path

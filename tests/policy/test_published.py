@@ -1,7 +1,5 @@
 """The policies that come with the package answer as when they were published."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

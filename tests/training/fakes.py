@@ -1,7 +1,5 @@
 """Players for tests, names for them, and rules of tables."""
 
-from __future__ import annotations
-
 from typing import Any, ClassVar
 
 import numpy as np

@@ -1,7 +1,5 @@
 """`python -m benchmarks.speed --train`: what it counts and what it measures. Nothing here depends on a speed."""
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Two players on duplicate deals: seatings, values, roles, threads, and what a lost table counts."""
 
-from __future__ import annotations
-
 from threading import Event
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Configurations: presets, checks, and the way to JSON and back."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from typing import Any

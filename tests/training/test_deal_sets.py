@@ -1,7 +1,5 @@
 """The frozen sets of deals are what they were."""
 
-from __future__ import annotations
-
 import pytest
 
 from noms_env.variants import VARIANTS, game, make_rules

@@ -1,7 +1,5 @@
 """`noms demo`: a tiny run from end to end, and a deal shown with the probabilities of its decisions."""
 
-from __future__ import annotations
-
 import re
 from functools import partial
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`noms evaluate` and `noms tournament`: what they print and write, and that every error is one sentence."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

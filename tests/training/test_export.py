@@ -1,7 +1,5 @@
 """Data sets of decisions: they hold what was seen, done and earned; the same bytes every time; what is wrong is refused."""
 
-from __future__ import annotations
-
 import json
 import random
 import sys

@@ -1,7 +1,5 @@
 """The figures of a training run, its streams of chance, and the sanity of duplicate deals in every game."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Players that fail lose the table at which they do, and no other."""
 
-from __future__ import annotations
-
 import time
 from threading import Event
 

@@ -1,7 +1,5 @@
 """Who sits where, and which past selves stay."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import numpy as np

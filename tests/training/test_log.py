@@ -1,7 +1,5 @@
 """The figures of a run in files: what is written can be read, across interruptions of every kind."""
 
-from __future__ import annotations
-
 import errno
 import math
 import os

@@ -1,7 +1,5 @@
 """Whole matches with duplicate starts."""
 
-from __future__ import annotations
-
 from threading import Event
 from typing import Any
 

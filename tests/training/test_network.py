@@ -1,7 +1,5 @@
 """The networks: that what is folded into their layers counts as it would by itself."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

@@ -1,7 +1,5 @@
 """What learners of other libraries are given: features of observations, and a measurement on duplicate deals."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Players of other people: what they are told, how they are found, and that whatever they do harms nobody else."""
 
-from __future__ import annotations
-
 import json
 import os
 import random

@@ -1,7 +1,5 @@
 """`noms play` and `noms watch`: scripted persons, what they are shown and what not, taking back, advice, records."""
 
-from __future__ import annotations
-
 import copy
 import io
 import itertools
@@ -11,7 +9,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pytest
@@ -68,7 +66,7 @@ class Person:
             raise EOFError
         return text
 
-    def play(self) -> Person:
+    def play(self) -> Self:
         converse(self.session, self.ask, lambda lines: self.shown.extend(plain(lines)), self.saved.append)
         return self
 

@@ -1,7 +1,5 @@
 """`noms plot`: which curves are drawn, of which figures, and what is said where there are none."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path

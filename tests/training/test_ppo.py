@@ -1,7 +1,5 @@
 """The losses, against slow references and numbers worked out by hand, and what the updates do."""
 
-from __future__ import annotations
-
 import copy
 import math
 from dataclasses import replace

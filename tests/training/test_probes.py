@@ -1,7 +1,5 @@
 """Probes of behaviour, on tables made by hand and on deals that were played."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """One run on two processes (gloo): the same parameters on both, and the same update as in one."""
 
-from __future__ import annotations
-
 import os
 import socket
 import subprocess

@@ -1,7 +1,5 @@
 """What a run looks like while it trains, on a terminal and elsewhere."""
 
-from __future__ import annotations
-
 import io
 import re
 import sys

@@ -1,7 +1,5 @@
 """`noms publish`: the folder of a policy, what its card and RESULTS.md say, and what is refused."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import os

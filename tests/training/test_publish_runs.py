@@ -1,7 +1,5 @@
 """A trained policy as the folders of its runs tell it, and the commands that start those runs again."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import shlex

@@ -1,7 +1,5 @@
 """The sum and the norm between two layers, against torch's own operations."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 from torch import Tensor

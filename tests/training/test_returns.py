@@ -1,7 +1,5 @@
 """Advantages and returns, with numbers worked out by hand."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

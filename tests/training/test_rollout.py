@@ -1,7 +1,5 @@
 """Deals played for training: what is kept, what is paid, and who plays."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """What every action comes to: against the rules themselves, with all cards known; and that a policy learns from it."""
 
-from __future__ import annotations
-
 import copy
 from dataclasses import asdict
 from pathlib import Path

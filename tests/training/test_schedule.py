@@ -1,7 +1,5 @@
 """What changes in the course of a run, and what keeps it steady."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

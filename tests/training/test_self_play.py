@@ -1,7 +1,5 @@
 """Iterations of self-play: that they learn, and that they can be stopped and gone on with."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any

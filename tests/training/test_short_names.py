@@ -1,7 +1,5 @@
 """Short names for tables and pictures."""
 
-from __future__ import annotations
-
 import warnings
 from dataclasses import replace
 from pathlib import Path

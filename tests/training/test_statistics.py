@@ -1,7 +1,5 @@
 """Intervals, power, control variates, panels of tests: figures worked out by hand, and small simulations."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Tournaments: the payoff table, ratings, going on after a stop, and refusals."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Runs from beginning to end: interrupted, killed, and gone on with."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """`noms train`: what the words of the command line make of a run; the loop itself is tested elsewhere."""
 
-from __future__ import annotations
-
 import importlib
 import json
 import sys

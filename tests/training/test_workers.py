@@ -1,7 +1,5 @@
 """Jobs in threads: order, prefixes, and what stops them."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator
 from functools import partial

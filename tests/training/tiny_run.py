@@ -1,7 +1,5 @@
 """A tiny run in a folder, from its last checkpoint if there is one: what `test_train.py` starts, interrupts and kills."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Mapping
 

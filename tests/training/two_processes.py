@@ -1,7 +1,5 @@
 """What `test_processes.py` runs on each of two processes: an update on half of the data each, or a run of two iterations."""
 
-from __future__ import annotations
-
 import copy
 import sys
 from unittest.mock import patch

@@ -1,7 +1,5 @@
 """What the rule tests share: stacked decks, play in words, and scoring without playing."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """The auction of rules 0.3, in small_ships (rules 3) and noms (rules 4), with the short decks of 8b."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

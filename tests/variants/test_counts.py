@@ -5,8 +5,6 @@ the end and of points made must be the same on both sides, and the same as ever.
 ranks, seats, cards a seat), so that no two of them can be mistaken for one another.
 """
 
-from __future__ import annotations
-
 import copy
 import random
 from collections import Counter

@@ -1,7 +1,5 @@
 """The exact-bid games: big_ships (rules 2), down_up (rules 6), up_down (rules 7), and the hook of 0.2."""
 
-from __future__ import annotations
-
 import random
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """Ends of matches: targets, deals that are the last, ties, truncation (rules 3.1, 4.1, 5.2, 8b)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Noms, rules 4 without the deck's way from deal to deal (with the auction of 0.3 and the short decks of 8b)."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

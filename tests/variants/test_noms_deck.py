@@ -1,7 +1,5 @@
 """The deck of Noms from deal to deal, rules 4.3."""
 
-from __future__ import annotations
-
 import random
 from itertools import product
 from typing import Any

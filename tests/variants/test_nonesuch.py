@@ -1,7 +1,5 @@
 """Nonesuch, rules 5."""
 
-from __future__ import annotations
-
 from collections import Counter
 from itertools import combinations
 from typing import Any

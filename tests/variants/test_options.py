@@ -1,7 +1,5 @@
 """The options of all variants: their names, defaults and values, and that each is read by somebody."""
 
-from __future__ import annotations
-
 import random
 import re
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Small Ships, rules 3 (with the auction of 0.3 and the short decks of 8b)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Sniped whist, rules 1, and the conventions of section 0 that every game shares."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Sequence
 from fractions import Fraction

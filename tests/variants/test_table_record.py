@@ -1,7 +1,5 @@
 """The places of options and variants in records and observations: fixed for ever, and refused with a sentence where full."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

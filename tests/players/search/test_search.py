@@ -1,7 +1,5 @@
 """The players that search: legal, repeatable, blind to what is hidden, and stronger than those that do not."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The play-out solver against the slowest way there is: every line of play, on the engine itself."""
 
-from __future__ import annotations
-
 import itertools
 import random
 from collections.abc import Callable, Iterable, Iterator
