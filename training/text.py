@@ -59,3 +59,8 @@ def markdown_table(rows: Iterable[Sequence[str | None]], *head: str) -> str:
     numbers = [any(column) and all(cell[:1] in "+-0123456789" for cell in column) for column in columns]
     rule = ["---:" if number else "---" for number in numbers]
     return "\n".join(f"| {' | '.join(line)} |" for line in (head, rule, *lines))
+
+
+def printable(text: str) -> str:
+    r"""Text of somebody else's with whatever a terminal would act on as an escape, such as `\x1b`."""
+    return "".join(letter if letter.isprintable() else letter.encode("unicode_escape").decode() for letter in text)

@@ -4,6 +4,8 @@ import json
 import os
 import random
 import re
+import signal
+import subprocess
 import sys
 import time
 from base64 import b64decode
@@ -276,6 +278,7 @@ def test_a_person_can_sit_down_with_a_program(run: Run, tmp_path: Path, monkeypa
 
 FAILURES = {
     "dies": ("sys.stderr.write('no idea\\n'); sys.exit(3)", "ended with exit status 3 (no idea)"),
+    "paints": (r"sys.stderr.write('\x1b[31mno\a\n'); sys.exit(3)", r"ended with exit status 3 (\x1b[31mno\x07)"),
     "is killed": ("os.kill(os.getpid(), 9)", "was ended by signal 9"),
     "hangs": ("time.sleep(60)", "took more than 1 seconds for a decision"),
     "talks nonsense": ("print('let me think', flush=True); continue", "answered 'let me think', which is no JSON"),
@@ -369,14 +372,67 @@ def test_a_program_ends_with_its_player(tmp_path: Path) -> None:
         ("cmd:", "a program follows cmd:"),
         ("cmd:no-such-program --fast", "there is no program 'no-such-program'"),
         ("cmd:'unclosed", "the words of the command cannot be told apart"),
+        ("cmd:/", "there is no program '/'"),
+        ("cmd:{}", "ended with exit status 125 (could not be started: "),
         (f"cmd:{PYTHON} -c 1/0", "ended with exit status 1 (ZeroDivisionError: division by zero)"),
         ("cmd:sh -c 'read line; echo hello'", "answered 'hello', which is no JSON"),
         ("cmd:sh -c 'read line; echo 7'", "answered the first line with '7', not with"),
     ],
 )
-def test_a_program_that_does_not_start_is_refused(name: str, why: str) -> None:
+def test_a_program_that_does_not_start_is_refused(name: str, why: str, tmp_path: Path) -> None:
+    (tmp_path / "empty").touch(0o755)
     with pytest.raises(ValueError, match=re.escape(why)):
-        agent_spec(name)
+        agent_spec(name.format(tmp_path / "empty") if "{}" in name else name)
+
+
+BUSY = """
+import os, signal, sys
+
+def note(process):
+    with open({note!r}, "a") as file:
+        file.write(f"{{process}}\\n")
+
+for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+    signal.signal(number, signal.SIG_IGN)
+note(os.getpid())
+if os.fork() == 0:
+    os.setsid()
+    process = os.fork()
+    if process:
+        note(process)
+        os._exit(0)
+    while True:
+        pass
+os.wait()
+for line in sys.stdin:
+    print(line, end="", flush=True)
+while True:
+    pass
+"""
+"""A program that nobody can ask to end, and its child, which has left it."""
+OWNER = """
+import sys, time
+from training.agents.registry import agent_spec
+player = agent_spec(sys.argv[1]).make()
+player.start()
+print(flush=True)
+time.sleep(60)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a keeper finds what is in the program's group only")
+@pytest.mark.parametrize("what", [signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
+def test_a_program_and_its_children_end_with_the_command_however_it_ends(what: int, tmp_path: Path) -> None:
+    note = tmp_path / "pids"
+    (tmp_path / "bot.py").write_text(BUSY.format(note=str(note)))
+    owner = [sys.executable, "-c", OWNER, f"cmd:{PYTHON} {tmp_path / 'bot.py'}"]
+    with subprocess.Popen(owner, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"\n"
+        processes = [int(line) for line in note.read_text().split()]
+        assert list(map(is_gone, processes)) == [True, True, False, False], "those of the check of its name, and the player"
+        process.send_signal(what)
+    assert all(map(is_gone, processes))
 
 
 MODULE = """

@@ -39,6 +39,7 @@ from training.agents.forfeit import ForfeitError
 from training.agents.interrupt import TooLateError, within
 from training.agents.program import LIMIT, MOST_FAILURES, ProgramError, ProgramPlayer
 from training.agents.spec import EXTERNAL_BLOCK, AgentSpec, RowByRow
+from training.text import printable
 
 GROUP = "noms_env.players"
 """The group of entry points."""
@@ -263,4 +264,4 @@ def what_failed(error: BaseException) -> str:
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not frame.filename.startswith(_NOT_THEIRS)]
     lines = [frame.lineno for frame in frames if frame.filename == frames[0].filename]
     where = f" ({Path(frames[0].filename).name}, line {lines[-1]})" if frames else ""
-    return f"raised {type(error).__name__}: {error}".rstrip(": ").replace("\n", " ") + where
+    return printable(f"raised {type(error).__name__}: {error}".rstrip(": ").replace("\n", " ")) + where

@@ -2,14 +2,14 @@
 
 The lines are those of `program_lines`. A program that ends, is late or answers nonsense fails at that decision
 (`ForfeitError`). It is then ended with all that it has started, and begun anew for the next decision. After some failures
-in a row it is not asked again.
+in a row it is not asked again. It ends with this process too, however that ends: a `keeper` sees to it (but not on Windows).
 """
 
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
+import sys
 import weakref
 from collections.abc import Sequence
 from contextlib import suppress
@@ -19,9 +19,11 @@ from typing import IO, Any, ClassVar
 
 import numpy as np
 
+from training.agents import keeper
 from training.agents.forfeit import ForfeitError
 from training.agents.program_lines import LONGEST, AnswerError, chosen_action, decision, hello, wants_observation
 from training.agents.spec import RowByRow
+from training.text import printable
 
 LIMIT = 10.0
 """Seconds for a decision, if nothing else is said."""
@@ -105,10 +107,7 @@ class Program:
             ProgramError: it cannot be started.
         """
         try:
-            # A session of its own: Ctrl-C at the terminal does not reach it, and it can be ended with all that it has started.
-            self._process = subprocess.Popen(
-                words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
-            )
+            self._process, self._control = _started(words)
         except (OSError, ValueError) as error:
             raise ProgramError(f"could not be started: {getattr(error, 'strerror', None) or error}") from error
         assert self._process.stdin is not None
@@ -123,7 +122,8 @@ class Program:
         )
         talking.start()
         self._listening.start()
-        self._end = weakref.finalize(self, _end, self._process, self._questions, (talking, self._listening))
+        threads = (talking, self._listening)
+        self._end = weakref.finalize(self, _end, self._process, self._control, self._questions, threads)
 
     def ask(self, line: bytes, limit: float, what: str) -> bytes:
         """Send a whole line and wait up to `limit` seconds for another; `what` ends the message: `for a decision`.
@@ -144,8 +144,8 @@ class Program:
 
     def end(self, at_once: bool = False) -> None:
         """End it: by the end of its input, and where that is no help, or at once, by force."""
-        if at_once and self._process.poll() is None:
-            _kill(self._process)
+        if at_once:
+            _kill(self._process, self._control)
         self._end()
 
     def _how_it_ended(self) -> str:
@@ -157,7 +157,30 @@ class Program:
         how = f"ended with exit status {status}" if status >= 0 else f"was ended by signal {-status}"
         lines = b"".join(self._complaints).decode(errors="replace").split("\n")
         said = [line.strip() for line in lines if line.strip()]
-        return f"{how} ({said[-1][:COMPLAINT]})" if said else how
+        return f"{how} ({printable(said[-1][:COMPLAINT])})" if said else how
+
+
+def _started(words: Sequence[str]) -> tuple[subprocess.Popen[bytes], IO[bytes]]:
+    """A program in a session of its own, which Ctrl-C at the terminal does not reach, and what ends it when it is closed."""
+    reading, writing = os.pipe()
+    control = open(writing, "wb", buffering=0)  # noqa: PTH123, SIM115
+    command = [sys.executable, "-I", "-S", keeper.__file__, str(reading)] if os.name == "posix" else []
+    pipe = subprocess.PIPE
+    try:
+        process = subprocess.Popen(
+            [*command, *words],
+            stdin=pipe,
+            stdout=pipe,
+            stderr=pipe,
+            pass_fds=(reading,) if command else (),
+            start_new_session=True,
+        )
+    except BaseException:
+        control.close()
+        raise
+    finally:
+        os.close(reading)
+    return process, control
 
 
 def _talk(questions_to: IO[bytes], answers_from: IO[bytes], questions: Lines, answers: Lines) -> None:
@@ -181,20 +204,18 @@ def _listen(errors: IO[bytes], complaints: list[bytes]) -> None:
             del complaints[:-8]
 
 
-def _end(process: subprocess.Popen[bytes], questions: Lines, threads: Sequence[Thread]) -> None:
+def _end(process: subprocess.Popen[bytes], control: IO[bytes], questions: Lines, threads: Sequence[Thread]) -> None:
     """End a process and the threads that serve it; nothing of it is left, and the system need not remember it."""
     questions.put(None)
     with suppress(subprocess.TimeoutExpired):
         process.wait(GRACE)
-    _kill(process)
+    _kill(process, control)
     process.wait()
     for thread in threads:
         thread.join(GRACE)
 
 
-def _kill(process: subprocess.Popen[bytes]) -> None:
-    if os.name == "posix":
-        with suppress(ProcessLookupError, PermissionError):  # nobody is left
-            os.killpg(process.pid, signal.SIGKILL)
-    else:
+def _kill(process: subprocess.Popen[bytes], control: IO[bytes]) -> None:
+    control.close()
+    if os.name != "posix":
         process.kill()

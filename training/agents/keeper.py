@@ -1,0 +1,97 @@
+"""Runs a program for another process, and ends it with all that it has started when that process ends, however it ends.
+
+    python -I -S keeper.py FD PROGRAM ARGUMENT ...
+
+The other process holds the writing end of the pipe whose reading end is the file descriptor FD, and closes it to end the
+program by force. The program has the standard streams that the keeper got, and the keeper ends as the program ended. On Linux
+the keeper takes over orphans, so it finds what has left the program's process group too; elsewhere it kills the group.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import select
+import signal
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+
+PR_SET_CHILD_SUBREAPER = 36
+NOT_STARTED = 125
+"""Exit status for a program that cannot be started."""
+ROUNDS = 500
+"""In which what is left is killed, a hundredth of a second each: a process that starts others may take some."""
+
+
+def keep(control: int, words: list[str]) -> None:
+    """Run the program until it ends or the pipe is closed, and end as it does."""
+    os.set_inheritable(control, False)
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    woken, wake = os.pipe()
+    os.set_blocking(wake, False)
+    signal.set_wakeup_fd(wake)
+    for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+        signal.signal(number, lambda *_: None)
+    try:
+        program = os.posix_spawnp(words[0], words, os.environ, setpgroup=0, setsigdef=[signal.SIGPIPE, signal.SIGXFSZ])
+    except OSError as error:
+        print(f"could not be started: {error.strerror}", file=sys.stderr)
+        sys.exit(NOT_STARTED)
+    null = os.open(os.devnull, os.O_RDWR)
+    for stream in range(3):  # so that a stream that the program closes is closed
+        os.dup2(null, stream)
+    statuses = dict[int, int]()
+    while program not in statuses:
+        ready, _, _ = select.select([control, woken], [], [])
+        if control in ready or {*os.read(woken, 4096)} - {signal.SIGCHLD}:
+            break
+        reap(statuses)
+    end_all(program, statuses)
+    status = os.waitstatus_to_exitcode(statuses.get(program, signal.SIGKILL))
+    if status < 0 and -status != signal.SIGKILL:
+        signal.signal(-status, signal.SIG_DFL)
+    if status < 0:
+        os.kill(os.getpid(), -status)
+    os._exit(status)
+
+
+def reap(statuses: dict[int, int]) -> bool:
+    """Note how children have ended; whether there are others."""
+    try:
+        while (ended := os.waitpid(-1, os.WNOHANG))[0] != 0:
+            statuses[ended[0]] = ended[1]
+    except ChildProcessError:
+        return False
+    return True
+
+
+def end_all(program: int, statuses: dict[int, int]) -> None:
+    """Kill children until there are none: those of who is killed become the keeper's."""
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(program, signal.SIGKILL)
+    for _ in range(ROUNDS):
+        if not reap(statuses):
+            return
+        for child in children() if sys.platform == "linux" else []:
+            with suppress(ProcessLookupError, PermissionError):
+                os.kill(child, signal.SIGKILL)
+        time.sleep(0.01)
+
+
+def children() -> list[int]:
+    """The processes whose parent this one is."""
+    found = []
+    for folder in Path("/proc").iterdir():
+        with suppress(OSError, ValueError):
+            process = int(folder.name)
+            parent = (folder / "stat").read_bytes().rpartition(b")")[2].split()[1]
+            if int(parent) == os.getpid():
+                found.append(process)
+    return found
+
+
+if __name__ == "__main__":
+    keep(int(sys.argv[1]), sys.argv[2:])
