@@ -16,7 +16,7 @@ from noms_env.table import Table
 from noms_env.variants import GAMES, VARIANTS
 from noms_env.version import __version__
 from tests.begun import begun
-from tests.commands import Run, assert_refused
+from tests.commands import Run
 from training import extras
 from training.cli import COMMANDS
 from training.options import parse_options
@@ -69,36 +69,6 @@ def test_each_command_has_help(run: Run, name: str) -> None:
     assert f"usage: noms {name}" in out
     examples = " ".join(out.split()).partition("For example:")[2]  # the help may be broken into lines anywhere
     assert f" noms {name} " in examples
-
-
-@pytest.mark.parametrize(
-    ("words", "sentence"),
-    [
-        (["deal"], "there is no command 'deal'; the commands are list, play, watch"),
-        (["record", "bridge", "--out", "x"], "there is no variant 'bridge'; the variants are sniped_whist"),
-        (["record", "noms", "--out", "x", "--seats", "7"], "noms is played with 4 seats"),
-        (["record", "noms", "--out", "x", "--seed", "-1"], "seed must be an integer"),
-        (["record", "noms", "--out", "x", "--matches", "0"], "matches must be 1 or more"),
-        (["record", "noms", "--out", "x", "--player", "chess"], "there is no player 'chess'"),
-        (["record", "noms", "--out", "x", "--option", "hook=true"], "noms has no option 'hook'"),
-        (["record", "noms", "--out", "x", "--option", "cut=99"], "cut must be an integer from 0 to 51 or None, not 99"),
-        (["record", "noms", "--out", "x", "--option", "cut"], "--option wants NAME=VALUE, such as target=50, not 'cut'"),
-        (["record", "noms", "--out", "no/such/x"], "cannot write no/such/x: No such file or directory"),
-        (["record", "noms", "--out", "."], "cannot write .: Is a directory"),
-        (["check", "no-such-file"], "cannot read no-such-file: No such file or directory"),
-        (["replay", "no-such-file"], "cannot read no-such-file: No such file or directory"),
-        (["check", "."], "cannot read .: Is a directory"),
-        (["list", "bridge"], "there is no variant 'bridge'"),
-        (["demo", "--seed", "-1"], "seed must be an integer from 0 to 2**63 - 1, not -1"),
-        (["demo", "--seed", str(2**63)], "seed must be an integer from 0 to 2**63 - 1"),
-    ],
-)
-def test_an_error_is_one_sentence_and_status_2(
-    run: Run, words: list[str], sentence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert_refused(run(*words), f"noms: {sentence}")
-    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize(

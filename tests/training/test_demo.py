@@ -12,7 +12,7 @@ from noms_env import Table
 from noms_env.core.actions import NUM_ACTIONS
 from noms_env.variants import VARIANTS
 from tests.begun import begun
-from tests.commands import Run, assert_refused, lacking, plain
+from tests.commands import Run, lacking, plain
 from training.commands import demo as command
 from training.commands.demo import demo_config, free_folder, result_text
 from training.config import PRESETS
@@ -123,22 +123,6 @@ def test_a_tiny_demo_from_end_to_end(run: Run, tmp_path: Path, monkeypatch: pyte
     assert any(line.startswith("  points ") for line in lines)
     assert "evaluation after" in err
     assert free_folder(Path("runs/demo")) == Path("runs/demo-2")
-
-
-@pytest.mark.parametrize(
-    ("words", "sentence"),
-    [
-        (["bridge"], "there is no variant 'bridge'"),
-        (["--decisions", "0"], "decisions must be from 1 to"),
-        (["--seed", "-1"], "seed must be an integer from 0 to 2**63 - 1, not -1"),
-    ],
-)
-def test_what_cannot_be_shown_is_one_sentence(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], sentence: str
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert_refused(run(*words), f"noms: {sentence}")
-    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize(("module", "extra"), [("torch", "train"), ("matplotlib", "plot")])

@@ -119,30 +119,6 @@ def test_a_temperature_behind_a_policy(policy: Path) -> None:
         agent_spec(f"{policy}@-1")
 
 
-@pytest.mark.parametrize(
-    ("words", "sentence"),
-    [
-        (["thumb", "chess"], "there is no player 'chess'"),
-        (["thumb@0", "random"], "there is no player 'thumb@0'"),
-        (["thumb", "missing.safetensors"], "missing.safetensors"),
-        (["thumb", "pimc:none"], "worlds of the player pimc cannot be 'none'"),
-        (["thumb", "random", "--variant", "chess"], "there is no variant 'chess'"),
-        (["thumb", "random", "--variant", "noms", "--seats", "5"], "5 seats"),
-        (["thumb", "random", "--option", "hook"], "--option wants NAME=VALUE"),
-        (["thumb", "random", "--deals", "1"], "--deals must be from 2 to 10000000, not 1"),
-        (["thumb", "random", "--matches", "1"], "--matches must be 0, or 2 or more, not 1"),
-        (["thumb", "random", "--minutes", "0"], "--minutes must be above 0, not 0"),
-        (["thumb", "random", "--tell", "nan"], "--tell must be above 0, not nan"),
-        (["thumb", "random", "--seed", "-1"], "--seed must be from 0 to 2**63 - 1, not -1"),
-        (["thumb", "random", "--threads", "0"], "--threads must be from 1 to 1024, not 0"),
-        (["thumb", "random", "--json", "/nowhere/x.json"], "cannot write /nowhere/x.json"),
-        (["thumb", "random", "--variant", "nonesuch", "--seats", "3", "--line-ups", "mixed"], "with 3 seats there are only"),
-    ],
-)
-def test_wrong_words_are_refused_with_a_sentence(run: Run, words: list[str], sentence: str) -> None:
-    assert_refused(run("evaluate", *words), sentence)
-
-
 def test_a_limited_time_gives_the_first_deals(run: Run, tmp_path: Path) -> None:
     words = ["evaluate", "thumb", "greedy", "--variant", "big_ships", "--option", "start_cards=2", "--matches", 0]
     timed, counted = tmp_path / "timed.json", tmp_path / "counted.json"
@@ -212,25 +188,3 @@ def test_without_matplotlib_there_is_no_picture(run: Run, tmp_path: Path, monkey
     assert status == 0
     assert "no picture: the heat map of a tournament needs matplotlib" in out
     assert (folder / "results.json").exists()
-
-
-@pytest.mark.parametrize(
-    ("words", "sentence"),
-    [
-        (["thumb", "--variant", "noms"], "a tournament needs two or more different players, not thumb"),
-        (["thumb", "chess", "--variant", "noms"], "there is no player 'chess'"),
-        (["thumb", "random", "--variant", "chess"], "there is no variant 'chess'"),
-        (["thumb", "random", "--variant", "noms", "--seats", "5"], "seats"),
-        (["thumb", "random", "--variant", "noms", "--deals", "1"], "the number of deals must be 2 or more, not 1"),
-        (["thumb", "random", "--variant", "noms", "--limit", "0"], "--limit must be above 0, not 0"),
-        (["thumb", "random", "--variant", "noms", "--threads", "0"], "--threads must be from 1 to 1024, not 0"),
-        (["thumb", "random", "--variant", "noms", "--seed", "-1"], "--seed must be from 0 to 2**63 - 1, not -1"),
-        (["thumb", "random", "--variant", "noms", "--resume"], "there is no tournament to go on with in"),
-    ],
-)
-def test_wrong_tournaments_are_refused_with_a_sentence(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], sentence: str
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert_refused(run("tournament", *words), sentence)
-    assert list(tmp_path.iterdir()) == []

@@ -592,31 +592,6 @@ def test_players_sit_clockwise_from_the_left_of_the_person(run: Run, typing: Cal
     assert seats == [("0", "random"), ("1", "greedy"), ("2", "you"), ("3", "thumb")]
 
 
-@pytest.mark.parametrize(
-    ("words", "sentence"),
-    [
-        (["play", "bridge"], "there is no variant 'bridge'"),
-        (["play", "noms", "--seat", "4"], "--seat must be a seat from 0 to 3, not 4"),
-        (["play", "noms", "--against", "chess"], "there is no player 'chess'"),
-        (["play", "noms", "--against", "thumb", "thumb"], "name one player for all 3 seats, or 3 of them, not 2"),
-        (["play", "noms", "--against", "no.safetensors"], "there is no file no.safetensors"),
-        (["play", "noms", "--deals", "0"], "deals must be 1 or more, not 0"),
-        (["play", "noms", "--seed", "-1"], "seed must be an integer from 0 to 2**63 - 1, not -1"),
-        (["play", "noms", "--option", "hook=true"], "noms has no option 'hook'"),
-        (["play", "noms", "--record", "no/such.jsonl"], "cannot write no/such.jsonl: there is no folder no"),
-        (["play", "noms", "--record", "."], ". is there already; give --record a new name"),
-        (["watch", "bridge", "thumb"], "there is no variant 'bridge'"),
-        (["watch", "noms", "thumb", "random"], "name one player for all 4 seats, or 4 of them, not 2"),
-        (["watch", "noms", "thumb", "--from-seat", "-1"], "--from-seat must be a seat from 0 to 3, not -1"),
-        (["watch", "noms", "thumb", "--delay", "-1"], "--delay must be 0 or more, not -1"),
-        (["watch", "noms", "thumb", "--deals", "0"], "deals must be 1 or more, not 0"),
-    ],
-)
-def test_a_wrong_request_is_one_sentence(run: Run, words: list[str], sentence: str) -> None:
-    assert_refused(run(*words), f"noms: {sentence}")
-    assert list(Path().iterdir()) == []
-
-
 def test_a_policy_sits_only_where_it_was_trained_for(run: Run, policy: Path) -> None:
     for command in (["play", "noms", "--against"], ["watch", "noms"]):
         assert_refused(run(*command, policy), f"{policy} was trained for small_ships with 4 seats, not for noms with 4 seats")

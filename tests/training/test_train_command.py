@@ -105,37 +105,6 @@ def test_a_run_that_begins_with_a_policy_has_a_network_of_its_size(run: Run, sta
 
 
 @pytest.mark.parametrize(
-    ("words", "sentence"),
-    [
-        (
-            ["noms", "--initial-policy", "noms", "--network.width", "9"],
-            "an initial policy must have the run's network size; noms has",
-        ),
-        (["noms", "--initial-policy", "nobody"], "there is no policy 'nobody'"),
-        ([], "name at least one game to train on; `noms list` shows them"),
-        (["bridge"], "there is no variant 'bridge'; the variants are sniped_whist"),
-        (["down_up", "--seats", "9"], "no game of this run is played with 9 seats: down_up 3 to 6"),
-        (["down_up", "--panel", "chess"], "there is no player 'chess'"),
-        (["down_up", "--opponents.players", "chess"], "there is no player 'chess'"),
-        (["down_up", "--option", "tie=none"], "no game of this run has an option 'tie'"),
-        (["down_up", "--option", "hook"], "--option wants NAME=VALUE"),
-        (["down_up", "--tables", "1", "--threads", "2"], "tables must be at least 2"),
-        (["down_up", "--device", "tpu"], "device must be auto, cpu or cuda, not 'tpu'"),
-        (["--resume"], "--resume needs the folder of the run: --out RUN"),
-        (["--resume", "--out", "nowhere"], "there is no run to continue in nowhere"),
-        (["down_up", "--resume"], "there is no run to continue in runs/down_up-fast"),
-        (["down_up", "--preset", "smoke", "--resume"], "there is no run to continue in runs/down_up-smoke"),
-    ],
-)
-def test_what_cannot_be_had_is_one_sentence_and_leaves_nothing(
-    run: Run, started: Started, words: list[str], sentence: str
-) -> None:
-    assert_refused(run(*words), f"noms: {sentence}")
-    assert started == []
-    assert list(Path.cwd().iterdir()) == []
-
-
-@pytest.mark.parametrize(
     ("words", "hint"),
     [
         (["down_up", "--ppo.clip-coeff", "0.1"], "--ppo.clip-coef"),

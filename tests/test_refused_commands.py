@@ -1,0 +1,99 @@
+"""Wrong requests of every command: one sentence that says what was wrong, exit status 2, and nothing left behind."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.commands import Run, assert_refused
+
+REFUSED = [
+    (["deal"], "there is no command 'deal'; the commands are list, play, watch"),
+    (["record", "bridge", "--out", "x"], "there is no variant 'bridge'; the variants are sniped_whist"),
+    (["record", "noms", "--out", "x", "--seats", "7"], "noms is played with 4 seats"),
+    (["record", "noms", "--out", "x", "--seed", "-1"], "seed must be an integer"),
+    (["record", "noms", "--out", "x", "--matches", "0"], "matches must be 1 or more"),
+    (["record", "noms", "--out", "x", "--player", "chess"], "there is no player 'chess'"),
+    (["record", "noms", "--out", "x", "--option", "hook=true"], "noms has no option 'hook'"),
+    (["record", "noms", "--out", "x", "--option", "cut=99"], "cut must be an integer from 0 to 51 or None, not 99"),
+    (["record", "noms", "--out", "x", "--option", "cut"], "--option wants NAME=VALUE, such as target=50, not 'cut'"),
+    (["record", "noms", "--out", "no/such/x"], "cannot write no/such/x: No such file or directory"),
+    (["record", "noms", "--out", "."], "cannot write .: Is a directory"),
+    (["check", "no-such-file"], "cannot read no-such-file: No such file or directory"),
+    (["replay", "no-such-file"], "cannot read no-such-file: No such file or directory"),
+    (["check", "."], "cannot read .: Is a directory"),
+    (["list", "bridge"], "there is no variant 'bridge'"),
+    (["demo", "--seed", "-1"], "seed must be an integer from 0 to 2**63 - 1, not -1"),
+    (["demo", "--seed", str(2**63)], "seed must be an integer from 0 to 2**63 - 1"),
+    (["play", "bridge"], "there is no variant 'bridge'"),
+    (["play", "noms", "--seat", "4"], "--seat must be a seat from 0 to 3, not 4"),
+    (["play", "noms", "--against", "chess"], "there is no player 'chess'"),
+    (["play", "noms", "--against", "thumb", "thumb"], "name one player for all 3 seats, or 3 of them, not 2"),
+    (["play", "noms", "--against", "no.safetensors"], "there is no file no.safetensors"),
+    (["play", "noms", "--deals", "0"], "deals must be 1 or more, not 0"),
+    (["play", "noms", "--seed", "-1"], "seed must be an integer from 0 to 2**63 - 1, not -1"),
+    (["play", "noms", "--option", "hook=true"], "noms has no option 'hook'"),
+    (["play", "noms", "--record", "no/such.jsonl"], "cannot write no/such.jsonl: there is no folder no"),
+    (["play", "noms", "--record", "."], ". is there already; give --record a new name"),
+    (["watch", "bridge", "thumb"], "there is no variant 'bridge'"),
+    (["watch", "noms", "thumb", "random"], "name one player for all 4 seats, or 4 of them, not 2"),
+    (["watch", "noms", "thumb", "--from-seat", "-1"], "--from-seat must be a seat from 0 to 3, not -1"),
+    (["watch", "noms", "thumb", "--delay", "-1"], "--delay must be 0 or more, not -1"),
+    (["watch", "noms", "thumb", "--deals", "0"], "deals must be 1 or more, not 0"),
+    (["evaluate", "thumb", "chess"], "there is no player 'chess'"),
+    (["evaluate", "thumb@0", "random"], "there is no player 'thumb@0'"),
+    (["evaluate", "thumb", "missing.safetensors"], "there is no file missing.safetensors"),
+    (["evaluate", "thumb", "pimc:none"], "worlds of the player pimc cannot be 'none'"),
+    (["evaluate", "thumb", "random", "--variant", "chess"], "there is no variant 'chess'"),
+    (["evaluate", "thumb", "random", "--variant", "noms", "--seats", "5"], "no game of this run is played with 5 seats"),
+    (["evaluate", "thumb", "random", "--option", "hook"], "--option wants NAME=VALUE"),
+    (["evaluate", "thumb", "random", "--deals", "1"], "--deals must be from 2 to 10000000, not 1"),
+    (["evaluate", "thumb", "random", "--matches", "1"], "--matches must be 0, or 2 or more, not 1"),
+    (["evaluate", "thumb", "random", "--minutes", "0"], "--minutes must be above 0, not 0"),
+    (["evaluate", "thumb", "random", "--tell", "nan"], "--tell must be above 0, not nan"),
+    (["evaluate", "thumb", "random", "--seed", "-1"], "--seed must be from 0 to 2**63 - 1, not -1"),
+    (["evaluate", "thumb", "random", "--threads", "0"], "--threads must be from 1 to 1024, not 0"),
+    (["evaluate", "thumb", "random", "--json", "/nowhere/x.json"], "cannot write /nowhere/x.json"),
+    (
+        ["evaluate", "thumb", "random", "--variant", "nonesuch", "--seats", "3", "--line-ups", "mixed"],
+        "with 3 seats there are only",
+    ),
+    (["tournament", "thumb", "--variant", "noms"], "a tournament needs two or more different players, not thumb"),
+    (["tournament", "thumb", "chess", "--variant", "noms"], "there is no player 'chess'"),
+    (["tournament", "thumb", "random", "--variant", "chess"], "there is no variant 'chess'"),
+    (["tournament", "thumb", "random", "--variant", "noms", "--seats", "5"], "noms is played with 4 seats"),
+    (["tournament", "thumb", "random", "--variant", "noms", "--deals", "1"], "the number of deals must be 2 or more, not 1"),
+    (["tournament", "thumb", "random", "--variant", "noms", "--limit", "0"], "--limit must be above 0, not 0"),
+    (["tournament", "thumb", "random", "--variant", "noms", "--threads", "0"], "--threads must be from 1 to 1024, not 0"),
+    (["tournament", "thumb", "random", "--variant", "noms", "--seed", "-1"], "--seed must be from 0 to 2**63 - 1, not -1"),
+    (["tournament", "thumb", "random", "--variant", "noms", "--resume"], "there is no tournament to go on with in"),
+    (["demo", "bridge"], "there is no variant 'bridge'"),
+    (["demo", "--decisions", "0"], "decisions must be from 1 to"),
+    (["demo", "--seed", "-1"], "seed must be an integer from 0 to 2**63 - 1, not -1"),
+    (
+        ["train", "noms", "--initial-policy", "noms", "--network.width", "9"],
+        "an initial policy must have the run's network size; noms has",
+    ),
+    (["train", "noms", "--initial-policy", "nobody"], "there is no policy 'nobody'"),
+    (["train"], "name at least one game to train on; `noms list` shows them"),
+    (["train", "bridge"], "there is no variant 'bridge'; the variants are sniped_whist"),
+    (["train", "down_up", "--seats", "9"], "no game of this run is played with 9 seats: down_up 3 to 6"),
+    (["train", "down_up", "--panel", "chess"], "there is no player 'chess'"),
+    (["train", "down_up", "--opponents.players", "chess"], "there is no player 'chess'"),
+    (["train", "down_up", "--option", "tie=none"], "no game of this run has an option 'tie'"),
+    (["train", "down_up", "--option", "hook"], "--option wants NAME=VALUE"),
+    (["train", "down_up", "--tables", "1", "--threads", "2"], "tables must be at least 2"),
+    (["train", "down_up", "--device", "tpu"], "device must be auto, cpu or cuda, not 'tpu'"),
+    (["train", "--resume"], "--resume needs the folder of the run: --out RUN"),
+    (["train", "--resume", "--out", "nowhere"], "there is no run to continue in nowhere"),
+    (["train", "down_up", "--resume"], "there is no run to continue in runs/down_up-fast"),
+    (["train", "down_up", "--preset", "smoke", "--resume"], "there is no run to continue in runs/down_up-smoke"),
+]
+
+
+@pytest.mark.parametrize(("words", "sentence"), REFUSED, ids=lambda value: " ".join(value) if isinstance(value, list) else "")
+def test_a_wrong_request_is_refused(
+    run: Run, words: list[str], sentence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert_refused(run(*words), f"noms: {sentence}")
+    assert list(tmp_path.iterdir()) == []
