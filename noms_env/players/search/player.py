@@ -39,8 +39,9 @@ class FlatMC(RowsPlayer):
 
     def write_actions(self, mask: np.ndarray, rng: np.random.Generator, tables: Any, actions: np.ndarray) -> None:
         announce_search()
-        seeds = row_seeds(rng, len(tables))
+        self._search(tables, row_seeds(rng, len(tables)), actions)
 
+    def _search(self, tables: np.ndarray, seeds: np.ndarray, actions: np.ndarray) -> None:
         def search(first: int, end: int, part: int) -> None:
             search_rows(tables, first, end, seeds, self.is_exact, self._work[part], actions)
 
@@ -54,7 +55,6 @@ class PIMC(FlatMC):
 
 
 def _checked(name: str, number: Any, most: int) -> int:
-    """A whole number from 1 to a limit."""
     if not is_integer(number) or not 1 <= number <= most:
         raise ValueError(f"{name} must be a whole number from 1 to {most}, not {number!r}")
     return int(number)
