@@ -8,20 +8,45 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal
+from types import UnionType
+from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 import tyro
+
+
+class _Checked:
+    """A configuration whose values have the types of their fields; ValueError if not."""
+
+    def __post_init__(self) -> None:
+        for name, kind in get_type_hints(type(self)).items():
+            value = getattr(self, name)
+            if not _fits(value, kind):
+                allowed = kind.__name__ if isinstance(kind, type) else str(kind).removeprefix("typing.")
+                raise ValueError(f"{name} must be {allowed}, not {value!r}")
+
+
+def _fits(value: object, kind: Any) -> bool:
+    parts = get_args(kind)
+    if get_origin(kind) is Literal:
+        return value in parts
+    if get_origin(kind) is tuple:
+        return isinstance(value, tuple) and all(_fits(one, parts[0]) for one in value)
+    if get_origin(kind) is UnionType:
+        return any(_fits(value, part) for part in parts)
+    if isinstance(value, bool):
+        return kind is bool
+    return isinstance(value, int | float if kind is float else kind)
 
 
 def _check_range(owner: object, low: float, high: float, *names: str) -> None:
     for name in names:
         value = getattr(owner, name)
-        if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
+        if not low <= value <= high:
             raise ValueError(f"{name} must be from {low} to {high}, not {value!r}")
 
 
 @dataclass(frozen=True)
-class NetworkConfig:
+class NetworkConfig(_Checked):
     """Size of a network.
 
     Attributes:
@@ -35,14 +60,13 @@ class NetworkConfig:
     card_width: int = 64
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         for name, least in (("width", 4), ("blocks", 0), ("card_width", 1)):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= 8192:
-                raise ValueError(f"{name} must be an integer from {least} to 8192, not {value!r}")
+            _check_range(self, least, 8192, name)
 
 
 @dataclass(frozen=True)
-class PPOConfig:
+class PPOConfig(_Checked):
     """How the networks learn from the decisions of an iteration.
 
     Attributes:
@@ -74,6 +98,7 @@ class PPOConfig:
     ema_rate: float = 2e-3
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         _check_range(self, 1, 100, "update_epochs")
         _check_range(self, 1, 1 << 22, "minibatch_size")
         _check_range(self, 0, 1, "learning_rate", "clip_coef", "gae_lambda", "kl_ema_start", "ema_rate")
@@ -81,7 +106,7 @@ class PPOConfig:
 
 
 @dataclass(frozen=True)
-class OpponentsConfig:
+class OpponentsConfig(_Checked):
     """Who else sits at the tables. Only the learner's own decisions are learnt from.
 
     Attributes:
@@ -97,12 +122,13 @@ class OpponentsConfig:
     players: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         _check_range(self, 0, 1, "share", "start")
         _check_range(self, 0, 1000, "past")
 
 
 @dataclass(frozen=True)
-class CurriculumConfig:
+class CurriculumConfig(_Checked):
     """What is learnt when: imitation, then rollout targets, then PPO.
 
     Attributes:
@@ -127,6 +153,7 @@ class CurriculumConfig:
     critic_warmup: float = 0.02
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         _check_range(self, 0, 1, "imitation", "rollout_targets", "matches", "critic_warmup")
         _check_range(self, 0, 1000, "kickstart_coef", "kickstart_until")
 
@@ -137,7 +164,7 @@ class CurriculumConfig:
 
 
 @dataclass(frozen=True)
-class TrainConfig:
+class TrainConfig(_Checked):
     """A training run.
 
     Attributes:
@@ -195,6 +222,7 @@ class TrainConfig:
     keep: int = 2
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if not self.variants:
             raise ValueError("name at least one game to train on; `noms list` shows them")
         if len(set(self.variants)) < len(self.variants):
@@ -234,7 +262,9 @@ PARTS: dict[str, type[Any]] = {
 """The fields that are configurations themselves."""
 
 
-def _from_dict(kind: type[Any], values: Mapping[str, Any], where: str) -> Any:
+def _from_dict(kind: type[Any], values: object, where: str) -> Any:
+    if not isinstance(values, Mapping):
+        raise ValueError(f"{where.rstrip('.') or 'a configuration'} must be an object with keys, not {values!r}")
     names = {part.name for part in dataclasses.fields(kind)}
     unknown = sorted(set(values) - names)
     if unknown:

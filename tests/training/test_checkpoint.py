@@ -174,7 +174,7 @@ def test_a_nearly_full_disk_is_noticed_before(tmp_path: Path, monkeypatch: pytes
         if is_enough:
             write_file(tmp_path / "file", b"0" * 1000)
         else:
-            with pytest.raises(CheckpointError, match="the disk has 16 MiB left"):
+            with pytest.raises(CheckpointError, match="the disk has 16 MiB left, and 17 are needed, of which 16 stay free"):
                 write_file(tmp_path / "file", b"0" * 1000)
             assert list(tmp_path.iterdir()) == []
 

@@ -36,6 +36,17 @@ def test_presets_grow() -> None:
         ({"network": {"width": True}}, "width must be"),
         ({"opponents": {"share": -0.1}}, "share must be"),
         ({"seed": -1}, "seed must be"),
+        ({"seed": 1.5}, "seed must be int, not 1.5"),
+        ({"seed": "1"}, "seed must be int, not '1'"),
+        ({"tables": True}, r"tables must be int \| None, not True"),
+        ({"save_every": float("nan")}, "save_every must be from 0"),
+        ({"privileged_critic": 1}, "privileged_critic must be bool, not 1"),
+        ({"precision": "fp8"}, "precision must be .*'fp32'.*, not 'fp8'"),
+        ({"seats": 4}, r"seats must be tuple\[int, ...\]|seats must be tuple, not 4"),
+        ({"variants": "noms"}, "variants must be .*, not 'noms'"),
+        ({"panel": ["thumb", None]}, "panel must be"),
+        ({"network": None}, "network must be an object with keys, not None"),
+        ({"ppo": {"learning_rate": "fast"}}, "learning_rate must be float, not 'fast'"),
     ],
 )
 def test_what_makes_no_sense_is_refused(changes: dict[str, Any], message: str) -> None:

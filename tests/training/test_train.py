@@ -1,6 +1,7 @@
 """Runs from beginning to end: interrupted, killed, and gone on with."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -15,10 +16,12 @@ import torch
 
 from noms_env.policy.file import read_policy
 from noms_env.policy.player import load_policy
+from noms_env.variants.table_record import TABLE
 from tests.training import tiny_run
 from tests.training.test_self_play import tiny
+from training.agents.table_pool import TablePool, make_rule_sets
 from training.config import OpponentsConfig
-from training.learn.checkpoint import CheckpointError, RunFolder, load_state
+from training.learn.checkpoint import CheckpointError, RunFolder, load_state, save_state
 from training.learn.log import Watcher
 from training.learn.loop import GUARD_ENDS, GUARD_STARTS, train
 from training.learn.reward_norm import PassOutGuard
@@ -150,6 +153,54 @@ class Noting(Watcher):
 
     def note(self, text: str) -> None:
         self.notes.append(text)
+
+
+def renamed(state: dict[Any, Any], name: str, value: Any) -> dict[Any, Any]:
+    """A state with another value at `a/b/c`; without it, for None."""
+    first, _, rest = name.partition("/")
+    key: Any = int(first) if first.isdigit() and int(first) in state else first
+    changed = renamed(state[key], rest, value) if rest else value
+    return {**state, key: changed} if changed is not None else {other: state[other] for other in state if other != key}
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("actor", None),
+        ("actor", {}),
+        ("actor/head.bias", torch.zeros(3)),
+        ("iteration", "many"),
+        ("decisions", -1),
+        ("standing", None),
+        ("standing/past", ["../../policy"]),
+        ("standing/colour", 3),
+        ("actor_optimizer/param_groups", []),
+        ("actor_optimizer/state/0/exp_avg", torch.zeros(1)),
+        ("actor_optimizer/state/0/exp_avg", torch.zeros(1, dtype=torch.int64)),
+        ("critic_optimizer/state/0", 7),
+        ("reward_norm/weight", [1.0]),
+        ("tables", {}),
+        ("tables/1", torch.zeros(3, 5, dtype=torch.uint8)),
+        ("tables/1", "full"),
+    ],
+)
+def test_a_state_that_is_not_of_the_run_is_a_sentence(uninterrupted: Path, tmp_path: Path, name: str, value: Any) -> None:
+    shutil.copytree(uninterrupted, tmp_path / "run")
+    newest = max((tmp_path / "run" / "state").glob("*.pt"))
+    save_state(newest, renamed(load_state(newest), name, value))
+    with RunFolder.open(tmp_path / "run") as folder, pytest.raises(CheckpointError, match="is not of the run that its config"):
+        train(tiny_run.config(), folder)
+
+
+@pytest.mark.parametrize(("field", "value"), [("variant", 3), ("n_seats", 7), ("dealer", 99), ("deal", 9_999), ("order", 52)])
+def test_tables_that_cannot_be_are_refused(field: str, value: int) -> None:
+    pools = [TablePool(make_rule_sets(["down_up"]), [0], 5, seed=1, in_matches=True) for _ in (1, 2)]
+    pools[0].deal(0)
+    saved = pools[0].save()
+    pools[1].restore(saved)
+    saved.view(TABLE)[field][2] = value
+    with pytest.raises(ValueError, match="tables "):
+        pools[1].restore(saved)
 
 
 def test_evaluations_tell_of_sampled_greedy_and_ema_policies_and_the_best_is_kept(tmp_path: Path) -> None:

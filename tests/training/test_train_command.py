@@ -233,6 +233,28 @@ def test_a_program_that_the_command_line_names_may_run(run: Run, started: Starte
     assert len(started) == 1
 
 
+def test_a_run_with_options_goes_on_by_the_same_words(run: Run, started: Started) -> None:
+    words = ["down_up", "--option", "hook=false", "--option", "ranks=9", "--out", "there", *TINY]
+    assert run(*words)[0] == 0
+    assert run(*words, "--resume")[0] == 0
+    assert run("--resume", "--out", "there")[0] == 0
+    assert [config.option for config, _, _ in started] == [("hook=false", "ranks=9")] * 3
+    assert_refused(
+        run("--resume", "--out", "there", "--option", "ranks=9"), "noms: --resume continues the run as it was started"
+    )
+
+
+@pytest.mark.parametrize(
+    "line", ["bad", "5,approx_kl,much", "-1,approx_kl,0.5", f"{1 << 63},approx_kl,0.5", '5,"' + "x" * 200_000 + '",1']
+)
+def test_a_damaged_log_is_a_sentence_and_stays(run: Run, started: Started, saved: TrainConfig, line: str) -> None:
+    log = Path("there/log.csv")
+    log.write_text(f"{log.read_text()}{line}\n")
+    before = log.read_bytes()
+    assert_refused(run("--resume", "--out", "there"), "noms: there/log.csv, line 4: ")
+    assert log.read_bytes() == before
+
+
 def test_ctrl_c_says_how_to_go_on(run: Run, started: Started, monkeypatch: pytest.MonkeyPatch) -> None:
     def stopped(*_: Any) -> None:
         raise KeyboardInterrupt

@@ -61,6 +61,8 @@ def command(words: Sequence[str]) -> Callable[..., int]:
     if resume and not {"-h", "--help"} & set(words):
         saved = saved_config(_folder_to_resume(words))
         default = saved if preset is None else preset_config(preset, saved.variants)
+        if _value_of("--option", words) is not None:  # the parser adds to the options that it finds
+            default = dataclasses.replace(default, option=())
     else:
         default = of_its_size(preset_config(preset or USUAL), _value_of("--initial-policy", words))
 
@@ -182,13 +184,14 @@ def run(config: TrainConfig, path: Path, resume: bool) -> int:
     """Train, with progress and log; CommandError for a bad configuration, a file not written, or Ctrl-C."""
     from training.learn import loop
     from training.learn.checkpoint import CheckpointError
+    from training.learn.log import LogError
 
     with wrong_arguments():
         check(config)
     try:
         with opened(config, path, resume) as folder, watching(config, folder) as watcher:
             loop.train(config, folder, watcher)
-    except CheckpointError as error:
+    except (CheckpointError, LogError) as error:
         raise CommandError(str(error)) from error
     except KeyboardInterrupt as error:
         raise CommandError(f"stopped by Ctrl-C; to continue: noms train --resume --out {path}", STOPPED) from error

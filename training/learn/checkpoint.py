@@ -8,16 +8,13 @@
     RUN/lock                             held by the process that trains
 
 Every file is written beside its place and moved there once it is safe on the disk: a process that is killed, a full disk or a
-power cut leaves the file before. No file is a pickle that could run code: policies are safetensors, and a state is loaded with
-`weights_only=True` after its SHA-256 was checked.
+power cut leaves the file before. No file is a pickle that could run code: policies and states are safetensors and JSON.
 """
 
 from __future__ import annotations
 
 import hashlib
-import io
 import json
-import pickle
 import shutil
 import subprocess
 import sys
@@ -36,8 +33,9 @@ from noms_env.policy.file import PolicyFileError, PolicyInfo, read_policy, save_
 from noms_env.policy.player import POLICY_NAME
 from noms_env.variants import Rules
 from training.config import TrainConfig
+from training.state_file import from_bytes, to_bytes
 
-MAGIC = "noms-state/2"
+MAGIC = "noms-state/3"
 FIRST_LINE = len(MAGIC) + 1 + 64 + 1
 """Bytes of the first line of a state file: the format, and the SHA-256 of the rest."""
 SPARE = 16 << 20
@@ -62,9 +60,7 @@ def save_state(path: Path | str, state: Mapping[str, Any]) -> None:
         TypeError: there is something else in it.
         CheckpointError: the file cannot be written; an older one is whole.
     """
-    buffer = io.BytesIO()
-    torch.save(_plain(state, "state"), buffer)
-    content = buffer.getvalue()
+    content = to_bytes(state)
     line = f"{MAGIC} {hashlib.sha256(content).hexdigest()}\n"
     write_file(Path(path), line.encode() + content)
 
@@ -87,25 +83,9 @@ def load_state(path: Path | str) -> dict[str, Any]:
     if line != f"{MAGIC} {hashlib.sha256(content).hexdigest()}\n".encode():
         raise CheckpointError(f"{file} is damaged: its content does not have the SHA-256 that it was written with")
     try:
-        state = torch.load(io.BytesIO(content), map_location="cpu", weights_only=True)
-    except (RuntimeError, ValueError, LookupError, EOFError, pickle.UnpicklingError) as error:
+        return from_bytes(content)
+    except ValueError as error:
         raise CheckpointError(f"{file} is not the state of a training run") from error
-    if not isinstance(state, dict):
-        raise CheckpointError(f"{file} is not the state of a training run")
-    return state
-
-
-def _plain(value: Any, where: str) -> Any:
-    """A value as it may stand in a file; tensors without what else shares their memory."""
-    if isinstance(value, Tensor):
-        return value.detach().cpu().clone()
-    if isinstance(value, Mapping):
-        return {name: _plain(part, f"{where}[{name!r}]") for name, part in value.items()}
-    if isinstance(value, list | tuple):
-        return type(value)(_plain(part, f"{where}[{place}]") for place, part in enumerate(value))
-    if value is None or type(value) in (bool, int, float, str):
-        return value
-    raise TypeError(f"{where} is a {type(value).__name__}; only tensors, numbers, texts and containers can be kept")
 
 
 # ------------------------------------------------------------------------------------------------------- writing
@@ -119,9 +99,10 @@ def write_file(path: Path, content: bytes) -> None:
     """
     with _sentences(path):
         free = shutil.disk_usage(path.parent).free
-        if free < len(content) + SPARE:
-            need = f"the disk has {free >> 20} MiB left, {len(content) >> 20} are needed"
-            raise CheckpointError(f"{path} cannot be written: {need}")
+        need = len(content) + SPARE
+        if free < need:
+            left = f"the disk has {free >> 20} MiB left, and {-(-need >> 20)} are needed, of which {SPARE >> 20} stay free"
+            raise CheckpointError(f"{path} cannot be written: {left}")
         write_atomically(path, content)
 
 

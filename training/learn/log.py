@@ -29,6 +29,9 @@ HEADER = ("decisions", "name", "value")
 SECONDS = "seconds"
 """Name of a figure: how long the run has worked, all its sessions together."""
 
+SHOWN = 60
+"""Letters of a wrong line that are quoted."""
+
 Row = tuple[int, str, float]
 Series = dict[str, tuple[np.ndarray, np.ndarray]]
 
@@ -82,6 +85,10 @@ class Several(Watcher):
             watcher.note(text)
 
 
+class LogError(ValueError):
+    """A file that is no log of a run, or damaged; the message says where."""
+
+
 class Log(Watcher):
     """Writes down what happens to a run, but for its notes. Every call leaves all of it in the files; OSError if it cannot."""
 
@@ -103,7 +110,7 @@ class Log(Watcher):
 
         Raises:
             OSError: a file cannot be written.
-            ValueError: the file of that name is no log.
+            LogError: the file of that name is no log.
         """
         path = self.folder / CSV_NAME
         there = path.exists() and path.stat().st_size
@@ -155,7 +162,7 @@ def read_log(folder: str | Path, name: str = CSV_NAME) -> Series:
 
     Raises:
         OSError: there is no log, or it cannot be read.
-        ValueError: the file of that name is no log.
+        LogError: the file of that name is no log.
     """
     found: dict[str, dict[int, float]] = {}
     for decisions, figure, value in _rows(Path(folder) / name):
@@ -172,18 +179,23 @@ def _rows(path: Path) -> Iterator[Row]:
     """The lines of a log, up to one that was cut off.
 
     Raises:
-        ValueError: it is no log.
+        LogError: it is no log.
     """
     with path.open(newline="", encoding="utf-8", errors="replace") as file:
         lines = csv.reader(line for line in file if line.endswith("\n"))
-        if next(lines, None) != list(HEADER):
-            raise ValueError(f"{path} is not the log of a run: its first line is not {','.join(HEADER)}")
-        for number, line in enumerate(lines, 2):
-            try:
+        line: list[str] = []
+        try:
+            has_header = next(lines, None) == list(HEADER)
+            for line in lines if has_header else ():
                 decisions, name, value = line
+                if not 0 <= int(decisions) < 1 << 63:
+                    raise ValueError
                 yield int(decisions), name, float(value)
-            except ValueError:
-                raise ValueError(f"{path}, line {number}: {','.join(line)!r} is not decisions, a name and a value") from None
+        except (ValueError, csv.Error) as error:
+            wrong = f"{','.join(line)[:SHOWN]!r} is not decisions, a name and a value"
+            raise LogError(f"{path}, line {lines.line_num}: {wrong}") from error
+        if not has_header:
+            raise LogError(f"{path} is not the log of a run: its first line is not {','.join(HEADER)}")
 
 
 def as_csv(rows: list[Any]) -> bytes:

@@ -17,6 +17,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from types import FrameType
+from typing import Any
 
 import numpy as np
 
@@ -162,22 +163,31 @@ class _Loop:
                 write_policy(self.folder.policy, self.run.actor, self.run, None)
         self.saved_at = time.monotonic()
 
-    def _restore(self, state: Mapping[str, object]) -> None:
+    def _restore(self, state: Mapping[str, Any]) -> None:
         """Continue from a checkpoint.
 
         Raises:
-            CheckpointError: one of the others is another policy now, so that the run would not end as if never stopped.
+            CheckpointError: it is of another run, or one of the others is another policy now, so that the run would not end as
+                if never stopped.
         """
-        standing = Standing(**state["standing"])  # type: ignore[arg-type]
+        try:
+            standing = Standing(**state["standing"])
+            if not all(name.isdigit() for name in standing.past):
+                raise ValueError("past policies have numbers")
+            self._check_others(standing)
+            self.run.restore(dict(state))
+            self.standing = replace(standing, others=self.standing.others)
+            self._load_past()
+        except (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError) as error:
+            raise CheckpointError(f"the state in {self.folder.path} is not of the run that its config.json tells of") from error
+
+    def _check_others(self, standing: Standing) -> None:
         for name, sha256 in standing.others.items():
             if self.standing.others.get(name, sha256) != sha256:
                 raise CheckpointError(
                     f"the run in {self.folder.path} plays with the policy {name}, whose file had SHA-256 {sha256} so far and "
                     f"has {self.standing.others[name]} now: put the old one back to go on, or begin a run with the new one"
                 )
-        self.run.restore(dict(state))
-        self.standing = replace(standing, others=self.standing.others)
-        self._load_past()
 
     # -------------------------------------------------------------------------------------------------- evaluations
 

@@ -49,7 +49,10 @@ class RewardNorm:
         return {"mean_square": self.mean_square.tolist(), "weight": self.weight.tolist()}
 
     def load_state_dict(self, state: dict[str, list[float]]) -> None:
-        self.mean_square, self.weight = np.array(state["mean_square"]), np.array(state["weight"])
+        mean_square, weight = (np.array(state[name], np.float64) for name in ("mean_square", "weight"))
+        if not mean_square.shape == weight.shape == self.weight.shape:
+            raise ValueError("they are of other rules")
+        self.mean_square, self.weight = mean_square, weight
 
 
 class PassOutGuard:

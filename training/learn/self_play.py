@@ -322,8 +322,16 @@ class SelfPlay:
         return found
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Continue from a state."""
+        """Continue from a state.
+
+        Raises:
+            ValueError, KeyError, TypeError, AttributeError or RuntimeError: it is no state, or that of another run.
+        """
         self.iteration, self.decisions = int(state["iteration"]), int(state["decisions"])
+        if min(self.iteration, self.decisions) < 0:
+            raise ValueError("nothing can be done less than never")
+        for optimizer, name in ((self.actor_optimizer, "actor_optimizer"), (self.critic_optimizer, "critic_optimizer")):
+            check_optimizer_state(optimizer, state[name])
         for name, part in self._parts().items():
             part.load_state_dict(state[name])
         for worker in self.workers:
@@ -333,6 +341,20 @@ class SelfPlay:
     def close(self) -> None:
         """End the threads."""
         self.thread_pool.close()
+
+
+def check_optimizer_state(optimizer: torch.optim.Optimizer, state: dict[str, Any]) -> None:
+    """Make sure that a state can be that of an optimizer, which torch takes as it comes.
+
+    Raises:
+        ValueError: its settings, but for the learning rate, or its tensors are others.
+    """
+    groups = optimizer.state_dict()["param_groups"], state["param_groups"]
+    now, then = ([group | {"lr": 0} for group in one] for one in groups)
+    parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
+    tensors = [(parameters[place].shape, tensor) for place, kept in state["state"].items() for tensor in kept.values()]
+    if now != then or any(tensor.shape not in ((), shape) or tensor.dtype != torch.float32 for shape, tensor in tensors):
+        raise ValueError("the optimizer was another")
 
 
 # ------------------------------------------------------------------------------------------------------- figures
