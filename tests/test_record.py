@@ -3,6 +3,7 @@
 import copy
 import json
 import random
+import time
 from collections.abc import Callable, Iterator
 from itertools import islice, permutations
 from pathlib import Path
@@ -256,7 +257,7 @@ def test_a_damaged_line_is_named(tmp_path: Path, line: bytes, sentence: str) -> 
         ({"seats": True}, "seats must be"),
         ({"options": []}, "options must be"),
         ({"options__target": [[1]]}, "options must be"),
-        ({"match": -1}, "match must be a whole number from 0, not -1"),
+        ({"match": -1}, "match must be a whole number from 0 to 9007199254740992, not -1"),
         ({"deal": 0.5}, "deal must be"),
         ({"dealer": 4}, "dealer must be a seat, not 4"),
         ({"deck": "all"}, "deck must be a list of cards"),
@@ -285,6 +286,40 @@ def test_a_value_of_the_wrong_kind_is_damage(values: dict[str, Any], sentence: s
     damage = find_damage(changed(WHOLE, **values))
     assert damage is not None
     assert damage.startswith(sentence)
+
+
+def test_a_deck_of_any_length_is_refused_in_a_moment() -> None:
+    record = next(record_matches("up_down"))
+    started = time.process_time()
+    for deck in (["2C"] * 200_000, [f"{number}" for number in range(200_000)]):
+        assert "deck" in [disagreement.what for disagreement in check_records([(1, {**record, "deck": deck})])]
+        with pytest.raises(RecordError, match=r"^deck holds .{1,400}$"):
+            next(replay({**record, "deck": deck}))
+    assert time.process_time() - started < 5
+
+
+@pytest.mark.parametrize("number", ["9" * 4300, "-" + "9" * 4300, "9" * 5000, "1e999", str(2**53 + 1)], ids=len)
+@pytest.mark.parametrize("key", ["match", "deal", "seats", "tricks", "points", "options"])
+def test_a_number_of_any_length_is_damage(key: str, number: str, tmp_path: Path) -> None:
+    record = next(record_matches("noms"))
+    wrong = {"tricks": [0, 0, 0, "N"], "points": [0, 0, 0, "N"], "options": {**record["options"], "target": "N"}}
+    line = json.dumps({**record, key: wrong.get(key, "N")}).replace('"N"', number)
+    (tmp_path / "records.jsonl").write_text(line)
+    [(_, damage)] = read_records(tmp_path / "records.jsonl")
+    assert isinstance(damage, str)
+    assert len(damage) < 300
+    assert [str(disagreement) for disagreement in check_records([(1, damage)])] == [f"line 1: {damage}"]
+
+
+@pytest.mark.parametrize("key", ["variant", "deck", "steps", "options", "extra"])
+def test_half_a_surrogate_pair_is_damage(key: str, tmp_path: Path) -> None:
+    record = next(record_matches("noms"))
+    record.get("steps", [])[0]["action"] = "\ud800" if key == "steps" else record["steps"][0]["action"]
+    wrong = {"deck": ["\ud800"], "options": {"\udfff": 1}, "steps": record["steps"]}
+    (tmp_path / "records.jsonl").write_text(json.dumps({**record, key: wrong.get(key, "\ud800")}))
+    assert list(read_records(tmp_path / "records.jsonl")) == [
+        (1, "the line has half of a surrogate pair, which is no character")
+    ]
 
 
 @pytest.mark.parametrize("key", RECORD_KEYS)

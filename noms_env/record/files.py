@@ -70,8 +70,12 @@ def read_records(path: str | os.PathLike[str]) -> Iterator[tuple[int, Record | s
 def _parsed(line: bytes) -> Record | str:
     try:
         record = json.loads(line.decode(), parse_constant=_refuse_constant)
+        if b"\\u" in line:
+            json.dumps(record, ensure_ascii=False).encode()
     except UnicodeDecodeError:
         return "the line is not UTF-8 text"
+    except UnicodeEncodeError:
+        return "the line has half of a surrogate pair, which is no character"
     except RecursionError:
         return "the line is not a record but something nested too deeply"
     except json.JSONDecodeError as error:

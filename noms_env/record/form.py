@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -11,6 +10,9 @@ from noms_env.core.state import MAX_SEATS
 from noms_env.variants import VARIANTS
 
 FORMAT = "noms-record/1"
+
+MOST_WHOLE = 2**53
+"""The highest whole number of a record, up to which all readers of JSON agree on integers."""
 
 SAME = 1e-9
 """Points that differ by less are equal: fractions of a point add up with rounding errors."""
@@ -22,7 +24,7 @@ class RecordError(ValueError):
     """A record that cannot be played again; the message is one sentence."""
 
 
-def is_whole(value: Any, low: int = 0, high: float = math.inf) -> bool:
+def is_whole(value: Any, low: int = 0, high: int = MOST_WHOLE) -> bool:
     """Whether a JSON value is an integer within limits; booleans are not."""
     return isinstance(value, int) and not isinstance(value, bool) and low <= value <= high
 
@@ -37,13 +39,13 @@ def _are_words(value: Any) -> bool:
 
 
 def _is_option_value(value: Any) -> bool:
-    return value is None or isinstance(value, str | int | float) or _are_words(value)
+    return value is None or isinstance(value, str | bool) or is_number(value) or _are_words(value)
 
 
 MOST_POINTS = 1e9
 
 _Shape = tuple[str, Callable[[Any, int], bool]]
-_WHOLE: _Shape = ("a whole number from 0", lambda value, _seats: is_whole(value))
+_WHOLE: _Shape = (f"a whole number from 0 to {MOST_WHOLE}", lambda value, _seats: is_whole(value))
 _SEAT: _Shape = ("a seat", lambda value, seats: is_whole(value, 0, seats - 1))
 _SEAT_OR_NULL: _Shape = ("a seat or null", lambda value, seats: value is None or is_whole(value, 0, seats - 1))
 _WORD_OR_NULL: _Shape = ("a word or null", lambda value, _seats: value is None or isinstance(value, str))
@@ -134,4 +136,6 @@ def brief(value: Any) -> str:
         text = json.dumps(value)
     except RecursionError:
         return "something nested too deeply"
+    except ValueError:
+        return "a number of more digits than can be read"
     return text if len(text) <= 120 else f"{text[:120]}..."

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
 
-from noms_env.core.actions import is_integer
+from noms_env.core.actions import brief, is_integer
 from noms_env.core.cards import CARD_NUMBERS, CARD_WORDS, DECK_NAMES
 from noms_env.variants import Rules
 
@@ -21,16 +22,17 @@ class PositionError(ValueError):
 def checked_deck(rules: Rules, deck: Sequence[str]) -> list[int]:
     """Card numbers of a deck in words."""
     if isinstance(deck, str) or not isinstance(deck, Sequence):
-        raise PositionError(f"deck must be a list of cards in dealing order, not {deck!r}")
-    names = [CARD_WORDS[rules.variant.deck_kind][card] for card in rules.deck]
-    wrong = [word for word in deck if word not in names]
+        raise PositionError(f"deck must be a list of cards in dealing order, not {brief(deck)}")
+    names = dict.fromkeys(CARD_WORDS[rules.variant.deck_kind][card] for card in rules.deck)
+    wrong = [word for word in deck if not isinstance(word, str) or word not in names]
     if wrong:
         deck_name = DECK_NAMES[rules.variant.deck_kind]
-        raise PositionError(f"deck holds {wrong[0]!r}, which is not a card of this deck ({deck_name}: {' '.join(names)})")
-    twice = sorted({word for word in deck if list(deck).count(word) > 1})
+        raise PositionError(f"deck holds {brief(wrong[0])}, which is not a card of this deck ({deck_name}: {' '.join(names)})")
+    counts = Counter(deck)
+    twice = sorted(word for word, count in counts.items() if count > 1)
     if twice:
         raise PositionError(f"deck holds {twice[0]} more than once; every card must be there once")
-    missing = [word for word in names if word not in set(deck)]
+    missing = [word for word in names if word not in counts]
     if missing:
         raise PositionError(f"deck lacks {' '.join(missing)}; all {len(names)} cards must be there, dealt or not")
     return [CARD_NUMBERS[rules.variant.deck_kind][word] for word in deck]
@@ -39,24 +41,26 @@ def checked_deck(rules: Rules, deck: Sequence[str]) -> list[int]:
 def checked_dealer(rules: Rules, dealer: int) -> int:
     """A seat number."""
     if not is_integer(dealer) or not 0 <= dealer < rules.seats:
-        raise PositionError(f"dealer must be a seat from 0 to {rules.seats - 1}, not {dealer!r}")
+        raise PositionError(f"dealer must be a seat from 0 to {rules.seats - 1}, not {brief(dealer)}")
     return int(dealer)
 
 
 def checked_totals(rules: Rules, totals: Sequence[float], in_match: bool) -> list[float]:
     """Points of the match so far, in an episode of a whole match under the target."""
-    given = list(totals) if isinstance(totals, Sequence | np.ndarray) and not isinstance(totals, str) else []
-    points = [float(total) for total in given if is_integer(total) or isinstance(total, float | np.floating)]
-    if len(points) != rules.seats or len(given) != rules.seats or not all(abs(total) <= MAX_TOTAL for total in points):
+    listed = totals.tolist() if isinstance(totals, np.ndarray) else totals
+    given = list(listed) if isinstance(listed, Sequence) and not isinstance(listed, str) else []
+    numbers = [total for total in given if is_integer(total) or isinstance(total, float | np.floating)]
+    points = [float(total) for total in numbers if abs(total) <= MAX_TOTAL]
+    if len(points) != rules.seats or len(given) != rules.seats:
         raise PositionError(
-            f"totals must be {rules.seats} numbers from -{MAX_TOTAL} to {MAX_TOTAL}, one for each seat, not {totals!r}"
+            f"totals must be {rules.seats} numbers from -{MAX_TOTAL} to {MAX_TOTAL}, one for each seat, not {brief(totals)}"
         )
     if rules.options.get("accumulate") and any(points):
-        raise PositionError(f"totals must be zeros with accumulate, which scores in the last deal only; not {totals!r}")
+        raise PositionError(f"totals must be zeros with accumulate, which scores in the last deal only; not {brief(totals)}")
     target = rules.options.get("target")
     playing_on = rules.options.get("tie") == "play_on" and points.count(max(points)) > 1
     if target is not None and max(points) >= target and not playing_on and in_match:
-        raise PositionError(f"totals must be below the target of {target}, or the match would be over; not {totals!r}")
+        raise PositionError(f"totals must be below the target of {target}, or the match would be over; not {brief(totals)}")
     return points
 
 
@@ -66,7 +70,7 @@ def checked_deal(rules: Rules, deal: int, wanted_size: int) -> int:
     lengths = [options.get(name) for name in ("n_hands", "max_hands", "max_deals")]
     most = min([MAX_DEAL_NUMBER, *(n for n in lengths if n is not None), *([len(schedule)] if schedule else [])])
     if not is_integer(deal) or not 0 <= deal < most:
-        raise PositionError(f"deal must be an integer from 0 to {most - 1}, not {deal!r}")
+        raise PositionError(f"deal must be an integer from 0 to {most - 1}, not {brief(deal)}")
     if wanted_size > 0 and schedule[deal] != wanted_size:
         raise PositionError(f"deal {deal} has {schedule[deal]} cards, but the episode asks for hand_size={wanted_size}")
     return int(deal)
@@ -76,5 +80,5 @@ def checked_multiplier(rules: Rules, multiplier: int) -> int:
     """1, or what pass-outs can lead to."""
     allowed = rules.variant.multipliers(rules.options)
     if not is_integer(multiplier) or multiplier not in allowed:
-        raise PositionError(f"multiplier must be {' or '.join(map(str, allowed))} here, not {multiplier!r}")
+        raise PositionError(f"multiplier must be {' or '.join(map(str, allowed))} here, not {brief(multiplier)}")
     return int(multiplier)
