@@ -4,8 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import wraps
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeVar, cast
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+def one_thread(method: Method) -> Method:
+    """A method that raises RuntimeError while another thread is in it, or in another such method of the same object.
+
+    The object has a lock as `_lock`. Compiled code that two threads run on the same tables would write out of bounds.
+    """
+
+    @wraps(method)
+    def alone(self: Any, *arguments: Any, **options: Any) -> Any:
+        if not self._lock.acquire(blocking=False):
+            raise RuntimeError(f"another thread is in a method of this {type(self).__name__}: give each thread its own")
+        try:
+            return method(self, *arguments, **options)
+        finally:
+            self._lock.release()
+
+    return cast(Method, alone)
 
 
 class RowThreads:

@@ -13,12 +13,13 @@ import numpy as np
 
 from noms_env._jit import jit
 from noms_env.belief import new_sampling_workspace, sample_hidden_rows
-from noms_env.core.actions import SCORED
+from noms_env.core.actions import SCORED, brief
 from noms_env.core.chance import MAX_SEED
 from noms_env.engine.row_kernels import kernel_view
 from noms_env.variants.table_record import RECORD, TABLE
 
 Rows = np.ndarray | Sequence[int] | slice | int | None
+"""Which tables: numbers, or booleans with one for each table; None for all."""
 
 
 def sampled_tables(tables: np.recarray, rows: Rows, rng: np.random.Generator) -> np.recarray:
@@ -37,13 +38,8 @@ def sampled_tables(tables: np.recarray, rows: Rows, rng: np.random.Generator) ->
         ValueError: there are no such rows, `rng` is no such generator, or a deal is over and nobody is to act.
     """
     if not isinstance(rng, np.random.Generator):
-        raise ValueError(f"rng must be a numpy.random.Generator, not {rng!r}")
-    numbers = np.arange(len(tables))
-    if rows is not None:
-        try:
-            numbers = np.atleast_1d(numbers[rows])
-        except IndexError as error:
-            raise ValueError(f"rows must be numbers from 0 to {len(tables) - 1}, or {len(tables)} booleans: {error}") from error
+        raise ValueError(f"rng must be a numpy.random.Generator, not {brief(rng)}")
+    numbers = row_numbers(rows, len(tables))
     words = np.ascontiguousarray(tables).view(np.ndarray).view(np.int64).reshape(len(tables), TABLE.itemsize // 8)
     # as words, since records are copied field by field
     copies: np.recarray = words.take(numbers, axis=0).view(RECORD).reshape(len(numbers)).view(np.recarray)
@@ -53,6 +49,31 @@ def sampled_tables(tables: np.recarray, rows: Rows, rng: np.random.Generator) ->
     seeds = rng.integers(MAX_SEED, endpoint=True, size=len(copies))
     determinize_rows(kernel_view(copies), np.arange(len(copies)), seeds, new_sampling_workspace())
     return copies
+
+
+def row_numbers(rows: Rows, tables: int) -> np.ndarray:
+    """Rows as numbers, int64, shape (n,).
+
+    Raises:
+        ValueError: there are no such rows.
+    """
+    numbers = np.arange(tables)
+    if rows is None:
+        return numbers
+    wanted = f"rows must be numbers from 0 to {tables - 1}, or {tables} booleans"
+    try:
+        if isinstance(rows, slice):
+            return numbers[rows]
+        given = np.asarray(rows)
+    except (TypeError, ValueError):
+        raise ValueError(f"{wanted}, not {brief(rows)}") from None
+    if given.dtype == np.bool_ and given.shape == numbers.shape:
+        return np.flatnonzero(given)
+    if given.shape == (0,):
+        return numbers[:0]
+    if given.ndim > 1 or given.dtype.kind not in "iu" or (given < 0).any() or (given >= tables).any():
+        raise ValueError(f"{wanted}, not {brief(rows)}")
+    return np.atleast_1d(given).astype(np.int64)
 
 
 @jit

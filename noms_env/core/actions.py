@@ -65,6 +65,15 @@ def is_integer(number: Any) -> bool:
     return isinstance(number, int | np.integer) and not isinstance(number, bool)
 
 
+def brief(value: Any) -> str:
+    """A value for a message: its `repr` in one line of at most 120 characters."""
+    try:
+        text = " ".join(repr(value).split())
+    except Exception:  # integers of more than 4,300 digits, or whatever else has no `repr`
+        return f"something of the type {type(value).__name__}"
+    return text if len(text) <= 120 else f"{text[:117]}..."
+
+
 def action_word(action: int, deck_kind: int = FRENCH) -> str:
     """The word of an action as in the game record.
 
@@ -72,7 +81,7 @@ def action_word(action: int, deck_kind: int = FRENCH) -> str:
         ValueError: there is no action of that number in games with this deck.
     """
     if not is_integer(action) or not 0 <= action < NUM_ACTIONS:
-        raise ValueError(f"{action!r} is not the number of an action; the numbers go from 0 to {NUM_ACTIONS - 1}")
+        raise ValueError(f"{brief(action)} is not the number of an action; the numbers go from 0 to {NUM_ACTIONS - 1}")
     word = _WORDS[deck_kind].get(int(action))
     if word is None:
         raise ValueError(f"action {action} stands for nothing with the {DECK_NAMES[deck_kind]}")
@@ -85,12 +94,12 @@ def action_number(word: str, phase: str, deck_kind: int = FRENCH) -> int:
     Raises:
         ValueError: unknown phase, or the word means nothing in it.
     """
-    if phase not in PHASES:
-        raise ValueError(f"{phase!r} is not a phase; the phases are {', '.join(PHASES)}")
-    number = _NUMBERS[deck_kind][phase].get(word)
+    if not isinstance(phase, str) or phase not in PHASES:
+        raise ValueError(f"{brief(phase)} is not a phase; the phases are {', '.join(PHASES)}")
+    number = _NUMBERS[deck_kind][phase].get(word) if isinstance(word, str) else None
     if number is None:
         known = ", ".join(_NUMBERS[deck_kind][phase])
-        raise ValueError(f"{word!r} means nothing in the phase {phase}; its words are {known}")
+        raise ValueError(f"{brief(word)} means nothing in the phase {phase}; its words are {known}")
     return number
 
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from noms_env._jit import jit
+from noms_env.core.actions import brief
 
 # Purposes: which chance event a draw belongs to.
 DRAW_DEALER, DRAW_SHUFFLE, DRAW_CUT, DRAW_TRUMP, DRAW_PLACE, DRAW_SNIPED = range(6)
@@ -87,5 +88,5 @@ def checked_seed(seed: int) -> int:
         ValueError: not an integer from 0 to 2**63 - 1.
     """
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= seed <= MAX_SEED:
-        raise ValueError(f"seed must be an integer from 0 to 2**63 - 1, not {seed!r}")
+        raise ValueError(f"seed must be an integer from 0 to 2**63 - 1, not {brief(seed)}")
     return int(seed)

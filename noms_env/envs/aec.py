@@ -14,8 +14,7 @@ import numpy as np
 from gymnasium import spaces
 from pettingzoo import AECEnv
 
-from noms_env.core.actions import NUM_ACTIONS, is_integer
-from noms_env.core.chance import checked_seed
+from noms_env.core.actions import NUM_ACTIONS, brief, is_integer
 from noms_env.engine.row_kernels import IS_SCORED
 from noms_env.envs.common import (
     ILLEGAL_REWARD,
@@ -24,7 +23,6 @@ from noms_env.envs.common import (
     frame,
     make_table,
     observation_space,
-    start_match,
 )
 from noms_env.envs.results import copied, deal_rewards, public_end, public_result
 from noms_env.envs.validation import (
@@ -104,7 +102,7 @@ class TrickTakingEnv(AECEnv):
         }
         seat_numbers = range(self.table.seats)
         if render_seat is not None and (not is_integer(render_seat) or render_seat not in seat_numbers):
-            raise RulesError(f"render_seat must be a seat from 0 to {self.table.seats - 1}, or None, not {render_seat!r}")
+            raise RulesError(f"render_seat must be a seat from 0 to {self.table.seats - 1}, or None, not {brief(render_seat)}")
         self.render_seat = render_seat
         self.render_full = checked_flag("render_full", render_full)
         self.possible_agents = [f"player_{seat}" for seat in seat_numbers]
@@ -145,7 +143,7 @@ class TrickTakingEnv(AECEnv):
         position = {key: value for key, value in checked_options(options).items() if key in POSITION_KEYS}
         if seed is None and not self._is_seeded:
             seed = secrets.randbits(63)
-        start_match(self.table, None if seed is None else checked_seed(seed), position)
+        self.table.start(seed=seed, **position)
         self._is_seeded = True
         self.agents = self.possible_agents[:]
         self.rewards = dict.fromkeys(self.agents, 0.0)
@@ -173,9 +171,9 @@ class TrickTakingEnv(AECEnv):
             self._was_dead_step(action)
             return
         table = self.table
-        if self._recorder is not None and action in table.legal_actions():
-            self._recorder.note(table, int(action))
         try:
+            if self._recorder is not None:
+                self._recorder.note(table, action)
             status = table.step(action)  # type: ignore[arg-type]  # the table refuses what is no number
         except ValueError:
             if self._illegal_action == "raise":
@@ -349,10 +347,11 @@ class TrickTakingEnv(AECEnv):
         missing = [name for name in (*_STATE_NAMES, "table") if not isinstance(state, Mapping) or name not in state]
         if missing:
             raise ValueError(f"the state lacks {', '.join(missing)}; it must come from get_state")
+        kept = copy.deepcopy({name: state[name] for name in _STATE_NAMES})
+        if not isinstance(kept["agents"], list) or kept["agent_selection"] not in self.possible_agents:
+            raise ValueError("the state must come from get_state: its agents are not those of this environment")
         self.table.set_state(state["table"])
-        for name, value in copy.deepcopy({name: state[name] for name in _STATE_NAMES}).items():
-            setattr(self, name, value)
-        self._seen = {}
+        self.__dict__.update(kept, _seen={})
 
     def clone(self) -> TrickTakingEnv:
         """An independent environment in the same state."""

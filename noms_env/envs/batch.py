@@ -17,26 +17,26 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from threading import Lock
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from noms_env._jit import announce_compilation
-from noms_env._threads import RowThreads
+from noms_env._threads import RowThreads, one_thread
 from noms_env.belief import new_sampling_workspace, sample_hidden_rows
-from noms_env.core.actions import NUM_ACTIONS
+from noms_env.belief.determinize import Rows, row_numbers
+from noms_env.core.actions import NUM_ACTIONS, brief, is_integer
 from noms_env.core.chance import MAX_SEED, MAX_TABLE
 from noms_env.core.state import MAX_SEATS
 from noms_env.engine import batch_kernels
 from noms_env.engine.row_kernels import kernel_view
-from noms_env.envs.validation import checked_actions
+from noms_env.engine.soundness import check_states
+from noms_env.envs.validation import checked_actions, checked_array, checked_count, checked_flag
 from noms_env.observation.layout import HIDDEN_SIZE, OBSERVATION_SIZE, PADDED_MASK_SIZE
 from noms_env.table import IllegalActionError, Table, redeal_seed
 from noms_env.variants import Rules, RulesError
 from noms_env.variants.table_record import TABLE, new_tables
-
-Rows = np.ndarray | Sequence[int] | slice | int | None
-"""Which tables: numbers, or booleans of shape (n,); None for all."""
 
 MIN_ROWS_PER_THREAD = 1024
 
@@ -68,6 +68,8 @@ class RowGroup:
 class BatchEnv:
     """Many tables of one variant or several; `make_batch` is another name of it.
 
+    One thread at a time may call the methods; several threads take a batch each. The batch itself runs in `threads` threads.
+
     Args:
         variant: name of the game; for a mixed batch a list of `TableGroup`, whose rows follow one another.
         tables: number of tables.
@@ -97,6 +99,7 @@ class BatchEnv:
 
     Raises:
         ValueError: an argument is not allowed; the message says what is.
+        RuntimeError: of each method that plays: another thread is in one of them.
     """
 
     def __init__(
@@ -116,17 +119,19 @@ class BatchEnv:
     ) -> None:
         if not isinstance(variant, str) and (seats is not None or options):
             raise RulesError("in a mixed batch each TableGroup has its own seats and options")
-        if isinstance(tables, bool) or not isinstance(tables, int | np.integer) or tables < 1:
-            raise ValueError(f"tables must be an integer from 1 on, not {tables!r}")
+        tables = checked_count("tables", tables, MAX_TABLE)
         cores = os.cpu_count() or 1
-        self.threads = cores if threads is None else threads
-        if not 1 <= self.threads <= 1024:
-            raise ValueError(f"threads must be from 1 to 1024, or None for all cores ({cores}), not {threads!r}")
-        self.skip_forced = skip_forced
-        self.pause_after_deal = pause_after_deal
-        self.check_actions = check_actions
-        self.tables = new_tables(int(tables))
+        self.threads = (
+            cores if threads is None else checked_count("threads", threads, 1024, f", or None for all cores ({cores})")
+        )
+        self.skip_forced = checked_flag("skip_forced", skip_forced)
+        self.pause_after_deal = checked_flag("pause_after_deal", pause_after_deal)
+        self.check_actions = checked_flag("check_actions", check_actions)
+        hidden_state = checked_flag("hidden_state", hidden_state)
+        self.tables = new_tables(tables)
         groups = [TableGroup(variant, seats, options)] if isinstance(variant, str) else variant
+        if not isinstance(groups, Sequence) or not all(isinstance(group, TableGroup) for group in groups):
+            raise ValueError(f"variant must be the name of a game or a list of TableGroup, not {brief(variant)}")
         self.groups = self._fill_groups(groups, seed, episode)
         self._kernel_tables = kernel_view(self.tables)
         self._words = self.tables.view(np.ndarray).view(np.int64).reshape(tables, TABLE.itemsize // 8)
@@ -145,10 +150,11 @@ class BatchEnv:
         self.scored = np.zeros(tables, np.bool_)
         self.points = np.zeros((tables, MAX_SEATS), np.float32)
         in_threads = self.threads > 1 and tables >= 2 * MIN_ROWS_PER_THREAD
+        self._lock = Lock()
         self._row_threads = RowThreads(self.threads, MIN_ROWS_PER_THREAD) if in_threads else None
 
     def _fill_groups(self, groups: Sequence[TableGroup], seed: int, episode: str) -> list[RowGroup]:
-        shares = np.array([group.share for group in groups], float)
+        shares = np.array([group.share if isinstance(group.share, int | float | np.number) else 0 for group in groups], float)
         if len(shares) == 0 or not np.isfinite(shares).all() or (shares <= 0).any():
             raise ValueError("every group of tables needs a share above 0")
         ends = np.round(np.cumsum(shares) / shares.sum() * len(self.tables)).astype(int).tolist()
@@ -167,6 +173,7 @@ class BatchEnv:
         """Number of tables."""
         return len(self.tables)
 
+    @one_thread
     def observe(self, rows: Rows = None) -> None:
         """Write `observation`, `mask` and `hidden_state` (if kept) for the seat to act at each table.
 
@@ -179,8 +186,9 @@ class BatchEnv:
         if rows is None:
             self._run(batch_kernels.observe_rows, *self._seen, self._wanted)
         else:
-            batch_kernels.observe_some(self._kernel_tables, self._row_numbers(rows), *self._seen, self._wanted)
+            batch_kernels.observe_some(self._kernel_tables, row_numbers(rows, len(self)), *self._seen, self._wanted)
 
+    @one_thread
     def step(self, actions: np.ndarray, observe: bool = False) -> None:
         """Take an action at each table that is not over; write `points`, `scored`, `seat` and `over`.
 
@@ -205,6 +213,7 @@ class BatchEnv:
         results = (self.points, self.scored, self.seat, self.over)
         self._run(batch_kernels.step_rows, numbers, *how, *results, *self._seen, self._wanted if observe else 0)
 
+    @one_thread
     def reset(
         self,
         rows: Rows = None,
@@ -230,7 +239,7 @@ class BatchEnv:
             ValueError: a number is out of range; no table has changed.
         """
         announce_compilation()
-        numbers = self._row_numbers(rows)
+        numbers = row_numbers(rows, len(self))
         given = [
             ("match", match, self.tables.match[numbers] + 1, MAX_TABLE),
             ("seed", seed, self.tables.seed[numbers], MAX_SEED),
@@ -247,6 +256,7 @@ class BatchEnv:
         self.points[numbers] = 0
         self._refresh()
 
+    @one_thread
     def next_deal(self) -> None:
         """With `pause_after_deal`: deal the next hand of the match at each paused table; clear `scored` and `points`.
 
@@ -255,20 +265,30 @@ class BatchEnv:
         self._run(batch_kernels.next_deal_rows, self.points, self.scored)
         self._refresh()
 
+    @one_thread
     def random_actions(self, streams: np.ndarray, actions: np.ndarray) -> None:
         """Write a random legal action for each table that is not over: for measurements and tests.
 
         Args:
             streams: int64, shape (n,), values 1 to 2**32 - 1: the state of each table's generator, updated in place.
             actions: int64, shape (n,), written in place.
+
+        Raises:
+            ValueError: these are no such arrays.
         """
+        checked_array("actions", actions, len(self))
+        checked_array("streams", streams, len(self))
+        if streams.min() < 1 or streams.max() > MAX_TABLE:
+            raise ValueError(f"streams must be from 1 to {MAX_TABLE}, not {brief(streams)}")
         self._run(batch_kernels.random_rows, streams, actions)
 
+    @one_thread
     def save(self, rows: Rows = None) -> np.recarray:
         """A copy of some tables as records (`table_record.TABLE`), shape (rows,); all tables when None."""
-        saved: np.recarray = self.tables[self._row_numbers(rows)].copy()
+        saved: np.recarray = self.tables[row_numbers(rows, len(self))].copy()
         return saved
 
+    @one_thread
     def restore(self, rows: Rows, saved: np.ndarray) -> None:
         """Put saved records back, into the same rows or others.
 
@@ -277,22 +297,29 @@ class BatchEnv:
             saved: records from `save`: as many as rows, or one for all.
 
         Raises:
-            ValueError: not such records, or not as many; no table has changed.
+            ValueError: not such records of tables with these rules, or not as many; no table has changed.
         """
-        numbers = self._row_numbers(rows)
+        numbers = row_numbers(rows, len(self))
         records = np.atleast_1d(np.asarray(saved))
         if records.dtype != TABLE or len(records) not in (1, len(numbers)):
             raise ValueError(f"saved must be {len(numbers)} records (or one) from save, not {records.dtype} of {records.shape}")
+        check_states(records, self.tables[numbers])
         words = np.ascontiguousarray(records).view(np.ndarray).view(np.int64).reshape(len(records), -1)
         self._words[numbers] = words
         self._refresh()
 
+    @one_thread
     def clone(self, row: int, rows: Rows) -> None:
-        """Copy one table into other rows."""
-        source = int(self._row_numbers(row)[0])
-        batch_kernels.clone_row(self._words, source, self._row_numbers(rows))
+        """Copy one table into other rows.
+
+        Raises:
+            ValueError: no such row.
+        """
+        source = self._row_number(row)
+        batch_kernels.clone_row(self._words, source, row_numbers(rows, len(self)))
         self._refresh()
 
+    @one_thread
     def sample_hidden(self, row: int, seat: int, rng: np.random.Generator, rows: Rows = None) -> None:
         """Fill rows with copies of a table in which the cards that a seat has not seen are dealt anew.
 
@@ -308,8 +335,8 @@ class BatchEnv:
         Raises:
             ValueError: no such row or seat, no generator, or the deal is over; no table has changed.
         """
-        source = int(self._row_numbers(row)[0])
-        numbers = self._row_numbers(source if rows is None else rows)
+        source = self._row_number(row)
+        numbers = row_numbers(source if rows is None else rows, len(self))
         seed = redeal_seed(self.tables[source], seat, rng)
         if len(numbers) > 0:
             batch_kernels.clone_row(self._words, source, numbers)
@@ -328,17 +355,18 @@ class BatchEnv:
         """Write `seat` and `over`."""
         batch_kernels.current(self._kernel_tables, 0, len(self), self.seat, self.over)
 
-    def _row_numbers(self, rows: Rows) -> np.ndarray:
-        numbers = np.arange(len(self))
-        if rows is None:
-            return numbers
-        try:
-            return np.atleast_1d(numbers[rows])
-        except IndexError as error:
-            raise ValueError(f"rows must be numbers from 0 to {len(self) - 1}, or {len(self)} booleans: {error}") from error
+    def _row_number(self, row: int) -> int:
+        if not is_integer(row) or not 0 <= row < len(self):
+            raise ValueError(f"row must be an integer from 0 to {len(self) - 1}, not {brief(row)}")
+        return int(row)
 
     def table(self, row: int) -> Table:
-        """A copy of one table."""
+        """A copy of one table.
+
+        Raises:
+            ValueError: no such row.
+        """
+        row = self._row_number(row)
         group = next(group for group in self.groups if group.rows.start <= row < group.rows.stop)
         table = Table(group.rules.variant.name, group.rules.seats, group.rules.options)
         table.set_row(self.tables[row])
@@ -357,11 +385,14 @@ def _for_rows(name: str, value: Any, default: np.ndarray, low: int, high: int) -
     """One value for each row, int64, shape of `default`, checked."""
     if value is None:
         return default.astype(np.int64)
-    values = np.asarray(value)
+    try:
+        values = np.asarray(value)
+    except ValueError:
+        values = np.empty(0)
     if values.dtype.kind not in "iu" or values.shape not in ((), default.shape):
-        raise ValueError(f"{name} must be an integer, or {len(default)} of them, not {value!r}")
+        raise ValueError(f"{name} must be an integer, or {len(default)} of them, not {brief(value)}")
     if (values < low).any() or (values > high).any():
-        raise ValueError(f"{name} must be from {low} to {high}, not {value!r}")
+        raise ValueError(f"{name} must be from {low} to {high}, not {brief(value)}")
     return np.broadcast_to(values, default.shape).astype(np.int64)
 
 

@@ -40,28 +40,6 @@ def make_table(variant: str, seats: int | None, options: Mapping[str, Any], epis
     return Table(variant, seats, own, episode=episode, deal_size=deal_size)
 
 
-def start_match(table: Table, seed: int | None, position: Mapping[str, Any]) -> None:
-    """Start the first match of a seed, or the next match of the current seed when None.
-
-    Args:
-        table: the table.
-        seed: from `checked_seed`, or None.
-        position: `POSITION_KEYS` and their values.
-
-    Raises:
-        ValueError: the position is not possible; the table is unchanged.
-    """
-    before = table.get_state()
-    try:
-        if seed is not None:
-            table.row.seed = seed
-            table.row.match = -1
-        table.start(**position)
-    except ValueError:
-        table.set_state(before)
-        raise
-
-
 def observation_space(mask_in: str) -> spaces.Space[Any]:
     """The space of one agent's `Observation`."""
     vector = spaces.Box(0, 255, (OBSERVATION_SIZE,), np.uint8)

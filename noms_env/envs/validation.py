@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from noms_env.core.actions import brief, is_integer
 from noms_env.variants import RulesError
 
 REWARDS = ("points", "relative", "outcome")
@@ -22,8 +23,31 @@ def checked_flag(name: str, value: bool) -> bool:
         RulesError: it is not a boolean.
     """
     if not isinstance(value, bool | np.bool_):
-        raise RulesError(f"{name} must be True or False, not {value!r}")
+        raise RulesError(f"{name} must be True or False, not {brief(value)}")
     return bool(value)
+
+
+def checked_count(name: str, value: int, most: int, otherwise: str = "") -> int:
+    """Return an integer argument from 1 to `most`; `otherwise` says what else is allowed.
+
+    Raises:
+        ValueError: it is not.
+    """
+    if not is_integer(value) or not 1 <= value <= most:
+        raise ValueError(f"{name} must be an integer from 1 to {most}{otherwise}, not {brief(value)}")
+    return int(value)
+
+
+def checked_array(name: str, array: np.ndarray, rows: int) -> np.ndarray:
+    """Return an array that compiled code reads and writes: int64, shape (rows,).
+
+    Raises:
+        ValueError: it is not such an array.
+    """
+    is_array = isinstance(array, np.ndarray) and array.dtype == np.int64 and array.shape == (rows,)
+    if not is_array or not (array.flags.c_contiguous and array.flags.writeable):
+        raise ValueError(f"{name} must be a writable array of int64 of shape ({rows},) without gaps, not {brief(array)}")
+    return array
 
 
 def checked_choice(name: str, value: str, allowed: tuple[str, ...]) -> str:
@@ -33,7 +57,7 @@ def checked_choice(name: str, value: str, allowed: tuple[str, ...]) -> str:
         RulesError: it is not.
     """
     if not isinstance(value, str) or value not in allowed:
-        raise RulesError(f"{name} must be {' or '.join(map(repr, allowed))}, not {value!r}")
+        raise RulesError(f"{name} must be {' or '.join(map(repr, allowed))}, not {brief(value)}")
     return value
 
 
@@ -65,5 +89,5 @@ def checked_options(options: Any) -> dict[str, Any]:
         ValueError: they are neither a dictionary nor None.
     """
     if options is not None and not isinstance(options, Mapping):
-        raise ValueError(f"options must be a dictionary or None, not {options!r}")
+        raise ValueError(f"options must be a dictionary or None, not {brief(options)}")
     return dict(options or {})

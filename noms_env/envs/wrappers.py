@@ -6,9 +6,11 @@ import copy
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 from pettingzoo import AECEnv
 from pettingzoo.utils import wrappers
 
+from noms_env.core.actions import NUM_ACTIONS, brief, is_integer
 from noms_env.envs.aec import TrickTakingEnv
 from noms_env.envs.common import ILLEGAL_REWARD
 from noms_env.variants import RulesError
@@ -39,32 +41,51 @@ class CopyableWrapper(wrappers.OrderEnforcingWrapper):
         """The name of the environment."""
         return str(self.unwrapped)
 
+    def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
+        kept = self._memory()
+        try:
+            super().reset(seed=seed, options=options)
+        except ValueError:
+            self._remember(kept)
+            raise
+
+    def step(self, action: int | np.integer | None) -> None:
+        if action is not None and not (is_integer(action) and 0 <= action < NUM_ACTIONS):
+            raise AssertionError(f"action must be an integer from 0 to {NUM_ACTIONS - 1}, not {brief(action)}")
+        super().step(action)
+
     def get_state(self) -> dict[str, Any]:
         """A copy of the whole state of the episode, for `set_state` of an environment with the same arguments.
 
         Raises:
             ValueError: `reset` was not called yet.
         """
-        kept = [
-            copy.deepcopy({name: value for name, value in vars(layer).items() if name != "env"}) for layer in self._layers()
-        ]
-        return {"environment": self.unwrapped.get_state(), "wrappers": kept}
+        return {"environment": self.unwrapped.get_state(), "wrappers": copy.deepcopy(self._memory())}
 
     def set_state(self, state: dict[str, Any]) -> None:
         """Restore a state from `get_state`.
 
         Raises:
-            ValueError: the state is from a table with other rules; the environment is unchanged.
+            ValueError: the state is from a table with other rules, or from nowhere; the environment is unchanged.
         """
-        if not isinstance(state, Mapping) or set(state) != {"environment", "wrappers"}:
+        names = [set(kept) for kept in self._memory()]
+        wrappers = state.get("wrappers") if isinstance(state, Mapping) and "environment" in state else None
+        if not isinstance(wrappers, list) or [isinstance(kept, Mapping) and set(kept) for kept in wrappers] != names:
             raise ValueError("the state must come from get_state of an environment with the same wrappers")
         self.unwrapped.set_state(state["environment"])
-        for layer, kept in zip(self._layers(), copy.deepcopy(state["wrappers"]), strict=True):
-            vars(layer).update(kept)
+        self._remember(copy.deepcopy(wrappers))
 
     def clone(self) -> CopyableWrapper:
         """An independent environment in the same state, with its own wrappers."""
         return copy.deepcopy(self)
+
+    def _memory(self) -> list[dict[str, Any]]:
+        """What each wrapper remembers, in the order of `_layers`."""
+        return [{name: value for name, value in vars(layer).items() if name != "env"} for layer in self._layers()]
+
+    def _remember(self, memory: list[dict[str, Any]]) -> None:
+        for layer, kept in zip(self._layers(), memory, strict=True):
+            vars(layer).update(kept)
 
     def _layers(self) -> list[Any]:
         """The wrappers, outermost first."""

@@ -17,6 +17,7 @@ import numpy as np
 from gymnasium.vector import AutoresetMode
 from stable_baselines3.common.vec_env import VecEnv
 
+from noms_env.core.actions import brief
 from noms_env.envs.gym.seat_vector import SeatVectorEnv
 
 
@@ -51,7 +52,7 @@ class SeatVecEnv(VecEnv):
                     f"{name} is fixed: Stable-Baselines3 needs new arrays, and rows that begin again in the same step"
                 )
         if mask_in not in ("info", "observation"):
-            raise ValueError(f"mask_in must be 'info' or 'observation', not {mask_in!r}")
+            raise ValueError(f"mask_in must be 'info' or 'observation', not {brief(mask_in)}")
         self._is_dict = mask_in == "observation"
         # Masks are free in the observations; as infos they would take one array for each row.
         self.envs = SeatVectorEnv(num_envs, variant, autoreset_mode=AutoresetMode.SAME_STEP, **arguments)

@@ -36,7 +36,11 @@ class Recorder:
         Args:
             table: the table, before the step.
             action: number of the legal action that the seat to act takes.
+
+        Raises:
+            IllegalActionError: the action is not legal; nothing is noted.
         """
+        action = table.checked_action(action)
         if self._head is None:
             self._head = head_of(table)
         step: Record = {"seat": int(table.row.seat), "phase": table.phase, "action": table.word(action)}

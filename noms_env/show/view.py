@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from noms_env.core.actions import CALL_WORDS, CALL_ZERO, INDICATE, UNSAID
+from noms_env.core.actions import CALL_WORDS, CALL_ZERO, INDICATE, UNSAID, brief, is_integer
 from noms_env.core.cards import CARD_SUITS, CARD_WORDS, FRENCH, NO_TRUMP, SUIT_LETTERS, cards_in
 from noms_env.core.partners import ROLES, role_known_to
 from noms_env.core.state import EPISODES, get_byte
@@ -94,8 +94,8 @@ def look(table: Table, seat: int | None, full: bool = False) -> View:
         ValueError: there is no such seat, or nothing has been dealt yet.
     """
     row = table.row
-    if seat is not None and (isinstance(seat, bool) or seat not in range(table.seats)):
-        raise ValueError(f"seat must be None or an integer from 0 to {table.seats - 1}, not {seat!r}")
+    if seat is not None and (not is_integer(seat) or seat not in range(table.seats)):
+        raise ValueError(f"seat must be None or an integer from 0 to {table.seats - 1}, not {brief(seat)}")
     if row.deal_size == 0:
         raise ValueError("nothing has been dealt at this table yet; start it first")
     scored = table.is_scored

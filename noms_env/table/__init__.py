@@ -10,18 +10,19 @@ import numpy as np
 from noms_env._jit import announce_compilation
 from noms_env.belief import new_sampling_workspace, sample_hidden_rows
 from noms_env.belief.determinize import sampled_tables
-from noms_env.core.actions import INDICATE, NOMINATE, NUM_ACTIONS, SCORED, action_number, action_word, is_integer
+from noms_env.core.actions import INDICATE, NOMINATE, NUM_ACTIONS, SCORED, action_number, action_word, brief, is_integer
 from noms_env.core.cards import CARD_WORDS, NO_TRUMP, SUIT_LETTERS, cards_in
 from noms_env.core.chance import MAX_SEED, MAX_TABLE, checked_seed
 from noms_env.core.state import EPISODES, MATCH, phase_word
 from noms_env.engine.deal import begin_match, hand_out, shuffle_deck
 from noms_env.engine.row_kernels import ILLEGAL, go_on_row, kernel_view, legal_row, state_row, step_row, view_row
+from noms_env.engine.soundness import check_states
 from noms_env.observation.layout import STATE_SIZE
 from noms_env.observation.writer import MASK_WORDS, OBSERVATION_WORDS
 from noms_env.table import position
 from noms_env.table.position import PositionError as PositionError
 from noms_env.variants import Rules, RulesError, game, make_rules
-from noms_env.variants.table_record import RULE_FIELDS, TABLE, new_tables, write_rules
+from noms_env.variants.table_record import TABLE, new_tables, write_rules
 
 _WORD, _BYTE, _FLAG = np.dtype(np.int64), np.dtype(np.uint8), np.dtype(np.int8)
 """Made once: numpy takes longer to make an array when it is given the plain type."""
@@ -32,7 +33,7 @@ class IllegalActionError(ValueError):
 
 
 class Table:
-    """One table of any variant.
+    """One table of any variant; one thread at a time may use it.
 
     Attributes:
         rules: the variant with every choice made.
@@ -78,8 +79,8 @@ class Table:
         self.row: np.record = rows[0]
 
     def _set_episode(self, episode: str, deal_size: int | None) -> None:
-        if episode not in EPISODES:
-            raise RulesError(f"episode must be 'match' or 'deal', not {episode!r}")
+        if not isinstance(episode, str) or episode not in EPISODES:
+            raise RulesError(f"episode must be 'match' or 'deal', not {brief(episode)}")
         self.row.episode = EPISODES.index(episode)
         self.row.wanted_deal_size = -1
         if episode == "deal" and self.rules.options.get("accumulate"):
@@ -89,14 +90,15 @@ class Table:
         sizes = sorted(set(self.rules.schedule))
         if not sizes or episode != "deal":
             raise RulesError("hand_size picks a deal of the schedule: only for the exact-bid games, with episode='deal'")
-        if isinstance(deal_size, bool) or deal_size not in sizes:
-            raise RulesError(f"hand_size must be one of the schedule's, {sizes[0]} to {sizes[-1]}, not {deal_size!r}")
+        if not is_integer(deal_size) or deal_size not in sizes:
+            raise RulesError(f"hand_size must be one of the schedule's, {sizes[0]} to {sizes[-1]}, not {brief(deal_size)}")
         self.row.wanted_deal_size = int(deal_size)
 
     def start(
         self,
         match: int | None = None,
         *,
+        seed: int | None = None,
         deck: Sequence[str] | None = None,
         dealer: int | None = None,
         totals: Sequence[float] | None = None,
@@ -106,7 +108,8 @@ class Table:
         """Begin a match, or set up a position at the start of one of its deals.
 
         Args:
-            match: which match of (seed, table); the next one when None.
+            match: which match of (seed, table); the next one when None, and the first one of a seed that is given.
+            seed: 0 to 2**63 - 1; the present one when None.
             deck: words of all cards in dealing order, after the cut if there is one; drawn when None.
             dealer: seat; drawn when None.
             totals: points of the match before this deal, one for each seat; zeros when None.
@@ -115,6 +118,7 @@ class Table:
 
         Raises:
             PositionError: the position is impossible; the table is unchanged.
+            ValueError: no such match or seed; the table is unchanged.
         """
         announce_compilation()
         rules, row = self.rules, self.row
@@ -123,7 +127,12 @@ class Table:
         points = None if totals is None else position.checked_totals(rules, totals, bool(row.episode == MATCH))
         number = None if deal is None else position.checked_deal(rules, deal, int(row.wanted_deal_size))
         factor = 1 if multiplier is None else position.checked_multiplier(rules, multiplier)
-        row.match = row.match + 1 if match is None else _checked_counter("match", match)
+        if match is None:
+            match = 0 if seed is not None else int(row.match) + 1
+        checked_match = _checked_counter("match", match)
+        if seed is not None:
+            row.seed = checked_seed(seed)
+        row.match = checked_match
         begin_match(row)
         if dealer is not None:
             row.dealer = dealer
@@ -148,10 +157,21 @@ class Table:
             IllegalActionError: the action is not legal; the table is unchanged.
         """
         number = action if type(action) is int else int(action) if is_integer(action) else ILLEGAL
-        status: int = step_row(self._kernel_rows, 0, number)
+        # The compiled function has no integers of more than 64 bits.
+        status: int = step_row(self._kernel_rows, 0, number) if 0 <= number < NUM_ACTIONS else ILLEGAL
         if status == ILLEGAL:
             raise IllegalActionError(self._why_illegal(action))
         return status
+
+    def checked_action(self, action: int) -> int:
+        """An action that `step` would take, as an int.
+
+        Raises:
+            IllegalActionError: the action is not legal.
+        """
+        if not is_integer(action) or int(action) not in self.legal_actions():
+            raise IllegalActionError(self._why_illegal(action))
+        return int(action)
 
     def act(self, word: str) -> None:
         """Take the action that a word means in the present phase.
@@ -167,23 +187,33 @@ class Table:
         return status
 
     def view(self, seat: int) -> tuple[np.ndarray, np.ndarray]:
-        """What a seat sees and what it may do: uint8 (OBSERVATION_SIZE,) and int8 (NUM_ACTIONS,), in new arrays."""
+        """What a seat sees and what it may do: uint8 (OBSERVATION_SIZE,) and int8 (NUM_ACTIONS,), in new arrays.
+
+        Raises:
+            ValueError: no such seat.
+        """
+        seat = seat if type(seat) is int and 0 <= seat < self.rules.seats else _checked_seat(seat, self.seats)
         observation = np.empty(OBSERVATION_WORDS, _WORD)
         mask = np.empty(MASK_WORDS, _WORD)
         view_row(self._kernel_rows, 0, seat, observation, mask)
         return observation.view(_BYTE), np.ndarray(NUM_ACTIONS, _FLAG, mask)
 
     def state(self, seat: int = 0) -> np.ndarray:
-        """Everything, seats relative to one seat: uint8 (STATE_SIZE,), in a new array."""
+        """Everything, seats relative to one seat: uint8 (STATE_SIZE,), in a new array.
+
+        Raises:
+            ValueError: no such seat.
+        """
+        seat = _checked_seat(seat, self.seats)
         words = np.empty(STATE_SIZE // 8, np.int64)
         state_row(self._kernel_rows, 0, seat, words[:OBSERVATION_WORDS], words[OBSERVATION_WORDS:])
         return words.view(np.uint8)
 
     def _why_illegal(self, action: Any) -> str:
         if self.phase is None:
-            return f"action {action!r} comes after the {'match' if self.is_over else 'deal'} is over; nobody is to act"
+            return f"action {brief(action)} comes after the {'match' if self.is_over else 'deal'} is over; nobody is to act"
         legal = ", ".join(self.legal_words())
-        start = f"seat {self.row.seat} may not take action {action!r}"
+        start = f"seat {self.row.seat} may not take action {brief(action)}"
         try:
             word = action_word(int(action), self.deck_kind) if is_integer(action) else None
         except ValueError:
@@ -253,7 +283,7 @@ class Table:
         """
         phase = self.phase if phase is None else phase
         if phase is None:
-            raise ValueError(f"{word!r} means nothing now: the deal is over and nobody is to act")
+            raise ValueError(f"{brief(word)} means nothing now: the deal is over and nobody is to act")
         return action_number(word, phase, self.deck_kind)
 
     def card_words(self, cards: int) -> list[str]:
@@ -316,7 +346,10 @@ class Table:
     def __setstate__(self, saved: dict[str, Any]) -> None:
         self.rules = make_rules(game(saved["variant"]), saved["seats"], saved["options"])
         self._take_rows(new_tables(1))
-        self._rows[0] = np.frombuffer(saved["row"], TABLE)[0]
+        write_rules(self.row, self.rules)
+        given = np.frombuffer(saved["row"], TABLE)[0]
+        self.row.episode, self.row.wanted_deal_size = given["episode"], given["wanted_deal_size"]
+        self.set_state(saved["row"])
 
     def set_row(self, row: np.record) -> None:
         """Take over the record of a table with the same rules."""
@@ -334,10 +367,9 @@ class Table:
         """
         if not isinstance(state, bytes | bytearray) or len(state) != TABLE.itemsize:
             raise ValueError(f"the state must be the {TABLE.itemsize} bytes that get_state returned")
-        row = np.frombuffer(state, TABLE)[0]
-        if any(np.any(row[name] != self.row[name]) for name in RULE_FIELDS):
-            raise ValueError(f"the state is of a table with other rules than {self.rules.variant.name} here")
-        self._rows[0] = row
+        rows = np.frombuffer(state, TABLE)
+        check_states(rows, self._rows)
+        self._rows[0] = rows[0]
 
 
 def redeal_seed(row: np.record, seat: int, rng: np.random.Generator) -> int:
@@ -346,17 +378,22 @@ def redeal_seed(row: np.record, seat: int, rng: np.random.Generator) -> int:
     Raises:
         ValueError: no such seat, no such generator, or the deal is over.
     """
-    if not is_integer(seat) or not 0 <= seat < row.n_seats:
-        raise ValueError(f"seat must be a seat from 0 to {row.n_seats - 1}, not {seat!r}")
+    _checked_seat(seat, int(row.n_seats))
     if not isinstance(rng, np.random.Generator):
-        raise ValueError(f"rng must be a numpy.random.Generator, not {rng!r}")
+        raise ValueError(f"rng must be a numpy.random.Generator, not {brief(rng)}")
     if row.phase == SCORED:
         raise ValueError("the deal is over and its points are known; only a deal that goes on can be dealt anew")
     return int(rng.integers(MAX_SEED, endpoint=True))
 
 
+def _checked_seat(seat: Any, seats: int) -> int:
+    if not is_integer(seat) or not 0 <= seat < seats:
+        raise ValueError(f"seat must be a seat from 0 to {seats - 1}, not {brief(seat)}")
+    return int(seat)
+
+
 def _checked_counter(name: str, number: Any) -> int:
     """A number of 32 bits, which counts tables or matches in the streams of chance."""
     if not is_integer(number) or not 0 <= number <= MAX_TABLE:
-        raise ValueError(f"{name} must be an integer from 0 to {MAX_TABLE}, not {number!r}")
+        raise ValueError(f"{name} must be an integer from 0 to {MAX_TABLE}, not {brief(number)}")
     return int(number)

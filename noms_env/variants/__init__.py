@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+from noms_env.core.actions import brief
 from noms_env.variants import big_ships, down_up, noms, nonesuch, small_ships, sniped_whist, up_down
 from noms_env.variants.rulebook import Option, Rules, RulesError, Variant, make_rules
 
@@ -24,7 +25,7 @@ def game(name: str) -> Variant:
         RulesError: there is none.
     """
     if not isinstance(name, str) or name not in GAMES:
-        raise RulesError(f"there is no variant {name!r}; the variants are {', '.join(GAMES)}")
+        raise RulesError(f"there is no variant {brief(name)}; the variants are {', '.join(GAMES)}")
     return GAMES[name]
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from noms_env.core.actions import is_integer
+from noms_env.core.actions import brief, is_integer
 from noms_env.core.cards import FRENCH, SUIT_LETTERS, french_deck
 from noms_env.core.state import MAX_ROTATION, MAX_TRICKS, MAX_VARIANTS, NUM_CHOICES
 
@@ -98,7 +98,7 @@ class Option:
             entries = [str(entry) for entry in value]
             if 1 <= len(entries) <= MAX_ROTATION and all(entry in ROTATION_WORDS for entry in entries):
                 return entries
-        raise RulesError(f"{self.name} must be {self.allowed()}, not {value!r}")
+        raise RulesError(f"{self.name} must be {self.allowed()}, not {brief(value)}")
 
     def code(self, value: Any) -> int:
         """The value as the table's field holds it."""
@@ -198,7 +198,7 @@ class Variant:
         names = [option.name for option in self.options]
         close = difflib.get_close_matches(name, names, 1)
         hint = f" Did you mean {close[0]!r}?" if close else ""
-        raise RulesError(f"{self.name} has no option {name!r}.{hint} Its options are {', '.join(names)}.")
+        raise RulesError(f"{self.name} has no option {brief(name)}.{hint} Its options are {', '.join(names)}.")
 
 
 @dataclass(frozen=True)
@@ -265,7 +265,7 @@ def _checked_seats(variant: Variant, seats: int | None, values: Values) -> int:
     if not is_integer(seats) or not low <= seats <= high:
         allowed = str(low) if low == high else f"{low} to {high}"
         shorter = "" if low == 2 or variant.deck_kind != FRENCH else " (fewer only with a deck shortened by ranks or suits)"
-        raise RulesError(f"{variant.name} is played with {allowed} seats{shorter}, not {seats!r}")
+        raise RulesError(f"{variant.name} is played with {allowed} seats{shorter}, not {brief(seats)}")
     return int(seats)
 
 

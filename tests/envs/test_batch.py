@@ -260,8 +260,8 @@ def test_an_illegal_action_anywhere_stops_the_whole_step() -> None:
 @pytest.mark.parametrize(
     ("call", "sentence"),
     [
-        (lambda: noms_env.make_batch("down_up", tables=0), "tables must be an integer from 1 on, not 0"),
-        (lambda: noms_env.make_batch("down_up", tables=2, threads=0), "threads must be from 1 to 1024"),
+        (lambda: noms_env.make_batch("down_up", tables=0), "tables must be an integer from 1 to 4294967295, not 0"),
+        (lambda: noms_env.make_batch("down_up", tables=2, threads=0), "threads must be an integer from 1 to 1024"),
         (lambda: noms_env.make_batch([TableGroup("noms", share=0.0)], tables=2), "share above 0"),
         (lambda: noms_env.make_batch([TableGroup("noms")] * 3, tables=2), "too few for 3 groups"),
         (lambda: noms_env.make_batch([TableGroup("noms")], tables=2, seats=4), "each TableGroup has its own seats"),

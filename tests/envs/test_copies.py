@@ -168,8 +168,8 @@ def test_set_state_refuses_what_is_not_of_this_table() -> None:
     del incomplete["rewards"]
     cut = {**env.get_state(), "table": env.get_state()["table"][:-1]}
     for state, says in (
-        (other.get_state(), "the state is of a table with other rules than noms here"),
-        (short.get_state(), "the state is of a table with other rules than noms here"),
+        (other.get_state(), "the state is of a table with other rules than those here"),
+        (short.get_state(), "the state is of a table with other rules than those here"),
         (incomplete, "the state lacks rewards; it must come from get_state"),
         (cut, "the state must be the [0-9]+ bytes that get_state returned"),
     ):

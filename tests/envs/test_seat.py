@@ -22,6 +22,7 @@ from noms_env import IllegalActionError, SeatEnv, show
 from noms_env.core.actions import NUM_ACTIONS
 from noms_env.envs.aec import TrickTakingEnv
 from noms_env.envs.gym.seat_players import RowStreams, learner_seats
+from noms_env.envs.gym.seat_vector import SeatVectorEnv
 from noms_env.envs.validation import REWARDS
 from noms_env.observation.layout import OBSERVATION
 from noms_env.players import Player, make_player, row_seeds
@@ -439,10 +440,39 @@ def test_a_deal_without_a_choice_is_passed_over() -> None:
     aec = TrickTakingEnv("down_up", episode="deal", hand_size=1)
     aec.reset(seed=forced)
     position = {"deck": deck_in_words(aec), "dealer": int(aec.table.row.dealer), "deal": int(aec.table.row.deal)}
+    env.reset(seed=0)
+    before = env.seat, env.table.get_state(), env.action_masks().tolist()
     with pytest.raises(ValueError, match="leaves the learner no choice"):
         env.reset(seed=forced, options=position)
-    with pytest.raises(ResetNeeded):
-        env.step(0)
+    assert (env.seat, env.table.get_state(), env.action_masks().tolist()) == before
+    env.step(int(np.flatnonzero(env.action_masks())[0]))
+
+
+def many(variant: str, **arguments: Any) -> SeatVectorEnv:
+    return SeatVectorEnv(1, variant, **arguments)
+
+
+@pytest.mark.parametrize("make", [SeatEnv, many])
+def test_the_points_of_all_deals_that_end_in_a_step_are_told(make: Callable[..., Any]) -> None:
+    """With one card each whole deals may be forced, so that two end in one step."""
+    env = make("down_up", episode="match", skip_forced=True, seats=5)
+    env.reset(seed=0)
+    before, deal, together = np.zeros(5), 0, 0
+    for step in range(2000):
+        mask = env.action_masks()
+        _, reward, terminated, _, info = env.step(choose(mask, step) if mask.ndim == 1 else np.array([choose(mask[0], step)]))
+        if "points" in info:
+            points, totals = info["points"].reshape(5), info["totals"].reshape(5)
+            assert np.ravel(reward)[0] == points[info["seat"]]
+            assert (before + points == totals).all()
+            before = totals
+        row = env.table.row if isinstance(env, SeatEnv) else env._runner.batch.tables[0]
+        together += int(row.deal) > deal + 1
+        deal = int(row.deal)
+        if np.ravel(terminated)[0]:
+            env.reset()
+            before, deal = np.zeros(5), 0
+    assert together > 0
 
 
 def test_render_shows_the_view_of_the_learner(capsys: pytest.CaptureFixture[str]) -> None:
@@ -466,6 +496,29 @@ def test_a_copy_goes_on_in_the_same_way(copied: Callable[[SeatEnv], SeatEnv]) ->
     for step in range(20):
         action = choose(env.action_masks(), step)
         assert data_equivalence(env.step(action), twin.step(action), exact=True)
+
+
+def unmixed(word: int) -> int:
+    """The word that SplitMix64 makes this one of."""
+    for shift, factor in ((31, 0x94D049BB133111EB), (27, 0xBF58476D1CE4E5B9), (30, 1)):
+        found = word
+        for _ in range(64 // shift):
+            found = word ^ found >> shift
+        word = found * pow(factor, -1, 2**64) % 2**64
+    return word
+
+
+def test_no_draw_of_a_player_gives_the_seed_away() -> None:
+    """A player runs the generator backwards from its first integer of an episode, or from the state of the stream."""
+    golden, seed = 0x9E3779B97F4A7C15, 1234567
+    streams = RowStreams(1)
+    streams.begin(np.zeros(1, np.int64), np.array([seed]), np.zeros(1, np.int64))
+    state = int(streams._states[0])
+    drawn = int(row_seeds(streams, 1)[0])
+    states = [state, *(unmixed(2 * drawn + bit) - golden for bit in (0, 1))]
+    assert state not in states[1:]
+    for word in states:
+        assert (unmixed(unmixed(unmixed(word % 2**64))) - golden) % 2**64 != seed
 
 
 def test_the_streams_of_rows() -> None:

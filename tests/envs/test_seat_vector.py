@@ -294,13 +294,13 @@ def test_nothing_goes_on_before_the_first_reset() -> None:
         ({"autoreset_mode": "never"}, "autoreset_mode must be 'NextStep' or 'SameStep' or 'Disabled', not 'never'"),
         ({"render_mode": "human"}, "render_mode must be 'ansi' or 'rgb_array', not 'human'"),
         ({"copy": 1}, "copy must be True or False, not 1"),
-        ({"threads": 0}, "threads must be from 1 to 1024"),
+        ({"threads": 0}, "threads must be an integer from 1 to 1024"),
     ],
 )
 def test_arguments_that_are_not_allowed(arguments: dict[str, Any], says: str) -> None:
     with pytest.raises(ValueError, match=re.escape(says)):
         SeatVectorEnv(2, "up_down", **arguments)
-    with pytest.raises(ValueError, match="from 1 on, not 0"):
+    with pytest.raises(ValueError, match="tables must be an integer from 1 to"):
         SeatVectorEnv(0, "up_down")
 
 

@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import gymnasium
@@ -15,10 +16,10 @@ from gymnasium import spaces
 from gymnasium.error import ResetNeeded
 
 from noms_env.core.actions import NUM_ACTIONS
-from noms_env.core.chance import MAX_SEED, checked_seed
+from noms_env.core.chance import MAX_SEED
 from noms_env.engine import batch_kernels
 from noms_env.engine.row_kernels import IS_SCORED
-from noms_env.envs.common import ILLEGAL_REWARD, POSITION_KEYS, Observation, frame, start_match
+from noms_env.envs.common import ILLEGAL_REWARD, POSITION_KEYS, Observation, frame
 from noms_env.envs.gym.seat_config import SeatConfig
 from noms_env.envs.gym.seat_players import RowStreams, checked_seat, is_random, learner_seats
 from noms_env.envs.modules import environment_id
@@ -29,6 +30,8 @@ from noms_env.table import IllegalActionError
 from noms_env.variants import GAMES
 
 RENDER_FPS = 2
+_EPISODE_NAMES = ("seat", "_streams", "_is_seeded", "_is_over", "_mask", "_np_random", "_np_random_seed")
+"""The state of an episode, without the table and the players."""
 METADATA: dict[str, Any] = {"render_modes": list(RENDER_MODES), "render_fps": RENDER_FPS}
 
 
@@ -42,8 +45,9 @@ class SeatEnv(gymnasium.Env[Observation, int | np.integer]):
     `TrickTakingEnv`; with `mask_in="info"` the bare array. `action_masks()` returns the mask as booleans. After the end of an
     episode the mask is all zeros.
 
-    Info: `seat`, the learner's seat (int). In the step in which a deal ends: `points` of all seats in the deal and `totals` in
-    the match, float64, shape (seats,). In the step that ends the episode: `winners`, bool, shape (seats,).
+    Info: `seat`, the learner's seat (int). In the step in which a deal ends: `points` of all seats in the deal (with
+    `skip_forced` in all deals that end in the step) and `totals` in the match, float64, shape (seats,). In the step that ends
+    the episode: `winners`, bool, shape (seats,).
 
     Everything is a function of the seed and the learner's actions: `reset(seed=s)` deals the cards of
     `raw_env().reset(seed=s)`, and each later `reset()` goes on to the next match of that seed.
@@ -134,17 +138,20 @@ class SeatEnv(gymnasium.Env[Observation, int | np.integer]):
         given = checked_options(options)
         position = {key: value for key, value in given.items() if key in POSITION_KEYS}
         rule = checked_seat(given.get("seat", self._config.seat), self.table.seats)
-        seed = None if seed is None else checked_seed(seed)
-        super().reset(seed=seed)
+        kept = copy.deepcopy({name: getattr(self, name) for name in _EPISODE_NAMES}) if position else {}
+        before = self.table.get_state()
+        self.table.start(seed=seed, **position)  # refuses what is not possible before anything has changed
+        super().reset(seed=None if seed is None else int(seed))
         if seed is None and not self._is_seeded:
-            seed = int(self.np_random.integers(MAX_SEED, endpoint=True))
-        start_match(self.table, seed, position)
+            self.table.start(seed=int(self.np_random.integers(MAX_SEED, endpoint=True)), **position)
         self._is_seeded = True
         info = self._begin(rule)
         while self._is_over and not position:  # the deal left the learner no choice
-            start_match(self.table, None, {})
+            self.table.start()
             info = self._begin(rule)
         if self._is_over:
+            vars(self).update(kept)
+            self.table.set_state(before)
             raise ValueError("the position leaves the learner no choice; set it up with skip_forced=False")
         if self.render_mode == "human":
             self.render()
@@ -242,7 +249,8 @@ class SeatEnv(gymnasium.Env[Observation, int | np.integer]):
         """The reward of a deal just scored; its points, totals and winners go into the info."""
         rows, n = self.table._kernel_rows, self.table.seats
         points, over = rows["points"][:, :n], rows["over"] != 0
-        info.update(points=points[0].copy(), totals=rows["totals"][0, :n].copy())
+        info["points"] = points[0] + info.get("points", 0)
+        info["totals"] = rows["totals"][0, :n].copy()
         if over[0]:
             info["winners"] = members(rows["winners"], n)[0]
         return float(deal_rewards(self._config.reward, points, over, rows["winners"])[0, self.seat])

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
 
-from noms_env.core.actions import is_integer
+from noms_env.core.actions import brief, is_integer
 from noms_env.core.chance import MAX_SEED
 from noms_env.variants import RulesError
 
@@ -15,7 +16,7 @@ SEAT_RULES = ("rotate", "random")
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
-_PLAYERS, _OWN_SEAT, _RANDOM_PLAYERS = np.uint64(0), _FIRST, _SECOND
+_OWN_SEAT, _RANDOM_PLAYERS = _FIRST, _SECOND
 """Purposes: what a random word is for."""
 
 
@@ -35,7 +36,7 @@ def checked_seat(seat: int | str, seats: int) -> int | str:
     if isinstance(seat, str) and seat in SEAT_RULES:
         return seat
     if not is_integer(seat) or not 0 <= int(seat) < seats:
-        raise RulesError(f"seat must be a seat from 0 to {seats - 1}, 'rotate' or 'random', not {seat!r}")
+        raise RulesError(f"seat must be a seat from 0 to {seats - 1}, 'rotate' or 'random', not {brief(seat)}")
     return int(seat)
 
 
@@ -63,8 +64,11 @@ class RowStreams(np.random.Generator):
     """The random numbers of the other seats: one stream for each row, independent of other rows.
 
     Players get it as their generator. For each row that it is asked for, a player draws one integer (`players.row_seeds`); that
-    integer comes from the stream of the row, by SplitMix64 (G. L. Steele, D. Lea, C. H. Flood, "Fast splittable pseudorandom
-    number generators", OOPSLA 2014). Any other draw comes from a generator that all rows share.
+    integer comes from the stream of the row. Any other draw comes from a generator that all rows share.
+
+    No draw gives away the seed of the deals: a stream begins with a BLAKE2b hash of the seed and the number of the episode, and
+    goes on with SplitMix64 (G. L. Steele, D. Lea, C. H. Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014),
+    to whose output, which could be inverted, the state is added (as in the construction of Davies and Meyer).
 
     Attributes:
         rows: int64, shape (m,): the rows that the next integers are for.
@@ -85,7 +89,9 @@ class RowStreams(np.random.Generator):
             seeds: int64, shape (m,).
             matches: int64, shape (m,).
         """
-        self._states[rows] = _word(seeds, matches, _PLAYERS)
+        pairs = np.stack([seeds, matches], axis=1).astype("<i8")
+        hashes = b"".join(blake2b(pair.tobytes(), digest_size=8, person=b"player").digest() for pair in pairs)
+        self._states[rows] = np.frombuffer(hashes, "<u8")
         words = _word(seeds, matches, _RANDOM_PLAYERS) % np.uint64(2**32 - 1)
         self.words[rows] = words.astype(np.int64) + 1
 
@@ -99,7 +105,7 @@ class RowStreams(np.random.Generator):
             return super().integers(low, high, size=size, dtype=dtype, endpoint=endpoint)
         states = self._states[self.rows] + _GOLDEN
         self._states[self.rows] = states
-        return (_mixed(states) >> np.uint64(1)).astype(np.int64)
+        return (_mixed(states) + states >> np.uint64(1)).astype(np.int64)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle and copy the streams; numpy would make a plain generator of them."""

@@ -38,7 +38,7 @@ class Results:
         terminated: the episode is over, bool, shape (rows,).
         truncated: the match was cut short, bool, shape (rows,).
         scored: a deal ended, bool, shape (rows,).
-        points: of all seats in that deal, float64, shape (rows, seats).
+        points: of all seats in the deals that ended, float64, shape (rows, seats).
         totals: of all seats in the match, float64, shape (rows, seats).
         winners: of an episode that is over, bool, shape (rows, seats).
         refusals: why actions were illegal, by row.
@@ -53,7 +53,7 @@ class Results:
 
     def clear(self, rows: np.ndarray) -> None:
         """Clear some rows."""
-        for array in (self.reward, self.terminated, self.truncated, self.scored):
+        for array in (self.reward, self.terminated, self.truncated, self.scored, self.points):
             array[rows] = 0
         if self.refusals:
             self.refusals = {row: reason for row, reason in self.refusals.items() if row not in rows}
@@ -200,7 +200,8 @@ class SeatRunner:
         rewards = deal_rewards(self._config.reward, points, over, winners)
         results.reward[rows] += rewards[np.arange(len(rows)), self.learner[rows]]
         results.scored[rows] = True
-        results.points[rows], results.totals[rows] = points, fields["totals"][rows, :n]
+        results.points[rows] += points
+        results.totals[rows] = fields["totals"][rows, :n]
         results.terminated[rows], results.truncated[rows] = over & ~truncated, over & truncated
         results.winners[rows] = members(winners, n) & over[:, np.newaxis]
         self.is_over[rows] = over

@@ -9,6 +9,7 @@ threads, and whatever happens in other rows.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,8 @@ from gymnasium.error import ResetNeeded
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
-from noms_env.core.actions import NUM_ACTIONS
+from noms_env._threads import one_thread
+from noms_env.core.actions import NUM_ACTIONS, brief
 from noms_env.core.chance import MAX_SEED, checked_seed
 from noms_env.envs.common import POSITION_KEYS, Observation, frame
 from noms_env.envs.gym.seat import RENDER_FPS
@@ -78,11 +80,13 @@ class SeatVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
         self._runner = SeatRunner(self._config, num_envs, threads, new_arrays=self._copies)
         self.num_envs = len(self._runner.is_over)
         self._is_seeded = False
+        self._lock = Lock()
         self.single_observation_space = self._config.space
         self.single_action_space = spaces.Discrete(NUM_ACTIONS)
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
         self.action_space = batch_space(self.single_action_space, self.num_envs)
 
+    @one_thread
     def reset(
         self,
         *,
@@ -123,6 +127,7 @@ class SeatVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
         runner.play_on(rows, seats)
         return self._seen(), self._infos(started)
 
+    @one_thread
     def step(self, actions: np.ndarray) -> Step:
         """Take an action for each learner, and let the others play until its next turn or the end of its episode.
 
@@ -181,7 +186,7 @@ class SeatVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
         if mask is None:
             return np.ones(self.num_envs, np.bool_)
         if not isinstance(mask, np.ndarray) or mask.dtype != np.bool_:
-            raise TypeError(f"options['reset_mask'] must be an array of booleans, not {mask!r}")
+            raise TypeError(f"options['reset_mask'] must be an array of booleans, not {brief(mask)}")
         if mask.shape != (self.num_envs,) or not mask.any():
             found = f"shape {mask.shape} with {mask.sum()} rows"
             raise ValueError(f"options['reset_mask'] must have shape ({self.num_envs},) and select a row, not {found}")
@@ -194,7 +199,7 @@ class SeatVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
         if np.ndim(given) == 0:
             return checked_seat(given, self._config.table.seats)
         if np.shape(given) != (self.num_envs,):
-            raise ValueError(f"seat must be one seat or {self.num_envs} of them, not {given!r}")
+            raise ValueError(f"seat must be one seat or {self.num_envs} of them, not {brief(given)}")
         return np.array([checked_seat(seat, self._config.table.seats) for seat in np.asarray(given)], np.int64)
 
     def _asked_seeds(self, seed: Any) -> np.ndarray:
@@ -258,7 +263,7 @@ def _checked_mode(mode: str | AutoresetMode) -> AutoresetMode:
         return AutoresetMode(mode)
     except ValueError:
         words = " or ".join(repr(one.value) for one in AutoresetMode)
-        raise ValueError(f"autoreset_mode must be {words}, not {mode!r}") from None
+        raise ValueError(f"autoreset_mode must be {words}, not {brief(mode)}") from None
 
 
 def _only(values: np.ndarray, where: np.ndarray) -> np.ndarray:

@@ -21,6 +21,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from noms_env.belief.sampling import order_deck
+from noms_env.core.actions import brief
 from noms_env.core.cards import cards_in
 from noms_env.core.tricks import name_trump
 from noms_env.engine.deal import hand_out
@@ -103,7 +104,7 @@ class ExplicitChanceDeal:
         """
         weights = self._weights()
         if outcome not in weights:
-            raise ValueError(f"the chance event has the outcomes {list(weights)}, not {outcome!r}")
+            raise ValueError(f"the chance event has the outcomes {list(weights)}, not {brief(outcome)}")
         self.chance_history.append(outcome)
         self._apply(outcome)
         self._skip_certain()

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pyspiel
 
-from noms_env.core.actions import NUM_ACTIONS
+from noms_env.core.actions import NUM_ACTIONS, brief
 from noms_env.core.cards import CARD_WORDS, FRENCH, SUIT_LETTERS, cards_in
 from noms_env.interop.open_spiel.deal_setup import DealSetup, Layout
 from noms_env.interop.open_spiel.explicit_chance import (
@@ -55,7 +55,7 @@ class DealGame(pyspiel.Game):
         defaults = default_parameters(self.variant)
         values = defaults | (params or {})
         if values["reward"] not in REWARDS:
-            raise RulesError(f"reward must be {' or '.join(map(repr, REWARDS))}, not {values['reward']!r}")
+            raise RulesError(f"reward must be {' or '.join(map(repr, REWARDS))}, not {brief(values['reward'])}")
         self.setup = setup_of(self.variant, values)
         self.reward: str = values["reward"]
         given = {name: value for name, value in values.items() if value != defaults.get(name, value)}

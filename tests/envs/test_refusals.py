@@ -1,0 +1,326 @@
+"""What is refused, wherever it is tried: one sentence says why, and everything stays as it was."""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import noms_env
+from noms_env.belief.determinize import sampled_tables
+from noms_env.core.actions import brief
+from noms_env.envs.gym.seat import SeatEnv
+from noms_env.envs.gym.seat_vector import SeatVectorEnv
+from noms_env.show import text
+from noms_env.table import IllegalActionError, Table
+from noms_env.variants import VARIANTS, RulesError
+from tests.envs.play import everything, module_of
+
+NUMBERS: list[Any] = [2**63, 2**64, -(2**63) - 1, 2**70, 10**5000, True, np.True_, 1.0, float("nan"), 75.0, 1j]
+WORDS: list[Any] = ["1", "\ud800", b"1", None, object(), int]
+SEVERAL: list[Any] = [(), [], [1], [10**5000], {1: 2}, {1}, np.zeros(0), np.zeros((40, 40)), np.full((2, 3), "x")]
+ODD = [*NUMBERS, *WORDS, *SEVERAL]
+"""What is neither an action, nor a seat, a seed, or a number of anything."""
+
+
+def names(values: list[Any]) -> list[str]:
+    return [f"{type(value).__name__} {brief(value)[:20]!a}" for value in values]
+
+
+odd = pytest.mark.parametrize("value", ODD, ids=names(ODD))
+
+
+def refused(call: Callable[[], object], *errors: type[Exception]) -> None:
+    """The call raises ValueError (or one of some errors) with a sentence of one line."""
+    with pytest.raises(errors or ValueError) as caught:
+        call()
+    message = str(caught.value)
+    assert "\n" not in message
+    assert 10 < len(message) < 500
+    message.encode()
+
+
+def started(**arguments: Any) -> Any:
+    """An environment in the middle of a deal, with the illegal action of a float noted nowhere."""
+    env = module_of("up_down").raw_env(record=True, **arguments)
+    env.reset(seed=3)
+    for _ in range(6):
+        env.step(env.legal_actions()[0])
+    return env
+
+
+@odd
+def test_an_odd_action_is_refused_and_noted_nowhere(value: Any) -> None:
+    env, twin = started(), started()
+    before = everything(env)
+    refused(lambda: env.step(value), IllegalActionError)
+    assert everything(env) == before
+    while env.agents and not env.terminations[env.agent_selection]:
+        assert env.legal_actions() == twin.legal_actions()
+        for one in (env, twin):
+            one.step(one.legal_actions()[0])
+    assert env.records == twin.records
+
+
+@odd
+def test_an_odd_action_ends_the_episode_where_illegal_ones_do(value: Any) -> None:
+    env = started(illegal_action="terminate")
+    agent = env.agent_selection
+    env.step(value)
+    assert env.terminations[agent]
+    assert env.rewards[agent] == -1
+    seat = SeatEnv("up_down", illegal_action="terminate")
+    seat.reset(seed=3)
+    _, reward, terminated, _, info = seat.step(value)
+    assert (reward, terminated) == (-1, True)
+    assert "\n" not in info["illegal_action"]
+
+
+@odd
+def test_an_odd_action_under_the_usual_wrappers(value: Any) -> None:
+    env = module_of("up_down").env()
+    env.reset(seed=3)
+    before = everything(env.unwrapped)
+    refused(lambda: env.step(value), AssertionError)
+    assert everything(env.unwrapped) == before
+    env.step(env.unwrapped.legal_actions()[0])
+    assert not env.terminations["player_0"]
+
+
+@odd
+def test_an_odd_action_at_a_seat_at_many_and_in_a_batch(value: Any) -> None:
+    seat = SeatEnv("up_down")
+    seat.reset(seed=3)
+    seats, batch = SeatVectorEnv(2, "up_down"), noms_env.make_batch("up_down", 2)
+    seats.reset(seed=3)
+    batch.reset()
+    before = seat.table.get_state(), seats._runner.batch.tables.tobytes(), batch.tables.tobytes()
+    refused(lambda: seat.step(value))
+    actions: Any = [value, value]
+    refused(lambda: seats.step(actions))
+    refused(lambda: batch.step(actions))
+    assert (seat.table.get_state(), seats._runner.batch.tables.tobytes(), batch.tables.tobytes()) == before
+
+
+POSITIONS = ("deck", "dealer", "totals", "deal", "multiplier")
+
+
+@odd
+def test_a_refused_reset_leaves_seed_match_and_deal_as_they_are(value: Any) -> None:
+    env, wrapped, seat = module_of("small_ships").raw_env(), module_of("small_ships").env(), SeatEnv("small_ships")
+    seats, batch = SeatVectorEnv(2, "small_ships"), noms_env.make_batch("small_ships", 2)
+    for one in (env, wrapped, seat, seats):
+        one.reset(seed=3)
+    batch.reset()
+    wrapped.step(0)  # illegal: the wrappers remember that the episode is over
+    shown = wrapped.get_state()["wrappers"][2]["_terminated"]
+    before = everything(env), everything(wrapped.unwrapped), seat.table.get_state(), batch.tables.tobytes()
+    generator = seat.np_random.bit_generator.state
+    for key in POSITIONS if value is not None else ():
+        for one in (env, wrapped, seat):
+            for seed in (None, 5):
+                refused(lambda one=one, seed=seed, key=key: one.reset(seed=seed, options={key: value}))  # type: ignore[misc]
+    if value is not None:
+        for one in (env, wrapped, seat, seats):
+            refused(lambda one=one: one.reset(seed=value))  # type: ignore[misc]
+        for key in ("seed", "match", "table", "dealer"):
+            refused(lambda key=key: batch.reset(**{key: value}))  # type: ignore[misc]
+        refused(lambda: seats.reset(options={"reset_mask": value}), ValueError, TypeError)
+        refused(lambda: seats.reset(options={"seat": value}))
+    refused(lambda: seat.reset(options={"seat": value}))
+    assert (everything(env), everything(wrapped.unwrapped), seat.table.get_state(), batch.tables.tobytes()) == before
+    assert seat.np_random.bit_generator.state == generator
+    assert wrapped.get_state()["wrappers"][2]["_terminated"] is shown is True
+
+
+@odd
+def test_odd_arguments_of_a_batch(value: Any) -> None:
+    flags = ("skip_forced", "pause_after_deal", "hidden_state", "check_actions")
+    given = [*([] if isinstance(value, bool | np.bool_) else flags), *([] if value is None else ["threads"]), "tables", "seed"]
+    for name in given:
+        refused(lambda name=name: noms_env.make_batch("up_down", **{"tables": 2, name: value}))  # type: ignore[misc]
+    refused(lambda: noms_env.make_batch(value, 2), ValueError)
+    refused(lambda: noms_env.make_batch("up_down", 2, episode=value))
+    batch = noms_env.make_batch("up_down", 2)
+    batch.reset()
+    before = batch.tables.tobytes()
+    if value is not None and brief(value) not in ("()", "[]", "[1]", brief(np.zeros(0))):
+        for call in (batch.observe, batch.reset, batch.save):
+            refused(lambda call=call: call(value))  # type: ignore[misc]
+        refused(lambda: sampled_tables(batch.tables, value, np.random.default_rng(0)))
+        refused(lambda: batch.restore(value, batch.save()))
+    refused(lambda: batch.clone(value, [1]))
+    refused(lambda: batch.sample_hidden(value, 0, np.random.default_rng(0)))
+    refused(lambda: batch.sample_hidden(0, value, np.random.default_rng(0)))
+    refused(lambda: batch.restore(None, value))
+    assert batch.tables.tobytes() == before
+
+
+@pytest.mark.parametrize("rows", [[], (), np.zeros(0), np.zeros(0, np.int64), [False, False]], ids=repr)
+def test_no_rows_are_no_rows(rows: Any) -> None:
+    batch = noms_env.make_batch("up_down", 2)
+    batch.reset()
+    before = batch.tables.tobytes()
+    batch.reset(rows, seed=9)
+    batch.observe(rows)
+    batch.clone(0, rows)
+    assert len(batch.save(rows)) == 0
+    assert batch.tables.tobytes() == before
+    assert not batch.mask.any()
+
+
+@pytest.mark.parametrize(
+    "rows", [[[0, 1]], np.array([[0]]), True, [True], (None,), [2], [-1], ["0"], [0.0], slice("x")], ids=repr
+)
+def test_rows_are_numbers_or_booleans(rows: Any) -> None:
+    batch = noms_env.make_batch("up_down", 2)
+    refused(lambda: batch.reset(rows))
+
+
+@odd
+def test_odd_arguments_of_a_table(value: Any) -> None:
+    table = Table("small_ships")
+    table.start()
+    before = table.get_state()
+    for call in (table.step, table.state, table.view, table.word, table.set_state):
+        refused(lambda call=call: call(value))  # type: ignore[misc]
+    if not isinstance(value, str) or value != "1":  # a call
+        refused(lambda: table.act(value))
+        refused(lambda: table.number(value))
+    refused(lambda: table.sample_hidden(value, np.random.default_rng(0)))
+    refused(lambda: table.sample_hidden(0, value))
+    if value is not None:
+        refused(lambda: table.start(value))
+        refused(lambda: text(table, value))
+        refused(lambda: table.start(seed=value))
+    assert table.get_state() == before
+    for name in ("seed", "table", "episode"):
+        refused(lambda name=name: Table("small_ships", **{name: value}))  # type: ignore[misc]
+    refused(lambda: Table("up_down", episode="deal", deal_size=value if value is not None else 99), RulesError)
+    refused(lambda: Table(value))
+
+
+@pytest.mark.parametrize(
+    ("streams", "actions"),
+    [
+        (np.zeros(4, np.int64), np.zeros(4, np.int64)),
+        (np.full(4, 2**32), np.zeros(4, np.int64)),
+        (np.full(4, -1), np.zeros(4, np.int64)),
+        (np.ones(3, np.int64), np.zeros(4, np.int64)),
+        (np.ones(4, np.int64), np.zeros(3, np.int64)),
+        (np.ones(4, np.int32), np.zeros(4, np.int64)),
+        (np.ones(4, np.int64), np.zeros(4)),
+        (np.ones(8, np.int64)[::2], np.zeros(4, np.int64)),
+        (np.broadcast_to(np.int64(1), 4), np.zeros(4, np.int64)),
+        ([1, 1, 1, 1], np.zeros(4, np.int64)),
+    ],
+)
+def test_random_actions_want_arrays_that_fit(streams: Any, actions: Any) -> None:
+    batch = noms_env.make_batch("up_down", 4)
+    batch.reset()
+    refused(lambda: batch.random_actions(streams, actions))
+
+
+def play_on(table: Table, rng: random.Random, decisions: int) -> None:
+    """Random play from a table, in which every seat looks at each position."""
+    for _ in range(decisions):
+        if table.is_scored:
+            if table.is_over:
+                return
+            table.next_deal()
+            continue
+        for seat in range(table.seats):
+            table.view(seat)
+            table.state(seat)
+        table.step(rng.choice(table.legal_actions()))
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_a_damaged_state_is_refused_or_can_be_played_on(variant: str) -> None:
+    rng, refusals = random.Random(variant), 0
+    table = Table(variant, seed=5)
+    for case in range(120):
+        table.start(case)
+        play_on(table, rng, rng.randrange(90))
+        before = table.get_state()
+        state, bit = bytearray(before), rng.randrange(8 * len(before))
+        state[bit // 8] ^= 1 << bit % 8
+        try:
+            table.set_state(bytes(state))
+        except ValueError:
+            refusals += 1
+            assert table.get_state() == before
+            continue
+        play_on(table, rng, 30)
+    assert 60 < refusals < 120
+
+
+INDEXED = (
+    "phase seat dealer leader best_seat best_card led_suit trump n_calls call n_table trick_number trick_winners order deck"
+)
+SETS = "trick_winners cards hands played stock cards_played trump_cards led_cards legal_cards legal_words trick_of calls voids"
+
+
+@pytest.mark.parametrize("name", f"{INDEXED} {SETS} n_seats sizes deal deal_size contract partner revealed totals over".split())
+def test_records_that_play_cannot_lead_to_are_not_restored(name: str) -> None:
+    batch = noms_env.make_batch("up_down", 3)
+    batch.reset()
+    for _ in range(6):
+        batch.observe()
+        batch.step(batch.mask.argmax(axis=1))
+    saved, before = batch.save([1]), batch.tables.tobytes()
+    saved[name] = np.nan if name == "totals" else 99
+    refused(lambda: batch.restore([2], saved))
+    table = batch.table(1)
+    refused(lambda: table.set_state(saved.tobytes()))
+    assert batch.tables.tobytes() == before
+
+
+def test_a_table_before_the_first_deal_and_at_every_decision_has_a_state_that_can_be_restored() -> None:
+    for variant in VARIANTS:
+        table = Table(variant)
+        table.set_state(table.get_state())
+        table.start()
+        while not table.is_over:
+            table.set_state(table.get_state())
+            if table.is_scored:
+                table.next_deal()
+            else:
+                table.step(table.legal_actions()[-1])
+        table.set_state(table.get_state())
+    batch = noms_env.make_batch("noms", 4)
+    batch.restore(None, batch.save())
+
+
+@pytest.mark.parametrize(
+    "make",
+    [lambda: noms_env.make_batch("up_down", 4096), lambda: SeatVectorEnv(4096, "up_down")],
+    ids=["batch", "seats"],
+)
+def test_a_second_thread_is_refused(make: Callable[[], Any]) -> None:
+    tables, stop = make(), time.monotonic() + 20
+    refusals: list[str] = []
+    errors: list[Exception] = []
+
+    def work() -> None:
+        while not refusals and not errors and time.monotonic() < stop:
+            try:
+                tables.reset()
+            except RuntimeError as refusal:
+                refusals.append(str(refusal))
+            except Exception as error:
+                errors.append(error)
+
+    threads = [threading.Thread(target=work) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not errors
+    assert refusals[0].startswith("another thread is in a method of this ")
+    tables.reset()
