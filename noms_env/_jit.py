@@ -4,7 +4,8 @@ Numba's disk cache notices an edit in the file of a function, but not in the fil
 calls. The cache therefore lives in a folder named by the hash of all sources that compiled code may stand in or use: an
 edit in any of them starts a new folder. The folder is in the package's `__pycache__`, or in the user's cache directory
 where the package is read-only; `NUMBA_CACHE_DIR`, where set, takes precedence. The two newest folders of other versions
-are kept, older ones are removed.
+are kept, older ones are removed. A damaged file is compiled anew; a full disk or a folder that cannot be written costs one
+sentence on standard error.
 
 With `NUMBA_DISABLE_JIT=1` every decorated function is the plain Python function, and gives the same bytes.
 """
@@ -16,6 +17,8 @@ import os
 import shutil
 import sys
 from collections.abc import Callable
+from contextlib import suppress
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -23,6 +26,7 @@ import numba
 import numpy as np
 from llvmlite import ir
 from numba import types
+from numba.core.caching import CompileResultCacheImpl, FunctionCache, UserProvidedCacheLocator
 from numba.core.cgutils import raw_memcpy
 from numba.extending import intrinsic
 
@@ -63,8 +67,11 @@ def _cache_folder() -> str:
             folder.mkdir(parents=True, exist_ok=True)
             (folder / "in-use").touch()
         except OSError:
+            if any(folder.rglob("*.nbi")):  # compiled code that can be read is enough
+                return str(folder)
             continue
-        _remove_old(parent, keep=folder)
+        with suppress(OSError):  # another process removes them, too
+            _remove_old(parent, keep=folder)
         return str(folder)
     return ""
 
@@ -78,6 +85,44 @@ def _remove_old(parent: Path, keep: Path) -> None:
 
 
 CACHE_FOLDER = _cache_folder() if COMPILED else ""
+
+
+class _Locator(UserProvidedCacheLocator):  # type: ignore[misc]
+    """Numba's locator, but for a folder that need not be writable."""
+
+    def ensure_cache_path(self) -> None:
+        with suppress(OSError):
+            Path(self.get_cache_path()).mkdir(parents=True, exist_ok=True)
+
+
+class _Compiled(CompileResultCacheImpl):  # type: ignore[misc]
+    _locator_classes = (_Locator,)
+
+
+class _Cache(FunctionCache):  # type: ignore[misc]
+    """Numba's cache of a function, but what cannot be read is compiled anew, and what cannot be written is not kept."""
+
+    _impl_class = _Compiled
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        try:
+            return super().load_overload(sig, target_context)
+        except Exception as error:  # whatever the bytes of a damaged file lead to
+            _say_once(f"compiled code in {CACHE_FOLDER} is damaged ({type(error).__name__}); it is compiled anew")
+            with suppress(OSError):
+                self.flush()
+            return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        try:
+            super().save_overload(sig, data)
+        except Exception as error:
+            _say_once(f"compiled code cannot be kept in {CACHE_FOLDER} ({error}); it is compiled anew at each start")
+
+
+@lru_cache
+def _say_once(sentence: str) -> None:
+    print(f"noms_env: {sentence}", file=sys.stderr, flush=True)
 
 
 class Announcement:
@@ -135,9 +180,10 @@ def _compile(function: Function, **flags: Any) -> Function:
     before = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = CACHE_FOLDER or before
     try:
-        decorator = numba.njit(cache=bool(CACHE_FOLDER), nogil=True, error_model="numpy", **flags)
-        compiled: Function = decorator(function)
-        return compiled
+        compiled: Any = numba.njit(nogil=True, error_model="numpy", **flags)(function)
+        if COMPILED and CACHE_FOLDER:
+            compiled._cache = _Cache(function)
+        return compiled  # type: ignore[no-any-return]
     finally:
         numba.config.CACHE_DIR = before
 

@@ -67,6 +67,63 @@ def test_the_users_choice_of_folder_comes_first(tmp_path: Path) -> None:
     assert Path(run_in(Path.cwd(), ASK, NUMBA_CACHE_DIR=str(tmp_path / "mine"))).parent == tmp_path / "mine"
 
 
+ADD_ONE = """
+from noms_env._jit import jit
+
+@jit
+def add_one(number):
+    return number + 1
+"""
+
+
+def compile_in(folder: Path, before: str = "") -> tuple[str, str]:
+    """What is printed where a function is compiled whose code is kept in a folder: on standard output and standard error."""
+    (folder / "adding.py").write_text(ADD_ONE)
+    code = f"import noms_env._jit, resource\n{before}\nfrom adding import add_one\nprint(add_one(1))"
+    variables = os.environ | {"NUMBA_CACHE_DIR": str(folder / "kept"), "PYTHONPATH": f"{Path.cwd()}:{folder}"}
+    done = subprocess.run([sys.executable, "-c", code], env=variables, check=True, capture_output=True, text=True)
+    return done.stdout.strip(), done.stderr
+
+
+@pytest.mark.parametrize("length", [0, 7, 100])
+@pytest.mark.parametrize("kind", ["nbi", "nbc"])
+def test_a_damaged_file_is_compiled_anew_once(kind: str, length: int, tmp_path: Path) -> None:
+    assert compile_in(tmp_path) == ("2", "")
+    [file] = (tmp_path / "kept").rglob(f"adding*.{kind}")
+    whole = file.read_bytes()
+    file.write_bytes(whole[:length])
+    printed, said = compile_in(tmp_path)
+    assert printed == "2"
+    assert said.startswith("noms_env: compiled code in ")
+    assert said.count("\n") == 1
+    assert len(file.read_bytes()) > length
+    assert compile_in(tmp_path) == ("2", "")
+
+
+def test_a_full_disk_costs_a_sentence(tmp_path: Path) -> None:
+    full = "resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))"
+    printed, said = compile_in(tmp_path, full)
+    assert printed == "2"
+    assert said.startswith("noms_env: compiled code cannot be kept in ")
+    assert said.count("\n") == 1
+    assert compile_in(tmp_path) == ("2", "")
+    assert compile_in(tmp_path, full) == ("2", "")
+
+
+def test_compiled_code_is_used_where_nothing_can_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise PermissionError(30, "Read-only file system")
+
+    read_only, writable = tmp_path / "read_only", tmp_path / "writable"
+    folder = read_only / f"numba-{_jit.source_hash()}"
+    monkeypatch.setattr(_jit, "_candidates", lambda: [read_only, writable])
+    folder.mkdir(parents=True)
+    monkeypatch.setattr(Path, "touch", refuse)
+    assert _jit._cache_folder() == ""
+    (folder / "step.nbi").write_bytes(b"")
+    assert _jit._cache_folder() == str(folder)
+
+
 @pytest.mark.soak
 def test_a_line_says_why_the_first_use_takes_a_while(tmp_path: Path) -> None:
     code = "from noms_env import Table; t = Table('nonesuch'); t.start(); t.start(); print(t.phase)"

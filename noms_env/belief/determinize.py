@@ -71,9 +71,9 @@ def row_numbers(rows: Rows, tables: int) -> np.ndarray:
         return np.flatnonzero(given)
     if given.shape == (0,):
         return numbers[:0]
-    if given.ndim > 1 or given.dtype.kind not in "iu" or (given < 0).any() or (given >= tables).any():
+    if given.ndim > 1 or given.dtype.kind not in "iu" or (given < -tables).any() or (given >= tables).any():
         raise ValueError(f"{wanted}, not {brief(rows)}")
-    return np.atleast_1d(given).astype(np.int64)
+    return np.atleast_1d(numbers[given])  # a negative number counts from the end, as everywhere in numpy
 
 
 @jit

@@ -175,7 +175,7 @@ def test_no_rows_are_no_rows(rows: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "rows", [[[0, 1]], np.array([[0]]), True, [True], (None,), [2], [-1], ["0"], [0.0], slice("x")], ids=repr
+    "rows", [[[0, 1]], np.array([[0]]), True, [True], (None,), [2], [-3], ["0"], [0.0], slice("x")], ids=repr
 )
 def test_rows_are_numbers_or_booleans(rows: Any) -> None:
     batch = noms_env.make_batch("up_down", 2)
