@@ -1,20 +1,24 @@
 """Two players on duplicate deals: seatings, values, roles, threads, and what a lost table counts."""
 
+from collections.abc import Iterator
 from threading import Event
 from typing import Any
 
 import numpy as np
 import pytest
 
+from noms_env.players import ask, load_player
+from noms_env.table import Table
 from noms_env.variants import VARIANTS
 from tests.training.fakes import FIRST, STUBBORN, First, rules
 from training.agents.registry import agent_spec
 from training.agents.spec import BLOCK, AgentSpec
-from training.agents.table_pool import TablePool, play
+from training.agents.table_pool import TablePool, play, play_deal_by_deal
 from training.evaluation import duplicate as module
 from training.evaluation.comparison import Comparison, NothingPlayedError, compare, size_features
-from training.evaluation.duplicate import FIRST_OTHER, LINE_UPS, Block, Pairing, dealt, line_ups
+from training.evaluation.duplicate import FIRST_OTHER, LINE_UPS, Block, Pairing, deal_seed, dealt, line_ups
 from training.evaluation.roles import roles
+from training.evaluation.statistics import estimate
 
 Seen = list[tuple[TablePool, np.ndarray]]
 
@@ -24,11 +28,11 @@ def watched(monkeypatch: pytest.MonkeyPatch) -> Seen:
     """The pools that are played, at the end of their deals, and who sat where."""
     found: Seen = []
 
-    def watching(pool: TablePool, players: Any, seating: np.ndarray) -> None:
-        play(pool, players, seating)
+    def watching(pool: TablePool, players: Any, seating: np.ndarray) -> Iterator[np.ndarray]:
+        yield from play_deal_by_deal(pool, players, seating)
         found.append((pool, seating))
 
-    monkeypatch.setattr(module, "play", watching)
+    monkeypatch.setattr(module, "play_deal_by_deal", watching)
     return found
 
 
@@ -81,8 +85,41 @@ def test_all_seatings_of_a_deal_have_its_cards(name: str, seats: int, watched: S
     assert np.array_equal(seating[:, :seats] == 0, np.tile(seatings, (5, 1)))
     assert np.array_equal(tables.table, np.arange(len(pool)) // len(seatings))
     dealt_cards = [(t.hands | t.played).tobytes() + t.dealer.tobytes() + t.deal_size.tobytes() for t in tables]
-    assert [len(set(dealt_cards[row : row + len(seatings)])) for row in range(0, len(pool), len(seatings))] == [1] * 5
-    assert len(set(dealt_cards)) == 5
+    numbers = {(int(t.table), int(t.deal)) for t in tables}  # where all pass, the seatings come to one deal or to another
+    assert len({table for table, _ in numbers}) == 5
+    assert len(set(dealt_cards)) == len(numbers)
+    assert len({(cards, int(t.table)) for cards, t in zip(dealt_cards, tables, strict=True)}) == len(numbers)
+
+
+def test_a_deal_is_an_episode_of_the_environment(watched: Seen) -> None:
+    """Where all pass it goes on until a deal is scored; the cut and the cards do not depend on who sits where."""
+    found = compare(rules("noms"), agent_spec("thumb"), agent_spec("greedy"), 12, names=("alone",))
+    tables = watched[0][0].batch.tables
+    assert (tables.deal > 0).sum() > 12
+    assert not tables.passed_out.any()
+    assert (found.played.first.reshape(-1)[tables.deal > 0] == 0).all()
+    assert (found.played.first.reshape(-1) == found.played.values.reshape(-1))[tables.deal == 0].all()
+    player, hero = load_player("thumb"), load_player("greedy")
+    for row, t in enumerate(tables):
+        table = Table("noms", seed=deal_seed("dev"), table=row // 4, episode="deal")
+        table.start(match=0)
+        while not table.row.over:
+            while not table.is_scored:
+                who = player if table.row.seat == row % 4 else hero
+                table.step(ask(who, table, np.random.default_rng(0)))
+            table.next_deal()
+        assert (table.row.points == t.points).all()
+
+
+def test_first_deals_are_all_deals_where_nobody_can_pass_out() -> None:
+    found = compare(rules("small_ships"), agent_spec("thumb"), agent_spec("greedy"), 12)
+    assert np.array_equal(found.played.first, found.played.values)
+
+
+def test_players_that_always_pass_come_to_an_end() -> None:
+    found = compare(rules("noms", max_deals=3), FIRST, FIRST, 2)
+    assert not found.played.values.any()
+    assert found.played.probes[0].means()["passed_out"] == 1
 
 
 @pytest.mark.parametrize("name", VARIANTS)
@@ -255,6 +292,28 @@ def test_a_lost_table_counts_as_the_worst_of_its_points() -> None:
     assert (swapped.values[is_lost] >= 0).all()
     both = Pairing(kind, (STUBBORN, STUBBORN), line_ups(4)).play(0, 6, Event())
     assert not both.values[is_lost].any()
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize(
+    ("name", "player", "options", "deals"),
+    [
+        ("noms", "random", {}, 10),
+        ("noms", "random", {}, 30),
+        ("nonesuch", "random", {}, 10),
+        ("sniped_whist", "random", {}, 10),
+        ("big_ships", "pimc:2", {"start_cards": 3}, 10),
+        ("small_ships", "flat_mc:2", {"hand_size": 4}, 10),
+    ],
+)
+def test_a_player_is_no_better_than_itself_in_95_of_100_evaluations(
+    name: str, player: str, options: dict[str, Any], deals: int
+) -> None:
+    """An A/A test of 1,000 evaluations: how often the interval holds 0, which is the truth."""
+    one = agent_spec(player)
+    found = compare(rules(name, **options), one, one, 1000 * deals, names=("alone",), threads=2).per_deal()
+    held = sum(run.low <= 0 <= run.high for run in map(estimate, found.reshape(1000, deals)))
+    assert 925 <= held <= 975
 
 
 def test_what_cannot_be_played_is_refused() -> None:

@@ -1,6 +1,7 @@
 """`noms evaluate` and `noms tournament`: what they print and write, and that every error is one sentence."""
 
 import json
+import re
 import subprocess
 import sys
 import time
@@ -52,13 +53,32 @@ def test_what_is_printed_and_written(run: Run, tmp_path: Path) -> None:
         against = one["points"]["against"]
         assert f"random alone {-against['mean']:+.3f}" in " ".join(out.split())
         assert one["matches"]["matches"] == 2
+        beside = (
+            re.escape(f"thumb alone {one['points']['alone']['mean']:+.3f}")
+            + f" .* {100 * one['matches']['a_alone']['mean']:.1f} %"
+        )
+        assert any(re.match(beside, " ".join(line.split())) for line in out.splitlines()), "matches stand beside points"
         assert set(one["groups"]["a"]) == set(one["groups"]["b"])
     assert document["games"][1]["options"]["target"] == 20
+    assert [one.get("unit") for one in document["games"]] == [None, "scored deal"]
+    first = document["games"][1]["first_deals"]["all"]
+    assert f"thumb, first deals only {first['mean']:+.3f}" in " ".join(out.split())
+    assert out.count("first deals only") == 2  # the row, and what it is
     assert "role: declarer" in out
     assert "cards: 10" in out
     assert "bids hit exactly" in out
     assert "contracts made" in out
     assert "noms, 4 seats: thumb v random · 60 deals of the set test in 14 seatings · 840 games" in out
+
+
+def test_too_few_deals_are_said_to_be_too_few(run: Run, tmp_path: Path) -> None:
+    words = ["evaluate", "thumb", "greedy", "--variant", "down_up", "--matches", 2, "--deals"]
+    few, enough = run(*words, 29)[1], run(*words, 30)[1]
+    assert "29 deals are few: where rare deals decide, the intervals miss the mean more often than in 5 % of cases." in few
+    assert "2 matches are few: their intervals are rough." in few
+    assert "deals are few" not in enough
+    words = ["tournament", "thumb", "greedy", "--variant", "down_up", "--deals", 4, "--out", tmp_path / "few"]
+    assert "4 deals are few" in run(*words)[1]
 
 
 def test_a_player_against_itself_gains_nothing(run: Run) -> None:

@@ -61,14 +61,21 @@ def test_equal_players_win_as_often() -> None:
 
 
 def test_a_better_player_wins_more() -> None:
-    found = compare_matches(rules("nonesuch", max_hands=6), agent_spec("thumb"), agent_spec("random"), 12)
+    found = compare_matches(rules("nonesuch", max_hands=6), agent_spec("thumb"), agent_spec("random"), 20)
     assert found.estimate("alone").low > found.fair > found.estimate("against").high
     assert found.advantage().low > 0
 
 
+def test_no_win_in_few_matches_is_no_proof_of_none_in_many() -> None:
+    found = Matches(np.tile([0.0] * 4 + [1.0] * 4, (5, 1)), 40, "all")
+    none, every = found.estimate("alone"), found.estimate("against")
+    assert (none.low, none.mean, none.high) == pytest.approx((0, 0, 1 - 0.025**0.2))
+    assert (every.low, every.mean, every.high) == pytest.approx((0.025**0.2, 1, 1))
+
+
 def test_parts_of_the_win_by_hand() -> None:
     shares = np.array([[1.0, 0, 0.5, 0.5, 0, 0, 0, 0], [1, 1, 1, 1, 0, 1, 0, 0]])
-    found = Matches(shares, 40, 0, "all")
+    found = Matches(shares, 40, "all")
     assert found.fair == 0.25
     assert (found.estimate("alone").mean, found.estimate("against").mean) == (0.75, 0.125)
     assert found.advantage().mean == pytest.approx(0.3125)

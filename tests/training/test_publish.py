@@ -23,6 +23,7 @@ from tests.training.test_publish_runs import CONFIG, DONE, KEPT, POINTS, make_ru
 from training.cli import main
 from training.config import CurriculumConfig, TrainConfig
 from training.evaluation.deal_sets import digest
+from training.evaluation.duplicate import unit_of
 from training.evaluation.report import FORMAT as EVALUATION
 from training.evaluation.tournament import FORMAT as TOURNAMENT
 from training.publish.pages import CARD, NOTES_BEGIN, NOTES_END, RESULTS, CardError, notes_of, pages, seats_text
@@ -53,6 +54,7 @@ def entry(mean: float, rules: Rules = NONESUCH, **changes: Any) -> dict[str, Any
         "points": {"all": estimate(mean), "alone": estimate(0.5), "against": estimate(0.25)},
         "matches": None,
         "lost": {"a": NOTHING_LOST, "b": NOTHING_LOST},
+        **unit_of(rules),
     } | changes
 
 
@@ -292,15 +294,15 @@ def test_a_card_has_the_results_of_its_policy(made: Path, policy: Trained) -> No
     put(made, BEHAVIOUR, "a", among_themselves("mine@0", NONESUCH, {"call/none": 0.25}, policy.sha256))
     text = card_of(policy, made)
     assert rows(part(text, "Against others"))[:7] == [
-        ["nonesuch, 3 seats", "`mine`", "`thumb`", "400 of `test`", "+0.500 ±0.250", "+2.000 ±0.250", ""],
-        ["nonesuch, 4 seats", "`mine@0`", "`random`", "400 of `test`", "-0.250 ±0.250", "-1.000 ±0.250", ""],
-        ["nonesuch, 4 seats", "`mine`", "`thumb`", "5 of `test`", "+7.000 ±0.250", "+7.000 ±0.250", ""],
-        ["nonesuch, 4 seats", "`mine`", "`mine@0`", "400 of `test`", "+2.000 ±0.250", "+0.500 ±0.250", ""],
-        ["nonesuch, 4 seats", "`mine@0`", "`mine`", "400 of `test`", "-2.000 ±0.250", "-0.500 ±0.250", ""],
-        ["nonesuch, 4 seats", "`mine`", "`thumb`", "400 of `test`", "+0.500 ±0.250", "+1.000 ±0.250", ""],
+        ["nonesuch, 3 seats", "`mine`", "`thumb`", "400 of `test`", "+0.500 ±0.250", "", "+2.000 ±0.250"],
+        ["nonesuch, 4 seats", "`mine@0`", "`random`", "400 of `test`", "-0.250 ±0.250", "", "-1.000 ±0.250"],
+        ["nonesuch, 4 seats", "`mine`", "`thumb`", "5 of `test`", "+7.000 ±0.250", "", "+7.000 ±0.250"],
+        ["nonesuch, 4 seats", "`mine`", "`mine@0`", "400 of `test`", "+2.000 ±0.250", "", "+0.500 ±0.250"],
+        ["nonesuch, 4 seats", "`mine@0`", "`mine`", "400 of `test`", "-2.000 ±0.250", "", "-0.500 ±0.250"],
+        ["nonesuch, 4 seats", "`mine`", "`thumb`", "400 of `test`", "+0.500 ±0.250", "", "+1.000 ±0.250"],
         [
-            *("down_up, 3 seats", "`mine`", "`thumb`", "400 of `test`", "-0.250 ±0.250", "-2.000 ±0.250"),
-            "20.0 % ±25.0 (equals: 25.0 %)",
+            *("down_up, 3 seats", "`mine`", "`thumb`", "400 of `test`", "-0.250 ±0.250"),
+            *("20.0 % ±25.0 (equals: 25.0 %)", "-2.000 ±0.250"),
         ],
     ]
     assert rows(part(text, "What it does")) == [["`mine@0`", "400", "25.0%"]]
@@ -371,6 +373,39 @@ def test_a_policy_stands_with_its_best_known_figures(made: Path) -> None:
     assert rows(part(page, "Other numbers of seats")) == [["`nonesuch`", "3", "`mine`", "+0.500 ±0.250, 400 deals"]]
 
 
+def test_scored_deals_stand_beside_first_deals_and_matches(tmp_path: Path) -> None:
+    noms = make_rules(game("noms"))
+    policy = read_trained(make_run(tmp_path / "run", dataclasses.replace(CONFIG, variants=("noms",), seats=()))).named("mine")
+    matches = {"fair": 0.25, "a_alone": estimate(0.3), "b_alone": estimate(0.2)}
+    first = {name: estimate(0.125) for name in ("all", "alone", "against")}
+    put(
+        tmp_path,
+        PANEL,
+        "thumb",
+        evaluation("thumb", "mine", entry(4, noms, matches=matches, first_deals=first), mine=policy.sha256),
+    )
+    page = pages(read_results(tmp_path, {"mine": policy}), {})
+    wins = "20.0 % ±25.0 (equals: 25.0 %)"
+    text = page[Path(RESULTS)]
+    assert rows(part(text, "The policies"))[0][3] == f"-0.250 ±0.250, 400 deals; matches won {wins}"
+    assert f"| `noms` | `mine` | `thumb` | -0.250 ±0.250, 400 deals | -0.125 ±0.250 | {wins} |" in text
+    card = part(page[Path("mine") / CARD], "Against others")
+    assert rows(card)[0][4:] == ["-0.250 ±0.250", wins, "-4.000 ±0.250", "-0.125 ±0.250"]
+    assert "In first deals only, it counts 0." in card
+
+
+@pytest.mark.parametrize("kind", ["evaluation", "tournament"])
+def test_figures_of_first_deals_only_are_refused(tmp_path: Path, kind: str) -> None:
+    noms = make_rules(game("noms"))
+    old = {
+        "evaluation": evaluation("thumb", "random", entry(1, noms) | {"unit": None}),
+        "tournament": tournament({"thumb": 1.0, "random": 0.0}, {}, noms),
+    }
+    put(tmp_path, PANEL, "old", old[kind])
+    with pytest.raises(ResultsError, match="counts a deal of noms that is passed out as 0: measure it again"):
+        read_results(tmp_path)
+
+
 def test_strength_is_reached_when_the_interval_is_clear_of_zero(made: Path, policy: Trained) -> None:
     at = {"seconds": [(1000, 60.0), (3000, 300.0)]}
     lows = {rules: POINTS[rules][1][1] + (3000 - 2000) / 1000 for rules in ("nonesuch_4", "down_up_4")}
@@ -422,7 +457,7 @@ def test_what_players_do_among_themselves(made: Path, policy: Trained) -> None:
     put(made, BEHAVIOUR, "c", among_themselves("thumb", exact, {"bid/hit": 0.5, "bid/hit/10": 0.375, "bid/hit/9": 1.0}))
     found = part(results_page(made), "Behaviour")
     assert [line for line in found.splitlines() if "deals" in line and line.startswith("|")] == [
-        "| `noms`, 4 seats | deals | passed out | contracts made | partner seen in trick |",
+        "| `noms`, 4 seats | deals | first deals passed out | contracts made | partner seen in trick |",
         "| `down_up`, 4 seats | deals | bids hit exactly | bids of ten cards hit |",
     ]
     assert rows(found) == [
@@ -444,7 +479,7 @@ def test_an_empty_folder_has_a_page_too(tmp_path: Path) -> None:
         ("panel/x.json", "{", "is no JSON"),
         ("panel/x.json", "[]", "is neither from `noms evaluate --json` nor results.json of `noms tournament`"),
         ("panel/x.json", '{"format": "noms-evaluate/1", "environment": 9}', "is of version 9 of the environments, not 0"),
-        ("panel/x.json", json.dumps(evaluation("a", "b", {})), "is damaged: KeyError('points')"),
+        ("panel/x.json", json.dumps(evaluation("a", "b", {})), "is damaged: KeyError('variant')"),
         ("panel/x.json", json.dumps(evaluation("a", "b") | {"policies": [1]}), "is damaged: AttributeError"),
         ("panel/x.json", json.dumps(evaluation("mine", "thumb", entry(1))), "another policy than the one that is called mine"),
         ("panel/x.json", json.dumps(evaluation("mine@0", "thumb", entry(1), **{"mine@0": "0" * 64})), "another policy than"),

@@ -107,6 +107,7 @@ def test_json_and_markdown_say_the_same(folder: Folder) -> None:
     cell = document["table"]["thumb"]["random"]
     assert cell["mean"] == results.alone(0, 1).mean
     assert (document["deals"], document["set"], len(document["set_sha256"])) == (40, "dev", 64)
+    assert "unit" not in document
     by_hand = sorted(one["p_value"] for one in document["pairs"])
     assert min(one["p_value_holm"] for one in document["pairs"]) == min(1.0, 3 * by_hand[0])
     lines = markdown(results.as_json()).splitlines()

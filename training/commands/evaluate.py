@@ -83,7 +83,7 @@ class Arguments:
 
 
 def evaluate(measurement: Annotated[Arguments, tyro.conf.arg(name="")]) -> int:
-    """Measure how much better A is than B: points per deal with 95 % intervals, on duplicate deals.
+    """Measure how much better A is than B: points per scored deal with 95 % intervals on duplicate deals, and matches won.
 
     A player is random, greedy, thumb, flat_mc:WORLDS, pimc:WORLDS; a policy by file, folder of a run, or name; or a game, for
     the policy that comes with the package. NAME@0 always takes the most probable action of a policy. A policy plays only the
@@ -95,8 +95,8 @@ def evaluate(measurement: Annotated[Arguments, tyro.conf.arg(name="")]) -> int:
     decision as a line of JSON (examples/README.md). A crash, a timeout or an illegal answer forfeits only that table.
 
     Each deal is played with A alone on each seat against B, with B alone on each seat against A, and with 4 seats or more
-    with half of the seats for each. Deals come from a frozen set, so figures of different days compare. Ctrl-C prints the
-    figures so far.
+    with half of the seats for each. Where all pass, the deals that follow are played until one is scored; first deals only are
+    told apart. Deals come from a frozen set, so figures of different days compare. Ctrl-C prints the figures so far.
 
     For example:
       noms evaluate thumb random

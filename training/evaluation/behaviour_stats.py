@@ -7,7 +7,7 @@
 | | `bid/excess` | calls | called less taken |
 | | `bid/zero` | calls | 1 for a call of none |
 | | `bid/zero/hit` | calls of none | 1 if none was taken |
-| auction | `passed_out` | deals | 1 if all passed (where they may) |
+| auction | `passed_out` | deals | 1 if all passed (where they may); of a single deal, if all passed the first |
 | | `contract/W` | deals | 1 for the contract W: a number, `mis`, `mis_a_vis` |
 | | `contract/W/made` | contracts W | 1 if made |
 | | `numbers/made` | contracts of a number | 1 if made |
@@ -25,7 +25,8 @@
 | | `sniped/shared` | deals | 1 if several were sniped |
 | | `tricks/spread` | deals | the most tricks of a seat less the fewest |
 
-A contract is made if it brought the declarer points, so options of the scoring are heeded.
+A contract is made if it brought the declarer points, so options of the scoring are heeded. Single deals are scored deals
+(`duplicate`): all but `passed_out` tells of the deal that was scored.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ import numpy as np
 from noms_env._jit import jit
 from noms_env.core.actions import CALL_MIS, CALL_MIS_A_VIS, CALL_MOST, CALL_NONE, CALL_SOME, CALL_WORDS, CALL_ZERO
 from noms_env.core.cards import SUIT_CARDS, has, suit_of
-from noms_env.core.state import MAX_SEATS
+from noms_env.core.state import MAX_SEATS, SINGLE_DEAL
 from noms_env.core.tricks import beats, follow
 from noms_env.variants import Rules
 from noms_env.variants.families import AUCTION, EXACT_BID, SHARES
@@ -53,7 +54,7 @@ MAIN = {
     "bid/over": "took more than bid",
     "bid/under": "took fewer than bid",
     "bid/zero": "bids of none",
-    "passed_out": "passed out",
+    "passed_out": "first deals passed out",
     "numbers/made": "contracts made",
     "misere": "misere bid",
     "misere/made": "misere made",
@@ -146,7 +147,7 @@ def _count_auction(tally: Tally, tables: np.recarray, watched: np.ndarray, rules
     declared = (tables.declarer >= 0) & watched[rows, tables.declarer]
     made = tables.points[rows, tables.declarer] > 0
     if rules.variant.passes_out:
-        tally.add("passed_out", tables.passed_out != 0)
+        tally.add("passed_out", (tables.passed_out != 0) | ((tables.episode == SINGLE_DEAL) & (tables.deal > 0)))
     misere = (tables.contract == CALL_MIS) | (tables.contract == CALL_MIS_A_VIS)
     for call in possible_contracts(rules):
         these = declared & (tables.contract == call)

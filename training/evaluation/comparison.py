@@ -44,7 +44,7 @@ MOST_DEALS = FIRST_OTHER // OTHER_DEALS
 
 @dataclass(frozen=True)
 class Comparison:
-    """How A did against B; `names` are theirs, `seed` is that of the players and of the resampling."""
+    """How A did against B; `names` are theirs, `seed` is that of the players."""
 
     names: tuple[str, str]
     rules: Rules
@@ -63,17 +63,17 @@ class Comparison:
         """Games of each deal."""
         return int(self.played.values.shape[1])
 
-    def per_deal(self, name: str | None = None) -> np.ndarray:
-        """The value of each deal in a line-up, or in all together: float64, shape (deals,)."""
+    def per_deal(self, name: str | None = None, first: bool = False) -> np.ndarray:
+        """The value of each deal (or of first deals alone) in a line-up, or in all together: float64, shape (deals,)."""
         ends = np.cumsum([len(line_up.seatings) for line_up in self.line_ups])[:-1]
-        parts = np.split(self.played.values, ends, axis=1)
+        parts = np.split(self.played.first if first else self.played.values, ends, axis=1)
         means = {line_up.name: part.mean(axis=1) for line_up, part in zip(self.line_ups, parts, strict=True)}
         values: np.ndarray = np.mean(list(means.values()), axis=0) if name is None else means[name]
         return values
 
-    def estimate(self, name: str | None = None) -> Estimate:
-        """Points per deal that A is better in a line-up, or in all together."""
-        return estimate(self.per_deal(name), self.seed)
+    def estimate(self, name: str | None = None, first: bool = False) -> Estimate:
+        """Points per deal (or in first deals alone) that A is better in a line-up, or in all together."""
+        return estimate(self.per_deal(name, first))
 
     @cached_property
     def controlled(self) -> Estimate | None:
@@ -234,7 +234,7 @@ def alone_in_field(
     """
     pairing = Pairing(rules, (hero, opponent), line_ups(rules.seats, (ALONE,)), seed, strict=True)
     blocks = runner([partial(job, Event()) for job in pairing.jobs(deals)])
-    return estimate(np.concatenate([block.values.mean(axis=1) for block in blocks]), seed)
+    return estimate(np.concatenate([block.values.mean(axis=1) for block in blocks]))
 
 
 def self_play(rules: Rules, player: AgentSpec, deals: int, *, seed: int = 0, runner: Runner = one_after_another) -> Tally:

@@ -9,19 +9,23 @@ often:
 | `against` | one for each seat | B on that seat, A on all others |
 | `mixed` | with 4 seats or more | half of the seats A's, half B's: side by side and, if the seats are even, in turn |
 
+A deal is a scored deal, as an episode of the environment with `episode="deal"`: where all pass, the deals that follow in a
+match (in noms the sorted deck, cut, and a double hand) are played until one is scored. They follow from the passed-out hands,
+and from draws of the deal's own: they are the same in all seatings that come to them.
+
 The value of a game is the mean of the points of A's seats less the mean of those of B's. A table that a player has lost
 (`guarded`) counts as if all its seats had the fewest points of that table, and the others the most. Deals are independent of
 each other, the games of a deal are not: a deal is the unit of all statistics.
 
 The deals of a set are frozen: they follow from its name and their number. The players' random numbers follow from a seed and
-from the number of the block of deals, so results do not depend on how blocks are shared out among threads. Noms, whose deals
-otherwise depend on the deal before, is played in single deals; in the exact-bid games hand sizes are as frequent as in a
-match.
+from the number of the block of deals, so results do not depend on how blocks are shared out among threads. In the exact-bid
+games hand sizes are as frequent as in a match.
 """
 
 from __future__ import annotations
 
 import hashlib
+from collections import deque
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -35,7 +39,7 @@ from noms_env.variants import Rules
 from training.agents.guarded import Guarded, guarded
 from training.agents.registry import agent_spec
 from training.agents.spec import AgentSpec
-from training.agents.table_pool import TablePool, play
+from training.agents.table_pool import TablePool, play_deal_by_deal
 from training.evaluation.behaviour_stats import SEATS, Tally, count_deals
 from training.evaluation.roles import roles
 from training.evaluation.statistics import Groups
@@ -48,6 +52,11 @@ OTHER_DEALS = 4
 """Deals for the expectation of the control variate, for each deal that is compared."""
 FIRST_OTHER = 1 << 30
 """Number of the first of these; the deals that are compared are below."""
+
+
+def unit_of(rules: Rules) -> dict[str, str]:
+    """What figures are per deal of, for files of results: where nobody can pass out, each deal is scored, and none is named."""
+    return {"unit": "scored deal"} if rules.variant.passes_out else {}
 
 
 def deal_seed(name: str) -> int:
@@ -115,6 +124,7 @@ class Block:
 
     Attributes:
         values: float64, shape (deals, games).
+        first: the same for the first deals alone, of which one that all pass counts 0; `values` where nobody can pass out.
         sizes: int16, shape (deals,): cards dealt to each seat.
         groups: of A alone and of B alone (from B's point of view).
         probes: of A alone and of B alone.
@@ -124,6 +134,7 @@ class Block:
     """
 
     values: np.ndarray
+    first: np.ndarray
     sizes: np.ndarray
     groups: tuple[Groups, Groups]
     probes: tuple[Tally, Tally]
@@ -136,6 +147,7 @@ class Block:
         """All together."""
         return cls(
             values=np.concatenate([block.values for block in blocks]),
+            first=np.concatenate([block.first for block in blocks]),
             sizes=np.concatenate([block.sizes for block in blocks]),
             groups=_summed([block.groups for block in blocks], Groups()),
             probes=_summed([block.probes for block in blocks], Tally()),
@@ -192,13 +204,16 @@ class Pairing:
         is_a = np.tile(seatings, (count, 1))
         pool = dealt(self.rules, first + np.arange(count * games) // games, self.deal_set)
         with guarded(self.players, (self.seed, first), stop, self.limit, self.strict) as guards:
-            play(pool, guards, seating_of(is_a))
+            playing = play_deal_by_deal(pool, guards, seating_of(is_a))
+            next(playing)
+            first_deals = game_values(pool, is_a, guards).reshape(count, games)
+            deque(playing, 0)
         values = game_values(pool, is_a, guards).reshape(count, games)
         groups, probes = self._sides(pool, values, guards)
         features, others = self._features(first, count, stop)
         sizes = pool.batch.tables.deal_size[::games].copy()
         a, b = (Lost(len(guard.lost), list(dict.fromkeys(guard.lost.values()))[:3]) for guard in guards)
-        return Block(values, sizes, groups, probes, (a, b), features, others)
+        return Block(values, first_deals, sizes, groups, probes, (a, b), features, others)
 
     def _sides(
         self, pool: TablePool, values: np.ndarray, guards: Sequence[Guarded]
@@ -238,15 +253,15 @@ class Pairing:
 def played_alone(
     rules: Rules, player: AgentSpec, numbers: np.ndarray, stream: Sequence[int], deal_set: DealSet, stop: Event
 ) -> TablePool:
-    """The tables of some deals (`dealt`), played to their ends by one player on all seats; its failures are raised."""
+    """The tables of some deals (`dealt`), played until they are scored by one player on all seats; its failures are raised."""
     pool = dealt(rules, numbers, deal_set)
     with guarded([player], stream, stop, strict=True) as guards:
-        play(pool, guards, np.zeros((len(pool), MAX_SEATS), np.int64))
+        deque(play_deal_by_deal(pool, guards, np.zeros((len(pool), MAX_SEATS), np.int64)), 0)
     return pool
 
 
 def game_values(pool: TablePool, is_a: np.ndarray, guards: Sequence[Guarded]) -> np.ndarray:
-    """The value of each finished game, float64, shape (n,); `is_a` is where A sits, bool, shape (n, seats)."""
+    """The value of each game by its last deal, float64, shape (n,); `is_a` is where A sits, bool, shape (n, seats)."""
     points = pool.batch.tables.points[:, : is_a.shape[1]]
     own = np.where(is_a, points, 0.0).sum(axis=1) / is_a.sum(axis=1)
     others = np.where(is_a, 0.0, points).sum(axis=1) / (~is_a).sum(axis=1)

@@ -8,7 +8,7 @@ Who wins alone has the whole win, several winners share it; a player who loses a
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from threading import Event
 
@@ -30,14 +30,13 @@ BLOCK = 16
 
 @dataclass(frozen=True)
 class Matches:
-    """Matches between two players, and how many deals all their games had; `seed` is that of the resampling.
+    """Matches between two players, and how many deals all their games had.
 
     `shares`, float64, shape (matches, 2 * seats), is the part of the win that A had, alone on each seat, and that B had.
     """
 
     shares: np.ndarray
     deals: int
-    seed: int
     ending: Ending
 
     @property
@@ -52,13 +51,20 @@ class Matches:
         return a.mean(axis=1), b.mean(axis=1)
 
     def estimate(self, name: str) -> Estimate:
-        """The part of the wins of A in `alone`, of B in `against`."""
-        return estimate(self._alone[name != ALONE], self.seed)
+        """The part of the wins of A in `alone`, of B in `against`; where that is none or all, with the exact interval.
+
+        With none in n matches it ends at 1 - 0.025 ** (1 / n) (Clopper and Pearson 1934): a spread of 0 would say nothing.
+        """
+        found = estimate(self._alone[name != ALONE])
+        if found.mean not in (0, 1):
+            return found
+        edge = 0.025 ** (1 / found.deals)
+        return replace(found, high=1 - edge) if found.mean == 0 else replace(found, low=edge)
 
     def advantage(self) -> Estimate:
         """By how much A's part of the wins is above the fair one when alone, and B's below it: the mean of both."""
         a, b = self._alone
-        return estimate((a - b) / 2, self.seed)
+        return estimate((a - b) / 2)
 
 
 def compare_matches(
@@ -96,7 +102,7 @@ def compare_matches(
     if sum(len(shares) for shares, _ in done.results) < 2:
         raise NothingPlayedError(done.ending)
     shares = np.concatenate([shares for shares, _ in done.results])
-    return Matches(shares, sum(deals for _, deals in done.results), seed, done.ending)
+    return Matches(shares, sum(deals for _, deals in done.results), done.ending)
 
 
 def play_matches(

@@ -16,9 +16,9 @@ from training.console import colour, new_table
 from training.evaluation.behaviour_stats import MAIN, as_read
 from training.evaluation.comparison import Comparison
 from training.evaluation.deal_sets import digest
-from training.evaluation.duplicate import AGAINST, ALONE, MIXED
+from training.evaluation.duplicate import AGAINST, ALONE, MIXED, unit_of
 from training.evaluation.matches import Matches
-from training.evaluation.statistics import Estimate, Groups, percent, plus_minus
+from training.evaluation.statistics import FEW, Estimate, Groups, percent, plus_minus, too_few
 
 FORMAT = "noms-evaluate/1"
 GOAL = 0.8
@@ -28,8 +28,7 @@ GOAL = 0.8
 def print_comparison(console: Console, comparison: Comparison, matches: Matches | None, seconds: float, tell: float) -> None:
     """Print all about a game; `seconds` is what the deals took, `tell` the difference for which the needed deals are told."""
     console.print(Text(headline(comparison, seconds), style="bold"))
-    wins = [] if matches is None else [win_table(comparison.names, matches)]
-    for table in (points_table(comparison), *wins, group_table(comparison), probe_table(comparison)):
+    for table in (points_table(comparison, matches), group_table(comparison), probe_table(comparison)):
         if table.row_count:
             console.print(table)
     for sentence in sentences(comparison, matches, tell):
@@ -45,34 +44,29 @@ def headline(comparison: Comparison, seconds: float) -> str:
     return f"{rules.variant.name}, {rules.seats} seats: {comparison.names[0]} v {comparison.names[1]} · {played} · {speed}"
 
 
-def points_table(comparison: Comparison) -> Table:
-    """Points by line-up; each row tells of whom it says."""
+def points_table(comparison: Comparison, matches: Matches | None) -> Table:
+    """Points by line-up, and matches won; each row tells of whom it says."""
     a, b = comparison.names
-    table = new_table("points per deal above the others", "", "95 %")
+    heads = [] if matches is None else ["matches won"]
+    table = new_table("points per deal above the others", "", "95 %", *heads)
+    rows = {ALONE: f"{a} alone", AGAINST: f"{b} alone", MIXED: f"{a}, half of the seats each"}
     for line_up in comparison.line_ups:
         one = comparison.estimate(line_up.name)
-        if line_up.name == AGAINST:
-            one = -one
-        _add(table, {ALONE: f"{a} alone", AGAINST: f"{b} alone", MIXED: f"{a}, half of the seats each"}[line_up.name], one)
-    _add(table, f"{a}, all together", comparison.estimate(), "bold")
+        wins = [percent(matches.estimate(line_up.name))] if matches is not None and line_up.name != MIXED else []
+        _add(table, rows[line_up.name], -one if line_up.name == AGAINST else one, *wins)
+    _add(table, f"{a}, all together", comparison.estimate(), style="bold")
+    if comparison.rules.variant.passes_out:
+        _add(table, f"{a}, first deals only", comparison.estimate(first=True))
     if comparison.controlled is not None:
         _add(table, f"{a}, with control variate", comparison.controlled)
     return table
 
 
-def _add(table: Table, name: str, estimate: Estimate, style: str = "") -> None:
+def _add(table: Table, name: str, estimate: Estimate, *wins: str, style: str = "") -> None:
     """A row, in green where the interval, as it is printed, lies above 0 and in red where it lies below."""
     low, high = round(estimate.low, 3), round(estimate.high, 3)
     points = Text(plus_minus(estimate), f"{style} {colour(low, high)}".strip())
-    table.add_row(Text(name, style), points, f"{low:+z.3f} to {high:+z.3f}")
-
-
-def win_table(names: tuple[str, str], matches: Matches) -> Table:
-    """Matches won."""
-    table = new_table(f"matches won (among equals: {matches.fair:.1%})", "95 %")
-    for name, line_up in zip(names, (ALONE, AGAINST), strict=True):
-        table.add_row(Text(f"{name} alone"), percent(matches.estimate(line_up)))
-    return table
+    table.add_row(Text(name, style), points, f"{low:+z.3f} to {high:+z.3f}", *wins)
 
 
 def group_table(comparison: Comparison) -> Table:
@@ -83,8 +77,9 @@ def group_table(comparison: Comparison) -> Table:
     for grouping, names in (groups[0] + groups[1]).names().items():
         for name in names:
             estimates = [side.estimate(grouping, name) for side in groups]
-            cells = [("0", "") if one is None else (f"{one.deals:,}", plus_minus(one, 2)) for one in estimates]
-            table.add_row(Text(f"{grouping}: {name}"), *cells[0], *cells[1])
+            cells = ["" if one is None else plus_minus(one, 2) for one in estimates]
+            games = [f"{side.games(grouping, name):,}" for side in groups]
+            table.add_row(Text(f"{grouping}: {name}"), games[0], cells[0], games[1], cells[1])
     return table
 
 
@@ -112,11 +107,18 @@ def sentences(comparison: Comparison, matches: Matches | None, tell: float) -> I
         )
     else:
         yield "All deals end alike for both."
+    if comparison.deals < FEW:
+        yield too_few(comparison.deals)
     if comparison.controlled is not None and comparison.controlled.standard_error > 0:
         gain = (one.standard_error / comparison.controlled.standard_error) ** 2
         yield f"The control variate is worth {gain:.2f} times as many deals."
+    if comparison.rules.variant.passes_out:
+        yield "Where all pass, the deals that follow are played until one is scored; in first deals only a pass-out counts 0."
     if matches is not None:
+        yield f"Among equals who sits alone wins {matches.fair:.1%} of the matches."
         yield f"Matches: {len(matches.shares):,}, each in {matches.shares.shape[1]} seatings, {matches.deals:,} deals in all."
+        if len(matches.shares) < FEW:
+            yield f"{len(matches.shares)} matches are few: their intervals are rough."
     if comparison.ending != "all":
         yield f"Stopped {'by Ctrl-C' if comparison.ending == 'ctrl-c' else 'when the time was over'}."
     for name, lost in zip(comparison.names, comparison.played.lost, strict=True):
@@ -140,23 +142,31 @@ def as_json(
 
 
 def game_json(comparison: Comparison, matches: Matches | None, tell: float) -> dict[str, Any]:
-    """The figures of one game; points are A's above B's, but for groups and probes, which are each player's own."""
+    """The figures of one game; points are A's above B's, but for groups and probes, which are each player's own.
+
+    Where a deal can be passed out, `unit` says that the points are those of scored deals, and `first_deals` has the points of
+    first deals alone, of which one that is passed out counts 0.
+    """
     rules, controlled = comparison.rules, comparison.controlled
+    names = [line_up.name for line_up in comparison.line_ups]
+    first = {name: asdict(comparison.estimate(name, first=True)) for name in names}
     return {
         "variant": rules.variant.name,
         "seats": rules.seats,
         "options": given_options(rules),
         "set": comparison.deal_set,
         "set_sha256": digest(rules, comparison.deal_set),
+        **unit_of(rules),
         "seed": comparison.seed,
         "deals": comparison.deals,
         "seatings": comparison.games,
         "ending": comparison.ending,
         "points": {
-            **{line_up.name: asdict(comparison.estimate(line_up.name)) for line_up in comparison.line_ups},
+            **{name: asdict(comparison.estimate(name)) for name in names},
             "all": asdict(comparison.estimate()),
             "all_with_control_variate": None if controlled is None else asdict(controlled),
         },
+        **({"first_deals": first | {"all": asdict(comparison.estimate(first=True))}} if unit_of(rules) else {}),
         "p_value": comparison.estimate().p_value,
         "found_difference": comparison.found,
         "deals_needed": {"difference": tell, "deals": comparison.needed(tell)},

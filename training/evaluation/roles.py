@@ -20,6 +20,8 @@ def roles(rules: Rules, tables: np.recarray, hero: np.ndarray) -> list[tuple[str
         role = np.where(tables.declarer == hero, 0, np.where(tables.partner == hero, 1, 2))
         role = np.where(tables.declarer < 0, 3, role)
         found.insert(0, ("role", ["declarer", "partner", "defender", "passed out"], role))
+    if rules.variant.passes_out:
+        found.append(("deal", ["first", "after pass-out"], (tables.deal > 0).astype(np.int64)))
     if family == EXACT_BID:
         sizes = sorted(set(rules.schedule))
         found.append(("cards", [str(size) for size in sizes], np.searchsorted(sizes, tables.deal_size)))

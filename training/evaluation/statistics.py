@@ -11,11 +11,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-RESAMPLES, AT_ONCE = 2000, 100
-MOST_RESAMPLED = 5000
-"""With more deals the mean is as good as normal, and resampling takes long."""
+FEW = 30
+"""With fewer deals than these a 95 % interval of skewed values may hold the mean in as few as 88 % of cases (10 deals)."""
 NORMAL_95 = 1.959964
 """The 97.5 % point of the normal distribution."""
+NOTHING = 1e-9
+"""Standard errors below come from rounding: nothing varies."""
 POWER = 2.8
 """Standard errors of a difference that is found with a probability of 80 % at the 5 % level: 1.960 + 0.842."""
 FOLDS = 10
@@ -33,7 +34,7 @@ class Estimate:
         standard_error: of it.
         low, high: its 95 % interval.
         deals: how many.
-        method: how the interval is found, `bootstrap` over deals or `normal`.
+        method: how the interval was found; `t`, but in older results `bootstrap` or `normal`.
     """
 
     mean: float
@@ -41,7 +42,7 @@ class Estimate:
     low: float
     high: float
     deals: int
-    method: str
+    method: str = "t"
 
     def __neg__(self) -> Estimate:
         """The same from the other player's point of view."""
@@ -49,10 +50,12 @@ class Estimate:
 
     @property
     def p_value(self) -> float:
-        """Two-sided, of a mean of 0, by the normal distribution; 1 where nothing varies and the mean is 0."""
+        """Two-sided, of a mean of 0, by Student's distribution; 1 where nothing varies and the mean is 0."""
         if self.standard_error == 0:
-            return 1.0 if abs(self.mean) < 1e-9 else 0.0
-        return math.erfc(abs(self.mean / self.standard_error) / math.sqrt(2))
+            return 1.0 if abs(self.mean) < NOTHING else 0.0
+        from scipy.special import stdtr  # here, since it takes a while to import
+
+        return float(2 * stdtr(self.deals - 1, -abs(self.mean / self.standard_error)))
 
 
 def plus_minus(one: Estimate, digits: int = 3) -> str:
@@ -65,26 +68,26 @@ def percent(one: Estimate) -> str:
     return f"{100 * one.mean:.1f} % ±{50 * (one.high - one.low):.1f}"
 
 
-def estimate(values: np.ndarray, seed: int = 0) -> Estimate:
-    """The mean of independent values, float64, shape (n,), n at least 2.
+def too_few(deals: int) -> str:
+    """What is to be said of fewer deals than `FEW`."""
+    return f"{deals} deals are few: where rare deals decide, the intervals miss the mean more often than in 5 % of cases."
 
-    The interval is that of bootstrap percentiles (Efron 1979) unless the values are many.
+
+def estimate(values: np.ndarray) -> Estimate:
+    """The mean of independent values, float64, shape (n,), n at least 2, with the interval of `t_estimate`."""
+    return t_estimate(float(values.mean()), float(values.std(ddof=1)) / math.sqrt(len(values)), len(values))
+
+
+def t_estimate(mean: float, error: float, deals: int) -> Estimate:
+    """An estimate from a standard error over so many deals, at least 2, with Student's interval.
+
+    With few deals resampling is no better: it holds the mean of 10 deals in 82 to 91 % of cases, Student's in 88 to 95 %.
     """
-    mean, error = float(values.mean()), float(values.std(ddof=1)) / math.sqrt(len(values))
-    if len(values) > MOST_RESAMPLED:
-        return normal_estimate(mean, error, len(values))
-    from scipy.stats import bootstrap  # here, since it takes half a second to import
+    from scipy.special import stdtrit
 
-    rng = np.random.default_rng(seed)
-    found = bootstrap((values,), np.mean, n_resamples=RESAMPLES, batch=AT_ONCE, method="percentile", rng=rng)
-    low, high = map(float, found.confidence_interval)
-    return Estimate(mean, error, low, high, len(values), "bootstrap")
-
-
-def normal_estimate(mean: float, error: float, deals: int) -> Estimate:
-    """An estimate with a normal interval."""
-    margin = NORMAL_95 * error
-    return Estimate(mean, error, mean - margin, mean + margin, deals, "normal")
+    error = error if error > NOTHING else 0.0
+    margin = float(stdtrit(deals - 1, 0.975)) * error
+    return Estimate(mean, error, mean - margin, mean + margin, deals)
 
 
 def deals_needed(deviation: float, difference: float) -> int:
@@ -154,7 +157,7 @@ def with_controls(values: np.ndarray, controls: Controls) -> Estimate | None:
         variance += float(own @ spread @ own) / len(controls.others)
     if variance > WORTHWHILE * float(values.var(ddof=1)) / n:
         return None
-    return normal_estimate(float(corrected.mean()), math.sqrt(variance), n)
+    return t_estimate(float(corrected.mean()), math.sqrt(variance), n)
 
 
 def _slope(features: np.ndarray, values: np.ndarray) -> np.ndarray:
@@ -168,7 +171,7 @@ class Groups:
     """Means of games that belong together (those of the declarer, those with hands of seven cards), over deals.
 
     They add up over blocks of deals. A mean is the sum of the values over the number of games; its standard error that of a
-    ratio whose parts are summed by deal.
+    ratio whose parts are summed by deal (Cochran, Sampling Techniques, 1977, 6.4), over the deals that have such games.
     """
 
     def __init__(self, sums: Mapping[tuple[str, str], np.ndarray] | None = None) -> None:
@@ -184,27 +187,27 @@ class Groups:
             member: bool, shape (deals, games): which games belong to the group.
         """
         games, total = member.sum(axis=1, dtype=np.float64), np.where(member, values, 0.0).sum(axis=1)
-        sums = [games.sum(), total.sum(), (total * total).sum(), (total * games).sum(), (games * games).sum()]
+        squares = (total * total).sum(), (total * games).sum(), (games * games).sum()
         key = (grouping, group)
-        self.sums[key] = self.sums.get(key, np.zeros(5)) + sums
+        self.sums[key] = self.sums.get(key, np.zeros(6)) + np.array([games.sum(), total.sum(), *squares, (games > 0).sum()])
 
     def __add__(self, other: Groups) -> Groups:
         keys = dict.fromkeys([*self.sums, *other.sums])
-        nothing = np.zeros(5)
+        nothing = np.zeros(6)
         return Groups({key: self.sums.get(key, nothing) + other.sums.get(key, nothing) for key in keys})
 
     def games(self, grouping: str, group: str) -> int:
         """Games of a group."""
-        return int(self.sums.get((grouping, group), np.zeros(5))[0])
+        return int(self.sums.get((grouping, group), np.zeros(6))[0])
 
     def estimate(self, grouping: str, group: str) -> Estimate | None:
-        """The mean of a group; None where it has no games."""
-        games, total, squares, products, counts = self.sums.get((grouping, group), np.zeros(5))
-        if games == 0:
+        """The mean of a group, and its deals; None where fewer than two deals have such games."""
+        games, total, squares, products, counts, deals = self.sums.get((grouping, group), np.zeros(6))
+        if deals < 2:
             return None
         mean = total / games
-        error = math.sqrt(max(0.0, squares - 2 * mean * products + mean * mean * counts)) / games
-        return normal_estimate(float(mean), error, int(games))
+        variance = max(0.0, squares - 2 * mean * products + mean * mean * counts) * deals / (deals - 1)
+        return t_estimate(float(mean), math.sqrt(variance) / games, int(deals))
 
     def names(self) -> dict[str, list[str]]:
         """The groups that have games, by grouping."""

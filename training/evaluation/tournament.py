@@ -27,8 +27,8 @@ from noms_env.variants import Rules
 from noms_env.version import ENV_VERSION
 from training.agents.spec import AgentSpec
 from training.evaluation.deal_sets import digest
-from training.evaluation.duplicate import AGAINST, ALONE, Block, DealSet, Lost, Pairing, line_ups
-from training.evaluation.statistics import Estimate, estimate, holm, plus_minus
+from training.evaluation.duplicate import AGAINST, ALONE, Block, DealSet, Lost, Pairing, line_ups, unit_of
+from training.evaluation.statistics import FEW, Estimate, estimate, holm, plus_minus, too_few
 from training.text import markdown_table
 from training.thread_pool import Ending, run_jobs
 
@@ -89,6 +89,7 @@ class Plan:
             "set_sha256": digest(self.rules, self.deal_set),
             "limit": self.limit,
             "policies": dict(self.policies),
+            **unit_of(self.rules),
         }
 
 
@@ -245,15 +246,15 @@ class Results:
 
     def alone(self, player: int, field: int) -> Estimate:
         """Points of a player alone in a field of another."""
-        return estimate(self.values[player, field], self.plan.seed)
+        return estimate(self.values[player, field])
 
     def difference(self, a: int, b: int) -> Estimate:
         """By how much A beats B."""
-        return estimate(self.differences[a, b], self.plan.seed)
+        return estimate(self.differences[a, b])
 
     def ratings(self) -> list[Estimate]:
         """The rating of each player."""
-        return [estimate(one, self.plan.seed) for one in self.differences.mean(axis=1)]
+        return [estimate(one) for one in self.differences.mean(axis=1)]
 
     def order(self) -> list[int]:
         """The players, the best first."""
@@ -331,6 +332,8 @@ def sentences(document: Mapping[str, Any]) -> Iterator[str]:
         yield f"Not told apart at the 5 % level, all pairs taken together (Holm): {', '.join(equal)}."
     else:
         yield "All pairs are told apart at the 5 % level, all taken together (Holm)."
+    if document["deals"] < FEW:
+        yield too_few(document["deals"])
     for name, lost in document["lost"].items():
         if lost["tables"]:
             yield f"`{name}` lost {lost['tables']:,} tables: it {'; '.join(lost['why'])}."

@@ -16,7 +16,6 @@ from noms_env.variants import Rules, game, make_rules
 from training.agents.registry import agent_spec
 from training.agents.spec import AgentSpec
 from training.evaluation.comparison import alone_in_field
-from training.evaluation.statistics import NORMAL_95
 
 Choose = Callable[[np.ndarray, np.ndarray], np.ndarray]
 """From observations, uint8 (n, OBSERVATION_SIZE), and masks, int8 (n, NUM_ACTIONS), to actions, integers (n,)."""
@@ -103,7 +102,7 @@ def duplicate_points(
     rules = make_rules(game(variant), seats, options)
     hero = AgentSpec("learner", lambda: _ChosenPlayer(choose))
     found = alone_in_field(rules, hero, agent_spec(opponent), deals, seed=seed)
-    return found.mean, NORMAL_95 * found.standard_error
+    return found.mean, (found.high - found.low) / 2
 
 
 def before_and_after(choose: Choose, learn: Callable[[], None], variant: str, *, decisions: int, deals: int) -> None:

@@ -29,7 +29,7 @@ NOTES_END = "<!-- Written by hand to here. -->"
 OPPONENTS = ("random", "thumb", "pimc:100")
 """Of the table of policies, from the weakest to the strongest."""
 SEARCH, SEARCHERS = "pimc:100", ("pimc:100", "pimc:20", "flat_mc:20")
-DUELS_HEAD = ("game", "policy", "against", "deals", "alone", "all line-ups", "matches won alone")
+DUELS_HEAD = ("game", "policy", "against", "deals", "alone", "matches won alone", "all line-ups", "alone, first deals only")
 OF_A_SIZE = {"bid/hit/10": "bids of ten cards hit"}
 """Shown besides the main statistics of behaviour: bids are harder to hit with more cards."""
 MINUTE = 60.0
@@ -131,9 +131,17 @@ def is_usual(rules: Rules) -> bool:
     return rules == make_rules(rules.variant)
 
 
-def above(one: Estimate | None) -> str | None:
-    """Points of a player alone above the others, with the number of deals."""
-    return None if one is None else f"{plus_minus(one)}, {one.deals:,} deals"
+def above(one: Estimate | None, wins: str | None = None) -> str | None:
+    """Points of a player alone above the others, with the number of deals, and matches won."""
+    text = (
+        [] if one is None else [f"{plus_minus(one)}, {one.deals:,} deals", *([] if wins is None else [f"matches won {wins}"])]
+    )
+    return "; ".join(text) or None
+
+
+def wins_text(duel: Duel) -> str | None:
+    """Matches won alone."""
+    return None if duel.wins is None else f"{percent(duel.wins)} (equals: {100 * duel.fair:.1f} %)"
 
 
 def stat_text(stat: str, one: Behaviour) -> str | None:
@@ -164,7 +172,8 @@ def card_facts(name: str, policy: Trained, results: Results) -> dict[str, Any]:
     known = {(duel.rules, duel.opponent) for duel in duels}
     in_training = [duel for duel in training_duels(name, policy) if (duel.rules, duel.opponent) not in known]
     own = [one for one in results.behaviour if one.player.partition("@")[0] == name]
-    first, has_wins = rule_sets[0], any(duel.wins for duel in duels)
+    first, rows = rule_sets[0], [duel_row(duel) for duel in duels]
+    kept = [place for place, cells in enumerate(zip(*rows, strict=True)) if any(cells)]
     return {
         "name": name,
         "policy": policy,
@@ -173,8 +182,9 @@ def card_facts(name: str, policy: Trained, results: Results) -> dict[str, Any]:
         "rules": first,
         "options": given_options(first),
         "words": "".join(f" --option '{key}={json.dumps(value)}'" for key, value in given_options(first).items()),
-        "duels": [duel_row(duel)[: 7 if has_wins else 6] for duel in duels],
-        "duels_head": DUELS_HEAD[: 7 if has_wins else 6],
+        "duels": [[row[place] for place in kept] for row in rows],
+        "duels_head": [DUELS_HEAD[place] for place in kept],
+        "has_first": any(duel.first for duel in duels),
         "in_training": [(*duel_row(duel)[:3], plus_minus(duel.points)) for duel in in_training],
         "behaviour": list(behaviour_tables(own or training_behaviour(name, policy))),
         "is_measured": bool(own),
@@ -211,7 +221,7 @@ def training_duels(name: str, policy: Trained) -> Iterator[Duel]:
         start = f"points/{label(rules)}/"
         for figure in [figure for figure in found if figure.startswith(start) and figure.count("/") == 2]:
             low, high = found[f"{figure}/low"], found[f"{figure}/high"]
-            points = Estimate(found[figure], (high - low) / (2 * NORMAL_95), low, high, deals, "bootstrap")
+            points = Estimate(found[figure], (high - low) / (2 * NORMAL_95), low, high, deals)
             yield Duel(rules, "dev", name, figure.removeprefix(start), points)
 
 
@@ -227,10 +237,9 @@ def training_behaviour(name: str, policy: Trained) -> Iterator[Behaviour]:
 
 def duel_row(duel: Duel) -> Row:
     """A row of the table of comparisons."""
-    wins = None if duel.wins is None else f"{percent(duel.wins)} (equals: {100 * duel.fair:.1f} %)"
-    alone = None if duel.alone is None else plus_minus(duel.alone)
+    alone, first = (None if one is None else plus_minus(one) for one in (duel.alone, duel.first))
     where = rules_text(label(duel.rules)), f"`{duel.policy}`", f"`{duel.opponent}`"
-    return *where, f"{duel.points.deals:,} of `{duel.deal_set}`", alone, plus_minus(duel.points), wins
+    return *where, f"{duel.points.deals:,} of `{duel.deal_set}`", alone, wins_text(duel), plus_minus(duel.points), first
 
 
 def weaknesses(name: str, policy: Trained, duels: Sequence[Duel], in_training: Sequence[Duel]) -> Iterator[str]:
@@ -262,6 +271,7 @@ def results_facts(results: Results) -> dict[str, Any]:
     return {
         "opponents": OPPONENTS,
         "policies": list(policy_rows(results)),
+        "first": list(first_rows(results)),
         "seats": [
             (name_of(rules), str(rules.seats), f"`{duel.policy}`", above(duel.alone))
             for name, rules in seats
@@ -297,8 +307,21 @@ def policy_rows(results: Results) -> Iterator[Row]:
         if is_usual(rules):
             found = {opponent: {duel.policy: duel for duel in _forms(results, name, rules, opponent)} for opponent in OPPONENTS}
             for form in sorted({form for duels in found.values() for form in duels}):
-                cells = [above(found[opponent][form].alone) if form in found[opponent] else None for opponent in OPPONENTS]
-                yield name_of(rules), f"`{form}`", *cells
+                duels = [found[opponent].get(form) for opponent in OPPONENTS]
+                yield (
+                    name_of(rules),
+                    f"`{form}`",
+                    *(None if duel is None else above(duel.alone, wins_text(duel)) for duel in duels),
+                )
+
+
+def first_rows(results: Results) -> Iterator[Row]:
+    """Where a deal can be passed out: points in scored deals and in first deals only, and matches won."""
+    for name, rules in _tables(results):
+        for duel in (duel for opponent in OPPONENTS for duel in _forms(results, name, rules, opponent)):
+            if duel.first is not None:
+                figures = above(duel.alone), plus_minus(duel.first), wins_text(duel)
+                yield name_of(rules), f"`{duel.policy}`", f"`{duel.opponent}`", *figures
 
 
 def time_row(results: Results, name: str, rules: Rules) -> Row:

@@ -21,7 +21,7 @@ from noms_env.policy.file import PolicyFileError
 from noms_env.policy.player import POLICY_NAME
 from noms_env.variants import VARIANTS, Rules, game, make_rules
 from noms_env.version import ENV_VERSION
-from training.evaluation.duplicate import AGAINST, ALONE
+from training.evaluation.duplicate import AGAINST, ALONE, unit_of
 from training.evaluation.report import FORMAT as EVALUATION
 from training.evaluation.statistics import Estimate
 from training.evaluation.tournament import FORMAT as TOURNAMENT
@@ -47,6 +47,7 @@ class Duel:
         opponent: the other player.
         points: points per deal that the policy is better, over all line-ups.
         alone: points per deal of the policy alone above the opponent on all other seats; None if not played.
+        first: as `alone`, in first deals only, where a deal can be passed out.
         wins: share of matches that the policy wins alone; None if none were played.
         fair: the share among equals.
     """
@@ -57,6 +58,7 @@ class Duel:
     opponent: str
     points: Estimate
     alone: Estimate | None = None
+    first: Estimate | None = None
     wins: Estimate | None = None
     fair: float = 0.0
 
@@ -145,6 +147,10 @@ def _documents(folder: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
             raise ResultsError(f"{path} is neither from `noms evaluate --json` nor results.json of `noms tournament`")
         if found.get("environment") != ENV_VERSION:
             raise ResultsError(f"{path} is of version {found.get('environment')!r} of the environments, not {ENV_VERSION}")
+        with _damage(path):
+            for entry in found.get("games", [found]):
+                if {"unit": entry.get("unit")} != {"unit": None} | unit_of(rules_of(entry)):
+                    raise ResultsError(f"{path} counts a deal of {entry['variant']} that is passed out as 0: measure it again")
         yield path, found
 
 
@@ -195,7 +201,10 @@ def _of_evaluation(document: Mapping[str, Any]) -> Figures:
         estimates = {name: Estimate(**entry["points"][name]) for name in ("all", ALONE, AGAINST) if name in entry["points"]}
         mirrored = {name: -one for name, one in estimates.items()}
         for side, points, alone in (("a", estimates, ALONE), ("b", mirrored, AGAINST)):
+            first = entry.get("first_deals", {}).get(alone)
             figures: dict[str, Any] = {"points": points["all"], "alone": points.get(alone)}
+            if first is not None:
+                figures["first"] = Estimate(**first) if side == "a" else -Estimate(**first)
             if entry["matches"] is not None:
                 figures |= {"wins": Estimate(**entry["matches"][f"{side}_alone"]), "fair": float(entry["matches"]["fair"])}
             yield document[side], document["b" if side == "a" else "a"], entry, figures
