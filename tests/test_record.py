@@ -7,8 +7,9 @@ import time
 from collections.abc import Callable, Iterator
 from itertools import islice, permutations
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
+import numpy as np
 import pytest
 
 from noms_env.core.cards import CARD_WORDS, FRENCH
@@ -26,10 +27,11 @@ from noms_env.record import (
     write_records,
 )
 from noms_env.table import Table
-from noms_env.variants import VARIANTS
+from noms_env.variants import VARIANTS, game, make_rules
 from tests import referee
 from tests.agreement import random_table
 from tests.begun import begun
+from training.terminal.session import Seated, Session
 
 SIXTEEN = {"ranks": 4}  # J Q K A of four suits
 RECORD_KEYS = tuple(referee.random_match("up_down", 4, {"ranks": 2}, random.Random(0))[0])
@@ -159,6 +161,26 @@ def test_matches_do_not_depend_on_how_many_are_played() -> None:
     assert three[:7] == play_some(1, seed=9, players=["random"] * 4)
     assert three[:7] != play_some(1, seed=10)
     assert three[7]["steps"] != three[0]["steps"]
+
+
+def test_players_cannot_read_the_seed_from_their_generators() -> None:
+    """The cards follow from the seed."""
+    keys: list[np.ndarray] = []
+
+    class Spy:
+        wants_tables: ClassVar[bool] = False
+
+        def act(self, observation: np.ndarray, mask: np.ndarray, rng: np.random.Generator, *, tables: Any = None) -> Any:
+            keys.append(rng.bit_generator.state["state"]["key"])
+            return mask.argmax(axis=-1)
+
+    seed = 2**40 + 12345
+    list(record_matches("sniped_whist", matches=2, seed=seed, players=Spy()))
+    session = Session(make_rules(game("sniped_whist")), [Seated("spy", Spy())] * 4, seed=seed)
+    session.choose()
+    assert len({key.tobytes() for key in keys}) == 2, "the same in the session as in match 0 of the record"
+    for key in keys:
+        assert not {seed, 0, 1} & set(key.tolist())
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator, Mapping
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -121,7 +122,7 @@ def record_matches(
 
     Match m is match m of table 0 of the seed, so its cards do not depend on how many matches are played. Each seat's
     player has a stream of random numbers of its own in every match:
-    `numpy.random.Philox(key=[seed, match], counter=[0, 0, 0, seat])`.
+    `numpy.random.Philox(key=player_key(seed, match), counter=[0, 0, 0, seat])`.
 
     Args:
         variant: name of the game.
@@ -142,9 +143,19 @@ def record_matches(
     return _played(table, seated, seed, matches, Recorder(legal=legal))
 
 
+def player_key(seed: int, match: int) -> np.ndarray:
+    """The key of the players' random numbers in a match: uint64, shape (2,).
+
+    A player can read the key of its generator. It is a hash (BLAKE2b, RFC 7693), from which neither the seed nor the cards that
+    follow from the seed can be worked out.
+    """
+    numbers = np.array([seed, match], "<i8").tobytes()
+    return np.frombuffer(blake2b(numbers, digest_size=16, person=b"noms record").digest(), "<u8")
+
+
 def _played(table: Table, seated: list[Player], seed: int, matches: int, recorder: Recorder) -> Iterator[Record]:
     for match in range(matches):
-        keys = [np.random.Philox(key=[seed, match], counter=[0, 0, 0, seat]) for seat in range(table.seats)]
+        keys = [np.random.Philox(key=player_key(seed, match), counter=[0, 0, 0, seat]) for seat in range(table.seats)]
         streams = [np.random.Generator(key) for key in keys]
         table.start(match)
         while not table.is_over:

@@ -4,13 +4,13 @@ import pytest
 
 from noms_env.variants import VARIANTS, game, make_rules
 from training.evaluation import deal_sets
-from training.evaluation.deal_sets import FROZEN, SETS, digest
-from training.evaluation.duplicate import DealSet
+from training.evaluation.deal_sets import FROZEN, SETS, described, digest
+from training.evaluation.duplicate import SaltedSet, deal_seed
 
 
 @pytest.mark.parametrize("name", VARIANTS)
 @pytest.mark.parametrize("deal_set", SETS)
-def test_the_first_deals_are_those_of_the_day_on_which_the_sets_were_made(name: str, deal_set: DealSet) -> None:
+def test_the_first_deals_are_those_of_the_day_on_which_the_sets_were_made(name: str, deal_set: str) -> None:
     assert digest(make_rules(game(name)), deal_set) == FROZEN[deal_set][name]
 
 
@@ -25,3 +25,17 @@ def test_the_hash_heeds_the_last_of_its_deals(monkeypatch: pytest.MonkeyPatch) -
     whole = digest(kind, "dev")
     monkeypatch.setattr(deal_sets, "HASHED", deal_sets.HASHED - 1)
     assert digest(kind, "dev") != whole
+
+
+def test_a_salted_set_has_deals_that_its_name_does_not_tell() -> None:
+    salted = SaltedSet("dev", b"a secret of the judge")
+    assert salted == "dev, salted"
+    seeds = {
+        deal_seed(one)
+        for one in ("dev", "dev, salted", salted, SaltedSet("dev", b"another one"), SaltedSet("test", salted.salt))
+    }
+    assert len(seeds) == 5
+    said = described(make_rules(game("down_up")), salted)
+    assert set(said) == {"set", "set_sha256", "salt_sha256"}
+    assert "secret" not in str(said)
+    assert "salt_sha256" not in described(make_rules(game("down_up")), "dev")

@@ -71,6 +71,25 @@ def test_what_is_printed_and_written(run: Run, tmp_path: Path) -> None:
     assert "noms, 4 seats: thumb v random · 60 deals of the set test in 14 seatings · 840 games" in out
 
 
+def test_a_judge_has_deals_of_its_own(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "salt").write_bytes(b"sixteen letters.")
+    (tmp_path / "short").write_bytes(b"a")
+    words = ["evaluate", "thumb", "random", "--variant", "nonesuch", "--deals", 4, "--matches", 2, "--json", tmp_path / "found"]
+    found = []
+    for salt in ([], ["--salt", tmp_path / "salt"], ["--salt", tmp_path / "salt"]):
+        assert run(*words, *salt)[0] == 0
+        found.append(json.loads((tmp_path / "found").read_text())["games"][0])
+    assert found[1] == found[2]
+    assert (found[0]["set"], found[1]["set"]) == ("dev", "dev, salted")
+    assert found[0]["set_sha256"] != found[1]["set_sha256"]
+    assert found[0]["points"] != found[1]["points"]
+    assert_refused(run(*words, "--salt", tmp_path / "none"), f"cannot read {tmp_path / 'none'}: No such file or directory")
+    assert_refused(run(*words, "--salt", tmp_path / "short"), "--salt must be a file of 16 bytes or more")
+    tournament = ["tournament", "thumb", "random", "--variant", "nonesuch", "--deals", 4, "--out", tmp_path / "t"]
+    assert run(*tournament, "--salt", tmp_path / "salt")[0] == 0
+    assert_refused(run(*tournament, "--resume"), "was begun with set 'dev, salted', not 'dev'")
+
+
 def test_too_few_deals_are_said_to_be_too_few(run: Run, tmp_path: Path) -> None:
     words = ["evaluate", "thumb", "greedy", "--variant", "down_up", "--matches", 2, "--deals"]
     few, enough = run(*words, 29)[1], run(*words, 30)[1]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Literal
 
 import tyro
 
-from training.commands.common import CommandError
+from training.commands.common import CommandError, file_errors
 
 Game = Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="VARIANT", help="The game; `noms list` shows all.")]
 Seats = Annotated[int | None, tyro.conf.arg(metavar="N", help="Number of seats; the usual number of the game if not given.")]
@@ -30,6 +31,14 @@ PlayerSeed = Annotated[int, tyro.conf.arg(metavar="S", help="0 to 2**63 - 1, for
 DealSet = Annotated[
     Literal["dev", "test"],
     tyro.conf.arg(name="set", help="The frozen set of deals: dev to choose among players, test for what is published."),
+]
+Salt = Annotated[
+    str | None,
+    tyro.conf.arg(
+        metavar="FILE",
+        help="A secret of 16 bytes or more: deals that only who has the file can look up, for a judge of players that are "
+        "not trusted. Make one by: head -c 32 /dev/urandom > salt",
+    ),
 ]
 Threads = Annotated[
     int | None, tyro.conf.arg(metavar="T", help="Threads; one for each core if not given. They change no result.")
@@ -65,3 +74,16 @@ def check_run(seed: int, threads: int | None, limit: float | None) -> None:
     if threads is not None and not 1 <= threads <= 1024:
         raise CommandError(f"--threads must be from 1 to 1024, not {threads}")
     check_limit(limit)
+
+
+def deals_of(deal_set: str, salt: str | None) -> str:
+    """The set of deals to play; CommandError if the file of the salt cannot be read, or is too short to be a secret."""
+    from training.evaluation.duplicate import SaltedSet
+
+    if salt is None:
+        return deal_set
+    with file_errors(f"cannot read {salt}"):
+        secret = Path(salt).read_bytes()
+    if len(secret) < 16:
+        raise CommandError(f"--salt must be a file of 16 bytes or more; {salt} has {len(secret)}, which can be guessed")
+    return SaltedSet(deal_set, secret)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
 
-from training.commands.arguments import Count, DealSet, File, MoveLimit, Option, PlayerSeed, Threads, check_run
+from training.commands.arguments import Count, DealSet, File, MoveLimit, Option, PlayerSeed, Salt, Threads, check_run, deals_of
 from training.commands.common import OK, STOPPED, CommandError, file_errors, wrong_arguments
 from training.console import terminal
 from training.options import parse_options
@@ -49,6 +49,7 @@ class Arguments:
     matches: Count = None
     """Whole matches of each game, with A and with B alone on each seat; one for 20 deals if not given, 0 for none."""
     deal_set: DealSet = "dev"
+    salt: Salt = None
     line_ups: Annotated[tuple[LineUpName, ...], tyro.conf.arg(metavar="NAME ...")] = ()
     """Which of alone, against and mixed are played; all if not given. With a slow B, A alone costs less than half."""
     minutes: Annotated[float | None, tyro.conf.arg(metavar="M")] = None
@@ -192,7 +193,12 @@ def play_one(a: AgentSpec, b: AgentSpec, rules: Rules, given: Arguments, until: 
     share = 1.0 if given.matches == 0 else DEALS_SHARE
     for_deals = None if until is None else began + share * (until - began)
     threads = given.threads or os.cpu_count() or 1
-    how: dict[str, Any] = {"seed": given.seed, "deal_set": given.deal_set, "threads": threads, "limit": given.limit}
+    how: dict[str, Any] = {
+        "seed": given.seed,
+        "deal_set": deals_of(given.deal_set, given.salt),
+        "threads": threads,
+        "limit": given.limit,
+    }
     names = given.line_ups or LINE_UPS
     with progress_bar(title, "deals", given.most_deals if given.minutes is None else None) as tick:
         comparison = compare(rules, a, b, given.most_deals, until=for_deals, names=names, tick=tick, **how)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
-from training.commands.arguments import DealSet, Flag, MoveLimit, Option, PlayerSeed, Seats, Threads, check_run
+from training.commands.arguments import DealSet, Flag, MoveLimit, Option, PlayerSeed, Salt, Seats, Threads, check_run, deals_of
 from training.commands.common import OK, STOPPED, CommandError, file_errors, wrong_arguments
 from training.console import terminal
 from training.options import rules_of
@@ -30,6 +30,7 @@ def tournament(
     option: Option = (),
     deals: Annotated[int, tyro.conf.arg(metavar="N")] = 2000,
     deal_set: DealSet = "dev",
+    salt: Salt = None,
     limit: MoveLimit = None,
     seed: PlayerSeed = 0,
     threads: Threads = None,
@@ -63,7 +64,7 @@ def tournament(
     with wrong_arguments():
         rules = rules_of(variant, seats, option)
         players = [agent_spec(name, limit) for name in player]
-        plan = Plan(player, rules, deals, seed, deal_set, limit, hashes(players))
+        plan = Plan(player, rules, deals, seed, deals_of(deal_set, salt), limit, hashes(players))
         for one in players:
             one.check(rules)
     folder = Folder(Path(out) if out else TOURNAMENTS / f"{variant}_{rules.seats}")

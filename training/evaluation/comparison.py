@@ -28,7 +28,6 @@ from training.evaluation.duplicate import (
     LINE_UPS,
     OTHER_DEALS,
     Block,
-    DealSet,
     LineUp,
     Pairing,
     line_ups,
@@ -51,7 +50,7 @@ class Comparison:
     line_ups: list[LineUp]
     played: Block
     seed: int
-    deal_set: DealSet
+    deal_set: str
     ending: Ending
 
     @property
@@ -124,7 +123,7 @@ def compare(
     deals: int,
     *,
     seed: int = 0,
-    deal_set: DealSet = "dev",
+    deal_set: str = "dev",
     names: Collection[str] = LINE_UPS,
     threads: int = 1,
     until: float | None = None,

@@ -4,7 +4,8 @@ A set is a seed (`duplicate.deal_seed`): deal number n of a game follows from th
 holds the SHA-256 of the first deals as they came out when the sets were made, so that a change of the shuffling, of the
 dealing or of a default option, which would make figures of different days incomparable, does not go unnoticed.
 
-`dev` is for choosing among players; `test` is for the figures that are published, and never for a choice.
+`dev` is for choosing among players; `test` is for the figures that are published, and never for a choice. Whoever has this code
+can look the deals up. For players that are not trusted a judge takes a salted set (`duplicate.SaltedSet`).
 """
 
 from __future__ import annotations
@@ -14,13 +15,13 @@ import hashlib
 import numpy as np
 
 from noms_env.variants import Rules
-from training.evaluation.duplicate import DealSet, dealt
+from training.evaluation.duplicate import SaltedSet, dealt
 
-SETS: tuple[DealSet, ...] = ("dev", "test")
+SETS = ("dev", "test")
 HASHED = 64
 """Deals that go into a hash."""
 
-FROZEN: dict[DealSet, dict[str, str]] = {
+FROZEN: dict[str, dict[str, str]] = {
     "dev": {
         "sniped_whist": "f7f6c9c3c509e0d1a9f3a535aa58bd930f845712f80c227fd09b17f08312ac3b",
         "big_ships": "e389d50f9be453ef054d0e3006c1f313617259a45efc4c62d4ba7ac9d9b16560",
@@ -43,10 +44,16 @@ FROZEN: dict[DealSet, dict[str, str]] = {
 """By set and game: `digest` of the first deals with the usual number of seats and the default options."""
 
 
-def digest(rules: Rules, deal_set: DealSet) -> str:
+def digest(rules: Rules, deal_set: str) -> str:
     """The SHA-256 of the first 64 deals of a set: dealer, hand size, turn-up, hands and stock, in hexadecimal digits."""
     tables = dealt(rules, np.arange(HASHED), deal_set).batch.tables
     sha = hashlib.sha256()
     for name in ("dealer", "deal_size", "turn_up", "hands", "stock"):
         sha.update(np.ascontiguousarray(tables[name]).astype("<i8").tobytes())
     return sha.hexdigest()
+
+
+def described(rules: Rules, deal_set: str) -> dict[str, str]:
+    """What files of results say of a set: its name, its `digest`, and the SHA-256 of its salt, which proves it later."""
+    salt = {"salt_sha256": hashlib.sha256(deal_set.salt).hexdigest()} if isinstance(deal_set, SaltedSet) else {}
+    return {"set": str(deal_set), "set_sha256": digest(rules, deal_set), **salt}

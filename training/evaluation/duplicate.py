@@ -30,7 +30,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from threading import Event
-from typing import Literal, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -44,7 +44,18 @@ from training.evaluation.behaviour_stats import SEATS, Tally, count_deals
 from training.evaluation.roles import roles
 from training.evaluation.statistics import Groups
 
-DealSet = Literal["dev", "test"]
+
+class SaltedSet(str):
+    """A set of deals that follow from its name and a secret, so that only who has the secret can look them up."""
+
+    salt: bytes
+
+    def __new__(cls, name: str, salt: bytes) -> SaltedSet:
+        made = super().__new__(cls, f"{name}, salted")
+        made.salt = salt
+        return made
+
+
 ALONE, AGAINST, MIXED = LINE_UPS = ("alone", "against", "mixed")
 LEAST_MIXED = 4
 """Seats from which on mixed tables are played."""
@@ -60,11 +71,12 @@ def unit_of(rules: Rules) -> dict[str, str]:
 
 
 def deal_seed(name: str) -> int:
-    """The seed of a named set of deals, 0 to 2**63 - 1; never change it: figures of different days would not compare."""
-    return int.from_bytes(hashlib.sha256(f"noms-env deals {name}".encode()).digest()[:8], "big") >> 1
+    """The seed of a set of deals, 0 to 2**63 - 1; never change it: figures of different days would not compare."""
+    salt = name.salt if isinstance(name, SaltedSet) else b""
+    return int.from_bytes(hashlib.sha256(f"noms-env deals {name}".encode() + salt).digest()[:8], "big") >> 1
 
 
-def dealt(rules: Rules, numbers: np.ndarray, deal_set: DealSet) -> TablePool:
+def dealt(rules: Rules, numbers: np.ndarray, deal_set: str) -> TablePool:
     """A table for each number of a deal, dealt; `numbers`, int64, shape (n,), are 0 to 2**32 - 1."""
     pool = TablePool([rules], [0], len(numbers), seed=deal_seed(deal_set))
     pool.table_numbers = numbers
@@ -179,7 +191,7 @@ class Pairing:
     players: tuple[AgentSpec, AgentSpec]
     line_ups: list[LineUp]
     seed: int = 0
-    deal_set: DealSet = "dev"
+    deal_set: str = "dev"
     controlled: bool = False
     limit: float | None = None
     strict: bool = False
@@ -251,7 +263,7 @@ class Pairing:
 
 
 def played_alone(
-    rules: Rules, player: AgentSpec, numbers: np.ndarray, stream: Sequence[int], deal_set: DealSet, stop: Event
+    rules: Rules, player: AgentSpec, numbers: np.ndarray, stream: Sequence[int], deal_set: str, stop: Event
 ) -> TablePool:
     """The tables of some deals (`dealt`), played until they are scored by one player on all seats; its failures are raised."""
     pool = dealt(rules, numbers, deal_set)

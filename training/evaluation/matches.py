@@ -20,7 +20,7 @@ from training.agents.spec import AgentSpec
 from training.agents.table_pool import TablePool, play_deal_by_deal
 from training.evaluation.behaviour_stats import SEATS
 from training.evaluation.comparison import NothingPlayedError
-from training.evaluation.duplicate import AGAINST, ALONE, DealSet, deal_seed, line_ups, seating_of
+from training.evaluation.duplicate import AGAINST, ALONE, deal_seed, line_ups, seating_of
 from training.evaluation.statistics import Estimate, estimate
 from training.thread_pool import Ending, run_jobs
 
@@ -74,7 +74,7 @@ def compare_matches(
     matches: int,
     *,
     seed: int = 0,
-    deal_set: DealSet = "dev",
+    deal_set: str = "dev",
     threads: int = 1,
     until: float | None = None,
     limit: float | None = None,
@@ -111,7 +111,7 @@ def play_matches(
     seatings: np.ndarray,
     numbers: range,
     seed: int,
-    deal_set: DealSet,
+    deal_set: str,
     stop: Event,
     limit: float | None = None,
 ) -> tuple[np.ndarray, int]:

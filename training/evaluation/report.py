@@ -15,7 +15,7 @@ from noms_env.version import ENV_VERSION, __version__
 from training.console import colour, new_table
 from training.evaluation.behaviour_stats import MAIN, as_read
 from training.evaluation.comparison import Comparison
-from training.evaluation.deal_sets import digest
+from training.evaluation.deal_sets import described
 from training.evaluation.duplicate import AGAINST, ALONE, MIXED, unit_of
 from training.evaluation.matches import Matches
 from training.evaluation.statistics import FEW, Estimate, Groups, percent, plus_minus, too_few
@@ -154,8 +154,7 @@ def game_json(comparison: Comparison, matches: Matches | None, tell: float) -> d
         "variant": rules.variant.name,
         "seats": rules.seats,
         "options": given_options(rules),
-        "set": comparison.deal_set,
-        "set_sha256": digest(rules, comparison.deal_set),
+        **described(rules, comparison.deal_set),
         **unit_of(rules),
         "seed": comparison.seed,
         "deals": comparison.deals,

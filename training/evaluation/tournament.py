@@ -26,8 +26,8 @@ from noms_env.policy.file import given_options, write_atomically
 from noms_env.variants import Rules
 from noms_env.version import ENV_VERSION
 from training.agents.spec import AgentSpec
-from training.evaluation.deal_sets import digest
-from training.evaluation.duplicate import AGAINST, ALONE, Block, DealSet, Lost, Pairing, line_ups, unit_of
+from training.evaluation.deal_sets import described
+from training.evaluation.duplicate import AGAINST, ALONE, Block, Lost, Pairing, line_ups, unit_of
 from training.evaluation.statistics import FEW, Estimate, estimate, holm, plus_minus, too_few
 from training.text import markdown_table
 from training.thread_pool import Ending, run_jobs
@@ -54,7 +54,7 @@ class Plan:
     rules: Rules
     deals: int
     seed: int = 0
-    deal_set: DealSet = "dev"
+    deal_set: str = "dev"
     limit: float | None = None
     policies: Mapping[str, str] = field(default_factory=dict)
 
@@ -85,8 +85,7 @@ class Plan:
             "options": json.loads(json.dumps(given_options(self.rules))),
             "deals": self.deals,
             "seed": self.seed,
-            "set": self.deal_set,
-            "set_sha256": digest(self.rules, self.deal_set),
+            **described(self.rules, self.deal_set),
             "limit": self.limit,
             "policies": dict(self.policies),
             **unit_of(self.rules),

@@ -16,7 +16,7 @@ import numpy as np
 from noms_env.core.chance import checked_seed
 from noms_env.players import Player, TellsProbabilities, ask
 from noms_env.record import Record
-from noms_env.record.recorder import head_of, result_of
+from noms_env.record.recorder import head_of, player_key, result_of
 from noms_env.table import Table
 from noms_env.variants import Rules
 from training.agents.registry import agent_spec
@@ -263,5 +263,5 @@ class Session:
     def _stream(self, purpose: int) -> np.random.Generator:
         row = self.table.row
         moment = int(row.deal) * STEPS + len(self.deals[-1].actions)
-        key, counter = [self._seed, int(row.match)], [0, moment, purpose, int(row.seat)]
+        key, counter = player_key(self._seed, int(row.match)), [0, moment, purpose, int(row.seat)]
         return np.random.Generator(np.random.Philox(key=key, counter=counter))
