@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -326,3 +327,32 @@ def test_demo_shows_one_deal_of_each_game_if_asked(run: Run) -> None:
 def test_demo_takes_the_last_seed_too(run: Run) -> None:
     status, out, _ = run("demo", "--games", "--seed", 2**63 - 1)
     assert (status, out.count("  points ")) == (0, len(VARIANTS))
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["list"],
+        ["play", "down_up", "--seats", "3", "--deals", "1"],
+        ["watch", "nonesuch", "thumb", "--deals", "1"],
+        ["demo", "--games"],
+        ["evaluate", "thumb", "random", "--variant", "noms", "--deals", "4", "--matches", "2"],
+        ["check", "\udcff"],
+    ],
+    ids=lambda words: words[0],
+)
+def test_where_signs_cannot_be_shown_there_are_letters(words: list[str], tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "training", *words],
+        capture_output=True,
+        input=b"\xe2\x99\xa5q\nq\n",  # a heart, which cannot be read either
+        check=False,
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONPATH": str(Path(__file__).parents[1])},
+    )
+    assert done.returncode == (2 if words[0] == "check" else 0), done.stderr
+    assert b"Traceback" not in done.stderr
+    assert done.stdout.isascii()
+    assert done.stderr.isascii()
+    if words[0] == "demo":
+        assert re.search(rb"seat 0   C [2-9TJQKA]+  D ", done.stdout), "letters instead of the symbols of the suits"

@@ -17,6 +17,7 @@ from typing import Any
 
 from training.agents.forfeit import ForfeitError
 from training.commands.common import STOPPED, CommandError, wrong_arguments
+from training.console import never_fail_on_signs
 from training.extras import MissingExtraError
 
 COMMANDS = {
@@ -69,12 +70,15 @@ def exit_status(program: str, command: Callable[[], int]) -> int:
 
     The sentence begins with the name of the program.
     """
+    never_fail_on_signs()
     try:
         status = command()
         sys.stdout.flush()
         return status
     except SystemExit as end:  # how the parser ends, after its help or its complaint
-        return end.code if isinstance(end.code, int) else int(end.code is not None)
+        if isinstance(end.code, str):  # somebody else's code ends so
+            return _complain(program, end.code, 1)
+        return end.code or 0
     except CommandError as error:
         return _complain(program, str(error), error.status)
     except (MissingExtraError, ForfeitError) as error:
@@ -85,6 +89,8 @@ def exit_status(program: str, command: Callable[[], int]) -> int:
         _drop_output()
         return 1  # whoever read the output has had enough
     except OSError as error:
+        if error.filename is not None:
+            return _complain(program, f"cannot use {error.filename}: {error.strerror}", 2)
         _drop_output()
         return _complain(program, f"cannot print the output: {error.strerror or error}", 2)
 

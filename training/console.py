@@ -2,12 +2,34 @@
 
 from __future__ import annotations
 
+import codecs
+import io
+import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
+
+
+SPELLED = dict(zip("♣♦♥♠·±×…èµ█▁▂▃▄▅▆▇", ("C", "D", "H", "S", "|", "+-", "x", "...", "e", "u", *"#1234567"), strict=True))
+"""What is printed for a sign that the output cannot encode; `?` for all others."""
+
+
+def spell_out(error: UnicodeError) -> tuple[str, int]:
+    """Letters for what could not be encoded, as `codecs.register_error` wants them."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    return "".join(SPELLED.get(sign, "?") for sign in error.object[error.start : error.end]), error.end
+
+
+def never_fail_on_signs() -> None:
+    """Let signs that the terminal cannot show be printed as letters, and bytes that are no text be read as a question mark."""
+    codecs.register_error("noms_env.letters", spell_out)
+    for stream, errors in ((sys.stdout, "noms_env.letters"), (sys.stderr, "noms_env.letters"), (sys.stdin, "replace")):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors=errors)
 
 
 def terminal(stderr: bool = False) -> Console:

@@ -8,6 +8,7 @@ import pytest
 
 from noms_env import BatchEnv, make_batch
 from tests.begun import begun
+from training.agents.forfeit import ForfeitError
 from training.agents.guarded import Guarded, first_legal, secretive_rng
 from training.thread_pool import Stopped
 
@@ -99,7 +100,7 @@ def test_a_block_that_is_stopped_is_given_up(batch: BatchEnv) -> None:
         Guarded(Fails("never"), stop)(batch, ROWS)
 
 
-@pytest.mark.parametrize(("how", "error"), [("raises", RuntimeError), ("illegal", ValueError)])
+@pytest.mark.parametrize(("how", "error"), [("raises", RuntimeError), ("illegal", ValueError), ("illegal", ForfeitError)])
 def test_a_strict_guard_raises(batch: BatchEnv, how: str, error: type[Exception]) -> None:
     with pytest.raises(error):
         Guarded(Fails(how), Event(), strict=True)(batch, ROWS)

@@ -214,7 +214,7 @@ def test_plans_that_cannot_be_played() -> None:
     for names in ((), ("thumb",), ("thumb", "greedy", "thumb")):
         with pytest.raises(ValueError, match="a tournament needs two or more different players, not"):
             plan(names=names)
-    with pytest.raises(ValueError, match="the number of deals must be 2 or more, not 1"):
+    with pytest.raises(ValueError, match="the number of deals must be from 2 to 1,000,000, not 1"):
         plan(1)
 
 

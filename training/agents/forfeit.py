@@ -14,3 +14,7 @@ class ForfeitError(Exception):
     def __init__(self, name: str, why: str) -> None:
         super().__init__(f"{name} {why}")
         self.name, self.why = name, why
+
+
+class IllegalAnswerError(ForfeitError, ValueError):
+    """A player answered what is not legal where no table may be lost."""

@@ -12,6 +12,7 @@ import numpy as np
 from noms_env import BatchEnv
 from noms_env.core.actions import NUM_ACTIONS
 from training.agents.external import what_failed
+from training.agents.forfeit import IllegalAnswerError
 from training.agents.spec import AgentSpec
 from training.agents.table_pool import Choose, at_tables
 from training.thread_pool import Stopped
@@ -36,7 +37,8 @@ class Guarded:
             stop: once it is set, the block is given up.
             limit: seconds for each decision, on the mean of those that are asked for at once; None for no limit.
             at_once: rows that it is asked for at once; None for all.
-            strict: no table is lost: what the player raises is raised on, and an illegal answer is a ValueError.
+            strict: no table is lost: what the player raises is raised on, and an illegal answer is an
+                `IllegalAnswerError`, which is a ValueError.
         """
         self._choose, self._stop, self._limit, self._at_once, self._strict = choose, stop, limit, at_once, strict
         self.lost: dict[int, str] = {}
@@ -90,7 +92,7 @@ class Guarded:
 
     def _lose(self, rows: np.ndarray, why: str) -> None:
         if self._strict:
-            raise ValueError(f"the player {why}")
+            raise IllegalAnswerError("the player", why)
         for row in rows:
             self.lost.setdefault(int(row), why)
 

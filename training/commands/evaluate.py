@@ -66,7 +66,8 @@ class Arguments:
         """Raise CommandError for a number that is not allowed."""
         needs = {
             f"--deals must be from 2 to {MOST_DEALS}, not {self.deals}": self.deals is None or 2 <= self.deals <= MOST_DEALS,
-            f"--matches must be 0, or 2 or more, not {self.matches}": not self.matches or self.matches >= 2,
+            f"--matches must be 0, or from 2 to {MOST_DEALS}, not {self.matches}": not self.matches
+            or 2 <= self.matches <= MOST_DEALS,
             f"--minutes must be above 0, not {self.minutes}": self.minutes is None or 0 < self.minutes < float("inf"),
             f"--tell must be above 0, not {self.tell}": 0 < self.tell < float("inf"),
         }

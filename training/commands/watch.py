@@ -17,6 +17,8 @@ from training.options import rules_of
 if TYPE_CHECKING:
     from training.terminal.session import Session
 
+MOST_DELAY = 86_400
+
 
 def watch(
     variant: Game,
@@ -43,8 +45,8 @@ def watch(
         delay: Seconds between two decisions, instead of waiting for Enter.
         from_seat: Show only what this seat sees, and its own probabilities; seats are numbered from 0.
     """
-    if delay is not None and not 0 <= delay < float("inf"):
-        raise CommandError(f"--delay must be 0 or more, not {delay}")
+    if delay is not None and not 0 <= delay <= MOST_DELAY:
+        raise CommandError(f"--delay must be from 0 to {MOST_DELAY}, not {delay}")
     from training.terminal.session import Session, random_seed, seated
 
     with wrong_arguments():

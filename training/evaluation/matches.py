@@ -97,7 +97,7 @@ def compare_matches(
         numbers = range(first, min(first + block, matches))
         return play_matches(rules, (a, b), seatings, numbers, seed, deal_set, stop, limit)
 
-    jobs = [partial(play_block, first) for first in range(0, matches, block)]
+    jobs = (partial(play_block, first) for first in range(0, matches, block))
     done = run_jobs(jobs, threads, until=until, tick=lambda _, result: tick(len(result[0])))
     if sum(len(shares) for shares, _ in done.results) < 2:
         raise NothingPlayedError(done.ending)

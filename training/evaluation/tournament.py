@@ -34,6 +34,8 @@ from training.thread_pool import Ending, run_jobs
 
 FORMAT = "noms-tournament/1"
 PLAN, RESULTS, TABLE, PICTURE, BLOCKS = "plan.json", "results.json", "table.md", "heat.png", "blocks"
+MOST_DEALS = 1_000_000
+"""Of a pair; each block of them is a file."""
 Saved = dict[str, Any]
 """A block as its file holds it: `alone` and `against`, the value of each deal for the first of the pair, and `lost`."""
 
@@ -66,8 +68,8 @@ class Plan:
         """
         if len(self.players) < 2 or len(set(self.players)) < len(self.players):
             raise ValueError(f"a tournament needs two or more different players, not {', '.join(self.players) or 'none'}")
-        if self.deals < 2:
-            raise ValueError(f"the number of deals must be 2 or more, not {self.deals}")
+        if not 2 <= self.deals <= MOST_DEALS:
+            raise ValueError(f"the number of deals must be from 2 to {MOST_DEALS:,}, not {self.deals:,}")
 
     @property
     def pairs(self) -> list[tuple[int, int]]:
