@@ -49,13 +49,14 @@ def print_lines(lines: Iterable[str]) -> None:
 
 
 def new_table(head: str, *others: str) -> Table:
-    """A table without lines."""
+    """A table without lines; its heads are taken as they are (`pimc:100:` is no picture)."""
     from rich.table import Table
+    from rich.text import Text
 
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold", pad_edge=False)
-    table.add_column(head, no_wrap=True)
+    table.add_column(Text(head), no_wrap=True)
     for other in others:
-        table.add_column(other, no_wrap=True, justify="right")
+        table.add_column(Text(other), no_wrap=True, justify="right")
     return table
 
 

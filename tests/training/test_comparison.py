@@ -10,7 +10,7 @@ import pytest
 from noms_env.players import ask, load_player
 from noms_env.table import Table
 from noms_env.variants import VARIANTS
-from tests.training.fakes import FIRST, STUBBORN, First, rules
+from tests.training.fakes import FIRST, STUBBORN, rules
 from training.agents.registry import agent_spec
 from training.agents.spec import BLOCK, AgentSpec
 from training.agents.table_pool import TablePool, play, play_deal_by_deal
@@ -331,11 +331,11 @@ def test_what_cannot_be_played_is_refused() -> None:
     compare(rules("down_up"), trained, thumb, 2)
 
 
-def test_stopped_before_there_is_anything_to_tell() -> None:
-    class Interrupts(First):
-        def act(self, observation: np.ndarray, mask: np.ndarray, rng: np.random.Generator, *, tables: Any = None) -> Any:
-            raise KeyboardInterrupt
+def test_stopped_before_there_is_anything_to_tell(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt  # Ctrl-C comes while the main thread waits for the others
 
+    monkeypatch.setattr("training.thread_pool.wait", interrupted)
     with pytest.raises(NothingPlayedError) as nothing:
-        compare(rules("down_up"), AgentSpec("x", Interrupts), agent_spec("random"), 5)
+        compare(rules("down_up"), agent_spec("random"), agent_spec("random"), 5)
     assert nothing.value.ending == "ctrl-c"

@@ -90,6 +90,11 @@ def test_a_judge_has_deals_of_its_own(run: Run, tmp_path: Path) -> None:
     assert_refused(run(*tournament, "--resume"), "was begun with set 'dev, salted', not 'dev'")
 
 
+def test_names_of_players_are_printed_as_they_are(run: Run) -> None:
+    words = ["--variant", "big_ships", "--option", "start_cards=1", "--deals", 2, "--matches", 0]
+    assert "pimc:100: games" in run("evaluate", "pimc:100", "random", *words)[1], "and not a picture of a hundred"
+
+
 def test_too_few_deals_are_said_to_be_too_few(run: Run, tmp_path: Path) -> None:
     words = ["evaluate", "thumb", "greedy", "--variant", "down_up", "--matches", 2, "--deals"]
     few, enough = run(*words, 29)[1], run(*words, 30)[1]
@@ -221,7 +226,7 @@ def test_a_tournament_and_its_files(run: Run, tmp_path: Path) -> None:
 
 
 def test_without_matplotlib_there_is_no_picture(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("training.publish.heatmap.require", lacking("matplotlib"))
+    monkeypatch.setattr("training.publish.plots.require", lacking("matplotlib.figure"))
     folder = tmp_path / "cup"
     status, out, _ = run("tournament", "random", "greedy", "--variant", "nonesuch", "--deals", 4, "--out", folder)
     assert status == 0

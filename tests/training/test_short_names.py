@@ -8,7 +8,7 @@ import pytest
 
 from tests.training.test_tournament import NAMES, plan, small
 from training.evaluation.tournament import Folder, play_tournament, read_results
-from training.publish.heatmap import draw_heatmap
+from training.publish.plots import draw_heatmap
 from training.text import LONGEST, short_names
 
 DEEP = "/somewhere/" + "quite/deep/" * 12

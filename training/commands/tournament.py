@@ -101,7 +101,7 @@ def write(results: Results, folder: Folder) -> None:
     from noms_env.policy.file import write_atomically
     from training.evaluation.tournament import PICTURE, RESULTS, TABLE, dump, markdown
     from training.extras import MissingExtraError
-    from training.publish.heatmap import draw_heatmap
+    from training.publish.plots import draw_heatmap
 
     document = results.as_json()
     write_atomically(folder.path / RESULTS, dump(document))

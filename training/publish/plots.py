@@ -1,11 +1,11 @@
-"""The learning curves of runs as a picture."""
+"""Pictures: the learning curves of runs, and the payoff table of a tournament."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,13 +13,20 @@ from training.evaluation.behaviour_stats import MAIN, NUMBERS
 from training.extras import require
 from training.learn.log import Series
 from training.terminal.progress import PHASES
-from training.text import rules_text
+from training.text import rules_text, short_names
+
+if TYPE_CHECKING:
+    from training.evaluation.tournament import Results
 
 COLOURS = ("#1b7f5c", "#d1495b", "#2e6fb7", "#e08e0b", "#7a4fa3", "#3c3c3c", "#0fa3b1", "#9c6644")
 STYLES = ("-", "--", ":", "-.")
 SMOOTHED = 120
 """Points of a curve above which the mean of neighbours is drawn."""
 GREY = "#777777"
+CELL, MARGIN = 1.1, 2.2
+"""Of a payoff table, in inches."""
+DARK = 0.6
+"""Share of the largest value of a payoff table above which the writing is white."""
 WIDTH, HEIGHT = 6.2, 3.1
 """Of a panel, in inches."""
 
@@ -191,3 +198,33 @@ def _write_names(picture: Any, names: list[str]) -> None:
         ]
         picture.legend(handles=handles, loc="outside upper left", fontsize=9, frameon=False, ncols=min(4, len(names)))
     picture.supxlabel("decisions", fontsize=9)
+
+
+def draw_heatmap(results: Results, path: Path) -> None:
+    """Write a PNG: a cell for each player alone (rows) in a field of each other (columns), the best player first.
+
+    Raises:
+        MissingExtraError: Matplotlib is not installed.
+        OSError: the file cannot be written.
+    """
+    figures = require("matplotlib.figure", "plot", "the heat map of a tournament")
+    order = results.order()
+    short = short_names(results.plan.players)
+    names = [short[player] for player in order]
+    means = results.values.mean(axis=2)[np.ix_(order, order)]
+    most = float(np.abs(means).max()) or 1.0
+    size = CELL * len(order) + MARGIN
+    picture = figures.Figure(figsize=(size + 1, size), layout="constrained")
+    axes = picture.subplots()
+    shown = axes.imshow(np.where(np.eye(len(order)) > 0, np.nan, means), cmap="RdBu", vmin=-most, vmax=most)
+    axes.set_xticks(range(len(order)), names, rotation=30, ha="right")
+    axes.set_yticks(range(len(order)), names)
+    axes.set_xlabel("the field")
+    axes.set_ylabel("alone")
+    for row, column in np.argwhere(~np.eye(len(order), dtype=np.bool_)):
+        colour = "white" if abs(means[row, column]) > DARK * most else "black"
+        axes.text(column, row, f"{means[row, column]:+.2f}", ha="center", va="center", color=colour)
+    rules = results.plan.rules
+    axes.set_title(f"{rules.variant.name}, {rules.seats} seats: points per deal", fontsize=10)
+    picture.colorbar(shown, shrink=0.7)
+    picture.savefig(path, format="png", dpi=120)
