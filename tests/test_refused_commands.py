@@ -71,7 +71,7 @@ REFUSED = [
     ),
     (
         ["tournament", "thumb", "random", "--variant", "noms", "--deals", "9" * 9],
-        "must be from 2 to 1,000,000, not 999,999,999",
+        "the number of deals must be from 2 to 1,000,000, not 999,999,999",
     ),
     (["tournament", "thumb", "random", "--variant", "noms", "--limit", "0"], "--limit must be above 0, not 0"),
     (["tournament", "thumb", "random", "--variant", "noms", "--threads", "0"], "--threads must be from 1 to 1024, not 0"),

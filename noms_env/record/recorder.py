@@ -150,7 +150,7 @@ def player_key(seed: int, match: int) -> np.ndarray:
     follow from the seed can be worked out.
     """
     numbers = np.array([seed, match], "<i8").tobytes()
-    return np.frombuffer(blake2b(numbers, digest_size=16, person=b"noms record").digest(), "<u8")
+    return np.frombuffer(blake2b(numbers, digest_size=16, person=b"a seat's player").digest(), "<u8")
 
 
 def _played(table: Table, seated: list[Player], seed: int, matches: int, recorder: Recorder) -> Iterator[Record]:
