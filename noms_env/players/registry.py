@@ -67,6 +67,8 @@ def load_player(name: Path | str) -> Player:
     Raises:
         ValueError: there is no such player or policy, or it does not take such parameters.
     """
+    if not isinstance(name, Path | str):
+        raise ValueError(f"a player must be a name or a path, not a {type(name).__name__}")
     if isinstance(name, str) and name.partition(":")[0] in PLAYERS:
         return _registered(name)
     file, temperature = split_temperature(name)
@@ -96,9 +98,8 @@ def policy_file(name: str) -> Path | None:
 
 def is_policy(name: Path | str) -> bool:
     """Whether a name without a temperature can only mean a policy: it is known or names a game, or a file is meant."""
-    if isinstance(name, Path) or name.endswith(".safetensors") or Path(name).exists():
-        return True
-    return bool(import_module(POLICIES).is_policy_name(name))
+    policies = import_module(POLICIES)
+    return isinstance(name, Path) or name.endswith(".safetensors") or policies.is_there(name) or policies.is_policy_name(name)
 
 
 def split_temperature(name: Path | str) -> tuple[Path | str, float]:

@@ -235,6 +235,8 @@ def _opened(file: Path) -> Iterator[Any]:
         raise PolicyFileError(f"there is no file {file}") from error
     except OSError as error:
         raise PolicyFileError(f"{file} cannot be read: {error.strerror}") from error
+    except ValueError as error:  # a null byte or half a surrogate pair
+        raise PolicyFileError(f"{str(file)!r} cannot be the name of a file") from error
     if size > MAX_FILE:
         raise PolicyFileError(f"{file} is larger than any policy: {size} bytes, where {MAX_FILE} are the most")
     if size < 8 or header > min(size - 8, MAX_HEADER):

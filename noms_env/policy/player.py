@@ -236,13 +236,21 @@ def policy_file_of(path_or_name: Path | str) -> Path:
         if shipped is not None:
             return shipped
     path = Path(path_or_name)
-    if path.is_dir():
+    if is_there(path) and path.is_dir():
         return path / POLICY_NAME
     is_name = isinstance(path_or_name, str) and path.name == path_or_name and not path.suffix
-    if is_name and not path.exists():
+    if is_name and not is_there(path):
         there_are = ", ".join(names_and_games()) or "none yet"
         raise PolicyFileError(f"there is no policy {path_or_name!r}; the policies that come with the package: {there_are}")
     return path
+
+
+def is_there(path: Path | str) -> bool:
+    """Whether there is a file or folder of that name; False for what cannot be a name, such as one that is too long."""
+    try:
+        return Path(path).exists()
+    except OSError:
+        return False
 
 
 def _shipped_infos() -> dict[str, PolicyInfo | None]:

@@ -182,6 +182,16 @@ def test_files_that_are_none(good: Path, tmp_path: Path) -> None:
         load_policy(tmp_path)
     with pytest.raises(PolicyFileError, match="cannot be read"):
         read_policy(tmp_path)
+    for name in ("\0.safetensors", "\ud800.safetensors"):
+        with pytest.raises(PolicyFileError, match=r"'\\.*\.safetensors' cannot be the name of a file"):
+            noms_env.load_player(name)
+    for name in ("x" * 300, "noms@" + 400 * "9"):
+        with pytest.raises(ValueError, match=r"there is no p|must be a number"):
+            noms_env.load_player(name)
+    with pytest.raises(PolicyFileError, match="cannot be read: File name too long"):
+        noms_env.load_player("x" * 300 + ".safetensors")
+    with pytest.raises(ValueError, match="a player must be a name or a path, not a int"):
+        noms_env.load_player(5)  # type: ignore[arg-type]
     save_file({"weight": np.zeros(3, np.float32)}, tmp_path / "foreign", {"format": "pt"})
     save_file({"weight": np.zeros(3, np.float32)}, tmp_path / "bare")
     for name in ("foreign", "bare"):
