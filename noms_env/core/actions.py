@@ -59,10 +59,10 @@ CALL_WORDS = ("pass", *(str(k) for k in range(MAX_NUMBER + 1)), "mis", "mis_a_vi
 
 
 def is_integer(number: Any) -> bool:
-    """True for Python's and numpy's integers (arrays without dimension too), but not for truth values."""
+    """True for Python's and numpy's integers (arrays without dimension too), but not for truth values and durations."""
     if isinstance(number, np.ndarray) and number.ndim == 0:
         number = number[()]
-    return isinstance(number, int | np.integer) and not isinstance(number, bool)
+    return isinstance(number, int | np.integer) and not isinstance(number, bool | np.timedelta64)
 
 
 def brief(value: Any) -> str:

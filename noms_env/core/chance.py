@@ -87,6 +87,6 @@ def checked_seed(seed: int) -> int:
     Raises:
         ValueError: not an integer from 0 to 2**63 - 1.
     """
-    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= seed <= MAX_SEED:
+    if isinstance(seed, bool | np.timedelta64) or not isinstance(seed, int | np.integer) or not 0 <= seed <= MAX_SEED:
         raise ValueError(f"seed must be an integer from 0 to 2**63 - 1, not {brief(seed)}")
     return int(seed)

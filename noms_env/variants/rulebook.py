@@ -233,6 +233,8 @@ def make_rules(variant: Variant, seats: int | None = None, options: Mapping[str,
     Raises:
         RulesError: unknown option, value out of range, or a combination that cannot be dealt, bid or ended.
     """
+    if options is not None and not isinstance(options, Mapping):
+        raise RulesError(f"options must be a dictionary or None, not {brief(options)}")
     given = {name: variant.option(name).checked(value) for name, value in (options or {}).items()}
     seats = _checked_seats(variant, seats, _with_defaults(variant, given))
     values = _completed(variant, seats, given)

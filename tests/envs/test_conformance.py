@@ -150,7 +150,7 @@ def test_an_illegal_action_raises_a_sentence_and_harms_nothing(kind: Kind) -> No
     seat = env.possible_agents.index(env.agent_selection)
     before = everything(env)
     refused = [action for action in range(-2, 152) if action not in env.legal_actions()]
-    strange: list[Any] = [None, 1.0, "pass", True, np.array([0])]
+    strange: list[Any] = [None, 1.0, "pass", True, np.array([0]), np.timedelta64(74), np.timedelta64("NaT")]
     for action in [*refused, *strange]:
         named = rf"^seat {seat} may not take action {re.escape(repr(action))}.*: .+\. Legal in the phase \w+ are "
         with pytest.raises(IllegalActionError, match=named):

@@ -86,7 +86,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("fuzz")
 
 
-@fuzzed(150, 30_000)
+@fuzzed(150, 25_000)
 def test_records(folder: Path, data: st.DataObject) -> None:
     draw = data.draw
     records: list[Any] = copy.deepcopy(RECORDS[draw(st.sampled_from(VARIANTS))])
@@ -141,8 +141,7 @@ def state(folder: Path) -> Path:
         return next((made.path / "state").iterdir())
 
 
-@pytest.mark.filterwarnings("ignore::UserWarning")  # torch has something to say of numbers that it does not know
-@fuzzed(150, 10_000)
+@fuzzed(150, 15_000)
 def test_states_of_a_run(state: Path, data: st.DataObject) -> None:
     whole = state.read_bytes()
     line, _, content = whole.partition(b"\n")

@@ -15,7 +15,7 @@ import numpy as np
 from gymnasium import spaces
 from gymnasium.error import ResetNeeded
 
-from noms_env.core.actions import NUM_ACTIONS
+from noms_env.core.actions import NUM_ACTIONS, is_integer
 from noms_env.core.chance import MAX_SEED
 from noms_env.engine import batch_kernels
 from noms_env.engine.row_kernels import IS_SCORED
@@ -170,7 +170,7 @@ class SeatEnv(gymnasium.Env[Observation, int | np.integer]):
         if self._is_over:
             raise ResetNeeded("there is no episode, or it is over: call reset first")
         try:
-            status = self._take(int(action) if isinstance(action, np.integer) else action)
+            status = self._take(int(action) if is_integer(action) else action)
         except IllegalActionError as refusal:
             if not self._config.ends_if_illegal:
                 raise

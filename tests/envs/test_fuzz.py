@@ -1,0 +1,192 @@
+"""Odd values in the public calls: each is refused with one sentence and changes nothing, or is taken and play goes on."""
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from gymnasium.error import ResetNeeded
+from hypothesis import strategies as st
+
+from noms_env import SeatEnv, SeatVectorEnv, Table, load_player, make_batch
+from noms_env.envs.aec import TrickTakingEnv
+from noms_env.variants import GAMES, VARIANTS
+from tests.begun import begun
+from tests.envs.play import KINDS, deck_in_words, make, walk
+from tests.fuzz import ODD, fuzzed, is_refused
+
+Draw = Callable[[Any], Any]
+
+
+def near(*values: Any) -> st.SearchStrategy[Any]:
+    """Odd values, and now and then good ones."""
+    return ODD | st.sampled_from([*values, None])
+
+
+def position(draw: Draw, deck: list[str]) -> dict[str, Any]:
+    """A position to start with, of which most parts are good."""
+    card = draw(near(*deck))
+    decks = [deck, deck[::-1], [card, *deck[1:]], deck[1:], np.array(deck)]
+    parts = {
+        "deck": near(*decks),
+        "dealer": near(0, 1, 6),
+        "totals": near([0, 0, 0, 0], [0.5] * 4, np.zeros(4), [[1], 2, 3, 4]),
+        "deal": near(0, 1, 3),
+        "multiplier": near(1, 2),
+    }
+    return {name: draw(values) for name, values in parts.items() if draw(st.integers(0, 2)) == 0}
+
+
+@fuzzed(150, 15_000)
+def test_calls_of_a_table(data: st.DataObject) -> None:
+    draw: Draw = data.draw
+    name = draw(st.sampled_from(sorted(KINDS)))
+    env = begun(make(KINDS[name]), seed=draw(st.integers(0, 9)))
+    for _ in walk(env, random.Random(draw(st.integers(0, 99))), draw(st.integers(0, 40))):
+        pass
+    table = env.table.copy()
+    state = table.get_state()
+    one, other = draw(near(0, 1)), draw(near(np.random.default_rng(0)))
+    deck = deck_in_words(env)
+    calls: dict[str, Callable[[], object]] = {
+        "start": lambda: table.start(draw(near(1)), **position(draw, deck)),
+        "step": lambda: table.step(draw(near(*range(150)))),
+        "act": lambda: table.act(one),
+        "word": lambda: table.word(one),
+        "number": lambda: table.number(one, other),
+        "set_state": lambda: table.set_state(draw(near(state, state[:-1], bytearray(state)))),
+        "sample_hidden": lambda: table.sample_hidden(one, other),
+        "determinize": lambda: table.determinize(other),
+    }
+    call = draw(st.sampled_from(sorted(calls)))
+    if is_refused(calls[call], ValueError):
+        assert table.get_state() == state, call
+    table.legal_words()
+
+
+@fuzzed(150, 15_000)
+def test_calls_of_an_environment(data: st.DataObject) -> None:
+    draw: Draw = data.draw
+    kind = KINDS[draw(st.sampled_from(sorted(KINDS)))]
+    alone = draw(st.booleans())
+    env: Any = SeatEnv(kind.variant, seats=kind.seats, episode="match", **kind.options) if alone else make(kind)
+    env.reset(seed=1)
+    state = env.table.get_state()
+    words = [env.table.word(card) for card in env.table.row.deck[: len(env.table.rules.deck)]]
+    calls: dict[str, Callable[[], object]] = {
+        "step": lambda: env.step(draw(near(*range(150)))),
+        "seed": lambda: env.reset(seed=draw(ODD)),
+        "options": lambda: env.reset(seed=draw(near(1)), options=draw(ODD)),
+        "position": lambda: env.reset(
+            seed=draw(near(1)), options=position(draw, words) | ({"seat": draw(near(0))} if alone else {})
+        ),
+    }
+    if not alone:
+        whole = env.get_state()
+        part = draw(st.sampled_from(sorted(whole)))
+        calls |= {
+            "set_state": lambda: env.set_state(draw(ODD)),
+            "set part": lambda: env.set_state({**whole, "table": draw(near(state))} if part == "table" else whole),
+            "word": lambda: env.action_to_str(draw(ODD)),
+            "number": lambda: env.str_to_action(draw(ODD), draw(near("call"))),
+        }
+    call = draw(st.sampled_from(sorted(calls)))
+    if is_refused(calls[call], ValueError, ResetNeeded):
+        assert env.table.get_state() == state, call
+    env.action_masks() if alone else env.last()
+
+
+def rows(*values: Any) -> st.SearchStrategy[Any]:
+    """What may say which rows, or give a number for each of three."""
+    good = [0, 2, -1, [0, 2], [True, False, True], np.array([1]), np.zeros(3, bool), slice(0, 2), [], [3]]
+    return near(*good, np.zeros((1, 3), int), *values)
+
+
+@fuzzed(150, 10_000)
+def test_calls_of_a_batch(data: st.DataObject) -> None:
+    draw: Draw = data.draw
+    name = draw(st.sampled_from(sorted(KINDS)))
+    kind = KINDS[name]
+    batch = begun(make_batch(kind.variant, 3, seats=kind.seats, hidden_state=draw(st.booleans()), **kind.options))
+    batch.observe()
+    legal = batch.mask.argmax(axis=1)
+    before, saved = batch.tables.tobytes(), batch.save()
+    calls: dict[str, Callable[[], object]] = {
+        "step": lambda: batch.step(draw(near(legal, legal.tolist(), legal.astype(np.uint64), legal[:2], legal + 2**40))),
+        "reset": lambda: batch.reset(draw(rows()), **{key: draw(rows(5, [1, 2, 3])) for key in NUMBERS if draw(st.booleans())}),
+        "observe": lambda: batch.observe(draw(rows())),
+        "save": lambda: batch.save(draw(rows())),
+        "restore": lambda: batch.restore(draw(rows()), draw(near(saved, saved[:1], saved[0], saved[:2]))),
+        "clone": lambda: batch.clone(draw(rows()), draw(rows())),
+        "sample_hidden": lambda: batch.sample_hidden(
+            draw(rows()), draw(near(0, 1)), draw(near(np.random.default_rng(0))), draw(rows())
+        ),
+    }
+    call = draw(st.sampled_from(sorted(calls)))
+    if is_refused(calls[call], ValueError):
+        assert batch.tables.tobytes() == before, call
+    batch.observe()
+
+
+@fuzzed(100, 5_000)
+def test_calls_of_a_vector_environment(data: st.DataObject) -> None:
+    draw: Draw = data.draw
+    envs = begun(SeatVectorEnv(3, draw(st.sampled_from(VARIANTS)), autoreset_mode=draw(st.sampled_from(MODES))), seed=1)
+    legal = envs.action_masks().argmax(axis=1)
+    before = envs._runner.batch.tables.tobytes()
+    options = {"seat": rows(), "reset_mask": rows(np.ones(3, bool)), "deck": ODD}
+    calls: dict[str, Callable[[], object]] = {
+        "step": lambda: envs.step(draw(near(legal, legal.tolist(), legal[:2], legal * 1.0, legal - 300))),
+        "seed": lambda: envs.reset(seed=draw(rows([1, None, 2], [1, 2, 3]))),
+        "options": lambda: envs.reset(seed=1, options=draw(ODD)),
+        "position": lambda: envs.reset(options={key: draw(value) for key, value in options.items() if draw(st.booleans())}),
+    }
+    call = draw(st.sampled_from(sorted(calls)))
+    if is_refused(calls[call], ValueError, TypeError, ResetNeeded):
+        assert envs._runner.batch.tables.tobytes() == before, call
+    envs.action_masks()
+
+
+NUMBERS = ("match", "seed", "table", "dealer")
+MODES = ("NextStep", "SameStep", "Disabled")
+ARGUMENTS: dict[str, Callable[..., Any]] = {
+    "table": Table,
+    "aec": TrickTakingEnv,
+    "seat": SeatEnv,
+    "vector": lambda *given, **named: SeatVectorEnv(2, *given, **named),
+    "batch": lambda *given, **named: make_batch(*given, **{"tables": 2, **named}),
+}
+NAMED = {
+    "table": ("seats", "options", "seed", "table", "episode", "deal_size"),
+    "aec": ("seats", "episode", "reward", "illegal_action", "mask_in", "render_mode", "render_seat", "render_full", "record"),
+    "seat": ("seats", "opponents", "seat", "episode", "reward", "illegal_action", "mask_in", "skip_forced", "render_mode"),
+    "vector": ("seats", "opponents", "seat", "episode", "reward", "mask_in", "autoreset_mode", "copy", "threads"),
+    "batch": ("tables", "seed", "seats", "episode", "skip_forced", "pause_after_deal", "hidden_state", "threads"),
+}
+"""Per way to make something, the arguments that are not options of the game."""
+
+
+@fuzzed(150, 4_000)
+def test_arguments(data: st.DataObject) -> None:
+    draw: Draw = data.draw
+    what = draw(st.sampled_from(sorted(NAMED)))
+    variant = draw(st.sampled_from(VARIANTS))
+    named = {draw(st.sampled_from(NAMED[what])): draw(near("deal", "random", 4, 3)) for _ in range(draw(st.integers(0, 2)))}
+    if isinstance(named.get("tables"), int | np.integer) and named["tables"] > 10**6:
+        return
+    options = {option.name: draw(ODD) for option in GAMES[variant].options if draw(st.integers(0, 9)) == 0}
+    if what == "table":
+        named = {"options": options, **named}
+    else:
+        named |= options
+    first = draw(st.sampled_from([variant] * 6)) if draw(st.booleans()) else draw(near(variant))
+    if not is_refused(lambda: ARGUMENTS[what](first, **named), ValueError) and what == "aec":
+        ARGUMENTS[what](first, **named).reset(seed=1)
+
+
+NAMES = ["thumb", "noms@0", "pimc:2", "pimc:0", "noms@", ":", "@", "x" * 300, "\0", "\0.safetensors", "noms@" + 400 * "9"]
+
+
+@fuzzed(100, 1_000)
+def test_names_of_players(data: st.DataObject) -> None:
+    is_refused(lambda: load_player(data.draw(near(*NAMES))), ValueError)
