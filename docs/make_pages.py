@@ -323,7 +323,7 @@ def _choice_values(name: str) -> str:
 def _byte_values(option: Option) -> str:
     """What the byte of an option can be."""
     if option.flag:
-        return "flag"
+        return "flag" + (", 0 for False" if option.late else "")
     if option.words:
         return ", ".join(f"{place} `{word}`" for place, word in enumerate(option.words, 1))
     if option.rotation:

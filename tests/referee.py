@@ -186,7 +186,7 @@ OPTIONS: dict[str, dict[str, Option]] = {
         **SHORT_DECK,
     },
     "up_down": {
-        "schedule": choice("up_down", "up", "up_down_repeat_top"),
+        "schedule": choice("up_down", "up", "up_down_repeat_top", "up_up"),
         "trump_mode": choice("rotation", "turnup", "random", "none"),
         "turnup_full_deal": choice("none", "dealer_last"),
         "hook": switch(True),
@@ -217,6 +217,8 @@ OPTIONS: dict[str, dict[str, Option]] = {
         "dealer_forced": table_switch(),
         "unbid_slam_loses": switch(False),
         "mis_value": number(None, 1, 52, (10,)),
+        "keep_mis_a_vis": switch(False),
+        "forced_bid_closes": switch(False),
         "first_lead": choice("bidder", "left_of_dealer"),
         "implicit_announcements": switch(False),
         "tie": choice("joint", "play_on"),
@@ -243,7 +245,7 @@ OPTIONS: dict[str, dict[str, Option]] = {
 
 SEATS = {
     "sniped_whist": (3, 7),
-    "big_ships": (3, 7),
+    "big_ships": (2, 7),
     "small_ships": (3, 6),
     "noms": (4, 4),
     "nonesuch": (3, 4),
@@ -337,6 +339,8 @@ def _settle_noms_table(seats: int, options: Options) -> None:
     _default(options, "dealer_forced", options["min_bid"] < usual_minimum)
     _default(options, "mis_value", h)
     _require(options["mis_value"] == h or (options["mis_value"] == 10 and h > 10 and options["min_bid"] <= 10), "mis_value")
+    _require(options["mis_value"] != h or not options["keep_mis_a_vis"], "keep_mis_a_vis")
+    _require(options["dealer_forced"] or not options["forced_bid_closes"], "forced_bid_closes")
     table_for_packets = options["ranks"] == 13 and options["suits"] == 4 and seats == 4 and h == 13
     _default(options, "deal_mode", "packets" if table_for_packets else "single_shuffled")
     _require(table_for_packets or options["deal_mode"] == "single_shuffled", "deal_mode")
@@ -355,7 +359,8 @@ def schedule(variant: str, seats: int, options: Options) -> list[int]:
         return [*range(top, 0, -1), *range(2, top + 1)]
     top = min(13, most)
     up = list(range(1, top + 1))
-    return {"up_down": up + up[-2::-1], "up": up, "up_down_repeat_top": up + up[::-1]}[options["schedule"]]
+    schedules = {"up_down": up + up[-2::-1], "up": up, "up_down_repeat_top": up + up[::-1], "up_up": up + up}
+    return schedules[options["schedule"]]
 
 
 def _big_ships_schedule(start: int, direction: str, repeat_one: bool) -> list[int]:
@@ -491,7 +496,8 @@ def auction_ladder(variant: str, options: Options) -> list[str]:
     if variant == "noms" and options["mis_value"] == h:
         return [*_numbers(lowest, h), MIS, MIS_A_VIS]
     directly_below_mis = 10 if variant == "noms" else options["misere_above"]
-    return [*_numbers(lowest, directly_below_mis), MIS, *_numbers(directly_below_mis + 1, h)]
+    ladder = [*_numbers(lowest, directly_below_mis), MIS, *_numbers(directly_below_mis + 1, h)]
+    return [*ladder, MIS_A_VIS] if variant == "noms" and options["keep_mis_a_vis"] else ladder
 
 
 def _numbers(low: int, high: int) -> list[str]:
@@ -537,7 +543,7 @@ class Auction:
 
     def _closed_by_forced_bid(self) -> bool:
         only_the_dealer_bid = [place for place, _ in self.bids] == [self.seats - 1]
-        return self.variant == "small_ships" and self.options["forced_bid_closes"] and only_the_dealer_bid
+        return self.options["forced_bid_closes"] and only_the_dealer_bid
 
     def winner(self) -> tuple[int, str]:
         """Place at the table of the high bidder, counted from eldest = 0, and his bid."""
@@ -656,7 +662,7 @@ def noms_is_decided(options: Options, contract: str, declarer: int, partner: int
     taken = sum(tricks[seat] for seat in side_of(declarer, partner))
     against = sum(tricks) - taken
     if contract in (MIS, MIS_A_VIS):
-        return taken > 0 and options["mis_value"] == h
+        return taken > 0 and (contract == MIS_A_VIS or options["mis_value"] == h)
     bid = int(contract)
     slam_matters = options["unbid_slam_loses"] and bid < h
     return against > h - bid or (taken >= bid and not (slam_matters and against == 0))
@@ -1145,7 +1151,7 @@ def next_multiplier(options: Options, multiplier: int) -> int:
     """4.3 and `double_repeat`: the multiplier of the deal after a passed-out one."""
     if multiplier == 1:
         return 2
-    return {"double": multiplier, "quadruple": min(64, 2 * multiplier), "single": 1}[options["double_repeat"]]
+    return {"double": multiplier, "quadruple": 2 * multiplier, "single": 1}[options["double_repeat"]]
 
 
 class Match:

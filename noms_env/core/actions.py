@@ -3,15 +3,15 @@
 | actions | meaning | words |
 |---|---|---|
 | 0..51 | play the card of that number | `QS`, `2MK` |
-| 52 | indicate (Small Ships with `indication`) | `indicate` |
+| 52 | indicate (with `indication`) | `indicate` |
 | 53..58 | a suit: trump to name, or the suit of a two-suited lead | `C D H S`, `M S W L Y K` |
 | 59 | no trump | `NT` |
-| 60 | leave the trump unsaid (Noms with `implicit_announcements`) | `unsaid` |
-| 61..73 | nominate a bare rank, 2..A (Noms with `implicit_announcements`) | `2` .. `A` |
+| 60 | leave the trump unsaid (with `implicit_announcements`) | `unsaid` |
+| 61..73 | nominate a bare rank, 2..A (with `implicit_announcements`) | `2` .. `A` |
 | 74 | pass | `pass` |
 | 75..92 | bid or call 0..17 tricks | `0` .. `17` |
 | 93, 94 | Misere, Mis a Vis | `mis`, `mis_a_vis` |
-| 95..97 | None, Some, Most (Nonesuch) | `none`, `some`, `most` |
+| 95..97 | None, Some, Most | `none`, `some`, `most` |
 | 98..149 | nominate the card of number `action - 98` | `QS` |
 
 Inside the engine a *call* is `action - PASS`: 0 is a pass, 1 + k a number k. The actions 52 to 97 are called *words*; a

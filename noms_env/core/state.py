@@ -47,7 +47,7 @@ FIELDS = (
     ("hands", _I8, MAX_SEATS),  # what each seat holds now
     ("played", _I8, MAX_SEATS),  # what each seat has played in this deal
     ("cards_played", _I8),  # the union of `played`
-    ("stock", _I8),  # undealt cards (nonesuch: none; the up card and the Excuse are in fields of their own)
+    ("stock", _I8),  # undealt cards (Decktet: none; the up card and the Excuse are in fields of their own)
     ("refused", _I8),  # nominations refused under stock_nomination="redraw"
     ("trump_cards", _I8),  # the cards that bear the trump suit
     ("led_cards", _I8),  # the cards that bear the suit to follow
@@ -56,6 +56,7 @@ FIELDS = (
     # --- points
     ("totals", _F8, MAX_SEATS),  # of the match, this deal included once it is scored
     ("points", _F8, MAX_SEATS),  # of this deal, once it is scored
+    ("multiplier", _F8),  # of the points of this deal: a power of 2, up to 2 ** 999
     # --- bytes packed into words, byte k in bits 8 * (k % 8) of word k // 8, as the observation shows them
     ("calls", _I8, MAX_CALLS // 8),  # 1 + call, in order from eldest
     ("trick_of", _I8, 7),  # per card: 1 + number of the trick it was played in, 0 unplayed
@@ -76,12 +77,11 @@ FIELDS = (
     ("usual_deal_size", _I2),  # where it is the same in every deal, else -1
     # --- the match
     ("dealer", _I2),
-    ("multiplier", _I2),
     ("passed_out", _I2),  # the last deal was passed out, so its cards are gathered sorted
     ("over", _I2),
     ("truncated", _I2),
     ("winners", _I2),  # bit set of seats, once the match is over
-    ("carried_tricks", _I2, MAX_SEATS),  # tricks of the earlier deals (sniped_whist, accumulate)
+    ("carried_tricks", _I2, MAX_SEATS),  # tricks of the earlier deals (`accumulate`)
     # --- the deal
     ("deal_size", _I2),  # cards dealt to each seat
     ("turn_up", _I2),  # card
@@ -105,7 +105,7 @@ FIELDS = (
     ("revealed", _I2),  # seat known to all to have held the nominated card (the declarer too)
     ("indicated", _I2),  # seat
     ("excuse", _I2),  # seat that was dealt the Excuse (hidden until the bids are made)
-    ("broken", _I2),  # a trump has been played (nonesuch)
+    ("broken", _I2),  # a trump has been played
     ("exposed", _I2),  # seat whose hand lies open
     # --- the trick
     ("trick_number", _I2),  # tricks complete
@@ -117,7 +117,7 @@ FIELDS = (
     ("best_card", _I2),
     ("best_seat", _I2),
     ("voids", _I2, MAX_SEATS),  # bit set of the suits that each seat has shown not to hold
-    ("sniped", _I2),  # bit set of seats (sniped_whist, once the match is scored)
+    ("sniped", _I2),  # bit set of seats, once the match is scored
     # --- bytes
     ("sizes", np.int8, MAX_DEALS),  # hand size of each deal of the schedule (the exact-bid games)
     ("deck", np.int8, 52),  # in dealing order

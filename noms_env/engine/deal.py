@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from noms_env._jit import jit, lowest
@@ -104,9 +102,9 @@ def note_standings(t):
     """
     for seat in range(t.n_seats):
         total = dispatch.standing(t, seat)
-        fine = min(max(math.floor(t.total_scale * total + t.total_offset + 0.5), 0), 255)
-        coarse = min(max(math.floor(total / 4 + 64.5), 0), 255)
-        t.standings[seat] = np.int64(fine) | (np.int64(coarse) << 8) | (1 << 16)
+        fine = np.int64(min(max(t.total_scale * total + t.total_offset + 0.5, 0.0), 255.0))
+        coarse = np.int64(min(max(total / 4 + 64.5, 0.0), 255.0))
+        t.standings[seat] = fine | (coarse << 8) | (1 << 16)
 
 
 @jit

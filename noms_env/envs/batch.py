@@ -95,7 +95,7 @@ class BatchEnv:
         seat: int16, shape (n,): the seat to act.
         over: bool, shape (n,): the match (or the single deal) is over; `reset` starts the next.
         scored: bool, shape (n,): the last `step` ended a deal.
-        points: float32, shape (n, MAX_SEATS): points of that deal, else 0.
+        points: float32, shape (n, MAX_SEATS): points of that deal, else 0; infinite from 2**128 on (a multiplier of 2**123).
 
     Raises:
         ValueError: an argument is not allowed; the message says what is.

@@ -109,7 +109,8 @@ OBSERVATION = _sections(
     (
         "contract",
         (SEAT_BYTES,),
-        "the contract: 1 + number, mis, mis_a_vis; multiplier; the high bid: 1 + number, mis, mis_a_vis; passes in a row",
+        "the contract: 1 + number, mis, mis_a_vis; multiplier (above 64: 58 + how often the points are doubled, 255 at most); "
+        "the high bid: 1 + number, mis, mis_a_vis; passes in a row",
     ),
     (
         "numbers",
@@ -124,7 +125,7 @@ OBSERVATION = _sections(
         "choices",
         (NUM_CHOICES,),
         "the options, 1 + value up to 254 (flags 0 and 1, words by their place), 255 for None, 0 where the variant has no such "
-        "option and for options to come: see `table_record.choice_names`",
+        "option, at the default of an option that came later, and for options to come: see `table_record.choice_names`",
     ),
 )
 """What a seat sees, from that seat."""

@@ -6,6 +6,8 @@ memory. The last byte of a word stays below 128, so that words are never negativ
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from noms_env._jit import copy, jit, jit_inline, size, spread
@@ -107,12 +109,20 @@ def write_observation(t, seat, out):
     out[_LED_SUIT] = EXPAND[1 << t.led_suit] if t.led_suit >= 0 else 0
     out[_ROLE] = role_word(t, seat)
     bids = bid_bytes(t.contract) | (bid_bytes(t.high_call) << 32)
-    out[_CONTRACT] = bids | (np.int64(t.multiplier) << 24) | (np.int64(t.passes) << 56)
+    out[_CONTRACT] = bids | (multiplier_byte(t) << 24) | (np.int64(t.passes) << 56)
     out[_NUMBERS] = deal_numbers(t, seat)
     out[_NUMBERS + 1] = call_numbers(t, seat)
     out[_VARIANT] = EXPAND[(1 << t.variant) & 255]
     out[_VARIANT + 1] = EXPAND[(1 << t.variant) >> 8]
     copy(out, _CHOICES, t.choices)
+
+
+@jit
+def multiplier_byte(t):
+    """The multiplier up to 64; above that 58 + the number of doublings, 255 at most."""
+    if t.multiplier <= 64:
+        return np.int64(t.multiplier)
+    return min(np.int64(58 + math.log2(t.multiplier)), np.int64(255))
 
 
 @jit_inline

@@ -78,7 +78,8 @@ def checked_deal(rules: Rules, deal: int, wanted_size: int) -> int:
 
 def checked_multiplier(rules: Rules, multiplier: int) -> int:
     """1, or what pass-outs can lead to."""
-    allowed = rules.variant.multipliers(rules.options)
-    if not is_integer(multiplier) or multiplier not in allowed:
-        raise PositionError(f"multiplier must be {' or '.join(map(str, allowed))} here, not {brief(multiplier)}")
+    most = rules.variant.most_doublings(rules.options)
+    if not is_integer(multiplier) or int(multiplier) not in [2**doublings for doublings in range(most + 1)]:
+        allowed = ("1", "1 or 2")[most] if most < 2 else f"a power of 2 from 1 to 2**{most}"
+        raise PositionError(f"multiplier must be {allowed} here, not {brief(multiplier)}")
     return int(multiplier)

@@ -1,7 +1,9 @@
 """Noms (rules 4; source text 001).
 
 1. Four seats, 13 cards each, dealt in packets from a deck that is cut but not shuffled (`noms_deck`).
-2. Auction from eldest: 10, 11, 12, 13, Mis, Mis a Vis. Four passes: no play, and the next deal is a double hand.
+2. Auction from eldest: 10, 11, 12, 13, Mis, Mis a Vis. Four passes: no play, and the next deal is a double hand. If that is
+   passed out too, the next one is again; by option it counts four times, the next one eight times, and so on: nothing bounds
+   this but the number of deals in a match (`max_deals`).
 3. For a number the bidder names trump, then any card: its holder is the hidden partner. Mis and Mis a Vis are played
    alone and without trumps; the bidder of Mis a Vis lays his hand open after the first trick.
 4. The bidder leads, any card.
@@ -11,7 +13,9 @@
 7. Options of the source text: unbid slam, reduced minimum, value of Mis, first lead, implicit announcements (4.2, 4.4).
 
 Deviations and decisions: how a pile is gathered and where the deck is cut (4.3); ties are joint wins; implicit
-announcements, part of the source text's base game, are an option since they add nothing that cannot be reached without.
+announcements, part of the source text's base game, are an option since they add nothing that cannot be reached without. Seats
+are given, not chosen in the order of a cut; the first dealer is drawn, each with the same chance. With Mis at 10 there is no
+Mis a Vis, as the source text has it "usually"; an option keeps it.
 """
 
 from __future__ import annotations
@@ -21,6 +25,7 @@ from math import ceil
 
 from noms_env._jit import jit
 from noms_env.core.actions import (
+    CALL_MIS,
     CALL_MIS_A_VIS,
     CALL_PASS,
     CALLING,
@@ -60,7 +65,6 @@ TIES = ("joint", "play_on")
 JOINT, PLAY_ON = range(2)
 DOUBLE_REPEATS = ("double", "quadruple", "single")
 STAY_DOUBLE, QUADRUPLE, BACK_TO_SINGLE = range(3)
-MOST_MULTIPLIER = 64
 CHEAP_MIS = 10
 
 
@@ -81,7 +85,7 @@ def complete(values: Values, seats: int) -> None:
 
 
 def _complete_mis_value(values: Values) -> None:
-    """4.4, value of Mis: the hand size, or 10."""
+    """4.4, value of Mis: the hand size, or 10, which usually removes Mis a Vis."""
     hand_size = values["hand_size"]
     if values["mis_value"] is None:
         values["mis_value"] = hand_size
@@ -107,9 +111,9 @@ def point_range(values: Values, tricks: int) -> tuple[float, float]:
     return (0.0 if values["mis_value"] == tricks else -(values["mis_value"] + tricks)), 2.0 * tricks
 
 
-def multipliers(values: Values) -> tuple[int, ...]:
-    """2. What pass-outs can lead to."""
-    return (1, 2, 4, 8, 16, 32, MOST_MULTIPLIER) if values["double_repeat"] == "quadruple" else (1, 2)
+def most_doublings(values: Values) -> int:
+    """2. What pass-outs can lead to: at most all deals of the match but the last."""
+    return int(values["max_deals"] - 1) if values["double_repeat"] == "quadruple" else 1
 
 
 NUMBER = 3
@@ -130,12 +134,14 @@ GAME = Variant(
     point_range=point_range,
     max_decisions=partial(max_decisions, highest_bids=2),
     opens_hand=True,
-    multipliers=multipliers,
+    most_doublings=most_doublings,
     needs=(
         *DECK_NEEDS,
         Need("cut_min", "without a fixed cut", lambda values: values["cut"] is None),
         Need("tie", "with a target", lambda values: values["target"] is not None),
         Need("double_repeat", "where the dealer is not forced to bid", lambda values: not values["dealer_forced"]),
+        Need("forced_bid_closes", "where the dealer is forced to bid", lambda values: bool(values["dealer_forced"])),
+        Need("keep_mis_a_vis", "with mis_value=10", lambda values: bool(values["mis_value"] != values["hand_size"])),
     ),
     options=(
         Option(
@@ -152,14 +158,16 @@ GAME = Variant(
             flag=True,
             byte=30,
         ),
+        Option("forced_bid_closes", False, "a forced bid ends the auction", flag=True, late=True, byte=26),
         Option("unbid_slam_loses", False, "taking all tricks on a lower bid loses, 26 to each opponent", flag=True, byte=31),
         Option(
             "mis_value",
             None,
-            "13: Mis above 13; 10: Mis between 10 and 11, no Mis a Vis",
+            "13: Mis above 13; 10: Mis between 10 and 11, usually without Mis a Vis",
             range="equal to the hand size, or 10 with a min_bid up to 10",
             byte=32,
         ),
+        Option("keep_mis_a_vis", False, "Mis a Vis can be bid besides a Mis of 10", flag=True, late=True, byte=56),
         Option("first_lead", "bidder", "who leads to the first trick", words=FIRST_LEADS, byte=33),
         Option("implicit_announcements", False, "trump may be left unsaid, a bare rank nominated", flag=True, byte=34),
         Option("tie", "joint", "equal leaders at the end win together, or play on", words=TIES, byte=7),
@@ -178,7 +186,8 @@ GAME = Variant(
         "mis_value": "With hands of other than 13 cards the hand size stands for 13",
         "first_lead": "`bidder`: the bidder; `left_of_dealer`: eldest",
         "tie": "`joint`: they win together; `play_on`: the match goes on until one seat leads alone",
-        "double_repeat": "`double`: the next deal counts double; `quadruple`: twice that, up to 64 times; `single`: once",
+        "double_repeat": "`double`: the next deal counts double; `quadruple`: twice as much as this one, without a limit; "
+        "`single`: once",
         "early_stop": "The cards still held are gathered like a last trick of each seat",
         "target": "None: only `max_deals` ends the match",
         "observe_previous_hand": "It fills the section `previous_deal` of the observation",
@@ -196,7 +205,7 @@ def has_cheap_mis(t):
 def open_deal(t):
     """2. Eldest calls first; Mis above the top number, or above 10 if that is its value."""
     t.misere_height = 2 * t.mis_value + 1
-    t.open_misere = 0 if has_cheap_mis(t) else 1
+    t.open_misere = t.keep_mis_a_vis if has_cheap_mis(t) else 1
     t.phase = CALLING
     t.seat = eldest(t)
 
@@ -212,8 +221,9 @@ def legal_calls(t):
 @jit
 def make_call(t, call):
     """2, 3. A call; the last one makes the high bidder the declarer, or ends a deal that all have passed."""
+    closes = t.forced_bid_closes != 0 and is_forced_dealer(t)
     record_auction_call(t, call)
-    if not auction_is_over(t):
+    if not closes and not auction_is_over(t):
         return
     if t.high_call < 0:
         t.passed_out = 1
@@ -299,7 +309,7 @@ def is_decided(t):
     """8b: no later trick can change the points."""
     side = side_tricks(t)
     if is_misere(t.contract):
-        return side > 0 and not has_cheap_mis(t)
+        return side > 0 and not (t.contract == CALL_MIS and has_cheap_mis(t))
     others = t.trick_number - side
     if others > t.deal_size - bid_number(t):
         return True
@@ -317,8 +327,9 @@ def settle(t):
     """5, 7."""
     if t.passed_out != 0:
         return
-    if is_misere(t.contract) and has_cheap_mis(t):
-        settle_cheap_mis(t)
+    if t.contract == CALL_MIS and has_cheap_mis(t):  # 4.4: +10, or minus 10 and his tricks; nothing to the others
+        taken = int(t.tricks[t.declarer])
+        t.points[t.declarer] = t.multiplier * (CHEAP_MIS if taken == 0 else -(CHEAP_MIS + taken))
         return
     made = is_made(t)
     value = t.multiplier * (made_value(t) if made else failed_value(t))
@@ -354,22 +365,13 @@ def failed_value(t):
 
 
 @jit
-def settle_cheap_mis(t):
-    """4.4, value of Mis: +10, or minus 10 and his tricks; nothing to the others."""
-    taken = int(t.tricks[t.declarer])
-    t.points[t.declarer] = t.multiplier * (CHEAP_MIS if taken == 0 else -(CHEAP_MIS + taken))
-
-
-@jit
 def next_multiplier(t):
-    """2, 8b `double_repeat`: twice the points after a pass-out."""
+    """2, 8b `double_repeat`: twice the points after a pass-out; again at every one, with no limit but `max_deals`."""
     if t.passed_out == 0:
         return 1
-    if t.multiplier == 1:
-        return 2
-    if t.double_repeat == QUADRUPLE:
-        return min(2 * int(t.multiplier), MOST_MULTIPLIER)
-    return 1 if t.double_repeat == BACK_TO_SINGLE else int(t.multiplier)
+    if t.multiplier == 1 or t.double_repeat == QUADRUPLE:
+        return 2 * t.multiplier
+    return 1 if t.double_repeat == BACK_TO_SINGLE else t.multiplier
 
 
 @jit

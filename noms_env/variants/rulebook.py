@@ -47,6 +47,8 @@ class Option:
     """Its byte in the section `choices` of an observation, the first of `MAX_ROTATION` for a rotation; None for an option
     that says what is shown, not how it is played, or that stands elsewhere in an observation. It is the same in every
     variant that has the option, and never changes, since trained policies look for it there."""
+    late: bool = False
+    """The variant got it after policies were published: its byte is 0 at the default, as it was before."""
     record_field: str = ""
     """The field of a table's record that holds it, where that is not the option's name."""
 
@@ -175,8 +177,8 @@ class Variant:
     """Searches play deals out by the simple rules of `players.search.rollout`."""
     total_scale: Callable[[Values], tuple[int, int]] = field(default=lambda _values: (1, 64), repr=False)
     """Scale and offset of the byte in which an observation shows a total."""
-    multipliers: Callable[[Values], tuple[int, ...]] = field(default=lambda _values: (1,), repr=False)
-    """What the points of a deal can be multiplied by."""
+    most_doublings: Callable[[Values], int] = field(default=lambda _values: 0, repr=False)
+    """How often the points of a deal can be doubled."""
 
     def __post_init__(self) -> None:
         """Refuse, with a ValueError, a number for which an observation has no place."""

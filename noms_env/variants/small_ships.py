@@ -11,7 +11,8 @@
 7. Indication (option, rules 3.4): the holder may show himself, for twice the bid off his points.
 
 Deviations and decisions: three, five and six seats, the ladder there and the value of Misere are the rulebook's
-proposal (3.3); "may not lead to the nominated card" is read as its suit; the source text also ends a match after an hour.
+proposal (3.3); "may not lead to the nominated card" is read as its suit; the source text also lets players agree to end a match
+after a time, say an hour, which is no end here.
 """
 
 from __future__ import annotations

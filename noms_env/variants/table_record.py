@@ -122,11 +122,14 @@ def choice_names() -> list[str]:
 
 
 def choice_bytes(rules: Rules) -> np.ndarray:
-    """The section `choices`, uint8, shape (NUM_CHOICES,): 1 + code, at most 254; 255 for None; 0 for what the variant lacks."""
+    """The section `choices`, uint8, shape (NUM_CHOICES,): 1 + code, at most 254; 255 for None; 0 for what the variant lacks.
+
+    A late option, too, is 0 at its default.
+    """
     found = np.zeros(NUM_CHOICES, np.uint8)
     for option in rules.variant.options:
         value = rules.options[option.name]
-        if option.byte is None:
+        if option.byte is None or (option.late and value == option.default):
             continue
         if option.rotation:
             found[option.byte : option.byte + len(value)] = [1 + ROTATION_WORDS.index(word) for word in value]

@@ -6,7 +6,9 @@
 4. One point for each trick, ten more for an exact call.
 
 Deviations and decisions: the source text says that a suit "may be designated" as trumps and leaves open how; the rulebook
-rotates. "After thirteen, the cards dealt moves back to one" is read as counting down.
+rotates. "After thirteen, the cards dealt moves back to one" is read as counting down; another reading, that the next hand has
+one card, is an option (`up_up`), whose end after the second climb is this project's. The first dealer is drawn, which is what a
+cut for it comes to.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from noms_env.variants.families.exact_bid import FULL_DEAL_TURN_UPS, HOOK_NEED, 
 from noms_env.variants.rulebook import SHORT_DECK, TRUMP_ROTATION, Need, Option, Values, Variant, complete_rotation
 from noms_env.variants.trumps import DEALER_CHOOSES, TRUMP_MODES
 
-SCHEDULES = ("up_down", "up", "up_down_repeat_top")
+SCHEDULES = ("up_down", "up", "up_down_repeat_top", "up_up")
 
 
 def complete(values: Values, seats: int) -> None:
@@ -29,6 +31,8 @@ def schedule(values: Values, seats: int) -> list[int]:
     top = largest_hand(values, seats, 13)
     if values["schedule"] == "up":
         return up(top)
+    if values["schedule"] == "up_up":
+        return 2 * up(top)
     return up(top) + (down(top) if values["schedule"] == "up_down_repeat_top" else down(top)[1:])
 
 
@@ -62,7 +66,7 @@ GAME = Variant(
         "`turnup_full_deal` if all are dealt; `random`: a suit by lot, known to all; `none`: no trump",
         "turnup_full_deal": "`none`: no trump; `dealer_last`: the dealer's last card is turned up",
         "schedule": "`up_down`: up to the largest hand and down again; `up`: up to the largest hand; `up_down_repeat_top`: up"
-        " and down again, the largest hand twice",
+        " and down again, the largest hand twice; `up_up`: up to the largest hand, and once more from one card on",
     },
     **TRAITS,
 )

@@ -52,7 +52,9 @@ KINDS = {
     "noms, implicit announcements": Kind(
         "noms", 4, {"implicit_announcements": True, "min_bid": 7, "observe_previous_hand": True}
     ),
-    "noms, eldest leads": Kind("noms", 4, {"first_lead": "left_of_dealer", "mis_value": 10, "min_bid": 7}),
+    "noms, eldest leads": Kind(
+        "noms", 4, {"first_lead": "left_of_dealer", "mis_value": 10, "keep_mis_a_vis": True, "min_bid": 7}
+    ),
     "noms, stopped early": Kind(
         "noms", 4, {"early_stop": True, "observe_previous_hand": True, "deal_mode": "packets_shuffled"}
     ),

@@ -269,7 +269,8 @@ class Sight:
             if word != "pass":
                 break
             passes += 1
-        return [*self.bid_bytes(deal.contract), deal.multiplier, *self.bid_bytes(bids[-1] if bids else None), passes]
+        doubled = deal.multiplier if deal.multiplier <= 64 else min(57 + deal.multiplier.bit_length(), 255)
+        return [*self.bid_bytes(deal.contract), doubled, *self.bid_bytes(bids[-1] if bids else None), passes]
 
     def numbers_section(self) -> list[int]:
         deal = self.deal
@@ -328,11 +329,13 @@ class Sight:
             return 1 + ["C", "D", "H", "S", "NT"].index(rotation[place]) if place < len(rotation) else 0
         if name not in values:
             return 0
-        value = values[name]
+        value, option = values[name], game(self.deal.variant).option(name)
+        if option.late and value is False:
+            return 0
         if value is None:
             return 255
         if isinstance(value, str):
-            value = game(self.deal.variant).option(name).words.index(value)
+            value = option.words.index(value)
         return min(1 + int(value), 254)
 
 

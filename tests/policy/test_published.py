@@ -5,7 +5,7 @@ import pytest
 
 import noms_env
 from noms_env.policy.encoding import make_encoding
-from noms_env.policy.player import load_policy
+from noms_env.policy.player import PolicyPlayer, load_policy
 from noms_env.variants import GAMES, make_rules
 from tests.begun import begun
 
@@ -27,17 +27,28 @@ ANSWERS = {
 taken."""
 
 
+OF_BOTH_AUCTIONS = [0.975842, 0.954838, 0.977466, 0.975176, 0.402717, 0.815691, 0.791710, 0.998002, 0.995677, 0.995862]
+"""The same of the policy `small_ships`, which was trained for noms too, in noms."""
+
+
 @pytest.mark.parametrize(("variant", "seats"), ANSWERS)
 def test_a_published_policy_answers_as_ever(variant: str, seats: int) -> None:
-    player = load_policy(variant)
+    assert_answers(load_policy(variant), variant, seats, ANSWERS[variant, seats])
+
+
+def assert_answers(player: PolicyPlayer, variant: str, seats: int, expected: list[float]) -> None:
     batch = begun(noms_env.make_batch(variant, tables=1, seats=seats, seed=3, skip_forced=True))
     found = []
-    for _ in ANSWERS[variant, seats]:
+    for _ in expected:
         batch.observe()
         chances = player.probabilities(batch.observation, batch.mask, temperature=4)
         found.append(chances.max())
         batch.step(chances.argmax(axis=1))
-    np.testing.assert_allclose(found, ANSWERS[variant, seats], atol=2e-6)
+    np.testing.assert_allclose(found, expected, atol=2e-6)
+
+
+def test_a_policy_of_several_games_answers_as_ever_where_a_game_has_got_an_option_of_another() -> None:
+    assert_answers(load_policy("small_ships"), "noms", 4, OF_BOTH_AUCTIONS)
 
 
 def test_an_option_declared_later_is_no_feature_of_an_older_policy() -> None:

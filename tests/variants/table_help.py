@@ -4,8 +4,6 @@ import random
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from noms_env.core.actions import PASS, action_number
 from noms_env.core.cards import CARD_WORDS
 from noms_env.core.partners import ROLES, role_known_to
@@ -272,7 +270,7 @@ def set_tricks_and_settle(
         row.contract = action_number(contract, "call") - PASS
         row.alone = int(contract == "mis_a_vis" or (contract == "mis" and table.rules.variant.name == "noms"))
     row.declarer, row.partner, row.indicated = declarer, partner, indicated
-    row.multiplier = np.int16(multiplier)
+    row.multiplier = multiplier
     dispatch.settle(row)
     options, taken = table.rules.options, list(tricks)
     match table.rules.variant.name:

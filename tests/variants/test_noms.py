@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from noms_env.observation.layout import START
 from noms_env.table import IllegalActionError, Table
 from tests.variants.table_help import (
     dealt,
@@ -321,8 +322,12 @@ def test_4_2_numbers_only() -> None:
         ("mis", 1, -1, [4, 3, 3, 3], 2, {"mis_value": 10}, [0, -26, 0, 0]),
         ("mis", 1, -1, [5, 0, 4, 4], 2, {"mis_value": 10}, [0, 20, 0, 0]),
         ("11", 1, 0, [5, 5, 0, 3], 1, {"mis_value": 10}, [0, 0, 11, 11]),
+        ("mis", 1, -1, [4, 3, 3, 3], 1, {"mis_value": 10, "keep_mis_a_vis": True}, [0, -13, 0, 0]),
+        ("mis_a_vis", 1, -1, [5, 0, 4, 4], 1, {"mis_value": 10, "keep_mis_a_vis": True}, [0, 26, 0, 0]),
+        ("mis_a_vis", 1, -1, [4, 1, 4, 4], 1, {"mis_value": 10, "keep_mis_a_vis": True}, [26, 0, 26, 26]),
         ("7", 0, 2, [4, 3, 3, 3], 1, {"min_bid": 7}, [7, 0, 7, 0]),
         ("10", 0, 2, [6, 1, 5, 1], 64, {"double_repeat": "quadruple"}, [640, 0, 640, 0]),
+        ("mis", 1, -1, [4, 3, 3, 3], 2**199, {"double_repeat": "quadruple", "mis_value": 10}, [0, -13 * 2**199, 0, 0]),
         # Short decks (8b): Mis is worth the hand size, Mis a Vis and the unbid slam twice that.
         ("mis", 1, -1, [2, 0, 1, 1], 1, SHORT, [0, 4, 0, 0]),
         ("mis_a_vis", 1, -1, [1, 1, 1, 1], 1, SHORT, [8, 0, 8, 8]),
@@ -364,6 +369,7 @@ CONTRACTS = [
     *[(bid, {"min_bid": 7}) for bid in ("7", "8", "9")],
     *[(bid, {"min_bid": 7, "unbid_slam_loses": True}) for bid in ("7", "12", "13", "mis")],
     *[(bid, {"mis_value": 10}) for bid in ("mis", "13")],
+    ("mis_a_vis", {"mis_value": 10, "keep_mis_a_vis": True}),
     *[(bid, {**SHORT, "min_bid": 1}) for bid in ("1", "3", "4", "mis", "mis_a_vis")],
     *[(bid, {**SHORT, "min_bid": 1, "unbid_slam_loses": True}) for bid in ("1", "2", "3")],
     ("2", {"ranks": 5, "suits": 3, "hand_size": 3, "min_bid": 1, "unbid_slam_loses": True}),
@@ -448,7 +454,7 @@ def test_4_1_the_dealer_moves_left_after_a_played_deal() -> None:
     [
         ({}, [1, 2, 2, 2]),
         ({"double_repeat": "single"}, [1, 2, 1, 2]),
-        ({"double_repeat": "quadruple"}, [1, 2, 4, 8, 16, 32, 64, 64]),
+        ({"double_repeat": "quadruple"}, [2**deal for deal in range(100)]),
         ({**SHORT, "double_repeat": "quadruple"}, [1, 2, 4]),
         ({"deal_mode": "packets_shuffled"}, [1, 2, 2]),
         ({"min_bid": 7, "dealer_forced": False}, [1, 2, 2]),
@@ -470,6 +476,22 @@ def test_4_3_double_hands_after_pass_outs(options: dict[str, Any], multipliers: 
     assert points(table) == [value if (seat == bidder) == made else 0 for seat in range(4)]
     table.next_deal()
     assert table.row.multiplier == 1
+
+
+def test_8b_what_a_seat_sees_of_a_deal_behind_many_pass_outs() -> None:
+    """The multiplier up to 64, above that 58 + its doublings; a total that no byte holds stays the highest of all."""
+    table = started(double_repeat="quadruple", target=None)
+    for doublings in range(200):
+        seen = int(table.view(0)[0][START["contract"] + 3])
+        assert seen == (2**doublings if doublings <= 6 else min(58 + doublings, 255))
+        play(table, "pass pass pass pass")
+        table.next_deal()
+    assert table.is_over, "after max_deals"
+    table.start(multiplier=2**199)
+    play(table, "mis_a_vis")
+    play_out(table, random.Random(1))
+    totals_seen = table.view(0)[0][START["seats"] :].reshape(-1, 8)[:4, :2]
+    assert sorted(set(map(tuple, totals_seen.tolist()))) == [(64, 64), (255, 255)]
 
 
 def test_4_1_follow_suit() -> None:

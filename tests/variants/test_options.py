@@ -101,6 +101,8 @@ CHOICES: dict[str, dict[str, Choice]] = {
         "min_bid": number(10, 7, 10),
         "dealer_forced": flag(False),
         "unbid_slam_loses": flag(False),
+        "keep_mis_a_vis": flag(False),
+        "forced_bid_closes": flag(False),
         "mis_value": Choice(13, (10, 13), (9, 11, 12, 14, 26, 0, 13.0, "13", True), "13 or 10 with 13 cards"),
         "first_lead": words("bidder", "left_of_dealer"),
         "implicit_announcements": flag(False),
@@ -127,7 +129,7 @@ CHOICES: dict[str, dict[str, Choice]] = {
     },
     "down_up": {"hook": flag(True), "hook_min_cards": number(1, 1, 17), "trump_rotation": rotation("S H C D NT"), **SHORT_DECK},
     "up_down": {
-        "schedule": words("up_down", "up", "up_down_repeat_top"),
+        "schedule": words("up_down", "up", "up_down_repeat_top", "up_up"),
         "trump_mode": words("rotation", "turnup", "random", "none"),
         "turnup_full_deal": words("none", "dealer_last"),
         "hook": flag(True),
@@ -143,6 +145,8 @@ NEEDS: dict[tuple[str, str], dict[str, Any]] = {
     ("sniped_whist", "accumulate"): {"n_hands": 3},
     ("big_ships", "hook_min_cards"): {"hook": True},
     ("up_down", "turnup_full_deal"): {"trump_mode": "turnup"},
+    ("noms", "keep_mis_a_vis"): {"mis_value": 10},
+    ("noms", "forced_bid_closes"): {"dealer_forced": True},
 }
 """What has to be given with an option."""
 
@@ -214,7 +218,7 @@ def test_a_misspelt_option_is_refused_with_its_name(variant: str, name: str) -> 
             ("sniped_whist", seats, {}, r"3 to 7 seats \(fewer only with a deck shortened")
             for seats in (2, 8, 0, "4", True, 4.0)
         ),
-        *(("big_ships", seats, {}, "3 to 7 seats") for seats in (2, 8)),
+        *(("big_ships", seats, {}, "2 to 7 seats") for seats in (1, 8)),
         *(("small_ships", seats, {}, "3 to 6 seats") for seats in (2, 7)),
         *(("noms", seats, {}, r"4 seats \(fewer only with a deck shortened by ranks or suits\)") for seats in (3, 5)),
         *(("nonesuch", seats, {}, "3 to 4 seats") for seats in (2, 5, True)),
@@ -245,7 +249,7 @@ def test_unknown_variants_are_refused_with_the_list_of_those_there_are() -> None
     [
         *(("sniped_whist", seats, {}, {"hand_size": size}) for seats, size in ((3, 17), (5, 10), (6, 8), (7, 7))),
         ("sniped_whist", 5, {"ranks": 7, "suits": 3}, {"hand_size": 4, "trump_rotation": ["H", "C", "D", "NT"]}),
-        *(("big_ships", seats, {}, {"start_cards": size}) for seats, size in ((3, 13), (5, 10), (6, 8), (7, 7))),
+        *(("big_ships", seats, {}, {"start_cards": size}) for seats, size in ((2, 13), (3, 13), (5, 10), (6, 8), (7, 7))),
         ("big_ships", 3, {"ranks": 5, "suits": 2}, {"start_cards": 3, "trump_rotation": ["C", "D", "NT"]}),
         ("down_up", 3, {"suits": 1}, {"trump_rotation": ["C", "NT"]}),
         ("down_up", 3, {"suits": 3}, {"trump_rotation": ["H", "C", "D", "NT"]}),
@@ -301,6 +305,13 @@ def test_defaults_that_depend_on_the_table(variant: str, seats: int, given: dict
         ("noms", 4, {"cut": 5, "cut_min": 2}, "cut_min has an effect only without a fixed cut; elsewhere leave it at 1"),
         ("noms", 4, {"target": None, "tie": "play_on"}, "tie has an effect only with a target; elsewhere leave it at 'joint'"),
         ("noms", 4, {"min_bid": 7, "double_repeat": "single"}, "double_repeat has an effect only where"),
+        ("noms", 4, {"forced_bid_closes": True}, "forced_bid_closes has an effect only where the dealer is forced to bid"),
+        (
+            "noms",
+            4,
+            {"keep_mis_a_vis": True},
+            "keep_mis_a_vis has an effect only with mis_value=10; elsewhere leave it at False",
+        ),
         ("noms", 4, {"ranks": 10, "mis_value": 12}, "mis_value must be 10 with 10 cards, not 12"),
         ("noms", 4, {"ranks": 12, "min_bid": 11, "mis_value": 10}, "mis_value must be 12 with 12 cards, not 10"),
         ("noms", 4, {"ranks": 12, "mis_value": 11}, "mis_value must be 12 or 10 with 12 cards, not 11"),
@@ -379,6 +390,8 @@ CHANGES: dict[str, Rows] = {
         "min_bid": (FULL, 10, (7, 8, 9)),
         "unbid_slam_loses": {"ranks": 3, "min_bid": 1},
         "mis_value": (FULL, 13, (10,)),
+        "keep_mis_a_vis": {"mis_value": 10, "min_bid": 7},
+        "forced_bid_closes": {**SMALL, "dealer_forced": True},
         "tie": {**SMALL, "target": 4},
         "cut": (FULL, None, (0, 1, 26, 51)),
         "cut_min": (FULL, 1, (2, 25, 26)),

@@ -134,7 +134,7 @@ def _seen(t: SimpleNamespace, role: str) -> Document:
         # --- the deal
         "dealer": t.dealer,
         "hand_size": t.deal_size,
-        "multiplier": t.multiplier,
+        "multiplier": int(t.multiplier),
         "turn_up": _card(t.turn_up, deck),
         # --- the contract
         "calls": _calls(t),

@@ -76,7 +76,7 @@ def value_rows(tables, rows, work, values):
         else:
             find_by_rollout(0, count, True, work)
         for k in range(count):
-            values[i, work.candidates[k]] = work.values[k] / units(t.n_seats)
+            values[i, work.candidates[k]] = work.values[k] * t.multiplier / units(t.n_seats)
         if t.phase == PLAYING:
             write_alike(t, work, count, values[i])
 
@@ -97,4 +97,4 @@ def write_alike(t, work, count, values):
     while left != 0:
         card = lowest(left)
         left &= left - 1
-        values[card] = work.values[place_among(work.candidates, count, card)] / units(t.n_seats)
+        values[card] = work.values[place_among(work.candidates, count, card)] * t.multiplier / units(t.n_seats)

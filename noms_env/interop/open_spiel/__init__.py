@@ -16,7 +16,7 @@ same numbers as everywhere (`noms_env.core.actions`). Parameters:
 | `hand_size`, `deal` | exact-bid games: the deal of the schedule, see `DealSetup`; -1 for the default |
 | options | those of the variant that matter within a deal; -1 or an empty string for a default that depends on the table |
 
-`trump_rotation` has slashes (`H/C/NT`); `dealer_forced` is -1, 0 or 1. A deal of noms in which all pass ends without points.
+`trump_rotation` has slashes (`H/C/NT`); `dealer_forced` is -1, 0 or 1. A deal that all pass ends without points.
 
 * The information state is all that a seat knows, in order: the cards that it was dealt, the card turned up, all calls,
   announcements and plays, and what else it was shown. It does not contain the points of the deal; the returns do.

@@ -4,7 +4,7 @@
    The nominated card stands for itself, since playing it tells who the partner is.
 2. *Cards to nominate.* Of 52 few make sense. In each suit: the two highest cards that the declarer does not hold, and the
    lowest one, which may be wanted for a Misere. Of the declarer's own cards the lowest of each suit: all of them leave him
-   alone, and only the suit matters to what he may lead in small ships.
+   alone, and only the suit matters to what he may lead to the first trick.
 3. All other actions as they are.
 """
 

@@ -2,7 +2,7 @@
 
 For the seat to act in a row, as many *worlds* as wanted are dealt from what it knows (`belief`). In each of them every
 candidate action is tried, the same worlds for all. What a deal comes to is its points to the seat less the mean of the
-others' points, as whole numbers (`position.units`): sums do not depend on their order.
+others' points, not multiplied, as whole numbers (`position.units`): sums do not depend on their order.
 
 * Flat Monte Carlo plays each world out by rules of thumb (`rollout`), the searcher's own seat too.
 * Perfect-information Monte Carlo (M. Ginsberg, "GIB", 2001) solves each world exactly once few enough cards are left
@@ -51,7 +51,7 @@ from noms_env.players.search.candidates import place_among, write_candidates
 from noms_env.players.search.moves import new_frames
 from noms_env.players.search.position import count_deal_as_last, fits, new_positions, value_to
 from noms_env.players.search.rollout import next_action
-from noms_env.players.search.solver import EVERY_SEAT, TWO_SIDES, action_value, has_two_sides, position_value, prepare
+from noms_env.players.search.solver import EVERY_SEAT, TWO_SIDES, action_value, position_value, prepare
 from noms_env.variants.dispatch import common_sides
 from noms_env.variants.families import AUCTION
 from noms_env.variants.table_record import new_tables
@@ -211,7 +211,7 @@ def is_solvable(t, fewer):
     if (t.phase != PLAYING and t.phase != NAMING_SUIT) or t.trump == UNSAID or not fits(t):
         return False
     if t.deck_kind == FRENCH:
-        most = MOST_LEFT_TO_SOLVE[TWO_SIDES if has_two_sides(t) else EVERY_SEAT, t.n_seats]
+        most = MOST_LEFT_TO_SOLVE[TWO_SIDES if common_sides(t) > 0 else EVERY_SEAT, t.n_seats]
     else:
         most = MOST_LEFT_TO_SOLVE_DECKTET[t.n_seats]
     return t.deal_size - t.trick_number <= most - fewer
@@ -219,8 +219,8 @@ def is_solvable(t, fewer):
 
 @jit
 def kind_to_solve(t):
-    """How a world is solved: in small ships each seat for itself where that is affordable."""
-    if not has_two_sides(t):
+    """How a world is solved: each seat for itself where that is affordable, unless two sides are exact."""
+    if common_sides(t) == 0:
         return EVERY_SEAT
     if common_sides(t) == 2 or t.deal_size - t.trick_number > MOST_LEFT_TO_SOLVE[EVERY_SEAT, t.n_seats]:
         return TWO_SIDES

@@ -91,7 +91,7 @@ def new_positions() -> np.ndarray:
 def units(n_seats):
     """What the value of one point more than all others is counted as.
 
-    Points come in halves (nonesuch, `half="exact"`) and in shares of 1/2 to 1/7 (sniped whist): 840 makes them whole.
+    Points come in halves (`half="exact"`) and in shares of 1/2 to 1/7 (place scoring): 840 makes them whole.
     """
     return 840 * (n_seats - 1)
 
@@ -223,6 +223,7 @@ def settle(t):
 
 @jit
 def count_deal_as_last(t):
-    """A match with `accumulate` scores the last deal only: let a table score the present one, on all tricks so far."""
+    """Let a table score the present deal once, and, where only the last deal of a match is scored, on all tricks so far."""
+    t.multiplier = 1.0
     if t.accumulate != 0:
         t.deal = t.n_deals - 1

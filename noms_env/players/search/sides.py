@@ -1,8 +1,8 @@
 """Two sides: the declarer and the partner against all others, each side playing as one.
 
-In noms this is the whole truth: the points of a deal depend on the number of tricks of the declarer's side alone, and all
-members of a side win or lose the same. In small ships with a number to make it is nearly true: its opponents would rather
-take a trick themselves than leave it to each other, and here they do not mind.
+Where the points of a deal depend on the number of tricks of the declarer's side alone, and all members of a side win or lose
+the same, this is the whole truth. Where opponents score their own tricks it is nearly true of a number to make: they would
+rather take a trick themselves than leave it to each other, and here they do not mind.
 
 A question is a *goal*: the set of the numbers of further tricks that are good for the side, so that "at least 3", "none" and
 "at least 10 but not all" are asked in the same way. The answer is found by alpha-beta with two values.

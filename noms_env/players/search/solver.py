@@ -5,8 +5,8 @@
 The value of a deal to a seat is its points less the mean of the others' points. Two ways to play are solved:
 
 * `EVERY_SEAT`, each seat for itself (`max_n`): what is true in every game.
-* `TWO_SIDES`, the declarer's side against the rest (`sides`), much quicker: exact in noms, where all members of a side win
-  and lose the same; for a number bid in small ships it lets the opponents play as one.
+* `TWO_SIDES`, the declarer's side against the rest (`sides`), much quicker: exact where all members of a side win and
+  lose the same; where opponents score their own tricks it lets them play as one.
 """
 
 from __future__ import annotations
@@ -35,46 +35,35 @@ def solve(table: Table, kind: str | None = None) -> dict[int, list[float]]:
 
     Args:
         table: in the phase `play` or `suit`; it is left as it is.
-        kind: `every_seat` or `two_sides`; when None, two sides in noms and every seat for itself elsewhere.
+        kind: `every_seat` or `two_sides`; when None, two sides where that is exact, and every seat for itself elsewhere.
 
     Returns:
-        Per legal action, in ascending order, the points of each seat less the mean of the others' points. Sniped whist with
-        `accumulate` is taken as if the deal were the last. Among equal ends that of the lowest card comes about.
+        Per legal action, in ascending order, the points of each seat less the mean of the others' points. With
+        `accumulate` the deal is taken as the last. Among equal ends that of the lowest card comes about.
 
     Raises:
         ValueError: no card is to be played, there is no such kind, the kind does not fit the game, or there are too many
             cards.
     """
-    _refuse_unsolvable(table, kind)
-    number = KINDS.index(kind) if kind else TWO_SIDES if dispatch.common_sides(table.row) == 2 else EVERY_SEAT  # the quickest
-    tables = new_tables(4)
-    tables[0] = table.row
-    actions = np.empty(NUM_ACTIONS, np.int64)
-    values = np.empty((NUM_ACTIONS, table.seats), np.int64)
-    count = solve_row(kernel_view(tables), 0, number, new_positions(), new_frames(), actions, values)
-    shares = values[:count] / units(table.seats)
-    return {int(action): list(map(float, share)) for action, share in zip(actions[:count], shares, strict=True)}
-
-
-def _refuse_unsolvable(table: Table, kind: str | None) -> None:
-    """Refuse what `solve` cannot answer."""
     if table.phase not in ("play", "suit"):
         raise ValueError(f"only the play of the cards can be solved, not the phase {table.phase}")
     if kind is not None and kind not in KINDS:
         raise ValueError(f"kind must be {' or '.join(map(repr, KINDS))}, not {kind!r}")
-    if kind == KINDS[TWO_SIDES] and not has_two_sides(table.row):
+    if kind == KINDS[TWO_SIDES] and dispatch.common_sides(table.row) == 0:
         raise ValueError(
             f"the members of a side do not share their points in this deal of {table.rules.variant.name}, so "
             "two_sides does not fit; use every_seat"
         )
     if not fits(table.row):
         raise ValueError(f"{table.row.deal_size - table.row.trick_number} tricks by {table.seats} seats are too many to solve")
-
-
-@jit
-def has_two_sides(t):
-    """True where `TWO_SIDES` may be asked for: where the members of a side are worth the same."""
-    return dispatch.common_sides(t) > 0
+    number = KINDS.index(kind) if kind else TWO_SIDES if dispatch.common_sides(table.row) == 2 else EVERY_SEAT  # the quickest
+    tables = new_tables(4)
+    tables[0] = table.row
+    actions = np.empty(NUM_ACTIONS, np.int64)
+    values = np.empty((NUM_ACTIONS, table.seats), np.int64)
+    count = solve_row(kernel_view(tables), 0, number, new_positions(), new_frames(), actions, values)
+    shares = values[:count] / units(table.seats) * table.row.multiplier
+    return {int(action): list(map(float, share)) for action, share in zip(actions[:count], shares, strict=True)}
 
 
 @jit
@@ -88,7 +77,7 @@ def solve_row(tables, row, kind, positions, frames, actions, values):
         positions: `position.new_positions`.
         frames: `moves.new_frames`.
         actions: int64, shape (NUM_ACTIONS,): is written.
-        values: int64, shape (NUM_ACTIONS, seats): is written, in `position.units`.
+        values: int64, shape (NUM_ACTIONS, seats): is written, in `position.units`, as if the points were not multiplied.
     """
     w = positions[0]
     scratch = len(tables) - 1

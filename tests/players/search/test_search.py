@@ -315,6 +315,34 @@ def test_the_same_sums_with_the_compiler_and_without(
     assert found == pytest.approx(sums)
 
 
+@pytest.mark.uncompiled
+@pytest.mark.parametrize("name", ["flat_mc:1", "pimc:1"])
+def test_what_the_points_are_multiplied_by_changes_no_choice(name: str) -> None:
+    """Nor does a multiplier overflow that no whole number holds."""
+    options = {"ranks": 4, "suits": 3, "double_repeat": "quadruple"}
+    chosen = {}
+    for multiplier in (1, 2, 2**199):
+        table, player = Table("noms", 4, options, seed=3), make_player(name)
+        table.start(dealer=0, multiplier=multiplier)
+        while not table.is_scored:
+            table.step(ask(player, table))
+        chosen[multiplier] = table.row.order.tolist(), table.row.call.tolist()
+    assert chosen[1] == chosen[2] == chosen[2**199]
+
+
+def test_values_of_actions_are_multiplied_as_the_points_are() -> None:
+    found = []
+    for multiplier in (1, 2):
+        table = Table("noms", 4, {"ranks": 3, "suits": 3}, seed=3)
+        table.start(dealer=0, multiplier=multiplier)
+        play(table, "mis")
+        while table.phase == "call":
+            play(table, "pass")
+        found.append(solve(table))
+    assert found[1] == {action: [2 * value for value in values] for action, values in found[0].items()}
+    assert any(value != 0 for values in found[0].values() for value in values)
+
+
 @pytest.mark.parametrize(
     ("kind", "others", "name", "better"),
     [

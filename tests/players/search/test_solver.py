@@ -12,11 +12,11 @@ from noms_env.core.cards import cards_in
 from noms_env.core.partners import is_on_side
 from noms_env.core.state import all_hands
 from noms_env.engine.row_kernels import kernel_view
-from noms_env.players.search import solver
 from noms_env.players.search.moves import allowed, forget, new_frames, open_root
 from noms_env.players.search.position import MEMORY_BITS, new_positions, number_counts, set_up, units
 from noms_env.players.search.solver import EVERY_SEAT, action_value, position_value, prepare, solve
 from noms_env.table import Table
+from noms_env.variants.dispatch import common_sides
 from noms_env.variants.table_record import new_tables
 from tests.begun import begun
 from tests.variants.table_help import play, table_with
@@ -150,7 +150,7 @@ def compare_with_every_line(name: str, seats: int, options: dict[str, Any], left
 def test_two_sides_are_worth_what_every_line_is(name: str, seats: int, options: dict[str, Any], left: int) -> None:
     solved = 0
     for table in moments(name, seats, options, left, range(12)):
-        if not solver.has_two_sides(table.row):
+        if common_sides(table.row) == 0:
             continue
         found = solve(table, "two_sides")
         for action, value in after_each(table, every_line_of_sides).items():
