@@ -18,19 +18,7 @@ from typing import Any
 import numpy as np
 
 from noms_env._jit import highest, jit, lowest, size
-from noms_env.core.actions import (
-    CALL_NONE,
-    CALL_PASS,
-    CALL_SOME,
-    CALL_ZERO,
-    CALLING,
-    FIRST_WORD,
-    NOMINATE,
-    NOMINATING,
-    PASS,
-    PLAYING,
-    SCORED,
-)
+from noms_env.core import actions as acts
 from noms_env.core.cards import CARD_RANK, NO_TRUMP, SUIT_CARDS, has
 from noms_env.core.tricks import beaters
 from noms_env.players.protocol import NOBODY, RowsPlayer
@@ -52,33 +40,33 @@ class GreedyPlayer(RowsPlayer):
 def greedy_rows(tables, actions):
     """Write an action for each row, `NOBODY` where nobody is to act."""
     for row in range(len(tables)):
-        actions[row] = NOBODY if tables[row].phase == SCORED else greedy_action(tables[row])
+        actions[row] = NOBODY if tables[row].phase == acts.SCORED else greedy_action(tables[row])
 
 
 @jit
 def greedy_action(t):
     """What the seat to act does."""
-    if t.phase == PLAYING:
+    if t.phase == acts.PLAYING:
         return greedy_card(t)
-    if t.phase == CALLING:
-        return PASS + greedy_call(t)
-    if t.phase == NOMINATING:
+    if t.phase == acts.CALLING:
+        return acts.PASS + greedy_call(t)
+    if t.phase == acts.NOMINATING:
         trumps = t.legal_cards & t.trump_cards & ~t.hands[t.seat]
-        return NOMINATE + highest(trumps if trumps != 0 else t.legal_cards)
-    return FIRST_WORD + longest_suit(t)
+        return acts.NOMINATE + highest(trumps if trumps != 0 else t.legal_cards)
+    return acts.FIRST_WORD + longest_suit(t)
 
 
 @jit
 def greedy_call(t):
     """1, 2."""
-    calls = t.legal_words >> (PASS - FIRST_WORD)
+    calls = t.legal_words >> (acts.PASS - acts.FIRST_WORD)
     if t.family == SHARES:
-        return CALL_SOME
+        return acts.CALL_SOME
     if t.family == AUCTION:
-        return CALL_PASS if has(calls, CALL_PASS) else lowest(calls)
-    call = CALL_ZERO + min(high_cards(t), int(t.deal_size))
+        return acts.CALL_PASS if has(calls, acts.CALL_PASS) else lowest(calls)
+    call = acts.CALL_ZERO + min(high_cards(t), int(t.deal_size))
     while not has(calls, call):  # the hook forbids one number
-        call = call - 1 if call > CALL_ZERO else call + 1
+        call = call - 1 if call > acts.CALL_ZERO else call + 1
     return call
 
 
@@ -115,10 +103,10 @@ def wants_trick(t):
     if t.family == PLAIN:
         return t.objective != LEAST
     if t.family == SHARES:
-        return t.call[t.seat] != CALL_NONE
+        return t.call[t.seat] != acts.CALL_NONE
     if t.family == AUCTION:
         return not (is_misere(t.contract) and t.seat == t.declarer)
-    return t.tricks[t.seat] < t.call[t.seat] - CALL_ZERO
+    return t.tricks[t.seat] < t.call[t.seat] - acts.CALL_ZERO
 
 
 @jit

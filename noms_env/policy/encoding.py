@@ -8,7 +8,8 @@
 3. *Suits.* With the French deck no rule tells one side suit from another, so the suits of each table are renamed: trump (if
    there is one) becomes suit 0, and the others follow by the hand dealt to the seat, longest suit first (equal lengths: higher
    cards first). Masks and actions are renamed likewise; `Encoding.actions` leads back. What a suit was called is lost, which
-   matters to nothing but the order of the piles in noms. The Decktet, whose cards bear two suits, keeps its names.
+   matters to nothing but the order of the piles where the deck is not shuffled. The Decktet, whose cards bear two suits, keeps
+   its names.
 4. *Extra features* (`extra_features`), where asked for: card features, and the rule-based prior, one feature for each output
    of the network; these are the last features.
 """
@@ -24,30 +25,16 @@ import numpy as np
 from noms_env._jit import jit, jit_allocating, jit_inline
 from noms_env.observation.layout import START
 from noms_env.players.rule_based.heuristics import new_workspaces
+from noms_env.policy import features as inputs
 from noms_env.policy.extra_features import PRIOR_START, extend, new_extended
-from noms_env.policy.features import (
-    COPY,
-    IDENTITY,
-    ORDERS,
-    RANKS,
-    SUITS,
-    Placed,
-    Tables,
-    differing_options,
-    features_of,
-    has_stock,
-    hidden_features_of,
-    moved_actions,
-    possible_actions,
-)
 from noms_env.policy.rules_lookup import number_of_rules, rules_rows, rules_tables
 from noms_env.variants import Rules
 from noms_env.variants.families import AUCTION
 from noms_env.variants.table_record import choice_names
 
-ORDER_NUMBER = np.zeros(4**SUITS, np.int64)
+ORDER_NUMBER = np.zeros(4**inputs.SUITS, np.int64)
 """The number of an order by the sum of old suit * 4 ** new suit."""
-for _number, _order in enumerate(ORDERS):
+for _number, _order in enumerate(inputs.ORDERS):
     ORDER_NUMBER[sum(suit * 4**place for place, suit in enumerate(_order))] = _number
 
 _HAND, _PLAYED, _TRUMP = START["hand"], START["played"], START["trump"]
@@ -171,16 +158,16 @@ def suit_orders(observation, rows, order):
 
     They go by descending weight, equal ones by number.
     """
-    weight = np.empty(SUITS, np.int64)
+    weight = np.empty(inputs.SUITS, np.int64)
     for i in range(len(rows)):
         row = observation[rows[i]]
         if row[_RANKS] == 0:
-            order[i] = IDENTITY
+            order[i] = inputs.IDENTITY
             continue
-        for suit in range(SUITS):
+        for suit in range(inputs.SUITS):
             weight[suit] = suit_weight(row, suit)
         packed = 0
-        for place in range(SUITS):
+        for place in range(inputs.SUITS):
             best = int(np.argmax(weight))
             weight[best] = -1
             packed += best << (2 * place)
@@ -192,8 +179,8 @@ def suit_weight(row, suit):
     """What a suit is sorted by: trump before all others, then by length and cards of the hand that the seat was dealt."""
     length = np.int64(0)
     cards = np.int64(0)
-    for rank in range(RANKS):
-        held = np.int64(row[_HAND + RANKS * suit + rank] | row[_PLAYED + RANKS * suit + rank])
+    for rank in range(inputs.RANKS):
+        held = np.int64(row[_HAND + inputs.RANKS * suit + rank] | row[_PLAYED + inputs.RANKS * suit + rank])
         length += held
         cards += held << rank
     return (np.int64(row[_TRUMP + suit]) << 20) + (length << 14) + cards
@@ -261,17 +248,17 @@ def make_encoding(
     """
     if not rule_sets:
         raise ValueError("an encoding needs the rules of at least one table")
-    options = differing_options(rule_sets) if options is None else tuple(options)
-    parts = list(features_of(rule_sets, options, card_features))
+    options = inputs.differing_options(rule_sets) if options is None else tuple(options)
+    parts = list(inputs.features_of(rule_sets, options, card_features))
     index, value = _by_order(parts)
-    hidden = list(hidden_features_of(rule_sets))
+    hidden = list(inputs.hidden_features_of(rule_sets))
     hidden_index, _ = _by_order(hidden)
     scale = np.array([feature.scale for feature, _ in parts], np.float32)
-    choices = np.array(sorted(set().union(*map(possible_actions, rule_sets))), np.int16)
-    actions = np.ascontiguousarray(moved_actions()[:, choices])
+    choices = np.array(sorted(set().union(*map(inputs.possible_actions, rule_sets))), np.int16)
+    actions = np.ascontiguousarray(inputs.moved_actions()[:, choices])
     if rule_based_prior:
         index = np.concatenate([index, PRIOR_START + actions], axis=1)
-        value = np.concatenate([value, np.full_like(actions, COPY)], axis=1)
+        value = np.concatenate([value, np.full_like(actions, inputs.COPY)], axis=1)
         scale = np.concatenate([scale, np.ones(len(choices), np.float32)])
     arrays = {
         "index": index,
@@ -284,11 +271,11 @@ def make_encoding(
     digest = hashlib.sha256()
     for name, array in sorted(arrays.items()):
         digest.update(f"{name}{array.dtype}{array.shape}".encode() + array.tobytes())
-    tables = Tables(rule_sets)
+    tables = inputs.Tables(rule_sets)
     return Encoding(
         tuple(rule_sets),
         **arrays,
-        holders=tables.seats - 1 + has_stock(rule_sets),
+        holders=tables.seats - 1 + inputs.has_stock(rule_sets),
         cards=len(tables.cards),
         partners=tables.seats if tables.plays(AUCTION) else 0,
         options=options,
@@ -300,7 +287,7 @@ def make_encoding(
     )
 
 
-def _by_order(parts: Sequence[Placed]) -> tuple[np.ndarray, np.ndarray]:
+def _by_order(parts: Sequence[inputs.Placed]) -> tuple[np.ndarray, np.ndarray]:
     """Columns and values of features, for each order of the suits."""
-    moved = np.array([[feature.moved(order, start) for feature, start in parts] for order in ORDERS], np.int16)
+    moved = np.array([[feature.moved(order, start) for feature, start in parts] for order in inputs.ORDERS], np.int16)
     return np.ascontiguousarray(moved[:, :, 0]), np.ascontiguousarray(moved[:, :, 1])

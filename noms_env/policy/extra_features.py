@@ -1,24 +1,139 @@
-"""An observation with what follows from it behind it: the card features, and the rule-based prior.
+"""What follows from an observation, as bytes behind it: the card features, and the rule-based prior.
 
-    OBSERVATION_SIZE bytes of the observation | CARD_FEATURES_SIZE bytes (`card_features`) | a byte for each action, 1 for the
-    one that `thumb` would take (`rule_based_prior`)
+    OBSERVATION_SIZE bytes of the observation | CARD_FEATURES_SIZE bytes (card features) | a byte for each action, 1 for the one
+    that `thumb` would take (`rule_based_prior`)
 
-What a network does not look at is never written.
+What a network does not look at is never written. Card features are what a player counts at each of its cards:
+
+1. Cards that are out: of the deck, neither in the own hand nor played, nor known to lie in the stock.
+2. A card stands in its suit; one that bears the trump in the trump suit, any other two-suited card in both.
+3. It is beaten, in that suit, by the higher cards and, of a suit that is not trump, by cards of it that bear the trump also.
+4. `takes`: of the own cards, those that would be the best of the trick so far.
+
+A network could find all of this in the observation, but would have to learn it for each card anew.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from noms_env._jit import jit
+from noms_env._jit import jit, jit_inline, lowest, nonzero, size
 from noms_env.core.actions import NUM_ACTIONS
-from noms_env.observation.layout import OBSERVATION_SIZE
-from noms_env.policy.card_features import CARD_FEATURES_SIZE, write_card_features
+from noms_env.core.cards import CARD_SUITS, DECKTET, FRENCH, SUIT_CARDS, above, has
+from noms_env.core.state import MAX_SEATS
+from noms_env.observation.layout import CARD_BYTES, OBSERVATION_SIZE, SEAT_BYTES, START
 from noms_env.policy.rule_based_prior import prior_action
+from noms_env.variants.table_record import choice_names
 
+TAKES, BEATEN_BY, BEATS, TOP, BOTTOM, SECOND = range(6)
+"""Sections of a byte for each card, see `write_card_features`; from `SECOND` on the four before it, for the other suit."""
+OF_SUIT = SECOND - BEATEN_BY
+SECTIONS = SECOND + OF_SUIT
+CARD_FEATURES_SIZE = SECTIONS * CARD_BYTES
 PRIOR_START = OBSERVATION_SIZE + CARD_FEATURES_SIZE
 EXTENDED_SIZE = PRIOR_START + NUM_ACTIONS
 NO_PRIOR = -1
+
+_HAND, _PLAYED_IN, _EXPOSED, _ON_TABLE = (START[name] for name in ("hand", "trick_of", "exposed", "on_table"))
+_SEATS, _TRUMP, _LED, _PHASE = (START[name] for name in ("seats", "trump", "led_suit", "phase"))
+_RANKS, _SUITS = (START["choices"] + choice_names().index(name) for name in ("ranks", "suits"))
+_NUMBER, _BEST, _IS_OPEN = 7, 7, 7  # in a row of `on_table`, in a row of `seats`, and in `phase`
+
+
+def section_start(section: int) -> int:
+    """Where a section begins, counted from the first byte of the observation."""
+    return int(OBSERVATION_SIZE + section * CARD_BYTES)
+
+
+@jit
+def write_card_features(seen, out):
+    """Write the card features.
+
+    Args:
+        seen: the observation, uint8, shape (OBSERVATION_SIZE,).
+        out: uint8, shape (CARD_FEATURES_SIZE,): is written. For each own card: 1 if it takes the trick so far; how many cards
+            that are out beat it in its suit, how many it beats, 1 where the one is none, and where the other is none; then the
+            same four in its other suit. All other bytes are 0.
+    """
+    out[:] = 0
+    is_decktet = seen[_RANKS] == 0
+    kind = DECKTET if is_decktet else FRENCH
+    hand = nonzero(seen, _HAND)
+    unseen = (decktet_cards() if is_decktet else french_cards(seen)) & ~hand & ~nonzero(seen, _PLAYED_IN)
+    if seen[_PHASE + _IS_OPEN] == 0:
+        unseen &= ~nonzero(seen, _EXPOSED)
+    trumps = SUIT_CARDS[kind, suit_at(seen, _TRUMP)]
+    mark(out, TAKES, hand & taking_cards(seen, kind, trumps))
+    left = hand
+    while left != 0:
+        card = lowest(left)
+        left &= left - 1
+        if has(trumps, card):
+            count_in_suit(card, unseen & trumps, np.int64(0), out, BEATEN_BY)
+        else:
+            suits = CARD_SUITS[kind, card]
+            section = BEATEN_BY
+            while suits != 0:
+                count_in_suit(card, unseen & SUIT_CARDS[kind, lowest(suits)], trumps, out, section)
+                suits &= suits - 1
+                section += OF_SUIT
+
+
+@jit_inline
+def decktet_cards():
+    """The cards of the Decktet that bear a suit."""
+    return np.int64((1 << 36) - 1)
+
+
+@jit_inline
+def french_cards(seen):
+    """The cards of the French deck in use: the top ranks of the first suits."""
+    ranks = np.int64(seen[_RANKS]) - 1
+    cards = np.int64(0)
+    for suit in range(np.int64(seen[_SUITS]) - 1):
+        cards |= ((np.int64(1) << ranks) - 1) << (13 * suit + 13 - ranks)
+    return cards
+
+
+@jit_inline
+def suit_at(seen, start):
+    """The suit that is marked in a section; that of no cards where none is."""
+    for suit in range(6):
+        if seen[start + suit] != 0:
+            return suit
+    return 6
+
+
+@jit
+def taking_cards(seen, kind, trumps):
+    """4. The cards that beat the best of the trick so far; none before a lead."""
+    for seat in range(MAX_SEATS):
+        if seen[_SEATS + SEAT_BYTES * seat + _BEST] != 0 and seen[_ON_TABLE + SEAT_BYTES * seat + _NUMBER] != 0:
+            best = np.int64(seen[_ON_TABLE + SEAT_BYTES * seat + _NUMBER]) - 1
+            if has(trumps, best):
+                return above(trumps, best)
+            return above(SUIT_CARDS[kind, suit_at(seen, _LED)], best) | trumps
+    return np.int64(0)
+
+
+@jit_inline
+def count_in_suit(card, unseen, trumps, out, section):
+    """Write the four bytes of a card in a suit of which some cards are unseen."""
+    beaten_by = size(unseen & (above(unseen, card) | trumps))
+    beats = size(unseen) - beaten_by
+    place = section * CARD_BYTES + card
+    out[place] = beaten_by
+    out[place + CARD_BYTES] = beats
+    out[place + 2 * CARD_BYTES] = beaten_by == 0
+    out[place + 3 * CARD_BYTES] = beats == 0
+
+
+@jit_inline
+def mark(out, section, cards):
+    """Write 1 for each card of a set."""
+    while cards != 0:
+        out[section * CARD_BYTES + lowest(cards)] = 1
+        cards &= cards - 1
 
 
 def size_with(card_features: bool, rule_based_prior: bool) -> int:

@@ -11,7 +11,7 @@ import numpy as np
 from noms_env.core import actions as acts
 from noms_env.core.cards import DECKTET, FRENCH, MAX_SUITS
 from noms_env.observation.layout import HIDDEN, OBSERVATION
-from noms_env.policy.card_features import BEATEN_BY, BEATS, BOTTOM, OF_SUIT, TAKES, TOP, section_start
+from noms_env.policy.extra_features import BEATEN_BY, BEATS, BOTTOM, OF_SUIT, TAKES, TOP, section_start
 from noms_env.policy.rules_lookup import hand_sizes
 from noms_env.variants import Rules
 from noms_env.variants.families import AUCTION, EXACT_BID, SHARES
@@ -124,7 +124,6 @@ def _copies(start: int, *places: int, scale: float = 1.0) -> Iterator[Placed]:
 
 
 def _one_hot(column: int, low: int, high: int) -> Iterator[Placed]:
-    """A feature for each value of a byte from low to high."""
     for value in range(low, high + 1):
         yield Feature(column, value), column
 

@@ -83,7 +83,6 @@ class PolicyInfo:
     options: tuple[str, ...] = None  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
-        """Fill in the options."""
         if self.options is None:
             object.__setattr__(self, "options", differing_options(self.rule_sets))
 

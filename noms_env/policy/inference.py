@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 
@@ -141,30 +140,19 @@ class Forward:
         """All of it but the tables, which are overwritten, as the compiled functions take it."""
         return tuple(getattr(self, part.name) for part in fields(self) if part.name != "tables")
 
-    def infer(self, observation: np.ndarray, mask: np.ndarray, seeds: np.ndarray, temperature: float, out: Out) -> bool:
-        """Fill `out`, and say whether all rows are `FINE`; see `infer_rows`."""
+    def infer(
+        self, observation: np.ndarray, mask: np.ndarray, seeds: np.ndarray, temperature: float, probabilities: bool
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """The verdicts (int64, shape (n,); see `infer_rows`) and the actions, int64, shape (n,), or probabilities of n rows.
+
+        Probabilities are float32, shape (n, NUM_ACTIONS).
+        """
+        n = len(observation)
         work = (self.tables.copy(), new_workspaces()) if self.rule_based_prior else (None, None)
-        return bool(infer_rows(observation, mask, seeds, temperature, self.parameters, work, tuple(out)))
-
-
-class Out(NamedTuple):
-    """What is asked of a `Forward`, for n rows.
-
-    Attributes:
-        verdict: int64, shape (n,): `FINE`, or what is wrong with a row.
-        actions: int64, shape (n,); shape (0,) where no actions are asked for.
-        probabilities: float32, shape (n, NUM_ACTIONS); shape (0, NUM_ACTIONS) where none are asked for.
-    """
-
-    verdict: np.ndarray
-    actions: np.ndarray
-    probabilities: np.ndarray
-
-    @classmethod
-    def of(cls, rows: int, *, probabilities: bool) -> Out:
-        """Room for actions, or for probabilities."""
-        asked = (0, rows) if probabilities else (rows, 0)
-        return cls(np.empty(rows, np.int64), np.empty(asked[0], np.int64), np.zeros((asked[1], NUM_ACTIONS), np.float32))
+        shares = np.zeros((n if probabilities else 0, NUM_ACTIONS), np.float32)
+        verdict, actions = np.empty(n, np.int64), np.empty(0 if probabilities else n, np.int64)
+        infer_rows(observation, mask, seeds, temperature, self.parameters, work, (verdict, actions, shares))
+        return verdict, shares if probabilities else actions
 
 
 def _copies(index: np.ndarray, size: int) -> np.ndarray:

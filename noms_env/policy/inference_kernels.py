@@ -39,15 +39,13 @@ def infer_rows(observation, mask, seeds, temperature, parameters, work, out):
         temperature: the logits are divided by it; 0 for the most probable action, the lowest of equals.
         parameters: see `Forward.parameters`.
         work: tables of the rules and `new_workspaces`, which are written over; two times None without a prior.
-        out: the arrays of an `Out`; are written.
-
-    Returns:
-        Whether all rows are `FINE`.
+        out: is written: verdicts, int64, shape (n,): `FINE`, or what is wrong with a row; actions, int64, shape (n,), or (0,)
+            where none are asked for; probabilities, float32, zeros of shape (n, NUM_ACTIONS), or (0, NUM_ACTIONS).
     """
     rules, first, first_bias, layers, head, biases, head_bias = parameters[:7]
     copies, hot_columns, hot_rows, actions, with_cards, with_prior, prior = parameters[7:]
     tables, workspaces = work
-    verdict, taken, probabilities = out
+    _, taken, probabilities = out
     room, width = min(len(observation), BLOCK), head.shape[1]
     x = np.zeros((room, first_bias.shape[1]), np.float32)
     level = np.zeros((room, first_bias.shape[1]), np.float32)
@@ -88,7 +86,6 @@ def infer_rows(observation, mask, seeds, temperature, parameters, work, out):
                 write_probabilities(weights, places, names, best, temperature, probabilities[rows[i]])
             else:
                 taken[rows[i]] = draw(weights, places, names, best, temperature, seeds[rows[i]])
-    return not verdict.any()
 
 
 @jit

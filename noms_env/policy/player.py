@@ -21,7 +21,7 @@ from noms_env.observation.layout import OBSERVATION_SIZE, START
 from noms_env.players.protocol import row_seeds
 from noms_env.policy.encoding import Encoding
 from noms_env.policy.file import PolicyFileError, PolicyInfo, read_info, read_policy
-from noms_env.policy.inference import Forward, Out
+from noms_env.policy.inference import Forward
 from noms_env.policy.inference_kernels import FINE, OTHER_RULES
 from noms_env.policy.rules_lookup import hand_sizes
 from noms_env.variants import VARIANTS, Rules
@@ -90,7 +90,7 @@ class PolicyPlayer:
         seen, legal = _checked_rows(observation, mask)
         heat = self.temperature if temperature is None else _checked_temperature(temperature)
         seeds = row_seeds(rng, len(seen)) if heat > 0 else np.zeros(len(seen), np.int64)
-        actions = self._infer(seen, legal, seeds, heat, probabilities=False).actions
+        actions = self._infer(seen, legal, seeds, heat, probabilities=False)
         return int(actions[0]) if np.ndim(mask) == 1 else actions
 
     def probabilities(self, observation: np.ndarray, mask: np.ndarray, *, temperature: float | None = None) -> np.ndarray:
@@ -110,21 +110,20 @@ class PolicyPlayer:
         """
         seen, legal = _checked_rows(observation, mask)
         heat = self.temperature if temperature is None else _checked_temperature(temperature)
-        out = self._infer(seen, legal, np.zeros(len(seen), np.int64), heat, probabilities=True).probabilities
+        out = self._infer(seen, legal, np.zeros(len(seen), np.int64), heat, probabilities=True)
         return out[0] if np.ndim(mask) == 1 else out
 
-    def _infer(self, seen: np.ndarray, legal: np.ndarray, seeds: np.ndarray, heat: float, *, probabilities: bool) -> Out:
+    def _infer(self, seen: np.ndarray, legal: np.ndarray, seeds: np.ndarray, heat: float, *, probabilities: bool) -> np.ndarray:
         """Run the network; refuse rows that it was not made for."""
         announce_compilation()
-        out = Out.of(len(seen), probabilities=probabilities)
-        if not self._forward.infer(seen, legal, seeds, heat, out):
-            row = int(np.flatnonzero(out.verdict != FINE)[0])
+        verdict, out = self._forward.infer(seen, legal, seeds, heat, probabilities)
+        if (verdict != FINE).any():
+            row = int(np.flatnonzero(verdict != FINE)[0])
             where = f"row {row} of {len(seen)}: " if len(seen) > 1 else ""
-            raise ValueError(where + self._refusal(int(out.verdict[row]), seen[row], legal[row]))
+            raise ValueError(where + self._refusal(int(verdict[row]), seen[row], legal[row]))
         return out
 
     def _refusal(self, verdict: int, seen: np.ndarray, legal: np.ndarray) -> str:
-        """Why a row cannot be answered."""
         if verdict == OTHER_RULES:
             trained = ", ".join(sorted({_name(rules.variant.name, rules.seats) for rules in self.rule_sets}))
             return f"this policy was trained for {trained}; the observation is of {self._difference(seen)}"
@@ -152,7 +151,6 @@ class PolicyPlayer:
 
 
 def _name(variant: str, seats: int) -> str:
-    """A game and its seats, in words."""
     return f"{variant} with {seats} seats"
 
 
@@ -176,7 +174,6 @@ def _checked_rows(observation: np.ndarray, mask: np.ndarray) -> tuple[np.ndarray
 
 
 def _checked_temperature(temperature: Any) -> float:
-    """A temperature as a float."""
     if not isinstance(temperature, int | float | np.number) or not 0 <= temperature < math.inf:
         raise ValueError(f"temperature must be a number from 0 on, not {temperature!r}")
     return float(temperature)
@@ -265,7 +262,6 @@ def _shipped_infos() -> dict[str, PolicyInfo | None]:
 
 
 def _variants(info: PolicyInfo) -> list[str]:
-    """The games of a policy."""
     return list(dict.fromkeys(rules.variant.name for rules in info.rule_sets))
 
 

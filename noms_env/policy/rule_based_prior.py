@@ -55,10 +55,10 @@ def write_seen_table(seen, mask, t):
     t.seat = 0
     write_cards(seen, t)
     for seat in range(t.n_seats):
-        write_seat(seen, seat, t)
+        _write_seat(seen, seat, t)
     write_auction(seen, t)
-    write_trick(seen, t)
-    write_legal(mask, t)
+    _write_trick(seen, t)
+    _write_legal(mask, t)
 
 
 @jit_inline
@@ -74,8 +74,7 @@ def write_cards(seen, t):
 
 
 @jit_inline
-def write_seat(seen, seat, t):
-    """What is known of a seat."""
+def _write_seat(seen, seat, t):
     row = seat * SEAT_BYTES
     t.played[seat] = nonzero(seen, _PLAYED + seat * CARD_BYTES)
     held = np.int64(t.deal_size) - size(t.played[seat])
@@ -111,13 +110,10 @@ def write_auction(seen, t):
 
 
 @jit_inline
-def write_trick(seen, t):
-    """The trick under way."""
+def _write_trick(seen, t):
     t.leader = seat_with(seen, _LEADER, t.n_seats)
     t.best_seat = seat_with(seen, _BEST, t.n_seats)
-    t.best_card = -1
-    if t.best_seat >= 0:
-        t.best_card = t.on_table[t.best_seat]
+    t.best_card = t.on_table[t.best_seat] if t.best_seat >= 0 else -1
     suit = marked(seen, _LED, -1)
     t.led_suit = -1
     t.led_cards = 0
@@ -126,8 +122,7 @@ def write_trick(seen, t):
 
 
 @jit_inline
-def write_legal(mask, t):
-    """The legal cards and words."""
+def _write_legal(mask, t):
     words = nonzero(mask, INDICATE) & ((np.int64(1) << (NOMINATE - INDICATE)) - 1)
     t.legal_words = words
     if t.phase == NOMINATING:

@@ -12,8 +12,17 @@ from noms_env.engine.row_kernels import kernel_view
 from noms_env.observation.layout import CARD_BYTES, OBSERVATION_SIZE
 from noms_env.players.rule_based.heuristics import new_workspaces
 from noms_env.players.rule_based.player import thumb_rows
-from noms_env.policy.card_features import BEATEN_BY, BEATS, BOTTOM, CARD_FEATURES_SIZE, OF_SUIT, TAKES, TOP, write_card_features
 from noms_env.policy.encoding import make_encoding
+from noms_env.policy.extra_features import (
+    BEATEN_BY,
+    BEATS,
+    BOTTOM,
+    CARD_FEATURES_SIZE,
+    OF_SUIT,
+    TAKES,
+    TOP,
+    write_card_features,
+)
 from noms_env.policy.file import PolicyInfo, read_policy, save_policy
 from noms_env.policy.player import PolicyPlayer
 from noms_env.policy.rule_based_prior import prior_action

@@ -1,12 +1,12 @@
-"""Rules of thumb for the auction games with a hidden partner: Small Ships and Noms.
+"""Rules of thumb for the auction games with a hidden partner.
 
 The auction
 1. The tricks of the own hand under the best trump, and a share of the others, give the tricks that the side may expect; from
    that the chance of making each bid (`call_value`).
 2. Misere: the chance follows from the danger of the hand, which counts how far each card is above what is safe.
-3. A bid is worth its points times its chance, less what a failure costs: in Noms a failure gives the others what a success
-   would have given the side; in Small Ships it costs nothing but the three points that a seat may expect if it passes.
-   Make the bid that is worth most, or pass if none is worth passing.
+3. A bid is worth its points times its chance, less what a failure costs: it gives the others what a success would have
+   given the side. Where opponents score their own tricks it costs nothing but the three points that a seat may expect if
+   it passes. Make the bid that is worth most, or pass if none is worth passing.
 
 Announcements
 4. Trump: the suit (or none) under which the own hand takes most tricks; in Misere fewest.
@@ -22,8 +22,8 @@ Whose side
 The play of a numbered bid
 9. Declarer and partner count a trick of their side as one, whoever takes it, so that neither overtakes the other. On lead
    they draw trumps while others may hold any.
-10. An opponent in Small Ships counts an own trick as one, and one more trick against the contract as another 0.3; in Noms
-    every trick against the contract counts as one.
+10. An opponent counts every trick against the contract as one; where opponents score their own tricks, an own trick as one, and
+    one more trick against the contract as another 0.3.
 11. On lead an opponent who does not know the holder yet likes the suit of the nominated card, if it is not trump: it forces
     the card out.
 12. Friends of the seat that is winning the trick seldom overtake it; the others do when they can.
@@ -31,7 +31,7 @@ The play of a numbered bid
 The play of Misere
 13. The declarer's side counts each trick as a loss of ten, so it throws its highest losers and leads low.
 14. The opponents count a trick of the declarer's side as ten until it has one, as one later. They lead low and stay below
-    him; in Small Ships an own trick counts as one.
+    him; where opponents score their own tricks, one of them counts as one.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ OWN_SHARE = np.array([0.0, 0.0, 0.35, 0.44, 0.60, 0.72, 0.82, 0.90])
 declarer's own hand. Fitted to forced contracts in self-play, 3 to 6 seats (standard deviation of a deal 1.1 to 1.7)."""
 MAKE_SLOPE = 1.2
 PASS_WORTH = 3.0 / 13.0
-"""Points expected of a pass in Small Ships, per card in hand; chosen in duels."""
+"""Points expected of a pass where opponents score their own tricks, per card in hand; chosen in duels."""
 MISERE_BASE, MISERE_SEATS, MISERE_DANGER, MISERE_LEAD = 0.2, 2.2, 0.18, 0.7
 """Log odds of Misere: with three seats, for each more, for each point of danger per 13 cards, and for having to lead."""
 MISERE_MARGIN = 2

@@ -1,4 +1,4 @@
-"""Rules of thumb for the exact-bid games: Big Ships, ten down and up, one to thirteen.
+"""Rules of thumb for the exact-bid games.
 
 The call
 1. Reckon for each card how likely it is to take a trick, from that the chance of each number of tricks, and call the

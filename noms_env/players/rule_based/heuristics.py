@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from noms_env._jit import jit, lowest, size
+from noms_env._jit import highest, jit, lowest, size
 from noms_env.core.cards import CARD_RANK, CARD_SUITS, FRENCH, NO_TRUMP, SUIT_CARDS, above, bit, has, suit_of
 from noms_env.core.state import MAX_SEATS, MAX_TRICKS, left_of
 from noms_env.core.tricks import beaters, beats, name_trump
@@ -108,14 +108,9 @@ def room_for(t, suit, m):
 @jit
 def sure_tricks(t, hand, m):
     """8. Trumps above all that are not seen."""
-    trumps = hand & t.trump_cards
     missing = m.unseen & t.trump_cards
-    sure = 0
-    while trumps != 0:
-        if above(missing, lowest(trumps)) == 0:
-            sure += 1
-        trumps &= trumps - 1
-    return sure
+    trumps = hand & t.trump_cards
+    return size(above(trumps, highest(missing)) if missing != 0 else trumps)
 
 
 @jit

@@ -1,4 +1,4 @@
-"""Rules of thumb for plain trick-taking without bids (sniped whist).
+"""Rules of thumb for plain trick-taking without bids.
 
 1. The fewest tricks win: the best card is the one with which the tricks expected, this one and those to come, are fewest.
    So it leads low, throws its highest losers under the trick, takes a trick that it must take with its highest card when it

@@ -1,4 +1,4 @@
-"""Rules of thumb for the bids none, some and most: shares of the tricks (Nonesuch).
+"""Rules of thumb for the bids none, some and most: shares of the tricks.
 
 The bid
 1. Reckon the chance of each number of tricks if the seat takes what it can; that gives the points expected of Some and of
@@ -65,16 +65,23 @@ def bid_points(t, bid, m):
 
 
 @jit
-def bid_value(t, bid, m):
-    """1, 2. The points expected of a bid."""
-    if t.trump >= 0:
-        return bid_points(t, bid, m)
+def points_by_trump(t, bid, m):
+    """1. The points expected of a bid under either suit of the up card."""
     suits = CARD_SUITS[t.deck_kind, t.turn_up]
     suppose_trump(t, lowest(suits))
     first = bid_points(t, bid, m)
     suppose_trump(t, lowest(suits & (suits - 1)))
     second = bid_points(t, bid, m)
     suppose_trump(t, -1)
+    return first, second
+
+
+@jit
+def bid_value(t, bid, m):
+    """1, 2. The points expected of a bid."""
+    if t.trump >= 0:
+        return bid_points(t, bid, m)
+    first, second = points_by_trump(t, bid, m)
     return max(first, second) if has(t.hands[t.seat], EXCUSE) else (first + second) / 2.0
 
 
@@ -95,15 +102,8 @@ def name_trump(t, m):
     """3. The action."""
     look_ahead(t, m)
     suits = CARD_SUITS[t.deck_kind, t.turn_up]
-    best, choice = -np.inf, -1
-    while suits != 0:
-        suppose_trump(t, lowest(suits))
-        value = bid_points(t, int(t.call[t.seat]), m)
-        if value > best + LEAST_GAIN:
-            best, choice = value, lowest(suits)
-        suits &= suits - 1
-    suppose_trump(t, -1)
-    return SUIT + choice
+    first, second = points_by_trump(t, int(t.call[t.seat]), m)
+    return SUIT + lowest(suits & (suits - 1) if second > first + LEAST_GAIN else suits)
 
 
 @jit
