@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from noms_env.core.state import MAX_VARIANTS, NUM_CHOICES
-from noms_env.variants import GAMES, Option, Variant
-from noms_env.variants.table_record import OPTION_FIELDS, OPTIONS, TABLE, choice_names, declared_options
+from noms_env.variants import GAMES, Option, Variant, make_rules
+from noms_env.variants.table_record import OPTION_FIELDS, OPTIONS, TABLE, choice_bytes, choice_names, declared_options
 
 DOWN_UP = GAMES["down_up"]
 
@@ -32,6 +32,13 @@ def test_no_option_ever_moves() -> None:
         "reveal_stock_at_end",
         "observe_previous_hand",
     }
+
+
+def test_an_option_that_came_later_shows_only_where_it_is_in_force() -> None:
+    """Observations of tables without it stayed as they were, so policies answer there as before."""
+    tables = [("small_ships", {}), ("noms", {"min_bid": 7}), ("noms", {"min_bid": 7, "forced_bid_closes": True})]
+    place = choice_names().index("forced_bid_closes")
+    assert [choice_bytes(make_rules(GAMES[name], 4, given))[place] for name, given in tables] == [1, 0, 2]
 
 
 def test_an_option_gets_its_field_by_being_declared() -> None:
