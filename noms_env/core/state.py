@@ -20,8 +20,12 @@ MAX_TRICKS = 17
 MAX_CALLS = 48
 MAX_ROTATION = 10
 MAX_DEALS = 36
+MOST_MULTIPLIER = 2.0**999
+"""Of the points of a deal, which each of 999 deals before it may have doubled."""
+MOST_POINTS = 1e306
+"""No total of a match is higher, nor lower than minus this."""
 NUM_CHOICES = 96
-"""Bytes of an observation for the options, 40 of them free; see `Option.byte`."""
+"""Bytes of an observation for the options, 39 of them free; see `Option.byte`."""
 
 MAX_VARIANTS = 16
 """Bytes of an observation for the variants."""

@@ -14,14 +14,13 @@ from noms_env.core.actions import CALL_MIS, CALL_PASS, CALL_ZERO, CALLING, NAMIN
 from noms_env.core.bids import auction_is_over
 from noms_env.core.cards import CARD_SUITS, NO_TRUMP, SUIT_CARDS, bit, has
 from noms_env.core.chance import MAX_TABLE
-from noms_env.core.state import HELD, MAX_CALLS, MAX_SEATS, MAX_TRICKS, eldest, get_byte
+from noms_env.core.state import HELD, MAX_CALLS, MAX_SEATS, MAX_TRICKS, MOST_MULTIPLIER, MOST_POINTS, eldest, get_byte
 from noms_env.core.tricks import beats
 from noms_env.engine.legal import find_legal
 from noms_env.engine.row_kernels import kernel_view
 from noms_env.variants.families import AUCTION
 from noms_env.variants.table_record import RULE_FIELDS, TABLE, new_tables
 
-MOST_POINTS = 1e9
 _MOST_DEALS = 1 << 24
 
 
@@ -106,7 +105,7 @@ def numbers_are_sound(t):
         return False
     if t.trump < -1 or t.trump > UNSAID or t.nominated_rank < -1 or t.nominated_rank > 12:
         return False
-    if t.misere_height < -1 or t.misere_height > 127 or t.multiplier < 1 or t.multiplier > 127:
+    if t.misere_height < -1 or t.misere_height > 127 or not 1 <= t.multiplier <= MOST_MULTIPLIER:
         return False
     if t.over != 0 and t.phase != SCORED:
         return False

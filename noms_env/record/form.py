@@ -6,13 +6,13 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from noms_env.core.state import MAX_SEATS
+from noms_env.core.state import MAX_SEATS, MOST_MULTIPLIER, MOST_POINTS
 from noms_env.variants import VARIANTS
 
 FORMAT = "noms-record/1"
 
 MOST_WHOLE = 2**53
-"""The highest whole number of a record, up to which all readers of JSON agree on integers."""
+"""The highest whole number of a record but for multipliers, up to which all readers of JSON agree on integers."""
 
 SAME = 1e-9
 """Points that differ by less are equal: fractions of a point add up with rounding errors."""
@@ -39,10 +39,9 @@ def _are_words(value: Any) -> bool:
 
 
 def _is_option_value(value: Any) -> bool:
-    return value is None or isinstance(value, str | bool) or is_number(value) or _are_words(value)
+    is_small_number = is_number(value) and abs(value) <= MOST_WHOLE
+    return value is None or isinstance(value, str | bool) or is_small_number or _are_words(value)
 
-
-MOST_POINTS = 1e9
 
 _Shape = tuple[str, Callable[[Any, int], bool]]
 _WHOLE: _Shape = (f"a whole number from 0 to {MOST_WHOLE}", lambda value, _seats: is_whole(value))
@@ -77,7 +76,7 @@ SHAPES: dict[str, _Shape] = {
     "hands": _for_seats("lists of cards", _are_words),
     "stock": _WORDS,
     "turn_up": _WORD_OR_NULL,
-    "multiplier": _WHOLE,
+    "multiplier": ("a whole number from 1 to 2**999", lambda value, _seats: is_whole(value, 1, int(MOST_MULTIPLIER))),
     "before": _POINTS,
     "steps": ("a list of objects", lambda value, _seats: isinstance(value, list)),
     "trump": _WORD_OR_NULL,
