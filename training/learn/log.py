@@ -11,6 +11,7 @@ import csv
 import importlib.util
 import io
 import math
+import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -122,6 +123,7 @@ class Log(Watcher):
         if self._wants_events and has_tensorboard():
             from torch.utils.tensorboard import SummaryWriter
 
+            threading.excepthook = _without_tensorboard
             self._events = SummaryWriter(self.folder / EVENTS_NAME, purge_step=done + 1)
 
     def iteration(self, decisions: int, metrics: Mapping[str, float]) -> None:
@@ -150,6 +152,8 @@ class Log(Watcher):
             if file is not None:
                 file.close()
         self._file = self._events = None
+        if threading.excepthook is _without_tensorboard:
+            threading.excepthook = _EXCEPTHOOK
 
 
 # --------------------------------------------------------------------------------------------------------------- CSV
@@ -206,6 +210,15 @@ def as_csv(rows: list[Any]) -> bytes:
         plain = [value.item() if isinstance(value, np.generic) else value for value in row]
         writer.writerow([f"{value:.6g}" if isinstance(value, float) else value for value in plain])
     return text.getvalue().encode()
+
+
+_EXCEPTHOOK = threading.excepthook
+
+
+def _without_tensorboard(failure: threading.ExceptHookArgs) -> None:
+    """Print what a thread has failed at, but for TensorBoard's, which hands it to the next call that writes."""
+    if not type(failure.thread).__module__.startswith("tensorboard"):
+        _EXCEPTHOOK(failure)
 
 
 def has_tensorboard() -> bool:
