@@ -1,8 +1,8 @@
 """Tables as the seat to act could imagine them: what a player is given that looks at tables.
 
 In a sampled table all that the seat to act has seen is as it is; the cards that it has not seen are dealt anew, uniformly
-among the layouts that it cannot rule out (`sample_hidden`). The true hidden cards have no influence on it, so that whoever is
-given it cannot cheat, not even by mistake. It may be played on, and dealt anew again, as often as one likes.
+among the layouts that it cannot rule out (`sample_hidden`). The true hidden cards have no influence on it, so that
+it tells whoever is given it nothing about them. It may be played on, and dealt anew again, as often as one likes.
 """
 
 from __future__ import annotations

@@ -36,6 +36,7 @@ from noms_env.interop.open_spiel import (  # noqa: E402
     state_of,
 )
 from noms_env.interop.open_spiel.explicit_chance import CHANCE, OVER, PLAYING, ExplicitChanceDeal  # noqa: E402
+from noms_env.interop.open_spiel.parameters import MATCH_OPTIONS  # noqa: E402
 from noms_env.interop.open_spiel.reconstruct_history import reconstruct_history  # noqa: E402
 from noms_env.players import Player, make_player  # noqa: E402
 from noms_env.record import record_matches  # noqa: E402
@@ -70,7 +71,7 @@ def loaded(name: str, parameters: dict[str, Any] | None = None) -> DealGame:
 def random_game(variant: str, rng: random.Random) -> DealGame:
     """A game of some seats and options, with some dealer."""
     seats, given = random_table(variant, rng)
-    rules = make_rules(GAMES[variant], seats, given)
+    rules = make_rules(GAMES[variant], seats, {name: value for name, value in given.items() if name not in MATCH_OPTIONS})
     others: dict[str, int] = {"dealer": rng.randrange(seats)}
     if rules.schedule:
         others["deal"] = rng.randrange(len(rules.schedule))
