@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
-from threading import Thread, get_ident
+from threading import Event, Thread, get_ident
 from typing import TypeVar
 
 Result = TypeVar("Result")
@@ -101,8 +101,8 @@ def _start_watchdog() -> None:
 
 def _watch() -> None:
     raise_in = ctypes.pythonapi.PyThreadState_SetAsyncExc
-    while True:
-        time.sleep(LOOK)
+    never = Event()
+    while not never.wait(LOOK):
         for one in list(_WATCHED):
             if one.is_over:
                 _WATCHED.discard(one)
