@@ -198,7 +198,7 @@ class Variant:
             if option.name == name:
                 return option
         names = [option.name for option in self.options]
-        close = difflib.get_close_matches(name, names, 1)
+        close = difflib.get_close_matches(name, names, 1) if isinstance(name, str) else []
         hint = f" Did you mean {close[0]!r}?" if close else ""
         raise RulesError(f"{self.name} has no option {brief(name)}.{hint} Its options are {', '.join(names)}.")
 

@@ -205,6 +205,12 @@ def test_unknown_options_are_refused_with_the_list_of_those_there_are(variant: s
             resolved(variant, 4, **{name: 2})
 
 
+@pytest.mark.parametrize("name", [0, None, (), b"hook"])
+def test_what_names_no_option_is_refused(name: Any) -> None:
+    with pytest.raises(RulesError, match=rf"^down_up has no option {re.escape(repr(name))}\. Its options are "):
+        make_rules(GAMES["down_up"], 4, {name: 2})
+
+
 @pytest.mark.parametrize(("variant", "name"), ALL)
 def test_a_misspelt_option_is_refused_with_its_name(variant: str, name: str) -> None:
     with pytest.raises(RulesError, match=rf"no option '{name}_'. Did you mean '{name}'\?"):
