@@ -4,48 +4,96 @@ from __future__ import annotations
 
 import codecs
 import io
+import os
+import re
 import sys
-from collections.abc import Iterable
+import unicodedata
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
-
-SPELLED = dict(zip("♣♦♥♠·±×…èµ█▁▂▃▄▅▆▇", ("C", "D", "H", "S", "|", "+-", "x", "...", "e", "u", *"#1234567"), strict=True))
-"""What is printed for a sign that the output cannot encode; `?` for all others."""
+SPELLED = dict(zip("♣♦♥♠·±×–µ█▁▂▃▄▅▆▇─━═╴╶╸╺│┃║", ("C", "D", "H", "S", "|", "+-", *"x-u#1234567-------|||"), strict=True))
+"""What is printed for a sign that the output cannot encode."""
+BOXES = range(0x2500, 0x2580)
+"""Signs that draw boxes; the corners and crossings among them are printed as a plus sign."""
+UNBOUNDED = 10_000
+"""Width of what is no terminal, where no line needs to be broken."""
+LEAST_NAME = 12
+"""To so many letters the first column of a table shrinks before any other does."""
 
 
 def spell_out(error: UnicodeError) -> tuple[str, int]:
-    """Letters for what could not be encoded, as `codecs.register_error` wants them."""
+    r"""Letters for what could not be encoded, as `codecs.register_error` wants them; `\u` and a number for the rest."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
-    return "".join(SPELLED.get(sign, "?") for sign in error.object[error.start : error.end]), error.end
+    return "".join(map(_letters, error.object[error.start : error.end])), error.end
+
+
+def _letters(sign: str) -> str:
+    plain = unicodedata.normalize("NFKD", sign).encode("ascii", "ignore").decode()
+    return SPELLED.get(sign) or ("+" if ord(sign) in BOXES else plain or sign.encode("ascii", "backslashreplace").decode())
 
 
 def never_fail_on_signs() -> None:
-    """Let signs that the terminal cannot show be printed as letters, and bytes that are no text be read as a question mark."""
+    """Let signs that the terminal cannot show be printed as letters, and bytes that are no text be read as a question mark.
+
+    What is to be read as ASCII is read as UTF-8, of which it is a part, so that the signs of suits are understood.
+    """
     codecs.register_error("noms_env.letters", spell_out)
-    for stream, errors in ((sys.stdout, "noms_env.letters"), (sys.stderr, "noms_env.letters"), (sys.stdin, "replace")):
+    for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors=errors)
+            stream.reconfigure(errors="noms_env.letters")
+    if isinstance(sys.stdin, io.TextIOWrapper):
+        is_ascii = codecs.lookup(sys.stdin.encoding).name == "ascii"
+        sys.stdin.reconfigure(encoding="utf-8" if is_ascii else None, errors="replace")
 
 
 def terminal(stderr: bool = False) -> Console:
-    """Where to print: in colour if it is a terminal, and never with lines broken or recoloured."""
+    """Where to print: in colour if it is a terminal, and as wide as need be if it is none (and COLUMNS is not set)."""
     from rich.console import Console
 
-    return Console(stderr=stderr, highlight=False, soft_wrap=True)
+    is_file = not (sys.stderr if stderr else sys.stdout).isatty() and "COLUMNS" not in os.environ
+    return Console(stderr=stderr, highlight=False, soft_wrap=True, width=UNBOUNDED if is_file else None)
 
 
 def print_lines(lines: Iterable[str]) -> None:
-    """Print lines with ANSI colours, which are left out where the output is not a terminal."""
+    """Print lines with ANSI colours, which are left out where the output is not a terminal; see `broken`."""
     from rich.text import Text
 
     console = terminal()
     for line in lines:
-        console.print(Text.from_ansi(line))
+        say(console, Text.from_ansi(line))
+
+
+def say(console: Console, line: Text) -> None:
+    """Print a line; see `broken`."""
+    for part in broken(line, console.width):
+        console.print(part)
+
+
+def broken(line: Text, width: int) -> Iterator[Text]:
+    """A line in parts that fit a width, broken at ` · ` or else at gaps, and indented as what stands behind the label.
+
+    A label ends where two gaps follow one another.
+    """
+    from rich.text import Text
+
+    label = re.match(r" *(?:\S+ )*?\S* {2,}(?=\S)| *", line.plain)
+    indent = " " * min(label.end() if label else 0, width // 2)
+    while len(line) > width:
+        gaps = [gap.start() for gap in re.finditer(" (?=[^ ·])", line.plain[: width + 1]) if gap.start() > len(indent)]
+        dots = [gap for gap in gaps if line.plain[gap - 1] == "·"]
+        if not gaps:
+            break
+        part, rest = line.divide([max(dots or gaps) + 1])
+        part.rstrip()
+        yield part
+        line = Text.assemble(indent, rest)
+    yield line
 
 
 def new_table(head: str, *others: str) -> Table:
@@ -54,9 +102,29 @@ def new_table(head: str, *others: str) -> Table:
     from rich.text import Text
 
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold", pad_edge=False)
-    table.add_column(Text(head), no_wrap=True)
+    table.add_column(Text(head), overflow="fold")
     for other in others:
-        table.add_column(Text(other), no_wrap=True, justify="right")
+        table.add_column(Text(other), overflow="fold", justify="right")
+    return table
+
+
+def fitted(table: Table, width: int) -> Table:
+    """A filled table in columns that fit a width: heads give way first, then names; then pairs of figures are broken at gaps.
+
+    No figure is ever cut: a table that has too many of them is wider.
+    """
+    cells = [[str(cell) for cell in column.cells] for column in table.columns]
+    bare = [max(map(len, column), default=1) for column in cells]
+    least = [max((len(word) for cell in column for word in cell.split()), default=1) for column in cells]
+    least[0] = min(least[0], LEAST_NAME)
+    widths = [max(own, len(str(column.header))) for own, column in zip(bare, table.columns, strict=True)]
+    room = width - 2 * (len(widths) - 1)
+    for lowest in (bare, [least[0], *bare[1:]], least):
+        while sum(widths) > room and widths != lowest:
+            slack = [own - low for own, low in zip(widths, lowest, strict=True)]
+            widths[slack.index(max(slack))] -= 1
+    for column, own in zip(table.columns, widths, strict=True):
+        column.min_width = column.max_width = own
     return table
 
 

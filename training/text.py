@@ -12,11 +12,14 @@ def short_names(names: Sequence[str]) -> list[str]:
     """Names without their folders, as far as they stay different, and cut in the middle where they are still long.
 
     Args:
-        names: all different: names of players, paths of files, commands.
+        names: of players, paths of files, commands.
 
     Returns:
-        As many, all different, of up to 24 letters each (and a number where the cut made two alike).
+        As many, of up to 24 letters each (and a number where the cut made two alike); equal ones for equal names only.
     """
+    if len(set(names)) < len(names):
+        different = list(dict.fromkeys(names))
+        return [dict(zip(different, short_names(different), strict=True))[name] for name in names]
     deepest = max((word.count("/") for name in names for word in name.split()), default=0)
     tails = ([" ".join(_tail(word, parts) for word in name.split()) for name in names] for parts in range(1, deepest + 1))
     short = next((one for one in tails if len(set(one)) == len(names)), names)

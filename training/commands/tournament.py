@@ -11,7 +11,7 @@ import tyro
 
 from training.commands.arguments import DealSet, Flag, MoveLimit, Option, PlayerSeed, Salt, Seats, Threads, check_run, deals_of
 from training.commands.common import OK, STOPPED, CommandError, file_errors, wrong_arguments
-from training.console import terminal
+from training.console import fitted, say, terminal
 from training.options import rules_of
 
 if TYPE_CHECKING:
@@ -120,10 +120,10 @@ def show(results: Results) -> None:
 
     console, rules = terminal(), results.plan.rules
     head = f"{rules.variant.name}, {rules.seats} seats: points per deal, {results.deals:,} deals for each pair"
-    console.print(Text(head, style="bold"))
-    console.print(payoff_table(results))
+    say(console, Text(head, style="bold"))
+    console.print(fitted(payoff_table(results), console.width))
     for sentence in sentences(results.as_json()):
-        console.print(Text(sentence.replace("`", "")))
+        say(console, Text(sentence.replace("`", "")))
 
 
 def payoff_table(results: Results) -> Table:

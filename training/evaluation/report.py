@@ -12,13 +12,14 @@ from rich.text import Text
 
 from noms_env.policy.file import given_options
 from noms_env.version import ENV_VERSION, __version__
-from training.console import colour, new_table
+from training.console import colour, fitted, new_table, say
 from training.evaluation.behaviour_stats import MAIN, as_read
 from training.evaluation.comparison import Comparison
 from training.evaluation.deal_sets import described
 from training.evaluation.duplicate import AGAINST, ALONE, MIXED, unit_of
 from training.evaluation.matches import Matches
 from training.evaluation.statistics import FEW, Estimate, Groups, percent, plus_minus, too_few
+from training.text import short_names
 
 FORMAT = "noms-evaluate/1"
 GOAL = 0.8
@@ -27,12 +28,12 @@ GOAL = 0.8
 
 def print_comparison(console: Console, comparison: Comparison, matches: Matches | None, seconds: float, tell: float) -> None:
     """Print all about a game; `seconds` is what the deals took, `tell` the difference for which the needed deals are told."""
-    console.print(Text(headline(comparison, seconds), style="bold"))
+    say(console, Text(headline(comparison, seconds), style="bold"))
     for table in (points_table(comparison, matches), group_table(comparison), probe_table(comparison)):
         if table.row_count:
-            console.print(table)
+            console.print(fitted(table, console.width))
     for sentence in sentences(comparison, matches, tell):
-        console.print(Text(sentence))
+        say(console, Text(sentence))
     console.print()
 
 
@@ -46,7 +47,7 @@ def headline(comparison: Comparison, seconds: float) -> str:
 
 def points_table(comparison: Comparison, matches: Matches | None) -> Table:
     """Points by line-up, and matches won; each row tells of whom it says."""
-    a, b = comparison.names
+    a, b = short_names(comparison.names)
     heads = [] if matches is None else ["matches won"]
     table = new_table("points per deal above the others", "", "95 %", *heads)
     rows = {ALONE: f"{a} alone", AGAINST: f"{b} alone", MIXED: f"{a}, half of the seats each"}
@@ -71,7 +72,7 @@ def _add(table: Table, name: str, estimate: Estimate, *wins: str, style: str = "
 
 def group_table(comparison: Comparison) -> Table:
     """Roles: how often each player is in each when it is alone, and what it makes there."""
-    a, b = comparison.names
+    a, b = short_names(comparison.names)
     table = new_table("by role, alone", f"{a}: games", "points", f"{b}: games", "points")
     groups = comparison.played.groups
     for grouping, names in (groups[0] + groups[1]).names().items():
@@ -85,7 +86,7 @@ def group_table(comparison: Comparison) -> Table:
 
 def probe_table(comparison: Comparison) -> Table:
     """The main probes of behaviour of each player when it is alone."""
-    table = new_table("behaviour, alone", *comparison.names)
+    table = new_table("behaviour, alone", *short_names(comparison.names))
     means = [tally.means() for tally in comparison.played.probes]
     for probe, text in MAIN.items():
         if any(probe in one for one in means):

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TextIO
 
-from training.console import colour, new_table, terminal
+from training.console import colour, fitted, new_table, terminal
 from training.learn.log import Watcher
 from training.progress_bar import Rate, counts_text, make_bar
 from training.text import rules_text
@@ -172,7 +172,7 @@ class Screen(Watcher):
         from rich.console import Group
 
         tables = [make(self._figures) for make in (points_table, update_table, probe_table)]
-        filled = [table for table in tables if table.row_count]
+        filled = [fitted(table, self._live.console.width) for table in tables if table.row_count]
         return Group(self._bar, Columns(filled, padding=(0, 3))) if filled else Group(self._bar)
 
 
