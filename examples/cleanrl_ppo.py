@@ -24,7 +24,7 @@ from torch.distributions import Categorical
 
 import noms_env
 from noms_env.policy.encoding import Encoding, make_encoding
-from training.interop.one_seat import duplicate_points
+from noms_training.interop.one_seat import duplicate_points
 
 
 @dataclass

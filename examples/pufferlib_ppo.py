@@ -26,7 +26,7 @@ from torch import Tensor, nn
 from torch.distributions import Categorical
 
 from noms_env import NUM_ACTIONS, SeatEnv, Table
-from training.interop.one_seat import Choose, before_and_after, two_layers
+from noms_training.interop.one_seat import Choose, before_and_after, two_layers
 
 GAME = "down_up"
 WAY: dict[str, Any] = {"seat": "rotate", "reward": "relative", "skip_forced": True}

@@ -10,7 +10,7 @@ For a cluster, run `ray start --head` on one machine and `ray start --address=HE
 
 trains there. The modules are in the checkpoint, and the commands take them as players:
 
-    NOMS_RLLIB_CHECKPOINT=runs/rllib noms evaluate training.interop.rllib:player random --variant down_up --seats 3
+    NOMS_RLLIB_CHECKPOINT=runs/rllib noms evaluate noms_training.interop.rllib:player random --variant down_up --seats 3
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ from ray.rllib.core.rl_module.rl_module import RLModuleSpec
 from noms_env import SeatVectorEnv
 from noms_env.interop.rllib import RLlibEnv
 from noms_env.players import Player, load_player
-from training.interop.rllib import LEARNER, MaskedModule, ModulePlayer, add_past_self
-from training.interop.rllib import player as checkpoint_player
+from noms_training.interop.rllib import LEARNER, MaskedModule, ModulePlayer, add_past_self
+from noms_training.interop.rllib import player as checkpoint_player
 
 VARIANT, SEATS = "down_up", 3
 GAME = {"variant": VARIANT, "seats": SEATS, "episode": "deal", "reward": "relative", "skip_forced": True}
@@ -162,7 +162,7 @@ def main() -> None:
     checkpoint = algorithm.save_to_path(arguments.out.resolve())
     print("after: ", report(checkpoint_player(checkpoint), arguments.deals))
     print(
-        f"NOMS_RLLIB_CHECKPOINT={checkpoint} noms evaluate training.interop.rllib:player random "
+        f"NOMS_RLLIB_CHECKPOINT={checkpoint} noms evaluate noms_training.interop.rllib:player random "
         f"--variant {VARIANT} --seats {SEATS}"
     )
     algorithm.stop()

@@ -26,7 +26,7 @@ from tianshou.utils.net.common import ActionReprNetWithVectorOutput, ModuleWithV
 from torch import Tensor
 
 from noms_env import NUM_ACTIONS, SeatEnv, Table
-from training.interop.one_seat import Choose, before_and_after, two_layers
+from noms_training.interop.one_seat import Choose, before_and_after, two_layers
 
 GAME = "down_up"
 TABLES, STEPS = 64, 32

@@ -25,7 +25,7 @@ from torchrl.objectives import ClipPPOLoss
 from torchrl.objectives.value import GAE
 
 from noms_env import NUM_ACTIONS, SeatVectorEnv, Table
-from training.interop.one_seat import Choose, before_and_after, two_layers
+from noms_training.interop.one_seat import Choose, before_and_after, two_layers
 
 GAME = "down_up"
 TABLES, STEPS = 256, 16

@@ -15,6 +15,8 @@ import zipfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+MOST_BYTES = 5_000_000
+"""Of the wheel."""
 
 ONE_DEAL = """
 import sys
@@ -72,7 +74,8 @@ def build(folder: Path) -> tuple[Path, Path]:
 def shipped_files() -> list[str]:
     """The policies that come with the package, with their cards, by their paths in the checkout."""
     files = [ROOT / "checkpoints" / "README.md"]
-    files += [file for policy in (ROOT / "checkpoints").glob("*/policy.safetensors") for file in policy.parent.iterdir()]
+    for policy in (ROOT / "checkpoints").glob("*/policy.safetensors"):
+        files += [policy.with_name(name) for name in ("README.md", "policy.safetensors", "runs.json")]
     return sorted(file.relative_to(ROOT).as_posix() for file in files)
 
 
@@ -83,11 +86,12 @@ def check_sdist(sdist: Path) -> None:
 
 
 def check_contents(wheel: Path) -> None:
-    """The marker of typed packages, the licence and the policies are in; tests and caches are not."""
+    """The marker of typed packages, the licence and the policies are in; tests, measurements and caches are not."""
+    assert wheel.stat().st_size <= MOST_BYTES, f"the wheel has {wheel.stat().st_size} bytes"
     names = zipfile.ZipFile(wheel).namelist()
     tops = {name.split("/")[0] for name in names}
     packages = {top for top in tops if not top.endswith(".dist-info")}
-    assert packages == {"noms_env", "training"}, packages
+    assert packages == {"noms_env", "noms_training"}, packages
     assert "noms_env/py.typed" in names, "py.typed is missing"
     assert any(name.endswith(".dist-info/licenses/LICENSE") for name in names), "LICENSE is missing"
     assert {f"noms_env/{file}" for file in shipped_files()} == {name for name in names if "/checkpoints/" in name}
@@ -103,6 +107,14 @@ def install(wheel: Path, folder: Path) -> Path:
     return scripts
 
 
+def put_another_training(scripts: Path, folder: Path) -> None:
+    """Install a package `training` of somebody else beside ours, and put one into the folder from which commands are run."""
+    packages = run(scripts / "python", "-c", "import sysconfig; print(sysconfig.get_path('purelib'))", cwd=folder)
+    for place in (Path(packages), folder):
+        (place / "training").mkdir()
+        (place / "training" / "__init__.py").write_text("raise ImportError('this is not part of noms-env')", encoding="utf-8")
+
+
 def main() -> None:
     with tempfile.TemporaryDirectory(prefix="noms-wheel-") as name:
         folder = Path(name).resolve()
@@ -110,8 +122,10 @@ def main() -> None:
         check_sdist(sdist)
         check_contents(wheel)
         scripts = install(wheel, folder / "env")
+        put_another_training(scripts, folder)
         version = run(scripts / "noms", "--version", cwd=folder)
         assert version.split()[-1] == wheel.name.split("-")[1], f"noms --version says {version!r}"
+        assert run(scripts / "python", "-m", "noms_training", "--version", cwd=folder) == version
         assert run(scripts / "noms", "list", cwd=folder), "noms list prints nothing"
         few = ("--variant", "up_down", "--deals", "2", "--matches", "0")
         assert run(scripts / "noms", "evaluate", "random", "greedy", *few, cwd=folder), "noms evaluate prints nothing"

@@ -26,7 +26,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-COPIED = ("noms_env", "training", "tests", "examples", "checkpoints", "pyproject.toml")
+COPIED = ("noms_env", "training", "noms_training", "tests", "examples", "checkpoints", "pyproject.toml")
 LIMIT = 400
 """Processor seconds of a run of pytest."""
 MARKED = {"quick": "uncompiled and not soak", "all": "not soak"}

@@ -17,7 +17,7 @@ import pytest
 import noms_env
 import noms_env.players
 import noms_env.record
-import training
+import noms_training
 from docs import sources
 from docs.make_pages import FOLDER, all_pages
 from tests.policy.test_player import rules_of, save_small
@@ -176,7 +176,7 @@ def test_parts_of_other_files_are_there() -> None:
 def test_every_public_name_is_in_the_reference() -> None:
     reference = "\n".join(text_of(page) for page in PAGES if page.parent.name == "api")
     named = set(re.findall(r"(?m)^(?:\.\. (?:\w+:)?\w+::| {12}) (\S+)$", reference))
-    for module in (noms_env, noms_env.players, noms_env.record, training):
+    for module in (noms_env, noms_env.players, noms_env.record, noms_training):
         for name in module.__all__:
             assert {f"{module.__name__}.{name}", name, f"noms_env.{name}"} & named, f"{module.__name__}.{name}"
     for name in named - {"noms_env"}:

@@ -18,7 +18,7 @@ def load_player(name: str, limit: float | None = None) -> Player:
     Raises:
         ValueError: there is no such player, or it cannot be loaded or started.
     """
-    from training.agents.registry import agent_spec
+    from .agents.registry import agent_spec
 
     return agent_spec(name, limit).make()
 

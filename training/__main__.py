@@ -1,9 +1,9 @@
-"""`python -m training` is the console command `noms`."""
+"""`python -m noms_training` is the console command `noms`."""
 
 from __future__ import annotations
 
 import sys
 
-from training.cli import main
+from .cli import main
 
 sys.exit(main())

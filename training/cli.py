@@ -15,10 +15,10 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from training.agents.forfeit import ForfeitError
-from training.commands.common import STOPPED, CommandError, wrong_arguments
-from training.console import never_fail_on_signs
-from training.extras import MissingExtraError
+from .agents.forfeit import ForfeitError
+from .commands.common import STOPPED, CommandError, wrong_arguments
+from .console import never_fail_on_signs
+from .extras import MissingExtraError
 
 COMMANDS = {
     "list": ("listing", "Show the games and their options."),
@@ -135,7 +135,7 @@ def load(name: str, words: Sequence[str]) -> Callable[..., int]:
 
     Where the defaults depend on the words behind its name, the module makes the function by `command(words)`.
     """
-    module = import_module(f"training.commands.{COMMANDS[name][0]}")
+    module = import_module(f".commands.{COMMANDS[name][0]}", __package__)
     function: Callable[..., int] = module.command(words) if hasattr(module, "command") else getattr(module, COMMANDS[name][0])
     return function
 

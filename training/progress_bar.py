@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from training.text import duration
+from .text import duration
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -36,7 +36,7 @@ def progress_bar(title: str, what: str, total: int | None) -> Iterator[Callable[
     if not sys.stderr.isatty():
         yield _lines(title, what, total)
         return
-    from training.console import terminal
+    from .console import terminal
 
     with make_bar(terminal(stderr=True), what, transient=True) as bar:
         task = bar.add_task(title, total=total)

@@ -4,7 +4,7 @@
 
     config = PPOConfig().environment(RLlibEnv, env_config={"variant": "down_up", "episode": "deal"})
 
-`training.interop.rllib` has a torch module that applies the masks; `examples/rllib_self_play.py` trains a league.
+`noms_training.interop.rllib` has a torch module that applies the masks; `examples/rllib_self_play.py` trains a league.
 """
 
 from __future__ import annotations

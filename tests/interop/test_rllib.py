@@ -20,9 +20,9 @@ from noms_env import NUM_ACTIONS, VARIANTS, IllegalActionError, load_player
 from noms_env.envs.aec import TrickTakingEnv
 from noms_env.interop.rllib import RLlibEnv
 from noms_env.players import NOBODY, make_player
-from training.agents.external import external_player
-from training.cli import main as noms
-from training.interop import rllib
+from noms_training.agents.external import external_player
+from noms_training.cli import main as noms
+from noms_training.interop import rllib
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:.*Overriding environment rllib-multi-agent-env-v0:UserWarning"),  # at each runner
@@ -346,14 +346,14 @@ def test_a_league_on_two_nodes_and_its_player_at_our_tables(
     assert same(rllib.player(checkpoint).module.get_state(), trained[0])
     capsys.readouterr()
     monkeypatch.setenv(rllib.CHECKPOINT, str(checkpoint))
-    words = ["evaluate", "training.interop.rllib:player", "random", "--variant", "down_up", "--seats", "3", "--deals", "32"]
-    assert noms([*words, "--matches", "0", "--threads", "1"]) == 0
+    words = ["--variant", "down_up", "--seats", "3", "--deals", "32", "--matches", "0", "--threads", "1"]
+    assert noms(["evaluate", "noms_training.interop.rllib:player", "random", *words]) == 0
     printed = capsys.readouterr().out
-    assert "training.interop.rllib:player" in printed
+    assert "noms_training.interop.rllib:player" in printed
     assert "lost" not in printed
     monkeypatch.setenv(rllib.CHECKPOINT, str(tmp_path))
-    with pytest.raises(ValueError, match=r"training\.interop\.rllib:player raised ValueError: .* is not a checkpoint of RLlib"):
-        external_player("training.interop.rllib:player")
+    with pytest.raises(ValueError, match=r"rllib:player raised ValueError: .* is not a checkpoint of RLlib"):
+        external_player("noms_training.interop.rllib:player")
 
 
 def test_a_past_self_is_the_learner_as_it_was(cluster: Cluster) -> None:

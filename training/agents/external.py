@@ -35,11 +35,12 @@ import numpy as np
 from noms_env._jit import PACKAGE
 from noms_env.core.actions import NUM_ACTIONS, is_integer
 from noms_env.players import Player
-from training.agents.forfeit import ForfeitError
-from training.agents.interrupt import TooLateError, within
-from training.agents.program import LIMIT, MOST_FAILURES, ProgramError, ProgramPlayer
-from training.agents.spec import EXTERNAL_BLOCK, AgentSpec, RowByRow
-from training.text import printable
+
+from ..text import printable
+from .forfeit import ForfeitError
+from .interrupt import TooLateError, within
+from .program import LIMIT, MOST_FAILURES, ProgramError, ProgramPlayer
+from .spec import EXTERNAL_BLOCK, AgentSpec, RowByRow
 
 GROUP = "noms_env.players"
 """The group of entry points."""

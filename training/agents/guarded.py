@@ -11,11 +11,12 @@ import numpy as np
 
 from noms_env import BatchEnv
 from noms_env.core.actions import NUM_ACTIONS
-from training.agents.external import what_failed
-from training.agents.forfeit import IllegalAnswerError
-from training.agents.spec import AgentSpec
-from training.agents.table_pool import Choose, at_tables
-from training.thread_pool import Stopped
+
+from ..thread_pool import Stopped
+from .external import what_failed
+from .forfeit import IllegalAnswerError
+from .spec import AgentSpec
+from .table_pool import Choose, at_tables
 
 
 class Guarded:

@@ -19,11 +19,11 @@ from typing import IO, Any, ClassVar
 
 import numpy as np
 
-from training.agents import keeper
-from training.agents.forfeit import ForfeitError
-from training.agents.program_lines import LONGEST, AnswerError, chosen_action, decision, hello, wants_observation
-from training.agents.spec import RowByRow
-from training.text import printable
+from ..text import printable
+from . import keeper
+from .forfeit import ForfeitError
+from .program_lines import LONGEST, AnswerError, chosen_action, decision, hello, wants_observation
+from .spec import RowByRow
 
 LIMIT = 10.0
 """Seconds for a decision, if nothing else is said."""

@@ -8,8 +8,9 @@ from collections.abc import Iterable
 from noms_env.players import load_player
 from noms_env.players.registry import is_player_name, policy_file, unknown_player
 from noms_env.variants import Rules
-from training.agents.external import entry_names, external_player, runs_code
-from training.agents.spec import BLOCK, SEARCH_BLOCK, AgentSpec
+
+from .external import entry_names, external_player, runs_code
+from .spec import BLOCK, SEARCH_BLOCK, AgentSpec
 
 
 def label(rules: Rules) -> str:

@@ -13,7 +13,8 @@ import numpy as np
 from noms_env.players import NOBODY, Player, as_batch, row_seeds
 from noms_env.players.registry import check_rules
 from noms_env.variants import Rules
-from training.agents.table_pool import Choose, at_tables
+
+from .table_pool import Choose, at_tables
 
 BLOCK, SEARCH_BLOCK, EXTERNAL_BLOCK = 128, 8, 32
 """Deals that are played side by side: fewer with players that search or may be slow. Results depend on it."""

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import tyro
 
-from training.commands.common import CommandError, file_errors
+from .common import CommandError, file_errors
 
 Game = Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="VARIANT", help="The game; `noms list` shows all.")]
 Seats = Annotated[int | None, tyro.conf.arg(metavar="N", help="Number of seats; the usual number of the game if not given.")]
@@ -78,7 +78,7 @@ def check_run(seed: int, threads: int | None, limit: float | None) -> None:
 
 def deals_of(deal_set: str, salt: str | None) -> str:
     """The set of deals to play; CommandError if the file of the salt cannot be read, or is too short to be a secret."""
-    from training.evaluation.duplicate import SaltedSet
+    from ..evaluation.duplicate import SaltedSet
 
     if salt is None:
         return deal_set

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
-from training.commands.common import FOUND, OK, lines_of
-from training.text import count
+from ..text import count
+from .common import FOUND, OK, lines_of
 
 if TYPE_CHECKING:
     from noms_env.record import Record

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
-from training.commands.common import OK, file_errors, wrong_arguments
-from training.config import PRESETS, NetworkConfig, OpponentsConfig, PPOConfig, TrainConfig
-from training.console import print_lines
-from training.extras import require
+from ..config import PRESETS, NetworkConfig, OpponentsConfig, PPOConfig, TrainConfig
+from ..console import print_lines
+from ..extras import require
+from .common import OK, file_errors, wrong_arguments
 
 if TYPE_CHECKING:
-    from training.evaluation.statistics import Estimate
+    from ..evaluation.statistics import Estimate
 
 DECISIONS = 1_500_000
 """A few minutes on two cores, evaluations included."""
@@ -94,12 +94,12 @@ def free_folder(path: Path) -> Path:
 
 def show_training(config: TrainConfig, folder: Path, deals: int) -> int:
     """Train, measure, draw, and show a deal."""
-    from training.agents.registry import agent_spec
-    from training.agents.table_pool import make_rule_sets
-    from training.commands import train
-    from training.evaluation.comparison import compare
-    from training.learn.log import read_log
-    from training.publish.plots import draw
+    from ..agents.registry import agent_spec
+    from ..agents.table_pool import make_rule_sets
+    from ..evaluation.comparison import compare
+    from ..learn.log import read_log
+    from ..publish.plots import draw
+    from . import train
 
     train.run(config, folder, False)
     (rules,) = make_rule_sets(config.variants)
@@ -130,7 +130,8 @@ def deal_of_policy(folder: Path, config: TrainConfig) -> Iterator[str]:
 
     from noms_env import Table
     from noms_env.policy.player import load_policy
-    from training.terminal.narrate import narrate_deal
+
+    from ..terminal.narrate import narrate_deal
 
     table = Table(config.variants[0], seed=config.seed, episode="deal")
     table.start()
@@ -142,7 +143,8 @@ def show_games(seed: int) -> int:
     from noms_env.core.chance import MAX_SEED
     from noms_env.record import record_matches
     from noms_env.variants import VARIANTS
-    from training.terminal.deal_text import deal_lines
+
+    from ..terminal.deal_text import deal_lines
 
     for place, variant in enumerate(VARIANTS):
         # Games with the same deck would be dealt the same hands by the same seed.

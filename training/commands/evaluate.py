@@ -12,16 +12,17 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
 
-from training.commands.arguments import Count, DealSet, File, MoveLimit, Option, PlayerSeed, Salt, Threads, check_run, deals_of
-from training.commands.common import OK, STOPPED, CommandError, file_errors, wrong_arguments
-from training.console import terminal
-from training.options import parse_options
+from ..console import terminal
+from ..options import parse_options
+from .arguments import Count, DealSet, File, MoveLimit, Option, PlayerSeed, Salt, Threads, check_run, deals_of
+from .common import OK, STOPPED, CommandError, file_errors, wrong_arguments
 
 if TYPE_CHECKING:
     from noms_env.variants import Rules
-    from training.agents.spec import AgentSpec
-    from training.evaluation.comparison import Comparison
-    from training.evaluation.matches import Matches
+
+    from ..agents.spec import AgentSpec
+    from ..evaluation.comparison import Comparison
+    from ..evaluation.matches import Matches
 
 USUAL_DEALS, MOST_DEALS = 2000, 10_000_000
 DEALS_A_MATCH = 20
@@ -107,9 +108,9 @@ def evaluate(measurement: Annotated[Arguments, tyro.conf.arg(name="")]) -> int:
       noms evaluate my_agent:act thumb --variant noms
       noms evaluate 'cmd:./my_bot --level 3' random --variant up_down --deals 200 --limit 2
     """
-    from training.agents.registry import agent_spec, hashes
-    from training.evaluation.duplicate import LINE_UPS, line_ups
-    from training.evaluation.report import as_json
+    from ..agents.registry import agent_spec, hashes
+    from ..evaluation.duplicate import LINE_UPS, line_ups
+    from ..evaluation.report import as_json
 
     measurement.check()
     with wrong_arguments():
@@ -136,7 +137,8 @@ def rule_sets_for(
         ValueError: there are no such, or one of the players cannot sit there.
     """
     from noms_env.variants import VARIANTS
-    from training.agents.table_pool import make_rule_sets
+
+    from ..agents.table_pool import make_rule_sets
 
     limited = [player for player in (a, b) if player.rule_sets is not None]
     if not variants and limited:
@@ -163,7 +165,7 @@ def play_all(a: AgentSpec, b: AgentSpec, rule_sets: Sequence[Rules], given: Argu
     Returns:
         The results, and whether Ctrl-C ended it.
     """
-    from training.evaluation.comparison import NothingPlayedError
+    from ..evaluation.comparison import NothingPlayedError
 
     began, found = time.monotonic(), list[Found]()
     for number, rules in enumerate(rule_sets):
@@ -184,11 +186,11 @@ def play_all(a: AgentSpec, b: AgentSpec, rule_sets: Sequence[Rules], given: Argu
 
 def play_one(a: AgentSpec, b: AgentSpec, rules: Rules, given: Arguments, until: float | None) -> tuple[Found, bool]:
     """Play and print one game, and say whether Ctrl-C ended it."""
-    from training.evaluation.comparison import NothingPlayedError, compare
-    from training.evaluation.duplicate import LINE_UPS
-    from training.evaluation.matches import compare_matches
-    from training.evaluation.report import print_comparison
-    from training.progress_bar import progress_bar
+    from ..evaluation.comparison import NothingPlayedError, compare
+    from ..evaluation.duplicate import LINE_UPS
+    from ..evaluation.matches import compare_matches
+    from ..evaluation.report import print_comparison
+    from ..progress_bar import progress_bar
 
     title, began = f"{rules.variant.name}, {rules.seats} seats", time.monotonic()
     share = 1.0 if given.matches == 0 else DEALS_SHARE

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
 
-from training.commands.arguments import Count, Option, Players, ProgramLimit, Seats, check_limit
-from training.commands.common import OK, STOPPED, CommandError, file_errors, lines_of, wrong_arguments
-from training.options import rules_of
-from training.text import count
+from ..options import rules_of
+from ..text import count
+from .arguments import Count, Option, Players, ProgramLimit, Seats, check_limit
+from .common import OK, STOPPED, CommandError, file_errors, lines_of, wrong_arguments
 
 if TYPE_CHECKING:
-    from training.data.decisions import Decisions
+    from ..data.decisions import Decisions
 
 Tick = Callable[[int], None]
 
@@ -71,8 +71,8 @@ def export(data_set: Annotated[Arguments, tyro.conf.arg(name="")]) -> int:
       noms export --variant small_ships --matches 1000 --player thumb --out decisions
       noms export --variant noms --player runs/noms-fast@0 --matches 200 --format npz --shard 10000 --out decisions
     """
-    from training.data.shards import check_folder, write_shards
-    from training.progress_bar import progress_bar
+    from ..data.shards import check_folder, write_shards
+    from ..progress_bar import progress_bar
 
     data_set.check()
     out = data_set.out
@@ -102,7 +102,7 @@ def records_of(files: Sequence[str]) -> Source:
             total += sum(1 for _ in opened)
 
     def decisions(tick: Tick) -> Iterator[Decisions]:
-        from training.data.decisions import ExportError, from_records
+        from ..data.decisions import ExportError, from_records
 
         number = 0
         for name in files:
@@ -120,8 +120,9 @@ def records_of(files: Sequence[str]) -> Source:
 def matches_of(given: Arguments, variant: str) -> Source:
     """The decisions of matches to play; CommandError if these players cannot play them."""
     from noms_env.policy.file import given_options
-    from training.agents.registry import agent_spec
-    from training.data.decisions import from_play
+
+    from ..agents.registry import agent_spec
+    from ..data.decisions import from_play
 
     matches, seed = given.matches or 1, given.seed or 0
     with wrong_arguments():

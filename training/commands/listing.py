@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
-from training.commands.common import OK, wrong_arguments
-from training.console import terminal
+from ..console import terminal
+from .common import OK, wrong_arguments
 
 if TYPE_CHECKING:
     from rich.table import Table

@@ -11,16 +11,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
-from training.commands.arguments import Count, Game, Option, RandomSeed, Seats
-from training.commands.common import OK, STOPPED, CommandError, file_errors, wrong_arguments
-from training.console import print_lines
-from training.options import rules_of
-from training.text import count
+from ..console import print_lines
+from ..options import rules_of
+from ..text import count
+from .arguments import Count, Game, Option, RandomSeed, Seats
+from .common import OK, STOPPED, CommandError, file_errors, wrong_arguments
 
 if TYPE_CHECKING:
     from noms_env.record import Record
     from noms_env.show.view import View
-    from training.terminal.session import Session
+
+    from ..terminal.session import Session
 
 PLAYED = Path("played")
 QUIT, UNDO, ADVICE, TRICKS = ("q", "quit"), ("u", "undo"), ("?",), ("t", "tricks")
@@ -58,7 +59,7 @@ def play(
         deals: Deals to play, match after match; one match if not given.
         record: The file for the records; a new one in the folder `played` if not given.
     """
-    from training.terminal.session import Session, random_seed, seated
+    from ..terminal.session import Session, random_seed, seated
 
     file = RecordFile(checked_file(record) if record else free_file(variant))
     with wrong_arguments():
@@ -91,7 +92,8 @@ def converse(session: Session, ask: Ask, tell: Tell, save: Callable[[list[Record
         save: is given the records after each deal.
     """
     from noms_env.show import look
-    from training.terminal.screen import screen_lines
+
+    from ..terminal.screen import screen_lines
 
     names = [None if player is None else player.name for player in session.players]
     with suppress(EOFError):
@@ -111,8 +113,8 @@ def answered(session: Session, view: View, ask: Ask, tell: Tell) -> bool:
     Returns:
         False if nothing comes after it.
     """
-    from training.terminal.parse_action import UnclearError, parse_action
-    from training.terminal.screen import advice_lines, prompt, tricks_lines
+    from ..terminal.parse_action import UnclearError, parse_action
+    from ..terminal.screen import advice_lines, prompt, tricks_lines
 
     while True:
         text = ask(prompt(view, session.is_over)).strip()

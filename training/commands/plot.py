@@ -7,8 +7,8 @@ from typing import Annotated
 
 import tyro
 
-from training.commands.common import OK, CommandError, file_errors, wrong_arguments
-from training.extras import require
+from ..extras import require
+from .common import OK, CommandError, file_errors, wrong_arguments
 
 File = Annotated[str | None, tyro.conf.arg(metavar="FILE")]
 DEFAULT_NAME = "curves.png"
@@ -28,8 +28,8 @@ def plot(run: Annotated[tyro.conf.Positional[tuple[str, ...]], tyro.conf.arg(met
         run: Folders of runs, as `noms train` makes them.
         out: The file to write; curves.png in the folder of the first run if not given.
     """
-    from training.learn.log import read_log
-    from training.publish.plots import draw
+    from ..learn.log import read_log
+    from ..publish.plots import draw
 
     if not run:
         raise CommandError("name the folder of at least one run, such as runs/small_ships-fast")

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 
-from training.commands.common import OK, CommandError, file_errors, wrong_arguments
-from training.extras import require
+from ..extras import require
+from .common import OK, CommandError, file_errors, wrong_arguments
 
 if TYPE_CHECKING:
-    from training.learn.log import Series
-    from training.publish.runs import Trained
+    from ..learn.log import Series
+    from ..publish.runs import Trained
 
 CHECKPOINTS, PICTURE = "checkpoints", "curve.png"
 PICTURED = ("points/", "entropy/")
@@ -89,7 +89,8 @@ def policy_of(run: str, name: str, before: Sequence[str]) -> Trained:
     """
     from noms_env.players import PLAYERS
     from noms_env.variants import VARIANTS
-    from training.publish.runs import read_trained
+
+    from ..publish.runs import read_trained
 
     if not re.fullmatch(r"[a-z0-9][a-z0-9_-]*", name):
         raise CommandError(f"--name must be of lower-case letters, digits, _ and -, such as small_ships, not {name!r}")
@@ -109,8 +110,8 @@ def page_files(folder: Path, new: Mapping[str, Trained]) -> dict[Path, bytes]:
         OSError: a file cannot be read.
         ValueError: see `training.publish.results.read_results` and `training.publish.pages.pages`.
     """
-    from training.publish.pages import CARD, pages
-    from training.publish.results import read_results
+    from ..publish.pages import CARD, pages
+    from ..publish.results import read_results
 
     results = read_results(folder, new)
     cards = {name: folder / name / CARD for name in results.policies}
@@ -133,7 +134,7 @@ def picture_of(name: str, curve: Series) -> bytes:
     Raises:
         ValueError: there is nothing to draw yet.
     """
-    from training.publish.plots import draw
+    from ..publish.plots import draw
 
     with tempfile.TemporaryDirectory() as scratch:
         file = Path(scratch) / "curve.png"

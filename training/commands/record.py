@@ -8,11 +8,11 @@ from typing import Annotated, Any
 
 import tyro
 
-from training.commands.arguments import Flag, Game, Option, Players, ProgramLimit, Seats, check_limit
-from training.commands.common import OK, STOPPED, CommandError, file_errors, wrong_arguments
-from training.options import parse_options
-from training.progress_bar import progress_bar
-from training.text import count
+from ..options import parse_options
+from ..progress_bar import progress_bar
+from ..text import count
+from .arguments import Flag, Game, Option, Players, ProgramLimit, Seats, check_limit
+from .common import OK, STOPPED, CommandError, file_errors, wrong_arguments
 
 
 def record(
@@ -46,7 +46,8 @@ def record(
     check_limit(limit)
     from noms_env.record import record_matches, write_records
     from noms_env.variants import game, make_rules
-    from training.terminal.session import seated
+
+    from ..terminal.session import seated
 
     with wrong_arguments():
         options = parse_options(option)

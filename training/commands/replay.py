@@ -7,8 +7,8 @@ from typing import Annotated
 
 import tyro
 
-from training.commands.common import FOUND, OK, CommandError, lines_of
-from training.console import print_lines
+from ..console import print_lines
+from .common import FOUND, OK, CommandError, lines_of
 
 
 def replay(
@@ -30,7 +30,8 @@ def replay(
         seat: Show the hand of this seat only, as at a table; seats are numbered from 0.
     """
     from noms_env.record import RecordError
-    from training.terminal.deal_text import deal_lines
+
+    from ..terminal.deal_text import deal_lines
 
     shown, status = 0, OK
     for line, record in lines_of(file):

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
-from training.commands.arguments import DealSet, Flag, MoveLimit, Option, PlayerSeed, Salt, Seats, Threads, check_run, deals_of
-from training.commands.common import OK, STOPPED, CommandError, file_errors, wrong_arguments
-from training.console import fitted, say, terminal
-from training.options import rules_of
+from ..console import fitted, say, terminal
+from ..options import rules_of
+from .arguments import DealSet, Flag, MoveLimit, Option, PlayerSeed, Salt, Seats, Threads, check_run, deals_of
+from .common import OK, STOPPED, CommandError, file_errors, wrong_arguments
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from training.agents.spec import AgentSpec
-    from training.evaluation.tournament import Folder, Plan, Results
+    from ..agents.spec import AgentSpec
+    from ..evaluation.tournament import Folder, Plan, Results
 
 TOURNAMENTS = Path("tournaments")
 
@@ -58,8 +58,8 @@ def tournament(
         resume: Go on with the tournament in the folder.
     """
     check_run(seed, threads, limit)
-    from training.agents.registry import agent_spec, hashes
-    from training.evaluation.tournament import Folder, Plan
+    from ..agents.registry import agent_spec, hashes
+    from ..evaluation.tournament import Folder, Plan
 
     with wrong_arguments():
         rules = rules_of(variant, seats, option)
@@ -75,8 +75,8 @@ def tournament(
 
 def run(plan: Plan, players: Sequence[AgentSpec], folder: Folder, threads: int) -> int:
     """Play, show, and write the results; CommandError if a file cannot be written, or after Ctrl-C."""
-    from training.evaluation.tournament import play_tournament, read_results
-    from training.progress_bar import progress_bar
+    from ..evaluation.tournament import play_tournament, read_results
+    from ..progress_bar import progress_bar
 
     title = f"{plan.rules.variant.name}, {len(plan.pairs)} pairs"
     with file_errors(f"cannot write in {folder.path}"):
@@ -99,9 +99,10 @@ def write(results: Results, folder: Folder) -> None:
         OSError: one cannot be written.
     """
     from noms_env.policy.file import write_atomically
-    from training.evaluation.tournament import PICTURE, RESULTS, TABLE, dump, markdown
-    from training.extras import MissingExtraError
-    from training.publish.plots import draw_heatmap
+
+    from ..evaluation.tournament import PICTURE, RESULTS, TABLE, dump, markdown
+    from ..extras import MissingExtraError
+    from ..publish.plots import draw_heatmap
 
     document = results.as_json()
     write_atomically(folder.path / RESULTS, dump(document))
@@ -116,7 +117,7 @@ def show(results: Results) -> None:
     """Print the payoff table."""
     from rich.text import Text
 
-    from training.evaluation.tournament import sentences
+    from ..evaluation.tournament import sentences
 
     console, rules = terminal(), results.plan.rules
     head = f"{rules.variant.name}, {rules.seats} seats: points per deal, {results.deals:,} deals for each pair"
@@ -130,9 +131,9 @@ def payoff_table(results: Results) -> Table:
     """Rows: alone; columns: the field, by the number of its row, so that it stays narrow."""
     from rich.text import Text
 
-    from training.console import colour, new_table
-    from training.evaluation.statistics import plus_minus
-    from training.text import short_names
+    from ..console import colour, new_table
+    from ..evaluation.statistics import plus_minus
+    from ..text import short_names
 
     names, order, ratings = short_names(results.plan.players), results.order(), results.ratings()
     table = new_table("alone \\ field", *(str(place) for place in range(1, len(order) + 1)), "rating")

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
 
-from training.commands.common import OK, STOPPED, CommandError, file_errors, wrong_arguments
-from training.config import PRESETS, NetworkConfig, TrainConfig, differences
-from training.extras import require
+from ..config import PRESETS, NetworkConfig, TrainConfig, differences
+from ..extras import require
+from .common import OK, STOPPED, CommandError, file_errors, wrong_arguments
 
 if TYPE_CHECKING:
-    from training.learn.checkpoint import RunFolder
-    from training.learn.log import Watcher
+    from ..learn.checkpoint import RunFolder
+    from ..learn.log import Watcher
 
 Preset = Literal["smoke", "fast", "standard", "long"]
 USUAL: Preset = "fast"
@@ -41,7 +41,7 @@ For example:
   noms train --resume --out runs/first
   noms train --resume --out runs/first --decisions 120000000
   noms train big_ships down_up up_down --seats 3 4 5 --ppo.clip-coef 0.1
-  torchrun --nproc_per_node=2 -m training train small_ships
+  torchrun --nproc_per_node=2 -m noms_training train small_ships
 
 Args:
     config: The run.
@@ -94,7 +94,7 @@ def start(config: TrainConfig, preset: str, out: str | None, resume: bool, words
 
 def check_programs(config: TrainConfig, words: Sequence[str]) -> None:
     """Make sure that a run to continue starts nobody's program that the words do not name; CommandError if it would."""
-    from training.agents.registry import is_program
+    from ..agents.registry import is_program
 
     for name in (*config.panel, *config.opponents.players, config.curriculum.expert):
         if name not in words and is_program(name):
@@ -123,7 +123,7 @@ def of_its_size(config: TrainConfig, policy: str | None) -> TrainConfig:
 def saved_config(folder: Path) -> TrainConfig:
     """The configuration of the run in a folder; CommandError if there is none, or it is damaged."""
     require("torch", "train", "noms train")
-    from training.learn.checkpoint import CheckpointError, RunFolder
+    from ..learn.checkpoint import CheckpointError, RunFolder
 
     try:
         return TrainConfig.from_dict(RunFolder(folder).config())
@@ -182,9 +182,9 @@ def _value_of(option: str, words: Sequence[str]) -> str | None:
 
 def run(config: TrainConfig, path: Path, resume: bool) -> int:
     """Train, with progress and log; CommandError for a bad configuration, a file not written, or Ctrl-C."""
-    from training.learn import loop
-    from training.learn.checkpoint import CheckpointError
-    from training.learn.log import LogError
+    from ..learn import loop
+    from ..learn.checkpoint import CheckpointError
+    from ..learn.log import LogError
 
     with wrong_arguments():
         check(config)
@@ -206,8 +206,8 @@ def check(config: TrainConfig) -> None:
     Raises:
         ValueError: something is.
     """
-    from training.agents.registry import agent_spec
-    from training.learn.self_play import SelfPlay
+    from ..agents.registry import agent_spec
+    from ..learn.self_play import SelfPlay
 
     for name in (*config.panel, *config.opponents.players):
         agent_spec(name)
@@ -226,7 +226,7 @@ def opened(config: TrainConfig, path: Path, resume: bool) -> Iterator[RunFolder]
     Raises:
         CheckpointError: it cannot be used.
     """
-    from training.learn.checkpoint import RunFolder
+    from ..learn.checkpoint import RunFolder
 
     if not leads():
         yield RunFolder(path, keep=config.keep)
@@ -244,8 +244,8 @@ def opened(config: TrainConfig, path: Path, resume: bool) -> Iterator[RunFolder]
 @contextmanager
 def watching(config: TrainConfig, folder: RunFolder) -> Iterator[Watcher]:
     """What shows and logs the run; CommandError if the log cannot be written."""
-    from training.learn.log import Log, Several, Watcher
-    from training.terminal import progress
+    from ..learn.log import Log, Several, Watcher
+    from ..terminal import progress
 
     if not leads():
         yield Watcher()

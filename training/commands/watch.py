@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
-from training.commands.arguments import Count, Game, Option, RandomSeed, Seats
-from training.commands.common import OK, CommandError, wrong_arguments
-from training.console import terminal
-from training.options import rules_of
+from ..console import terminal
+from ..options import rules_of
+from .arguments import Count, Game, Option, RandomSeed, Seats
+from .common import OK, CommandError, wrong_arguments
 
 if TYPE_CHECKING:
-    from training.terminal.session import Session
+    from ..terminal.session import Session
 
 MOST_DELAY = 86_400
 
@@ -47,7 +47,7 @@ def watch(
     """
     if delay is not None and not 0 <= delay <= MOST_DELAY:
         raise CommandError(f"--delay must be from 0 to {MOST_DELAY}, not {delay}")
-    from training.terminal.session import Session, random_seed, seated
+    from ..terminal.session import Session, random_seed, seated
 
     with wrong_arguments():
         rules = rules_of(variant, seats, option)
@@ -68,8 +68,8 @@ def told(session: Session, seat: int | None) -> Iterator[list[str]]:
         session: without a person, at the beginning of a deal.
         seat: tell what this seat sees; everything when None.
     """
-    from training.terminal.narrate import Narrator
-    from training.terminal.session import action_probabilities
+    from ..terminal.narrate import Narrator
+    from ..terminal.session import action_probabilities
 
     while True:
         narrator = Narrator(session.deals[-1], session.table, seat, hands=True)

@@ -20,10 +20,11 @@ from noms_env.observation.layout import OBSERVATION_SIZE
 from noms_env.record import Record, RecordError, replay
 from noms_env.record.replaying import same_points
 from noms_env.variants import Rules
-from training.agents.forfeit import ForfeitError
-from training.agents.guarded import Guarded, guarded
-from training.agents.spec import AgentSpec
-from training.agents.table_pool import Choose, TablePool, play_deal_by_deal, relative_points
+
+from ..agents.forfeit import ForfeitError
+from ..agents.guarded import Guarded, guarded
+from ..agents.spec import AgentSpec
+from ..agents.table_pool import Choose, TablePool, play_deal_by_deal, relative_points
 
 SIDE_BY_SIDE = 64
 """Matches that are played at once; which random numbers a player gets depends on it."""

@@ -18,8 +18,9 @@ import numpy as np
 
 from noms_env.observation.layout import layout_digest
 from noms_env.version import ENV_VERSION
-from training.data.decisions import COLUMNS, Column, Decisions, empty_rows
-from training.extras import require
+
+from ..extras import require
+from .decisions import COLUMNS, Column, Decisions, empty_rows
 
 FORMAT = "noms-export/1"
 FileFormat = Literal["parquet", "npz"]

@@ -19,10 +19,12 @@ import numpy as np
 
 from noms_env.variants import Rules
 from noms_env.variants.families import EXACT_BID
-from training.agents.registry import label
-from training.agents.spec import BLOCK, AgentSpec
-from training.evaluation.behaviour_stats import Tally, count_deals
-from training.evaluation.duplicate import (
+
+from ..agents.registry import label
+from ..agents.spec import BLOCK, AgentSpec
+from ..thread_pool import Ending, run_jobs
+from .behaviour_stats import Tally, count_deals
+from .duplicate import (
     ALONE,
     FIRST_OTHER,
     LINE_UPS,
@@ -33,8 +35,7 @@ from training.evaluation.duplicate import (
     line_ups,
     played_alone,
 )
-from training.evaluation.statistics import POWER, Controls, Estimate, deals_needed, estimate, with_controls
-from training.thread_pool import Ending, run_jobs
+from .statistics import POWER, Controls, Estimate, deals_needed, estimate, with_controls
 
 MOST_CONTROLLED = 20_000
 """With more deals of players that do not search only the number of cards is controlled: the interval is narrow enough."""

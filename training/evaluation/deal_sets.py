@@ -15,7 +15,8 @@ import hashlib
 import numpy as np
 
 from noms_env.variants import Rules
-from training.evaluation.duplicate import SaltedSet, dealt
+
+from .duplicate import SaltedSet, dealt
 
 SETS = ("dev", "test")
 HASHED = 64

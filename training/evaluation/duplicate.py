@@ -36,13 +36,14 @@ import numpy as np
 
 from noms_env.core.state import MAX_SEATS
 from noms_env.variants import Rules
-from training.agents.guarded import Guarded, guarded
-from training.agents.registry import agent_spec
-from training.agents.spec import AgentSpec
-from training.agents.table_pool import TablePool, play_deal_by_deal
-from training.evaluation.behaviour_stats import SEATS, Tally, count_deals
-from training.evaluation.roles import roles
-from training.evaluation.statistics import Groups
+
+from ..agents.guarded import Guarded, guarded
+from ..agents.registry import agent_spec
+from ..agents.spec import AgentSpec
+from ..agents.table_pool import TablePool, play_deal_by_deal
+from .behaviour_stats import SEATS, Tally, count_deals
+from .roles import roles
+from .statistics import Groups
 
 
 class SaltedSet(str):

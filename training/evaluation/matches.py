@@ -15,14 +15,15 @@ from threading import Event
 import numpy as np
 
 from noms_env.variants import Rules
-from training.agents.guarded import guarded
-from training.agents.spec import AgentSpec
-from training.agents.table_pool import TablePool, play_deal_by_deal
-from training.evaluation.behaviour_stats import SEATS
-from training.evaluation.comparison import NothingPlayedError
-from training.evaluation.duplicate import AGAINST, ALONE, deal_seed, line_ups, seating_of
-from training.evaluation.statistics import Estimate, estimate
-from training.thread_pool import Ending, run_jobs
+
+from ..agents.guarded import guarded
+from ..agents.spec import AgentSpec
+from ..agents.table_pool import TablePool, play_deal_by_deal
+from ..thread_pool import Ending, run_jobs
+from .behaviour_stats import SEATS
+from .comparison import NothingPlayedError
+from .duplicate import AGAINST, ALONE, deal_seed, line_ups, seating_of
+from .statistics import Estimate, estimate
 
 BLOCK = 16
 """Matches that are played side by side; with players that search each is a block of its own."""

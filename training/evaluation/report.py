@@ -12,14 +12,15 @@ from rich.text import Text
 
 from noms_env.policy.file import given_options
 from noms_env.version import ENV_VERSION, __version__
-from training.console import colour, fitted, new_table, say
-from training.evaluation.behaviour_stats import MAIN, as_read
-from training.evaluation.comparison import Comparison
-from training.evaluation.deal_sets import described
-from training.evaluation.duplicate import AGAINST, ALONE, MIXED, unit_of
-from training.evaluation.matches import Matches
-from training.evaluation.statistics import FEW, Estimate, Groups, percent, plus_minus, too_few
-from training.text import short_names
+
+from ..console import colour, fitted, new_table, say
+from ..text import short_names
+from .behaviour_stats import MAIN, as_read
+from .comparison import Comparison
+from .deal_sets import described
+from .duplicate import AGAINST, ALONE, MIXED, unit_of
+from .matches import Matches
+from .statistics import FEW, Estimate, Groups, percent, plus_minus, too_few
 
 FORMAT = "noms-evaluate/1"
 GOAL = 0.8

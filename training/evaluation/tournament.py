@@ -25,12 +25,13 @@ import numpy as np
 from noms_env.policy.file import given_options, write_atomically
 from noms_env.variants import Rules
 from noms_env.version import ENV_VERSION
-from training.agents.spec import AgentSpec
-from training.evaluation.deal_sets import described
-from training.evaluation.duplicate import AGAINST, ALONE, Block, Lost, Pairing, line_ups, unit_of
-from training.evaluation.statistics import FEW, Estimate, estimate, holm, plus_minus, too_few
-from training.text import markdown_table
-from training.thread_pool import Ending, run_jobs
+
+from ..agents.spec import AgentSpec
+from ..text import markdown_table
+from ..thread_pool import Ending, run_jobs
+from .deal_sets import described
+from .duplicate import AGAINST, ALONE, Block, Lost, Pairing, line_ups, unit_of
+from .statistics import FEW, Estimate, estimate, holm, plus_minus, too_few
 
 FORMAT = "noms-tournament/1"
 PLAN, RESULTS, TABLE, PICTURE, BLOCKS = "plan.json", "results.json", "table.md", "heat.png", "blocks"

@@ -13,9 +13,10 @@ from torch import Tensor, nn
 from noms_env.policy.encoding import make_encoding
 from noms_env.policy.features import COPY
 from noms_env.variants import Rules, game, make_rules
-from training.agents.registry import agent_spec
-from training.agents.spec import AgentSpec
-from training.evaluation.comparison import alone_in_field
+
+from ..agents.registry import agent_spec
+from ..agents.spec import AgentSpec
+from ..evaluation.comparison import alone_in_field
 
 Choose = Callable[[np.ndarray, np.ndarray], np.ndarray]
 """From observations, uint8 (n, OBSERVATION_SIZE), and masks, int8 (n, NUM_ACTIONS), to actions, integers (n,)."""

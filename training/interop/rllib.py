@@ -27,7 +27,8 @@ from torch import Tensor, nn
 from noms_env.core.actions import NUM_ACTIONS
 from noms_env.observation.layout import OBSERVATION_SIZE
 from noms_env.players import NOBODY, as_batch, row_seeds
-from training.learn.network import HEAD_GAIN, masked
+
+from ..learn.network import HEAD_GAIN, masked
 
 CHECKPOINT = "NOMS_RLLIB_CHECKPOINT"
 """The environment variable that names the checkpoint of `player`."""

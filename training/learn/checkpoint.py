@@ -32,8 +32,9 @@ from noms_env._jit import PACKAGE
 from noms_env.policy.file import PolicyFileError, PolicyInfo, read_policy, save_policy, write_atomically
 from noms_env.policy.player import POLICY_NAME
 from noms_env.variants import Rules
-from training.config import TrainConfig
-from training.state_file import from_bytes, to_bytes
+
+from ..config import TrainConfig
+from ..state_file import from_bytes, to_bytes
 
 MAGIC = "noms-state/3"
 FIRST_LINE = len(MAGIC) + 1 + 64 + 1

@@ -11,8 +11,9 @@ import numpy as np
 from noms_env import BatchEnv
 from noms_env.core.actions import PHASES, PLAYING
 from noms_env.policy.encoding import Encoding
-from training.agents.table_pool import Choose, TablePool
-from training.learn.rollout_targets import RolloutTargets
+
+from ..agents.table_pool import Choose, TablePool
+from .rollout_targets import RolloutTargets
 
 NO_CHOICE = -1
 

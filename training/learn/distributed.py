@@ -1,4 +1,4 @@
-"""Where a run computes: its device and precision, and its processes (`torchrun --nproc_per_node=K -m training train ...`).
+"""Where a run computes: its device and precision, and its processes (`torchrun --nproc_per_node=K -m noms_training train ...`).
 
 Each process has its own tables and its own share of the decisions; gradients are averaged by DistributedDataParallel (gloo on
 processors, nccl on GPUs). Started without torchrun there is one process, and nothing here does anything.

@@ -11,8 +11,9 @@ import numpy as np
 from noms_env import BatchEnv
 from noms_env.players import Player, TellsProbabilities
 from noms_env.policy.encoding import Encoding
-from training.agents.table_pool import at_tables
-from training.learn.decisions import Recorder, Seen, choices_of
+
+from ..agents.table_pool import at_tables
+from .decisions import Recorder, Seen, choices_of
 
 
 class ImitatedExpert:

@@ -1,7 +1,7 @@
 """A training run from its first iteration to its last: iterations, evaluations, checkpoints.
 
-    noms train small_ships                                    one process
-    torchrun --nproc_per_node=2 -m training train small_ships  several: each has its own tables, gradients are averaged
+    noms train small_ships                                          one process
+    torchrun --nproc_per_node=2 -m noms_training train small_ships  several: each has its own tables, gradients are averaged
 
 Ctrl-C ends the run after the present iteration, with a checkpoint. After every twentieth of the budget (or `evaluate_every`)
 the policy and the EMA policy play duplicate deals against the panel. The better of the two becomes `policy.safetensors` if it
@@ -21,16 +21,16 @@ from typing import Any
 
 import numpy as np
 
-from training.agents.registry import agent_spec, file_sha256
-from training.agents.spec import AgentSpec
-from training.config import TrainConfig
-from training.evaluation.comparison import figures
-from training.learn.checkpoint import CheckpointError, RunFolder, write_policy
-from training.learn.distributed import Processes, device_of, join_processes, leave_processes
-from training.learn.log import Watcher
-from training.learn.network import Actor
-from training.learn.opponents import thinned
-from training.learn.self_play import SelfPlay
+from ..agents.registry import agent_spec, file_sha256
+from ..agents.spec import AgentSpec
+from ..config import TrainConfig
+from ..evaluation.comparison import figures
+from .checkpoint import CheckpointError, RunFolder, write_policy
+from .distributed import Processes, device_of, join_processes, leave_processes
+from .log import Watcher
+from .network import Actor
+from .opponents import thinned
+from .self_play import SelfPlay
 
 EVALUATIONS = 20
 """In the course of a budget, where the configuration does not say."""

@@ -25,7 +25,8 @@ from noms_env.core.actions import NOMINATE, NUM_ACTIONS
 from noms_env.policy.encoding import Encoding, make_encoding
 from noms_env.policy.file import read_policy
 from noms_env.policy.player import policy_file_of
-from training.config import NetworkConfig
+
+from ..config import NetworkConfig
 
 CARDS = 52
 WORDS = NOMINATE - CARDS

@@ -23,8 +23,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from training.config import PPOConfig
-from training.learn.network import GRAIN, Actor, Critic, masked, padded
+from ..config import PPOConfig
+from .network import GRAIN, Actor, Critic, masked, padded
 
 CHUNK = 2048
 """Rows that go through a network at once where no gradients are needed."""

@@ -20,13 +20,14 @@ from noms_env.core.state import MAX_SEATS
 from noms_env.policy.encoding import Encoding
 from noms_env.variants import Rules
 from noms_env.variants.families import AUCTION, EXACT_BID
-from training.agents.registry import label
-from training.agents.table_pool import Choose, TablePool, play
-from training.config import TrainConfig
-from training.evaluation.behaviour_stats import Tally, count_deals
-from training.learn.decisions import Decisions, Recorder, Seen
-from training.learn.network import Actor
-from training.learn.opponents import draw_seating
+
+from ..agents.registry import label
+from ..agents.table_pool import Choose, TablePool, play
+from ..config import TrainConfig
+from ..evaluation.behaviour_stats import Tally, count_deals
+from .decisions import Decisions, Recorder, Seen
+from .network import Actor
+from .opponents import draw_seating
 
 FIRST_IN_MATCHES = 1 << 31
 """Number of the first table at which matches are played; the tables of single deals have lower numbers."""

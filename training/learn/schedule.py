@@ -6,8 +6,8 @@ import math
 from dataclasses import replace
 from enum import Enum
 
-from training.config import CurriculumConfig, OpponentsConfig, PPOConfig, TrainConfig
-from training.learn import rollout_targets
+from ..config import CurriculumConfig, OpponentsConfig, PPOConfig, TrainConfig
+from . import rollout_targets
 
 LEARNING_RATE_LEFT = 1 / 10
 ENT_COEF_CALL_LEFT, ENT_COEF_PLAY_LEFT = 1 / 5, 1 / 6

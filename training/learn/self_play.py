@@ -21,25 +21,26 @@ from noms_env.core.actions import PLAYING
 from noms_env.core.state import MAX_SEATS
 from noms_env.policy.encoding import Encoding, make_encoding
 from noms_env.variants import Rules
-from training.agents.registry import agent_spec, label
-from training.agents.spec import AgentSpec
-from training.agents.table_pool import Choose, TablePool, at_tables, make_rule_sets, play, relative_points
-from training.config import TrainConfig
-from training.evaluation.behaviour_stats import Tally
-from training.learn import ppo, rollout_targets, schedule
-from training.learn.decisions import NO_CHOICE, Decisions, Recorder, entropies
-from training.learn.distributed import Processes, device_of, precision_of
-from training.learn.gae import advantages, explained_variance
-from training.learn.imitation import ImitatedExpert
-from training.learn.network import Actor, Critic, initial_parameters
-from training.learn.opponents import draw_opponent
-from training.learn.ppo import ActorBatch, CriticBatch, MinibatchPlan
-from training.learn.reward_norm import PassOutGuard, RewardNorm
-from training.learn.rollout import ActorPlayer, Learner, Rollout, RolloutWorker, draw_sizes, joined, make_workers
-from training.learn.rollout_targets import RolloutTargets
-from training.learn.schedule import Stage
-from training.options import parse_options
-from training.thread_pool import ThreadPool
+
+from ..agents.registry import agent_spec, label
+from ..agents.spec import AgentSpec
+from ..agents.table_pool import Choose, TablePool, at_tables, make_rule_sets, play, relative_points
+from ..config import TrainConfig
+from ..evaluation.behaviour_stats import Tally
+from ..options import parse_options
+from ..thread_pool import ThreadPool
+from . import ppo, rollout_targets, schedule
+from .decisions import NO_CHOICE, Decisions, Recorder, entropies
+from .distributed import Processes, device_of, precision_of
+from .gae import advantages, explained_variance
+from .imitation import ImitatedExpert
+from .network import Actor, Critic, initial_parameters
+from .opponents import draw_opponent
+from .ppo import ActorBatch, CriticBatch, MinibatchPlan
+from .reward_norm import PassOutGuard, RewardNorm
+from .rollout import ActorPlayer, Learner, Rollout, RolloutWorker, draw_sizes, joined, make_workers
+from .rollout_targets import RolloutTargets
+from .schedule import Stage
 
 DEALS, LEARNING, OPPONENTS, TRIAL, KICKSTART = range(5)
 """Purposes of random streams; a stream follows from (seed, iteration, purpose, number)."""

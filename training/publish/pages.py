@@ -14,14 +14,15 @@ from typing import Any
 
 from noms_env.policy.file import given_options
 from noms_env.variants import Rules, game, make_rules
-from training.agents.registry import label
-from training.evaluation.behaviour_stats import MAIN, as_read
-from training.evaluation.statistics import NORMAL_95, Estimate, percent, plus_minus
-from training.evaluation.tournament import crosstable
-from training.extras import require
-from training.publish.results import BASE, REFERENCE, Behaviour, Duel, Results, place_of, rules_of
-from training.publish.runs import Trained
-from training.text import count, duration, markdown_table, rules_text
+
+from ..agents.registry import label
+from ..evaluation.behaviour_stats import MAIN, as_read
+from ..evaluation.statistics import NORMAL_95, Estimate, percent, plus_minus
+from ..evaluation.tournament import crosstable
+from ..extras import require
+from ..text import count, duration, markdown_table, rules_text
+from .results import BASE, REFERENCE, Behaviour, Duel, Results, place_of, rules_of
+from .runs import Trained
 
 CARD, RESULTS = "README.md", "RESULTS.md"
 NOTES_BEGIN = "<!-- Written by hand from here on; kept when the card is made again. -->"

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from training.evaluation.behaviour_stats import MAIN, NUMBERS
-from training.extras import require
-from training.learn.log import Series
-from training.terminal.progress import PHASES
-from training.text import rules_text, short_names
+from ..evaluation.behaviour_stats import MAIN, NUMBERS
+from ..extras import require
+from ..learn.log import Series
+from ..terminal.progress import PHASES
+from ..text import rules_text, short_names
 
 if TYPE_CHECKING:
-    from training.evaluation.tournament import Results
+    from ..evaluation.tournament import Results
 
 COLOURS = ("#1b7f5c", "#d1495b", "#2e6fb7", "#e08e0b", "#7a4fa3", "#3c3c3c", "#0fa3b1", "#9c6644")
 STYLES = ("-", "--", ":", "-.")

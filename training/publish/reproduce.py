@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from noms_env.players import PLAYERS
-from training.config import PRESETS, TrainConfig, differences
+
+from ..config import PRESETS, TrainConfig, differences
 
 WIDTH = 100
 """Columns of a command that is broken into lines."""

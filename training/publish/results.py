@@ -21,11 +21,12 @@ from noms_env.policy.file import PolicyFileError
 from noms_env.policy.player import POLICY_NAME
 from noms_env.variants import VARIANTS, Rules, game, make_rules
 from noms_env.version import ENV_VERSION
-from training.evaluation.duplicate import AGAINST, ALONE, unit_of
-from training.evaluation.report import FORMAT as EVALUATION
-from training.evaluation.statistics import Estimate
-from training.evaluation.tournament import FORMAT as TOURNAMENT
-from training.publish.runs import Trained, read_trained
+
+from ..evaluation.duplicate import AGAINST, ALONE, unit_of
+from ..evaluation.report import FORMAT as EVALUATION
+from ..evaluation.statistics import Estimate
+from ..evaluation.tournament import FORMAT as TOURNAMENT
+from .runs import Trained, read_trained
 
 PANEL, BEHAVIOUR, ABLATIONS = "panel", "behaviour", "ablations"
 BASE, REFERENCE = "base", "thumb"

@@ -15,10 +15,11 @@ import numpy as np
 
 from noms_env.policy.file import PolicyInfo, read_policy
 from noms_env.policy.player import POLICY_NAME
-from training.config import TrainConfig
-from training.learn.log import HEADER, SECONDS, Series, as_csv, read_log
-from training.publish.plots import smoothed
-from training.publish.reproduce import Run, chained, read_run, run_of
+
+from ..config import TrainConfig
+from ..learn.log import HEADER, SECONDS, Series, as_csv, read_log
+from .plots import smoothed
+from .reproduce import Run, chained, read_run, run_of
 
 CONFIG = "config.json"
 """In the folder of a run."""

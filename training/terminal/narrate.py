@@ -10,8 +10,9 @@ from noms_env.core.actions import NOMINATE, PASS, SUIT
 from noms_env.players import TellsProbabilities
 from noms_env.show import call_text, card_text, hand_text, look, suit_text
 from noms_env.table import Table
-from training.terminal.deal_text import contract_parts, head_lines, numbers, result_lines
-from training.terminal.session import Deal, RankedActions, ranked
+
+from .deal_text import contract_parts, head_lines, numbers, result_lines
+from .session import Deal, RankedActions, ranked
 
 SHOWN = 4
 """The most probable actions that are shown."""

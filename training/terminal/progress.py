@@ -13,10 +13,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TextIO
 
-from training.console import colour, fitted, new_table, terminal
-from training.learn.log import Watcher
-from training.progress_bar import Rate, counts_text, make_bar
-from training.text import rules_text
+from ..console import colour, fitted, new_table, terminal
+from ..learn.log import Watcher
+from ..progress_bar import Rate, counts_text, make_bar
+from ..text import rules_text
 
 if TYPE_CHECKING:
     from rich.console import Console, Group
@@ -80,7 +80,7 @@ class Figures:
 
     def probes(self) -> list[tuple[str, str, str]]:
         """Rules, name and value of the main behaviour statistics, at most `MOST_PROBES`."""
-        from training.evaluation.behaviour_stats import MAIN, as_read
+        from ..evaluation.behaviour_stats import MAIN, as_read
 
         named = dict.fromkeys(name.split("/")[1] for name in self.latest if name.startswith("probe/"))
         figures = [(rules, probe, self.latest.get(f"probe/{rules}/{probe}")) for rules in named for probe in MAIN]

@@ -28,9 +28,10 @@ from noms_env.show.lines import (
 )
 from noms_env.show.view import View
 from noms_env.table import Table
-from training.terminal import deal_text
-from training.terminal.narrate import LEAST, action_text
-from training.terminal.session import Advice, RankedActions
+
+from . import deal_text
+from .narrate import LEAST, action_text
+from .session import Advice, RankedActions
 
 PROMPTS = {
     "call": "Your call",

@@ -19,7 +19,8 @@ from noms_env.record import Record
 from noms_env.record.recorder import head_of, player_key, result_of
 from noms_env.table import Table
 from noms_env.variants import Rules
-from training.agents.registry import agent_spec
+
+from ..agents.registry import agent_spec
 
 RankedActions = list[tuple[int, float]]
 """Legal actions with their probabilities, the most probable first."""

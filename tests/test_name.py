@@ -1,0 +1,66 @@
+"""The command is found by a name that nobody else has: a folder, module or package `training` of the user's is left alone."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import noms_training
+from noms_training import cli
+
+ROOT = Path(__file__).parent.parent
+THEIRS = "raise SystemExit('this is the training of somebody else')\n"
+PLAYER = (
+    "import random\nfrom training import BEST\n\n\ndef act(observation, mask, rng):\n    return int(mask.nonzero()[0][BEST])\n"
+)
+SPAWNED = """
+from multiprocessing import get_context
+
+from noms_training.cli import version
+
+if __name__ == "__main__":
+    with get_context("spawn").Pool(1) as pool:
+        print("noms", pool.apply(version))
+"""
+
+
+def run(*words: str | Path, cwd: Path, path: tuple[Path, ...] = (ROOT,)) -> str:
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, path)), "NUMBA_DISABLE_JIT": "1"}
+    done = subprocess.run([sys.executable, *words], cwd=cwd, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize("name", ["training.py", "training/__init__.py"])
+@pytest.mark.parametrize("place", ["in the present folder", "earlier on the path"])
+def test_the_command_runs_beside_another_training(name: str, place: str, tmp_path: Path) -> None:
+    other = tmp_path / "other" / name
+    other.parent.mkdir(parents=True)
+    other.write_text(THEIRS, encoding="utf-8")
+    (tmp_path / "spawned.py").write_text(SPAWNED, encoding="utf-8")
+    cwd, path = (tmp_path / "other", (ROOT,)) if place.startswith("in") else (tmp_path, (tmp_path / "other", ROOT))
+    said = f"noms {cli.version()}\n"
+    assert run("-m", "noms_training", "--version", cwd=cwd, path=path) == said
+    assert (
+        run("-c", "import sys; from noms_training.cli import main; sys.exit(main(['--version']))", cwd=cwd, path=path) == said
+    )
+    assert run(tmp_path / "spawned.py", cwd=cwd, path=path) == said
+
+
+def test_a_player_may_import_a_training_of_its_own(tmp_path: Path) -> None:
+    (tmp_path / "training.py").write_text("BEST = 0\n", encoding="utf-8")
+    (tmp_path / "mine.py").write_text(PLAYER, encoding="utf-8")
+    few = ("--variant", "up_down", "--deals", "2", "--matches", "0")
+    printed = run("-m", "noms_training", "evaluate", "mine:act", "random", *few, cwd=tmp_path)
+    assert "mine:act" in printed
+    assert "raised" not in printed
+
+
+def test_a_checkout_has_the_same_package_under_both_names() -> None:
+    assert noms_training.__file__ == str(ROOT / "training" / "__init__.py")
+    assert {name for name in sys.modules if name.startswith("noms_training.")} >= {"noms_training.cli"}
+    assert cli.__file__ == str(ROOT / "training" / "cli.py")
