@@ -72,20 +72,29 @@ def test_each_command_has_help(run: Run, name: str) -> None:
     assert f" noms {name} " in examples
 
 
-@pytest.mark.parametrize(
-    "words", [["record"], ["record", "noms"], ["check"], ["check", "a", "b"], ["replay", "a", "--deal", "x"]]
-)
-def test_a_command_line_that_cannot_be_parsed_is_status_2(run: Run, words: list[str]) -> None:
-    status, out, err = run(*words)
-    assert (status, out) == (2, "")
-    assert err
-    assert "Traceback" not in err
+@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("width", [60, 80])
+def test_help_fits_the_terminal_and_speaks_no_python(run: Run, name: str, width: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    _, out, _ = run(name, "--help")
+    lines = [line for line in out.splitlines() if not re.match("  (noms|torchrun) ", line)]  # examples are to be copied
+    assert max(map(len, lines)) <= width
+    assert not re.search(r"\bNone\b|\bFalse\b|default: \)|''|NoneType", " ".join(out.replace("│", "").split()))
 
 
-def test_an_unrecognised_option_points_to_the_help_of_its_command(run: Run) -> None:
-    status, _, err = run("record", "noms", "--nonesuch")
-    assert status == 2
-    assert "noms record --help" in err
+@pytest.mark.parametrize("shell", ["bash", "zsh"])
+def test_the_completion_for_a_shell_knows_commands_and_options(run: Run, shell: str) -> None:
+    status, out, err = run("--print-completion", shell)
+    assert (status, err) == (0, "")
+    assert all(word in out for word in (*COMMANDS, "line-ups", "ppo.clip-coef"))
+
+
+def test_the_completion_completes_in_bash(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "noms.bash"
+    file.write_text(run("--print-completion", "bash")[1], encoding="utf-8")
+    asks = f"source {file}; COMP_WORDS=(noms evaluate --line); COMP_CWORD=2; _tyro_noms; echo ${{COMPREPLY[@]}}"
+    done = subprocess.run(["bash", "-c", asks], capture_output=True, text=True, check=False)
+    assert (done.stdout, done.stderr) == ("--line-ups\n", "")
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")

@@ -10,6 +10,7 @@ import os
 import runpy
 import sys
 from collections.abc import Callable, Sequence
+from difflib import get_close_matches
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -37,11 +38,14 @@ COMMANDS = {
 }
 """The subcommands: module of `training.commands` (and function in it), and a line for the help."""
 
+SHELLS = ("bash", "zsh")
+
 HELP = """\
 usage: noms COMMAND ...
 
 Seven card games of the nomination whist family: play them, record and check games, train policies, measure players.
-`noms COMMAND --help` describes a command; `noms --version` prints the version.
+`noms COMMAND --help` describes a command; `noms --version` prints the version, and
+`noms --print-completion bash` what completes commands and options in a shell (bash or zsh).
 
 {commands}
 
@@ -108,26 +112,30 @@ def run(words: Sequence[str]) -> int:
     if first in ("-h", "--help"):  # printed here, since the import of tyro takes longer than all else
         print(HELP.format(commands="\n".join(f"  {name:<10} {summary}" for name, (_, summary) in COMMANDS.items())))
         return 0
-    if first not in COMMANDS and not first.startswith("--tyro-"):
-        raise CommandError(f"there is no command {first!r}; the commands are {', '.join(COMMANDS)}")
+    if first == "--print-completion":
+        return print_completion(words[1] if len(words) > 1 else "")
+    if first not in COMMANDS:
+        close = get_close_matches(first, [*COMMANDS, "--help", "--version", "--print-completion"], 1)
+        hint = f"did you mean {close[0]}? The" if close else "the"
+        raise CommandError(f"there is no command {first!r}; {hint} commands are {', '.join(COMMANDS)}")
+    from .command_words import parsed
+
     with wrong_arguments():
-        command = parsed(words)
+        command: Callable[[], int] = parsed(deferred(load(first, words[1:])), f"noms {first}", words[1:])
     return command()
 
 
-def parsed(words: Sequence[str]) -> Callable[[], int]:
-    """The subcommand with its arguments, ready to run; ValueError if a value is not allowed."""
+def print_completion(shell: str) -> int:
+    """Print what completes commands and their options in a shell; CommandError if tyro knows no such shell."""
     import tyro
 
-    name, *rest = words
-    if name in COMMANDS:  # only its module is imported
-        chosen: Callable[[], int] = tyro.cli(deferred(load(name, rest)), prog=f"noms {name}", args=rest)
-        return chosen
-    app = tyro.extras.SubcommandApp()  # tyro's own options write completions for a shell
-    for other in COMMANDS:
-        app.command(name=other)(deferred(load(other, rest)))
-    command: Callable[[], int] = app.cli(prog="noms", args=words)
-    return command
+    if shell not in SHELLS:
+        raise CommandError(f"--print-completion wants one of {', '.join(SHELLS)}, not {shell!r}")
+    app = tyro.extras.SubcommandApp()
+    for name in COMMANDS:
+        app.command(name=name)(load(name, []))
+    app.cli(prog="noms", args=["--tyro-print-completion", shell])
+    return 0
 
 
 def load(name: str, words: Sequence[str]) -> Callable[..., int]:

@@ -13,6 +13,8 @@ from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 import tyro
 
+from .options import by_default
+
 
 class _Checked:
     """A configuration whose values have the types of their fields; ValueError if not."""
@@ -119,7 +121,7 @@ class OpponentsConfig(_Checked):
     share: float = 0.2
     start: float = 0.6
     past: int = 12
-    players: tuple[str, ...] = ()
+    players: Annotated[tuple[str, ...], by_default("none")] = ()
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -169,15 +171,15 @@ class TrainConfig(_Checked):
 
     Attributes:
         variants: The games; several make one policy for all of them.
-        seats: Numbers of seats, each for every game that allows it; each game's usual number by default.
+        seats: Numbers of seats, each for every game that allows it.
         option: An option of the games, NAME=VALUE, for every game that has it; may be given several times.
         initial_policy: Policy to start from, by file, folder or name, trained for the same tables; `noms train` gives the
-            network that policy's size. By default, start untrained.
+            network that policy's size.
         seed: Random seed, 0 to 2**63 - 1, of the deals, the initial weights and everything else.
         decisions: Budget: decisions of the learner. Forced moves do not count.
         batch_size: Decisions per iteration, about; an iteration has whole deals.
-        tables: Tables, each of which plays one deal per iteration; by default as many as make a batch under random play.
-        threads: Threads; by default one for each core.
+        tables: Tables, each of which plays one deal per iteration.
+        threads: Threads.
         device: `cpu`, `cuda`, or `auto`: a GPU if there is one.
         precision: Precision of the matrix products; `auto` is bf16 where the hardware supports it, else fp32.
         privileged_critic: The critic also sees the hidden cards.
@@ -189,22 +191,22 @@ class TrainConfig(_Checked):
         ppo: The update.
         opponents: Who else sits at the tables.
         curriculum: What is learnt when.
-        evaluate_every: Decisions between evaluations; by default a twentieth of the budget.
+        evaluate_every: Decisions between evaluations.
         evaluation_deals: Duplicate deals per evaluation, game and opponent.
         panel: Opponents in the evaluations.
         save_every: Seconds between checkpoints; each evaluation writes one too.
         keep: Checkpoints that are kept.
     """
 
-    variants: Annotated[tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="VARIANT ...")]
-    seats: tuple[int, ...] = ()
+    variants: Annotated[tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="VARIANT ...", help_behavior_hint="")]
+    seats: Annotated[tuple[int, ...], by_default("each game's usual number")] = ()
     option: Annotated[tuple[str, ...], tyro.conf.UseAppendAction, tyro.conf.arg(metavar="NAME=VALUE")] = ()
-    initial_policy: str = ""
+    initial_policy: Annotated[str, by_default("start untrained")] = ""
     seed: int = 0
     decisions: int = 6_000_000
     batch_size: int = 32_768
-    tables: int | None = None
-    threads: int | None = None
+    tables: Annotated[int | None, by_default("as many as make a batch under random play")] = None
+    threads: Annotated[int | None, by_default("one for each core")] = None
     device: str = "auto"
     precision: Literal["auto", "bf16", "fp32"] = "auto"
     privileged_critic: bool = True
@@ -215,7 +217,7 @@ class TrainConfig(_Checked):
     ppo: PPOConfig = field(default_factory=PPOConfig)
     opponents: OpponentsConfig = field(default_factory=OpponentsConfig)
     curriculum: CurriculumConfig = field(default_factory=CurriculumConfig)
-    evaluate_every: int | None = None
+    evaluate_every: Annotated[int | None, by_default("a twentieth of the budget")] = None
     evaluation_deals: int = 512
     panel: tuple[str, ...] = ("random", "thumb")
     save_every: float = 120.0

@@ -6,10 +6,19 @@ import json
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+import tyro
+
 if TYPE_CHECKING:
     from noms_env.variants import Rules
 
+OFF = tyro.conf.arg(help_behavior_hint="")
+"""For a flag, which is off by default."""
 PYTHON_WORDS = {"True": True, "False": False, "None": None}
+
+
+def by_default(says: str, metavar: str | None = None, **more: Any) -> Any:
+    """For an argument of the command line that may be left out: what holds then, in words, as tyro's `arg`."""
+    return tyro.conf.arg(metavar=metavar, help_behavior_hint=f"(default: {says})", **more)
 
 
 def rules_of(variant: str, seats: int | None, option: Iterable[str]) -> Rules:

@@ -7,10 +7,11 @@ from typing import Annotated, Literal
 
 import tyro
 
+from ..options import OFF, by_default
 from .common import CommandError, file_errors
 
 Game = Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="VARIANT", help="The game; `noms list` shows all.")]
-Seats = Annotated[int | None, tyro.conf.arg(metavar="N", help="Number of seats; the usual number of the game if not given.")]
+Seats = Annotated[int | None, by_default("the usual number of the game", "N", help="Number of seats.")]
 Option = Annotated[
     tuple[str, ...],
     tyro.conf.UseAppendAction,
@@ -21,11 +22,12 @@ Players = Annotated[
     tyro.conf.UseAppendAction,
     tyro.conf.arg(
         metavar="NAME",
-        help="A player, as for `noms evaluate`: once for all seats, or once for each seat. `random` if not given.",
+        help="A player, as for `noms evaluate`: once for all seats, or once for each seat.",
+        help_behavior_hint="(repeatable; default: random)",
     ),
 ]
 RandomSeed = Annotated[
-    int | None, tyro.conf.arg(metavar="S", help="0 to 2**63 - 1, for cards and players. Drawn at random if not given.")
+    int | None, by_default("drawn at random, and printed", "S", help="0 to 2**63 - 1, for cards and players.")
 ]
 PlayerSeed = Annotated[int, tyro.conf.arg(metavar="S", help="0 to 2**63 - 1, for what is random in the players.")]
 DealSet = Annotated[
@@ -34,19 +36,19 @@ DealSet = Annotated[
 ]
 Salt = Annotated[
     str | None,
-    tyro.conf.arg(
-        metavar="FILE",
+    by_default(
+        "deals that everybody can look up",
+        "FILE",
         help="A secret of 16 bytes or more: deals that only who has the file can look up, for a judge of players that are "
         "not trusted. Make one by: head -c 32 /dev/urandom > salt",
     ),
 ]
-Threads = Annotated[
-    int | None, tyro.conf.arg(metavar="T", help="Threads; one for each core if not given. They change no result.")
-]
+Threads = Annotated[int | None, by_default("one for each core", "T", help="Threads. They change no result.")]
 MoveLimit = Annotated[
     float | None,
-    tyro.conf.arg(
-        metavar="SECONDS",
+    by_default(
+        "none",
+        "SECONDS",
         help="Time limit for a decision, on the mean of those asked for at once; a player that is late forfeits those tables. "
         "Results then depend on the machine. A program (cmd:...) has 10 seconds for each decision if nothing is given. A "
         "function of yours that is 5 seconds late is interrupted, as soon as it comes to its next step of Python.",
@@ -54,11 +56,9 @@ MoveLimit = Annotated[
 ]
 ProgramLimit = Annotated[
     float | None,
-    tyro.conf.arg(metavar="SECONDS", help="Time limit of your own player for a decision; 10 for a program if not given."),
+    by_default("10 for a program", "SECONDS", help="Time limit of your own player for a decision."),
 ]
-File = Annotated[str | None, tyro.conf.arg(metavar="FILE")]
-Count = Annotated[int | None, tyro.conf.arg(metavar="N")]
-Flag = Annotated[bool, tyro.conf.FlagCreatePairsOff]
+Flag = Annotated[bool, tyro.conf.FlagCreatePairsOff, OFF]
 
 
 def check_limit(limit: float | None) -> None:

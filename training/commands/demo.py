@@ -13,6 +13,7 @@ import tyro
 from ..config import PRESETS, NetworkConfig, OpponentsConfig, PPOConfig, TrainConfig
 from ..console import print_lines
 from ..extras import require
+from ..options import OFF, by_default
 from .common import OK, file_errors, wrong_arguments
 
 if TYPE_CHECKING:
@@ -31,10 +32,10 @@ CARDS = 5
 def demo(
     variant: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="VARIANT")] = "small_ships",
     decisions: Annotated[int, tyro.conf.arg(metavar="N")] = DECISIONS,
-    out: Annotated[str | None, tyro.conf.arg(metavar="RUN")] = None,
+    out: Annotated[str | None, by_default("a new one in runs", "RUN")] = None,
     seed: Annotated[int, tyro.conf.arg(metavar="S")] = 0,
-    quick: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False,
-    games: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False,
+    quick: Annotated[bool, tyro.conf.FlagCreatePairsOff, OFF] = False,
+    games: Annotated[bool, tyro.conf.FlagCreatePairsOff, OFF] = False,
 ) -> int:
     """Train a policy for a few minutes, and show what it has learnt.
 
@@ -49,7 +50,7 @@ def demo(
     Args:
         variant: The game to learn.
         decisions: Decisions to learn from.
-        out: The folder of the run; a new one in runs if not given.
+        out: The folder of the run.
         seed: 0 to 2**63 - 1.
         quick: Tiny sizes, to check that everything runs. The policy learns nothing.
         games: Show one deal of each game with random players. Nothing is trained.

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import tyro
 
 from ..console import terminal
-from ..options import parse_options
-from .arguments import Count, DealSet, File, MoveLimit, Option, PlayerSeed, Salt, Threads, check_run, deals_of
+from ..options import by_default, parse_options
+from .arguments import DealSet, MoveLimit, Option, PlayerSeed, Salt, Threads, check_run, deals_of
 from .common import OK, STOPPED, CommandError, file_errors, wrong_arguments
 
 if TYPE_CHECKING:
@@ -40,27 +40,27 @@ class Arguments:
     """The player in question."""
     b: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="B")]
     """The player it is measured against."""
-    variant: Annotated[tuple[str, ...], tyro.conf.arg(metavar="VARIANT ...")] = ()
-    """The games; if not given those that both players can play."""
-    seats: Annotated[tuple[int, ...], tyro.conf.arg(metavar="N ...")] = ()
-    """Numbers of seats; the usual number of each game if not given, or without games those of the policies."""
+    variant: Annotated[tuple[str, ...], by_default("those that both players can play", "VARIANT ...")] = ()
+    """The games."""
+    seats: Annotated[tuple[int, ...], by_default("each game's usual number, or that of the policies", "N ...")] = ()
+    """Numbers of seats."""
     option: Option = ()
-    deals: Count = None
-    """Deals of each game; 2000, or with --minutes as many as there is time for."""
-    matches: Count = None
-    """Whole matches of each game, with A and with B alone on each seat; one for 20 deals if not given, 0 for none."""
+    deals: Annotated[int | None, by_default(f"{USUAL_DEALS}, or with --minutes as many as there is time for", "N")] = None
+    """Deals of each game."""
+    matches: Annotated[int | None, by_default(f"one for {DEALS_A_MATCH} deals", "N")] = None
+    """Whole matches of each game, with A and with B alone on each seat; 0 for none."""
     deal_set: DealSet = "dev"
     salt: Salt = None
-    line_ups: Annotated[tuple[LineUpName, ...], tyro.conf.arg(metavar="NAME ...")] = ()
-    """Which of alone, against and mixed are played; all if not given. With a slow B, A alone costs less than half."""
-    minutes: Annotated[float | None, tyro.conf.arg(metavar="M")] = None
+    line_ups: Annotated[tuple[LineUpName, ...], by_default("all", "NAME ...")] = ()
+    """Which of alone, against and mixed are played. With a slow B, A alone costs less than half."""
+    minutes: Annotated[float | None, by_default("no limit", "M")] = None
     """Time for all games together. How far it gets depends on the machine, but not the result of a deal."""
     tell: Annotated[float, tyro.conf.arg(metavar="POINTS")] = 0.1
     """Say how many deals it takes to find a difference of so many points per deal."""
     seed: PlayerSeed = 0
     threads: Threads = None
     limit: MoveLimit = None
-    json: File = None
+    json: Annotated[str | None, by_default("none", "FILE")] = None
     """Write all figures to this file."""
 
     def check(self) -> None:

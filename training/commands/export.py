@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
 
-from ..options import rules_of
+from ..options import by_default, rules_of
 from ..text import count
-from .arguments import Count, Option, Players, ProgramLimit, Seats, check_limit
+from .arguments import Option, Players, ProgramLimit, Seats, check_limit
 from .common import OK, STOPPED, CommandError, file_errors, lines_of, wrong_arguments
 
 if TYPE_CHECKING:
@@ -24,20 +24,20 @@ Tick = Callable[[int], None]
 class Arguments:
     """What the data set holds, and its form."""
 
-    file: Annotated[tyro.conf.Positional[tuple[str, ...]], tyro.conf.arg(metavar="FILE ...")] = ()
+    file: Annotated[tyro.conf.Positional[tuple[str, ...]], by_default("none: play a game", "FILE ...")] = ()
     """Files of records (noms-record/1). Each deal is played again, and must come to the points that its record says."""
     _: KW_ONLY
     out: Annotated[str, tyro.conf.arg(metavar="FOLDER")]
     """The folder to make."""
-    variant: Annotated[str | None, tyro.conf.arg(metavar="VARIANT")] = None
+    variant: Annotated[str | None, by_default("none: read files", "VARIANT")] = None
     """Play this game instead."""
     seats: Seats = None
     option: Option = ()
-    matches: Count = None
-    """Number of matches; 1 if not given."""
+    matches: Annotated[int | None, by_default("1", "N")] = None
+    """Number of matches."""
     player: Players = ()
-    seed: Annotated[int | None, tyro.conf.arg(metavar="S")] = None
-    """0 to 2**63 - 1; it decides the cards, as for `noms record`, and the players. 0 if not given."""
+    seed: Annotated[int | None, by_default("0", "S")] = None
+    """0 to 2**63 - 1; it decides the cards, as for `noms record`, and the players."""
     limit: ProgramLimit = None
     file_format: Annotated[Literal["parquet", "npz"], tyro.conf.arg(name="format")] = "parquet"
     """The kind of files."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import tyro
 
 from ..console import terminal
+from ..options import by_default
 from .common import OK, wrong_arguments
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from noms_env.variants import Option, Variant
 
 
-def listing(variant: Annotated[tyro.conf.Positional[str | None], tyro.conf.arg(metavar="VARIANT")] = None) -> int:
+def listing(variant: Annotated[tyro.conf.Positional[str | None], by_default("all", "VARIANT")] = None) -> int:
     """Show the games, their numbers of seats, and their options with default and allowed values.
 
     For example:

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Annotated
 import tyro
 
 from ..console import print_lines
-from ..options import rules_of
+from ..options import by_default, rules_of
 from ..text import count
-from .arguments import Count, Game, Option, RandomSeed, Seats
+from .arguments import Game, Option, RandomSeed, Seats
 from .common import OK, STOPPED, CommandError, file_errors, wrong_arguments
 
 if TYPE_CHECKING:
@@ -38,9 +38,9 @@ def play(
     against: Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME ...")] = ("thumb",),
     seats: Seats = None,
     option: Option = (),
-    deals: Count = None,
+    deals: Annotated[int | None, by_default("one match", "N")] = None,
     seed: RandomSeed = None,
-    record: Annotated[str | None, tyro.conf.arg(metavar="FILE")] = None,
+    record: Annotated[str | None, by_default("a new one in the folder played", "FILE")] = None,
 ) -> int:
     """Play a game yourself, against players or trained policies.
 
@@ -56,8 +56,8 @@ def play(
     Args:
         seat: Your seat; seats are numbered from 0.
         against: The players, as for `noms evaluate`: one for all other seats, or one for each, clockwise from your left.
-        deals: Deals to play, match after match; one match if not given.
-        record: The file for the records; a new one in the folder `played` if not given.
+        deals: Deals to play, match after match.
+        record: The file for the records.
     """
     from ..terminal.session import Session, random_seed, seated
 

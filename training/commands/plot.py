@@ -8,13 +8,16 @@ from typing import Annotated
 import tyro
 
 from ..extras import require
+from ..options import by_default
 from .common import OK, CommandError, file_errors, wrong_arguments
 
-File = Annotated[str | None, tyro.conf.arg(metavar="FILE")]
 DEFAULT_NAME = "curves.png"
 
 
-def plot(run: Annotated[tyro.conf.Positional[tuple[str, ...]], tyro.conf.arg(metavar="RUN ...")], out: File = None) -> int:
+def plot(
+    run: Annotated[tyro.conf.Positional[tuple[str, ...]], tyro.conf.arg(metavar="RUN ...", help_behavior_hint="")],
+    out: Annotated[str | None, by_default(f"{DEFAULT_NAME} in the folder of the first run", "FILE")] = None,
+) -> int:
     """Draw the learning curves of one run, or of several in one picture, as a PNG.
 
     The picture shows points per deal against the panel with 95 % intervals, behaviour (bids hit, contracts made, ...), the
@@ -26,7 +29,7 @@ def plot(run: Annotated[tyro.conf.Positional[tuple[str, ...]], tyro.conf.arg(met
 
     Args:
         run: Folders of runs, as `noms train` makes them.
-        out: The file to write; curves.png in the folder of the first run if not given.
+        out: The file to write.
     """
     from ..learn.log import read_log
     from ..publish.plots import draw

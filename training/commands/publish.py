@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import tyro
 
 from ..extras import require
+from ..options import by_default
 from .common import OK, CommandError, file_errors, wrong_arguments
 
 if TYPE_CHECKING:
@@ -24,10 +25,10 @@ PICTURED = ("points/", "entropy/")
 
 
 def publish(
-    run: Annotated[tyro.conf.Positional[str | None], tyro.conf.arg(metavar="RUN")] = None,
-    name: Annotated[str | None, tyro.conf.arg(metavar="NAME")] = None,
+    run: Annotated[tyro.conf.Positional[str | None], by_default("none: write the pages only", "RUN")] = None,
+    name: Annotated[str | None, tyro.conf.arg(metavar="NAME", help_behavior_hint="(goes with RUN)")] = None,
     out: Annotated[str, tyro.conf.arg(metavar="FOLDER")] = CHECKPOINTS,
-    before: Annotated[tuple[str, ...], tyro.conf.arg(metavar="RUN ...")] = (),
+    before: Annotated[tuple[str, ...], by_default("none", "RUN ...")] = (),
 ) -> int:
     """Publish the policy of a run: make FOLDER/NAME with its weights, a model card and its learning curve.
 

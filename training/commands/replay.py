@@ -8,14 +8,15 @@ from typing import Annotated
 import tyro
 
 from ..console import print_lines
+from ..options import by_default
 from .common import FOUND, OK, CommandError, lines_of
 
 
 def replay(
     file: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="FILE")],
-    match: Annotated[int | None, tyro.conf.arg(metavar="M")] = None,
-    deal: Annotated[int | None, tyro.conf.arg(metavar="D")] = None,
-    seat: Annotated[int | None, tyro.conf.arg(metavar="S")] = None,
+    match: Annotated[int | None, by_default("all", "M")] = None,
+    deal: Annotated[int | None, by_default("all", "D")] = None,
+    seat: Annotated[int | None, by_default("all hands", "S")] = None,
 ) -> int:
     """Show the deals of a file: hands, calls, contract, every trick, points.
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import tyro
 
 from ..console import fitted, say, terminal
-from ..options import rules_of
+from ..options import by_default, rules_of
 from .arguments import DealSet, Flag, MoveLimit, Option, PlayerSeed, Salt, Seats, Threads, check_run, deals_of
 from .common import OK, STOPPED, CommandError, file_errors, wrong_arguments
 
@@ -24,7 +24,7 @@ TOURNAMENTS = Path("tournaments")
 
 
 def tournament(
-    player: Annotated[tyro.conf.Positional[tuple[str, ...]], tyro.conf.arg(metavar="PLAYER ...")],
+    player: Annotated[tyro.conf.Positional[tuple[str, ...]], tyro.conf.arg(metavar="PLAYER ...", help_behavior_hint="")],
     variant: Annotated[str, tyro.conf.arg(metavar="VARIANT")],
     seats: Seats = None,
     option: Option = (),
@@ -34,7 +34,7 @@ def tournament(
     limit: MoveLimit = None,
     seed: PlayerSeed = 0,
     threads: Threads = None,
-    out: Annotated[str | None, tyro.conf.arg(metavar="FOLDER")] = None,
+    out: Annotated[str | None, by_default("tournaments/VARIANT_SEATS", "FOLDER")] = None,
     resume: Flag = False,
 ) -> int:
     """Let every player play every other on the same duplicate deals, and print the payoff table and ratings.
@@ -42,8 +42,8 @@ def tournament(
     In each pair, each player sits alone on each seat against the other on all other seats. Ratings are in points per deal: the
     least-squares fit of all pairs. The folder gets results.json, table.md (Markdown), heat.png (if Matplotlib is installed)
     and the blocks of deals. Ctrl-C stops the tournament. --resume with the same words goes on with it, also with more deals,
-    or with more players behind the first ones. A crash, a timeout or an illegal answer of your own player (noms evaluate
-    --help) forfeits only that table.
+    or with more players behind the first ones. A crash, a timeout or an illegal answer of your own player (see noms evaluate)
+    forfeits only that table.
 
     For example:
       noms tournament random greedy thumb --variant down_up
@@ -54,7 +54,7 @@ def tournament(
         player: Two or more players, as for `noms evaluate`.
         variant: The game; `noms list` shows all.
         deals: Deals of each pair.
-        out: The folder; tournaments/VARIANT_SEATS if not given.
+        out: The folder.
         resume: Go on with the tournament in the folder.
     """
     check_run(seed, threads, limit)

@@ -14,6 +14,7 @@ import tyro
 
 from ..config import PRESETS, NetworkConfig, TrainConfig, differences
 from ..extras import require
+from ..options import OFF, by_default
 from .common import OK, STOPPED, CommandError, file_errors, wrong_arguments
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ For example:
 Args:
     config: The run.
     preset: Source of the defaults.
-    out: Folder of the run; runs/VARIANT-PRESET by default.
+    out: Folder of the run.
     resume: Continue the run in the folder.
     allow_programs: Let --resume run the programs and functions that the folder names as players. The folder of a run is data:
         without this option nothing that it names is run, unless these words name it too."""
@@ -69,9 +70,9 @@ def command(words: Sequence[str]) -> Callable[..., int]:
     def train(
         config: Annotated[TrainConfig, tyro.conf.arg(name="")] = default,
         preset: Preset = USUAL,
-        out: Annotated[str | None, tyro.conf.arg(metavar="RUN")] = None,
-        resume: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False,
-        allow_programs: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False,
+        out: Annotated[str | None, by_default("runs/VARIANT-PRESET", "RUN")] = None,
+        resume: Annotated[bool, tyro.conf.FlagCreatePairsOff, OFF] = False,
+        allow_programs: Annotated[bool, tyro.conf.FlagCreatePairsOff, OFF] = False,
     ) -> int:
         if resume and not allow_programs:
             check_programs(config, words)

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import tyro
 
 from ..console import terminal
-from ..options import rules_of
-from .arguments import Count, Game, Option, RandomSeed, Seats
+from ..options import by_default, rules_of
+from .arguments import Game, Option, RandomSeed, Seats
 from .common import OK, CommandError, wrong_arguments
 
 if TYPE_CHECKING:
@@ -22,13 +22,13 @@ MOST_DELAY = 86_400
 
 def watch(
     variant: Game,
-    player: Annotated[tyro.conf.Positional[tuple[str, ...]], tyro.conf.arg(metavar="PLAYER ...")],
+    player: Annotated[tyro.conf.Positional[tuple[str, ...]], tyro.conf.arg(metavar="PLAYER ...", help_behavior_hint="")],
     seats: Seats = None,
     option: Option = (),
-    deals: Count = None,
+    deals: Annotated[int | None, by_default("one match", "N")] = None,
     seed: RandomSeed = None,
-    delay: Annotated[float | None, tyro.conf.arg(metavar="SECONDS")] = None,
-    from_seat: Annotated[int | None, tyro.conf.arg(metavar="S")] = None,
+    delay: Annotated[float | None, by_default("wait for Enter", "SECONDS")] = None,
+    from_seat: Annotated[int | None, by_default("show everything", "S")] = None,
 ) -> int:
     """Watch players or policies play, decision by decision, with the probabilities that policies give to each action.
 
@@ -41,8 +41,8 @@ def watch(
 
     Args:
         player: The players, as for `noms evaluate`: one for all seats, or one for each from seat 0.
-        deals: Deals to show, match after match; one match if not given.
-        delay: Seconds between two decisions, instead of waiting for Enter.
+        deals: Deals to show, match after match.
+        delay: Seconds between two decisions.
         from_seat: Show only what this seat sees, and its own probabilities; seats are numbered from 0.
     """
     if delay is not None and not 0 <= delay <= MOST_DELAY:
