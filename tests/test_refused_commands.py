@@ -63,7 +63,11 @@ REFUSED = [
     (["evaluate", "thumb", "missing.safetensors"], "there is no file missing.safetensors"),
     (["evaluate", "thumb", "pimc:none"], "worlds of the player pimc cannot be 'none'"),
     (["evaluate", "thumb", "random", "--variant", "chess"], "there is no variant 'chess'"),
-    (["evaluate", "thumb", "random", "--variant", "noms", "--seats", "5"], "no game of this run is played with 5 seats"),
+    (["evaluate", "two\nlines.safetensors", "random"], "there is no file two lines.safetensors"),
+    (
+        ["evaluate", "thumb", "random", "--variant", "noms", "--seats", "5"],
+        "no game of this run is played with 5 seats: noms 4\n",
+    ),
     (["evaluate", "thumb", "random", "--option", "hook"], "--option wants NAME=VALUE"),
     (["evaluate", "thumb", "random", "--deals", "1"], "--deals must be from 2 to 10000000, not 1"),
     (["play", "down_up", "--record", "x" * 300], f"cannot use {'x' * 300}: File name too long"),

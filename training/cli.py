@@ -172,5 +172,6 @@ def _drop_output() -> None:
 
 
 def _complain(program: str, sentence: str, status: int) -> int:
-    print(f"{program}: {sentence}", file=sys.stderr)
+    line = " ".join(sentence.splitlines())  # the name of a file may hold a line break
+    print(f"{program}: {line}", file=sys.stderr)
     return status

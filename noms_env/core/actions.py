@@ -74,6 +74,11 @@ def brief(value: Any) -> str:
     return text if len(text) <= 120 else f"{text[:117]}..."
 
 
+def span(low: int, high: int) -> str:
+    """A range for a message: `3 to 7`, or `4` alone where both ends are 4."""
+    return str(low) if low == high else f"{low} to {high}"
+
+
 def action_word(action: int, deck_kind: int = FRENCH) -> str:
     """The word of an action as in the game record.
 

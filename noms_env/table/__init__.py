@@ -10,7 +10,7 @@ import numpy as np
 from noms_env._jit import announce_compilation
 from noms_env.belief import new_sampling_workspace, sample_hidden_rows
 from noms_env.belief.determinize import sampled_tables
-from noms_env.core.actions import INDICATE, NOMINATE, NUM_ACTIONS, SCORED, action_number, action_word, brief, is_integer
+from noms_env.core.actions import INDICATE, NOMINATE, NUM_ACTIONS, SCORED, action_number, action_word, brief, is_integer, span
 from noms_env.core.cards import CARD_WORDS, NO_TRUMP, SUIT_LETTERS, cards_in
 from noms_env.core.chance import MAX_SEED, MAX_TABLE, checked_seed
 from noms_env.core.state import EPISODES, MATCH, phase_word
@@ -91,7 +91,7 @@ class Table:
         if not sizes or episode != "deal":
             raise RulesError("hand_size picks a deal of the schedule: only for the exact-bid games, with episode='deal'")
         if not is_integer(deal_size) or deal_size not in sizes:
-            raise RulesError(f"hand_size must be one of the schedule's, {sizes[0]} to {sizes[-1]}, not {brief(deal_size)}")
+            raise RulesError(f"hand_size must be one of the schedule's, {span(sizes[0], sizes[-1])}, not {brief(deal_size)}")
         self.row.wanted_deal_size = int(deal_size)
 
     def start(

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from noms_env.core.actions import brief, is_integer
+from noms_env.core.actions import brief, is_integer, span
 from noms_env.core.cards import FRENCH, SUIT_LETTERS, french_deck
 from noms_env.core.state import MAX_ROTATION, MAX_TRICKS, MAX_VARIANTS, NUM_CHOICES
 
@@ -267,9 +267,8 @@ def _checked_seats(variant: Variant, seats: int | None, values: Values) -> int:
     if seats is None:
         return variant.default_seats
     if not is_integer(seats) or not low <= seats <= high:
-        allowed = str(low) if low == high else f"{low} to {high}"
         shorter = "" if low == 2 or variant.deck_kind != FRENCH else " (fewer only with a deck shortened by ranks or suits)"
-        raise RulesError(f"{variant.name} is played with {allowed} seats{shorter}, not {brief(seats)}")
+        raise RulesError(f"{variant.name} is played with {span(low, high)} seats{shorter}, not {brief(seats)}")
     return int(seats)
 
 

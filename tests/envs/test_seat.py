@@ -21,7 +21,7 @@ import noms_env
 from noms_env import IllegalActionError, SeatEnv, show
 from noms_env.core.actions import NUM_ACTIONS
 from noms_env.envs.aec import TrickTakingEnv
-from noms_env.envs.gym.seat_players import RowStreams, learner_seats
+from noms_env.envs.gym.seat_players import RowStreams, engine_streams, learner_seats
 from noms_env.envs.gym.seat_vector import SeatVectorEnv
 from noms_env.envs.validation import REWARDS
 from noms_env.observation.layout import OBSERVATION
@@ -517,6 +517,7 @@ def test_no_draw_of_a_player_gives_the_seed_away() -> None:
     drawn = int(row_seeds(streams, 1)[0])
     states = [state, *(unmixed(2 * drawn + bit) - golden for bit in (0, 1))]
     assert state not in states[1:]
+    assert vars(streams).keys() == {"rows", "_states"}, "the states of the engine's own choices can be inverted"
     for word in states:
         assert (unmixed(unmixed(unmixed(word % 2**64))) - golden) % 2**64 != seed
 
@@ -539,9 +540,10 @@ def test_the_streams_of_rows() -> None:
     many = RowStreams(20_000)
     many.begin(many.rows, np.arange(20_000), np.zeros(20_000, np.int64))
     assert (row_seeds(many, 20_000) / 2**63).mean() == pytest.approx(0.5, abs=5 * 20_000**-0.5 / 12**0.5)
-    assert (many.words >= 1).all()
-    assert (many.words < 2**32).all()
-    assert len(np.unique(many.words)) > 19_900
+    own = engine_streams(np.arange(20_000), np.zeros(20_000, np.int64))
+    assert (own >= 1).all()
+    assert (own < 2**32).all()
+    assert len(np.unique(own)) > 19_900
 
 
 def test_the_place_of_the_learner_is_in_its_observation() -> None:

@@ -14,7 +14,7 @@ import numpy as np
 
 from noms_env import BatchEnv, TableGroup, make_batch
 from noms_env.belief.determinize import sampled_tables
-from noms_env.core.actions import SCORED
+from noms_env.core.actions import SCORED, span
 from noms_env.core.state import MAX_CALLS, MAX_SEATS, MAX_TRICKS
 from noms_env.players import Player
 from noms_env.variants import Rules, RulesError, game, make_rules
@@ -52,11 +52,11 @@ def make_rule_sets(variants: Sequence[str], seats: Sequence[int] = (), options: 
                     raise
     for number in seats:
         if not any(rules.seats == number for rules in rule_sets):
-            allowed = ", ".join(f"{variant.name} {variant.seats[0]} to {variant.seats[1]}" for variant in games)
+            allowed = ", ".join(f"{variant.name} {span(*variant.seats)}" for variant in games)
             raise RulesError(f"no game of this run is played with {number!r} seats: {allowed}")
     for variant in games:
         if not any(rules.variant is variant for rules in rule_sets):
-            raise RulesError(f"{variant.name} is played with {variant.seats[0]} to {variant.seats[1]} seats")
+            raise RulesError(f"{variant.name} is played with {span(*variant.seats)} seats")
     return rule_sets
 
 

@@ -27,15 +27,15 @@ def listing(variant: Annotated[tyro.conf.Positional[str | None], by_default("all
     Args:
         variant: Only this game.
     """
+    from noms_env.core.actions import span
     from noms_env.variants import GAMES, game
 
     with wrong_arguments():
         games = list(GAMES.values()) if variant is None else [game(variant)]
     console = terminal()
     for one in games:
-        low, high = one.seats
-        seats = f"{low} seats" if low == high else f"{low} to {high} seats, usually {one.default_seats}"
-        console.print(f"[bold]{one.name}[/bold]: {one.title}, {seats}")
+        usual = "" if len(set(one.seats)) == 1 else f", usually {one.default_seats}"
+        console.print(f"[bold]{one.name}[/bold]: {one.title}, {span(*one.seats)} seats{usual}")
         console.print(option_table(one), soft_wrap=False)
     console.print("* worked out from the number of seats and the deck; shown for the usual ones.")
     return OK

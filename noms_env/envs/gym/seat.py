@@ -21,7 +21,7 @@ from noms_env.engine import batch_kernels
 from noms_env.engine.row_kernels import IS_SCORED
 from noms_env.envs.common import ILLEGAL_REWARD, POSITION_KEYS, Observation, frame
 from noms_env.envs.gym.seat_config import SeatConfig
-from noms_env.envs.gym.seat_players import RowStreams, checked_seat, is_random, learner_seats
+from noms_env.envs.gym.seat_players import RowStreams, checked_seat, engine_streams, is_random, learner_seats
 from noms_env.envs.modules import environment_id
 from noms_env.envs.results import deal_rewards, members
 from noms_env.envs.validation import RENDER_MODES, checked_options, checked_render_mode
@@ -30,7 +30,7 @@ from noms_env.table import IllegalActionError
 from noms_env.variants import GAMES
 
 RENDER_FPS = 2
-_EPISODE_NAMES = ("seat", "_streams", "_is_seeded", "_is_over", "_mask", "_np_random", "_np_random_seed")
+_EPISODE_NAMES = ("seat", "_streams", "_engine_streams", "_is_seeded", "_is_over", "_mask", "_np_random", "_np_random_seed")
 """The state of an episode, without the table and the players."""
 METADATA: dict[str, Any] = {"render_modes": list(RENDER_MODES), "render_fps": RENDER_FPS}
 
@@ -115,6 +115,7 @@ class SeatEnv(gymnasium.Env[Observation, int | np.integer]):
         self.seat = 0
         self._player_at: list[Player | None] = [None] * self.table.seats
         self._streams = RowStreams(1)
+        self._engine_streams = np.ones(1, np.int64)
         self._choice = np.zeros(1, np.int64)
         self._is_seeded = False
         self._is_over = True
@@ -203,6 +204,7 @@ class SeatEnv(gymnasium.Env[Observation, int | np.integer]):
         for place, player in enumerate(self._config.players, 1):
             self._player_at[(self.seat + place) % n] = None if is_random(player) else player
         self._streams.begin(np.zeros(1, np.int64), seeds, matches)
+        self._engine_streams = engine_streams(seeds, matches)
         self._streams.reseed()
         self._is_over = False
         return self._play_on(int(row.seat))[3]
@@ -240,7 +242,7 @@ class SeatEnv(gymnasium.Env[Observation, int | np.integer]):
     def _choose(self, seat: int) -> int:
         player, table = self._player_at[seat], self.table
         if player is None:  # `random`: the engine itself chooses
-            batch_kernels.random_rows(table._kernel_rows, 0, 1, self._streams.words, self._choice)
+            batch_kernels.random_rows(table._kernel_rows, 0, 1, self._engine_streams, self._choice)
             return int(self._choice[0])
         sampled_tables = table.determinize(self._streams) if player.wants_tables else None
         return int(player.act(*table.view(seat), self._streams, tables=sampled_tables))

@@ -60,8 +60,16 @@ def learner_seats(seat: int | str, seats: int, seeds: np.ndarray, matches: np.nd
     return np.full(len(seeds), seat, np.int64)
 
 
+def engine_streams(seeds: np.ndarray, matches: np.ndarray) -> np.ndarray:
+    """The states for the engine's own random choices (`batch_kernels.random_rows`) as the episodes begin, int64, shape (m,).
+
+    No player may see them: what they are made of can be worked out from them.
+    """
+    return (_word(seeds, matches, _RANDOM_PLAYERS) % np.uint64(2**32 - 1)).astype(np.int64) + 1
+
+
 class RowStreams(np.random.Generator):
-    """The random numbers of the other seats: one stream for each row, independent of other rows.
+    """The random numbers of the players at other seats: one stream for each row, independent of other rows.
 
     Players get it as their generator. For each row that it is asked for, a player draws one integer (`players.row_seeds`); that
     integer comes from the stream of the row. Any other draw comes from a generator that all rows share.
@@ -72,13 +80,11 @@ class RowStreams(np.random.Generator):
 
     Attributes:
         rows: int64, shape (m,): the rows that the next integers are for.
-        words: int64, shape (n,): the states for the engine's own random choices (`batch_kernels.random_rows`).
     """
 
     def __init__(self, rows: int) -> None:
         super().__init__(np.random.PCG64(0))
         self.rows = np.arange(rows)
-        self.words = np.ones(rows, np.int64)
         self._states = np.zeros(rows, np.uint64)
 
     def begin(self, rows: np.ndarray, seeds: np.ndarray, matches: np.ndarray) -> None:
@@ -92,8 +98,6 @@ class RowStreams(np.random.Generator):
         pairs = np.stack([seeds, matches], axis=1).astype("<i8")
         hashes = b"".join(blake2b(pair.tobytes(), digest_size=8, person=b"player").digest() for pair in pairs)
         self._states[rows] = np.frombuffer(hashes, "<u8")
-        words = _word(seeds, matches, _RANDOM_PLAYERS) % np.uint64(2**32 - 1)
-        self.words[rows] = words.astype(np.int64) + 1
 
     def reseed(self) -> None:
         """Seed the shared generator from the stream of row 0."""
@@ -109,13 +113,13 @@ class RowStreams(np.random.Generator):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle and copy the streams; numpy would make a plain generator of them."""
-        return _restored, (self.bit_generator, self.rows, self.words, self._states)
+        return _restored, (self.bit_generator, self.rows, self._states)
 
 
-def _restored(bit_generator: np.random.BitGenerator, rows: np.ndarray, words: np.ndarray, states: np.ndarray) -> RowStreams:
-    streams = RowStreams(len(words))
+def _restored(bit_generator: np.random.BitGenerator, rows: np.ndarray, states: np.ndarray) -> RowStreams:
+    streams = RowStreams(len(states))
     streams.bit_generator.state = bit_generator.state
-    streams.rows, streams.words, streams._states = rows, words, states
+    streams.rows, streams._states = rows, states
     return streams
 
 

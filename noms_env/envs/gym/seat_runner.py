@@ -18,7 +18,7 @@ from noms_env.engine.row_kernels import kernel_view
 from noms_env.envs.batch import TableGroup, make_batch
 from noms_env.envs.common import ILLEGAL_REWARD
 from noms_env.envs.gym.seat_config import SeatConfig
-from noms_env.envs.gym.seat_players import RowStreams, is_random, learner_seats
+from noms_env.envs.gym.seat_players import RowStreams, engine_streams, is_random, learner_seats
 from noms_env.envs.results import deal_rewards, members
 from noms_env.observation.layout import OBSERVATION_SIZE, PADDED_MASK_SIZE
 from noms_env.players import Player
@@ -68,7 +68,7 @@ class SeatRunner:
         is_over: the episode is over, bool, shape (rows,).
         results: of the last step.
         observation: of the learners, uint8, shape (rows, OBSERVATION_SIZE).
-        streams: the random numbers of the players.
+        streams: the random numbers of the players; those of the engine's own choices are kept from them.
         mask: legal actions of the learners, int8, shape (rows, NUM_ACTIONS), zeros where the episode is over; written in place.
     """
 
@@ -94,6 +94,7 @@ class SeatRunner:
         self._new_arrays = new_arrays
         self._rows = np.arange(rows)
         self.streams = RowStreams(rows)
+        self._engine_streams = np.ones(rows, np.int64)
         self._next = np.full(rows, batch_kernels.HOLD, np.int8)
         self._actions = np.zeros(rows, np.int64)
         self._observation = np.zeros((rows, OBSERVATION_SIZE // 8), np.int64)
@@ -142,6 +143,7 @@ class SeatRunner:
         given = rule[rows] if isinstance(rule, np.ndarray) else learner_seats(rule, self._seats, seeds, matches)
         self.learner[rows] = given
         self.streams.begin(rows, seeds, matches)
+        self._engine_streams[rows] = engine_streams(seeds, matches)
         self.is_over[rows] = False
         self._next[rows] = batch_kernels.NEW_MATCH
 
@@ -182,7 +184,7 @@ class SeatRunner:
 
     def _play_until_held(self) -> None:
         announce_compilation()
-        rows = (self._next, self._actions, self.learner, self._is_random, self.streams.words)
+        rows = (self._next, self._actions, self.learner, self._is_random, self._engine_streams)
         seen = (self._observation, self._mask)
         while (self._next != batch_kernels.HOLD).any():
             self.batch._run(batch_kernels.play_on_rows, *rows, self._config.skip_forced, *seen)

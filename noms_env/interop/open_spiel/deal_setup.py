@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from noms_env.core.actions import NOMINATE, NUM_ACTIONS, PASS, RANK, SUIT, action_word, brief
+from noms_env.core.actions import NOMINATE, NUM_ACTIONS, PASS, RANK, SUIT, action_word, brief, span
 from noms_env.core.cards import DECKTET, cards_in
 from noms_env.table import Table
 from noms_env.variants import RulesError
@@ -91,9 +91,8 @@ class DealSetup:
             return deal
         wanted = max(schedule) if hand_size is None else hand_size
         if wanted not in schedule:
-            raise RulesError(
-                f"hand_size must be one of the schedule's, {min(schedule)} to {max(schedule)}, not {brief(hand_size)}"
-            )
+            sizes = span(min(schedule), max(schedule))
+            raise RulesError(f"hand_size must be one of the schedule's, {sizes}, not {brief(hand_size)}")
         return schedule.index(wanted)
 
     def _place_turned_up_from(self) -> int | None:
