@@ -16,9 +16,11 @@ from hypothesis.extra import numpy as numpy_st
 LARGE = st.sampled_from([31, 32, 63, 64, 100, 20_000]).map(lambda bits: 1 << bits)
 """Made when they are drawn: those of more than 4,300 digits have no `repr`."""
 SMALL = st.integers(-3, 160) | st.none() | st.booleans() | st.floats() | st.text(max_size=2) | LARGE | LARGE.map(lambda n: -n)
-ARRAYS = numpy_st.arrays(
-    numpy_st.scalar_dtypes() | st.just(np.dtype(object)), numpy_st.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=4)
-)
+SHAPES = [(), (0,), (1,), (3,), (4,), (1, 3), (3, 1), (0, 4), (2, 2, 2)]
+DTYPES: list[Any] = ["?", "i1", "u1", ">i2", "i4", "i8", "u8", "f2", "f4", ">f8", "c8", "M8[D]", "m8[ns]", "S2", "U2", object]
+ARRAYS = st.sampled_from(
+    [numpy_st.arrays(dtype, shape, elements=SMALL if dtype is object else None) for dtype in DTYPES for shape in SHAPES]
+).flatmap(lambda arrays: arrays)
 THINGS = [object(), int, len, Fraction(1, 2), Decimal(1), range(3), slice(None), slice(1, -9), ..., set(), {1}, np.nan, 1j, {}]
 ODD: st.SearchStrategy[Any] = st.one_of(
     SMALL,
@@ -32,7 +34,17 @@ ODD: st.SearchStrategy[Any] = st.one_of(
     st.dictionaries(st.text(max_size=2) | st.integers(), SMALL, max_size=2),
     st.builds(lambda values: iter(values), st.lists(SMALL, max_size=2)),
 )
-"""Values of every type."""
+"""Values of every type. Made once: hypothesis looks through each new strategy, which costs more than to draw from it."""
+
+_GOOD = object()
+_ODD_OR_GOOD = ODD | st.just(_GOOD)
+
+
+def near(*values: Any) -> st.SearchStrategy[Any]:
+    """Odd values, and now and then good ones."""
+    good = [*values, None]
+    pairs = st.tuples(_ODD_OR_GOOD, st.integers(0, len(good) - 1))
+    return pairs.map(lambda pair: good[pair[1]] if pair[0] is _GOOD else pair[0])
 
 
 def fuzzed(quick: int, long: int) -> Callable[[Callable[..., None]], Callable[..., None]]:

@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -12,15 +13,10 @@ from noms_env import SeatEnv, SeatVectorEnv, Table, load_player, make_batch
 from noms_env.envs.aec import TrickTakingEnv
 from noms_env.variants import GAMES, VARIANTS
 from tests.begun import begun
-from tests.envs.play import KINDS, deck_in_words, make, walk
-from tests.fuzz import ODD, fuzzed, is_refused
+from tests.envs.play import KINDS, make, walk
+from tests.fuzz import ODD, fuzzed, is_refused, near
 
 Draw = Callable[[Any], Any]
-
-
-def near(*values: Any) -> st.SearchStrategy[Any]:
-    """Odd values, and now and then good ones."""
-    return ODD | st.sampled_from([*values, None])
 
 
 def position(draw: Draw, deck: list[str]) -> dict[str, Any]:
@@ -37,17 +33,20 @@ def position(draw: Draw, deck: list[str]) -> dict[str, Any]:
     return {name: draw(values) for name, values in parts.items() if draw(st.integers(0, 2)) == 0}
 
 
+@cache
+def tables_in_play(name: str) -> list[Table]:
+    """A table at each decision of a play, and at its end."""
+    env = begun(make(KINDS[name]), seed=1)
+    return [*(env.table.copy() for _ in walk(env, random.Random(1), 100)), env.table]
+
+
 @fuzzed(150, 15_000)
 def test_calls_of_a_table(data: st.DataObject) -> None:
     draw: Draw = data.draw
-    name = draw(st.sampled_from(sorted(KINDS)))
-    env = begun(make(KINDS[name]), seed=draw(st.integers(0, 9)))
-    for _ in walk(env, random.Random(draw(st.integers(0, 99))), draw(st.integers(0, 40))):
-        pass
-    table = env.table.copy()
+    table = draw(st.sampled_from(tables_in_play(draw(st.sampled_from(sorted(KINDS)))))).copy()
     state = table.get_state()
     one, other = draw(near(0, 1)), draw(near(np.random.default_rng(0)))
-    deck = deck_in_words(env)
+    deck = [table.word(card) for card in table.row.deck[: len(table.rules.deck)]]
     calls: dict[str, Callable[[], object]] = {
         "start": lambda: table.start(draw(near(1)), **position(draw, deck)),
         "step": lambda: table.step(draw(near(*range(150)))),
@@ -166,7 +165,7 @@ NAMED = {
 """Per way to make something, the arguments that are not options of the game."""
 
 
-@fuzzed(150, 4_000)
+@fuzzed(150, 9_000)
 def test_arguments(data: st.DataObject) -> None:
     draw: Draw = data.draw
     what = draw(st.sampled_from(sorted(NAMED)))
