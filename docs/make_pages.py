@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import inspect
 import re
-import sys
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -38,6 +37,7 @@ from noms_env.envs.aec import TrickTakingEnv
 from noms_env.envs.common import ILLEGAL_REWARD
 from noms_env.envs.modules import environment_id
 from noms_env.observation.layout import HIDDEN, OBSERVATION, OBSERVATION_SIZE, STATE_SIZE, Section
+from noms_env.show.rules import numbered_rules, paragraphs
 from noms_env.variants import GAMES, Variant, make_rules
 from noms_env.variants.families import AUCTION, EXACT_BID
 from noms_env.variants.rulebook import SHORT_DECK, Option
@@ -113,22 +113,6 @@ def span(first: int, last: int) -> str:
 
 
 # -------------------------------------------------------------------------------------------------- what docstrings say
-
-_REFERENCE = r"(?:rules )?\d[\d.]*b?(?: `\w+`)?"
-_REFERENCES = rf" \({_REFERENCE}(?:, {_REFERENCE})*\)|, {_REFERENCE}(?=\))| \(`(?:tricks|noms_deck)`\)"
-"""References to the rulebook and to modules, which mean nothing on a page."""
-
-
-def paragraphs(module: str) -> list[str]:
-    """The paragraphs of a module's docstring, each on one line but for the items of a list."""
-    text = re.sub(_REFERENCES, "", re.sub(r"\n +", " ", inspect.getdoc(sys.modules[module]) or ""))
-    return [part if part.startswith("1. ") else " ".join(part.split()) for part in text.split("\n\n")]
-
-
-def numbered_rules(module: str) -> str:
-    """The numbered rules of a module's docstring."""
-    (rules,) = (part for part in paragraphs(module) if part.startswith("1. "))
-    return rules
 
 
 def deviations(variant: str) -> str:

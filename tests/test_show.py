@@ -78,7 +78,7 @@ Trump     not named yet
   2     dealer             4       0     -7
 
 Hand      ♣ K  ♦ Q  ♠ Q  ♥ K
-Legal     pass 4
+Legal     pass, 4
 """
 
 GOLDEN_PLAY = """

@@ -69,10 +69,12 @@ def print_lines(lines: Iterable[str]) -> None:
         say(console, Text.from_ansi(line))
 
 
-def say(console: Console, line: Text) -> None:
+def say(console: Console, line: Text, end: str = "\n") -> None:
     """Print a line; see `broken`."""
-    for part in broken(line, console.width):
+    *parts, last = broken(line, console.width)
+    for part in parts:
         console.print(part)
+    console.print(last, end=end)
 
 
 def broken(line: Text, width: int) -> Iterator[Text]:
@@ -113,11 +115,12 @@ def fitted(table: Table, width: int) -> Table:
 
     No figure is ever cut: a table that has too many of them is wider.
     """
+    heads = [str(column.header) for column in table.columns]
     cells = [[str(cell) for cell in column.cells] for column in table.columns]
-    bare = [max(map(len, column), default=1) for column in cells]
+    bare = [max(map(len, [*column, *head.split()]), default=1) for head, column in zip(heads, cells, strict=True)]
     least = [max((len(word) for cell in column for word in cell.split()), default=1) for column in cells]
-    least[0] = min(least[0], LEAST_NAME)
-    widths = [max(own, len(str(column.header))) for own, column in zip(bare, table.columns, strict=True)]
+    least[0] = min(bare[0], LEAST_NAME)
+    widths = [max(own, len(head)) for own, head in zip(bare, heads, strict=True)]
     room = width - 2 * (len(widths) - 1)
     for lowest in (bare, [least[0], *bare[1:]], least):
         while sum(widths) > room and widths != lowest:
@@ -126,6 +129,14 @@ def fitted(table: Table, width: int) -> Table:
     for column, own in zip(table.columns, widths, strict=True):
         column.min_width = column.max_width = own
     return table
+
+
+def table_lines(table: Table) -> list[str]:
+    """The lines of a filled table, as wide as standard output is, with ANSI colours if it is a terminal."""
+    console = terminal()
+    with console.capture() as caught:
+        console.print(fitted(table, console.width))
+    return caught.get().splitlines()
 
 
 def colour(low: float, high: float) -> str:

@@ -18,7 +18,8 @@ __all__ = ["call_text", "card_text", "hand_text", "image", "look", "points_text"
 def text(table: Table, seat: int | None, *, full: bool = False, colour: bool = False) -> str:
     """The table as a seat sees it, in a dozen lines of text.
 
-    Seats are numbered from 0, deals from 1; the legal actions are the words of the game record.
+    Seats are numbered from 0, deals from 1; the legal actions are the words of the game record, but
+    calls as people say them.
 
     Args:
         table: a table at which a deal is under way or has just been scored.

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from itertools import groupby
 
 from noms_env.core.cards import CARD_WORDS, EXCUSE, FRENCH, NO_TRUMP, RANK_LETTERS
-from noms_env.show.view import Place, View, card_name, main_suit, sorted_hand, suit_name, suits_of
+from noms_env.show.view import Place, View, call_said, card_name, main_suit, sorted_hand, suit_name, suits_of
 
 BOLD, DIM, BRIGHT = "1", "2", "1;33"
 SUIT_COLOURS = (("32", "34", "31", "1"), ("38;5;245", "38;5;208", "34", "32", "35", "33"))
@@ -240,7 +240,9 @@ def hand_lines(view: View, colour: bool) -> list[str]:
 
 
 def legal_text(view: View) -> str:
-    """The legal actions in words; where nearly every card may be nominated, what may not."""
+    """The legal actions in words, calls as people say them; where nearly every card may be nominated, what may not."""
+    if view.phase == "call":
+        return ", ".join(call_said(word, view.misere) for word in view.legal)
     if view.phase != "nominate":
         return " ".join(view.legal)
     ranks = [word for word in view.legal if word in ALL_RANKS]

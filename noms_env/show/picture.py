@@ -11,7 +11,7 @@ from noms_env.core.cards import CARD_WORDS, NO_TRUMP, SUIT_LETTERS
 from noms_env.show.cards import BACK_CARD, HAND_CARD, ROUNDNESS, SMALL_CARD, TRICK_CARD, back, face
 from noms_env.show.drawing import CENTRE, CREAM, FAINT, GOLD, INK, PANEL, RIM, WIDTH, Picture, text_width
 from noms_env.show.lines import ASKED, ROLE_TEXTS, legal_text, partner_text, points_text, rank_text, status, tricks_text
-from noms_env.show.view import Place, View
+from noms_env.show.view import Place, View, call_said
 
 TRICK_RADII = (160, 98)
 PLATE = (166, 66)
@@ -236,7 +236,7 @@ def draw_prompt(picture: Picture, view: View) -> None:
         words = legal_text(view)
         picture.text(HAND_CENTRE, PROMPT_TOP + 30, f"nominate {words}", 14 if len(words) < 60 else 11, GOLD, "mm")
         return
-    words_only = [word for word in view.legal if view.phase != "play" or word == "indicate"]
+    words_only = [call_said(word, view.misere) for word in view.legal if view.phase != "play" or word == "indicate"]
     half = len(words_only) if len(words_only) <= 12 else (len(words_only) + 1) // 2
     rows = [words_only[:half], words_only[half:]]
     for row, words_of_row in enumerate(row for row in rows if row):
@@ -253,5 +253,5 @@ def draw_chips(picture: Picture, view: View, words: list[str], top: float) -> No
         if view.phase in ("trump", "suit") and word in letters:
             picture.mark(left + width / 2, top + 14, view.deck_kind, letters.index(word), 20)
         else:
-            picture.bold(left + width / 2, top + 14, word.replace("_", " "), 15, INK, "mm")
+            picture.bold(left + width / 2, top + 14, word, 15, INK, "mm")
         left += width + 6

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from noms_env.core.actions import CALL_WORDS, CALL_ZERO, INDICATE, UNSAID, brief, is_integer
+from noms_env.core.bids import height
 from noms_env.core.cards import CARD_SUITS, CARD_WORDS, FRENCH, NO_TRUMP, SUIT_LETTERS, cards_in
 from noms_env.core.partners import ROLES, role_known_to
 from noms_env.core.state import EPISODES, get_byte
@@ -44,6 +45,7 @@ class View:
     full: bool
     # --- the match
     title: str
+    misere: str  # what the bid to take no trick is called
     deck_kind: int
     deal: int  # its number, from 1
     deals: int | None  # deals of the match where their number is fixed
@@ -81,7 +83,7 @@ class View:
     last_winner: int | None
     tricks_done: int
     stock: tuple[int, ...]  # undealt cards, where they may be seen
-    legal: tuple[str, ...]  # words of the legal actions, only for the viewer's own turn or in the full view
+    legal: tuple[str, ...]  # words of the legal actions, calls from low to high, only for the own turn or in the full view
     legal_cards: frozenset[int]  # the cards among the legal actions
     barred: tuple[int, ...]  # cards that may not be nominated, while the viewer nominates
     places: tuple[Place, ...]
@@ -105,6 +107,7 @@ def look(table: Table, seat: int | None, full: bool = False) -> View:
         viewer=seat,
         full=full,
         title=table.rules.variant.title,
+        misere=table.rules.variant.misere,
         deck_kind=table.deck_kind,
         deal=int(row.deal) + 1,
         deals=_or_none(row.n_deals),
@@ -140,7 +143,7 @@ def look(table: Table, seat: int | None, full: bool = False) -> View:
         last_winner=int(row.trick_winners[row.trick_number - 1]) if row.trick_number > 0 else None,
         tricks_done=int(row.trick_number),
         stock=tuple(cards_in(row.stock)) if full or (scored and row.reveal_stock_at_end) else (),
-        legal=tuple(table.legal_words()) if own_turn else (),
+        legal=tuple(_legal_words(table)) if own_turn else (),
         legal_cards=frozenset(action for action in table.legal_actions() if own_turn and action < INDICATE),
         barred=tuple(cards_in(row.cards & ~row.legal_cards)) if own_turn and table.phase == "nominate" else (),
         places=tuple(_place(table, other, full or other in (seat, row.exposed)) for other in range(table.seats)),
@@ -166,9 +169,19 @@ def main_suit(card: int, deck_kind: int) -> int:
 
 def call_text(call: int, variant: Variant) -> str:
     """A call (`action - PASS`) as people say it."""
-    word = CALL_WORDS[call]
-    names = {"mis": variant.misere, "mis_a_vis": "Mis a Vis", "none": "None", "some": "Some", "most": "Most"}
+    return call_said(CALL_WORDS[call], variant.misere)
+
+
+def call_said(word: str, misere: str) -> str:
+    """A call's word as people say it; `misere` is the game's own word for the bid to take no trick."""
+    names = {"mis": misere, "mis_a_vis": "Mis a Vis", "none": "None", "some": "Some", "most": "Most"}
     return names.get(word, word)
+
+
+def _legal_words(table: Table) -> list[str]:
+    """The words of the legal actions; in an auction Misere stands where it ranks."""
+    words = table.legal_words()
+    return sorted(words, key=lambda word: height(table.row, CALL_WORDS.index(word))) if table.phase == "call" else words
 
 
 def _or_none(number: int) -> int | None:

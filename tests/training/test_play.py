@@ -265,7 +265,7 @@ def test_the_screen_of_a_deal_made_by_hand() -> None:
         deal.take(table, table.number(word))
     view = show.look(table, 0)
     assert "\n".join(plain(screen_lines(view, [None, "thumb", "greedy"]))) == SCREEN.removeprefix("\n").rstrip("\n")
-    assert prompt(view, False) == "Your card, Enter for KD [? advice · t tricks · u take back · q quit]: "
+    assert prompt(view, False) == "Your card, Enter for KD [help ? t u q]: "
     assert plain(tricks_lines(deal.record(table), table)) == [
         "  calls    seat 0 3 · seat 1 4",
         "  trick 1  seat 0 leads Q♣ K♣ K♠ · seat 1 wins · tricks 0 1 0",
@@ -296,10 +296,10 @@ def view_after(variant: str, words: str, **options: Any) -> show.view.View:
     ("variant", "words", "texts", "word"),
     [
         ("small_ships", "", ("pass", "PASS", " Pass ", "p"), "pass"),
-        ("small_ships", "", ("mis", "Misere", "misere", "m"), "mis"),
+        ("small_ships", "", ("mis", "Misere", "misere", "misère", "m", "mise"), "mis"),
         ("small_ships", "", ("10",), "10"),
-        ("noms", "", ("mis a vis", "Mis_a_Vis", "misavis", "mis-a-vis"), "mis_a_vis"),
-        ("noms", "", ("mis",), "mis"),
+        ("noms", "", ("mis a vis", "Mis_a_Vis", "misavis", "mis-a-vis", "open misere"), "mis_a_vis"),
+        ("noms", "", ("mis", "Misere"), "mis"),
         ("nonesuch", "", ("none", "n", "NONE"), "none"),
         ("nonesuch", "", ("mo", "most", "m"), "most"),
         ("small_ships", "13", ("h", "H", "♥", "hearts"), "H"),
@@ -340,11 +340,11 @@ def test_decktet_cards_and_suits_can_be_written_in_many_ways() -> None:
 @pytest.mark.parametrize(
     ("variant", "words", "text", "sentence"),
     [
-        ("small_ships", "", "QH", "'QH' is no call. Legal: pass 7 8 9 10 11 12 13 mis"),
-        ("small_ships", "", "", "There is a choice. Legal: pass 7 8 9 10 11 12 13 mis"),
-        ("small_ships", "9", "8", "8 is not allowed now. Legal: pass 10 11 12 13 mis"),
-        ("small_ships", "9", "1", "1 is not allowed now. Legal: pass 10 11 12 13 mis"),
-        ("noms", "", "m", "'m' is no call. Legal: pass 10 11 12 13 mis mis_a_vis"),
+        ("small_ships", "", "QH", "'QH' is no call. Legal: pass, 7, 8, 9, 10, Misere, 11, 12, 13"),
+        ("small_ships", "", "", "There is a choice. Legal: pass, 7, 8, 9, 10, Misere, 11, 12, 13"),
+        ("small_ships", "9", "8", "8 is not allowed now. Legal: pass, 10, Misere, 11, 12, 13"),
+        ("small_ships", "9", "1", "1 is not allowed now. Legal: pass, 10, Misere, 11, 12, 13"),
+        ("noms", "", "m", "'m' is no call. Legal: pass, 10, 11, 12, 13, Mis, Mis a Vis"),
         ("small_ships", "13", "x", "'x' is no trump. Legal: C D H S NT"),
         ("small_ships", "13 H", "1H", "'1H' is no card to nominate. Legal: any card"),
         ("down_up", "- - - -", "pass", r"'pass' is no card. Legal: (\w\w ?){10}"),

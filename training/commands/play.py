@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
-from ..console import print_lines
+from ..console import print_lines, table_lines
 from ..options import by_default, rules_of
 from ..text import count
 from .arguments import Game, Option, RandomSeed, Seats
@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from ..terminal.session import Session
 
 PLAYED = Path("played")
-QUIT, UNDO, ADVICE, TRICKS = ("q", "quit"), ("u", "undo"), ("?",), ("t", "tricks")
+QUIT, UNDO, ADVICE, TRICKS, SCORE = ("q", "quit"), ("u", "undo"), ("?",), ("t", "tricks"), ("score",)
+HELP, RULES = ("help",), ("rules",)
 
 Ask = Callable[[str], str]
 """Asks the person, and returns what was typed; raises EOFError where there is no more."""
@@ -45,8 +46,8 @@ def play(
     """Play a game yourself, against players or trained policies.
 
     You see what your seat may see. Type a card (QH, 10s), a number, pass, misere or a suit (H, hearts, nt). Enter takes the
-    only legal action. ? gives advice: what the players would do in your place. t shows the tricks of the deal, u takes back
-    your last decision, q quits. Finished deals are kept as records, also after Ctrl-C, for noms replay and noms check.
+    only legal action. help says what else can be typed, such as ? for advice: what the players would do in your place. rules
+    shows the rules of the table. Finished deals are kept as records, also after Ctrl-C, for noms replay and noms check.
 
     For example:
       noms play small_ships
@@ -59,6 +60,7 @@ def play(
         deals: Deals to play, match after match.
         record: The file for the records.
     """
+    from ..terminal.help_text import legend_lines
     from ..terminal.session import Session, random_seed, seated
 
     file = RecordFile(checked_file(record) if record else free_file(variant))
@@ -71,6 +73,7 @@ def play(
         players = [None if place == seat else others[(place - seat - 1) % rules.seats] for place in range(rules.seats)]
         session = Session(rules, players, seed=seed, deals=deals)
     print(f"{rules.variant.title}, --seed {seed}: you are seat {seat}")
+    print_lines(["Type help for what you can type, and rules for the rules.", *legend_lines(rules)])
     try:
         converse(session, asked, print_lines, file.write)
     except KeyboardInterrupt as stop:
@@ -104,6 +107,8 @@ def converse(session: Session, ask: Ask, tell: Tell, save: Callable[[list[Record
                 save(session.records())
             view = look(session.table, session.person)
             tell(screen_lines(view, names))
+            if view.over:
+                tell(["", *score_lines(session)])
             goes_on = answered(session, view, ask, tell)
 
 
@@ -113,27 +118,35 @@ def answered(session: Session, view: View, ask: Ask, tell: Tell) -> bool:
     Returns:
         False if nothing comes after it.
     """
+    from ..terminal.help_text import help_lines, rules_lines
     from ..terminal.parse_action import UnclearError, parse_action
     from ..terminal.screen import advice_lines, prompt, tricks_lines
 
+    pages: dict[tuple[str, ...], Callable[[], Iterable[str]]] = {
+        TRICKS: lambda: tricks_lines(session.deals[-1].record(session.table), session.table),
+        SCORE: lambda: score_lines(session),
+        HELP: lambda: help_lines(session.table.rules),
+        RULES: lambda: rules_lines(session.table.rules),
+    }
     while True:
         text = ask(prompt(view, session.is_over)).strip()
         command = "" if text in view.legal else text.lower()
+        page = next((page for words, page in pages.items() if command in words), None)
         if command in QUIT:
             return False
         if command in UNDO:
             if session.take_back():
                 return True
             tell(["You have decided nothing yet that could be taken back."])
-        elif command in TRICKS:
-            tell(tricks_lines(session.deals[-1].record(session.table), session.table))
+        elif page is not None:
+            tell(page())
         elif view.phase is None:
             if not text:
                 if not session.is_over:
                     session.next_deal()
                     return True
                 return False
-            tell(["The deal is over: press Enter, or type one of t, u, q."])
+            tell(["The deal is over: press Enter, or type one of help, rules, score, t, u, q."])
         elif command in ADVICE:
             tell(advice_lines(session.table, session.advice()))
         else:
@@ -142,6 +155,17 @@ def answered(session: Session, view: View, ask: Ask, tell: Tell) -> bool:
                 return True
             except UnclearError as unclear:
                 tell([str(unclear)])
+
+
+def score_lines(session: Session) -> Iterable[str]:
+    """The score sheet of the finished deals."""
+    from ..terminal.score_sheet import score_sheet
+
+    records = session.records()
+    if not records:
+        return ["No deal is finished yet."]
+    names = [None if player is None else player.name for player in session.players]
+    return table_lines(score_sheet(records, session.table.rules.variant, names))
 
 
 def asked(prompt: str) -> str:

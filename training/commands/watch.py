@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
-from ..console import terminal
+from ..console import print_lines, say, terminal
 from ..options import by_default, rules_of
 from .arguments import Game, Option, RandomSeed, Seats
 from .common import OK, CommandError, wrong_arguments
@@ -47,6 +47,7 @@ def watch(
     """
     if delay is not None and not 0 <= delay <= MOST_DELAY:
         raise CommandError(f"--delay must be from 0 to {MOST_DELAY}, not {delay}")
+    from ..terminal.help_text import legend_lines
     from ..terminal.session import Session, random_seed, seated
 
     with wrong_arguments():
@@ -56,7 +57,7 @@ def watch(
         seed = random_seed() if seed is None else seed
         session = Session(rules, seated(player, rules.seats, rules), seed=seed, deals=deals)
     names = [f"seat {place} {one.name}" for place, one in enumerate(session.players) if one is not None]
-    print(f"{' · '.join(names)} · --seed {seed}")
+    print_lines([f"{' · '.join(names)} · --seed {seed}", *legend_lines(rules)])
     show(told(session, from_seat), delay)
     return OK
 
@@ -76,8 +77,9 @@ def told(session: Session, seat: int | None) -> Iterator[list[str]]:
         yield list(narrator.opening())
         while not session.table.is_scored:
             action = session.choose()
-            yield list(narrator.decision(action, action_probabilities(session.acting.player, session.table)))
+            lines = list(narrator.decision(action, action_probabilities(session.acting.player, session.table)))
             session.take(action)
+            yield [*lines, *narrator.trick_end()]
         yield list(narrator.ending())
         if session.is_over:
             return
@@ -88,13 +90,10 @@ def show(blocks: Iterable[list[str]], delay: float | None) -> None:
     """Print blocks of lines, and wait after each."""
     from rich.text import Text
 
-    console = terminal()
     waits = delay is None and sys.stdin.isatty()
-    for block in blocks:
-        *lines, last = [Text.from_ansi(line) for line in block]
-        for line in lines:
-            console.print(line)
-        console.print(last, end="" if waits else "\n")  # the Enter that is waited for ends the line
+    for *lines, last in blocks:
+        print_lines(lines)
+        say(terminal(), Text.from_ansi(last), "" if waits else "\n")  # the Enter that is waited for ends the line
         if waits:
             try:
                 input()

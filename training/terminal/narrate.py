@@ -39,6 +39,7 @@ def narrate_deal(policy: TellsProbabilities, table: Table, rng: np.random.Genera
         action, known = decide(policy, table, rng)
         yield from narrator.decision(action, known)
         deal.take(table, action)
+        yield from narrator.trick_end()
     yield from narrator.ending()
 
 
@@ -84,6 +85,18 @@ class Narrator:
         beside = probabilities_text(table, known, table.word(action)) if known and self._seat in (None, seat) else ""
         yield f"  seat {seat} {action_column(table, action)}{beside}".rstrip()
 
+    def trick_end(self) -> Iterator[str]:
+        """The winner of a trick, if the decision that was just taken has ended one."""
+        row = self._table.row
+        number = int(row.trick_number)
+        if self._trick < 0 or number == self._trick:
+            return
+        seats, winner = self._table.seats, int(row.trick_winners[number - 1])
+        cards = row.order[seats * (number - 1) : seats * number]
+        (card,) = (int(card) for card in cards if int(row.played[winner]) >> int(card) & 1)
+        won = f"won by seat {winner} with {card_text(card, self._table.deck_kind, True)}"
+        yield f"  {won} · tricks so far {numbers(list(row.tricks[:seats]))}"
+
     def ending(self) -> Iterator[str]:
         """The result; once the deal is scored."""
         if self._trick < 0:
@@ -91,15 +104,12 @@ class Narrator:
         yield from result_lines(self._deal.record(self._table))
 
     def _new_trick(self) -> Iterator[str]:
-        """The heading of a trick, with the tricks taken and the hands; before the first one the contract."""
-        row, seats = self._table.row, self._table.seats
-        is_first, self._trick = self._trick < 0, int(row.trick_number)
+        """The heading of a trick, with the hands; before the first one the contract."""
+        is_first, self._trick = self._trick < 0, int(self._table.row.trick_number)
         if is_first:
             yield self._contract()
-            yield f"{DIM}  trick 1{PLAIN}"
-            return
-        yield f"{DIM}  trick {self._trick + 1} · tricks so far {numbers(list(row.tricks[:seats]))}{PLAIN}"
-        if self._hands:
+        yield f"{DIM}  trick {self._trick + 1}{PLAIN}"
+        if self._hands and not is_first:
             for place in look(self._table, self._seat, full=self._seat is None).places:
                 if place.hand is not None:
                     yield f"    {DIM}seat {place.seat}   {PLAIN}{hand_text(place.hand, self._table.deck_kind, True)}"

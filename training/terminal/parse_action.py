@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import unicodedata
 from functools import cache
 
 from noms_env.core.actions import NUM_ACTIONS, action_number, action_word
 from noms_env.core.cards import CARD_NUMBERS, SUIT_LETTERS
 from noms_env.show import card_text, suit_text
 from noms_env.show.lines import legal_text
-from noms_env.show.view import View
+from noms_env.show.rules import SUIT_NAMES
+from noms_env.show.view import View, call_said
 
 SYMBOLS = str.maketrans("♣♦♥♠", "CDHS")
-SUIT_NAMES = (("CLUBS", "DIAMONDS", "HEARTS", "SPADES"), ("MOONS", "SUNS", "WAVES", "LEAVES", "WYRMS", "KNOTS"))
-"""Per deck, in the order of `SUIT_LETTERS`."""
+SYNONYMS = {"MISERE": "mis", "MISEREAVIS": "mis_a_vis", "OPENMISERE": "mis_a_vis", "OPENMIS": "mis_a_vis"}
+"""Other words for bids, as `_spelled` leaves them; each game has a word of its own, which is shown."""
 NO_TRUMP_NAMES = ("NOTRUMP", "NOTRUMPS", "NONE", "N")
 CARDS = ("play", "nominate")
 """The phases in which cards are named."""
@@ -61,18 +63,18 @@ def _words(phase: str, deck_kind: int) -> dict[str, str]:
         except ValueError:  # a number or a word that stands for nothing here
             continue
     if phase in ("trump", "suit"):
-        words |= dict(zip(SUIT_NAMES[deck_kind], SUIT_LETTERS[deck_kind], strict=True))
+        words |= dict(zip(map(str.upper, SUIT_NAMES[deck_kind]), SUIT_LETTERS[deck_kind], strict=True))
     if phase == "trump":
         words |= dict.fromkeys(NO_TRUMP_NAMES, "NT")
     if phase == "call":
-        words["MISERE"] = "mis"
+        words |= SYNONYMS
     return words
 
 
 def _spelled(text: str, phase: str) -> str:
     """The text in capitals, without gaps; suit symbols become letters, and the letters of a card are sorted."""
-    plain = text.upper().translate(SYMBOLS)
-    plain = "".join(letter for letter in plain if letter not in " \t_-")
+    plain = unicodedata.normalize("NFD", text.upper()).translate(SYMBOLS)
+    plain = "".join(letter for letter in plain if letter not in " \t_-" and not unicodedata.combining(letter))
     if phase in CARDS:
         plain = "".join(sorted(plain.replace("10", "T")))
     return plain
@@ -83,7 +85,8 @@ def _begun(view: View, text: str) -> str | None:
     start = _spelled(text, "call")
     if view.phase != "call" or not start.isalpha():
         return None
-    begun = [word for word in view.legal if _spelled(word, "call").startswith(start)]
+    ways = {word: (word, call_said(word, view.misere)) for word in view.legal}
+    begun = [word for word, said in ways.items() if any(_spelled(one, "call").startswith(start) for one in said)]
     return begun[0] if len(begun) == 1 else None
 
 
@@ -97,4 +100,4 @@ def _reason(view: View, word: str) -> str:
         if view.trick and view.led_suit is not None:
             return f"You must follow {suit_text(view.led_suit, kind)}"
         return f"{card_text(card, kind)} may not be led now"
-    return f"{word} is not allowed now"
+    return f"{call_said(word, view.misere) if view.phase == 'call' else word} is not allowed now"

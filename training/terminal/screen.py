@@ -26,11 +26,13 @@ from noms_env.show.lines import (
     status,
     trick_lines,
 )
-from noms_env.show.view import View
+from noms_env.show.view import View, call_said
 from noms_env.table import Table
 
+from ..text import short_names
 from . import deal_text
 from .narrate import LEAST, action_text
+from .score_sheet import result_lines
 from .session import Advice, RankedActions
 
 PROMPTS = {
@@ -41,7 +43,9 @@ PROMPTS = {
     "suit": "The suit that you lead",
 }
 DONE = {"call": "call ", "trump": "name ", "nominate": "nominate ", "play": "play ", "suit": "name "}
-COMMANDS = "? advice · t tricks · u take back · q quit"
+COMMANDS = "help ? t u q"
+WIDEST_HAND = 50
+"""Of letters; a longer hand takes two lines, each with its marks."""
 BAR = 24
 """Length of the bar of an action that is certain."""
 MOST_ADVISED = 13
@@ -55,23 +59,24 @@ def screen_lines(view: View, names: Sequence[str | None]) -> list[str]:
         view: of the person.
         names: of the players, seat by seat; None for the person.
     """
-    marks = [() if name is None else (name,) for name in names]  # the name of a player, before what else is known of the seat
+    marks = [(name,) if name else () for name in short_names([name or "" for name in names])]  # before what else is known
     named = replace(view, places=tuple(replace(place, marks=(*marks[place.seat], *place.marks)) for place in view.places))
     blocks = [
         [paint(headline(view), BOLD, True), paint(status(view), BRIGHT, True)],
         [*contract_lines(view, True), *trick_lines(view, True)],
         seat_lines(named, True),
-        own_lines(view),
+        [] if view.phase is None else own_lines(view),
+        [*result_lines(view, names)] if view.phase is None else [],
     ]
-    return [line for block in blocks for line in ("", *block)]
+    return [line for block in blocks if block for line in ("", *block)]
 
 
 def own_lines(view: View) -> list[str]:
     """The person's hand with a mark under each legal card, open hands of others, and what else is legal."""
-    hand, *others = hand_lines(replace(view, legal=()), True)
-    lines = [hand]
-    if view.phase == "play" and view.legal:
-        lines.append(labelled("", paint(legal_marks(view), BRIGHT, True), True))
+    _, *others = hand_lines(replace(view, legal=()), True)
+    lines = [line for row in _rows(view) for line in row]
+    lines[0] = labelled("Hand", lines[0], True)
+    lines[1:] = [labelled("", line, True) for line in lines[1:]]
     lines += others
     words = replace(view, legal=tuple(word for word in view.legal if view.phase != "play" or word == "indicate"))
     if words.legal:
@@ -79,9 +84,17 @@ def own_lines(view: View) -> list[str]:
     return lines
 
 
-def legal_marks(view: View) -> str:
-    """Signs that stand under the legal cards of `hand_text`."""
+def _rows(view: View) -> Iterator[list[str]]:
+    """The person's hand in rows, each with its marks if there are any."""
     hand = next(place.hand for place in view.places if place.seat == view.viewer) or ()
+    middle = len(hand) if len(hand_text(hand, view.deck_kind)) <= WIDEST_HAND else (len(hand) + 1) // 2
+    for cards in filter(None, (hand[:middle], hand[middle:])) if hand else [()]:
+        marks = legal_marks(view, cards) if view.phase == "play" and view.legal else ""
+        yield [hand_text(cards, view.deck_kind, True) or "-", *([paint(marks, BRIGHT, True)] if marks else [])]
+
+
+def legal_marks(view: View, hand: Sequence[int]) -> str:
+    """Signs that stand under the legal cards of `hand_text`."""
     text = hand_text(hand, view.deck_kind)
     cards = re.finditer(r"[^ ♣♦♥♠]" if view.deck_kind == FRENCH else r"\S+", text)
     marks = [" "] * len(text)
@@ -99,10 +112,10 @@ def prompt(view: View, is_last: bool) -> str:
         is_last: nothing comes after this deal.
     """
     if view.phase is None:
-        return f"Enter {'ends the game' if is_last else 'deals the next hand'} [t tricks · u take back · q quit]: "
+        return f"Enter {'ends the game' if is_last else 'deals the next hand'} [help score t u q]: "
     example = ""
     if len(view.legal) == 1:
-        example = f", Enter for {view.legal[0]}"
+        example = f", Enter for {call_said(view.legal[0], view.misere) if view.phase == 'call' else view.legal[0]}"
     elif view.phase in ("play", "nominate"):
         example = f", such as {view.legal[0]}"
     return f"{PROMPTS[view.phase]}{example} [{COMMANDS}]: "

@@ -1,0 +1,207 @@
+"""What `noms play` and `noms watch` say besides the table: results in words, the score sheet, help, rules."""
+
+import io
+import re
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from rich.text import Text
+
+from noms_env import show
+from noms_env.show.view import View
+from noms_env.table import Table
+from noms_env.variants import GAMES, VARIANTS
+from tests.begun import begun
+from tests.commands import Run, plain
+from tests.envs.play import KINDS
+from tests.training.test_play import Person, first_legal, sitting_of, usual
+from training.commands.watch import told
+from training.console import broken
+from training.terminal.help_text import help_lines, rules_lines
+from training.terminal.score_sheet import result_lines, score_sheet
+from training.terminal.screen import own_lines, prompt, screen_lines
+
+NARROW = 60
+
+
+def scored(variant: str, *seats: dict[str, Any], **facts: Any) -> View:
+    """The view of a scored deal with these facts of each seat."""
+    view = show.look(begun(Table(variant, len(seats), {"ranks": 3} if variant == "small_ships" else None)), 0)
+    places = [replace(place, **{"tricks": 0} | given) for place, given in zip(view.places, seats, strict=True)]
+    return replace(view, phase=None, places=tuple(places), **facts)
+
+
+@pytest.mark.parametrize(
+    ("view", "lines"),
+    [
+        (
+            scored(
+                "down_up",
+                {"calls": ("3",), "called": 3, "tricks": 3, "points": 13},
+                {"calls": ("0",), "called": 0, "tricks": 1, "points": 1},
+                {"calls": ("0",), "called": 0, "points": 10},
+            ),
+            [
+                "You bid 3 and took 3 tricks: made, 13 points",
+                "Seat 1 thumb bid 0 and took 1 trick: failed, 1 point",
+                "Seat 2 greedy bid 0 and took 0 tricks: made, 10 points",
+            ],
+        ),
+        (
+            scored(
+                "small_ships",
+                {"tricks": 3, "points": 4},
+                {"points": 0},
+                {"tricks": 1, "points": 4},
+                declarer=2,
+                revealed=0,
+                contract="4",
+            ),
+            ["Seat 2 greedy with you bid 4 and took 4 tricks: made, 4 points each", "Seat 1 thumb took 0 tricks: 0 points"],
+        ),
+        (
+            scored(
+                "small_ships",
+                {"tricks": 2, "points": -12},
+                {"tricks": 1, "points": 1},
+                {"tricks": 1, "points": 1},
+                declarer=0,
+                revealed=0,
+                contract="Misere",
+            ),
+            [
+                "You alone bid Misere and took 2 tricks: failed, -12 points",
+                "Seat 1 thumb took 1 trick: 1 point",
+                "Seat 2 greedy took 1 trick: 1 point",
+            ],
+        ),
+        (
+            scored(
+                "nonesuch",
+                {"calls": ("Most",), "tricks": 5, "points": -1},
+                {"calls": ("None",), "points": 12},
+                {"calls": ("Some",), "tricks": 7, "points": 7},
+            ),
+            [
+                "You bid Most and took 5 tricks: failed, -1 point",
+                "Seat 1 thumb bid None and took 0 tricks: made, 12 points",
+                "Seat 2 greedy bid Some and took 7 tricks: 7 points",
+            ],
+        ),
+        (
+            scored(
+                "sniped_whist",
+                {"tricks": 9, "points": -1, "marks": ("dealer", "sniped")},
+                {"tricks": 4, "points": 0.5},
+                {"tricks": 4, "points": 0.5},
+            ),
+            [
+                "You took 9 tricks, sniped: -1 point",
+                "Seat 1 thumb took 4 tricks: 0.5 points",
+                "Seat 2 greedy took 4 tricks: 0.5 points",
+            ],
+        ),
+        (scored("noms", {}, {}, {}, {}, passed_out=True), []),
+    ],
+    ids=["exact", "side", "alone", "shares", "plain", "passed out"],
+)
+def test_after_a_deal_it_is_said_who_has_made_what(view: View, lines: list[str]) -> None:
+    assert list(result_lines(view, [None, "thumb", "greedy", "thumb"])) == lines
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_results_and_score_sheet_are_shown_and_agree_with_the_records(variant: str) -> None:
+    session = sitting_of(usual(variant), 1, ("thumb",), seed=3, deals=3)
+    person = Person(session, answer=first_legal).play()
+    records = session.records()
+    played = [record for record in records if any(record["tricks"])]
+    said = [line for line in person.shown if re.search(r" took \d+ trick", line)]
+    assert len(said) >= sum(1 if record["declarer"] is not None else record["seats"] for record in played)
+    table = score_sheet(records, session.table.rules.variant, ["thumb", None, "thumb", "thumb"])
+    columns = table.columns[-4:]
+    assert [str(column.header) for column in columns] == ["0 thumb", "1 you", "2 thumb", "3 thumb"]
+    for seat, column in enumerate(columns):
+        figures = [[float(word) for word in str(cell).split()[-2:]] for cell in column.cells]
+        assert figures == [[record["points"][seat], record["after"][seat]] for record in records]
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_the_rules_of_a_table_fit_a_page_and_name_what_is_not_usual(name: str) -> None:
+    variant, seats, options = KINDS[name]
+    rules = usual(variant, seats, **options)
+    lines = [part.plain for line in rules_lines(rules) for part in broken(Text.from_ansi(line), 80)]
+    text = " ".join(" ".join(lines).split())
+    assert len(lines) <= 50
+    assert max(map(len, lines)) <= 80
+    assert not re.search(r"rules \d|`", text)
+    standard = usual(variant).options
+    for option, value in rules.options.items():
+        assert (f"{option} is {value}, usually " in text) == (value != standard[option]), option
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_help_names_what_can_be_typed_and_the_cards(variant: str) -> None:
+    text = "\n".join(plain(help_lines(usual(variant))))
+    assert all(f"\n{word} " in text for word in ("?", "t", "u", "q", "score", "rules", "help", "card"))
+    assert ("Moons" in text) == (variant == "nonesuch")
+    assert ("spades" in text) == (variant != "nonesuch")
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_what_is_typed_shows_a_page_and_changes_nothing(variant: str) -> None:
+    session = sitting_of(usual(variant), seed=5)
+    session.let_others_act()
+    before = session.table.get_state()
+    person = Person(session, ["help", "rules", "score", "HELP"]).play()
+    assert session.table.get_state() == before
+    shown = "\n".join(person.shown)
+    assert shown.count("the score sheet") == 2
+    assert GAMES[variant].intro in shown
+    assert "No deal is finished yet." in shown
+
+
+def test_the_score_sheet_comes_at_the_end_of_a_match() -> None:
+    shown = Person(sitting_of(usual("sniped_whist"), seed=2), answer=first_legal).play().shown
+    (sheet,) = [place for place, line in enumerate(shown) if line.startswith("Of each seat tricks")]
+    assert any(line.startswith("The match is over") for line in shown[:sheet])
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_a_narrow_terminal_shows_everything_within_its_width(name: str) -> None:
+    variant, seats, options = KINDS[name]
+    session = sitting_of(usual(variant, seats, **options), 0, ("thumb",), seed=7, deals=2)
+    names = [None, *["thumb"] * (seats - 1)]
+    while True:
+        session.let_others_act()
+        view = show.look(session.table, 0)
+        for line in screen_lines(view, names):
+            parts = list(broken(Text.from_ansi(line), NARROW))
+            assert max(len(part) for part in parts) <= NARROW, line
+        if view.phase is None:
+            if session.is_over:
+                return
+            session.next_deal()
+            continue
+        assert len(prompt(view, False)) < NARROW
+        marked = [line for line in plain(own_lines(view)) if "^" in line or line.startswith("Hand")]
+        assert all(len(line) <= NARROW for line in marked)
+        session.take(session.table.legal_actions()[0])
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_watch_names_the_winner_of_each_trick(variant: str) -> None:
+    session = sitting_of(usual(variant), None, ("thumb",), seed=3, deals=2)
+    lines = plain(line for block in told(session, None) for line in block)
+    won = [int(seat) for line in lines for seat in re.findall(r"^  won by seat (\d) with \S+ · tricks so far ", line)]
+    records = session.records()
+    assert [won.count(seat) for seat in range(4)] == [sum(record["tricks"][seat] for record in records) for seat in range(4)]
+
+
+def test_where_the_deck_is_unusual_its_letters_are_explained(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
+    monkeypatch.chdir(tmp_path)
+    for words in (["play", "nonesuch"], ["watch", "nonesuch", "thumb", "--deals", "1"]):
+        monkeypatch.setattr("sys.stdin", io.StringIO(""))
+        assert "M Moons, S Suns, W Waves, L Leaves, Y Wyrms, K Knots" in run(*words)[1]
+    monkeypatch.setattr("sys.stdin", io.StringIO(""))
+    assert "clubs" not in run("play", "noms")[1]
