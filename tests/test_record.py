@@ -488,14 +488,16 @@ def without(records: list[Record], place: int) -> list[Record]:
         (lambda match: [*match[:-1], changed(match[-1], winners=[])], ["winners"]),
         (lambda match: [*match[:2], changed(match[2], steps__4__action="x"), *match[3:]], ["action"]),
         (lambda match: [*match[:2], "torn", *match[3:]], ["line"]),
-        (lambda match: [*match[:2], "torn", changed(match[3], deal=1), *match[4:]], None),
+        (lambda match: [*match[:2], "torn", changed(match[3], deal=1), *match[4:]], ["line", "deal", ...]),
+        (lambda match: [match[0], changed(match[2], over=True)], ["deal", "over", ...]),
+        (lambda match: [match[0], changed(match[1], over=True)], ["over", ...]),
     ],
 )
 def test_the_deals_of_a_match_lead_on_to_each_other(
-    match: list[Record], change: Callable[[list[Record]], list[Any]], what: list[str] | None
+    match: list[Record], change: Callable[[list[Record]], list[Any]], what: list[Any]
 ) -> None:
     found = named(change(match))
-    assert found == what if what is not None else found[:2] == ["line", "deal"]
+    assert found == what or (what[-1:] == [...] and found[: len(what) - 1] == what[:-1])
 
 
 def test_a_match_goes_on_only_if_it_is_not_over(match: list[Record]) -> None:
@@ -545,14 +547,6 @@ def test_a_match_of_one_scored_deal_may_begin_anywhere(variant: str) -> None:
         losers = [seat for seat in range(table.seats) if seat not in record["winners"]]
         assert named([{**record, "winners": losers}]) == ["winners"]
         assert "deal" in named([record, {**record, "deal": deal + 1}])
-
-
-def test_a_deal_after_a_gap_is_not_one_of_a_single_deal(match: list[Record]) -> None:
-    assert named([match[0], changed(match[2], over=True)])[:2] == ["deal", "over"]
-
-
-def test_a_later_deal_of_a_match_is_not_one_of_a_single_deal(match: list[Record]) -> None:
-    assert named([match[0], changed(match[1], over=True)])[0] == "over"
 
 
 def test_a_single_deal_is_over_even_where_a_match_would_be_truncated() -> None:

@@ -233,31 +233,6 @@ def test_words_and_numbers_of_actions() -> None:
     assert (env.str_to_action("QS", phase="play"), env.str_to_action("QS", phase="nominate")) == (49, 147)
     with pytest.raises(ValueError, match="means nothing in the phase call"):
         env.str_to_action("QS")
-    with pytest.raises(ValueError, match="is not the number of an action"):
-        env.action_to_str(150)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "says"),
-    [
-        ({"episode": "hand"}, "episode must be 'match' or 'deal', not 'hand'"),
-        ({"reward": "score"}, "reward must be 'points' or 'relative' or 'outcome', not 'score'"),
-        ({"illegal_action": "ignore"}, "illegal_action must be 'raise' or 'terminate', not 'ignore'"),
-        ({"mask_in": "both sides"}, "mask_in must be 'observation' or 'info' or 'both', not 'both sides'"),
-        ({"render_mode": "svg"}, "render_mode must be 'ansi' or 'human' or 'rgb_array', not 'svg'"),
-        ({"render_seat": 4}, "render_seat must be a seat from 0 to 3, or None, not 4"),
-        ({"render_seat": 1.0}, "render_seat must be a seat from 0 to 3, or None, not 1.0"),
-        ({"render_seat": True}, "render_seat must be a seat"),
-        ({"render_full": "yes"}, "render_full must be True or False, not 'yes'"),
-        ({"record": 1}, "record must be True or False, not 1"),
-        ({"reward": np.zeros(2)}, "reward must be 'points' or 'relative' or 'outcome'"),
-        ({"seats": 7}, "small_ships is played with 3 to 6 seats"),
-        ({"n_hands": 2}, "small_ships has no option 'n_hands'"),
-    ],
-)
-def test_arguments_that_are_not_allowed(arguments: dict[str, Any], says: str) -> None:
-    with pytest.raises(ValueError, match=re.escape(says)):
-        noms_env.small_ships_v0.raw_env(**arguments)
 
 
 def test_a_deal_of_one_hand_size_needs_a_single_deal_of_that_size() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 import threading
 import time
 from collections.abc import Callable
@@ -19,6 +20,7 @@ from noms_env.envs.gym.seat_vector import SeatVectorEnv
 from noms_env.show import text
 from noms_env.table import IllegalActionError, Table
 from noms_env.variants import VARIANTS, RulesError
+from tests.begun import begun
 from tests.envs.play import everything, module_of
 
 NUMBERS: list[Any] = [2**63, 2**64, -(2**63) - 1, 2**70, 10**5000, True, np.True_, 1.0, float("nan"), 75.0, 1j]
@@ -47,19 +49,31 @@ def refused(call: Callable[[], object], *errors: type[Exception]) -> None:
 
 def started(**arguments: Any) -> Any:
     """An environment in the middle of a deal, with the illegal action of a float noted nowhere."""
-    env = module_of("up_down").raw_env(record=True, **arguments)
-    env.reset(seed=3)
+    env = begun(module_of("up_down").raw_env(record=True, **arguments), seed=3)
     for _ in range(6):
         env.step(env.legal_actions()[0])
     return env
 
 
 @odd
-def test_an_odd_action_is_refused_and_noted_nowhere(value: Any) -> None:
-    env, twin = started(), started()
-    before = everything(env)
+def test_an_odd_action_is_refused_everywhere_and_noted_nowhere(value: Any) -> None:
+    env, twin, wrapped = started(), started(), begun(module_of("up_down").env(), seed=3)
+    seat, seats = begun(SeatEnv("up_down"), seed=3), begun(SeatVectorEnv(2, "up_down"), seed=3)
+    batch = begun(noms_env.make_batch("up_down", 2))
+
+    def now() -> list[Any]:
+        tables = seats._runner.batch.tables, batch.tables
+        return [everything(env), everything(wrapped.unwrapped), seat.table.get_state(), *(rows.tobytes() for rows in tables)]
+
+    before = now()
     refused(lambda: env.step(value), IllegalActionError)
-    assert everything(env) == before
+    refused(lambda: wrapped.step(value), AssertionError)
+    refused(lambda: seat.step(value))
+    for many in (seats, batch):
+        refused(lambda many=many: many.step([value, value]))  # type: ignore[misc]
+    assert now() == before
+    wrapped.step(wrapped.unwrapped.legal_actions()[0])
+    assert not wrapped.terminations["player_0"]
     while env.agents and not env.terminations[env.agent_selection]:
         assert env.legal_actions() == twin.legal_actions()
         for one in (env, twin):
@@ -74,37 +88,10 @@ def test_an_odd_action_ends_the_episode_where_illegal_ones_do(value: Any) -> Non
     env.step(value)
     assert env.terminations[agent]
     assert env.rewards[agent] == -1
-    seat = SeatEnv("up_down", illegal_action="terminate")
-    seat.reset(seed=3)
+    seat = begun(SeatEnv("up_down", illegal_action="terminate"), seed=3)
     _, reward, terminated, _, info = seat.step(value)
     assert (reward, terminated) == (-1, True)
     assert "\n" not in info["illegal_action"]
-
-
-@odd
-def test_an_odd_action_under_the_usual_wrappers(value: Any) -> None:
-    env = module_of("up_down").env()
-    env.reset(seed=3)
-    before = everything(env.unwrapped)
-    refused(lambda: env.step(value), AssertionError)
-    assert everything(env.unwrapped) == before
-    env.step(env.unwrapped.legal_actions()[0])
-    assert not env.terminations["player_0"]
-
-
-@odd
-def test_an_odd_action_at_a_seat_at_many_and_in_a_batch(value: Any) -> None:
-    seat = SeatEnv("up_down")
-    seat.reset(seed=3)
-    seats, batch = SeatVectorEnv(2, "up_down"), noms_env.make_batch("up_down", 2)
-    seats.reset(seed=3)
-    batch.reset()
-    before = seat.table.get_state(), seats._runner.batch.tables.tobytes(), batch.tables.tobytes()
-    refused(lambda: seat.step(value))
-    actions: Any = [value, value]
-    refused(lambda: seats.step(actions))
-    refused(lambda: batch.step(actions))
-    assert (seat.table.get_state(), seats._runner.batch.tables.tobytes(), batch.tables.tobytes()) == before
 
 
 POSITIONS = ("deck", "dealer", "totals", "deal", "multiplier")
@@ -138,6 +125,51 @@ def test_a_refused_reset_leaves_seed_match_and_deal_as_they_are(value: Any) -> N
     assert wrapped.get_state()["wrappers"][2]["_terminated"] is shown is True
 
 
+MAKERS: dict[str, Callable[..., object]] = {
+    "table": lambda **given: module_of("small_ships").raw_env(**given),
+    "seat": lambda **given: SeatEnv("small_ships", **given),
+    "seats": lambda **given: SeatVectorEnv(2, "small_ships", **given),
+}
+
+
+@pytest.mark.parametrize(
+    ("makers", "arguments", "says"),
+    [
+        ("table seat seats", {"episode": "hand"}, "episode must be 'match' or 'deal', not 'hand'"),
+        ("table seat seats", {"reward": "score"}, "reward must be 'points' or 'relative' or 'outcome', not 'score'"),
+        ("table seat seats", {"reward": np.zeros(2)}, "reward must be 'points' or 'relative' or 'outcome'"),
+        ("table seat seats", {"illegal_action": "ignore"}, "illegal_action must be 'raise' or 'terminate', not 'ignore'"),
+        ("table seat seats", {"mask_in": "nowhere"}, "mask_in must be 'observation' or 'info' or 'both', not 'nowhere'"),
+        ("table seat seats", {"seats": 7}, "small_ships is played with 3 to 6 seats"),
+        ("table seat seats", {"n_hands": 2}, "small_ships has no option 'n_hands'"),
+        ("table seat", {"render_mode": "svg"}, "render_mode must be 'ansi' or 'human' or 'rgb_array', not 'svg'"),
+        ("table", {"render_seat": 4}, "render_seat must be a seat from 0 to 3, or None, not 4"),
+        ("table", {"render_seat": 1.0}, "render_seat must be a seat from 0 to 3, or None, not 1.0"),
+        ("table", {"render_seat": True}, "render_seat must be a seat"),
+        ("table", {"render_full": "yes"}, "render_full must be True or False, not 'yes'"),
+        ("table", {"record": 1}, "record must be True or False, not 1"),
+        ("seat seats", {"opponents": "thumbs"}, "no player 'thumbs'; did you mean thumb? The players are random, greedy"),
+        ("seat seats", {"opponents": "pimc:x"}, "worlds of the player pimc cannot be 'x'"),
+        ("seat seats", {"opponents": ["thumb"]}, "opponents must be one player for all 3 seats, or 3 of them, clockwise"),
+        ("seat seats", {"opponents": 7}, "a player must be a name, a path, or have act and wants_tables"),
+        ("seat seats", {"opponents": "no/such.safetensors"}, "no/such.safetensors"),
+        ("seat seats", {"seat": 4}, "seat must be a seat from 0 to 3, 'rotate' or 'random', not 4"),
+        ("seat seats", {"seat": "left"}, "not 'left'"),
+        ("seat seats", {"seat": True}, "not True"),
+        ("seat seats", {"skip_forced": 1}, "skip_forced must be True or False, not 1"),
+        ("seats", {"render_mode": "human"}, "render_mode must be 'ansi' or 'rgb_array', not 'human'"),
+        ("seats", {"autoreset_mode": "never"}, "autoreset_mode must be 'NextStep' or 'SameStep' or 'Disabled', not 'never'"),
+        ("seats", {"copy": 1}, "copy must be True or False, not 1"),
+        ("seats", {"threads": 0}, "threads must be an integer from 1 to 1024"),
+    ],
+)
+def test_arguments_that_are_not_allowed(makers: str, arguments: dict[str, Any], says: str) -> None:
+    for maker in makers.split():
+        with pytest.raises(ValueError, match=re.escape(says)) as refusal:
+            MAKERS[maker](**arguments)
+        assert "\n" not in str(refusal.value)
+
+
 @odd
 def test_odd_arguments_of_a_batch(value: Any) -> None:
     flags = ("skip_forced", "pause_after_deal", "hidden_state", "check_actions")
@@ -146,8 +178,7 @@ def test_odd_arguments_of_a_batch(value: Any) -> None:
         refused(lambda name=name: noms_env.make_batch("up_down", **{"tables": 2, name: value}))  # type: ignore[misc]
     refused(lambda: noms_env.make_batch(value, 2), ValueError)
     refused(lambda: noms_env.make_batch("up_down", 2, episode=value))
-    batch = noms_env.make_batch("up_down", 2)
-    batch.reset()
+    batch = begun(noms_env.make_batch("up_down", 2))
     before = batch.tables.tobytes()
     if value is not None and brief(value) not in ("()", "[]", "[1]", brief(np.zeros(0))):
         for call in (batch.observe, batch.reset, batch.save):
@@ -163,8 +194,7 @@ def test_odd_arguments_of_a_batch(value: Any) -> None:
 
 @pytest.mark.parametrize("rows", [[], (), np.zeros(0), np.zeros(0, np.int64), [False, False]], ids=repr)
 def test_no_rows_are_no_rows(rows: Any) -> None:
-    batch = noms_env.make_batch("up_down", 2)
-    batch.reset()
+    batch = begun(noms_env.make_batch("up_down", 2))
     before = batch.tables.tobytes()
     batch.reset(rows, seed=9)
     batch.observe(rows)
@@ -184,8 +214,7 @@ def test_rows_are_numbers_or_booleans(rows: Any) -> None:
 
 @odd
 def test_odd_arguments_of_a_table(value: Any) -> None:
-    table = Table("small_ships")
-    table.start()
+    table = begun(Table("small_ships"))
     before = table.get_state()
     for call in (table.step, table.state, table.view, table.word, table.set_state):
         refused(lambda call=call: call(value))  # type: ignore[misc]
@@ -221,8 +250,7 @@ def test_odd_arguments_of_a_table(value: Any) -> None:
     ],
 )
 def test_random_actions_want_arrays_that_fit(streams: Any, actions: Any) -> None:
-    batch = noms_env.make_batch("up_down", 4)
-    batch.reset()
+    batch = begun(noms_env.make_batch("up_down", 4))
     refused(lambda: batch.random_actions(streams, actions))
 
 
@@ -268,8 +296,7 @@ SETS = "trick_winners cards hands played stock cards_played trump_cards led_card
 
 @pytest.mark.parametrize("name", f"{INDEXED} {SETS} n_seats sizes deal deal_size contract partner revealed totals over".split())
 def test_records_that_play_cannot_lead_to_are_not_restored(name: str) -> None:
-    batch = noms_env.make_batch("up_down", 3)
-    batch.reset()
+    batch = begun(noms_env.make_batch("up_down", 3))
     for _ in range(6):
         batch.observe()
         batch.step(batch.mask.argmax(axis=1))

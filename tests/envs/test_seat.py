@@ -326,34 +326,6 @@ def test_a_policy_plays_by_its_file_and_only_where_it_was_trained_for(tmp_path: 
         SeatEnv("small_ships", seats=5, opponents=path)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "says"),
-    [
-        ({"opponents": "thumbs"}, "there is no player 'thumbs'; did you mean thumb? The players are random, greedy, thumb"),
-        ({"opponents": "pimc:x"}, "worlds of the player pimc cannot be 'x'"),
-        ({"opponents": ["thumb"]}, "opponents must be one player for all 3 seats, or 3 of them, clockwise, not 1"),
-        ({"opponents": 7}, "a player must be a name, a path, or have act and wants_tables"),
-        ({"opponents": "no/such.safetensors"}, "no/such.safetensors"),
-        ({"seat": 4}, "seat must be a seat from 0 to 3, 'rotate' or 'random', not 4"),
-        ({"seat": "left"}, "not 'left'"),
-        ({"seat": True}, "not True"),
-        ({"reward": "tricks"}, "reward must be 'points' or 'relative' or 'outcome'"),
-        ({"episode": "hand"}, "episode must be 'match' or 'deal', not 'hand'"),
-        ({"illegal_action": "ignore"}, "illegal_action must be 'raise' or 'terminate'"),
-        ({"mask_in": "nowhere"}, "mask_in must be 'observation' or 'info' or 'both'"),
-        ({"skip_forced": 1}, "skip_forced must be True or False, not 1"),
-        ({"render_mode": "svg"}, "'rgb_array', not 'svg'"),
-        ({"seats": 9}, "small_ships is played with 3 to 6 seats"),
-        ({"n_hands": 2}, "small_ships has no option 'n_hands'"),
-    ],
-)
-def test_arguments_that_are_not_allowed(arguments: dict[str, Any], says: str) -> None:
-    for make in (SeatEnv, lambda variant, **given: noms_env.SeatVectorEnv(2, variant, **given)):
-        with pytest.raises(ValueError, match=re.escape(says)) as refusal:
-            make("small_ships", **arguments)
-        assert "\n" not in str(refusal.value)
-
-
 def test_an_illegal_action_is_refused_and_harms_nothing() -> None:
     env = begun(SeatEnv("down_up"), seed=1)
     before = env.table.get_state()

@@ -289,22 +289,6 @@ def test_nothing_goes_on_before_the_first_reset() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "says"),
-    [
-        ({"autoreset_mode": "never"}, "autoreset_mode must be 'NextStep' or 'SameStep' or 'Disabled', not 'never'"),
-        ({"render_mode": "human"}, "render_mode must be 'ansi' or 'rgb_array', not 'human'"),
-        ({"copy": 1}, "copy must be True or False, not 1"),
-        ({"threads": 0}, "threads must be an integer from 1 to 1024"),
-    ],
-)
-def test_arguments_that_are_not_allowed(arguments: dict[str, Any], says: str) -> None:
-    with pytest.raises(ValueError, match=re.escape(says)):
-        SeatVectorEnv(2, "up_down", **arguments)
-    with pytest.raises(ValueError, match="tables must be an integer from 1 to"):
-        SeatVectorEnv(0, "up_down")
-
-
-@pytest.mark.parametrize(
     ("actions", "says"),
     [
         ([74, 74], "actions must be 3 integers, not int64 of shape (2,)"),

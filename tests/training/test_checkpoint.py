@@ -7,6 +7,7 @@ import itertools
 import json
 import os
 import pickle
+import re
 import shutil
 import subprocess
 import sys
@@ -103,14 +104,6 @@ def test_other_things_cannot_be_kept(tmp_path: Path, state: dict[str, Any], sent
     assert list(tmp_path.iterdir()) == []
 
 
-def test_damaged_states_are_refused(tmp_path: Path) -> None:
-    path = tmp_path / "state"
-    save_state(path, STATE)
-    path.write_bytes(path.read_bytes()[:-1])
-    with pytest.raises(CheckpointError, match="damaged: its content does not have the SHA-256"):
-        load_state(path)
-
-
 def with_digest(content: bytes) -> bytes:
     return f"{checkpoint.MAGIC} {hashlib.sha256(content).hexdigest()}\n".encode() + content
 
@@ -139,11 +132,6 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
     torch.save(STATE, tmp_path / "bare")
     with pytest.raises(CheckpointError, match="is not the state of a training run"):
         load_state(tmp_path / "bare")
-    buffer = io.BytesIO()
-    torch.save([1], buffer)
-    (tmp_path / "list").write_bytes(with_digest(buffer.getvalue()))
-    with pytest.raises(CheckpointError, match="is not the state of a training run"):
-        load_state(tmp_path / "list")
 
 
 def broken(number: int) -> Callable[..., Any]:
@@ -270,7 +258,8 @@ def test_a_damaged_state_is_passed_over(tmp_path: Path) -> None:
         assert follower.latest_state() == {"decisions": 1}
         assert newest.exists(), "who only reads moves nothing"
         assert folder.latest_state() == {"decisions": 1}
-        assert ["damaged" in line and "the state before it is taken" in line for line in warnings] == [True, True]
+        assert all(re.search("damaged: .* the SHA-256 .*; the state before it is taken", line) for line in warnings)
+        assert len(warnings) == 2
         folder.write_state(2, {"decisions": 2})
         folder.write_state(3, {"decisions": 3})
         assert folder.latest_state() == {"decisions": 3}, "the damaged one does not count as the newest"

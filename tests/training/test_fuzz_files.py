@@ -68,8 +68,8 @@ def damaged(draw: Callable[[Any], Any], content: bytes) -> bytes:
             return content[:place]
         case 2:
             return content[:place] + content[place + draw(st.integers(1, 400)) :]
-    token: bytes = draw(st.sampled_from(TOKENS))
-    return content[:place] + token + content[place + draw(st.integers(0, 4)) :]
+    token: bytes = draw(st.sampled_from(TOKENS) | st.binary(max_size=60))
+    return content[:place] + token + content[place + draw(st.sampled_from([0, 1, 4, len(token)])) :]
 
 
 def records_of(variant: str) -> list[Record]:
@@ -133,10 +133,11 @@ def test_files_of_a_run(run: Path, data: st.DataObject) -> None:
     name = data.draw(st.sampled_from(sorted(READERS)))
     file = run / name
     whole = file.read_bytes()
-    file.write_bytes(damaged(data.draw, whole))
+    changed = damaged(data.draw, whole)
+    file.write_bytes(changed)
     read, kind = READERS[name]
     try:
-        is_refused(partial(read, run), kind)
+        assert is_refused(partial(read, run), kind) or name != "policy.safetensors" or changed == whole
         is_refused(partial(read_trained, run), RunError, PolicyFileError, ValueError)
     finally:
         file.write_bytes(whole)

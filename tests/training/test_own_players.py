@@ -29,7 +29,6 @@ from tests.commands import Run, assert_refused
 from tests.envs.play import KINDS, make, walk
 from tests.observation.test_leaks import mix_hidden
 from training.agents import external, interrupt, program_lines
-from training.agents.forfeit import ForfeitError
 from training.agents.guarded import guarded
 from training.agents.program import ProgramPlayer
 from training.agents.program_lines import AnswerError, chosen_action, decision, hello, rules_of, wants_observation
@@ -693,14 +692,6 @@ def test_registered_names_and_policies_go_before_modules(module: str) -> None:
     assert agent_spec("pimc:2").block < agent_spec("thumb").block
     with pytest.raises(ValueError, match="pimc"):
         agent_spec("pimc:many")
-
-
-def test_failures_of_one_row_are_sentences(module: str) -> None:
-    table = begun(Table("up_down", 3, {"ranks": 3}))
-    with pytest.raises(ForfeitError, match=f"{module}:illegal chose action 0, which was not legal") as failure:
-        ask(agent_spec(f"{module}:illegal").make(), table, np.random.default_rng(0))
-    assert failure.value.why.startswith("chose")
-    assert ask(agent_spec(f"{module}:thumb").make(), table, np.random.default_rng(0)) in table.legal_actions()
 
 
 def test_limits_are_kept_in_matches_too(tmp_path: Path) -> None:

@@ -99,10 +99,8 @@ def test_what_a_folder_tells(folder: Path) -> None:
 def test_the_evaluation_is_that_in_which_the_policy_was_kept(folder: Path) -> None:
     found = read_trained(folder)
     assert found.evaluation() == pytest.approx(evaluation())
-    assert not found.is_ema
     assert kept_at(found, 10).evaluation() == {}
     assert kept_at(found, 1000).evaluation()["score/policy"] == -0.5
-    assert kept_at(found, 1000).is_ema
 
 
 def kept_at(policy: Trained, decisions: int) -> Trained:

@@ -18,7 +18,6 @@ from noms_env.variants import Rules
 
 from .duplicate import SaltedSet, dealt
 
-SETS = ("dev", "test")
 HASHED = 64
 """Deals that go into a hash."""
 
