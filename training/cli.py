@@ -33,7 +33,7 @@ COMMANDS = {
     "plot": ("plot", "Draw the learning curves of training runs."),
     "evaluate": ("evaluate", "Measure how much better one player is than another."),
     "tournament": ("tournament", "Rank players: everybody plays everybody."),
-    "publish": ("publish", "Publish a trained policy with a model card, and the results of all policies."),
+    "publish": ("publish", "Publish a trained policy, and the results of all policies."),
     "demo": ("demo", "Train a policy for a few minutes and show what it has learnt."),
 }
 """The subcommands: module of `training.commands` (and function in it), and a line for the help."""
@@ -43,9 +43,10 @@ SHELLS = ("bash", "zsh")
 HELP = """\
 usage: noms COMMAND ...
 
-Seven card games of the nomination whist family: play them, record and check games, train policies, measure players.
-`noms COMMAND --help` describes a command; `noms --version` prints the version, and
-`noms --print-completion bash` what completes commands and options in a shell (bash or zsh).
+Seven card games of the nomination whist family: play them, record and check
+games, train policies, measure players. `noms COMMAND --help` describes a
+command, `noms --version` prints the version, and `noms --print-completion bash`
+what completes commands and options in a shell (bash or zsh).
 
 {commands}
 

@@ -20,6 +20,8 @@ SPELLED = dict(zip("♣♦♥♠·±×–µ█▁▂▃▄▅▆▇─━═╴�
 """What is printed for a sign that the output cannot encode."""
 BOXES = range(0x2500, 0x2580)
 """Signs that draw boxes; the corners and crossings among them are printed as a plus sign."""
+SPELLING = "noms_env.letters"
+"""The name under which `spell_out` is known to streams."""
 UNBOUNDED = 10_000
 """Width of what is no terminal, where no line needs to be broken."""
 LEAST_NAME = 12
@@ -38,15 +40,17 @@ def _letters(sign: str) -> str:
     return SPELLED.get(sign) or ("+" if ord(sign) in BOXES else plain or sign.encode("ascii", "backslashreplace").decode())
 
 
+codecs.register_error(SPELLING, spell_out)
+
+
 def never_fail_on_signs() -> None:
     """Let signs that the terminal cannot show be printed as letters, and bytes that are no text be read as a question mark.
 
     What is to be read as ASCII is read as UTF-8, of which it is a part, so that the signs of suits are understood.
     """
-    codecs.register_error("noms_env.letters", spell_out)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="noms_env.letters")
+            stream.reconfigure(errors=SPELLING)
     if isinstance(sys.stdin, io.TextIOWrapper):
         is_ascii = codecs.lookup(sys.stdin.encoding).name == "ascii"
         sys.stdin.reconfigure(encoding="utf-8" if is_ascii else None, errors="replace")
@@ -121,7 +125,7 @@ def fitted(table: Table, width: int) -> Table:
     least = [max((len(word) for cell in column for word in cell.split()), default=1) for column in cells]
     least[0] = min(bare[0], LEAST_NAME)
     widths = [max(own, len(head)) for own, head in zip(bare, heads, strict=True)]
-    room = width - 2 * (len(widths) - 1)
+    room = width - 2 * (len(widths) - 1) - sum(max(map(_growth, column), default=0) for column in cells)
     for lowest in (bare, [least[0], *bare[1:]], least):
         while sum(widths) > room and widths != lowest:
             slack = [own - low for own, low in zip(widths, lowest, strict=True)]
@@ -129,6 +133,12 @@ def fitted(table: Table, width: int) -> Table:
     for column, own in zip(table.columns, widths, strict=True):
         column.min_width = column.max_width = own
     return table
+
+
+def _growth(text: str) -> int:
+    """How much longer standard output makes a text that it has to spell."""
+    encoding = sys.stdout.encoding or "utf-8"
+    return len(text.encode(encoding, SPELLING).decode(encoding)) - len(text)
 
 
 def table_lines(table: Table) -> list[str]:

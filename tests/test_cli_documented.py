@@ -1,0 +1,123 @@
+"""Every command of the README and the documentation runs, and what it prints in ASCII at 80 columns holds the same figures.
+
+Sizes are cut down. Commands that train, draw or publish have tests of their own; their words are read in `test_docs_site`.
+"""
+
+import io
+import re
+import shlex
+import shutil
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from tests.policy.test_player import rules_of, save_small
+from tests.test_docs_site import PAGES, ROOT, blocks_of, noms_lines
+from tests.test_readme import commands
+from training.cli import main
+
+RUN_ELSEWHERE = {"train", "plot", "publish", "demo"}
+SMALL = {
+    "evaluate": ["--deals", "4", "--matches", "2"],
+    "tournament": ["--deals", "2"],
+    "watch": ["--deals", "1", "--seed", "1"],
+    "play": ["--deals", "1", "--seed", "1"],
+    "record": ["--matches", "1"],
+    "export": ["--matches", "1"],
+}
+"""In place of the sizes that a command names."""
+OWN = {"pimc:20": "pimc:1", "auctions": "noms", "runs/first@0": "runs/small_ships-fast@0"}
+"""Players in place of slow ones, and of those that a reader has made."""
+CLOCK = r"in\s+[\d.,]+\s+s\b|[\d.,]+/s|[\d:]+\s+left"
+"""What depends on the clock."""
+
+
+def cut_down(words: list[str]) -> list[str]:
+    """The words of a command, so that it is done in a second."""
+    if words[0] not in SMALL or "games.jsonl" in words:
+        return words
+    kept = " ".join(map(shlex.quote, [OWN.get(word, word) for word in words]))
+    kept = re.sub(r" --(deals|matches|minutes|set|json) \S+", "", kept)
+    is_slow = words[0] == "evaluate" and "cmd:" in kept  # a process is started for each block of matches
+    return [*shlex.split(kept), *SMALL[words[0]], *(["--matches", "0"] if is_slow else [])]
+
+
+def sessions() -> list[list[list[str]]]:
+    """The commands that are run one after another in a folder; most are run alone."""
+    alone = [shlex.split(line, comments=True)[1:] for line in noms_lines()]
+    shown = [
+        [words[1:] for kind, block in blocks_of(page) if kind == "console" for words, _ in commands(block)] for page in PAGES
+    ]
+    cheap = [["list"], ["list", "noms"], ["--help"], ["evaluate", "--help"]]
+    unlike = {tuple(cut_down(words)): words for words in [*alone, *cheap] if words[0] not in RUN_ELSEWHERE}
+    return [*([cut_down(words)] for words in unlike.values()), *filter(None, shown)]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What a reader of the documentation has made."""
+    made = tmp_path_factory.mktemp("made")
+    for name, variant in (("first", "down_up"), ("small_ships-fast", "small_ships")):
+        (made / "runs" / name).mkdir(parents=True)
+        save_small(made / "runs" / name / "policy.safetensors", rules_of(variant))
+    shutil.copytree(ROOT / "examples", made / "examples", ignore=shutil.ignore_patterns("__pycache__"))
+    own = (ROOT / "docs" / "tutorials" / "own_players.md").read_text(encoding="utf-8")
+    function = re.search(r"(?s)import numpy as np\n.*?\n\n\n(def highest.*?)\n\n\n", own)
+    assert function is not None
+    (made / "my_agent.py").write_text(f"import numpy as np\n{function[1]}\n", encoding="utf-8")
+    return made
+
+
+class Printed:
+    """What commands print, to a file in an encoding."""
+
+    def __init__(self, encoding: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.encoding, self.files = encoding, [io.TextIOWrapper(io.BytesIO(), encoding) for _ in range(2)]
+        for name, file in zip(("stdout", "stderr"), self.files, strict=True):
+            monkeypatch.setattr(sys, name, file)
+        monkeypatch.setattr(sys, "stdin", io.StringIO("help\nrules\nscore\n?\n"))
+
+    def text(self) -> str:
+        written = []
+        for file in self.files:
+            file.flush()
+            assert isinstance(file.buffer, io.BytesIO)
+            written.append(file.buffer.getvalue().decode(self.encoding))
+        return "".join(written)
+
+
+def printed(
+    session: list[list[str]], made: Path, folder: Path, encoding: str, columns: str | None, monkeypatch: pytest.MonkeyPatch
+) -> str:
+    shutil.copytree(made, folder)
+    monkeypatch.chdir(folder)
+    monkeypatch.syspath_prepend(folder)
+    monkeypatch.delenv("COLUMNS", raising=False)
+    if columns:
+        monkeypatch.setenv("COLUMNS", columns)
+    with monkeypatch.context() as streams:
+        out = Printed(encoding, streams)
+        statuses = [main(words) for words in session]
+        text = out.text()
+    assert not any(statuses), text
+    return re.sub(CLOCK, "", text)
+
+
+def figures(text: str) -> Counter[str]:
+    return Counter(re.findall(r"\d[\d,.]*", text))
+
+
+@pytest.mark.parametrize("session", sessions(), ids=lambda session: " ".join(session[0]))
+def test_a_documented_command_prints_the_same_figures_at_80_columns_in_ascii(
+    session: list[list[str]], folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wide = printed(session, folder, tmp_path / "wide", "utf-8", None, monkeypatch)
+    narrow = printed(session, folder, tmp_path / "narrow", "ascii", "80", monkeypatch)
+    assert wide.strip()
+    assert figures(narrow) == figures(wide)
+    assert narrow.count("?") == wide.count("?")
+    assert "Traceback" not in narrow
+    too_long = [line for line in narrow.splitlines() if len(line) > 80 and not line.startswith(("  noms ", "noms ", "{"))]
+    assert too_long == []
