@@ -10,7 +10,6 @@ import os
 import runpy
 import sys
 from collections.abc import Callable, Sequence
-from difflib import get_close_matches
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -116,8 +115,9 @@ def run(words: Sequence[str]) -> int:
     if first == "--print-completion":
         return print_completion(words[1] if len(words) > 1 else "")
     if first not in COMMANDS:
-        close = get_close_matches(first, [*COMMANDS, "--help", "--version", "--print-completion"], 1)
-        hint = f"did you mean {close[0]}? The" if close else "the"
+        from noms_env.core.actions import perhaps
+
+        hint = perhaps(first, [*COMMANDS, "--help", "--version", "--print-completion"])
         raise CommandError(f"there is no command {first!r}; {hint} commands are {', '.join(COMMANDS)}")
     from .command_words import parsed
 

@@ -20,6 +20,8 @@ set of words is an int64 in which bit `action - 52` stands for the action.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
@@ -77,6 +79,12 @@ def brief(value: Any) -> str:
 def span(low: int, high: int) -> str:
     """A range for a message: `3 to 7`, or `4` alone where both ends are 4."""
     return str(low) if low == high else f"{low} to {high}"
+
+
+def perhaps(name: str, known: Iterable[str]) -> str:
+    """For a message that goes on with a list of names: `did you mean noms? The` if one is close, else `the`."""
+    close = get_close_matches(name, list(known), 1)
+    return f"did you mean {close[0]}? The" if close else "the"
 
 
 def action_word(action: int, deck_kind: int = FRENCH) -> str:

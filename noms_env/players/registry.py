@@ -14,11 +14,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from noms_env.core.actions import perhaps
 from noms_env.players.protocol import Player
 from noms_env.variants import VARIANTS, Rules
 
@@ -130,10 +130,11 @@ def unknown_player(name: str, more: Sequence[str] = (), otherwise: str = "polici
     """
     policies = import_module(POLICIES)
     words = [*PLAYERS, *more, *policies.shipped_policies(), *VARIANTS]
-    close = get_close_matches(name.partition(":")[0].partition("@")[0], words, 1)
-    hint = f"did you mean {close[0]}? The players are" if close else "the players are"
+    hint = perhaps(name.partition(":")[0].partition("@")[0], words)
     players, shipped = ", ".join([*PLAYERS, *more]), ", ".join(policies.names_and_games()) or "none"
-    return ValueError(f"there is no player {name!r}; {hint} {players}; the policies are {shipped}; or give {otherwise}")
+    return ValueError(
+        f"there is no player {name!r}; {hint} players are {players}; the policies are {shipped}; or give {otherwise}"
+    )
 
 
 def _registered(name: str) -> Player:

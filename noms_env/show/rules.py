@@ -18,7 +18,7 @@ _REFERENCES = rf" \({_REFERENCE}(?:, {_REFERENCE})*\)|, {_REFERENCE}(?=\))| \(`(
 SUIT_NAMES = (("Clubs", "Diamonds", "Hearts", "Spades"), ("Moons", "Suns", "Waves", "Leaves", "Wyrms", "Knots"))
 """Per deck, in the order of `SUIT_LETTERS`."""
 LEGENDS = (
-    "C ♣ clubs, D ♦ diamonds, H ♥ hearts, S ♠ spades; from high to low A K Q J T (10) 9 8 7 6 5 4 3 2",
+    "C clubs, D diamonds, H hearts, S spades; from high to low A K Q J T (10) 9 8 7 6 5 4 3 2",
     "M Moons, S Suns, W Waves, L Leaves, Y Wyrms, K Knots; from low to high A (ace) 2 3 4 5 6 7 8 9 C (crown). "
     "Aces and crowns have one suit, the others two: 2MK is the 2 of Moons and Knots. EX, the Excuse, has none.",
 )

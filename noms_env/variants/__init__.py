@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-from noms_env.core.actions import brief
+from noms_env.core.actions import brief, perhaps
 from noms_env.variants import big_ships, down_up, noms, nonesuch, small_ships, sniped_whist, up_down
 from noms_env.variants.rulebook import Option, Rules, RulesError, Variant, make_rules
 
@@ -25,7 +25,8 @@ def game(name: str) -> Variant:
         RulesError: there is none.
     """
     if not isinstance(name, str) or name not in GAMES:
-        raise RulesError(f"there is no variant {brief(name)}; the variants are {', '.join(GAMES)}")
+        hint = perhaps(name if isinstance(name, str) else "", GAMES)
+        raise RulesError(f"there is no variant {brief(name)}; {hint} variants are {', '.join(GAMES)}")
     return GAMES[name]
 
 

@@ -28,8 +28,8 @@ def help_lines(rules: Rules) -> Iterator[str]:
     is_french = rules.variant.deck_kind == FRENCH
     if rules.variant.family != PLAIN:
         yield labelled("call", "as it is listed, such as a number or pass; its beginning is enough", True)
-    yield labelled("card", "QH, 10s or ♥q: rank and suit" if is_french else "2MK or km2: rank and suits", True)
-    yield labelled("suit", "H, hearts or ♥; nt for no trump" if is_french else "M or moons", True)
+    yield labelled("card", "QH, hq or 10s: rank and suit" if is_french else "2MK or km2: rank and suits", True)
+    yield labelled("suit", "H or hearts; nt for no trump" if is_french else "M or moons", True)
     for word, does in TYPED.items():
         yield labelled(word, does, True)
     yield legend(rules.variant.deck_kind)
