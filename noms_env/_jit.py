@@ -26,9 +26,12 @@ import numba
 import numpy as np
 from llvmlite import ir
 from numba import types
+from numba.core import event
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, UserProvidedCacheLocator
 from numba.core.cgutils import raw_memcpy
 from numba.extending import intrinsic
+
+from noms_env._compiler import Compiled, Progress
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -85,6 +88,7 @@ def _remove_old(parent: Path, keep: Path) -> None:
 
 
 CACHE_FOLDER = _cache_folder() if COMPILED else ""
+event.register("numba:compile", Progress(kept=bool(CACHE_FOLDER)))
 
 
 class _Locator(UserProvidedCacheLocator):  # type: ignore[misc]
@@ -125,30 +129,6 @@ def _say_once(sentence: str) -> None:
     print(f"noms_env: {sentence}", file=sys.stderr, flush=True)
 
 
-class Announcement:
-    """Says on standard error, once and before a first compilation, why it takes a while, unless the cache is warm."""
-
-    def __init__(self, what: str, files: str = "*.nbi") -> None:
-        """Look whether the cache holds the result.
-
-        Args:
-            what: is compiled, in words.
-            files: pattern of those in the cache whose presence tells that all is there.
-        """
-        self.what = what
-        self.is_due = COMPILED and not (CACHE_FOLDER and any(Path(CACHE_FOLDER).rglob(files)))
-
-    def __call__(self) -> None:
-        """Say it, if it is due."""
-        if self.is_due:
-            self.is_due = False
-            kept = "the result is kept for the next time" if CACHE_FOLDER else "no folder can be written to keep the result in"
-            print(f"noms_env: compiling {self.what}, which takes about half a minute; {kept}", file=sys.stderr, flush=True)
-
-
-announce_compilation = Announcement("the engine")
-
-
 def jit(function: Function) -> Function:
     """Compile a function on its first call for each type of arguments, and keep the result on disk.
 
@@ -177,11 +157,14 @@ def jit_sums(function: Function) -> Function:
 
 
 def _compile(function: Function, **flags: Any) -> Function:
+    if not COMPILED:
+        return function
     before = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = CACHE_FOLDER or before
     try:
-        compiled: Any = numba.njit(nogil=True, error_model="numpy", **flags)(function)
-        if COMPILED and CACHE_FOLDER:
+        options = {"nopython": True, "boundscheck": None, "nogil": True, "error_model": "numpy"}
+        compiled: Any = Compiled(function, targetoptions=options | flags)
+        if CACHE_FOLDER:
             compiled._cache = _Cache(function)
         return compiled  # type: ignore[no-any-return]
     finally:

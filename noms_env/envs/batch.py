@@ -22,7 +22,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from noms_env._jit import announce_compilation
 from noms_env._threads import RowThreads, one_thread
 from noms_env.belief import new_sampling_workspace, sample_hidden_rows
 from noms_env.belief.determinize import Rows, row_numbers
@@ -238,7 +237,6 @@ class BatchEnv:
         Raises:
             ValueError: a number is out of range; no table has changed.
         """
-        announce_compilation()
         numbers = row_numbers(rows, len(self))
         given = [
             ("match", match, self.tables.match[numbers] + 1, MAX_TABLE),

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from noms_env._jit import PACKAGE, announce_compilation
+from noms_env._jit import PACKAGE
 from noms_env.core.actions import NUM_ACTIONS
 from noms_env.observation.layout import OBSERVATION_SIZE, START
 from noms_env.players.protocol import row_seeds
@@ -115,7 +115,6 @@ class PolicyPlayer:
 
     def _infer(self, seen: np.ndarray, legal: np.ndarray, seeds: np.ndarray, heat: float, *, probabilities: bool) -> np.ndarray:
         """Run the network; refuse rows that it was not made for."""
-        announce_compilation()
         verdict, out = self._forward.infer(seen, legal, seeds, heat, probabilities)
         if (verdict != FINE).any():
             row = int(np.flatnonzero(verdict != FINE)[0])

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from noms_env._jit import announce_compilation
 from noms_env.belief import new_sampling_workspace, sample_hidden_rows
 from noms_env.belief.determinize import sampled_tables
 from noms_env.core.actions import INDICATE, NOMINATE, NUM_ACTIONS, SCORED, action_number, action_word, brief, is_integer, span
@@ -120,7 +119,6 @@ class Table:
             PositionError: the position is impossible; the table is unchanged.
             ValueError: no such match or seed; the table is unchanged.
         """
-        announce_compilation()
         rules, row = self.rules, self.row
         cards = None if deck is None else position.checked_deck(rules, deck)
         dealer = None if dealer is None else position.checked_dealer(rules, dealer)

@@ -10,7 +10,6 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from noms_env._jit import announce_compilation
 from noms_env.belief.determinize import sampled_tables
 from noms_env.core.actions import NUM_ACTIONS
 from noms_env.engine import batch_kernels
@@ -183,8 +182,8 @@ class SeatRunner:
             self._play_until_held()
 
     def _play_until_held(self) -> None:
-        announce_compilation()
         rows = (self._next, self._actions, self.learner, self._is_random, self._engine_streams)
+        rows = (self._next, self._actions, self.learner, self._is_random, self.streams.words)
         seen = (self._observation, self._mask)
         while (self._next != batch_kernels.HOLD).any():
             self.batch._run(batch_kernels.play_on_rows, *rows, self._config.skip_forced, *seen)

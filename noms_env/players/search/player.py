@@ -6,15 +6,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from noms_env._jit import Announcement
 from noms_env._threads import RowThreads
 from noms_env.core.actions import is_integer
 from noms_env.players.protocol import RowsPlayer, row_seeds
 from noms_env.players.search.kernel import new_work, search_rows
 
 MOST_WORLDS = 10_000
-
-announce_search = Announcement("the search", "*search_rows*.nbi")
 
 
 class FlatMC(RowsPlayer):
@@ -38,7 +35,6 @@ class FlatMC(RowsPlayer):
         self._row_threads = RowThreads(self.threads)
 
     def write_actions(self, mask: np.ndarray, rng: np.random.Generator, tables: Any, actions: np.ndarray) -> None:
-        announce_search()
         self._search(tables, row_seeds(rng, len(tables)), actions)
 
     def _search(self, tables: np.ndarray, seeds: np.ndarray, actions: np.ndarray) -> None:
