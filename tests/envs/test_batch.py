@@ -296,3 +296,33 @@ def test_none_of_a_table_is_padding() -> None:
     fields = TABLE.fields
     assert fields is not None
     assert TABLE.itemsize == sum(dtype.itemsize for dtype, *_ in fields.values()) <= 1088
+
+
+def test_random_actions_take_each_legal_action_equally_often() -> None:
+    rows = np.arange(512)
+    batch = noms_env.make_batch("small_ships", tables=len(rows), seed=3, episode="deal", indication=True)
+    streams, actions = np.random.default_rng(0).integers(1, 2**32, len(rows)), np.zeros(len(rows), np.int64)
+    batch.reset()
+    found: list[np.ndarray] = []
+    while not batch.over.all():
+        batch.observe()
+        batch.random_actions(streams, actions)
+        going = rows[~batch.over]
+        assert batch.mask[going, actions[going]].all()
+        place = batch.mask.cumsum(axis=1)[going, actions[going]]
+        cards_and_words = batch.mask[going, :52].any(axis=1) & batch.mask[going, 52:].any(axis=1)
+        found.append(np.stack([place, batch.mask[going].sum(axis=1), cards_and_words]).astype(float))
+        batch.step(actions)
+    place, legal, mixed = np.concatenate(found, axis=1)
+    for chosen in (legal > 0, mixed > 0):
+        expected, variance = (legal + 1) / 2, (legal**2 - 1) / 12
+        assert chosen.sum() > 100
+        assert abs((place - expected)[chosen].sum()) < 4 * variance[chosen].sum() ** 0.5
+
+
+def test_random_actions_are_drawn_by_xorshift32() -> None:
+    batch = noms_env.make_batch("down_up", tables=2, seed=1)
+    batch.reset()
+    streams, actions = np.array([1, 2463534242]), np.zeros(2, np.int64)
+    batch.random_actions(streams, actions)
+    assert streams.tolist() == [270369, 723471715]  # Marsaglia, "Xorshift RNGs" (2003), shifts 13, 17, 5

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from threading import Event
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from training.agents.spec import BLOCK, AgentSpec
 from training.agents.table_pool import TablePool, play, play_deal_by_deal
 from training.evaluation import duplicate as module
 from training.evaluation.comparison import Comparison, NothingPlayedError, compare, size_features
-from training.evaluation.duplicate import FIRST_OTHER, LINE_UPS, Block, Pairing, deal_seed, dealt, line_ups
+from training.evaluation.duplicate import FIRST_OTHER, LINE_UPS, Block, Lost, Pairing, deal_seed, dealt, game_values, line_ups
 from training.evaluation.roles import roles
 from training.evaluation.statistics import estimate
 
@@ -271,6 +272,18 @@ def test_declarers_are_counted_on_the_side_of_who_declared() -> None:
     found = compare(rules("small_ships"), agent_spec("thumb"), agent_spec("random"), 40)
     for side, tally in enumerate(found.played.probes):
         assert found.played.groups[side].games("role", "declarer") == tally.sums["misere"] + tally.counts["numbers/made"]
+
+
+def test_the_value_of_a_lost_table_is_the_distance_from_its_best_points_to_its_worst() -> None:
+    pool = dealt(rules("down_up"), np.arange(3), "dev")
+    pool.batch.tables.points[:, :4] = [5, -2, 1, 0]
+    is_a = np.tile([True, False, False, False], (3, 1))
+    guards: Any = SimpleNamespace(lost={0: "late"}), SimpleNamespace(lost={1: "late"})
+    assert game_values(pool, is_a, guards) == pytest.approx([-7, 7, 5 + 1 / 3])
+
+
+def test_at_most_three_reasons_are_kept_of_lost_tables() -> None:
+    assert Lost(1, ["a", "b"]) + Lost(2, ["b", "c", "d"]) == Lost(3, ["a", "b", "c"])
 
 
 def test_a_lost_table_counts_as_the_worst_of_its_points() -> None:

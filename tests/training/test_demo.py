@@ -15,8 +15,8 @@ from tests.begun import begun
 from tests.commands import Run, lacking, plain
 from training.commands import demo as command
 from training.commands.demo import demo_config, free_folder, result_text
-from training.config import PRESETS
 from training.evaluation.statistics import estimate
+from training.learn.log import read_log
 from training.terminal.narrate import action_text, decide, narrate_deal, probabilities_text
 
 
@@ -121,7 +121,8 @@ def test_a_tiny_demo_from_end_to_end(run: Run, tmp_path: Path, monkeypatch: pyte
     assert Path("runs/demo/curves.png").stat().st_size > 10_000
     assert " cards each · dealer seat " in lines[4] or " card each · dealer seat " in lines[4]
     assert any(line.startswith("  points ") for line in lines)
-    assert "evaluation after" in err
+    assert "evaluation after 0 decisions" in err
+    assert read_log("runs/demo")["points/down_up_4/random"][0][0] == 0
     assert free_folder(Path("runs/demo")) == Path("runs/demo-2")
 
 
@@ -133,10 +134,11 @@ def test_missing_libraries_are_named_before_anything_is_trained(
     assert run() == (2, "", f"noms: noms demo needs {module}: {extra}\n")
 
 
-def test_the_run_is_the_preset_fast_with_another_budget() -> None:
+def test_the_run_takes_nothing_from_a_player_by_rule() -> None:
     config = demo_config("noms", 123, 4)
     assert (config.variants, config.decisions, config.seed) == (("noms",), 123, 4)
-    assert config.ppo == PRESETS["fast"][1]["ppo"]
+    assert (config.rule_based_prior, config.initial_policy, config.opponents.players) == (False, "", ())
+    assert (config.curriculum.expert, config.curriculum.rollout_targets) == ("", 0.0)
 
 
 @pytest.mark.parametrize(

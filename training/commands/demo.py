@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
-from ..config import PRESETS, NetworkConfig, OpponentsConfig, PPOConfig, TrainConfig
+from ..config import NetworkConfig, OpponentsConfig, PPOConfig, TrainConfig
 from ..console import print_lines
 from ..extras import require
 from ..options import OFF, by_default
@@ -19,10 +19,8 @@ from .common import OK, file_errors, wrong_arguments
 if TYPE_CHECKING:
     from ..evaluation.statistics import Estimate
 
-DECISIONS = 1_500_000
+DECISIONS = 1_000_000
 """A few minutes on two cores, evaluations included."""
-ROLLOUT_TARGETS = 0.1
-"""Share of them with rollout targets, which take several times as long."""
 DEALS = 2000
 FIRST_TRICKS = 2
 CARDS = 5
@@ -39,8 +37,9 @@ def demo(
 ) -> int:
     """Train a policy for a few minutes, and show what it has learnt.
 
-    The progress of training is shown. Then the policy plays duplicate deals against random players. The command draws the
-    learning curves, and shows one deal of self-play with the probabilities of each decision.
+    It begins with random weights and learns by self-play alone. The progress of training is shown. Then the policy plays
+    duplicate deals against random players. The command draws the learning curves, and shows one deal of self-play with the
+    probabilities of each decision.
 
     For example:
       noms demo
@@ -69,14 +68,20 @@ def demo(
 
 
 def demo_config(variant: str, decisions: int, seed: int) -> TrainConfig:
-    """The preset `fast` with another budget, and fewer rollout targets.
+    """PPO from random weights by self-play alone: nothing comes from `thumb`, neither what it would do nor its rollouts.
 
     Raises:
         ValueError: a value is not allowed.
     """
-    preset = PRESETS["fast"][1]
-    curriculum = dataclasses.replace(preset["curriculum"], rollout_targets=ROLLOUT_TARGETS)
-    return TrainConfig((variant,), **preset | {"decisions": decisions, "seed": seed, "curriculum": curriculum})
+    return TrainConfig(
+        (variant,),
+        seed=seed,
+        decisions=decisions,
+        batch_size=8192,
+        rule_based_prior=False,
+        ppo=PPOConfig(minibatch_size=1024, learning_rate=1e-3, kl_ema_coef=0.0),
+        opponents=OpponentsConfig(share=0.0),
+    )
 
 
 def quick_config(variant: str, seed: int) -> TrainConfig:

@@ -1,4 +1,4 @@
-"""`noms train`: a run from nothing to a policy, or on from where it was stopped."""
+"""`noms train`: a new run, or one that goes on from where it was stopped."""
 
 from __future__ import annotations
 

@@ -3,9 +3,9 @@
     noms train small_ships                                          one process
     torchrun --nproc_per_node=2 -m noms_training train small_ships  several: each has its own tables, gradients are averaged
 
-Ctrl-C ends the run after the present iteration, with a checkpoint. After every twentieth of the budget (or `evaluate_every`)
-the policy and the EMA policy play duplicate deals against the panel. The better of the two becomes `policy.safetensors` if it
-is better than what is there, and the policy joins the past policies that are opponents.
+Ctrl-C ends the run after the present iteration, with a checkpoint. Before the first iteration, and after every twentieth of the
+budget (or `evaluate_every`), the policy and the EMA policy play duplicate deals against the panel. The better of the two is
+written to `policy.safetensors` if it is better than what is there, and the policy joins the past policies that are opponents.
 """
 
 from __future__ import annotations
@@ -133,6 +133,8 @@ class _Loop:
         run, budget = self.run, self.config.decisions
         self.watcher.started(run.decisions, budget)
         stopped = False
+        if run.decisions == 0:
+            self._measure()
         while run.decisions < budget and not stopped:
             guarded = run.pass_out_guard.active
             metrics = run.iterate()
@@ -195,14 +197,8 @@ class _Loop:
         """Measure the policy and the EMA policy, and keep the better one if it is the best so far."""
         run, standing = self.run, self.standing
         standing.evaluations = run.decisions // self.every
-        if self.processes.leads:
-            found = {"policy": self._figures(run.actor, probes=True), "ema": self._figures(run.ema_policy)}
-            greedy = self._figures(run.actor, greedy=True)
-            scores = {name: self._score(metrics) for name, metrics in found.items()}
+        if scores := self._measure():
             better = max(scores, key=lambda name: scores[name])
-            metrics = found["policy"] | {f"ema/{name}": value for name, value in _points(found["ema"]).items()}
-            metrics |= {f"greedy/{name}": value for name, value in _points(greedy).items()}
-            self.watcher.evaluation(run.decisions, metrics | {f"score/{name}": score for name, score in scores.items()})
             if standing.best is None or scores[better] > standing.best:
                 standing.best = scores[better]
                 actor = run.actor if better == "policy" else run.ema_policy
@@ -210,6 +206,19 @@ class _Loop:
                 which = "policy" if better == "policy" else "EMA policy"
                 self.watcher.note(f"policy.safetensors is now the {which} at {run.decisions:,} decisions")
         self._join_opponents()
+
+    def _measure(self) -> dict[str, float]:
+        """Log what the policy and the EMA policy do against the panel; their scores, in the first process only."""
+        run = self.run
+        if not self.processes.leads:
+            return {}
+        found = {"policy": self._figures(run.actor, probes=True), "ema": self._figures(run.ema_policy)}
+        greedy = self._figures(run.actor, greedy=True)
+        scores = {name: self._score(metrics) for name, metrics in found.items()}
+        metrics = found["policy"] | {f"ema/{name}": value for name, value in _points(found["ema"]).items()}
+        metrics |= {f"greedy/{name}": value for name, value in _points(greedy).items()}
+        self.watcher.evaluation(run.decisions, metrics | {f"score/{name}": score for name, score in scores.items()})
+        return scores
 
     def _figures(self, actor: Actor, *, greedy: bool = False, probes: bool = False) -> dict[str, float]:
         """What an actor does against the panel, and, with `probes`, against itself."""

@@ -183,7 +183,7 @@ class SeatRunner:
 
     def _play_until_held(self) -> None:
         rows = (self._next, self._actions, self.learner, self._is_random, self._engine_streams)
-        rows = (self._next, self._actions, self.learner, self._is_random, self.streams.words)
+        rows = (self._next, self._actions, self.learner, self._is_random, self._engine_streams)
         seen = (self._observation, self._mask)
         while (self._next != batch_kernels.HOLD).any():
             self.batch._run(batch_kernels.play_on_rows, *rows, self._config.skip_forced, *seen)
