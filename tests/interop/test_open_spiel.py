@@ -238,6 +238,7 @@ def test_information_states_of_a_whole_tree(name: str) -> None:
             nodes.state.deal = deal
             nodes.observer.set_from(nodes.state, seat)
             tensors.add(nodes.observer.tensor.tobytes())
+            assert np.flatnonzero(nodes.observer.dict["to_act"]).tolist() == [deal.actor]
         assert len(tensors) == number + 1, "as many tensors as texts"
         if number % 9 == 0:
             layouts = {deal.dealt for deal in deals}
