@@ -72,6 +72,12 @@ def damaged(draw: Callable[[Any], Any], content: bytes) -> bytes:
     return content[:place] + token + content[place + draw(st.sampled_from([0, 1, 4, len(token)])) :]
 
 
+def put(path: Path, content: bytes) -> None:
+    """Write a new file: for one that is cut off and written again ext4 waits for the disk."""
+    path.unlink(missing_ok=True)
+    path.write_bytes(content)
+
+
 def records_of(variant: str) -> list[Record]:
     short = {"ranks": 4} if variant != "nonesuch" else {}
     return list(islice(record_matches(variant, legal=True, seed=1, options=short), 2))
@@ -95,7 +101,7 @@ def test_records(folder: Path, data: st.DataObject) -> None:
     if content and draw(st.booleans()):
         content = damaged(draw, content)
     path = folder / "games.jsonl"
-    path.write_bytes(content)
+    put(path, content)
     lines = list(read_records(path))
     for disagreement in check_records(lines):
         assert "\n" not in str(disagreement)
@@ -134,13 +140,13 @@ def test_files_of_a_run(run: Path, data: st.DataObject) -> None:
     file = run / name
     whole = file.read_bytes()
     changed = damaged(data.draw, whole)
-    file.write_bytes(changed)
+    put(file, changed)
     read, kind = READERS[name]
     try:
         assert is_refused(partial(read, run), kind) or name != "policy.safetensors" or changed == whole
         is_refused(partial(read_trained, run), RunError, PolicyFileError, ValueError)
     finally:
-        file.write_bytes(whole)
+        put(file, whole)
 
 
 @pytest.fixture(scope="module")
@@ -159,9 +165,9 @@ def test_states_of_a_run(state: Path, data: st.DataObject) -> None:
     changed = damaged(data.draw, content if fits else whole)
     if fits:
         changed = b"%s %s\n%s" % (line.split()[0], hashlib.sha256(changed).hexdigest().encode(), changed)
-    state.write_bytes(changed)
+    put(state, changed)
     try:
         assert is_refused(partial(load_state, state), CheckpointError) or fits or changed == whole
         is_refused(RunFolder(state.parent.parent, warn=lambda line: None).latest_state, CheckpointError)
     finally:
-        state.write_bytes(whole)
+        put(state, whole)
