@@ -1,5 +1,6 @@
 """Wrong requests of every command: one sentence that says what was wrong, exit status 2, and nothing left behind."""
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -125,6 +126,14 @@ REFUSED = [
     (["train", "down_up", "--resume"], "there is no run to continue in runs/down_up-fast"),
     (["train", "down_up", "--preset", "smoke", "--resume"], "there is no run to continue in runs/down_up-smoke"),
 ]
+
+
+def test_on_a_terminal_a_refusal_is_the_same_sentence(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
+    assert run("replay", "x", "--deel", "3")[2] == (
+        "noms: replay does not take --deel (did you mean --deal?); see noms replay --help\n"
+    )
 
 
 @pytest.mark.parametrize(("words", "sentence"), REFUSED, ids=lambda value: " ".join(value) if isinstance(value, list) else "")

@@ -20,7 +20,7 @@ from tyro.constructors import ConstructorRegistry, PrimitiveConstructorSpec, Pri
 from .commands.common import CommandError
 
 REWORDED = (
-    (r"Unrecognized options: ([^,]+).*", r"{prog} does not take \1"),
+    (r"Unrecognized options: ([^, ]+).*", r"{prog} does not take \1"),
     (r"Missing from [^:]*: (.*)", r"{prog} needs \1"),
     (r"invalid choice '(.*)' for argument '(.*)'\. Expected one of \((.*?),?\)\.", r"\2 must be one of \3, not '\1'"),
     (r"Missing value for argument '(.*)'\. Expected.*", r"\1 needs a value"),
@@ -70,12 +70,16 @@ def _value(kind: Any, word: str) -> Any:
 
 
 class _Said(io.StringIO):
-    """Keeps what tyro prints: with the boxes that `sentence` takes apart, and in colours where standard output has them."""
+    """Keeps what tyro prints, with the boxes that `sentence` takes apart, and for a terminal in colours."""
 
     encoding = "utf-8"
 
+    def __init__(self, terminal: bool) -> None:
+        super().__init__()
+        self._terminal = terminal
+
     def isatty(self) -> bool:
-        return sys.__stdout__ is not None and sys.__stdout__.isatty()
+        return self._terminal
 
 
 def parsed(function: Callable[..., Any], prog: str, words: Sequence[str]) -> Any:
@@ -93,8 +97,8 @@ def parsed(function: Callable[..., Any], prog: str, words: Sequence[str]) -> Any
         CommandError: the words are refused.
         SystemExit: the help was asked for, and is printed.
     """
-    said, columns = _Said(), shutil.get_terminal_size().columns
-    width = columns if {"-h", "--help"} & set(words) else UNBROKEN
+    wants_help, columns = not {"-h", "--help"}.isdisjoint(words), shutil.get_terminal_size().columns
+    said, width = _Said(wants_help and sys.stdout.isatty()), columns if wants_help else UNBROKEN
     try:
         with terminal_width(width), contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
             return tyro.cli(function, prog=prog, args=words, registry=registry)
