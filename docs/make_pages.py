@@ -32,6 +32,7 @@ from noms_env.core.actions import (
     action_word,
 )
 from noms_env.core.cards import DECK_NAMES, FRENCH
+from noms_env.core.messages import literal
 from noms_env.core.state import MAX_TRICKS, NUM_CHOICES
 from noms_env.envs.aec import TrickTakingEnv
 from noms_env.envs.common import ILLEGAL_REWARD
@@ -93,13 +94,6 @@ def _filled(item: str) -> str:
 
 
 # ------------------------------------------------------------------------------------------------- words of Markdown
-
-
-def literal(value: Any) -> str:
-    """A value as one writes it in Python, with double quotes."""
-    if isinstance(value, list):
-        return f"[{', '.join(literal(entry) for entry in value)}]"
-    return f'"{value}"' if isinstance(value, str) else repr(value)
 
 
 def sentence(text: str) -> str:

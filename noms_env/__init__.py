@@ -13,23 +13,25 @@
 from __future__ import annotations
 
 from noms_env.core.actions import NUM_ACTIONS
-from noms_env.envs.batch import BatchEnv, TableGroup, make_batch
+from noms_env.envs.batch import BatchEnv, make_batch
+from noms_env.envs.games import (
+    big_ships_v0,
+    down_up_v0,
+    noms_v0,
+    nonesuch_v0,
+    small_ships_v0,
+    sniped_whist_v0,
+    up_down_v0,
+)
 from noms_env.envs.gym.seat import SeatEnv, register_seats
 from noms_env.envs.gym.seat_vector import SeatVectorEnv
-from noms_env.envs.modules import MODULES, register_environments
+from noms_env.envs.modules import register_environments
+from noms_env.envs.table_groups import TableGroup
 from noms_env.observation.layout import OBSERVATION_SIZE, STATE_SIZE
 from noms_env.players import load_player
 from noms_env.table import IllegalActionError, PositionError, Table
 from noms_env.variants import VARIANTS, RulesError
 from noms_env.version import ENV_VERSION, __version__
-
-sniped_whist_v0 = MODULES["sniped_whist"]
-big_ships_v0 = MODULES["big_ships"]
-small_ships_v0 = MODULES["small_ships"]
-noms_v0 = MODULES["noms"]
-nonesuch_v0 = MODULES["nonesuch"]
-down_up_v0 = MODULES["down_up"]
-up_down_v0 = MODULES["up_down"]
 
 register_environments()
 register_seats()

@@ -33,8 +33,11 @@ def files_of_links(text: str) -> list[str]:
 
 
 @pytest.mark.parametrize("block", blocks("python"), ids=lambda block: re.findall(r"noms_env\.(\w+)", block)[0])
-def test_a_block_of_python_runs_by_itself(block: str) -> None:
+def test_a_block_of_python_runs_by_itself_and_always_prints_the_same(block: str, capsys: pytest.CaptureFixture[str]) -> None:
     exec(compile(block, "README.md", "exec"), {})
+    printed = capsys.readouterr().out
+    exec(compile(block, "README.md", "exec"), {})
+    assert capsys.readouterr().out == printed != ""
 
 
 def commands(block: str) -> list[tuple[list[str], str]]:

@@ -43,7 +43,7 @@ REFUSED = [
     (["list", "nonsuch"], "there is no variant 'nonsuch'; did you mean nonesuch? The variants are sniped_whist"),
     (["play", "small ships"], "there is no variant 'small ships'; did you mean small_ships? The variants are"),
     (["watch", "noms", "thum"], "there is no player 'thum'; did you mean thumb? The players are"),
-    (["play", "noms", "--option", "min_bit=7"], "noms has no option 'min_bit'. Did you mean 'min_bid'? Its options are"),
+    (["play", "noms", "--option", "min_bit=7"], "noms has no option 'min_bit'; did you mean min_bid? The options are"),
     (["list", "bridge"], "there is no variant 'bridge'"),
     (["demo", "--seed", "-1"], "seed must be an integer from 0 to 2**63 - 1, not -1"),
     (["demo", "--seed", str(2**63)], "seed must be an integer from 0 to 2**63 - 1"),

@@ -86,6 +86,8 @@ assert "Ten points and one for each trick" in all_pages()["seven_down.md"]
 assert make_encoding([make_rules(game("seven_down"))]).n_choices == 52 + 8
 """
     printed = run(tmp_path, "-c", program("variant", more))
+    run(tmp_path, "docs/make_types.py")
+    assert "\nseven_down_v0: " in (tmp_path / "noms_env/envs/games.pyi").read_text(encoding="utf-8")
     assert re.fullmatch(r"\['\d', '\d', '\d', '\d'\] \[\d, \d, \d, \d\] \[[\d., ]+\]\n", printed), printed
 
 
@@ -120,6 +122,9 @@ except ValueError as refusal:
     exec(ANSWERS, here)
     np.testing.assert_allclose(np.load(tmp_path / "answers.npy"), here["answers"], atol=1e-5)  # compiled sums round otherwise
     assert "zero_bonus" in printed, "the policy refuses a rule that nobody has taught it"
+    run(tmp_path, "docs/make_types.py")
+    for file in ("games.pyi", "option_types.py"):
+        assert " zero_bonus: int" in (tmp_path / "noms_env" / "envs" / file).read_text(encoding="utf-8")
 
 
 def test_a_player(tmp_path: Path) -> None:

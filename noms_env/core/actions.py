@@ -81,10 +81,15 @@ def span(low: int, high: int) -> str:
     return str(low) if low == high else f"{low} to {high}"
 
 
-def perhaps(name: str, known: Iterable[str]) -> str:
-    """For a message that goes on with a list of names: `did you mean noms? The` if one is close, else `the`."""
-    close = get_close_matches(name, list(known), 1)
-    return f"did you mean {close[0]}? The" if close else "the"
+def perhaps(name: Any, known: Iterable[str]) -> str:
+    """For a message that goes on with a list of names: `did you mean noms? The` if one is close, else `the`.
+
+    Of several that are very close it names two.
+    """
+    names, close = list(known), list[str]()
+    if isinstance(name, str):
+        close = get_close_matches(name, names, 2, 0.8) or get_close_matches(name, names, 1)
+    return f"did you mean {' or '.join(close)}? The" if close else "the"
 
 
 def action_word(action: int, deck_kind: int = FRENCH) -> str:

@@ -13,7 +13,7 @@ depends on nothing but the row: not on the number of rows, their order, or threa
 | `observation`, `mask` | int64, shapes (tables, OBSERVATION_SIZE // 8) and (tables, PADDED_MASK_SIZE // 8): are written |
 | `hidden` | int64, shape (tables, HIDDEN_SIZE // 8): what nobody sees whole, relative to the seat to act; is written |
 | `wanted` | which of these three: `WRITE_OBSERVATION` + `WRITE_MASK` + `WRITE_HIDDEN`; the others are not looked at |
-| `points`, `scored` | float32, shape (tables, MAX_SEATS), and bool, shape (tables,): of the deal that a step ended, else 0 |
+| `points`, `scored` | float32, shape (tables, seats), and bool, shape (tables,): of the deal that a step ended, else 0 |
 | `seat`, `over` | int16 and bool, shape (tables,): who is to act, and whether the match is over; are written |
 | `streams` | int64, shape (tables,): the state of a 32-bit xorshift generator for each row, not 0; is advanced |
 """

@@ -8,13 +8,15 @@ from __future__ import annotations
 import copy
 import secrets
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from gymnasium import spaces
 from pettingzoo import AECEnv
 
 from noms_env.core.actions import NUM_ACTIONS, brief, is_integer
+from noms_env.core.messages import literal
+from noms_env.core.state import EPISODES
 from noms_env.engine.row_kernels import IS_SCORED
 from noms_env.envs.common import (
     ILLEGAL_REWARD,
@@ -24,14 +26,21 @@ from noms_env.envs.common import (
     make_table,
     observation_space,
 )
+from noms_env.envs.option_types import Options
 from noms_env.envs.results import copied, deal_rewards, public_end, public_result
 from noms_env.envs.validation import (
     ILLEGAL_ACTIONS,
     MASK_PLACES,
     RENDER_MODES,
     REWARDS,
+    Episode,
+    IllegalAction,
+    MaskPlace,
+    RenderMode,
+    Reward,
     checked_choice,
     checked_flag,
+    checked_names,
     checked_options,
     checked_render_mode,
 )
@@ -78,21 +87,22 @@ class TrickTakingEnv(AECEnv):
         variant: str,
         *,
         seats: int | None = None,
-        episode: str = "match",
-        reward: str = "points",
-        illegal_action: str = "raise",
-        mask_in: str = "observation",
-        render_mode: str | None = None,
+        episode: Episode = "match",
+        reward: Reward = "points",
+        illegal_action: IllegalAction = "raise",
+        mask_in: MaskPlace = "observation",
+        render_mode: RenderMode | None = None,
         render_seat: int | None = 0,
         render_full: bool = False,
         record: bool = False,
-        **options: Any,
+        **options: Unpack[Options],
     ) -> None:
         super().__init__()
         self._reward = checked_choice("reward", reward, REWARDS)
         self._illegal_action = checked_choice("illegal_action", illegal_action, ILLEGAL_ACTIONS)
         self._mask_in = checked_choice("mask_in", mask_in, MASK_PLACES)
         self.render_mode = checked_render_mode(render_mode, RENDER_MODES)
+        checked_names(variant, options, TrickTakingEnv.__init__)
         self.table = make_table(variant, seats, options, episode)
         self.metadata = {
             "name": f"{variant}_v{ENV_VERSION}",
@@ -118,6 +128,9 @@ class TrickTakingEnv(AECEnv):
         self._keeps_records = checked_flag("record", record)
         self._recorder = self._new_recorder()
         self.records: list[dict[str, Any]] = []
+
+    def __repr__(self) -> str:
+        return described(self, "raw_env")
 
     def observation_space(self, agent: str) -> spaces.Space[Any]:
         """The space of an agent's observations."""
@@ -363,6 +376,12 @@ _STATE_NAMES = (
     *("_rewarded", "_is_seeded", "_recorder", "records"),
 )
 """The state of an episode, without the table."""
+
+
+def described(env: TrickTakingEnv, function: str) -> str:
+    """What an environment is, given the function that made it: `<small_ships_v0 raw_env: 4 seats, episode="deal">`."""
+    rules, episode = env.table.rules, EPISODES[env.table.row.episode]
+    return f"<{env.metadata['name']} {function}: {rules.summary}, episode={literal(episode)}>"
 
 
 def _no_episode() -> ValueError:

@@ -15,10 +15,9 @@ All arrays are allocated once and written in place: `torch.from_numpy(batch.obse
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from threading import Lock
-from typing import Any, NamedTuple
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -27,41 +26,28 @@ from noms_env.belief import new_sampling_workspace, sample_hidden_rows
 from noms_env.belief.determinize import Rows, row_numbers
 from noms_env.core.actions import NUM_ACTIONS, brief, is_integer
 from noms_env.core.chance import MAX_SEED, MAX_TABLE
-from noms_env.core.state import MAX_SEATS
+from noms_env.core.messages import literal
+from noms_env.core.state import EPISODES, MAX_SEATS
 from noms_env.engine import batch_kernels
 from noms_env.engine.row_kernels import kernel_view
 from noms_env.engine.soundness import check_states
-from noms_env.envs.validation import checked_actions, checked_array, checked_count, checked_flag
+from noms_env.envs.option_types import Options
+from noms_env.envs.table_groups import TableGroup, fill_groups
+from noms_env.envs.validation import (
+    Episode,
+    checked_actions,
+    checked_array,
+    checked_count,
+    checked_flag,
+    checked_for_rows,
+    checked_names,
+)
 from noms_env.observation.layout import HIDDEN_SIZE, OBSERVATION_SIZE, PADDED_MASK_SIZE
 from noms_env.table import IllegalActionError, Table, redeal_seed
-from noms_env.variants import Rules, RulesError
+from noms_env.variants import RulesError
 from noms_env.variants.table_record import TABLE, new_tables
 
 MIN_ROWS_PER_THREAD = 1024
-
-
-class TableGroup(NamedTuple):
-    """Tables of a mixed batch that play by the same rules.
-
-    Attributes:
-        variant: name of the game.
-        seats: number of seats; None for the variant's default.
-        options: options of the variant that differ from their defaults.
-        share: of the tables, above 0, relative to the shares of the other groups.
-    """
-
-    variant: str
-    seats: int | None = None
-    options: Mapping[str, Any] = {}  # never written
-    share: float = 1.0
-
-
-@dataclass(frozen=True)
-class RowGroup:
-    """Rows of a batch that play by the same rules."""
-
-    rules: Rules
-    rows: slice
 
 
 class BatchEnv:
@@ -94,7 +80,8 @@ class BatchEnv:
         seat: int16, shape (n,): the seat to act.
         over: bool, shape (n,): the match (or the single deal) is over; `reset` starts the next.
         scored: bool, shape (n,): the last `step` ended a deal.
-        points: float32, shape (n, MAX_SEATS): points of that deal, else 0; infinite from 2**128 on (a multiplier of 2**123).
+        points: float32, shape (n, seats), of as many seats as a table has at most: points of that deal, else 0; infinite from
+            2**128 on (a multiplier of 2**123).
 
     Raises:
         ValueError: an argument is not allowed; the message says what is.
@@ -108,16 +95,18 @@ class BatchEnv:
         *,
         seed: int = 0,
         seats: int | None = None,
-        episode: str = "match",
+        episode: Episode = "match",
         skip_forced: bool = False,
         pause_after_deal: bool = False,
         hidden_state: bool = False,
         threads: int | None = 1,
         check_actions: bool = True,
-        **options: Any,
+        **options: Unpack[Options],
     ) -> None:
         if not isinstance(variant, str) and (seats is not None or options):
             raise RulesError("in a mixed batch each TableGroup has its own seats and options")
+        if isinstance(variant, str):
+            checked_names(variant, options, BatchEnv.__init__)
         tables = checked_count("tables", tables, MAX_TABLE)
         cores = os.cpu_count() or 1
         self.threads = (
@@ -131,7 +120,7 @@ class BatchEnv:
         groups = [TableGroup(variant, seats, options)] if isinstance(variant, str) else variant
         if not isinstance(groups, Sequence) or not all(isinstance(group, TableGroup) for group in groups):
             raise ValueError(f"variant must be the name of a game or a list of TableGroup, not {brief(variant)}")
-        self.groups = self._fill_groups(groups, seed, episode)
+        self.groups = fill_groups(self.tables, groups, seed, episode)
         self._kernel_tables = kernel_view(self.tables)
         self._words = self.tables.view(np.ndarray).view(np.int64).reshape(tables, TABLE.itemsize // 8)
         self._observation = np.zeros((tables, OBSERVATION_SIZE // 8), np.int64)
@@ -147,26 +136,13 @@ class BatchEnv:
         self.seat = np.zeros(tables, np.int16)
         self.over = np.ones(tables, np.bool_)
         self.scored = np.zeros(tables, np.bool_)
-        self.points = np.zeros((tables, MAX_SEATS), np.float32)
+        self.points = np.zeros((tables, max(group.rules.seats for group in self.groups)), np.float32)
         in_threads = self.threads > 1 and tables >= 2 * MIN_ROWS_PER_THREAD
         self._lock = Lock()
         self._row_threads = RowThreads(self.threads, MIN_ROWS_PER_THREAD) if in_threads else None
 
-    def _fill_groups(self, groups: Sequence[TableGroup], seed: int, episode: str) -> list[RowGroup]:
-        shares = np.array([group.share if isinstance(group.share, int | float | np.number) else 0 for group in groups], float)
-        if len(shares) == 0 or not np.isfinite(shares).all() or (shares <= 0).any():
-            raise ValueError("every group of tables needs a share above 0")
-        ends = np.round(np.cumsum(shares) / shares.sum() * len(self.tables)).astype(int).tolist()
-        filled = []
-        for group, start, end in zip(groups, [0, *ends], ends, strict=False):
-            if start == end:
-                raise ValueError(f"{len(self.tables)} tables are too few for {len(groups)} groups: {group.variant} gets none")
-            model = Table(group.variant, group.seats, dict(group.options), seed=seed, episode=episode)
-            self.tables[start:end] = model.row
-            filled.append(RowGroup(model.rules, slice(start, end)))
-        self.tables.table = np.arange(len(self.tables))
-        self.tables.over = 1
-        return filled
+    def __repr__(self) -> str:
+        return f"<BatchEnv: {', '.join(map(str, self.groups))}, episode={literal(EPISODES[self.tables.episode[0]])}>"
 
     def __len__(self) -> int:
         """Number of tables."""
@@ -243,8 +219,8 @@ class BatchEnv:
             ("seed", seed, self.tables.seed[numbers], MAX_SEED),
             ("table", table, self.tables.table[numbers], MAX_TABLE),
         ]
-        wanted = {name: _for_rows(name, value, default, 0, most) for name, value, default, most in given}
-        dealers = _for_rows("dealer", dealer, np.full(len(numbers), -1), -1, MAX_SEATS - 1)
+        wanted = {name: checked_for_rows(name, value, default, 0, most) for name, value, default, most in given}
+        dealers = checked_for_rows("dealer", dealer, np.full(len(numbers), -1), -1, MAX_SEATS - 1)
         if (dealers >= self.tables.n_seats[numbers]).any():
             raise ValueError("dealer must be a seat of the table")
         for name, values in wanted.items():
@@ -377,21 +353,6 @@ class BatchEnv:
         except IllegalActionError as refusal:
             return str(refusal)
         raise AssertionError(f"action {action} is legal at table {row}")
-
-
-def _for_rows(name: str, value: Any, default: np.ndarray, low: int, high: int) -> np.ndarray:
-    """One value for each row, int64, shape of `default`, checked."""
-    if value is None:
-        return default.astype(np.int64)
-    try:
-        values = np.asarray(value)
-    except ValueError:
-        values = np.empty(0)
-    if values.dtype.kind not in "iu" or values.shape not in ((), default.shape):
-        raise ValueError(f"{name} must be an integer, or {len(default)} of them, not {brief(value)}")
-    if (values < low).any() or (values > high).any():
-        raise ValueError(f"{name} must be from {low} to {high}, not {brief(value)}")
-    return np.broadcast_to(values, default.shape).astype(np.int64)
 
 
 make_batch = BatchEnv

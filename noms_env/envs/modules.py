@@ -31,6 +31,9 @@ class EnvironmentModule(ModuleType):
         self.variant = variant
         sys.modules[self.__name__] = self
 
+    def __repr__(self) -> str:
+        return f"<module {self.__name__}: env and raw_env of {GAMES[self.variant].title}>"
+
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the name, so that `env` and `raw_env` can be sent to other processes."""
         return import_module, (self.__name__,)

@@ -2,18 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Literal, get_args
 
 import numpy as np
 
 from noms_env.core.actions import brief, is_integer
-from noms_env.variants import RulesError
+from noms_env.variants import RulesError, game
 
-REWARDS = ("points", "relative", "outcome")
-ILLEGAL_ACTIONS = ("raise", "terminate")
-MASK_PLACES = ("observation", "info", "both")
-RENDER_MODES = ("ansi", "human", "rgb_array")
+Episode = Literal["match", "deal"]
+Reward = Literal["points", "relative", "outcome"]
+IllegalAction = Literal["raise", "terminate"]
+MaskPlace = Literal["observation", "info", "both"]
+RenderMode = Literal["ansi", "human", "rgb_array"]
+
+REWARDS: tuple[str, ...] = get_args(Reward)
+ILLEGAL_ACTIONS: tuple[str, ...] = get_args(IllegalAction)
+MASK_PLACES: tuple[str, ...] = get_args(MaskPlace)
+RENDER_MODES: tuple[str, ...] = get_args(RenderMode)
+
+
+def checked_names(variant: str, names: Iterable[str], *callers: Callable[..., Any]) -> None:
+    """Refuse a name that is neither an option of a variant nor an argument of a function; `hand_size` may be either.
+
+    Args:
+        variant: name of the game.
+        names: that were given.
+        callers: the functions; those of their arguments that are given by name count.
+
+    Raises:
+        RulesError: there is no such option; the sentence says the nearest option or argument.
+    """
+    for name in names:
+        arguments = [one for caller in callers for one in inspect.signature(caller).parameters if one != "self"]
+        if name not in arguments and name != "hand_size":
+            game(variant).option(name, arguments)
 
 
 def checked_flag(name: str, value: bool) -> bool:
@@ -48,6 +72,25 @@ def checked_array(name: str, array: np.ndarray, rows: int) -> np.ndarray:
     if not is_array or not (array.flags.c_contiguous and array.flags.writeable):
         raise ValueError(f"{name} must be a writable array of int64 of shape ({rows},) without gaps, not {brief(array)}")
     return array
+
+
+def checked_for_rows(name: str, value: Any, default: np.ndarray, low: int, high: int) -> np.ndarray:
+    """Return a value for each row: int64, shape of `default`, which stands for None.
+
+    Raises:
+        ValueError: it is neither an integer from low to high nor so many of them.
+    """
+    if value is None:
+        return default.astype(np.int64)
+    try:
+        values = np.asarray(value)
+    except ValueError:
+        values = np.empty(0)
+    if values.dtype.kind not in "iu" or values.shape not in ((), default.shape):
+        raise ValueError(f"{name} must be an integer, or {len(default)} of them, not {brief(value)}")
+    if (values < low).any() or (values > high).any():
+        raise ValueError(f"{name} must be from {low} to {high}, not {brief(value)}")
+    return np.broadcast_to(values, default.shape).astype(np.int64)
 
 
 def checked_choice(name: str, value: str, allowed: tuple[str, ...]) -> str:

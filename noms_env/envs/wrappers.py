@@ -11,7 +11,7 @@ from pettingzoo import AECEnv
 from pettingzoo.utils import wrappers
 
 from noms_env.core.actions import NUM_ACTIONS, brief, is_integer
-from noms_env.envs.aec import TrickTakingEnv
+from noms_env.envs.aec import TrickTakingEnv, described
 from noms_env.envs.common import ILLEGAL_REWARD
 from noms_env.variants import RulesError
 
@@ -40,6 +40,9 @@ class CopyableWrapper(wrappers.OrderEnforcingWrapper):
     def __str__(self) -> str:
         """The name of the environment."""
         return str(self.unwrapped)
+
+    def __repr__(self) -> str:
+        return described(self.unwrapped, "env")
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
         kept = self._memory()

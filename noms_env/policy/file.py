@@ -25,7 +25,7 @@ from noms_env.observation.layout import layout_digest
 from noms_env.policy.encoding import Encoding, make_encoding
 from noms_env.policy.features import differing_options
 from noms_env.policy.inference import shapes_of
-from noms_env.variants import Rules, RulesError, game, make_rules
+from noms_env.variants import Rules, RulesError, game, given_options, make_rules
 from noms_env.variants.table_record import choice_names
 from noms_env.version import ENV_VERSION
 
@@ -132,19 +132,6 @@ def save_policy(path: Path | str, tensors: Mapping[str, np.ndarray], info: Polic
     }
     document["sha256"] = _digest(document, arrays)
     write_atomically(Path(path), save(arrays, {KEY: _text(document)}))
-
-
-def given_options(rules: Rules) -> dict[str, Any]:
-    """The fewest options that give these rules (`make_rules`)."""
-    given = dict(rules.options)
-    for name in rules.options:
-        fewer = {other: value for other, value in given.items() if other != name}
-        try:
-            if make_rules(rules.variant, rules.seats, fewer) == rules:
-                given = fewer
-        except RulesError:
-            continue
-    return given
 
 
 def write_atomically(path: Path, content: bytes) -> None:

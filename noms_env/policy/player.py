@@ -56,6 +56,10 @@ class PolicyPlayer:
         if not self._forward.is_finite():
             raise PolicyFileError("the policy holds numbers that are too large to reckon with")
 
+    def __repr__(self) -> str:
+        games = ", ".join(dict.fromkeys(_name(rules.variant.name, rules.seats) for rules in self.rule_sets))
+        return f"<PolicyPlayer: {games}; temperature={self.temperature:g}>"
+
     @property
     def rule_sets(self) -> tuple[Rules, ...]:
         """The rules of the tables that it can sit at."""

@@ -5,6 +5,9 @@
 
 from __future__ import annotations
 
+from io import BytesIO
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -60,3 +63,21 @@ def image(table: Table, seat: int | None, *, full: bool = False) -> NDArray[np.u
         message = "images of the table are drawn with Pillow, which is not installed: pip install 'noms-env[render]'"
         raise ModuleNotFoundError(message, name="PIL") from error
     return draw(view)
+
+
+def for_notebook(table: Table) -> dict[str, Any]:
+    """The table as a spectator sees it, by MIME type: `text/plain`, and where Pillow is installed `image/png`, bytes.
+
+    Raises:
+        ValueError: nothing has been dealt yet.
+    """
+    shown: dict[str, Any] = {"text/plain": text(table, None)}
+    try:
+        pixels = image(table, None)
+    except ModuleNotFoundError:
+        return shown
+    from PIL import Image
+
+    file = BytesIO()
+    Image.fromarray(pixels).save(file, "PNG")
+    return shown | {"image/png": file.getvalue()}

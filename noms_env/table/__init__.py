@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 
 from noms_env.belief import new_sampling_workspace, sample_hidden_rows
 from noms_env.belief.determinize import sampled_tables
-from noms_env.core.actions import INDICATE, NOMINATE, NUM_ACTIONS, SCORED, action_number, action_word, brief, is_integer, span
+from noms_env.core.actions import NUM_ACTIONS, SCORED, action_number, action_word, brief, is_integer, span
 from noms_env.core.cards import CARD_WORDS, NO_TRUMP, SUIT_LETTERS, cards_in
 from noms_env.core.chance import MAX_SEED, MAX_TABLE, checked_seed
 from noms_env.core.state import EPISODES, MATCH, phase_word
@@ -20,6 +21,7 @@ from noms_env.observation.layout import STATE_SIZE
 from noms_env.observation.writer import MASK_WORDS, OBSERVATION_WORDS
 from noms_env.table import position
 from noms_env.table.position import PositionError as PositionError
+from noms_env.table.wording import about, why_illegal
 from noms_env.variants import Rules, RulesError, game, make_rules
 from noms_env.variants.table_record import TABLE, new_tables, write_rules
 
@@ -71,6 +73,16 @@ class Table:
         self.row.table = _checked_counter("table", table)
         self.row.match = -1
         self._set_episode(episode, deal_size)
+
+    def __repr__(self) -> str:
+        return f"<Table {self.rules.variant.name}: {self.rules.summary}; {about(self)}>"
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
+        """What a notebook shows: the table as a spectator sees it, as text, and as a picture where Pillow is installed."""
+        if self.row.match < 0:
+            return {"text/plain": repr(self)}
+        shown: dict[str, Any] = import_module("noms_env.show").for_notebook(self)  # by its name, since it is a higher floor
+        return shown
 
     def _take_rows(self, rows: np.recarray) -> None:
         self._rows = rows
@@ -158,7 +170,7 @@ class Table:
         # The compiled function has no integers of more than 64 bits.
         status: int = step_row(self._kernel_rows, 0, number) if 0 <= number < NUM_ACTIONS else ILLEGAL
         if status == ILLEGAL:
-            raise IllegalActionError(self._why_illegal(action))
+            raise IllegalActionError(why_illegal(self, action))
         return status
 
     def checked_action(self, action: int) -> int:
@@ -168,7 +180,7 @@ class Table:
             IllegalActionError: the action is not legal.
         """
         if not is_integer(action) or int(action) not in self.legal_actions():
-            raise IllegalActionError(self._why_illegal(action))
+            raise IllegalActionError(why_illegal(self, action))
         return int(action)
 
     def act(self, word: str) -> None:
@@ -206,32 +218,6 @@ class Table:
         words = np.empty(STATE_SIZE // 8, np.int64)
         state_row(self._kernel_rows, 0, seat, words[:OBSERVATION_WORDS], words[OBSERVATION_WORDS:])
         return words.view(np.uint8)
-
-    def _why_illegal(self, action: Any) -> str:
-        if self.phase is None:
-            return f"action {brief(action)} comes after the {'match' if self.is_over else 'deal'} is over; nobody is to act"
-        legal = ", ".join(self.legal_words())
-        start = f"seat {self.row.seat} may not take action {brief(action)}"
-        try:
-            word = action_word(int(action), self.deck_kind) if is_integer(action) else None
-        except ValueError:
-            word = None
-        if word is None:
-            return f"{start}: it is not the number of an action. Legal in the phase {self.phase} are {legal}"
-        return f"{start} ({word}): {self._reason(int(action), word)}. Legal in the phase {self.phase} are {legal}"
-
-    def _reason(self, action: int, word: str) -> str:
-        if self.phase == "play" and action < INDICATE:
-            if not self.row.hands[self.row.seat] >> action & 1:
-                return f"it does not hold {word}"
-            if self.row.n_table > 0:
-                return f"it must follow {SUIT_LETTERS[self.deck_kind][self.row.led_suit]}"
-            return f"{word} may not be led now"
-        words = {"call": range(74, 98), "trump": range(53, 61), "suit": range(53, 59)}
-        known = words.get(self.phase or "", range(INDICATE, INDICATE + 1) if self.phase == "play" else range(61, 150))
-        if action not in known or (self.phase == "nominate" and 74 <= action < NOMINATE):
-            return f"the phase is {self.phase}, which has no such action"
-        return "the rules do not allow it now"
 
     @property
     def seats(self) -> int:

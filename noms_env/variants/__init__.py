@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from noms_env.core.actions import brief, perhaps
 from noms_env.variants import big_ships, down_up, noms, nonesuch, small_ships, sniped_whist, up_down
-from noms_env.variants.rulebook import Option, Rules, RulesError, Variant, make_rules
+from noms_env.variants.rulebook import Option, Rules, RulesError, Variant, given_options, make_rules
 
 _FILES = (sniped_whist, big_ships, small_ships, noms, nonesuch, down_up, up_down)
 GAMES: dict[str, Variant] = {file.GAME.name: file.GAME for file in _FILES}
@@ -25,9 +25,8 @@ def game(name: str) -> Variant:
         RulesError: there is none.
     """
     if not isinstance(name, str) or name not in GAMES:
-        hint = perhaps(name if isinstance(name, str) else "", GAMES)
-        raise RulesError(f"there is no variant {brief(name)}; {hint} variants are {', '.join(GAMES)}")
+        raise RulesError(f"there is no variant {brief(name)}; {perhaps(name, GAMES)} variants are {', '.join(GAMES)}")
     return GAMES[name]
 
 
-__all__ = ["GAMES", "VARIANTS", "Option", "Rules", "RulesError", "Variant", "game", "make_rules"]
+__all__ = ["GAMES", "VARIANTS", "Option", "Rules", "RulesError", "Variant", "game", "given_options", "make_rules"]

@@ -7,15 +7,15 @@ copied into a table.
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from noms_env.core.actions import brief, is_integer, span
+from noms_env.core.actions import brief, is_integer, perhaps, span
 from noms_env.core.cards import FRENCH, SUIT_LETTERS, french_deck
+from noms_env.core.messages import literal
 from noms_env.core.state import MAX_ROTATION, MAX_TRICKS, MAX_VARIANTS, NUM_CHOICES
 
 Values = dict[str, Any]
@@ -188,8 +188,12 @@ class Variant:
                 f"{MAX_VARIANTS} variants, 0 to {MAX_VARIANTS - 1}"
             )
 
-    def option(self, name: str) -> Option:
+    def option(self, name: str, arguments: Iterable[str] = ()) -> Option:
         """The option of that name.
+
+        Args:
+            name: of the option.
+            arguments: other names that may be meant, for the message.
 
         Raises:
             RulesError: the variant has no such option.
@@ -198,18 +202,26 @@ class Variant:
             if option.name == name:
                 return option
         names = [option.name for option in self.options]
-        close = difflib.get_close_matches(name, names, 1) if isinstance(name, str) else []
-        hint = f" Did you mean {close[0]!r}?" if close else ""
-        raise RulesError(f"{self.name} has no option {brief(name)}.{hint} Its options are {', '.join(names)}.")
+        hint = perhaps(name, [*names, *arguments])
+        raise RulesError(f"{self.name} has no option {brief(name)}; {hint} options are {', '.join(names)}")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Rules:
     """A variant with every choice made: the rules of one table."""
 
     variant: Variant
     seats: int
     options: Values = field(hash=False)
+
+    def __repr__(self) -> str:
+        return f"<Rules {self.variant.name}: {self.summary}>"
+
+    @property
+    def summary(self) -> str:
+        """The seats, and the options that were chosen: `4 seats, target=50`."""
+        chosen = (f"{name}={literal(value)}" for name, value in given_options(self).items())
+        return ", ".join([f"{self.seats} seats", *chosen])
 
     @property
     def schedule(self) -> list[int]:
@@ -246,6 +258,19 @@ def make_rules(variant: Variant, seats: int | None = None, options: Mapping[str,
             if values[need.option] != usual[need.option]:
                 raise RulesError(f"{need.option} has an effect only {need.where}; elsewhere leave it at {usual[need.option]!r}")
     return Rules(variant, seats, values)
+
+
+def given_options(rules: Rules) -> Values:
+    """The fewest options that give these rules (`make_rules`)."""
+    given = dict(rules.options)
+    for name in rules.options:
+        fewer = {other: value for other, value in given.items() if other != name}
+        try:
+            if make_rules(rules.variant, rules.seats, fewer) == rules:
+                given = fewer
+        except RulesError:
+            continue
+    return given
 
 
 def _with_defaults(variant: Variant, given: Values) -> Values:

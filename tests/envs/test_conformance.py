@@ -194,7 +194,7 @@ def test_an_illegal_action_may_end_the_episode_instead(maker: str) -> None:
 
 def test_an_argument_of_the_bare_environment_is_refused_by_the_wrapped_one() -> None:
     with pytest.raises(ValueError, match="illegal_action is an argument of raw_env"):
-        noms_env.down_up_v0.env(illegal_action="raise")
+        noms_env.down_up_v0.env(illegal_action="raise")  # type: ignore[call-arg]
 
 
 def test_nothing_goes_on_before_the_first_reset() -> None:

@@ -23,7 +23,7 @@ from noms_env.core.actions import NUM_ACTIONS
 from noms_env.envs.aec import TrickTakingEnv
 from noms_env.envs.gym.seat_players import RowStreams, engine_streams, learner_seats
 from noms_env.envs.gym.seat_vector import SeatVectorEnv
-from noms_env.envs.validation import REWARDS
+from noms_env.envs.validation import REWARDS, Episode, Reward
 from noms_env.observation.layout import OBSERVATION
 from noms_env.players import Player, make_player, row_seeds
 from noms_env.variants import VARIANTS
@@ -160,8 +160,9 @@ def replay_in_aec(env: SeatEnv, aec: TrickTakingEnv, given: list[Any], others: P
 
 @pytest.mark.parametrize("reward", REWARDS)
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_the_learner_is_given_what_its_seat_is_given_in_the_aec_environment(variant: str, reward: str) -> None:
-    for episode, opponents, seat in (("deal", "thumb", 1), ("deal", "greedy", 0), ("match", "thumb", 2)):
+def test_the_learner_is_given_what_its_seat_is_given_in_the_aec_environment(variant: str, reward: Reward) -> None:
+    played: list[tuple[Episode, str, int]] = [("deal", "thumb", 1), ("deal", "greedy", 0), ("match", "thumb", 2)]
+    for episode, opponents, seat in played:
         env = SeatEnv(variant, opponents=opponents, seat=seat, episode=episode, reward=reward)
         aec = TrickTakingEnv(variant, episode=episode, reward=reward)
         for seed in (3, 4) if episode == "deal" else (3,):

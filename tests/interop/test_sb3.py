@@ -13,6 +13,7 @@ from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_suppo
 from stable_baselines3.common.vec_env import DummyVecEnv, VecMonitor
 
 from noms_env import NUM_ACTIONS, OBSERVATION_SIZE, IllegalActionError, SeatEnv, Table
+from noms_env.envs.validation import MaskPlace
 from noms_env.interop.sb3 import SeatVecEnv
 from noms_env.policy.encoding import make_encoding, write_features
 from tests.begun import begun
@@ -193,7 +194,7 @@ def test_the_same_seed_learns_the_same() -> None:
 
 
 @pytest.mark.parametrize(("policy", "mask_in"), [("MlpPolicy", "info"), ("MultiInputPolicy", "observation")])
-def test_one_table_is_enough_and_masks_are_obeyed(policy: str, mask_in: str, tmp_path: Path) -> None:
+def test_one_table_is_enough_and_masks_are_obeyed(policy: str, mask_in: MaskPlace, tmp_path: Path) -> None:
     env = SeatEnv("small_ships", mask_in=mask_in)  # raises where an action is not legal
     assert is_masking_supported(env)
     model = MaskablePPO(policy, env, **SMALL | {"n_steps": 64}).learn(128)

@@ -21,10 +21,10 @@ from noms_env.observation.layout import layout_digest
 from noms_env.policy import file as policy_file
 from noms_env.policy import player as policy_player
 from noms_env.policy.encoding import make_encoding
-from noms_env.policy.file import KEY, PolicyFileError, PolicyInfo, given_options, read_policy, save_policy, write_atomically
+from noms_env.policy.file import KEY, PolicyFileError, PolicyInfo, read_policy, save_policy, write_atomically
 from noms_env.policy.inference import Forward, shapes_of
 from noms_env.policy.player import load_policy
-from noms_env.variants import game, make_rules
+from noms_env.variants import game, given_options, make_rules
 from tests.commands import disk_full
 from tests.envs.play import KINDS
 from tests.policy.test_player import NETWORK, SMALL, decisions, make_actor, rules_of, save_small, tensors_of

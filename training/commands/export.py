@@ -119,7 +119,7 @@ def records_of(files: Sequence[str]) -> Source:
 
 def matches_of(given: Arguments, variant: str) -> Source:
     """The decisions of matches to play; CommandError if these players cannot play them."""
-    from noms_env.policy.file import given_options
+    from noms_env.variants import given_options
 
     from ..agents.registry import agent_spec
     from ..data.decisions import from_play

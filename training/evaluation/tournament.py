@@ -22,8 +22,8 @@ from typing import Any
 
 import numpy as np
 
-from noms_env.policy.file import given_options, write_atomically
-from noms_env.variants import Rules
+from noms_env.policy.file import write_atomically
+from noms_env.variants import Rules, given_options
 from noms_env.version import ENV_VERSION
 
 from ..agents.spec import AgentSpec

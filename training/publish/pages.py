@@ -12,8 +12,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from noms_env.policy.file import given_options
-from noms_env.variants import Rules, game, make_rules
+from noms_env.variants import Rules, game, given_options, make_rules
 
 from ..agents.registry import label
 from ..evaluation.behaviour_stats import MAIN, as_read

@@ -8,7 +8,7 @@
 from __future__ import annotations
 
 import copy
-from typing import Any
+from typing import Any, Unpack
 
 import gymnasium
 import numpy as np
@@ -21,10 +21,21 @@ from noms_env.engine import batch_kernels
 from noms_env.engine.row_kernels import IS_SCORED
 from noms_env.envs.common import ILLEGAL_REWARD, POSITION_KEYS, Observation, frame
 from noms_env.envs.gym.seat_config import SeatConfig
-from noms_env.envs.gym.seat_players import RowStreams, checked_seat, engine_streams, is_random, learner_seats
+from noms_env.envs.gym.seat_players import RowStreams, Seat, checked_seat, engine_streams, is_random, learner_seats
 from noms_env.envs.modules import environment_id
+from noms_env.envs.option_types import Options
 from noms_env.envs.results import deal_rewards, members
-from noms_env.envs.validation import RENDER_MODES, checked_options, checked_render_mode
+from noms_env.envs.validation import (
+    RENDER_MODES,
+    Episode,
+    IllegalAction,
+    MaskPlace,
+    RenderMode,
+    Reward,
+    checked_names,
+    checked_options,
+    checked_render_mode,
+)
 from noms_env.players import Player, Players
 from noms_env.table import IllegalActionError
 from noms_env.variants import GAMES
@@ -86,16 +97,17 @@ class SeatEnv(gymnasium.Env[Observation, int | np.integer]):
         variant: str,
         *,
         opponents: Players = "random",
-        seat: int | str = 0,
+        seat: Seat = 0,
         seats: int | None = None,
-        episode: str = "deal",
-        reward: str = "points",
-        illegal_action: str = "raise",
-        mask_in: str = "observation",
+        episode: Episode = "deal",
+        reward: Reward = "points",
+        illegal_action: IllegalAction = "raise",
+        mask_in: MaskPlace = "observation",
         skip_forced: bool = False,
-        render_mode: str | None = None,
-        **options: Any,
+        render_mode: RenderMode | None = None,
+        **options: Unpack[Options],
     ) -> None:
+        checked_names(variant, options, SeatEnv.__init__)
         self._config = SeatConfig(
             variant,
             opponents=opponents,
@@ -120,6 +132,11 @@ class SeatEnv(gymnasium.Env[Observation, int | np.integer]):
         self._is_seeded = False
         self._is_over = True
         self._mask = np.zeros(NUM_ACTIONS, np.int8)
+
+    def __repr__(self) -> str:
+        return f"<SeatEnv {self._config.summary}>"
+
+    __str__ = __repr__
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Observation, dict[str, Any]]:
         """Begin an episode, and play up to the learner's first decision.

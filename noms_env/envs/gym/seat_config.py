@@ -2,14 +2,40 @@
 
 from __future__ import annotations
 
-from typing import Any
+from pathlib import Path
+from typing import Unpack
 
 import numpy as np
 
+from noms_env.core.messages import literal
 from noms_env.envs.common import Observation, make_table, observation_space
-from noms_env.envs.gym.seat_players import checked_seat
-from noms_env.envs.validation import ILLEGAL_ACTIONS, MASK_PLACES, REWARDS, checked_choice, checked_flag
+from noms_env.envs.gym.seat_players import Seat, checked_seat
+from noms_env.envs.option_types import Options
+from noms_env.envs.validation import (
+    ILLEGAL_ACTIONS,
+    MASK_PLACES,
+    REWARDS,
+    Episode,
+    IllegalAction,
+    MaskPlace,
+    Reward,
+    checked_choice,
+    checked_flag,
+)
 from noms_env.players import Players, load_players
+
+
+class SeatArguments(Options, total=False):
+    """The arguments of `SeatConfig` besides the variant, for functions that pass them on."""
+
+    opponents: Players
+    seat: Seat
+    seats: int | None
+    episode: Episode
+    reward: Reward
+    illegal_action: IllegalAction
+    mask_in: MaskPlace
+    skip_forced: bool
 
 
 class SeatConfig:
@@ -21,6 +47,7 @@ class SeatConfig:
         seat: the learner's seat, `rotate` or `random`.
         ends_if_illegal: whether an illegal action ends the episode.
         space: the space of the learner's observations.
+        summary: what was chosen, in words.
     """
 
     def __init__(
@@ -28,14 +55,14 @@ class SeatConfig:
         variant: str,
         *,
         opponents: Players = "random",
-        seat: int | str = 0,
+        seat: Seat = 0,
         seats: int | None = None,
-        episode: str = "deal",
-        reward: str = "points",
-        illegal_action: str = "raise",
-        mask_in: str = "observation",
+        episode: Episode = "deal",
+        reward: Reward = "points",
+        illegal_action: IllegalAction = "raise",
+        mask_in: MaskPlace = "observation",
         skip_forced: bool = False,
-        **options: Any,
+        **options: Unpack[Options],
     ) -> None:
         """Check the arguments; `SeatEnv` documents them.
 
@@ -51,6 +78,10 @@ class SeatConfig:
         self.table = make_table(variant, seats, options, episode)
         self.players = load_players(opponents, self.table.seats - 1, self.table.rules, "opponents")
         self.seat = checked_seat(seat, self.table.seats)
+        named = isinstance(opponents, str | Path)
+        others = literal(str(opponents)) if named else f"[{', '.join(type(one).__name__ for one in self.players)}]"
+        chosen = f"{self.table.rules.summary}, seat={literal(seat)}, opponents={others}, episode={literal(episode)}"
+        self.summary = f"{variant}: {chosen}"
 
     def observation(self, vector: np.ndarray, mask: np.ndarray) -> Observation:
         """The observation made of a vector and a mask, of one row or of many."""

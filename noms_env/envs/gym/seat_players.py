@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hashlib import blake2b
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -11,8 +11,10 @@ from noms_env.core.actions import brief, is_integer
 from noms_env.core.chance import MAX_SEED
 from noms_env.variants import RulesError
 
-SEAT_RULES = ("rotate", "random")
+SeatRule = Literal["rotate", "random"]
 """Rules for the learner's seat, besides a fixed seat."""
+Seat = int | SeatRule
+SEAT_RULES: tuple[str, ...] = get_args(SeatRule)
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)

@@ -14,11 +14,12 @@ from noms_env.belief.determinize import sampled_tables
 from noms_env.core.actions import NUM_ACTIONS
 from noms_env.engine import batch_kernels
 from noms_env.engine.row_kernels import kernel_view
-from noms_env.envs.batch import TableGroup, make_batch
+from noms_env.envs.batch import make_batch
 from noms_env.envs.common import ILLEGAL_REWARD
 from noms_env.envs.gym.seat_config import SeatConfig
 from noms_env.envs.gym.seat_players import RowStreams, engine_streams, is_random, learner_seats
 from noms_env.envs.results import deal_rewards, members
+from noms_env.envs.table_groups import TableGroup
 from noms_env.observation.layout import OBSERVATION_SIZE, PADDED_MASK_SIZE
 from noms_env.players import Player
 from noms_env.table import IllegalActionError

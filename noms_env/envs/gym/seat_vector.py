@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from threading import Lock
-from typing import Any
+from typing import Any, Literal, Unpack
 
 import numpy as np
 from gymnasium import spaces
@@ -23,10 +23,10 @@ from noms_env.core.actions import NUM_ACTIONS, brief
 from noms_env.core.chance import MAX_SEED, checked_seed
 from noms_env.envs.common import POSITION_KEYS, Observation, frame
 from noms_env.envs.gym.seat import RENDER_FPS
-from noms_env.envs.gym.seat_config import SeatConfig
+from noms_env.envs.gym.seat_config import SeatArguments, SeatConfig
 from noms_env.envs.gym.seat_players import checked_seat
 from noms_env.envs.gym.seat_runner import SeatRunner, Seats
-from noms_env.envs.validation import checked_actions, checked_flag, checked_options, checked_render_mode
+from noms_env.envs.validation import checked_actions, checked_flag, checked_names, checked_options, checked_render_mode
 
 RENDER_MODES = ("ansi", "rgb_array")
 Step = tuple[Observation, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]
@@ -66,12 +66,13 @@ class SeatVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
         num_envs: int,
         variant: str,
         *,
-        render_mode: str | None = None,
-        autoreset_mode: str | AutoresetMode = AutoresetMode.NEXT_STEP,
+        render_mode: Literal["ansi", "rgb_array"] | None = None,
+        autoreset_mode: Literal["NextStep", "SameStep", "Disabled"] | AutoresetMode = AutoresetMode.NEXT_STEP,
         threads: int | None = 1,
         copy: bool = True,
-        **arguments: Any,
+        **arguments: Unpack[SeatArguments],
     ) -> None:
+        checked_names(variant, arguments, SeatVectorEnv.__init__, SeatConfig.__init__)
         self._config = SeatConfig(variant, **arguments)
         self.autoreset_mode = _checked_mode(autoreset_mode)
         self._copies = checked_flag("copy", copy)
@@ -85,6 +86,9 @@ class SeatVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
         self.single_action_space = spaces.Discrete(NUM_ACTIONS)
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
         self.action_space = batch_space(self.single_action_space, self.num_envs)
+
+    def __repr__(self) -> str:
+        return f"<SeatVectorEnv of {self.num_envs} tables, {self._config.summary}>"
 
     @one_thread
     def reset(

@@ -1,0 +1,61 @@
+"""The tables of a batch by their rules: a mixed batch has several groups."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from noms_env.table import Table
+from noms_env.variants import Rules
+
+
+class TableGroup(NamedTuple):
+    """Tables of a mixed batch that play by the same rules.
+
+    Attributes:
+        variant: name of the game.
+        seats: number of seats; None for the variant's default.
+        options: options of the variant that differ from their defaults.
+        share: of the tables, above 0, relative to the shares of the other groups.
+    """
+
+    variant: str
+    seats: int | None = None
+    options: Mapping[str, Any] = {}  # never written
+    share: float = 1.0
+
+
+@dataclass(frozen=True)
+class RowGroup:
+    """Rows of a batch that play by the same rules."""
+
+    rules: Rules
+    rows: slice
+
+    def __str__(self) -> str:
+        return f"{self.rows.stop - self.rows.start} tables of {self.rules.variant.name} ({self.rules.summary})"
+
+
+def fill_groups(tables: np.recarray, groups: Sequence[TableGroup], seed: int, episode: str) -> list[RowGroup]:
+    """Write the rules of some groups into the rows of a batch, which follow one another; no match has begun.
+
+    Raises:
+        ValueError: a share is not above 0, or a group gets no table.
+    """
+    shares = np.array([group.share if isinstance(group.share, int | float | np.number) else 0 for group in groups], float)
+    if len(shares) == 0 or not np.isfinite(shares).all() or (shares <= 0).any():
+        raise ValueError("every group of tables needs a share above 0")
+    ends = np.round(np.cumsum(shares) / shares.sum() * len(tables)).astype(int).tolist()
+    filled = []
+    for group, start, end in zip(groups, [0, *ends], ends, strict=False):
+        if start == end:
+            raise ValueError(f"{len(tables)} tables are too few for {len(groups)} groups: {group.variant} gets none")
+        model = Table(group.variant, group.seats, dict(group.options), seed=seed, episode=episode)
+        tables[start:end] = model.row
+        filled.append(RowGroup(model.rules, slice(start, end)))
+    tables.table = np.arange(len(tables))
+    tables.over = 1
+    return filled

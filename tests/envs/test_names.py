@@ -1,0 +1,114 @@
+"""Objects say what they are, and a name that is wrong is answered with the nearest right one."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+
+import noms_env
+from noms_env import BatchEnv, RulesError, SeatEnv, SeatVectorEnv, Table, TableGroup, show
+from noms_env.core.actions import perhaps
+from noms_env.envs.wrappers import wrapped_env
+from noms_env.variants import VARIANTS
+
+MAKERS: dict[str, Callable[..., Any]] = {
+    "env": lambda **given: wrapped_env("small_ships", **given),
+    "raw_env": noms_env.small_ships_v0.raw_env,
+    "gymnasium.make": lambda **given: gymnasium.make("noms/small_ships-v0", disable_env_checker=True, **given),
+    "SeatEnv": lambda **given: SeatEnv("small_ships", **given),
+    "SeatVectorEnv": lambda **given: SeatVectorEnv(2, "small_ships", **given),
+    "BatchEnv": lambda **given: BatchEnv("small_ships", 2, **given),
+    "Table": lambda **given: Table("small_ships", None, given),
+    "TableGroup": lambda **given: BatchEnv([TableGroup("small_ships", None, given)], 2),
+}
+
+
+@pytest.mark.parametrize("maker", MAKERS)
+@pytest.mark.parametrize(
+    ("wrong", "meant", "of"),
+    [
+        ("min_bit", "min_bid", list(MAKERS)),
+        ("seatz", "seats", ["env", "raw_env", "BatchEnv"]),
+        ("seets", "seats", list(MAKERS)[:6]),
+        ("eppisode", "episode", list(MAKERS)[:6]),
+        ("rendermode", "render_mode", list(MAKERS)[:5]),
+        ("oponents", "opponents", ["gymnasium.make", "SeatEnv", "SeatVectorEnv"]),
+        ("autoreset", "autoreset_mode", ["SeatVectorEnv"]),
+        ("skip_force", "skip_forced", ["SeatEnv", "SeatVectorEnv", "BatchEnv"]),
+    ],
+)
+def test_a_wrong_name_is_answered_with_the_nearest_argument_or_option(
+    maker: str, wrong: str, meant: str, of: list[str]
+) -> None:
+    with pytest.raises(RulesError) as caught:
+        MAKERS[maker](**{wrong: 4})
+    asked = f"; did you mean {meant}? The options are min_bid" if maker in of else ""
+    assert str(caught.value).startswith(f"small_ships has no option {wrong!r}{asked}")
+
+
+def test_no_name_is_guessed_where_none_is_near_and_two_where_both_are_very_near() -> None:
+    assert perhaps("x", ["seats"]) == perhaps(5, ["seats"]) == "the"
+    assert perhaps("seatz", ["seats", "seat", "suits"]) == "did you mean seat or seats? The"
+    assert perhaps("sets", ["seats", "suits"]) == "did you mean seats? The"
+
+
+def test_objects_say_what_they_are() -> None:
+    raw_env = noms_env.small_ships_v0.raw_env(episode="deal", target=None, first_trick_restriction="off")
+    assert repr(raw_env) == '<small_ships_v0 raw_env: 4 seats, first_trick_restriction="off", target=None, episode="deal">'
+    assert repr(noms_env.down_up_v0.env(seats=3)) == '<down_up_v0 env: 3 seats, episode="match">'
+    assert str(raw_env) == "small_ships_v0"
+    assert repr(noms_env.noms_v0) == "<module noms_env.noms_v0: env and raw_env of Noms>"
+    assert repr(Table("down_up", options={"trump_rotation": ["S", "NT"]}).rules) == (
+        '<Rules down_up: 4 seats, trump_rotation=["S", "NT"]>'
+    )
+    seat = SeatEnv("small_ships", opponents="thumb", seat="rotate")
+    assert repr(seat) == str(seat) == '<SeatEnv small_ships: 4 seats, seat="rotate", opponents="thumb", episode="deal">'
+    envs = SeatVectorEnv(8, "up_down", opponents=["random", "thumb", "random"])
+    players = "[RandomPlayer, ThumbPlayer, RandomPlayer]"
+    assert repr(envs) == f'<SeatVectorEnv of 8 tables, up_down: 4 seats, seat=0, opponents={players}, episode="deal">'
+    assert repr(BatchEnv("noms", 64)) == '<BatchEnv: 64 tables of noms (4 seats), episode="match">'
+    mixed = BatchEnv([TableGroup("noms"), TableGroup("down_up", 3)], 4, episode="deal")
+    assert repr(mixed) == '<BatchEnv: 2 tables of noms (4 seats), 2 tables of down_up (3 seats), episode="deal">'
+    assert repr(noms_env.load_player("noms@0")) == "<PolicyPlayer: noms with 4 seats; temperature=0>"
+    assert repr(pickle.loads(pickle.dumps(raw_env))) == repr(raw_env)
+
+
+def test_a_table_says_where_its_match_stands() -> None:
+    table = Table("down_up", 3, episode="deal", seed=4)
+    assert repr(table) == "<Table down_up: 3 seats; deal, not dealt yet>"
+    assert list(table._repr_mimebundle_()) == ["text/plain"]
+    table.start(dealer=2)
+    assert repr(table).endswith("; deal 0, deal 0, phase call, seat 0 to act>")
+    while table.phase is not None:
+        table.step(table.legal_actions()[0])
+    assert repr(table).endswith("; deal 0, deal 0, over>")
+    table = Table("up_down", seed=4)
+    table.start()
+    while table.phase is not None:
+        table.step(table.legal_actions()[0])
+    assert repr(table) == "<Table up_down: 4 seats; match 0, deal 0, scored>"
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_a_notebook_shows_a_table_as_a_spectator_sees_it(variant: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = Table(variant, seed=3)
+    table.start()
+    for _ in range(5):
+        table.step(table.legal_actions()[-1])
+    shown = table._repr_mimebundle_(include=None, exclude=None)
+    assert shown["text/plain"] == show.text(table, None)
+    assert shown["image/png"].startswith(b"\x89PNG")
+    other = table.sample_hidden(int(table.row.seat), np.random.default_rng(1))
+    assert other._repr_mimebundle_() == shown, "other cards in the hands that a seat cannot see"
+    assert repr(other) == repr(table)
+    monkeypatch.setattr(show, "image", _without_pillow)
+    assert table._repr_mimebundle_() == {"text/plain": shown["text/plain"]}
+
+
+def _without_pillow(*_: Any) -> Any:
+    raise ModuleNotFoundError("images of the table are drawn with Pillow, which is not installed")
