@@ -4,5 +4,9 @@
 a reward, a random draw. The ids of the environments carry it (`noms/small_ships-v0`).
 """
 
+from pathlib import Path
+
 __version__ = "0.1.0"
 ENV_VERSION = 0
+INSTALLABLE = "." if (Path(__file__).parent.parent / "pyproject.toml").is_file() else "noms-env"
+"""What pip is to install with an extra: the clone in which the package lies, or the package by its name."""

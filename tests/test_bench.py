@@ -314,14 +314,14 @@ def test_peers_that_are_not_installed_are_named(monkeypatch: pytest.MonkeyPatch)
     cases, missing = peers.peer_cases(8)
     assert cases == []
     assert list(missing) == list(peers.PEERS)
-    assert all("noms-env[bench]" in reason for reason in missing.values())
+    assert all(".[bench]" in reason for reason in missing.values())
 
 
 def test_missing_peers_and_a_busy_machine_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
     one = Measured(Case("engine/alone", "nothing written", lambda _: 0.0), [1e6, 2e6, 4e6], [0.01, 0.01, 0.02])
-    show(report.Results({"engine/alone": one}, {}, {"pgx": "not installed: pip install 'noms-env[bench]'"}, {"all": 2696}))
+    show(report.Results({"engine/alone": one}, {}, {"pgx": "not installed: pip install '.[bench]'"}, {"all": 2696}))
     out = capsys.readouterr().out
-    assert "missing: pgx: not installed: pip install 'noms-env[bench]'" in out
+    assert "missing: pgx: not installed: pip install '.[bench]'" in out
     assert ["engine/alone", "2M/s", "1M", "to", "4M", "nothing", "written"] in map(str.split, out.splitlines())
     assert "2,696 bytes" in out
     assert "10.0 ms at least, 10.0 median, 20.0 at most: the machine was not quiet" in out
@@ -360,8 +360,7 @@ def test_a_picture_needs_matplotlib(monkeypatch: pytest.MonkeyPatch, capsys: pyt
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     assert main(["--plot", "b.png"]) == 2
     assert (
-        capsys.readouterr().err
-        == "benchmarks.speed: --plot needs matplotlib, which is not installed: pip install 'noms-env[plot]'\n"
+        capsys.readouterr().err == "benchmarks.speed: --plot needs matplotlib, which is not installed: pip install '.[plot]'\n"
     )
 
 

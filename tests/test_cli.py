@@ -125,7 +125,7 @@ def test_a_library_of_an_extra_that_is_missing_is_named(run: Run, monkeypatch: p
     monkeypatch.setattr("training.cli.run", wants("no_such_library", "train"))
     status, _, err = run("demo")
     assert status == 2
-    assert err == "noms: this command needs no_such_library, which is not installed: pip install 'noms-env[train]'\n"
+    assert err == "noms: this command needs no_such_library, which is not installed: pip install '.[train]'\n"
     monkeypatch.setitem(sys.modules, "PIL", None)
     with pytest.raises(extras.MissingExtraError, match="needs Pillow"):
         extras.require("PIL", "render")

@@ -142,7 +142,7 @@ def test_what_cannot_be_shown_is_refused_with_a_sentence(monkeypatch: pytest.Mon
     for module in ("picture", "cards", "drawing", "marks"):
         monkeypatch.delitem(sys.modules, f"noms_env.show.{module}", raising=False)
     monkeypatch.setitem(sys.modules, "PIL", None)
-    with pytest.raises(ModuleNotFoundError, match=r"pip install 'noms-env\[render\]'"):
+    with pytest.raises(ModuleNotFoundError, match=r"pip install '\.\[render\]'"):
         show.image(table, 0)
 
 

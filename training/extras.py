@@ -1,4 +1,4 @@
-"""Libraries that come with an extra of the package (`pip install 'noms-env[train]'`), imported when they are needed."""
+"""Libraries that come with an extra of the package (`pip install '.[train]'` in a clone), imported when they are needed."""
 
 from __future__ import annotations
 
@@ -30,6 +30,8 @@ def require(module: str, extra: str, wanted_by: str = "this command") -> ModuleT
         top = module.partition(".")[0]
         if (error.name or "").partition(".")[0] != top:
             raise
+        from noms_env.version import INSTALLABLE  # here, since the import of the package takes a second
+
         library = LIBRARIES.get(top, top)
-        message = f"{wanted_by} needs {library}, which is not installed: pip install 'noms-env[{extra}]'"
+        message = f"{wanted_by} needs {library}, which is not installed: pip install '{INSTALLABLE}[{extra}]'"
         raise MissingExtraError(message, name=error.name) from error

@@ -61,7 +61,7 @@ def bench(
     """Measure the speed of the engine and the environments, beside other packages that do the same work.
 
     All cases take turns. A fixed loop is timed before each, which tells how quiet the machine was. Medians are printed.
-    Packages that are not installed are named and left out: `pip install 'noms-env[bench]'` brings them. It takes some minutes,
+    Packages that are not installed are named and left out: `pip install '.[bench]'` brings them. It takes some minutes,
     two cores and 2 GB of memory, and wants a machine with nothing else to do.
 
     For example:

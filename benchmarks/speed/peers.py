@@ -53,7 +53,7 @@ def collected(builds: Mapping[str, Callable[[], Iterable[Case]]]) -> tuple[list[
                 warnings.simplefilter("ignore")
                 cases += build()
         except ModuleNotFoundError as error:
-            missing[name] = f"not installed ({error.name or error}): pip install 'noms-env[bench]'"
+            missing[name] = f"not installed ({error.name or error}): pip install '.[bench]'"
         except Exception as error:  # whatever happens inside another package, the others are measured
             missing[name] = f"{type(error).__name__}: {error}"
     return cases, missing

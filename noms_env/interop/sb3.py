@@ -4,7 +4,7 @@
     MaskablePPO("MlpPolicy", tables).learn(100_000)
 
 A `DummyVecEnv` of as many `SeatEnv` returns the same, but plays one table after the other. This module needs
-`pip install 'noms-env[sb3]'`; nothing else in the package imports it.
+`pip install '.[sb3]'`; nothing else in the package imports it.
 """
 
 from __future__ import annotations

@@ -137,7 +137,7 @@ def test_a_peer_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setitem(sys.modules, "sb3_contrib", None)
     cases, missing = collected({"sb3-contrib": lambda: train_peers.maskable_ppo_cases(quick=True)})
     assert cases == []
-    assert "pip install 'noms-env[bench]'" in missing["sb3-contrib"]
+    assert "pip install '.[bench]'" in missing["sb3-contrib"]
 
 
 @pytest.fixture(scope="module")
@@ -159,7 +159,7 @@ def test_a_quick_run_measures_everything(results: Results) -> None:
 def test_the_figures_are_printed_and_drawn(results: Results, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     show(results)
     out = capsys.readouterr().out
-    assert "missing: sb3-contrib: not installed (sb3_contrib): pip install 'noms-env[bench]'" in out
+    assert "missing: sb3-contrib: not installed (sb3_contrib): pip install '.[bench]'" in out
     assert "train/fast/end" in out
     plot.draw(results, tmp_path / "train.png")
     assert (tmp_path / "train.png").stat().st_size > 10_000
@@ -184,5 +184,5 @@ def test_wrong_requests(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
     assert capsys.readouterr().err == message
     monkeypatch.setitem(sys.modules, "torch", None)
     assert main(["--train"]) == 2
-    missing = "--train needs torch, which is not installed: pip install 'noms-env[train]'"
+    missing = "--train needs torch, which is not installed: pip install '.[train]'"
     assert capsys.readouterr().err == f"benchmarks.speed: {missing}\n"

@@ -343,7 +343,7 @@ def test_a_player_that_fails_ends_the_export(tmp_path: Path, run: Run) -> None:
 def test_arrow_is_needed_for_parquet_only(games: Path, tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     monkeypatch.delitem(sys.modules, "pyarrow.parquet", raising=False)
-    sentence = "noms: an export as Parquet needs pyarrow, which is not installed: pip install 'noms-env[export]'\n"
+    sentence = "noms: an export as Parquet needs pyarrow, which is not installed: pip install '.[export]'\n"
     assert run("export", games, "--out", tmp_path / "set") == (2, "", sentence)
     assert run("export", games, "--format", "npz", "--out", tmp_path / "set")[0] == 0
 

@@ -142,7 +142,7 @@ def test_without_torch_a_sentence_says_what_is_missing(monkeypatch: pytest.Monke
     monkeypatch.setattr(importlib, "import_module", missing)
     with pytest.raises(MissingExtraError) as caught:
         command.start(TrainConfig(("down_up",)), "fast", None, False, ["down_up"])
-    assert str(caught.value) == "noms train needs torch, which is not installed: pip install 'noms-env[train]'"
+    assert str(caught.value) == "noms train needs torch, which is not installed: pip install '.[train]'"
 
 
 @pytest.fixture
