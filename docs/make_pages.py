@@ -35,8 +35,10 @@ from noms_env.core.cards import DECK_NAMES, FRENCH
 from noms_env.core.messages import literal
 from noms_env.core.state import MAX_TRICKS, NUM_CHOICES
 from noms_env.envs.aec import TrickTakingEnv
-from noms_env.envs.common import ILLEGAL_REWARD
+from noms_env.envs.common import ILLEGAL_REWARD, feature_layout
 from noms_env.envs.modules import environment_id
+from noms_env.envs.validation import Episode
+from noms_env.observation.feature_layout import FIELDS, LEFT_OUT
 from noms_env.observation.layout import HIDDEN, OBSERVATION, OBSERVATION_SIZE, STATE_SIZE, Section
 from noms_env.show.rules import numbered_rules, paragraphs
 from noms_env.variants import GAMES, Variant, make_rules
@@ -49,6 +51,7 @@ from training.text import markdown_table
 DOCS = Path(__file__).parent
 FOLDER = DOCS / "environments"
 WIDTH = 120
+EPISODES: tuple[Episode, ...] = ("match", "deal")
 RAW_ONLY = ("illegal_action",)
 """Arguments that `raw_env` takes and `env` refuses."""
 
@@ -62,7 +65,7 @@ def main() -> None:
 
 def all_pages() -> dict[str, str]:
     """File name and text of every page."""
-    pages = {name: _rendered(name, **shared()) for name in ("index.md", "common.md", "choices.md")}
+    pages = {name: _rendered(name, **shared()) for name in ("index.md", "common.md", "features.md", "choices.md")}
     return pages | {f"{name}.md": _rendered("game.md", **game_facts(game)) for name, game in GAMES.items()}
 
 
@@ -255,6 +258,11 @@ def shared() -> dict[str, Any]:
         "exact_bid_rules": numbered_rules("noms_env.variants.families.exact_bid"),
         "sections": list(section_rows(OBSERVATION)),
         "hidden": list(section_rows(HIDDEN, OBSERVATION_SIZE)),
+        "features": list(feature_rows()),
+        "feature_counts": [
+            (name, *(feature_layout(name, episode=episode).n_features for episode in EPISODES)) for name in GAMES
+        ],
+        "left_out": [(f"`{name}`", sentence(why)) for name, why in LEFT_OUT.items()],
         "num_actions": NUM_ACTIONS,
         "observation_size": OBSERVATION_SIZE,
         "state_size": STATE_SIZE,
@@ -278,6 +286,27 @@ def section_rows(sections: Iterable[Section], start: int = 0) -> Iterator[Sequen
         first, stop = start + part.slice.start, start + part.slice.stop
         shape = ", ".join(map(str, part.shape)) + ("," if len(part.shape) == 1 else "")
         yield span(first, stop - 1), f"`{part.name}`", f"`({shape})`", sentence(part.meaning)
+
+
+def feature_rows() -> Iterator[Sequence[str]]:
+    """One row for each section of features that some game has at its default table, in the order of the bytes."""
+    found: dict[tuple[str, float, str], dict[str, str]] = {}
+    for game in GAMES:
+        for part in feature_layout(game).sections:
+            shape = ", ".join(map(str, part.shape)) + ("," if len(part.shape) == 1 else "")
+            found.setdefault((part.name, part.scale, part.meaning), {})[game] = f"`({shape})`"
+    for (name, scale, meaning), shapes in sorted(found.items(), key=lambda row: _feature_place(row[0][0])):
+        games = "all" if len(shapes) == len(GAMES) else ", ".join(shapes)
+        words = " or ".join(dict.fromkeys(shapes.values()))
+        yield f"`{name}`", words, "1" if scale == 1 else f"1/{1 / scale:g}", sentence(meaning), games
+
+
+def _feature_place(name: str) -> tuple[bool, int, int]:
+    """Where a section of features stands among those of all games."""
+    section, _, rest = name.removesuffix(".one_hot").partition(".")
+    names = [part.name for part in OBSERVATION]
+    fields = [field.name for field in FIELDS[section]]
+    return name.endswith(".one_hot"), names.index(section), fields.index(rest)
 
 
 def choice_rows(start: int) -> Iterator[Sequence[str]]:

@@ -1,7 +1,8 @@
 """MaskablePPO of sb3-contrib on one seat, random players on the others: `python examples/sb3_maskable_ppo.py`.
 
 Needs `pip install '.[sb3]'`. MaskablePPO finds the method `action_masks`, so
-`MaskablePPO("MlpPolicy", SeatEnv("down_up", mask_in="info"))` is enough; `SeatVecEnv` is the same at many tables at once.
+`MaskablePPO("MlpPolicy", SeatEnv("down_up", observation="features", mask_in="info"))` is enough; `SeatVecEnv` is the same at
+many tables at once.
 """
 
 from __future__ import annotations
@@ -12,41 +13,18 @@ from typing import Any
 
 import numpy as np
 import torch
-from gymnasium import spaces
 from sb3_contrib import MaskablePPO
-from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
 from stable_baselines3.common.vec_env import VecEnv, VecMonitor, VecNormalize
 
 from noms_env import SeatVectorEnv, Table
 from noms_env.interop.sb3 import SeatVecEnv
-from noms_env.policy.encoding import make_encoding
 
 GAME = "down_up"
 TABLES, DECISIONS, DEALS = 256, 200_000, 500
 EVALUATION_SEED = 1_000_000
-WAY: dict[str, Any] = {"opponents": "random", "reward": "relative", "skip_forced": True}
-"""Own points less the mean of the others' as reward, so 0 is as good as they are. Forced moves are taken for the learner."""
-
-
-class Features(BaseFeaturesExtractor):
-    """The inputs of the package's own policies: bytes that can differ in this game, scaled to about 0 to 1, some as one-hot."""
-
-    index: torch.Tensor
-    value: torch.Tensor
-    scale: torch.Tensor
-
-    def __init__(self, observation_space: spaces.Box, variant: str) -> None:
-        """Look up the bytes; the suits keep their names (order 0)."""
-        encoding = make_encoding([Table(variant).rules])
-        super().__init__(observation_space, encoding.n_features)
-        self.register_buffer("index", torch.from_numpy(encoding.index[0].astype(np.int64)))
-        self.register_buffer("value", torch.from_numpy(encoding.value[0].astype(np.float32)))
-        self.register_buffer("scale", torch.from_numpy(encoding.scale))
-
-    def forward(self, observations: torch.Tensor) -> torch.Tensor:
-        """From float32, shape (n, OBSERVATION_SIZE), to float32, shape (n, n_features)."""
-        seen = observations[:, self.index]
-        return torch.where(self.value < 0, seen, (seen == self.value).float()) * self.scale
+WAY: dict[str, Any] = {"opponents": "random", "observation": "features", "reward": "relative", "skip_forced": True}
+"""The reward is the own points less the mean of the others', so 0 is as good as they are. Forced moves are taken for the
+learner."""
 
 
 def make_tables(tables: int, seed: int) -> VecEnv:
@@ -71,7 +49,6 @@ def make_learner(envs: VecEnv, seed: int) -> MaskablePPO:
         gamma=1.0,
         ent_coef=0.01,
         learning_rate=1e-3,
-        policy_kwargs={"features_extractor_class": Features, "features_extractor_kwargs": {"variant": GAME}},
         seed=seed,
         device="cpu",
     )

@@ -14,6 +14,8 @@ from __future__ import annotations
 
 from noms_env.core.actions import NUM_ACTIONS
 from noms_env.envs.batch import BatchEnv, make_batch
+from noms_env.envs.canonical_suits import CanonicalSuits, canonical_suits
+from noms_env.envs.common import feature_layout
 from noms_env.envs.games import (
     big_ships_v0,
     down_up_v0,
@@ -27,6 +29,7 @@ from noms_env.envs.gym.seat import SeatEnv, register_seats
 from noms_env.envs.gym.seat_vector import SeatVectorEnv
 from noms_env.envs.modules import register_environments
 from noms_env.envs.table_groups import TableGroup
+from noms_env.observation.feature_layout import FeatureLayout, FeatureSection
 from noms_env.observation.layout import OBSERVATION_SIZE, STATE_SIZE
 from noms_env.players import load_player
 from noms_env.table import IllegalActionError, PositionError, Table
@@ -43,6 +46,9 @@ __all__ = [
     "STATE_SIZE",
     "VARIANTS",
     "BatchEnv",
+    "CanonicalSuits",
+    "FeatureLayout",
+    "FeatureSection",
     "IllegalActionError",
     "PositionError",
     "RulesError",
@@ -52,7 +58,9 @@ __all__ = [
     "TableGroup",
     "__version__",
     "big_ships_v0",
+    "canonical_suits",
     "down_up_v0",
+    "feature_layout",
     "load_player",
     "make_batch",
     "noms_v0",

@@ -171,6 +171,9 @@ def _compile(function: Function, **flags: Any) -> Function:
         numba.config.CACHE_DIR = before
 
 
+MOVED = 32
+"""Bytes that `move` copies at once."""
+
 if COMPILED:
 
     @intrinsic
@@ -274,6 +277,35 @@ if COMPILED:
 
         return types.void(out, types.intp, words), codegen
 
+    @intrinsic
+    def move(_context: Any, out: Any, to: Any, words: Any, at: Any) -> Any:
+        """Copy `MOVED` bytes of an array of words, from byte `at` on, into another, from byte `to` on."""
+        piece = ir.VectorType(ir.IntType(8), MOVED)
+
+        def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            source = _byte_address(context, builder, signature.args[2], arguments[2], arguments[3])
+            target = _byte_address(context, builder, signature.args[0], arguments[0], arguments[1])
+            found = builder.load(builder.bitcast(source, piece.as_pointer()), align=1)
+            builder.store(found, builder.bitcast(target, piece.as_pointer()), align=1)
+            return context.get_dummy_value()
+
+        return types.void(out, types.intp, words, types.intp), codegen
+
+    @intrinsic
+    def put_word(_context: Any, out: Any, to: Any, word: Any) -> Any:
+        """Write a word into an array of words, from byte `to` on."""
+
+        def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            target = _byte_address(context, builder, signature.args[0], arguments[0], arguments[1])
+            builder.store(arguments[2], builder.bitcast(target, arguments[2].type.as_pointer()), align=1)
+            return context.get_dummy_value()
+
+        return types.void(out, types.intp, types.int64), codegen
+
+    def _byte_address(context: Any, builder: Any, kind: Any, array: Any, byte: Any) -> Any:
+        data = context.make_array(kind)(context, builder, array).data
+        return builder.gep(builder.bitcast(data, ir.IntType(8).as_pointer()), [byte])
+
     def _false() -> Any:
         return ir.Constant(ir.IntType(1), 0)
 
@@ -310,6 +342,14 @@ else:
     def copy(out: Any, start: Any, words: Any) -> None:
         """Copy a field of words into `out`, from word `start` on."""
         out[start : start + len(words)] = words
+
+    def move(out: Any, to: Any, words: Any, at: Any) -> None:
+        """Copy `MOVED` bytes of an array of words, from byte `at` on, into another, from byte `to` on."""
+        out.view(np.uint8)[to : to + MOVED] = words.view(np.uint8)[at : at + MOVED]
+
+    def put_word(out: Any, to: Any, word: Any) -> None:
+        """Write a word into an array of words, from byte `to` on."""
+        out.view(np.uint8)[to : to + 8] = np.array([word], np.int64).view(np.uint8)
 
     def highest(cards: Any) -> int:
         """Largest member of a 64-bit set, -1 for the empty set."""

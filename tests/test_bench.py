@@ -232,6 +232,7 @@ def test_a_quick_run_measures_every_kind_of_thing(run: tuple[dict[str, Any], Pat
     assert found["form"] == "noms-bench/1"
     expected = {f"engine/{name}{cores}" for name in ("alone", "mask", "observation", "state") for cores in ("", "/two")}
     expected |= {f"{group}/{variant}" for variant in noms_env.VARIANTS for group in ("games", "copies/redeal")}
+    expected |= {f"games/{variant}/features" for variant in noms_env.VARIANTS}
     expected |= {"batch/check", "batch/trusted", "batch/calls", "threads/1", "threads/2", "single/raw_env", "single/env"}
     expected |= {"seats/random", "seats/random/two", "seats/thumb", "policies/one", "policies/batch"}
     expected |= {"copies/clone", "start/import", "start/first_step", "growth/compiled/16", "growth/batch/16"}

@@ -3,6 +3,7 @@
 import inspect
 import random
 import re
+from fractions import Fraction
 from typing import Any
 
 import pytest
@@ -52,7 +53,7 @@ def test_a_page_is_what_the_generator_writes(name: str) -> None:
 
 def test_there_are_no_other_pages() -> None:
     assert sorted(path.name for path in FOLDER.glob("*.md")) == PAGES
-    assert sorted(["choices.md", "common.md", "index.md", *(f"{variant}.md" for variant in VARIANTS)]) == PAGES
+    assert sorted(["choices.md", "common.md", "features.md", "index.md", *(f"{variant}.md" for variant in VARIANTS)]) == PAGES
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -87,6 +88,16 @@ def test_what_env_refuses_is_named_as_an_argument_of_raw_env() -> None:
     raw_only = [name for name in names if accepts(module.raw_env, name) and not accepts(module.env, name)]
     said = part("common.md", "Environment arguments")
     assert re.findall(r"(?m)^\| `(\w+)` \| [^|]+ \| Of `raw_env` only: ", said) == raw_only != []
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_every_section_of_features_has_a_row_with_its_shape_and_scale(variant: str) -> None:
+    rows = re.findall(r"(?m)^\| `([\w.]+)` \| (.+?) \| ([\d/]+) \| .+ \| (.+) \|$", part("features.md", "Sections"))
+    for section in noms_env.feature_layout(variant).sections:
+        found = [row for row in rows if row[0] == section.name and (row[3] == "all" or variant in row[3].split(", "))]
+        ((_, shape, scale, _),) = found
+        assert str(section.shape) in shape
+        assert float(Fraction(scale)) == section.scale
 
 
 @pytest.mark.parametrize("variant", VARIANTS)

@@ -13,6 +13,7 @@ def right(variant: str) -> None:
     noms_env.up_down_v0.raw_env(illegal_action="terminate")
     SeatEnv(variant, opponents=["thumb", "random", "greedy"], seat="rotate", hook=False)
     SeatVectorEnv(64, variant, autoreset_mode="SameStep", seats=3, reward="relative", hook=True)
+    noms_env.feature_layout(variant, 4, episode="deal", hook=True)
     batch: BatchEnv = make_batch([TableGroup("small_ships", seats=5), TableGroup("down_up", options={"hook": False})], tables=8)
     batch.reset()
     batch.observe()
@@ -29,6 +30,7 @@ def wrong() -> None:
     noms_env.sniped_whist_v0.env(scoring="nonsense")  # type: ignore[arg-type]
     noms_env.down_up_v0.env(trump_rotation=["X"])  # type: ignore[list-item]
     noms_env.down_up_v0.env(episode="hand")  # type: ignore[arg-type]
+    small_ships_v0.env(observation="pixels")  # type: ignore[arg-type]
     SeatEnv("small_ships", seatz=4)  # type: ignore[call-arg]
     SeatEnv("small_ships", seat="first")  # type: ignore[arg-type]
     SeatEnv("sniped_whist", scoring="nonsense")  # type: ignore[arg-type]

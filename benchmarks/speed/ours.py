@@ -64,11 +64,9 @@ class Playground:
 
     def play(self, first: int, last: int, steps: int, wanted: int) -> None:
         """Random play at the tables from first to last, compiled."""
-        batch = self.batch
-        observation = batch.observation.view(np.int64)
-        hidden = observation if batch.hidden_state is None else batch.hidden_state.view(np.int64)
-        tables = kernel_view(batch.tables)
-        batch_kernels.play_random(tables, first, last, steps, self.streams, observation, self._mask, hidden, wanted)
+        tables, (observation, _, hidden), features = kernel_view(self.batch.tables), self.batch._seen, self.batch._features
+        seen = (observation, self._mask, hidden, wanted, features)
+        batch_kernels.play_random(tables, first, last, steps, self.streams, *seen)
 
     def compiled(self, wanted: int) -> int:
         """One decision at each table, then the next at each."""
@@ -189,8 +187,9 @@ def engine_cases(ground: Playground) -> Iterator[Case]:
 def game_cases(tables: int) -> Iterator[Case]:
     """Compiled random play of each game."""
     for variant in VARIANTS:
-        work = partial(Playground(tables, variant).compiled, VIEW)
-        yield rated(f"games/{variant}", "mask and observation written", work)
+        for key, written in (("", "bytes"), ("/features", "features")):
+            work = partial(Playground(tables, variant, observation=written).compiled, VIEW)
+            yield rated(f"games/{variant}{key}", f"mask and {written} written", work)
 
 
 def batch_cases(tables: int) -> Iterator[Case]:

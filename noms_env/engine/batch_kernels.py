@@ -13,6 +13,7 @@ depends on nothing but the row: not on the number of rows, their order, or threa
 | `observation`, `mask` | int64, shapes (tables, OBSERVATION_SIZE // 8) and (tables, PADDED_MASK_SIZE // 8): are written |
 | `hidden` | int64, shape (tables, HIDDEN_SIZE // 8): what nobody sees whole, relative to the seat to act; is written |
 | `wanted` | which of these three: `WRITE_OBSERVATION` + `WRITE_MASK` + `WRITE_HIDDEN`; the others are not looked at |
+| `features` | None; or, written instead of observations, int64, shape (tables, words), and with it `FeatureLayout.parts` |
 | `points`, `scored` | float32, shape (tables, seats), and bool, shape (tables,): of the deal that a step ended, else 0 |
 | `seat`, `over` | int16 and bool, shape (tables,): who is to act, and whether the match is over; are written |
 | `streams` | int64, shape (tables,): the state of a 32-bit xorshift generator for each row, not 0; is advanced |
@@ -26,6 +27,7 @@ from noms_env.core.state import steps_to
 from noms_env.engine.deal import begin_match, hand_out, shuffle_deck, start_match
 from noms_env.engine.legal import is_legal
 from noms_env.engine.step import go_on, step
+from noms_env.observation.feature_layout import write_features
 from noms_env.observation.writer import write_hidden, write_mask, write_observation
 
 WRITE_MASK, WRITE_OBSERVATION, WRITE_HIDDEN = 1, 2, 4
@@ -49,28 +51,31 @@ def start_rows(tables, rows, dealers):
 
 
 @jit
-def observe_rows(tables, first, last, observation, mask, hidden, wanted):
+def observe_rows(tables, first, last, observation, mask, hidden, wanted, features=None):
     """Write what the seat to act of each row sees and may do; the mask of a row that is over is all zeros."""
     for row in range(first, last):
-        write(tables[row], row, observation, mask, hidden, wanted)
+        write(tables[row], row, observation, mask, hidden, wanted, features, first)
 
 
 @jit
-def observe_some(tables, rows, observation, mask, hidden, wanted):
+def observe_some(tables, rows, observation, mask, hidden, wanted, features=None):
     """The same for some rows only."""
     for row in rows:
-        write(tables[row], row, observation, mask, hidden, wanted)
+        write(tables[row], row, observation, mask, hidden, wanted, features, row)
 
 
 @jit_inline
-def write(t, row, observation, mask, hidden, wanted):
-    """Write what is wanted of one table into a row of each array."""
+def write(t, row, observation, mask, hidden, wanted, features, scratch):
+    """Write what is wanted of one table into a row of each array; `scratch` is the row of observations for making features."""
     if wanted & WRITE_OBSERVATION:
-        write_observation(t, t.seat, observation[row])
+        write_observation(t, t.seat, observation[row if features is None else scratch])
     if wanted & WRITE_MASK:
         write_mask(t, t.seat, mask[row])
     if wanted & WRITE_HIDDEN:
         write_hidden(t, t.seat, hidden[row])
+    if features is not None and wanted & WRITE_OBSERVATION:
+        # Last, since bytes just written are slow to read.
+        write_features(observation[scratch], features[1], features[2], features[0][row])
 
 
 @jit
@@ -83,7 +88,23 @@ def first_illegal(tables, actions):
 
 
 @jit
-def step_rows(tables, first, last, actions, skip_forced, pause, points, scored, seat, over, observation, mask, hidden, wanted):
+def step_rows(
+    tables,
+    first,
+    last,
+    actions,
+    skip_forced,
+    pause,
+    points,
+    scored,
+    seat,
+    over,
+    observation,
+    mask,
+    hidden,
+    wanted,
+    features=None,
+):
     """Take an action in each row that is not over; deal the next hand of its match where one is scored.
 
     With `pause` rows whose deal is scored stay as they are, until `next_deal_rows`. Observations are written after the step,
@@ -105,7 +126,7 @@ def step_rows(tables, first, last, actions, skip_forced, pause, points, scored, 
                         go_on(t)
                 seat[row] = t.seat
                 over[row] = t.over != 0
-        write(t, row, observation, mask, hidden, wanted)
+        write(t, row, observation, mask, hidden, wanted, features, first)
 
 
 @jit
@@ -172,7 +193,7 @@ def random_legal(t, streams, row):
 
 
 @jit
-def play_random(tables, first, last, steps, streams, observation, mask, hidden, wanted):
+def play_random(tables, first, last, steps, streams, observation, mask, hidden, wanted, features=None):
     """Random play in one call: the pace of the engine itself. A match that is over is followed by the next at once.
 
     All tables are started. There are `steps` decisions in each row, and what is wanted is written before each.
@@ -180,7 +201,7 @@ def play_random(tables, first, last, steps, streams, observation, mask, hidden, 
     for _ in range(steps):
         for row in range(first, last):
             t = tables[row]
-            write(t, row, observation, mask, hidden, wanted)
+            write(t, row, observation, mask, hidden, wanted, features, first)
             step(t, random_legal(t, streams, row))
             if t.phase == SCORED:
                 go_on(t)
@@ -213,7 +234,7 @@ def play_on_rows(tables, first, last, next_in, actions, learners, is_random, str
         next_in[row] = play_to_decision(t, row, learners[row], is_random, streams, skip_forced)
         if next_in[row] == HOLD or t.over != 0:
             t.seat = learners[row]  # where a match is over, nobody is to act
-            write(t, row, observation, mask, mask, WRITE_OBSERVATION + WRITE_MASK)
+            write(t, row, observation, mask, mask, WRITE_OBSERVATION + WRITE_MASK, None, row)
 
 
 @jit_inline

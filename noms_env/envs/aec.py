@@ -22,6 +22,7 @@ from noms_env.envs.common import (
     ILLEGAL_REWARD,
     POSITION_KEYS,
     Observation,
+    checked_layout,
     frame,
     make_table,
     observation_space,
@@ -36,6 +37,7 @@ from noms_env.envs.validation import (
     Episode,
     IllegalAction,
     MaskPlace,
+    ObservationKind,
     RenderMode,
     Reward,
     checked_choice,
@@ -53,14 +55,16 @@ class TrickTakingEnv(AECEnv):
     """One table of a variant as a PettingZoo AEC environment.
 
     An agent observes from its own seat: `{"observation": uint8 (OBSERVATION_SIZE,), "action_mask": int8 (NUM_ACTIONS,)}`.
-    `observation_layout()` says what each byte means. The mask is all zeros unless the agent is to act. Actions have the same
-    numbers in all variants (`noms_env.core.actions`). Every card is a step, even a forced one.
+    With `observation="features"` the first is float32 (n_features,). `observation_layout()` says what is where. The mask is all
+    zeros unless the agent is to act. Actions have the same numbers in all variants (`noms_env.core.actions`). Every card is a
+    step, even a forced one.
 
     Args:
         variant: name of the game.
         seats: number of seats; None for the variant's default.
         episode: `match`, or `deal` for one scored deal. In an exact-bid game the deal is drawn from the schedule, with
             `hand_size` from the deals of that size. In noms it is the first deal that is not passed out.
+        observation: `bytes`, or `features`: scaled and one-hot numbers for a plain network.
         reward: `points` at the end of each deal, `relative` (own points minus the mean of the others), or `outcome` (at the
             end of the episode, the winners share 1).
         illegal_action: `raise` an error and leave the table unchanged, or `terminate` the episode with a reward of -1 for the
@@ -74,6 +78,7 @@ class TrickTakingEnv(AECEnv):
 
     Attributes:
         table: the table (`noms_env.table.Table`); it knows all cards.
+        feature_layout: with `observation="features"` what they are (`FeatureLayout`), otherwise None.
         records: with `record=True`, records (`noms-record/1`) of the finished deals of the episode.
 
     Raises:
@@ -88,6 +93,7 @@ class TrickTakingEnv(AECEnv):
         *,
         seats: int | None = None,
         episode: Episode = "match",
+        observation: ObservationKind = "bytes",
         reward: Reward = "points",
         illegal_action: IllegalAction = "raise",
         mask_in: MaskPlace = "observation",
@@ -104,6 +110,7 @@ class TrickTakingEnv(AECEnv):
         self.render_mode = checked_render_mode(render_mode, RENDER_MODES)
         checked_names(variant, options, TrickTakingEnv.__init__)
         self.table = make_table(variant, seats, options, episode)
+        self.feature_layout = checked_layout(observation, [self.table.rules], episode)
         self.metadata = {
             "name": f"{variant}_v{ENV_VERSION}",
             "render_modes": list(RENDER_MODES),
@@ -118,7 +125,7 @@ class TrickTakingEnv(AECEnv):
         self.possible_agents = [f"player_{seat}" for seat in seat_numbers]
         self._seat_of = {agent: seat for seat, agent in enumerate(self.possible_agents)}
         self.agents: list[str] = []
-        self._observation_spaces = {agent: observation_space(mask_in) for agent in self.possible_agents}
+        self._observation_spaces = {agent: observation_space(mask_in, self.feature_layout) for agent in self.possible_agents}
         self._action_spaces = {agent: spaces.Discrete(NUM_ACTIONS) for agent in self.possible_agents}
         self.state_space = spaces.Box(0, 255, (STATE_SIZE,), np.uint8)
         self._seen: dict[str, tuple[np.ndarray, np.ndarray]] = {}
@@ -261,8 +268,8 @@ class TrickTakingEnv(AECEnv):
         """Observation and mask of an agent, computed once a step."""
         view = self._seen.get(agent)
         if view is None:
-            view = self.table.view(self._seat_of[agent])
-            self._seen[agent] = view
+            vector, mask = self.table.view(self._seat_of[agent])
+            view = self._seen[agent] = (vector if self.feature_layout is None else self.feature_layout.encode(vector), mask)
         return view
 
     @property
@@ -334,8 +341,8 @@ class TrickTakingEnv(AECEnv):
         return self.table.number(word, phase)
 
     def observation_layout(self) -> tuple[Section, ...]:
-        """The sections of an observation: name, slice, shape, meaning."""
-        return OBSERVATION
+        """The sections of an observation: name, slice, shape, meaning; of features the scale, too."""
+        return OBSERVATION if self.feature_layout is None else self.feature_layout.sections
 
     def state_layout(self) -> tuple[Section, ...]:
         """The sections of the state: name, slice, shape, meaning."""

@@ -31,10 +31,12 @@ from noms_env.core.state import EPISODES, MAX_SEATS
 from noms_env.engine import batch_kernels
 from noms_env.engine.row_kernels import kernel_view
 from noms_env.engine.soundness import check_states
+from noms_env.envs.common import checked_layout
 from noms_env.envs.option_types import Options
 from noms_env.envs.table_groups import TableGroup, fill_groups
 from noms_env.envs.validation import (
     Episode,
+    ObservationKind,
     checked_actions,
     checked_array,
     checked_count,
@@ -61,6 +63,7 @@ class BatchEnv:
         seed: 0 to 2**63 - 1.
         seats: number of seats; None for the variant's default. Not for a mixed batch.
         episode: `match`, or `deal` for one scored deal.
+        observation: `bytes`, or `features` for what a network reads, as uint8 and not yet scaled (`feature_layout`).
         skip_forced: take forced actions (those without alternative) inside `step`, up to the end of a deal. For learners
             only: it tells a seat that another had no choice.
         pause_after_deal: keep each table as it is after the last card of a deal, until `next_deal`.
@@ -73,7 +76,8 @@ class BatchEnv:
         tables: the records of the tables (`table_record.TABLE`), shape (n,).
         groups: which rows play by which rules.
         observation: uint8, shape (n, OBSERVATION_SIZE): what the seat to act saw at the last `observe` or
-            `step(..., observe=True)`.
+            `step(..., observe=True)`; with features, shape (n, feature_layout.n_features).
+        feature_layout: with `observation="features"`, what they are; `observation * feature_layout.scale` is for a network.
         mask: int8, shape (n, NUM_ACTIONS), written with `observation`: 1 for each legal action; zeros in rows that are over.
         hidden_state: uint8, shape (n, HIDDEN_SIZE), or None, written with `observation`: what the seat to act does not see
             (`layout.HIDDEN`). Together the two are the whole state.
@@ -96,6 +100,7 @@ class BatchEnv:
         seed: int = 0,
         seats: int | None = None,
         episode: Episode = "match",
+        observation: ObservationKind = "bytes",
         skip_forced: bool = False,
         pause_after_deal: bool = False,
         hidden_state: bool = False,
@@ -127,10 +132,16 @@ class BatchEnv:
         self._mask = np.zeros((tables, PADDED_MASK_SIZE // 8), np.int64)
         self._hidden = np.zeros((tables if hidden_state else 0, HIDDEN_SIZE // 8), np.int64)
         self._seen = (self._observation, self._mask, self._hidden)
+        self.feature_layout = checked_layout(observation, [group.rules for group in self.groups], episode)
+        self._features: tuple[np.ndarray, ...] | None = None
+        self.observation = self._observation.view(np.uint8)
+        if self.feature_layout is not None:
+            features = np.zeros((tables, self.feature_layout.words), np.int64)
+            self._features = (features, *self.feature_layout.parts)
+            self.observation = features.view(np.uint8)[:, : self.feature_layout.n_features]
         self._wanted = batch_kernels.WRITE_OBSERVATION + batch_kernels.WRITE_MASK
         if hidden_state:
             self._wanted += batch_kernels.WRITE_HIDDEN
-        self.observation = self._observation.view(np.uint8)
         self.mask = self._mask.view(np.int8)[:, :NUM_ACTIONS]
         self.hidden_state = self._hidden.view(np.uint8) if hidden_state else None
         self.seat = np.zeros(tables, np.int16)
@@ -159,9 +170,10 @@ class BatchEnv:
             ValueError: no such row.
         """
         if rows is None:
-            self._run(batch_kernels.observe_rows, *self._seen, self._wanted)
+            self._run(batch_kernels.observe_rows, *self._seen, self._wanted, self._features)
         else:
-            batch_kernels.observe_some(self._kernel_tables, row_numbers(rows, len(self)), *self._seen, self._wanted)
+            numbers = row_numbers(rows, len(self))
+            batch_kernels.observe_some(self._kernel_tables, numbers, *self._seen, self._wanted, self._features)
 
     @one_thread
     def step(self, actions: np.ndarray, observe: bool = False) -> None:
@@ -186,7 +198,7 @@ class BatchEnv:
                 raise IllegalActionError(f"table {row}: {self.why_illegal(row, int(numbers[row]))}")
         how = (self.skip_forced, self.pause_after_deal)
         results = (self.points, self.scored, self.seat, self.over)
-        self._run(batch_kernels.step_rows, numbers, *how, *results, *self._seen, self._wanted if observe else 0)
+        self._run(batch_kernels.step_rows, numbers, *how, *results, *self._seen, self._wanted if observe else 0, self._features)
 
     @one_thread
     def reset(

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Unpack
 
 import numpy as np
 from gymnasium import spaces
 
 from noms_env.core.actions import NUM_ACTIONS
+from noms_env.envs.option_types import Options
+from noms_env.envs.validation import OBSERVATIONS, Episode, checked_choice, checked_names
+from noms_env.observation.feature_layout import FeatureLayout
 from noms_env.observation.layout import OBSERVATION_SIZE
 from noms_env.table import Table
-from noms_env.variants import game
+from noms_env.variants import Rules, game
 
 POSITION_KEYS = ("deck", "dealer", "totals", "deal", "multiplier")
 """Options of `reset` that set up a position: arguments of `Table.start`."""
@@ -19,7 +22,8 @@ ILLEGAL_REWARD = -1.0
 """The reward of an illegal action that ends the episode."""
 
 Observation = dict[str, np.ndarray] | np.ndarray
-"""`{"observation": uint8 (OBSERVATION_SIZE,), "action_mask": int8 (NUM_ACTIONS,)}`, or the first of them alone."""
+"""`{"observation": ..., "action_mask": int8 (NUM_ACTIONS,)}`, or the first of them alone: bytes, uint8 (OBSERVATION_SIZE,), or
+features, float32 (n_features,)."""
 
 
 def make_table(variant: str, seats: int | None, options: Mapping[str, Any], episode: str) -> Table:
@@ -40,9 +44,40 @@ def make_table(variant: str, seats: int | None, options: Mapping[str, Any], epis
     return Table(variant, seats, own, episode=episode, deal_size=deal_size)
 
 
-def observation_space(mask_in: str) -> spaces.Space[Any]:
-    """The space of one agent's `Observation`."""
-    vector = spaces.Box(0, 255, (OBSERVATION_SIZE,), np.uint8)
+def feature_layout(
+    variant: str, seats: int | None = None, *, episode: Episode = "match", **options: Unpack[Options]
+) -> FeatureLayout:
+    """What the features of a table are: `sections` with names, shapes, meanings and scales, and `encode`.
+
+    Args:
+        variant: name of the game.
+        seats: number of seats; None for the variant's default.
+        episode: `match` or `deal`, as for the environments; the features of a match have the totals too.
+        **options: options of the variant.
+
+    Raises:
+        ValueError: an argument is not allowed; the message says what is.
+    """
+    checked_names(variant, options, feature_layout)
+    return FeatureLayout([make_table(variant, seats, options, episode).rules], episode)
+
+
+def checked_layout(observation: str, rule_sets: Sequence[Rules], episode: str) -> FeatureLayout | None:
+    """The layout of the features, or None where observations are bytes.
+
+    Raises:
+        RulesError: `observation` is neither `features` nor `bytes`.
+    """
+    if checked_choice("observation", observation, OBSERVATIONS) == "bytes":
+        return None
+    return FeatureLayout(rule_sets, episode)
+
+
+def observation_space(mask_in: str, layout: FeatureLayout | None) -> spaces.Space[Any]:
+    """The space of one agent's `Observation`, of features if there is a layout."""
+    vector: spaces.Box[Any] = spaces.Box(0, 255, (OBSERVATION_SIZE,), np.uint8)
+    if layout is not None:
+        vector = spaces.Box(np.zeros_like(layout.high), layout.high, dtype=np.float32)
     if mask_in == "info":
         return vector
     return spaces.Dict({"observation": vector, "action_mask": spaces.Box(0, 1, (NUM_ACTIONS,), np.int8)})

@@ -7,7 +7,7 @@ from typing import Literal
 from pettingzoo import AECEnv
 
 from noms_env.envs.aec import TrickTakingEnv
-from noms_env.envs.validation import Episode, IllegalAction, MaskPlace, RenderMode, Reward
+from noms_env.envs.validation import Episode, IllegalAction, MaskPlace, ObservationKind, RenderMode, Reward
 
 class _SnipedWhist(ModuleType):
     variant: str
@@ -16,6 +16,7 @@ class _SnipedWhist(ModuleType):
         *,
         seats: int | None = None,
         episode: Episode = "match",
+        observation: ObservationKind = "bytes",
         reward: Reward = "points",
         mask_in: MaskPlace = "observation",
         render_mode: RenderMode | None = None,
@@ -41,6 +42,7 @@ class _SnipedWhist(ModuleType):
             seats: number of seats; None for the variant's default.
             episode: `match`, or `deal` for one scored deal. In an exact-bid game the deal is drawn from the schedule,
                 with `hand_size` from the deals of that size. In noms it is the first deal that is not passed out.
+            observation: `bytes`, or `features`: scaled and one-hot numbers for a plain network.
             reward: `points` at the end of each deal, `relative` (own points minus the mean of the others), or `outcome`
                 (at the end of the episode, the winners share 1).
             mask_in: where the action mask is: `observation`, `info` (then the observation is the bare array) or `both`.
@@ -67,6 +69,7 @@ class _SnipedWhist(ModuleType):
         *,
         seats: int | None = None,
         episode: Episode = "match",
+        observation: ObservationKind = "bytes",
         reward: Reward = "points",
         illegal_action: IllegalAction = "raise",
         mask_in: MaskPlace = "observation",
@@ -93,6 +96,7 @@ class _SnipedWhist(ModuleType):
             seats: number of seats; None for the variant's default.
             episode: `match`, or `deal` for one scored deal. In an exact-bid game the deal is drawn from the schedule,
                 with `hand_size` from the deals of that size. In noms it is the first deal that is not passed out.
+            observation: `bytes`, or `features`: scaled and one-hot numbers for a plain network.
             reward: `points` at the end of each deal, `relative` (own points minus the mean of the others), or `outcome`
                 (at the end of the episode, the winners share 1).
             illegal_action: `raise` an error and leave the table unchanged, or `terminate` the episode with a reward of
@@ -125,6 +129,7 @@ class _BigShips(ModuleType):
         *,
         seats: int | None = None,
         episode: Episode = "match",
+        observation: ObservationKind = "bytes",
         reward: Reward = "points",
         mask_in: MaskPlace = "observation",
         render_mode: RenderMode | None = None,
@@ -149,6 +154,7 @@ class _BigShips(ModuleType):
             seats: number of seats; None for the variant's default.
             episode: `match`, or `deal` for one scored deal. In an exact-bid game the deal is drawn from the schedule,
                 with `hand_size` from the deals of that size. In noms it is the first deal that is not passed out.
+            observation: `bytes`, or `features`: scaled and one-hot numbers for a plain network.
             reward: `points` at the end of each deal, `relative` (own points minus the mean of the others), or `outcome`
                 (at the end of the episode, the winners share 1).
             mask_in: where the action mask is: `observation`, `info` (then the observation is the bare array) or `both`.
@@ -174,6 +180,7 @@ class _BigShips(ModuleType):
         *,
         seats: int | None = None,
         episode: Episode = "match",
+        observation: ObservationKind = "bytes",
         reward: Reward = "points",
         illegal_action: IllegalAction = "raise",
         mask_in: MaskPlace = "observation",
@@ -199,6 +206,7 @@ class _BigShips(ModuleType):
             seats: number of seats; None for the variant's default.
             episode: `match`, or `deal` for one scored deal. In an exact-bid game the deal is drawn from the schedule,
                 with `hand_size` from the deals of that size. In noms it is the first deal that is not passed out.
+            observation: `bytes`, or `features`: scaled and one-hot numbers for a plain network.
             reward: `points` at the end of each deal, `relative` (own points minus the mean of the others), or `outcome`
                 (at the end of the episode, the winners share 1).
             illegal_action: `raise` an error and leave the table unchanged, or `terminate` the episode with a reward of
@@ -230,6 +238,7 @@ class _SmallShips(ModuleType):
         *,
         seats: int | None = None,
         episode: Episode = "match",
+        observation: ObservationKind = "bytes",
         reward: Reward = "points",
         mask_in: MaskPlace = "observation",
         render_mode: RenderMode | None = None,
@@ -261,6 +270,7 @@ class _SmallShips(ModuleType):
             seats: number of seats; None for the variant's default.
             episode: `match`, or `deal` for one scored deal. In an exact-bid game the deal is drawn from the schedule,
                 with `hand_size` from the deals of that size. In noms it is the first deal that is not passed out.
+            observation: `bytes`, or `features`: scaled and one-hot numbers for a plain network.
             reward: `points` at the end of each deal, `relative` (own points minus the mean of the others), or `outcome`
                 (at the end of the episode, the winners share 1).
             mask_in: where the action mask is: `observation`, `info` (then the observation is the bare array) or `both`.
@@ -293,6 +303,7 @@ class _SmallShips(ModuleType):
         *,
         seats: int | None = None,
         episode: Episode = "match",
+        observation: ObservationKind = "bytes",
         reward: Reward = "points",
         illegal_action: IllegalAction = "raise",
         mask_in: MaskPlace = "observation",
@@ -325,6 +336,7 @@ class _SmallShips(ModuleType):
             seats: number of seats; None for the variant's default.
             episode: `match`, or `deal` for one scored deal. In an exact-bid game the deal is drawn from the schedule,
                 with `hand_size` from the deals of that size. In noms it is the first deal that is not passed out.
+            observation: `bytes`, or `features`: scaled and one-hot numbers for a plain network.
             reward: `points` at the end of each deal, `relative` (own points minus the mean of the others), or `outcome`
                 (at the end of the episode, the winners share 1).
             illegal_action: `raise` an error and leave the table unchanged, or `terminate` the episode with a reward of
@@ -363,6 +375,7 @@ class _Noms(ModuleType):
         *,
         seats: int | None = None,
         episode: Episode = "match",
+        observation: ObservationKind = "bytes",
         reward: Reward = "points",
         mask_in: MaskPlace = "observation",
         render_mode: RenderMode | None = None,
@@ -400,6 +413,7 @@ class _Noms(ModuleType):
             seats: number of seats; None for the variant's default.
             episode: `match`, or `deal` for one scored deal. In an exact-bid game the deal is drawn from the schedule,
                 with `hand_size` from the deals of that size. In noms it is the first deal that is not passed out.
+            observation: `bytes`, or `features`: scaled and one-hot numbers for a plain network.
             reward: `points` at the end of each deal, `relative` (own points minus the mean of the others), or `outcome`
                 (at the end of the episode, the winners share 1).
             mask_in: where the action mask is: `observation`, `info` (then the observation is the bare array) or `both`.
@@ -438,6 +452,7 @@ class _Noms(ModuleType):
         *,
         seats: int | None = None,
         episode: Episode = "match",
+        observation: ObservationKind = "bytes",
         reward: Reward = "points",
         illegal_action: IllegalAction = "raise",
         mask_in: MaskPlace = "observation",
@@ -476,6 +491,7 @@ class _Noms(ModuleType):
             seats: number of seats; None for the variant's default.
             episode: `match`, or `deal` for one scored deal. In an exact-bid game the deal is drawn from the schedule,
                 with `hand_size` from the deals of that size. In noms it is the first deal that is not passed out.
+            observation: `bytes`, or `features`: scaled and one-hot numbers for a plain network.
             reward: `points` at the end of each deal, `relative` (own points minus the mean of the others), or `outcome`
                 (at the end of the episode, the winners share 1).
             illegal_action: `raise` an error and leave the table unchanged, or `terminate` the episode with a reward of
@@ -520,6 +536,7 @@ class _Nonesuch(ModuleType):
         *,
         seats: int | None = None,
         episode: Episode = "match",
+        observation: ObservationKind = "bytes",
         reward: Reward = "points",
         mask_in: MaskPlace = "observation",
         render_mode: RenderMode | None = None,
@@ -536,6 +553,7 @@ class _Nonesuch(ModuleType):
             seats: number of seats; None for the variant's default.
             episode: `match`, or `deal` for one scored deal. In an exact-bid game the deal is drawn from the schedule,
                 with `hand_size` from the deals of that size. In noms it is the first deal that is not passed out.
+            observation: `bytes`, or `features`: scaled and one-hot numbers for a plain network.
             reward: `points` at the end of each deal, `relative` (own points minus the mean of the others), or `outcome`
                 (at the end of the episode, the winners share 1).
             mask_in: where the action mask is: `observation`, `info` (then the observation is the bare array) or `both`.
@@ -553,6 +571,7 @@ class _Nonesuch(ModuleType):
         *,
         seats: int | None = None,
         episode: Episode = "match",
+        observation: ObservationKind = "bytes",
         reward: Reward = "points",
         illegal_action: IllegalAction = "raise",
         mask_in: MaskPlace = "observation",
@@ -570,6 +589,7 @@ class _Nonesuch(ModuleType):
             seats: number of seats; None for the variant's default.
             episode: `match`, or `deal` for one scored deal. In an exact-bid game the deal is drawn from the schedule,
                 with `hand_size` from the deals of that size. In noms it is the first deal that is not passed out.
+            observation: `bytes`, or `features`: scaled and one-hot numbers for a plain network.
             reward: `points` at the end of each deal, `relative` (own points minus the mean of the others), or `outcome`
                 (at the end of the episode, the winners share 1).
             illegal_action: `raise` an error and leave the table unchanged, or `terminate` the episode with a reward of
@@ -593,6 +613,7 @@ class _DownUp(ModuleType):
         *,
         seats: int | None = None,
         episode: Episode = "match",
+        observation: ObservationKind = "bytes",
         reward: Reward = "points",
         mask_in: MaskPlace = "observation",
         render_mode: RenderMode | None = None,
@@ -613,6 +634,7 @@ class _DownUp(ModuleType):
             seats: number of seats; None for the variant's default.
             episode: `match`, or `deal` for one scored deal. In an exact-bid game the deal is drawn from the schedule,
                 with `hand_size` from the deals of that size. In noms it is the first deal that is not passed out.
+            observation: `bytes`, or `features`: scaled and one-hot numbers for a plain network.
             reward: `points` at the end of each deal, `relative` (own points minus the mean of the others), or `outcome`
                 (at the end of the episode, the winners share 1).
             mask_in: where the action mask is: `observation`, `info` (then the observation is the bare array) or `both`.
@@ -634,6 +656,7 @@ class _DownUp(ModuleType):
         *,
         seats: int | None = None,
         episode: Episode = "match",
+        observation: ObservationKind = "bytes",
         reward: Reward = "points",
         illegal_action: IllegalAction = "raise",
         mask_in: MaskPlace = "observation",
@@ -655,6 +678,7 @@ class _DownUp(ModuleType):
             seats: number of seats; None for the variant's default.
             episode: `match`, or `deal` for one scored deal. In an exact-bid game the deal is drawn from the schedule,
                 with `hand_size` from the deals of that size. In noms it is the first deal that is not passed out.
+            observation: `bytes`, or `features`: scaled and one-hot numbers for a plain network.
             reward: `points` at the end of each deal, `relative` (own points minus the mean of the others), or `outcome`
                 (at the end of the episode, the winners share 1).
             illegal_action: `raise` an error and leave the table unchanged, or `terminate` the episode with a reward of
@@ -682,6 +706,7 @@ class _UpDown(ModuleType):
         *,
         seats: int | None = None,
         episode: Episode = "match",
+        observation: ObservationKind = "bytes",
         reward: Reward = "points",
         mask_in: MaskPlace = "observation",
         render_mode: RenderMode | None = None,
@@ -705,6 +730,7 @@ class _UpDown(ModuleType):
             seats: number of seats; None for the variant's default.
             episode: `match`, or `deal` for one scored deal. In an exact-bid game the deal is drawn from the schedule,
                 with `hand_size` from the deals of that size. In noms it is the first deal that is not passed out.
+            observation: `bytes`, or `features`: scaled and one-hot numbers for a plain network.
             reward: `points` at the end of each deal, `relative` (own points minus the mean of the others), or `outcome`
                 (at the end of the episode, the winners share 1).
             mask_in: where the action mask is: `observation`, `info` (then the observation is the bare array) or `both`.
@@ -729,6 +755,7 @@ class _UpDown(ModuleType):
         *,
         seats: int | None = None,
         episode: Episode = "match",
+        observation: ObservationKind = "bytes",
         reward: Reward = "points",
         illegal_action: IllegalAction = "raise",
         mask_in: MaskPlace = "observation",
@@ -753,6 +780,7 @@ class _UpDown(ModuleType):
             seats: number of seats; None for the variant's default.
             episode: `match`, or `deal` for one scored deal. In an exact-bid game the deal is drawn from the schedule,
                 with `hand_size` from the deals of that size. In noms it is the first deal that is not passed out.
+            observation: `bytes`, or `features`: scaled and one-hot numbers for a plain network.
             reward: `points` at the end of each deal, `relative` (own points minus the mean of the others), or `outcome`
                 (at the end of the episode, the winners share 1).
             illegal_action: `raise` an error and leave the table unchanged, or `terminate` the episode with a reward of

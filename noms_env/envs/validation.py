@@ -15,11 +15,13 @@ Episode = Literal["match", "deal"]
 Reward = Literal["points", "relative", "outcome"]
 IllegalAction = Literal["raise", "terminate"]
 MaskPlace = Literal["observation", "info", "both"]
+ObservationKind = Literal["bytes", "features"]
 RenderMode = Literal["ansi", "human", "rgb_array"]
 
 REWARDS: tuple[str, ...] = get_args(Reward)
 ILLEGAL_ACTIONS: tuple[str, ...] = get_args(IllegalAction)
 MASK_PLACES: tuple[str, ...] = get_args(MaskPlace)
+OBSERVATIONS: tuple[str, ...] = get_args(ObservationKind)
 RENDER_MODES: tuple[str, ...] = get_args(RenderMode)
 
 

@@ -19,7 +19,6 @@ from ray.rllib.env.multi_agent_env import MultiAgentEnv
 from noms_env.core.actions import NUM_ACTIONS
 from noms_env.core.chance import MAX_TABLE
 from noms_env.envs.aec import TrickTakingEnv
-from noms_env.envs.common import observation_space
 from noms_env.envs.validation import checked_flag
 from noms_env.variants import GAMES, RulesError
 
@@ -65,7 +64,7 @@ class RLlibEnv(MultiAgentEnv):
         self.env.table.row.table = min(getattr(config, "worker_index", None) or 0, MAX_TABLE)
         self.possible_agents = self.env.possible_agents
         self.agents = self.possible_agents[:]
-        space: Any = observation_space("observation")
+        space: Any = self.env.observation_space(self.agents[0])
         renamed = spaces.Dict({"observations": space["observation"], "action_mask": space["action_mask"]})
         self.observation_spaces = dict.fromkeys(self.agents, renamed)
         self.action_spaces = {agent: spaces.Discrete(NUM_ACTIONS) for agent in self.agents}

@@ -17,25 +17,32 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from noms_env._jit import jit, jit_allocating, jit_inline
+from noms_env.core.cards import DECKTET
+from noms_env.observation import features as inputs
 from noms_env.observation.layout import START
 from noms_env.players.rule_based.heuristics import new_workspaces
-from noms_env.policy import features as inputs
-from noms_env.policy.extra_features import PRIOR_START, extend, new_extended
+from noms_env.policy.extra_features import (
+    BEATEN_BY,
+    BEATS,
+    BOTTOM,
+    OF_SUIT,
+    PRIOR_START,
+    TAKES,
+    TOP,
+    extend,
+    new_extended,
+    section_start,
+)
 from noms_env.policy.rules_lookup import number_of_rules, rules_rows, rules_tables
 from noms_env.variants import Rules
 from noms_env.variants.families import AUCTION
 from noms_env.variants.table_record import choice_names
-
-ORDER_NUMBER = np.zeros(4**inputs.SUITS, np.int64)
-"""The number of an order by the sum of old suit * 4 ** new suit."""
-for _number, _order in enumerate(inputs.ORDERS):
-    ORDER_NUMBER[sum(suit * 4**place for place, suit in enumerate(_order))] = _number
 
 _HAND, _PLAYED, _TRUMP = START["hand"], START["played"], START["trump"]
 _RANKS = START["choices"] + choice_names().index("ranks")
@@ -171,7 +178,7 @@ def suit_orders(observation, rows, order):
             best = int(np.argmax(weight))
             weight[best] = -1
             packed += best << (2 * place)
-        order[i] = ORDER_NUMBER[packed]
+        order[i] = inputs.ORDER_NUMBER[packed]
 
 
 @jit
@@ -249,7 +256,7 @@ def make_encoding(
     if not rule_sets:
         raise ValueError("an encoding needs the rules of at least one table")
     options = inputs.differing_options(rule_sets) if options is None else tuple(options)
-    parts = list(inputs.features_of(rule_sets, options, card_features))
+    parts = [*inputs.features_of(rule_sets, options), *(_count_features(inputs.Tables(rule_sets)) if card_features else ())]
     index, value = _by_order(parts)
     hidden = list(inputs.hidden_features_of(rule_sets))
     hidden_index, _ = _by_order(hidden)
@@ -291,3 +298,13 @@ def _by_order(parts: Sequence[inputs.Placed]) -> tuple[np.ndarray, np.ndarray]:
     """Columns and values of features, for each order of the suits."""
     moved = np.array([[feature.moved(order, start) for feature, start in parts] for order in inputs.ORDERS], np.int16)
     return np.ascontiguousarray(moved[:, :, 0]), np.ascontiguousarray(moved[:, :, 1])
+
+
+def _count_features(tables: inputs.Tables) -> Iterator[inputs.Placed]:
+    """What is counted at the own cards, in one suit, or with the Decktet in two."""
+    yield from inputs.cards_from(tables, section_start(TAKES))
+    for behind in (0, OF_SUIT) if DECKTET in tables.decks else (0,):
+        for section in (BEATEN_BY, BEATS):
+            yield from inputs.cards_from(tables, section_start(section + behind), scale=1 / 4)
+        for section in (TOP, BOTTOM):
+            yield from inputs.cards_from(tables, section_start(section + behind))

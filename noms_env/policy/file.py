@@ -21,9 +21,9 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
+from noms_env.observation.features import differing_options
 from noms_env.observation.layout import layout_digest
 from noms_env.policy.encoding import Encoding, make_encoding
-from noms_env.policy.features import differing_options
 from noms_env.policy.inference import shapes_of
 from noms_env.variants import Rules, RulesError, game, given_options, make_rules
 from noms_env.variants.table_record import choice_names

@@ -17,11 +17,11 @@ import numpy as np
 
 from noms_env.core.actions import NOMINATE, NUM_ACTIONS
 from noms_env.core.state import MAX_VARIANTS, NUM_CHOICES
+from noms_env.observation.features import COPY
 from noms_env.observation.layout import OBSERVATION_SIZE
 from noms_env.players.rule_based.heuristics import new_workspaces
 from noms_env.policy.encoding import Encoding
 from noms_env.policy.extra_features import size_with
-from noms_env.policy.features import COPY
 from noms_env.policy.inference_kernels import infer_rows
 from noms_env.policy.matmul import PANEL, as_panels, padded, padded_columns
 from noms_env.policy.rules_lookup import CHOICES, SEATS, VARIANT

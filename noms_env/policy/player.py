@@ -17,13 +17,13 @@ import numpy as np
 
 from noms_env._jit import PACKAGE
 from noms_env.core.actions import NUM_ACTIONS
+from noms_env.observation.features import hand_sizes
 from noms_env.observation.layout import OBSERVATION_SIZE, START
 from noms_env.players.protocol import row_seeds
 from noms_env.policy.encoding import Encoding
 from noms_env.policy.file import PolicyFileError, PolicyInfo, read_info, read_policy
 from noms_env.policy.inference import Forward
 from noms_env.policy.inference_kernels import FINE, OTHER_RULES
-from noms_env.policy.rules_lookup import hand_sizes
 from noms_env.variants import VARIANTS, Rules
 from noms_env.variants.table_record import choice_bytes, choice_names
 

@@ -9,6 +9,7 @@ import numpy as np
 from noms_env._jit import jit_inline
 from noms_env.core.state import MAX_TRICKS, NUM_CHOICES
 from noms_env.engine.row_kernels import kernel_view
+from noms_env.observation.features import hand_sizes
 from noms_env.observation.layout import START
 from noms_env.variants import Rules
 from noms_env.variants.table_record import choice_bytes, new_tables, write_rules
@@ -31,11 +32,6 @@ def rules_rows(rule_sets: Sequence[Rules]) -> np.ndarray:
         row[NUM_CHOICES:SIZES] = rules.seats, rules.variant.number
         row[[SIZES + size for size in hand_sizes(rules)]] = 1
     return rows
-
-
-def hand_sizes(rules: Rules) -> set[int]:
-    """The numbers of cards that the seats may be dealt."""
-    return set(rules.schedule) or {rules.variant.deal_size(rules.options, rules.seats)}
 
 
 def rules_tables(rule_sets: Sequence[Rules]) -> np.ndarray:

@@ -12,10 +12,9 @@ from sb3_contrib import MaskablePPO
 from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_supported
 from stable_baselines3.common.vec_env import DummyVecEnv, VecMonitor
 
-from noms_env import NUM_ACTIONS, OBSERVATION_SIZE, IllegalActionError, SeatEnv, Table
+from noms_env import NUM_ACTIONS, OBSERVATION_SIZE, IllegalActionError, SeatEnv
 from noms_env.envs.validation import MaskPlace
 from noms_env.interop.sb3 import SeatVecEnv
-from noms_env.policy.encoding import make_encoding, write_features
 from tests.begun import begun
 from tests.envs.play import WAYS, choose_in_rows
 from tests.interop.learning import assert_it_learns
@@ -208,20 +207,6 @@ def test_one_table_is_enough_and_masks_are_obeyed(policy: str, mask_in: MaskPlac
         actions, _ = loaded.predict(seen, action_masks=masks)
         assert masks[np.arange(8), actions].all()
         seen, _, _, _ = envs.step(actions)
-
-
-def test_the_parts_of_the_example() -> None:
-    example = runpy.run_path(str(EXAMPLE))
-    space = SeatVecEnv(1, "down_up").observation_space
-    features = example["Features"](space, "down_up")
-    table = begun(Table("down_up", seed=1))
-    observation, _ = table.view(int(table.row.seat))
-    encoding = make_encoding([table.rules])
-    expected = np.zeros((1, encoding.n_features), np.uint8)
-    write_features(observation[None], np.arange(1), np.zeros(1, np.int64), encoding.index, encoding.value, expected)
-    seen = features(torch.from_numpy(observation[None].astype(np.float32)))
-    np.testing.assert_allclose(seen, expected * encoding.scale)
-    assert expected.any()
 
 
 def test_the_example_learns(capsys: pytest.CaptureFixture[str]) -> None:

@@ -13,9 +13,9 @@ from noms_env import Table
 from noms_env._jit import COMPILED
 from noms_env.core.actions import NOMINATE, SUIT
 from noms_env.core.cards import CARD_WORDS, FRENCH, SUIT_LETTERS
+from noms_env.observation.features import COPY, ORDERS, moved_card
 from noms_env.observation.layout import HIDDEN, HIDDEN_SIZE, OBSERVATION, OBSERVATION_SIZE
 from noms_env.policy.encoding import Encoding, make_encoding, suit_orders
-from noms_env.policy.features import COPY, ORDERS, moved_card
 from noms_env.variants import VARIANTS, Rules, game, make_rules
 from noms_env.variants.table_record import choice_names
 from tests.begun import begun

@@ -13,9 +13,9 @@ import noms_env
 from noms_env.core.actions import MOST, NUM_ACTIONS
 from noms_env.envs.batch import make_batch
 from noms_env.envs.table_groups import TableGroup
+from noms_env.observation.features import hand_sizes
 from noms_env.observation.layout import OBSERVATION_SIZE
 from noms_env.players import NOBODY
-from noms_env.policy import rules_lookup
 from noms_env.policy.encoding import Encoding, make_encoding
 from noms_env.policy.file import PolicyInfo, save_policy
 from noms_env.policy.inference import shapes_of
@@ -199,9 +199,9 @@ def test_sparse_products() -> None:
 
 
 def test_hand_sizes_follow_the_deals() -> None:
-    assert rules_lookup.hand_sizes(make_rules(game("nonesuch"), 3)) == {12}
-    assert rules_lookup.hand_sizes(make_rules(game("small_ships"), 4, {"hand_size": 9})) == {9}
-    assert rules_lookup.hand_sizes(make_rules(game("down_up"), 4)) == set(range(1, 11))
+    assert hand_sizes(make_rules(game("nonesuch"), 3)) == {12}
+    assert hand_sizes(make_rules(game("small_ships"), 4, {"hand_size": 9})) == {9}
+    assert hand_sizes(make_rules(game("down_up"), 4)) == set(range(1, 11))
 
 
 @pytest.fixture(scope="module")

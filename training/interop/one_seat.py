@@ -10,8 +10,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from noms_env.observation.features import COPY
 from noms_env.policy.encoding import make_encoding
-from noms_env.policy.features import COPY
 from noms_env.variants import Rules, game, make_rules
 
 from ..agents.registry import agent_spec

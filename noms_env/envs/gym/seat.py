@@ -30,6 +30,7 @@ from noms_env.envs.validation import (
     Episode,
     IllegalAction,
     MaskPlace,
+    ObservationKind,
     RenderMode,
     Reward,
     checked_names,
@@ -53,8 +54,8 @@ class SeatEnv(gymnasium.Env[Observation, int | np.integer]):
     rewarded in the step in which it ends: rewards for tricks would tell who plays with whom.
 
     Observation: `{"observation": uint8 (OBSERVATION_SIZE,), "action_mask": int8 (NUM_ACTIONS,)}` from the learner's seat, as in
-    `TrickTakingEnv`; with `mask_in="info"` the bare array. `action_masks()` returns the mask as booleans. After the end of an
-    episode the mask is all zeros.
+    `TrickTakingEnv`; with `observation="features"` the first is float32 (n_features,); with `mask_in="info"` it comes bare.
+    `action_masks()` returns the mask as booleans. After the end of an episode the mask is all zeros.
 
     Info: `seat`, the learner's seat (int). In the step in which a deal ends: `points` of all seats in the deal (with
     `skip_forced` in all deals that end in the step) and `totals` in the match, float64, shape (seats,). In the step that ends
@@ -72,6 +73,7 @@ class SeatEnv(gymnasium.Env[Observation, int | np.integer]):
         seats: number of seats; None for the variant's default.
         episode: `match`, or `deal` for one scored deal. In an exact-bid game the deal is drawn from the schedule, with
             `hand_size` from the deals of that size. In noms it is the first deal that is not passed out.
+        observation: `bytes`, or `features`: scaled and one-hot numbers for a plain network.
         reward: `points` at the end of each deal, `relative` (own points minus the mean of the others), or `outcome` (at the
             end of the episode, the winners share 1).
         illegal_action: `raise` an error and leave the table unchanged, or `terminate` the episode with a reward of -1 and the
@@ -85,6 +87,7 @@ class SeatEnv(gymnasium.Env[Observation, int | np.integer]):
     Attributes:
         table: the table (`noms_env.table.Table`); it knows all cards.
         seat: the learner's seat in this episode.
+        feature_layout: with `observation="features"` what they are (`FeatureLayout`), otherwise None.
 
     Raises:
         ValueError: an argument is not allowed; the message says what is.
@@ -100,6 +103,7 @@ class SeatEnv(gymnasium.Env[Observation, int | np.integer]):
         seat: Seat = 0,
         seats: int | None = None,
         episode: Episode = "deal",
+        observation: ObservationKind = "bytes",
         reward: Reward = "points",
         illegal_action: IllegalAction = "raise",
         mask_in: MaskPlace = "observation",
@@ -114,6 +118,7 @@ class SeatEnv(gymnasium.Env[Observation, int | np.integer]):
             seat=seat,
             seats=seats,
             episode=episode,
+            observation=observation,
             reward=reward,
             illegal_action=illegal_action,
             mask_in=mask_in,
@@ -121,6 +126,7 @@ class SeatEnv(gymnasium.Env[Observation, int | np.integer]):
             **options,
         )
         self.render_mode = checked_render_mode(render_mode, RENDER_MODES)
+        self.feature_layout = self._config.feature_layout
         self.observation_space = self._config.space
         self.action_space: spaces.Space[Any] = spaces.Discrete(NUM_ACTIONS)
         self.table = self._config.table

@@ -8,7 +8,7 @@ from typing import Unpack
 import numpy as np
 
 from noms_env.core.messages import literal
-from noms_env.envs.common import Observation, make_table, observation_space
+from noms_env.envs.common import Observation, checked_layout, make_table, observation_space
 from noms_env.envs.gym.seat_players import Seat, checked_seat
 from noms_env.envs.option_types import Options
 from noms_env.envs.validation import (
@@ -18,6 +18,7 @@ from noms_env.envs.validation import (
     Episode,
     IllegalAction,
     MaskPlace,
+    ObservationKind,
     Reward,
     checked_choice,
     checked_flag,
@@ -32,6 +33,7 @@ class SeatArguments(Options, total=False):
     seat: Seat
     seats: int | None
     episode: Episode
+    observation: ObservationKind
     reward: Reward
     illegal_action: IllegalAction
     mask_in: MaskPlace
@@ -46,6 +48,7 @@ class SeatConfig:
         players: the players of the other seats, clockwise from the learner's left.
         seat: the learner's seat, `rotate` or `random`.
         ends_if_illegal: whether an illegal action ends the episode.
+        feature_layout: what the features are; None where observations are bytes.
         space: the space of the learner's observations.
         summary: what was chosen, in words.
     """
@@ -58,6 +61,7 @@ class SeatConfig:
         seat: Seat = 0,
         seats: int | None = None,
         episode: Episode = "deal",
+        observation: ObservationKind = "bytes",
         reward: Reward = "points",
         illegal_action: IllegalAction = "raise",
         mask_in: MaskPlace = "observation",
@@ -73,9 +77,10 @@ class SeatConfig:
         self.reward = checked_choice("reward", reward, REWARDS)
         self.ends_if_illegal = checked_choice("illegal_action", illegal_action, ILLEGAL_ACTIONS) == "terminate"
         self.mask_in = checked_choice("mask_in", mask_in, MASK_PLACES)
-        self.space = observation_space(mask_in)
         self.skip_forced = checked_flag("skip_forced", skip_forced)
         self.table = make_table(variant, seats, options, episode)
+        self.feature_layout = checked_layout(observation, [self.table.rules], episode)
+        self.space = observation_space(mask_in, self.feature_layout)
         self.players = load_players(opponents, self.table.seats - 1, self.table.rules, "opponents")
         self.seat = checked_seat(seat, self.table.seats)
         named = isinstance(opponents, str | Path)
@@ -84,5 +89,6 @@ class SeatConfig:
         self.summary = f"{variant}: {chosen}"
 
     def observation(self, vector: np.ndarray, mask: np.ndarray) -> Observation:
-        """The observation made of a vector and a mask, of one row or of many."""
+        """The observation made of bytes and a mask, of one row or of many."""
+        vector = vector if self.feature_layout is None else self.feature_layout.encode(vector)
         return vector if self.mask_in == "info" else {"observation": vector, "action_mask": mask}

@@ -55,6 +55,9 @@ class SeatVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
         **arguments: the other arguments of `SeatEnv`, for every row. With `illegal_action="terminate"` only the row with the
             illegal action ends. `opponents="random"` is fastest, since the engine itself chooses.
 
+    Attributes:
+        feature_layout: with `observation="features"` what they are (`FeatureLayout`), otherwise None.
+
     Raises:
         ValueError: an argument is not allowed; the message says what is.
     """
@@ -78,7 +81,9 @@ class SeatVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
         self._copies = checked_flag("copy", copy)
         self.render_mode = checked_render_mode(render_mode, RENDER_MODES)
         self.metadata = {"render_modes": list(RENDER_MODES), "render_fps": RENDER_FPS, "autoreset_mode": self.autoreset_mode}
-        self._runner = SeatRunner(self._config, num_envs, threads, new_arrays=self._copies)
+        self.feature_layout = self._config.feature_layout
+        in_new_arrays = self._copies and self.feature_layout is None  # features are new arrays anyway
+        self._runner = SeatRunner(self._config, num_envs, threads, in_new_arrays)
         self.num_envs = len(self._runner.is_over)
         self._is_seeded = False
         self._lock = Lock()

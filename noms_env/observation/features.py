@@ -1,4 +1,4 @@
-"""Which inputs and outputs a network has: one for everything that can vary at the tables in question."""
+"""Features of an observation, and the actions to choose from: one for everything that can vary at the tables in question."""
 
 from __future__ import annotations
 
@@ -11,8 +11,6 @@ import numpy as np
 from noms_env.core import actions as acts
 from noms_env.core.cards import DECKTET, FRENCH, MAX_SUITS
 from noms_env.observation.layout import HIDDEN, OBSERVATION
-from noms_env.policy.extra_features import BEATEN_BY, BEATS, BOTTOM, OF_SUIT, TAKES, TOP, section_start
-from noms_env.policy.rules_lookup import hand_sizes
 from noms_env.variants import Rules
 from noms_env.variants.families import AUCTION, EXACT_BID, SHARES
 from noms_env.variants.table_record import choice_bytes, choice_names
@@ -21,6 +19,10 @@ SUITS, RANKS = 4, 13
 ORDERS = tuple(itertools.permutations(range(SUITS)))
 """The orders that suits may be put in: `ORDERS[order][new suit]` is the old one. The first leaves all as they are."""
 IDENTITY = 0
+ORDER_NUMBER = np.zeros(4**SUITS, np.int64)
+"""The number of an order by the sum of old suit * 4 ** new suit."""
+for _number, _order in enumerate(ORDERS):
+    ORDER_NUMBER[sum(suit * 4**place for place, suit in enumerate(_order))] = _number
 
 SECTIONS = {section.name: section for section in (*OBSERVATION, *HIDDEN)}
 COPY = -1
@@ -90,25 +92,28 @@ class Tables:
         return any(options.get(option) in values for options in self.options)
 
 
-def features_of(rule_sets: Sequence[Rules], options: Collection[str], card_features: bool = False) -> Iterator[Placed]:
-    """All features but the rule-based prior, section by section; `options` is a part of `differing_options`."""
+def features_of(rule_sets: Sequence[Rules], options: Collection[str], any_seat: bool = False) -> Iterator[Placed]:
+    """The features of what the seat to act sees, section by section, or with `any_seat` of what any seat sees.
+
+    `options` is a part of `differing_options`.
+    """
     tables = Tables(rule_sets)
     yield from _card_features(tables)
     for seat in range(tables.seats):
-        yield from _seat_features(tables, seat)
+        yield from _seat_features(tables, seat, any_seat)
     yield from _call_features(tables)
-    yield from _deal_features(tables)
+    yield from _deal_features(tables, any_seat)
     yield from _rule_features(rule_sets, options)
-    if card_features:
-        yield from _count_features(tables)
 
 
-def _row(name: str, row: int = 0) -> int:
+def row_start(name: str, row: int = 0) -> int:
+    """The first byte of a section, or of a row of it."""
     section = SECTIONS[name]
     return section.start + row * (section.shape[-1] if len(section.shape) == 2 else 0)
 
 
-def _cards(tables: Tables, start: int, scale: float = 1.0) -> Iterator[Placed]:
+def cards_from(tables: Tables, start: int, scale: float = 1.0) -> Iterator[Placed]:
+    """The bytes of the cards of the deck, of a section over cards."""
     for card in tables.cards:
         yield Feature(start + card, scale=scale, suits="cards"), start
 
@@ -118,7 +123,8 @@ def _suits(tables: Tables, start: int) -> Iterator[Placed]:
         yield Feature(start + suit, suits="suits"), start
 
 
-def _copies(start: int, *places: int, scale: float = 1.0) -> Iterator[Placed]:
+def copies(start: int, *places: int, scale: float = 1.0) -> Iterator[Placed]:
+    """Some bytes behind a start."""
     for place in places:
         yield Feature(start + place, scale=scale), start
 
@@ -130,42 +136,43 @@ def _one_hot(column: int, low: int, high: int) -> Iterator[Placed]:
 
 def _card_features(tables: Tables) -> Iterator[Placed]:
     """Hand, cards played by each seat, when, and cards whose place all know."""
-    yield from _cards(tables, _row("hand"))
+    yield from cards_from(tables, row_start("hand"))
     for seat in range(tables.seats):
-        yield from _cards(tables, _row("played", seat))
-    yield from _cards(tables, _row("trick_of"), 1 / 8)
+        yield from cards_from(tables, row_start("played", seat))
+    yield from cards_from(tables, row_start("trick_of"), 1 / 8)
     if tables.opens_hand or tables.has("stock_nomination", "redraw"):
-        yield from _cards(tables, _row("exposed"))
+        yield from cards_from(tables, row_start("exposed"))
     if tables.has("observe_previous_hand", True):
-        yield from _cards(tables, _row("previous_deal"), 1 / 32)
+        yield from cards_from(tables, row_start("previous_deal"), 1 / 32)
 
 
-def _seat_features(tables: Tables, seat: int) -> Iterator[Placed]:
+def _seat_features(tables: Tables, seat: int, any_seat: bool) -> Iterator[Placed]:
     """Card on the table, call, voids, tricks and marks of a seat.
 
     When a seat acts, its own card lies on the table only if it names the suit of a two-suited lead.
     """
-    may_lie = seat > 0 or DECKTET in tables.decks
+    others = seat > 0 or any_seat
+    may_lie = others or DECKTET in tables.decks
     if may_lie:
-        yield from _suits(tables, _row("on_table", seat))
-        yield from _one_hot(_row("on_table", seat) + MAX_SUITS, 1, tables.ranks)
-    if seat > 0:
-        yield from _suits(tables, _row("tricks", seat))
-        yield from _copies(_row("seats", seat), 2)
-    tricks = _row("tricks", seat) + MAX_SUITS
-    yield from _copies(tricks, 0, scale=1 / 4)
-    yield from _copies(_row("seats", seat), 3, 4)
+        yield from _suits(tables, row_start("on_table", seat))
+        yield from _one_hot(row_start("on_table", seat) + MAX_SUITS, 1, tables.ranks)
+    if others:
+        yield from _suits(tables, row_start("tricks", seat))
+        yield from copies(row_start("seats", seat), 2)
+    tricks = row_start("tricks", seat) + MAX_SUITS
+    yield from copies(tricks, 0, scale=1 / 4)
+    yield from copies(row_start("seats", seat), 3, 4)
     if may_lie:
-        yield from _copies(_row("seats", seat), 7)
+        yield from copies(row_start("seats", seat), 7)
     if tables.plays(EXACT_BID, AUCTION, SHARES):
         yield from _one_hot(tricks + 1, WANTED - 3, WANTED + RANKS)
     if tables.plays(EXACT_BID, AUCTION):
-        yield from _copies(_row("call_of", seat), 2, scale=1 / 4)
+        yield from copies(row_start("call_of", seat), 2, scale=1 / 4)
     if tables.plays(EXACT_BID):
-        yield from _copies(_row("call_of", seat), 0)
+        yield from copies(row_start("call_of", seat), 0)
     if tables.plays(AUCTION, SHARES):
-        yield from _copies(_row("seats", seat), 5, 6)
-        yield from _copies(_row("call_of", seat), 1, 3, 4, 5, 6, 7)
+        yield from copies(row_start("seats", seat), 5, 6)
+        yield from copies(row_start("call_of", seat), 1, 3, 4, 5, 6, 7)
 
 
 WANTED = 64
@@ -177,38 +184,38 @@ AUCTION_CALLS = 24
 
 def _call_features(tables: Tables) -> Iterator[Placed]:
     """The auction in order, its high bid, and the contract; what the hook forbids."""
-    numbers = _row("numbers")
+    numbers = row_start("numbers")
     if tables.plays(AUCTION):
-        yield from _copies(_row("calls"), *range(AUCTION_CALLS), scale=1 / 8)
-        yield from _copies(_row("contract"), 1, 2, 3, 5, 6, 7)
-        yield from _copies(_row("contract"), 0, 4, scale=1 / 4)
-        yield from _one_hot(_row("contract"), 1, RANKS + 1)
-        yield from _one_hot(_row("contract") + 4, 1, RANKS + 1)
-        yield from _suits(tables, _row("nominated"))
-        yield from _copies(_row("nominated"), MAX_SUITS, scale=1 / 8)
+        yield from copies(row_start("calls"), *range(AUCTION_CALLS), scale=1 / 8)
+        yield from copies(row_start("contract"), 1, 2, 3, 5, 6, 7)
+        yield from copies(row_start("contract"), 0, 4, scale=1 / 4)
+        yield from _one_hot(row_start("contract"), 1, RANKS + 1)
+        yield from _one_hot(row_start("contract") + 4, 1, RANKS + 1)
+        yield from _suits(tables, row_start("nominated"))
+        yield from copies(row_start("nominated"), MAX_SUITS, scale=1 / 8)
         for card in tables.cards:
-            yield Feature(_row("nominated") + 7, 1 + card, suits="card"), _row("nominated")
+            yield Feature(row_start("nominated") + 7, 1 + card, suits="card"), row_start("nominated")
     if tables.plays(EXACT_BID):
-        yield from _copies(numbers, 8, scale=1 / 4)
-        yield from _copies(numbers, 9, scale=1 / 8)
+        yield from copies(numbers, 8, scale=1 / 4)
+        yield from copies(numbers, 9, scale=1 / 8)
         yield from _one_hot(numbers + 8, 1, 9)
         yield from _one_hot(numbers + 10, WANTED - 8, WANTED + 8)
 
 
-def _deal_features(tables: Tables) -> Iterator[Placed]:
+def _deal_features(tables: Tables, any_seat: bool) -> Iterator[Placed]:
     """Phase, trump, suit led, own role, and the numbers of the deal."""
-    numbers = _row("numbers")
-    yield from _copies(_row("phase"), 0, 1, 2, 3, 4, 6, 7)
-    yield from _suits(tables, _row("trump"))
-    yield from _copies(_row("trump"), 6, 7)
-    yield from _suits(tables, _row("led_suit"))
-    yield from _suits(tables, _row("turn_up"))
-    yield from _copies(_row("turn_up"), MAX_SUITS, scale=1 / 8)
-    yield from _copies(_row("role"), 0, 1, 2, 3, 4, 5, 6)
-    yield from _copies(numbers, 0, 1, 2, 3, 6, 7, scale=1 / 4)
-    yield from _copies(numbers, 11, 12, scale=1 / 16)
+    numbers = row_start("numbers")
+    yield from copies(row_start("phase"), 0, 1, 2, 3, 4, *([5] if any_seat else []), 6, 7)
+    yield from _suits(tables, row_start("trump"))
+    yield from copies(row_start("trump"), 6, 7)
+    yield from _suits(tables, row_start("led_suit"))
+    yield from _suits(tables, row_start("turn_up"))
+    yield from copies(row_start("turn_up"), MAX_SUITS, scale=1 / 8)
+    yield from copies(row_start("role"), 0, 1, 2, 3, 4, 5, 6)
+    yield from copies(numbers, 0, 1, 2, 3, 6, 7, scale=1 / 4)
+    yield from copies(numbers, 11, 12, scale=1 / 16)
     if DECKTET in tables.decks:
-        yield from _copies(numbers, 13, scale=1 / 2)
+        yield from copies(numbers, 13, scale=1 / 2)
     yield from _one_hot(numbers + 1, 1, RANKS)
     yield from _one_hot(numbers + 7, 0, tables.seats - 1)
 
@@ -224,34 +231,24 @@ def _rule_features(rule_sets: Sequence[Rules], options: Collection[str]) -> Iter
     """The variant, if the tables differ in it, and some options."""
     numbers = np.array([rules.variant.number for rules in rule_sets])
     for variant in sorted(set(numbers)) if (numbers != numbers[0]).any() else ():
-        yield from _copies(_row("variant"), int(variant))
+        yield from copies(row_start("variant"), int(variant))
     largest = np.stack([choice_bytes(rules) for rules in rule_sets]).max(axis=0)
     for place, name in enumerate(choice_names()):
         if name in options:
-            yield from _copies(_row("choices"), place, scale=1 / max(1, int(largest[place])))
-
-
-def _count_features(tables: Tables) -> Iterator[Placed]:
-    """What is counted at the own cards, in one suit, or with the Decktet in two."""
-    yield from _cards(tables, section_start(TAKES))
-    for behind in (0, OF_SUIT) if DECKTET in tables.decks else (0,):
-        for section in (BEATEN_BY, BEATS):
-            yield from _cards(tables, section_start(section + behind), scale=1 / 4)
-        for section in (TOP, BOTTOM):
-            yield from _cards(tables, section_start(section + behind))
+            yield from copies(row_start("choices"), place, scale=1 / max(1, int(largest[place])))
 
 
 def hidden_features_of(rule_sets: Sequence[Rules]) -> Iterator[Placed]:
     """The hands of the other seats, the undealt cards, the partner, who was dealt the Excuse."""
     tables = Tables(rule_sets)
     for seat in range(1, tables.seats):
-        yield from _cards(tables, _row("hands", seat))
+        yield from cards_from(tables, row_start("hands", seat))
     if has_stock(rule_sets):
-        yield from _cards(tables, _row("stock"))
+        yield from cards_from(tables, row_start("stock"))
     if tables.plays(AUCTION):
-        yield from _copies(_row("partner"), *range(tables.seats))
+        yield from copies(row_start("partner"), *range(tables.seats))
     if DECKTET in tables.decks:
-        yield from _copies(_row("excuse"), *range(tables.seats))
+        yield from copies(row_start("excuse"), *range(tables.seats))
 
 
 def has_stock(rule_sets: Sequence[Rules]) -> bool:
@@ -259,6 +256,11 @@ def has_stock(rule_sets: Sequence[Rules]) -> bool:
     return any(
         rules.seats * min(hand_sizes(rules)) < len(rules.deck) for rules in rule_sets if rules.variant.deck_kind == FRENCH
     )
+
+
+def hand_sizes(rules: Rules) -> set[int]:
+    """The numbers of cards that the seats may be dealt."""
+    return set(rules.schedule) or {rules.variant.deal_size(rules.options, rules.seats)}
 
 
 def possible_actions(rules: Rules) -> set[int]:

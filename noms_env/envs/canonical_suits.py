@@ -1,0 +1,188 @@
+"""Suits in one order: wrappers that rename the suits of each observation, the mask and the actions with it.
+
+With the French deck no rule tells one side suit from another, so a learner need not learn each four (or six) times. Trump (if
+there is one) becomes suit 0, and the others follow by the hand dealt to the seat: longest suit first, equal lengths by higher
+cards. Card players call such names canonical. The suits of the Decktet differ in their cards and keep their names.
+"""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium.utils import RecordConstructorArgs
+from gymnasium.vector import VectorWrapper
+from pettingzoo import AECEnv
+from pettingzoo.utils.wrappers import BaseWrapper
+
+from noms_env.core.actions import NUM_ACTIONS, brief, is_integer
+from noms_env.envs.common import Observation
+from noms_env.envs.gym.seat_vector import SeatVectorEnv
+from noms_env.observation.feature_layout import FeatureLayout
+from noms_env.observation.features import ORDER_NUMBER, SUITS, moved_actions
+
+
+def canonical_suits(env: Any) -> Any:
+    """An environment of features with its suits in canonical order, as a wrapper of the same kind.
+
+    Trump becomes suit 0, the others follow by length and cards of the hand dealt to the seat. Features, masks and actions are
+    renamed alike; positions, pictures and infos but the mask keep the names of the table. With the Decktet nothing is renamed.
+
+    Args:
+        env: an AEC environment, `SeatEnv` (also in wrappers of Gymnasium) or `SeatVectorEnv`, with `observation="features"`.
+
+    Raises:
+        ValueError: it has observations of bytes, or is an AEC environment whose masks are in its infos.
+    """
+    layout = getattr(getattr(env, "unwrapped", None), "feature_layout", None)
+    if layout is None:
+        raise ValueError(f"canonical suits need an environment with observation='features', not {brief(env)}")
+    if isinstance(env, AECEnv):
+        if env.unwrapped._mask_in != "observation":
+            raise ValueError("canonical suits of an AEC environment need mask_in='observation'")
+        return CanonicalAEC(env, layout)
+    return CanonicalVector(env, layout) if isinstance(env.unwrapped, SeatVectorEnv) else CanonicalSeat(env)
+
+
+class CanonicalSuits:
+    """Renames the suits of features, masks and actions, of one observation or of many.
+
+    Attributes:
+        features: int64, shape (orders, n_features): per order of the suits, which old feature stands at each place.
+        actions: int64, shape (orders, NUM_ACTIONS): per order, the action of the table that each action stands for.
+    """
+
+    def __init__(self, layout: FeatureLayout) -> None:
+        """Prepare the orders of the suits of some features: 24, or with the Decktet one.
+
+        Raises:
+            ValueError: there are tables of both decks.
+        """
+        self.features = layout.suit_orders()
+        self.actions = moved_actions()[: len(self.features)].astype(np.int64)
+        parts = {part.name: part.slice for part in layout.sections}
+        self._hand, self._played, self._trump = (parts[name] for name in ("hand", "played", "trump"))
+
+    def orders(self, features: np.ndarray) -> np.ndarray:
+        """The number of the order of each row: int64, shape (n,), from features, scaled or not, shape (n, n_features)."""
+        if len(self.features) == 1:
+            return np.zeros(len(features), np.int64)
+        cards = self._hand.stop - self._hand.start
+        own_played = features[:, self._played.start : self._played.start + cards]
+        dealt = (features[:, self._hand] + own_played > 0).reshape(-1, SUITS, cards // SUITS)
+        weight = (dealt << np.arange(cards // SUITS)).sum(axis=2) + (dealt.sum(axis=2) << 14)
+        weight += (features[:, self._trump][:, :SUITS] > 0).astype(np.int64) << 20
+        order = np.argsort(-weight, axis=1, kind="stable")
+        return np.asarray(ORDER_NUMBER[(order << 2 * np.arange(SUITS)).sum(axis=1)])
+
+    def rename(self, seen: Observation, info: dict[str, Any] | None = None) -> tuple[Observation, np.ndarray]:
+        """Rename the suits of an observation, or of many in arrays with one row for each.
+
+        Args:
+            seen: features, uint8 or float32, shape (..., n_features), or a dictionary with them and the mask.
+            info: a mask in it, `action_mask`, is replaced.
+
+        Returns:
+            The same in new arrays; and the number of each row's order, int64, shape (n,): `actions[order]` leads back.
+        """
+        features = seen["observation"] if isinstance(seen, dict) else seen
+        orders = self.orders(np.atleast_2d(features))
+        renamed = _taken(features, self.features[orders])
+        if info and "action_mask" in info:
+            info["action_mask"] = _taken(info["action_mask"], self.actions[orders])
+        if not isinstance(seen, dict):
+            return renamed, orders
+        return {"observation": renamed, "action_mask": _taken(seen["action_mask"], self.actions[orders])}, orders
+
+    def meant(self, actions: Any, orders: np.ndarray) -> Any:
+        """The actions of the tables that actions, shape (n,), stand for; what is no action stays as it is."""
+        numbers = np.asarray(actions)
+        if numbers.shape != orders.shape or numbers.dtype.kind not in "iu":
+            return actions
+        known = (numbers >= 0) & (numbers < NUM_ACTIONS)
+        return np.where(known, self.actions[orders, np.where(known, numbers, 0)], numbers)
+
+
+def _taken(values: np.ndarray, places: np.ndarray) -> np.ndarray:
+    """The values of each row in another order; of one row alone where `values` is one."""
+    return np.take_along_axis(np.atleast_2d(values), places, 1).reshape(values.shape)
+
+
+class CanonicalAEC(BaseWrapper):
+    """An AEC environment with its suits in canonical order."""
+
+    def __init__(self, env: AECEnv, layout: FeatureLayout) -> None:
+        super().__init__(env)
+        self._suits = CanonicalSuits(layout)
+
+    def observe(self, agent: str) -> Observation:
+        return self._suits.rename(self.env.observe(agent))[0]
+
+    def step(self, action: Any) -> None:
+        if is_integer(action):
+            _, orders = self._suits.rename(self.env.observe(self.env.agent_selection))
+            action = int(self._suits.meant([int(action)], orders)[0])
+        self.env.step(action)
+
+    def clone(self) -> CanonicalAEC:
+        """An independent environment in the same state, with its own wrappers."""
+        return copy.deepcopy(self)
+
+
+class CanonicalSeat(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
+    """An environment for one learner with its suits in canonical order."""
+
+    def __init__(self, env: gymnasium.Env[Any, Any]) -> None:
+        RecordConstructorArgs.__init__(self)  # so that `gymnasium.make(wrapped.spec)` makes another
+        gymnasium.Wrapper.__init__(self, env)
+        unwrapped: Any = env.unwrapped
+        self._suits = CanonicalSuits(unwrapped.feature_layout)
+        self._orders = np.zeros(1, np.int64)
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        seen, info = self.env.reset(seed=seed, options=options)
+        return self._renamed(seen, info), info
+
+    def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
+        meant = int(self._suits.meant([int(action)], self._orders)[0]) if is_integer(action) else action
+        seen, *rest, info = self.env.step(meant)
+        return (self._renamed(seen, info), *rest, info)
+
+    def action_masks(self) -> np.ndarray:
+        """The legal actions of the learner after the last `reset` or `step`: bool, shape (NUM_ACTIONS,)."""
+        unwrapped: Any = self.env.unwrapped
+        return _taken(unwrapped.action_masks(), self._suits.actions[self._orders])
+
+    def _renamed(self, seen: Any, info: dict[str, Any]) -> Any:
+        renamed, self._orders = self._suits.rename(seen, info)
+        return renamed
+
+
+class CanonicalVector(VectorWrapper[Any, Any, Any, Any, Any]):
+    """Environments for one learner each with their suits in canonical order."""
+
+    def __init__(self, env: SeatVectorEnv, layout: FeatureLayout) -> None:
+        super().__init__(env)
+        self._suits = CanonicalSuits(layout)
+        self._orders = np.zeros(self.num_envs, np.int64)
+
+    def reset(self, *, seed: Any = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        seen, infos = self.env.reset(seed=seed, options=options)
+        return self._renamed(seen, infos), infos
+
+    def step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
+        seen, *rest, infos = self.env.step(self._suits.meant(actions, self._orders))
+        for row in np.flatnonzero(infos.get("_final_obs", [])):
+            infos["final_obs"][row], _ = self._suits.rename(infos["final_obs"][row])  # its mask is all zeros
+        return (self._renamed(seen, infos), *rest, infos)
+
+    def action_masks(self) -> np.ndarray:
+        """The legal actions of the learners after the last `reset` or `step`: bool, shape (num_envs, NUM_ACTIONS)."""
+        unwrapped: Any = self.env.unwrapped
+        return _taken(unwrapped.action_masks(), self._suits.actions[self._orders])
+
+    def _renamed(self, seen: Any, infos: dict[str, Any]) -> Any:
+        renamed, self._orders = self._suits.rename(seen, infos)
+        return renamed

@@ -1,0 +1,321 @@
+"""Features for a plain network: what a seat sees as bytes, one-hot numbers and scales, by named sections.
+
+The features are those that the policies of this package read (`features`), in the order of the bytes of an observation, copied
+bytes first and one-hot numbers behind them. Suits keep their names. Besides, there is what only some seat may see that is not
+to act, and in a match the totals and the number of the deal.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import NamedTuple
+
+import numpy as np
+
+from noms_env._jit import MOVED, jit, jit_inline, move, put_word
+from noms_env.core.cards import FRENCH
+from noms_env.core.state import MAX_CALLS, MAX_TRICKS, MAX_VARIANTS
+from noms_env.observation.features import (
+    COPY,
+    ORDERS,
+    Feature,
+    Placed,
+    Tables,
+    copies,
+    differing_options,
+    features_of,
+    row_start,
+)
+from noms_env.observation.layout import CARD_BYTES, OBSERVATION, OBSERVATION_SIZE, Section
+from noms_env.variants import Rules
+from noms_env.variants.table_record import choice_names
+
+CARDS = 52
+
+
+class Field(NamedTuple):
+    """Bytes of a section (of each row of it) that say one thing.
+
+    Attributes:
+        name: "" where it is all of the section.
+        size: how many bytes.
+        meaning: what they say; "" for that of the section.
+        most: the largest that they can be.
+    """
+
+    name: str
+    size: int
+    meaning: str = ""
+    most: int = 1
+
+
+def _flags(**meanings: str) -> list[Field]:
+    return [Field(name, 1, f"1 if {text}") for name, text in meanings.items()]
+
+
+def _card(which: str) -> tuple[Field, ...]:
+    """The fields of a section that shows one card."""
+    rank = Field("rank", 1, f"1 + place of the rank of {which}", 13)
+    return (Field("suits", 6, f"1 for each suit of {which}"), rank, Field("number", 1, f"1 + number of {which}", CARDS))
+
+
+FIELDS: dict[str, tuple[Field, ...]] = {
+    **{name: (Field("", CARD_BYTES),) for name in ("hand", "played", "exposed")},
+    "trick_of": (Field("", CARD_BYTES, most=MAX_TRICKS),),
+    "previous_deal": (Field("", CARD_BYTES, most=101),),
+    "on_table": _card("its card in the present trick"),
+    "call_of": (
+        *_flags(called="it called", passed="its latest call is a pass"),
+        Field("number", 1, "1 + number that it called last", MAX_TRICKS + 1),
+        *_flags(mis="it called mis", mis_a_vis="it called mis a vis"),
+        *_flags(none="it called none", some="it called some", most="it called most"),
+    ),
+    "tricks": (
+        Field("voids", 6, "the suits in which it has shown void"),
+        Field("taken", 1, "tricks taken", MAX_TRICKS),
+        Field("wanted", 1, "64 + tricks still wanted by the call or contract", 255),
+    ),
+    "seats": (
+        Field("total", 1, "64 + total", 255),
+        Field("total_quarter", 1, "64 + total / 4", 255),
+        *_flags(present="it is there", dealer="it dealt", leader="it led the trick", declarer="it is declarer"),
+        *_flags(revealed="all know that it held the nominated card, or it has shown the Excuse"),
+        *_flags(winning="it wins the trick so far"),
+    ),
+    "calls": (Field("", MAX_CALLS, most=24),),
+    "nominated": _card("the nominated card"),
+    "turn_up": _card("the card turned up"),
+    "phase": (
+        Field("", 5, "1 in the phase: call, trump, nominate, play, suit"),
+        *_flags(own_turn="the seat is to act", trump_played="a trump was played", open_hand="a hand lies open"),
+    ),
+    "trump": (Field("", 8, "1 for the trump: the suits, no trump, unsaid"),),
+    "led_suit": (Field("", 8, "1 for the suit to follow"),),
+    "role": (
+        Field("", 5, "1 for the own role as far as the seat knows it: none, declarer, declarer alone, partner, opponent"),
+        *_flags(alone="all know that the declarer is alone", revealed="all know who held the nominated card"),
+        Field("zero", 1),
+    ),
+    "contract": (
+        Field("number", 1, "1 + number of the contract", MAX_TRICKS + 1),
+        *_flags(mis="the contract is mis", mis_a_vis="the contract is mis a vis"),
+        Field("multiplier", 1, "multiplier of the points", 255),
+        Field("bid_number", 1, "1 + number of the high bid", MAX_TRICKS + 1),
+        *_flags(bid_mis="the high bid is mis", bid_mis_a_vis="the high bid is mis a vis"),
+        Field("passes", 1, "passes in a row", 255),
+    ),
+    "numbers": (
+        Field("dealt", 1, "cards dealt to each seat", CARDS),
+        Field("held", 1, "cards in the own hand", CARDS),
+        Field("tricks", 1, "tricks complete", MAX_TRICKS),
+        Field("on_table", 1, "cards on the table", 7),
+        Field("deal", 1, "1 + number of the deal in the match", 255),
+        Field("deals_left", 1, "1 + deals left in the match, where their number is fixed", 255),
+        Field("seats", 1, "seats", 7),
+        Field("place", 1, "own place from eldest", 6),
+        Field("forbidden", 1, "1 + number that the hook forbids to the last caller", CARDS),
+        Field("called", 1, "sum of the calls", 255),
+        Field("gap", 1, "64 + sum of the calls - tricks of the deal", 255),
+        Field("undealt", 1, "undealt cards", CARDS),
+        Field("unseen", 1, "cards that the seat has not seen", CARDS),
+        Field("excuse", 1, "1 + seat that has shown the Excuse", 7),
+        Field("single_deal", 1, "1 if the episode is a single deal"),
+        Field("zero", 1),
+    ),
+    "variant": (Field("", MAX_VARIANTS),),
+    "choices": tuple(Field(name or "free", 1, f"the option `{name}`, as its byte", 255) for name in choice_names()),
+}
+"""The fields of each section of an observation."""
+
+LEFT_OUT = {
+    "on_table.number": "told by suit and rank",
+    "turn_up.number": "likewise",
+    "call_of.called": "told by the other bytes of the row, where calls are no numbers",
+    "tricks.wanted": "beyond the values that are one-hot: the call less the tricks taken",
+    "numbers.gap": "beyond the values that are one-hot: the sum of the calls less the cards dealt",
+    "calls": "in one round of calls, each seat's is in `call_of`; in an auction, the calls behind the first 24",
+    "seats.total": "in single deals, which pay for nothing but the deal",
+    "seats.total_quarter": "likewise",
+    "numbers.deal": "likewise",
+    "numbers.deals_left": "likewise",
+}
+"""The fields that can vary at a table though no feature tells them, and why."""
+
+
+@dataclass(frozen=True)
+class FeatureSection(Section):
+    """A named part of a vector of features.
+
+    Attributes:
+        name: the section of the bytes, a dot, and what of it; unique in its vector.
+        start: first feature.
+        shape: the section's own shape, in C order.
+        meaning: what the features say, before they are scaled.
+        scale: factor that brings them to about 0 to 1.
+        high: the largest that they can be, scaled; the smallest is 0.
+    """
+
+    scale: float
+    high: float
+
+
+class _Place(NamedTuple):
+    """Where a feature belongs; places in ascending order make the vector."""
+
+    one_hot: bool
+    section: int
+    field: int
+    column: int
+    value: int
+
+
+def _place(feature: Feature) -> _Place:
+    (section,) = (part for part in OBSERVATION if part.slice.start <= feature.column < part.slice.stop)
+    rest = (feature.column - section.start) % section.shape[-1]
+    field = 0
+    while rest >= FIELDS[section.name][field].size:
+        rest -= FIELDS[section.name][field].size
+        field += 1
+    return _Place(feature.value != COPY, OBSERVATION.index(section), field, feature.column, feature.value)
+
+
+def _sections(in_order: Iterable[Feature]) -> Iterator[FeatureSection]:
+    start = 0
+    for (one_hot, number, at), group in groupby(in_order, lambda feature: _place(feature)[:3]):
+        features = list(group)
+        section = OBSERVATION[number]
+        field = FIELDS[section.name][at]
+        rows = len({(feature.column - section.start) // section.shape[-1] for feature in features})
+        is_grid = len(section.shape) == 2
+        shape = (*([rows] if is_grid else []), *([] if is_grid and len(features) == rows else [len(features) // rows]))
+        meaning = f"{'per seat, ' if is_grid else ''}{field.meaning}" if field.meaning else section.meaning
+        if one_hot:
+            meaning += f", one-hot: {features[0].value} to {features[-1].value}"
+        name = ".".join(filter(None, (section.name, field.name, "one_hot" if one_hot else "")))
+        scale = features[0].scale
+        yield FeatureSection(name, start, shape, meaning, scale, 1.0 if one_hot else field.most * scale)
+        start += len(features)
+
+
+def _match_features(seats: int) -> Iterator[Placed]:
+    """The totals, and where in the match the deal is."""
+    for seat in range(seats):
+        yield from copies(row_start("seats", seat), 0, 1, scale=1 / 64)
+    yield from copies(row_start("numbers"), 4, 5, scale=1 / 16)
+
+
+class FeatureLayout:
+    """The features of tables of some rules; tables of different rules share one vector.
+
+    Attributes:
+        sections: what the features are, in their order.
+        n_features: how many there are.
+        scale: float32, shape (n_features,): what a network sees is the number times this.
+        high: float32, shape (n_features,): the largest that each can be, scaled.
+        column: int16, shape (n_features,): the byte of the observation that each looks at.
+        value: int16, shape (n_features,): the value that makes it 1, or `features.COPY` where it is the byte itself.
+        words: 64-bit words of a row of features as `write_features` writes it.
+        parts: what `write_features` takes, int16, shapes (moves, 2) and (one_hots, 3).
+    """
+
+    def __init__(self, rule_sets: Sequence[Rules], episode: str = "match") -> None:
+        """Arrange the features for some rules, and for `match` or `deal`."""
+        tables = Tables(rule_sets)
+        found = [*features_of(rule_sets, differing_options(rule_sets), any_seat=True)]
+        found += _match_features(tables.seats) if episode == "match" else []
+        self._features = sorted(found, key=lambda placed: _place(placed[0]))
+        self._decks = tables.decks
+        self.sections = tuple(_sections(feature for feature, _ in self._features))
+        self.n_features = len(self._features)
+        pairs = [(feature.column, feature.value) for feature, _ in self._features]
+        self.column, self.value = np.array(pairs, np.int16).T.copy()
+        self.scale = np.array([feature.scale for feature, _ in self._features], np.float32)
+        sizes = [math.prod(part.shape) for part in self.sections]
+        self.high = np.repeat(np.array([part.high for part in self.sections], np.float32), sizes)
+        self.words = (self.n_features + MOVED) // 8 + 1
+        self.parts = (np.array([*self._moves()], np.int16), np.array([*self._one_hots()], np.int16))
+
+    def _runs(self, one_hot: bool) -> Iterator[tuple[int, int]]:
+        """First and last of the features that are neighbours in the observation, or values in a row of one byte."""
+        where = np.flatnonzero((self.value != COPY) == one_hot)
+        follows = (np.diff(self.column[where]) == (not one_hot)) & (np.diff(self.value[where]) == one_hot)
+        cuts = np.flatnonzero(~follows)
+        yield from zip(where[[0, *(cuts + 1)]].tolist(), where[[*cuts, -1]].tolist(), strict=True)
+
+    def _moves(self) -> Iterator[tuple[int, int]]:
+        """Source and target of each `move`. The next writes over what it writes too far; the last bytes are no option's."""
+        for first, last in self._runs(one_hot=False):
+            for step in range(0, last - first + 1, MOVED):
+                source = int(self.column[first]) + step
+                assert source + MOVED <= OBSERVATION_SIZE
+                yield source, first + step
+
+    def _one_hots(self) -> Iterator[tuple[int, int, int]]:
+        """Byte, first value and target of each word of eight features."""
+        for first, last in self._runs(one_hot=True):
+            for step in range(0, last - first + 1, 8):
+                yield int(self.column[first]), int(self.value[first]) + step, first + step
+
+    def encode(self, observation: np.ndarray) -> np.ndarray:
+        """The scaled features of observations, float32, shape (..., n_features), from uint8, shape (..., OBSERVATION_SIZE).
+
+        Raises:
+            ValueError: these are no such bytes.
+        """
+        if observation.dtype != np.uint8 or observation.shape[-1:] != (OBSERVATION_SIZE,):
+            found = f"{observation.dtype} of shape {observation.shape}"
+            raise ValueError(f"observation must be uint8 of shape (..., {OBSERVATION_SIZE}), not {found}")
+        seen = np.ascontiguousarray(observation).reshape(-1, OBSERVATION_SIZE).view(np.int64)
+        out = np.empty((len(seen), self.n_features), np.float32)
+        row = np.empty(self.words, np.int64)
+        write_scaled(seen, *self.parts, self.scale, row, row.view(np.uint8), out)
+        return out.reshape(*observation.shape[:-1], self.n_features)
+
+    def __deepcopy__(self, memo: object) -> FeatureLayout:
+        """Itself, since it never changes: copies of an environment share it."""
+        return self
+
+    def suit_orders(self) -> np.ndarray:
+        """Per order of the suits, which feature stands at each place: int64, shape (24, n_features); (1, ...) with the Decktet.
+
+        Raises:
+            ValueError: there are tables of both decks.
+        """
+        if len(self._decks) > 1:
+            raise ValueError("suits can be put in order at tables of one deck only")
+        place_of = {pair: place for place, pair in enumerate(zip(self.column.tolist(), self.value.tolist(), strict=True))}
+        orders = ORDERS if self._decks == {FRENCH} else ORDERS[:1]
+        return np.array([[place_of[feature.moved(order, start)] for feature, start in self._features] for order in orders])
+
+
+@jit_inline
+def write_features(seen, moves, one_hots, out):
+    """Write the features of one observation, a byte each.
+
+    Args:
+        seen: int64, shape (OBSERVATION_SIZE // 8,).
+        moves: `FeatureLayout.parts[0]`.
+        one_hots: `FeatureLayout.parts[1]`.
+        out: int64, shape (FeatureLayout.words,): is written; what stands behind the features has no meaning.
+    """
+    for k in range(len(moves)):
+        move(out, moves[k, 1], seen, moves[k, 0])
+    for k in range(len(one_hots)):
+        byte = np.int64(one_hots[k, 0])
+        place = ((seen[byte >> 3] >> (8 * (byte & 7))) & 255) - one_hots[k, 1]
+        put_word(out, one_hots[k, 2], np.int64(1) << (8 * place) if 0 <= place < 8 else np.int64(0))
+
+
+@jit
+def write_scaled(seen, moves, one_hots, scale, row, row_bytes, out):
+    """Write the scaled features of many observations into `out`, float32, shape (n, n_features).
+
+    `row` is scratch for one of them, as for `write_features`, and `row_bytes` the same as bytes.
+    """
+    for i in range(len(seen)):
+        write_features(seen[i], moves, one_hots, row)
+        for k in range(len(scale)):
+            out[i, k] = row_bytes[k] * scale[k]

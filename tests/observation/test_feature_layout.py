@@ -1,0 +1,140 @@
+"""Features: a function of the bytes alone, in named sections, from which nothing is left out unsaid."""
+
+import math
+import random
+from functools import cache
+
+import numpy as np
+import pytest
+
+from noms_env import Table, feature_layout
+from noms_env.observation.feature_layout import FIELDS, LEFT_OUT, FeatureLayout
+from noms_env.observation.features import COPY
+from noms_env.observation.layout import OBSERVATION, OBSERVATION_SIZE
+from noms_env.policy.encoding import make_encoding
+from noms_env.variants import game, make_rules
+from tests.begun import begun
+from tests.envs.play import KINDS, make, walk
+from tests.policy.test_encoding import few, rules_of
+
+EPISODES = ("match", "deal")
+
+
+@cache
+def views(name: str, episode: str) -> np.ndarray:
+    """What every seat saw in random play at a table of `KINDS`: uint8, shape (n, OBSERVATION_SIZE)."""
+    kind, rng = KINDS[name], random.Random(name)
+    env = make(kind._replace(options={**kind.options, "accumulate": False}) if "accumulate" in kind.options else kind)
+    if episode == "match":
+        env = make(kind)
+    rows = []
+    for seed in range(3):
+        env.reset(seed=seed)
+        for decision in walk(env, rng, 150):
+            if decision % 3 == seed:
+                rows += [env.table.view(seat)[0] for seat in range(kind.seats)]
+    return np.stack(rows)
+
+
+@pytest.mark.uncompiled
+@pytest.mark.parametrize("name", KINDS)
+def test_a_feature_is_a_byte_or_whether_it_has_a_value(name: str) -> None:
+    layout, (seen, _, _) = FeatureLayout([rules_of(KINDS[name])]), few(name)
+    read = seen[:, layout.column]
+    expected = np.where(layout.value == COPY, read, read == layout.value).astype(np.float32) * layout.scale
+    features = layout.encode(seen)
+    assert features.dtype == np.float32
+    assert np.array_equal(features, expected)
+    assert np.array_equal(layout.encode(seen[0]), expected[0])
+    assert np.array_equal(layout.encode(seen[:6].reshape(2, 3, -1)), expected[:6].reshape(2, 3, -1))
+    assert (features <= layout.high).all()
+
+
+@pytest.mark.parametrize("episode", EPISODES)
+@pytest.mark.parametrize("name", KINDS)
+def test_what_varies_is_among_the_features_or_said_to_be_left_out(name: str, episode: str) -> None:
+    seen, layout = views(name, episode), FeatureLayout([rules_of(KINDS[name])], episode)
+    told: dict[int, set[int]] = {}
+    for column, value in zip(layout.column.tolist(), layout.value.tolist(), strict=True):
+        told.setdefault(column, set()).add(value)
+    for column in np.flatnonzero((seen != seen[0]).any(axis=0)).tolist():
+        values = set(np.unique(seen[:, column]).tolist())
+        if COPY not in told.get(column, set()) and len(values - told.get(column, set())) > 1:
+            assert field_of(column) in LEFT_OUT, (column, values)
+    assert (layout.encode(seen) <= layout.high).all()
+
+
+def field_of(column: int) -> str:
+    """Section and field of a byte, as in `LEFT_OUT`."""
+    section = next(part for part in OBSERVATION if part.slice.start <= column < part.slice.stop)
+    place = (column - section.start) % section.shape[-1]
+    names = [field.name for field in FIELDS[section.name] for _ in range(field.size)]
+    return ".".join(filter(None, (section.name, names[place])))
+
+
+def test_what_is_left_out_exists() -> None:
+    assert set(LEFT_OUT) <= {field_of(column) for column in range(OBSERVATION_SIZE)}
+    for part in OBSERVATION:
+        assert sum(field.size for field in FIELDS[part.name]) == part.shape[-1], part.name
+
+
+@pytest.mark.parametrize("episode", EPISODES)
+@pytest.mark.parametrize("name", KINDS)
+def test_sections_follow_one_another_and_say_what_they_are(name: str, episode: str) -> None:
+    layout, rules = FeatureLayout([rules_of(KINDS[name])], episode), rules_of(KINDS[name])
+    start = 0
+    for part in layout.sections:
+        assert (part.start, part.slice.stop) == (start, start + math.prod(part.shape))
+        assert part.meaning
+        columns, values = layout.column[part.slice], layout.value[part.slice]
+        assert (layout.scale[part.slice] == np.float32(part.scale)).all()
+        assert {field_of(column) for column in columns} == {part.name.removesuffix(".one_hot")}
+        assert ((values != COPY) == part.name.endswith(".one_hot")).all()
+        if len(next(old for old in OBSERVATION if old.name == part.name.partition(".")[0]).shape) == 2:
+            assert part.shape[0] == rules.seats
+            step = np.diff(columns.reshape(rules.seats, -1), axis=0)
+            assert (step == step[0, 0]).all(), "each row is that of the seat before, some bytes on"
+        start = part.slice.stop
+    names = [part.name for part in layout.sections]
+    assert len(set(names)) == len(names)
+    assert start == layout.n_features
+    assert ("seats.total" in names) == (episode == "match")
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_what_policies_read_is_among_the_features(name: str) -> None:
+    layout, encoding = FeatureLayout([rules_of(KINDS[name])], "deal"), make_encoding([rules_of(KINDS[name])])
+    pairs = list(zip(layout.column.tolist(), layout.value.tolist(), strict=True))
+    assert len(set(pairs)) == len(pairs)
+    places = [pairs.index(pair) for pair in zip(encoding.index[0].tolist(), encoding.value[0].tolist(), strict=True)]
+    assert np.array_equal(layout.scale[places], encoding.scale)
+
+
+def test_tables_of_several_rules_share_one_vector() -> None:
+    rule_sets = [make_rules(game("small_ships"), 5), make_rules(game("small_ships"), 4, {"indication": True})]
+    layout = FeatureLayout(rule_sets)
+    names = {part.name for part in layout.sections}
+    assert "choices.indication" in names
+    rows = [begun(Table("small_ships", rules.seats, rules.options)).view(0)[0] for rules in rule_sets]
+    one, other = layout.encode(np.stack(rows))
+    differ = {part.name for part in layout.sections if (one[part.slice] != other[part.slice]).any()}
+    assert {"choices.indication", "seats.present", "numbers.seats"} <= differ
+
+
+def test_the_layout_by_the_arguments_of_an_environment() -> None:
+    layout = feature_layout("up_down", 3, episode="deal", trump_mode="turnup", ranks=5)
+    rules = make_rules(game("up_down"), 3, {"trump_mode": "turnup", "ranks": 5})
+    assert layout.sections == FeatureLayout([rules], "deal").sections
+    sections = {part.name: part for part in layout.sections}
+    hand = sections["hand"]
+    assert (hand.slice, hand.shape, hand.scale, hand.high) == (slice(0, 20), (20,), 1, 1)
+    assert hand.meaning == "1 for each card in the own hand"
+    assert sections["played"].shape == (3, 20)
+    with pytest.raises(ValueError, match="there is no variant 'up'; the variants are "):
+        feature_layout("up")
+
+
+@pytest.mark.parametrize("observation", [np.zeros(OBSERVATION_SIZE), np.zeros((2, 9), np.uint8), np.zeros((), np.uint8)])
+def test_what_is_no_observation_is_refused(observation: np.ndarray) -> None:
+    with pytest.raises(ValueError, match=r"observation must be uint8 of shape \(\.\.\., 1072\), not "):
+        feature_layout("noms").encode(observation)
