@@ -132,8 +132,9 @@ def ways_to_end(p, ways, layer):
 def draw_layout(p, ways):
     """Draw a layout into `dealt`."""
     p.pool = p.forced
-    p.left_cards = p.class_cards
-    p.left = p.class_size
+    for k in range(p.n_classes):
+        p.left_cards[k] = p.class_cards[k]
+        p.left[k] = p.class_size[k]
     n_layouts = p.n_layouts
     for layer in range(p.n_open - 2):
         go_through_shares(p, ways, layer, (next_fraction(p) >> 3) * 2.0**-53 * n_layouts)

@@ -64,8 +64,8 @@ def order_deck(t):
     undealt = t.stock
     if t.turn_up >= 0:
         undealt |= bit(t.turn_up)
-    seat = eldest(t)
-    for turn in range(t.n_seats):
+    seat, seats, packets = eldest(t), t.n_seats, dispatch.deals_packets(t)
+    for turn in range(seats):
         cards = dispatch.dealt_hand(t, seat)
         if t.turn_up >= 0 and has(cards, t.turn_up):
             cards &= ~bit(t.turn_up)
@@ -73,7 +73,7 @@ def order_deck(t):
             t.deck[end - 1] = t.turn_up
         k = 0
         while cards != 0:
-            t.deck[dispatch.deck_place(t, turn, k)] = lowest(cards)
+            t.deck[dispatch.deck_place(packets, seats, turn, k)] = lowest(cards)
             cards &= cards - 1
             k += 1
         seat = left_of(t, seat)

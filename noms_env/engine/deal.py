@@ -83,10 +83,10 @@ def hand_out(t):
     """Deal `deck` and open the deal."""
     clear_deal(t)
     t.deal_size = t.sizes[t.deal] if t.sizes[0] > 0 else t.usual_deal_size
-    seat = eldest(t)
+    seat, packets = eldest(t), dispatch.deals_packets(t)
     for turn in range(t.n_seats):
         for k in range(t.deal_size):
-            t.hands[seat] |= bit(int(t.deck[dispatch.deck_place(t, turn, k)]))
+            t.hands[seat] |= bit(int(t.deck[dispatch.deck_place(packets, t.n_seats, turn, k)]))
         seat = left_of(t, seat)
     t.stock = t.cards & ~all_hands(t)
     note_standings(t)

@@ -7,7 +7,7 @@ names the others, which have no such rule or are never asked.
 |---|---|---|
 | `gathers`, `gather` | is the next deck gathered from this deal's cards; gather it | plain, exact_bid, small_ships, shares |
 | `deck_is_shuffled` | the deck is shuffled; cut it where later ones are gathered | plain, exact_bid, small_ships, shares |
-| `deck_place` | place in the deck of the k-th card of a seat, `turn` from eldest | plain, exact_bid, small_ships, shares |
+| `deals_packets` | the cards are dealt in packets; elsewhere one by one | plain, exact_bid, small_ships, shares |
 | `open_deal` | the cards are dealt: trump if it is known, first phase, first seat | |
 | `close_deal` | another deal of the match follows | exact_bid, small_ships, shares |
 | `next_multiplier` | what the points of the next deal are multiplied by | plain, exact_bid, small_ships, shares |
@@ -77,10 +77,14 @@ def deck_is_shuffled(t):
 
 
 @jit
-def deck_place(t, turn, k):
-    if t.variant == noms.NUMBER and t.deal_mode != noms_deck.SINGLE_SHUFFLED:
-        return noms_deck.PACKET_PLACES[turn, k]
-    return turn + t.n_seats * k
+def deals_packets(t):
+    return t.variant == noms.NUMBER and t.deal_mode != noms_deck.SINGLE_SHUFFLED
+
+
+@jit
+def deck_place(packets, seats, turn, k):
+    """Place in the deck of the k-th card of a seat, `turn` from eldest; `packets` is what `deals_packets` says."""
+    return noms_deck.PACKET_PLACES[turn, k] if packets else turn + seats * k
 
 
 @jit

@@ -11,7 +11,8 @@ from noms_env.variants import GAMES, RulesError, dispatch, make_rules
 from noms_env.variants.families import FAMILIES
 from noms_env.variants.table_record import new_tables, write_rules
 
-HOOKS = [node for node in ast.parse(inspect.getsource(dispatch)).body if isinstance(node, ast.FunctionDef)]
+FUNCTIONS = [node for node in ast.parse(inspect.getsource(dispatch)).body if isinstance(node, ast.FunctionDef)]
+HOOKS = [function for function in FUNCTIONS if function.args.args[0].arg == "t"]
 
 
 def covered(word: str) -> set[str]:
