@@ -8,6 +8,8 @@ import pytest
 
 from training.cli import main
 
+os.environ.pop("COLUMNS", None)  # a worker of pytest-xdist has it, and a pipe is as wide as need be
+
 Report = TypeVar("Report", pytest.TestReport, pytest.CollectReport)
 
 

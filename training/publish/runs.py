@@ -80,6 +80,12 @@ class Trained:
             if name.partition("/")[0] in EVALUATED and self.seen in at
         }
 
+    @property
+    def is_ema(self) -> bool:
+        """Whether the run's EMA policy was kept, because it was better than the last policy."""
+        scores = self.evaluation()
+        return scores.get("score/ema", 0.0) > scores.get("score/policy", 0.0)
+
     def named(self, name: str) -> Trained:
         """The policy as it is published: its runs in folders of that name (`chained`), figures with six digits."""
         curve = {name: (at, np.array([float(f"{value:.6g}") for value in values])) for name, (at, values) in self.curve.items()}
