@@ -19,7 +19,7 @@ from .common import OK, file_errors, wrong_arguments
 if TYPE_CHECKING:
     from ..evaluation.statistics import Estimate
 
-DECISIONS = 1_000_000
+DECISIONS = 600_000
 """A few minutes on two cores, evaluations included."""
 DEALS = 2000
 FIRST_TRICKS = 2
