@@ -120,6 +120,6 @@ class Progress(event.Listener):  # type: ignore[misc]
         function = event.data["dispatcher"].py_func
         self.compiled.add(function)
         self.left.discard(function)
-        if self.is_said and sys.stderr.isatty():
+        if self.is_said and sys.stderr is not None and sys.stderr.isatty():
             line = f"  functions left: {len(self.left)}" if self.left else ""
             print(f"\r{line:24}\r", end="", file=sys.stderr, flush=True)

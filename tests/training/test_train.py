@@ -214,6 +214,7 @@ def test_evaluations_tell_of_sampled_greedy_and_ema_policies_and_the_best_is_kep
     for metrics in noting.evaluations:
         for name in ("points/down_up_4/random", "ema/points/down_up_4/random", "greedy/points/down_up_4/random"):
             assert np.isfinite(metrics[name])
+    assert "score/policy" not in noting.evaluations[0]
     scores = [max(metrics["score/policy"], metrics["score/ema"]) for metrics in noting.evaluations[1:]]
     best = [score for place, score in enumerate(scores) if score > max(scores[:place], default=-np.inf)]
     assert len([note for note in noting.notes if "policy.safetensors" in note]) == len(best)

@@ -107,7 +107,7 @@ class Log(Watcher):
         self._before, self._began = 0.0, 0.0
 
     def started(self, done: int, total: int) -> None:
-        """Open the files; lines after `done` decisions are dropped.
+        """Open the files; lines after `done` decisions are dropped, all of them where nothing is done.
 
         Raises:
             OSError: a file cannot be written.
@@ -115,7 +115,7 @@ class Log(Watcher):
         """
         path = self.folder / CSV_NAME
         there = path.exists() and path.stat().st_size
-        kept = [row for row in _rows(path) if row[0] <= done] if there else []
+        kept = [row for row in _rows(path) if row[0] <= done > 0] if there else []
         self._before = max((value for _, name, value in kept if name == SECONDS), default=0.0)
         self._began = time.monotonic()
         write_atomically(path, as_csv([HEADER, *kept]))

@@ -134,7 +134,7 @@ class _Loop:
         self.watcher.started(run.decisions, budget)
         stopped = False
         if run.decisions == 0:
-            self._measure()
+            self._measure(scored=False)  # the spread of points, the unit of scores, is not known yet
         while run.decisions < budget and not stopped:
             guarded = run.pass_out_guard.active
             metrics = run.iterate()
@@ -207,14 +207,14 @@ class _Loop:
                 self.watcher.note(f"policy.safetensors is now the {which} at {run.decisions:,} decisions")
         self._join_opponents()
 
-    def _measure(self) -> dict[str, float]:
-        """Log what the policy and the EMA policy do against the panel; their scores, in the first process only."""
+    def _measure(self, scored: bool = True) -> dict[str, float]:
+        """Log what the policy and the EMA policy do against the panel, and their scores, in the first process only."""
         run = self.run
         if not self.processes.leads:
             return {}
         found = {"policy": self._figures(run.actor, probes=True), "ema": self._figures(run.ema_policy)}
         greedy = self._figures(run.actor, greedy=True)
-        scores = {name: self._score(metrics) for name, metrics in found.items()}
+        scores = {name: self._score(metrics) for name, metrics in found.items()} if scored else {}
         metrics = found["policy"] | {f"ema/{name}": value for name, value in _points(found["ema"]).items()}
         metrics |= {f"greedy/{name}": value for name, value in _points(greedy).items()}
         self.watcher.evaluation(run.decisions, metrics | {f"score/{name}": score for name, score in scores.items()})
