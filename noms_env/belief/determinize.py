@@ -58,22 +58,22 @@ def row_numbers(rows: Rows, tables: int) -> np.ndarray:
         ValueError: there are no such rows.
     """
     numbers = np.arange(tables)
-    if rows is None:
-        return numbers
-    wanted = f"rows must be numbers from 0 to {tables - 1}, or {tables} booleans"
     try:
-        if isinstance(rows, slice):
-            return numbers[rows]
-        given = np.asarray(rows)
-    except (TypeError, ValueError):
-        raise ValueError(f"{wanted}, not {brief(rows)}") from None
-    if given.dtype == np.bool_ and given.shape == numbers.shape:
-        return np.flatnonzero(given)
-    if given.shape == (0,):
-        return numbers[:0]
-    if given.ndim > 1 or given.dtype.kind not in "iu" or (given < -tables).any() or (given >= tables).any():
-        raise ValueError(f"{wanted}, not {brief(rows)}")
-    return np.atleast_1d(numbers[given])  # a negative number counts from the end, as everywhere in numpy
+        given = slice(None) if rows is None else rows
+        if isinstance(given, slice):
+            return numbers[given]
+        given = np.asarray(given)
+        if given.dtype == np.bool_ and given.shape == numbers.shape:
+            return np.flatnonzero(given)
+        if given.shape == (0,):
+            return numbers[:0]
+        if given.ndim <= 1 and given.dtype.kind in "iu":
+            if given.dtype == np.uint64:
+                given = np.minimum(given, tables)  # above 2**63 it would be taken for a negative number
+            return np.atleast_1d(numbers[given])  # a negative number counts from the end, as everywhere in numpy
+    except (IndexError, TypeError, ValueError):
+        pass
+    raise ValueError(f"rows must be numbers from 0 to {tables - 1}, or {tables} booleans, not {brief(rows)}")
 
 
 @jit

@@ -342,9 +342,9 @@ class BatchEnv:
         batch_kernels.current(self._kernel_tables, 0, len(self), self.seat, self.over)
 
     def _row_number(self, row: int) -> int:
-        if not is_integer(row):
+        if not is_integer(row) or not -len(self) <= row < len(self):
             raise ValueError(f"row must be an integer from 0 to {len(self) - 1}, not {brief(row)}")
-        return int(row_numbers(int(row), len(self))[0])
+        return int(row) % len(self)
 
     def table(self, row: int) -> Table:
         """A copy of one table.

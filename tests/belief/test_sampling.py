@@ -717,7 +717,7 @@ def test_sentences() -> None:
             refuse(0, 5)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="rows must be numbers from 0 to 2"):
         batch.sample_hidden(0, 0, rng, [3])
-    with pytest.raises(ValueError, match="rows must be numbers from 0 to 2"):
+    with pytest.raises(ValueError, match="row must be an integer from 0 to 2"):
         batch.sample_hidden(3, 0, rng)
     while table.row.phase != SCORED:
         table.step(table.legal_actions()[0])
