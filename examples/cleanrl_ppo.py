@@ -15,6 +15,7 @@ import math
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -23,7 +24,6 @@ from torch import Tensor, nn
 from torch.distributions import Categorical
 
 import noms_env
-from noms_env.policy.encoding import Encoding, make_encoding
 from noms_training.interop.one_seat import duplicate_points
 
 
@@ -81,38 +81,33 @@ def mlp(inputs: int, width: int, outputs: int, gain: float) -> nn.Sequential:
 class Agent(nn.Module):
     """Actor and critic, which share nothing.
 
-    They read what `Encoding` makes of an observation: features of one game, with the suits of each deal put in one order, since
-    no rule tells one side suit from another.
+    They see the suits of each deal in one order, since no rule tells one side suit from another.
     """
 
-    scale: Tensor
-
-    def __init__(self, encoding: Encoding, width: int) -> None:
+    def __init__(self, layout: noms_env.FeatureLayout, width: int) -> None:
         """Make networks of two hidden layers."""
         super().__init__()
-        self.encoding = encoding
-        self.register_buffer("scale", torch.from_numpy(encoding.scale))
-        self.actor = mlp(encoding.n_features, width, encoding.n_choices, gain=0.01)
-        self.critic = mlp(encoding.n_features, width, 1, gain=1.0)
+        self.suits = noms_env.CanonicalSuits(layout)
+        self.actor = mlp(layout.n_features, width, noms_env.NUM_ACTIONS, gain=0.01)
+        self.critic = mlp(layout.n_features, width, 1, gain=1.0)
 
-    def look(self, observation: np.ndarray, mask: np.ndarray, rows: np.ndarray) -> tuple[Tensor, Tensor, np.ndarray]:
-        """The features of the seats to act in some rows of observations and masks.
+    def look(self, features: np.ndarray, mask: np.ndarray) -> tuple[Tensor, Tensor, np.ndarray]:
+        """Features, float32, shape (rows, n_features), and masks with the suits renamed.
 
         Returns:
-            Features, uint8, shape (rows, n_features); which choices are legal, bool, shape (rows, n_choices); the actions that
-            the choices stand for, int16, shape (rows, n_choices).
+            Features; which actions are legal, bool, shape (rows, NUM_ACTIONS); the numbers of the orders, for `suits.meant`.
         """
-        features, legal, order = self.encoding.encode(observation, mask, rows)
-        return torch.from_numpy(features), torch.from_numpy(legal) != 0, self.encoding.actions[order]
+        seen, orders = self.suits.rename({"observation": features, "action_mask": mask})
+        return torch.from_numpy(seen["observation"]), torch.from_numpy(seen["action_mask"]) != 0, orders
 
     def policy(self, features: Tensor, legal: Tensor) -> Categorical:
-        """The distribution over choices; those that are not legal have probability 0."""
-        logits = self.actor(features * self.scale)
+        """The distribution over actions; those that are not legal have probability 0."""
+        logits = self.actor(features)
         return Categorical(logits=logits.masked_fill(~legal, torch.finfo(logits.dtype).min), validate_args=False)
 
     def value(self, features: Tensor) -> Tensor:
         """The expected reward of the deal, float32, shape (rows,)."""
-        values: Tensor = self.critic(features * self.scale)[:, 0]
+        values: Tensor = self.critic(features)[:, 0]
         return values
 
 
@@ -124,7 +119,7 @@ class Step:
     seat: Tensor
     features: Tensor
     legal: Tensor
-    choice: Tensor
+    action: Tensor
     logprob: Tensor
     value: Tensor
 
@@ -139,17 +134,18 @@ def relative_points(batch: noms_env.BatchEnv) -> np.ndarray:
 @torch.no_grad()
 def play_deals(agent: Agent, batch: noms_env.BatchEnv) -> list[Step]:
     """Play the next deal at each table to its end; the agent sits on all seats."""
-    steps, actions = [], np.zeros(len(batch), np.int64)
+    steps, actions, layout = [], np.zeros(len(batch), np.int64), batch.feature_layout
+    assert layout is not None
     batch.reset()
     batch.observe()
     while not batch.over.all():
         rows = np.flatnonzero(~batch.over)
-        features, legal, meant = agent.look(batch.observation, batch.mask, rows)
+        features, legal, orders = agent.look(batch.observation[rows] * layout.scale, batch.mask[rows])
         policy = agent.policy(features, legal)
-        choice = policy.sample()
+        action = policy.sample()
         table, seat = torch.from_numpy(rows), torch.from_numpy(batch.seat[rows].astype(np.int64))
-        steps.append(Step(table, seat, features, legal, choice, policy.log_prob(choice), agent.value(features)))
-        actions[rows] = meant[np.arange(len(rows)), choice.numpy()]
+        steps.append(Step(table, seat, features, legal, action, policy.log_prob(action), agent.value(features)))
+        actions[rows] = agent.suits.meant(action.numpy(), orders)
         batch.step(actions, observe=True)
     return steps
 
@@ -171,15 +167,15 @@ def advantages(steps: list[Step], reward: Tensor, gae_lambda: float) -> Tensor:
 
 def update(agent: Agent, optimizer: torch.optim.Optimizer, steps: list[Step], reward: Tensor, args: Args) -> dict[str, float]:
     """Learn from an iteration; return the figures for TensorBoard."""
-    features, legal, choice, logprob, value = (
-        torch.cat([getattr(step, name) for step in steps]) for name in ("features", "legal", "choice", "logprob", "value")
+    features, legal, action, logprob, value = (
+        torch.cat([getattr(step, name) for step in steps]) for name in ("features", "legal", "action", "logprob", "value")
     )
     advantage = advantages(steps, reward, args.gae_lambda)
     returns = advantage + value
     for _ in range(args.update_epochs):
         for rows in torch.randperm(len(value)).split(args.minibatch_size):
             policy = agent.policy(features[rows], legal[rows])
-            logratio = policy.log_prob(choice[rows]) - logprob[rows]
+            logratio = policy.log_prob(action[rows]) - logprob[rows]
             ratio, gain = logratio.exp(), advantage[rows]
             gain = (gain - gain.mean()) / (gain.std(correction=0) + 1e-8)
             pg_loss = -torch.min(ratio * gain, ratio.clamp(1 - args.clip_coef, 1 + args.clip_coef) * gain).mean()
@@ -207,9 +203,9 @@ def evaluate(agent: Agent, args: Args) -> tuple[float, float]:
     Each deal is played once from every seat, with the same cards (duplicate).
     """
 
-    def choose(observation: np.ndarray, mask: np.ndarray) -> np.ndarray:
-        features, legal, meant = agent.look(observation, mask, np.arange(len(mask)))
-        return meant[np.arange(len(mask)), agent.policy(features, legal).sample().numpy()]
+    def choose(features: np.ndarray, mask: np.ndarray) -> np.ndarray:
+        seen, legal, orders = agent.look(features, mask)
+        return np.asarray(agent.suits.meant(agent.policy(seen, legal).sample().numpy(), orders))
 
     return duplicate_points(choose, args.variant, seats=args.seats, deals=args.eval_deals, seed=args.eval_seed)
 
@@ -218,10 +214,10 @@ def main(args: Args) -> None:
     """Train, and print the strength of the policy before and after."""
     torch.set_num_threads(1)  # such small networks gain nothing from more
     torch.manual_seed(args.seed)
-    batch = noms_env.make_batch(
-        args.variant, args.num_tables, seed=args.seed, seats=args.seats, episode="deal", skip_forced=True, check_actions=False
-    )
-    agent = Agent(make_encoding([batch.groups[0].rules]), args.width)
+    layout = noms_env.feature_layout(args.variant, args.seats, episode="deal")
+    agent = Agent(layout, args.width)
+    way: dict[str, Any] = {"episode": "deal", "observation": "features", "skip_forced": True, "check_actions": False}
+    batch = noms_env.make_batch(args.variant, args.num_tables, seed=args.seed, seats=args.seats, **way)
     optimizer = torch.optim.Adam(agent.parameters(), lr=args.learning_rate, eps=1e-5)
     writer = None
     if args.tensorboard is not None:

@@ -25,11 +25,11 @@ import torch
 from torch import Tensor, nn
 from torch.distributions import Categorical
 
-from noms_env import NUM_ACTIONS, SeatEnv, Table
+from noms_env import NUM_ACTIONS, SeatEnv, feature_layout
 from noms_training.interop.one_seat import Choose, before_and_after, two_layers
 
 GAME = "down_up"
-WAY: dict[str, Any] = {"seat": "rotate", "reward": "relative", "skip_forced": True}
+WAY: dict[str, Any] = {"observation": "features", "seat": "rotate", "reward": "relative", "skip_forced": True}
 """The learner moves one seat on with each deal, and forced moves are taken for it."""
 TABLES, STEPS = 128, 32
 """Steps of each table in a batch."""
@@ -65,7 +65,8 @@ class Agent(nn.Module):
     def __init__(self) -> None:
         """Make networks of two hidden layers."""
         super().__init__()
-        self.actor, self.critic = two_layers(Table(GAME).rules, NUM_ACTIONS), two_layers(Table(GAME).rules, 1)
+        inputs = feature_layout(GAME, episode="deal").n_features
+        self.actor, self.critic = two_layers(inputs, NUM_ACTIONS), two_layers(inputs, 1)
 
     def policy(self, observation: Tensor, mask: Tensor) -> Categorical:
         """The distribution over actions; those that are not legal have probability 0."""
@@ -147,7 +148,7 @@ def update(agent: Agent, optimizer: torch.optim.Optimizer, rollout: Rollout, adv
 
 
 def choose_by(agent: Agent) -> Choose:
-    """The policy outside of PufferLib: from observations and masks to actions."""
+    """The policy outside of PufferLib: from features and masks to actions."""
 
     @torch.no_grad()
     def choose(observation: np.ndarray, mask: np.ndarray) -> np.ndarray:

@@ -25,10 +25,13 @@ from tianshou.trainer import OnPolicyTrainerParams
 from tianshou.utils.net.common import ActionReprNetWithVectorOutput, ModuleWithVectorOutput
 from torch import Tensor
 
-from noms_env import NUM_ACTIONS, SeatEnv, Table
+from noms_env import NUM_ACTIONS, SeatEnv, feature_layout
 from noms_training.interop.one_seat import Choose, before_and_after, two_layers
 
 GAME = "down_up"
+WAY: dict[str, Any] = {"observation": "features", "seat": "rotate", "reward": "relative", "skip_forced": True}
+"""The learner moves one seat on with each deal, and forced moves are taken for it."""
+N_FEATURES = feature_layout(GAME, episode="deal").n_features
 TABLES, STEPS = 64, 32
 """A batch: decisions at each of so many tables."""
 DECISIONS, DEALS = 60_000, 500
@@ -47,19 +50,19 @@ class Points(SeatEnv):
 
 
 def make_tables(tables: int, seed: int) -> DummyVectorEnv:
-    """Tables to learn at; the learner moves one seat on with each deal, and forced moves are taken for it."""
-    envs = DummyVectorEnv([partial(Points, GAME, seat="rotate", reward="relative", skip_forced=True)] * tables)
+    """Tables to learn at."""
+    envs = DummyVectorEnv([partial(Points, GAME, **WAY)] * tables)
     envs.seed(seed)
     return envs
 
 
 class Actor(ActionReprNetWithVectorOutput[Any]):
-    """From observations with masks to logits."""
+    """From features with masks to logits."""
 
     def __init__(self) -> None:
         """Make the layers."""
         super().__init__(NUM_ACTIONS)
-        self.layers = two_layers(Table(GAME).rules, NUM_ACTIONS)
+        self.layers = two_layers(N_FEATURES, NUM_ACTIONS)
 
     def forward(self, obs: Batch, state: Any = None, info: Any = None) -> tuple[Tensor, Any]:
         """Logits, shape (n, NUM_ACTIONS), and the state as it was: this network has none."""
@@ -68,12 +71,12 @@ class Actor(ActionReprNetWithVectorOutput[Any]):
 
 
 class Critic(ModuleWithVectorOutput):
-    """From observations to the expected reward."""
+    """From features to the expected reward."""
 
     def __init__(self) -> None:
         """Make the layers."""
         super().__init__(1)
-        self.layers = two_layers(Table(GAME).rules, 1)
+        self.layers = two_layers(N_FEATURES, 1)
 
     def forward(self, obs: Batch, **_: Any) -> Tensor:
         """Values, shape (n, 1)."""
@@ -82,7 +85,7 @@ class Critic(ModuleWithVectorOutput):
 
 def make_learner() -> PPO:
     """Actor and critic, which share nothing."""
-    space = SeatEnv(GAME)
+    space = SeatEnv(GAME, observation="features")
     policy = DiscreteActorPolicy(
         actor=Actor(), action_space=space.action_space, observation_space=space.observation_space, deterministic_eval=False
     )
@@ -116,7 +119,7 @@ def train(ppo: PPO, tables: DummyVectorEnv, decisions: int) -> None:
 
 
 def choose_by(ppo: PPO) -> Choose:
-    """The policy outside of Tianshou: from observations and masks to actions."""
+    """The policy outside of Tianshou: from features and masks to actions."""
 
     @torch.no_grad()
     def choose(observation: np.ndarray, mask: np.ndarray) -> np.ndarray:

@@ -11,6 +11,8 @@ TorchRL's `GymWrapper` takes it as it is, and all tables take a step in one call
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import torch
 from tensordict import TensorDict
@@ -24,7 +26,7 @@ from torchrl.modules import MaskedCategorical, ProbabilisticActor, ValueOperator
 from torchrl.objectives import ClipPPOLoss
 from torchrl.objectives.value import GAE
 
-from noms_env import NUM_ACTIONS, SeatVectorEnv, Table
+from noms_env import NUM_ACTIONS, SeatVectorEnv, feature_layout
 from noms_training.interop.one_seat import Choose, before_and_after, two_layers
 
 GAME = "down_up"
@@ -36,9 +38,9 @@ DECISIONS, DEALS = 60_000, 500
 
 def make_env(tables: int, seed: int) -> EnvBase:
     """Tables to learn at; the learner moves one seat on with each deal, and forced moves are taken for it."""
-    envs = SeatVectorEnv(tables, GAME, seat="rotate", reward="relative", skip_forced=True, autoreset_mode="Disabled")
+    way: dict[str, Any] = {"observation": "features", "seat": "rotate", "reward": "relative", "skip_forced": True}
     env = TransformedEnv(
-        GymWrapper(envs, categorical_action_encoding=True),
+        GymWrapper(SeatVectorEnv(tables, GAME, autoreset_mode="Disabled", **way), categorical_action_encoding=True),
         Compose(
             DTypeCastTransform(torch.int8, torch.bool, in_keys=["action_mask"]),
             ActionMask(),
@@ -51,13 +53,14 @@ def make_env(tables: int, seed: int) -> EnvBase:
 
 def make_policy() -> tuple[ProbabilisticActor, ValueOperator]:
     """Actor and critic, which share nothing."""
+    inputs = feature_layout(GAME, episode="deal").n_features
     actor = ProbabilisticActor(
-        TensorDictModule(two_layers(Table(GAME).rules, NUM_ACTIONS), in_keys=["observation"], out_keys=["logits"]),
+        TensorDictModule(two_layers(inputs, NUM_ACTIONS), in_keys=["observation"], out_keys=["logits"]),
         in_keys={"logits": "logits", "mask": "action_mask"},
         distribution_class=MaskedCategorical,
         return_log_prob=True,
     )
-    return actor, ValueOperator(two_layers(Table(GAME).rules, 1), in_keys=["observation"])
+    return actor, ValueOperator(two_layers(inputs, 1), in_keys=["observation"])
 
 
 def train(env: EnvBase, actor: ProbabilisticActor, critic: ValueOperator, decisions: int) -> None:
@@ -86,7 +89,7 @@ def train(env: EnvBase, actor: ProbabilisticActor, critic: ValueOperator, decisi
 
 
 def choose_by(actor: ProbabilisticActor) -> Choose:
-    """The policy outside of TorchRL: from observations and masks to actions."""
+    """The policy outside of TorchRL: from features and masks to actions."""
 
     @torch.no_grad()
     def choose(observation: np.ndarray, mask: np.ndarray) -> np.ndarray:

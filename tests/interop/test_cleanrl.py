@@ -10,7 +10,6 @@ import pytest
 import torch
 
 import noms_env
-from noms_env.policy.encoding import make_encoding
 from tests.interop.learning import assert_it_learns
 from training.agents.table_pool import relative_points
 from training.learn import gae
@@ -33,8 +32,8 @@ def ppo() -> Any:
 def played(ppo: Any, variant: str, seats: int) -> tuple[Any, noms_env.BatchEnv, list[Any]]:
     """An agent, tables that refuse what is illegal, and the decisions of a deal at each of them."""
     torch.manual_seed(0)
-    batch = noms_env.make_batch(variant, 24, seats=seats, episode="deal", skip_forced=True)
-    agent = ppo.Agent(make_encoding([batch.groups[0].rules]), 16)
+    batch = noms_env.make_batch(variant, 24, seats=seats, episode="deal", observation="features", skip_forced=True)
+    agent = ppo.Agent(batch.feature_layout, 16)
     return agent, batch, ppo.play_deals(agent, batch)
 
 
@@ -58,14 +57,13 @@ def test_only_legal_choices_count(ppo: Any) -> None:
     for step in steps:
         policy = agent.policy(step.features, step.legal)
         assert (policy.probs[~step.legal] == 0).all()
-        assert step.legal.gather(1, step.choice[:, None]).all()
+        assert step.legal.gather(1, step.action[:, None]).all()
         assert (policy.entropy() <= step.legal.sum(axis=1).log() + 1e-5).all()
-        np.testing.assert_allclose(policy.log_prob(step.choice).detach(), step.logprob, atol=1e-6)
+        np.testing.assert_allclose(policy.log_prob(step.action).detach(), step.logprob, atol=1e-6)
 
 
 def test_it_measures_against_random_players(ppo: Any) -> None:
-    batch = noms_env.make_batch("down_up", 1)
-    agent = ppo.Agent(make_encoding([batch.groups[0].rules]), 16)
+    agent = ppo.Agent(noms_env.feature_layout("down_up", episode="deal"), 16)
     with torch.no_grad():
         for parameter in agent.actor.parameters():
             parameter.zero_()

@@ -10,7 +10,7 @@ import pufferlib.vector
 import pytest
 import torch
 
-from noms_env import NUM_ACTIONS, OBSERVATION_SIZE, SeatEnv
+from noms_env import NUM_ACTIONS, SeatEnv, feature_layout
 from tests.interop.learning import assert_it_learns, assert_seen, assert_the_seed_decides
 
 pytestmark = pytest.mark.interop
@@ -55,12 +55,12 @@ WAYS = {
 def test_it_shows_what_the_tables_show(example: dict[str, Any], way: str) -> None:
     arguments, seeds = WAYS[way]
     shown, actions, rewards, over = played(example, **arguments)
-    form = example["make_seat"]().obs_dtype
+    form, n_features = example["make_seat"]().obs_dtype, feature_layout("down_up", episode="deal").n_features
     deals = 0
 
     def parts(step: int, row: int) -> dict[str, np.ndarray]:
         observations, masks = example["unpacked"](shown[step], form)
-        assert (observations.shape, masks.shape) == ((ROWS, OBSERVATION_SIZE), (ROWS, NUM_ACTIONS))
+        assert (observations.shape, masks.shape) == ((ROWS, n_features), (ROWS, NUM_ACTIONS))
         return {"observation": observations[row], "action_mask": masks[row]}
 
     for row in range(ROWS):
@@ -84,7 +84,7 @@ def test_the_learner_obeys_the_mask(example: dict[str, Any]) -> None:
     torch.manual_seed(1)
     agent, envs = example["Agent"](), example["make_tables"](ROWS)  # an illegal action raises
     example["train"](agent, envs, ROWS * 32 * 3, SEED)
-    env = SeatEnv(example["GAME"])
+    env = SeatEnv(example["GAME"], observation="features")
     seen, _ = env.reset(seed=1)
     mask = torch.from_numpy(seen["action_mask"])
     with torch.no_grad():

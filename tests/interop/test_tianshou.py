@@ -35,7 +35,7 @@ def test_what_it_collects_is_what_the_tables_show(example: dict[str, Any]) -> No
     collector.collect(n_step=ROWS * STEPS)
     deals = 0
     for row in range(ROWS):
-        env = begun(SeatEnv("down_up", seat="rotate", reward="relative", skip_forced=True), seed=SEED + row)
+        env = begun(SeatEnv("down_up", **example["WAY"]), seed=SEED + row)
         seen, _ = env.reset()  # `seed` begins an episode, and so does the collector
         for step in buffer.buffers[row][:STEPS].split(1, shuffle=False):
             assert_seen(step.obs, seen)
@@ -51,7 +51,7 @@ def test_what_it_collects_is_what_the_tables_show(example: dict[str, Any]) -> No
 
 def test_the_network_obeys_the_mask(example: dict[str, Any]) -> None:
     ppo = example["make_learner"]()
-    envs = DummyVectorEnv([lambda: SeatEnv("down_up")] * ROWS)  # an illegal action raises
+    envs = DummyVectorEnv([lambda: SeatEnv("down_up", observation="features")] * ROWS)  # an illegal action raises
     collector = Collector(ppo, envs, VectorReplayBuffer(ROWS * STEPS, ROWS))
     collector.reset()
     stats = collector.collect(n_step=ROWS * STEPS)

@@ -1,44 +1,39 @@
-"""What learners of other libraries are given: features of observations, and a measurement on duplicate deals."""
+"""What learners of other libraries are given: features, and a measurement on duplicate deals."""
 
 from typing import Any
 
 import numpy as np
 import pytest
-import torch
 
-from noms_env import SeatVectorEnv, Table
-from noms_env.policy.encoding import make_encoding, write_features
+from noms_env import feature_layout
 from noms_env.variants import game, make_rules
 from tests.training.fakes import FIRST
 from training.agents.registry import agent_spec
 from training.evaluation.comparison import compare
-from training.interop.one_seat import Features, duplicate_points
+from training.interop.one_seat import duplicate_points
 
 VARIANTS = ("down_up", "small_ships")
 
 
-def lowest(observation: np.ndarray, mask: np.ndarray) -> np.ndarray:
+def lowest(features: np.ndarray, mask: np.ndarray) -> np.ndarray:
     """The legal action with the lowest number, in each row."""
     return np.asarray(mask.argmax(axis=1))
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
-def test_features_are_those_of_the_policies(variant: str) -> None:
-    envs, encoding = SeatVectorEnv(16, variant), make_encoding([Table(variant).rules])
-    seen, _ = envs.reset(seed=1)
-    for _ in range(12):
-        seen, *_ = envs.step(lowest(seen["observation"], seen["action_mask"]))
-    rows = np.arange(16)
-    expected = np.empty((16, encoding.n_features), np.uint8)
-    write_features(seen["observation"], rows, np.zeros(16, np.int64), encoding.index, encoding.value, expected)
-    features = Features(Table(variant).rules)
-    assert features.n_features == encoding.n_features
-    for given in (torch.from_numpy(seen["observation"]), torch.from_numpy(seen["observation"]).float()):
-        got = features(given)
-        assert got.dtype == torch.float32
-        assert np.array_equal(got.numpy(), expected * encoding.scale)
-    assert (expected != 0).sum() > 16
-    assert torch.equal(features(torch.from_numpy(seen["observation"]).view(4, 4, -1)), got.view(4, 4, -1))
+def test_the_learner_is_given_the_features_of_single_deals() -> None:
+    layout, seen = feature_layout("small_ships", 5, episode="deal", ranks=10), []
+
+    def choose(features: np.ndarray, mask: np.ndarray) -> np.ndarray:
+        seen.append(features)
+        return lowest(features, mask)
+
+    duplicate_points(choose, "small_ships", deals=2, seats=5, ranks=10)
+    features = np.concatenate(seen)
+    assert features.dtype == np.float32
+    assert features.shape == (len(features), layout.n_features)
+    assert (features <= layout.high).all()
+    (hand,) = (part for part in layout.sections if part.name == "hand")
+    assert set(features[:, hand.slice].sum(axis=1)) == set(range(2, 9)), "the last card is forced"
 
 
 @pytest.mark.parametrize("way", [{}, {"seats": 3, "opponent": "thumb"}], ids=str)

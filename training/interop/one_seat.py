@@ -1,4 +1,4 @@
-"""For learners of other libraries, which sit on one seat: what a network can read, and how its play is measured."""
+"""For learners of other libraries, which sit on one seat: a network, and how its play is measured."""
 
 from __future__ import annotations
 
@@ -7,66 +7,35 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
-import torch
-from torch import Tensor, nn
+from torch import nn
 
-from noms_env.observation.features import COPY
-from noms_env.policy.encoding import make_encoding
-from noms_env.variants import Rules, game, make_rules
+from noms_env import FeatureLayout, feature_layout
+from noms_env.variants import game, make_rules
 
 from ..agents.registry import agent_spec
 from ..agents.spec import AgentSpec
 from ..evaluation.comparison import alone_in_field
 
 Choose = Callable[[np.ndarray, np.ndarray], np.ndarray]
-"""From observations, uint8 (n, OBSERVATION_SIZE), and masks, int8 (n, NUM_ACTIONS), to actions, integers (n,)."""
+"""From features, float32 (n, n_features), and masks, int8 (n, NUM_ACTIONS), to actions, integers (n,)."""
 
 
-class Features(nn.Module):
-    """The first layer of a network for observations as they are: from bytes to what the package's own policies read.
-
-    Of the bytes those are kept that can differ at such tables, each from 0 to about 1, and some numbers come as one-hot too
-    (`noms_env.policy.encoding`). The suits keep their names.
-
-    Attributes:
-        n_features: what comes out.
-    """
-
-    index: Tensor
-    value: Tensor
-    scale: Tensor
-
-    def __init__(self, rules: Rules) -> None:
-        super().__init__()
-        encoding = make_encoding([rules])
-        self.n_features = encoding.n_features
-        self.register_buffer("index", torch.from_numpy(encoding.index[0].astype(np.int64)))
-        self.register_buffer("value", torch.from_numpy(encoding.value[0].astype(np.float32)))
-        self.register_buffer("scale", torch.from_numpy(encoding.scale))
-
-    def forward(self, observation: Tensor) -> Tensor:
-        """From shape (..., OBSERVATION_SIZE), bytes of any type, to float32, shape (..., n_features)."""
-        seen = observation[..., self.index].float()
-        return torch.where(self.value == COPY, seen, (seen == self.value).float()) * self.scale
-
-
-def two_layers(rules: Rules, outputs: int, width: int = 128) -> nn.Sequential:
-    """A network of two hidden layers behind `Features`."""
-    features = Features(rules)
-    hidden = (nn.Linear(features.n_features, width), nn.ReLU(), nn.Linear(width, width), nn.ReLU())
-    return nn.Sequential(features, *hidden, nn.Linear(width, outputs))
+def two_layers(inputs: int, outputs: int, width: int = 128) -> nn.Sequential:
+    """A network of two hidden layers."""
+    hidden = (nn.Linear(inputs, width), nn.ReLU(), nn.Linear(width, width), nn.ReLU())
+    return nn.Sequential(*hidden, nn.Linear(width, outputs))
 
 
 class _ChosenPlayer:
     wants_tables: ClassVar[bool] = False
 
-    def __init__(self, choose: Choose) -> None:
-        self._choose = choose
+    def __init__(self, choose: Choose, layout: FeatureLayout) -> None:
+        self._choose, self._layout = choose, layout
 
     def act(
         self, observation: np.ndarray, mask: np.ndarray, rng: np.random.Generator, *, tables: np.recarray | None = None
     ) -> np.ndarray:
-        return np.asarray(self._choose(observation, mask))
+        return np.asarray(self._choose(self._layout.encode(observation), mask))
 
 
 def duplicate_points(
@@ -84,7 +53,8 @@ def duplicate_points(
     The deals are those of the set `dev`, each played from every seat with the same cards, as in `noms evaluate`.
 
     Args:
-        choose: what is measured; it is asked for many tables at once.
+        choose: what is measured; it is asked for many tables at once, with the features of single deals
+            (`noms_env.feature_layout` with `episode="deal"`).
         variant: name of the game.
         deals: how many.
         seed: of what is random in the opponent.
@@ -101,7 +71,8 @@ def duplicate_points(
     if deals < 2:
         raise ValueError(f"an interval takes at least 2 deals, not {deals}")
     rules = make_rules(game(variant), seats, options)
-    hero = AgentSpec("learner", lambda: _ChosenPlayer(choose))
+    layout = feature_layout(variant, seats, episode="deal", **options)
+    hero = AgentSpec("learner", lambda: _ChosenPlayer(choose, layout))
     found = alone_in_field(rules, hero, agent_spec(opponent), deals, seed=seed)
     return found.mean, (found.high - found.low) / 2
 
