@@ -34,6 +34,8 @@ from noms_env.variants import Rules
 from noms_env.variants.table_record import choice_names
 
 CARDS = 52
+LAST_MOVED = OBSERVATION_SIZE - MOVED
+"""The last byte of an observation at which `move` may begin."""
 
 
 class Field(NamedTuple):
@@ -218,7 +220,7 @@ class FeatureLayout:
         column: int16, shape (n_features,): the byte of the observation that each looks at.
         value: int16, shape (n_features,): the value that makes it 1, or `features.COPY` where it is the byte itself.
         words: 64-bit words of a row of features as `write_features` writes it.
-        parts: what `write_features` takes, int16, shapes (moves, 2) and (one_hots, 3).
+        parts: what `write_features` takes, int16, shapes (moves, 2) and (words, 3).
     """
 
     def __init__(self, rule_sets: Sequence[Rules], episode: str = "match") -> None:
@@ -236,7 +238,7 @@ class FeatureLayout:
         sizes = [math.prod(part.shape) for part in self.sections]
         self.high = np.repeat(np.array([part.high for part in self.sections], np.float32), sizes)
         self.words = (self.n_features + MOVED) // 8 + 1
-        self.parts = (np.array([*self._moves()], np.int16), np.array([*self._one_hots()], np.int16))
+        self.parts = (np.array([*self._moves()], np.int16), np.array([*self._bytes(), *self._one_hots()], np.int16))
 
     def _runs(self, one_hot: bool) -> Iterator[tuple[int, int]]:
         """First and last of the features that are neighbours in the observation, or values in a row of one byte."""
@@ -246,15 +248,21 @@ class FeatureLayout:
         yield from zip(where[[0, *(cuts + 1)]].tolist(), where[[*cuts, -1]].tolist(), strict=True)
 
     def _moves(self) -> Iterator[tuple[int, int]]:
-        """Source and target of each `move`. The next writes over what it writes too far; the last bytes are no option's."""
+        """Source and target of each `move`. The next writes over what it writes too far."""
         for first, last in self._runs(one_hot=False):
-            for step in range(0, last - first + 1, MOVED):
-                source = int(self.column[first]) + step
-                assert source + MOVED <= OBSERVATION_SIZE
-                yield source, first + step
+            for target in range(first, last + 1, MOVED):
+                if self.column[target] <= LAST_MOVED:
+                    yield int(self.column[target]), target
+
+    def _bytes(self) -> Iterator[tuple[int, int, int]]:
+        """Byte, `COPY` and target of what no `move` reaches, which would read behind the observation: the last options."""
+        for first, last in self._runs(one_hot=False):
+            for target in range(first, last + 1):
+                if self.column[target - (target - first) % MOVED] > LAST_MOVED:
+                    yield int(self.column[target]), COPY, target
 
     def _one_hots(self) -> Iterator[tuple[int, int, int]]:
-        """Byte, first value and target of each word of eight features."""
+        """Byte, first value and target of each word of eight one-hot features."""
         for first, last in self._runs(one_hot=True):
             for step in range(0, last - first + 1, 8):
                 yield int(self.column[first]), int(self.value[first]) + step, first + step
@@ -292,30 +300,32 @@ class FeatureLayout:
 
 
 @jit_inline
-def write_features(seen, moves, one_hots, out):
+def write_features(seen, moves, words, out):
     """Write the features of one observation, a byte each.
 
     Args:
         seen: int64, shape (OBSERVATION_SIZE // 8,).
         moves: `FeatureLayout.parts[0]`.
-        one_hots: `FeatureLayout.parts[1]`.
+        words: `FeatureLayout.parts[1]`.
         out: int64, shape (FeatureLayout.words,): is written; what stands behind the features has no meaning.
     """
     for k in range(len(moves)):
         move(out, moves[k, 1], seen, moves[k, 0])
-    for k in range(len(one_hots)):
-        byte = np.int64(one_hots[k, 0])
-        place = ((seen[byte >> 3] >> (8 * (byte & 7))) & 255) - one_hots[k, 1]
-        put_word(out, one_hots[k, 2], np.int64(1) << (8 * place) if 0 <= place < 8 else np.int64(0))
+    for k in range(len(words)):
+        at = np.int64(words[k, 0])
+        byte = (seen[at >> 3] >> (8 * (at & 7))) & 255
+        place = byte - words[k, 1]
+        one_hot = np.int64(1) << (8 * place) if 0 <= place < 8 else np.int64(0)
+        put_word(out, words[k, 2], byte if words[k, 1] == COPY else one_hot)
 
 
 @jit
-def write_scaled(seen, moves, one_hots, scale, row, row_bytes, out):
+def write_scaled(seen, moves, words, scale, row, row_bytes, out):
     """Write the scaled features of many observations into `out`, float32, shape (n, n_features).
 
     `row` is scratch for one of them, as for `write_features`, and `row_bytes` the same as bytes.
     """
     for i in range(len(seen)):
-        write_features(seen[i], moves, one_hots, row)
+        write_features(seen[i], moves, words, row)
         for k in range(len(scale)):
             out[i, k] = row_bytes[k] * scale[k]

@@ -2,14 +2,17 @@
 
 import math
 import random
+from collections.abc import Sequence
 from functools import cache
 
 import numpy as np
 import pytest
 
 from noms_env import Table, feature_layout
+from noms_env.core.state import NUM_CHOICES
+from noms_env.observation import features as inputs
 from noms_env.observation.feature_layout import FIELDS, LEFT_OUT, FeatureLayout
-from noms_env.observation.features import COPY
+from noms_env.observation.features import COPY, row_start
 from noms_env.observation.layout import OBSERVATION, OBSERVATION_SIZE
 from noms_env.policy.encoding import make_encoding
 from noms_env.variants import game, make_rules
@@ -48,6 +51,23 @@ def test_a_feature_is_a_byte_or_whether_it_has_a_value(name: str) -> None:
     assert np.array_equal(layout.encode(seen[0]), expected[0])
     assert np.array_equal(layout.encode(seen[:6].reshape(2, 3, -1)), expected[:6].reshape(2, 3, -1))
     assert (features <= layout.high).all()
+
+
+@pytest.mark.uncompiled
+@pytest.mark.parametrize("bytes_", [range(56, 66), range(60, 96), range(0, 96, 5), (94, 95)], ids=str)
+def test_options_may_fill_their_section_to_its_end(bytes_: Sequence[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    rule_sets = [make_rules(game("down_up"), seats) for seats in (3, 4)]
+    chosen = {id(rules): np.zeros(NUM_CHOICES, np.uint8) for rules in rule_sets}
+    chosen[id(rule_sets[1])][list(bytes_)] = 255
+    monkeypatch.setattr(inputs, "choice_names", lambda: [f"option {byte}" for byte in range(NUM_CHOICES)])
+    monkeypatch.setattr(inputs, "choice_bytes", lambda rules: chosen[id(rules)])
+    layout = FeatureLayout(rule_sets)
+    start = row_start("choices")
+    assert {column - start for column in layout.column if column >= start} == set(bytes_)
+    seen = np.random.default_rng(1).integers(256, size=(50, OBSERVATION_SIZE), dtype=np.uint8)
+    read = seen[:, layout.column]
+    expected = np.where(layout.value == COPY, read, read == layout.value).astype(np.float32) * layout.scale
+    assert np.array_equal(layout.encode(seen), expected)
 
 
 @pytest.mark.parametrize("episode", EPISODES)
