@@ -4,9 +4,21 @@
 a reward, a random draw. The ids of the environments carry it (`noms/small_ships-v0`).
 """
 
+import shlex
 from pathlib import Path
 
 __version__ = "0.1.0"
 ENV_VERSION = 0
-INSTALLABLE = "." if (Path(__file__).parent.parent / "pyproject.toml").is_file() else "noms-env"
-"""What pip is to install with an extra: the clone in which the package lies, or the package by its name."""
+
+
+def install_command(extra: str) -> str:
+    """What to type, in the current folder, to install the libraries of an extra.
+
+    In a clone it names the clone. Of an installed package the name is enough: pip finds the extra in what is installed and asks
+    an index for the libraries alone.
+    """
+    clone = Path(__file__).resolve().parent.parent
+    source = "noms-env"
+    if (clone / "pyproject.toml").is_file():
+        source = "." if clone == Path.cwd() else str(clone)
+    return f"pip install {shlex.quote(f'{source}[{extra}]')}"

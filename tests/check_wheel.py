@@ -6,6 +6,7 @@ What only the checkout has (a data file that the wheel forgot, an undeclared dep
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 import tarfile
@@ -115,6 +116,15 @@ def put_another_training(scripts: Path, folder: Path) -> None:
         (place / "training" / "__init__.py").write_text("raise ImportError('this is not part of noms-env')", encoding="utf-8")
 
 
+def check_hint(scripts: Path, folder: Path) -> None:
+    """A command that lacks a library says what to type; pip finds the extra in what is installed, not on an index."""
+    refused = subprocess.run([scripts / "noms", "train", "up_down"], cwd=folder, capture_output=True, text=True, check=False)
+    hint = shlex.split(refused.stderr.partition("not installed: ")[2])
+    assert hint[:2] == ["pip", "install"], refused.stderr
+    found = run(scripts / "python", "-m", "pip", "install", "--dry-run", "--no-deps", "--no-index", *hint[2:], cwd=folder)
+    assert "already satisfied" in found, found
+
+
 def main() -> None:
     with tempfile.TemporaryDirectory(prefix="noms-wheel-") as name:
         folder = Path(name).resolve()
@@ -127,6 +137,7 @@ def main() -> None:
         assert version.split()[-1] == wheel.name.split("-")[1], f"noms --version says {version!r}"
         assert run(scripts / "python", "-m", "noms_training", "--version", cwd=folder) == version
         assert run(scripts / "noms", "list", cwd=folder), "noms list prints nothing"
+        check_hint(scripts, folder)
         few = ("--variant", "up_down", "--deals", "2", "--matches", "0")
         assert run(scripts / "noms", "evaluate", "random", "greedy", *few, cwd=folder), "noms evaluate prints nothing"
         shipped = json.loads(run(scripts / "python", "-c", POLICIES, cwd=folder))

@@ -30,8 +30,8 @@ def require(module: str, extra: str, wanted_by: str = "this command") -> ModuleT
         top = module.partition(".")[0]
         if (error.name or "").partition(".")[0] != top:
             raise
-        from noms_env.version import INSTALLABLE  # here, since the import of the package takes a second
+        from noms_env.version import install_command  # here, since the import of the package takes a second
 
         library = LIBRARIES.get(top, top)
-        message = f"{wanted_by} needs {library}, which is not installed: pip install '{INSTALLABLE}[{extra}]'"
+        message = f"{wanted_by} needs {library}, which is not installed: {install_command(extra)}"
         raise MissingExtraError(message, name=error.name) from error

@@ -23,6 +23,7 @@ import numpy as np
 
 from benchmarks.speed.clock import Case, rated
 from benchmarks.speed.ours import choose, random_aec
+from noms_env.version import install_command
 
 OH_HELL = ("oh_hell/compiled", "oh_hell/blind", "oh_hell/check", "oh_hell/legal", "oh_hell/view")
 THIRTEEN_TRICKS = ("engine/alone", "batch/blind", "batch/check", "single/legal", "single/view")
@@ -53,7 +54,7 @@ def collected(builds: Mapping[str, Callable[[], Iterable[Case]]]) -> tuple[list[
                 warnings.simplefilter("ignore")
                 cases += build()
         except ModuleNotFoundError as error:
-            missing[name] = f"not installed ({error.name or error}): pip install '.[bench]'"
+            missing[name] = f"not installed ({error.name or error}): {install_command('bench')}"
         except Exception as error:  # whatever happens inside another package, the others are measured
             missing[name] = f"{type(error).__name__}: {error}"
     return cases, missing

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from noms_env.show.lines import card_text, hand_text, lines_of, points_text, suit_text, trick_text
 from noms_env.show.view import call_text, look
 from noms_env.table import Table
-from noms_env.version import INSTALLABLE
+from noms_env.version import install_command
 
 __all__ = ["call_text", "card_text", "hand_text", "image", "look", "points_text", "suit_text", "text", "trick_text"]
 
@@ -61,7 +61,7 @@ def image(table: Table, seat: int | None, *, full: bool = False) -> NDArray[np.u
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] != "PIL":
             raise
-        message = f"images of the table are drawn with Pillow, which is not installed: pip install '{INSTALLABLE}[render]'"
+        message = f"images of the table are drawn with Pillow, which is not installed: {install_command('render')}"
         raise ModuleNotFoundError(message, name="PIL") from error
     return draw(view)
 
