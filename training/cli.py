@@ -10,8 +10,10 @@ import os
 import runpy
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import redirect_stdout, suppress
 from importlib import import_module
 from importlib.util import find_spec
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +47,7 @@ usage: noms COMMAND ...
 Seven card games of the nomination whist family: play them, record and check
 games, train policies, measure players. `noms COMMAND --help` describes a
 command, `noms --version` prints the version, and `noms --print-completion bash`
-what completes commands and options in a shell (bash or zsh).
+what completes commands, options and values in a shell (bash or zsh).
 
 {commands}
 
@@ -127,15 +129,19 @@ def run(words: Sequence[str]) -> int:
 
 
 def print_completion(shell: str) -> int:
-    """Print what completes commands and their options in a shell; CommandError if tyro knows no such shell."""
+    """Print what completes commands, options and values in a shell; CommandError if there is no script for it."""
     import tyro
+
+    from .completion import with_values
 
     if shell not in SHELLS:
         raise CommandError(f"--print-completion wants one of {', '.join(SHELLS)}, not {shell!r}")
     app = tyro.extras.SubcommandApp()
     for name in COMMANDS:
         app.command(name=name)(load(name, []))
-    app.cli(prog="noms", args=["--tyro-print-completion", shell])
+    with redirect_stdout(StringIO()) as script, suppress(SystemExit):
+        app.cli(prog="noms", args=["--tyro-print-completion", shell])
+    print(with_values(script.getvalue(), {name: summary for name, (_, summary) in COMMANDS.items()}), end="")
     return 0
 
 
