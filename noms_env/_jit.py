@@ -88,7 +88,8 @@ def _remove_old(parent: Path, keep: Path) -> None:
 
 
 CACHE_FOLDER = _cache_folder() if COMPILED else ""
-event.register("numba:compile", Progress(kept=bool(CACHE_FOLDER)))
+PROGRESS = Progress(kept=bool(CACHE_FOLDER))
+event.register("numba:compile", PROGRESS)
 
 
 class _Locator(UserProvidedCacheLocator):  # type: ignore[misc]

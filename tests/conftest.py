@@ -6,8 +6,10 @@ from typing import TypeVar
 
 import pytest
 
+from noms_env import _jit
 from training.cli import main
 
+_jit.PROGRESS.is_said = True  # the first tests may compile the engine; no line among what a command prints says so
 os.environ.pop("COLUMNS", None)  # a worker of pytest-xdist has it, and a pipe is as wide as need be
 
 Report = TypeVar("Report", pytest.TestReport, pytest.CollectReport)
@@ -36,8 +38,9 @@ def without_skip(report: Report) -> Report:
 
 
 @pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
-    """Runs `noms` with these words: exit status, standard output, standard error."""
+def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[int, str, str]]:
+    """Runs `noms` with these words: exit status, standard output, standard error; never so slow as to print its progress."""
+    monkeypatch.setattr("training.progress_bar.LINE_SECONDS", float("inf"))
 
     def run_main(*words: object) -> tuple[int, str, str]:
         status = main([str(word) for word in words])
