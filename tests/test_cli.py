@@ -350,13 +350,16 @@ def test_replay_says_what_it_cannot_show(run: Run, games: Path) -> None:
     assert out.count("  points  ") == 5
 
 
-def test_list_shows_every_option_of_every_game(run: Run) -> None:
-    status, out, _ = run("list")
-    assert status == 0
+def test_list_shows_the_games_and_of_one_every_option(run: Run) -> None:
+    status, names, _ = run("list")
+    assert (status, len(names.splitlines())) == (0, len(GAMES) + 1)
     for game in GAMES.values():
-        assert f"{game.name}: {game.title}, " in out
-        for option in game.options:
-            assert f"  {option.name} " in out
+        assert f"{game.name}: {game.title}, " in names
+        status, out, _ = run("list", game.name)
+        assert status == 0
+        assert " ".join(game.intro.split()) in " ".join(out.split())
+        assert all(f"  {option.name} " in out for option in game.options)
+        assert (" *  " in out) is ("* worked out" in out)
 
 
 def test_list_of_one_game_shows_defaults_and_allowed_values(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

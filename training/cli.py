@@ -23,7 +23,7 @@ from .console import never_fail_on_signs
 from .extras import MissingExtraError
 
 COMMANDS = {
-    "list": ("listing", "Show the games and their options."),
+    "list": ("listing", "Show the games, and the options of one."),
     "play": ("play", "Play a game yourself."),
     "watch": ("watch", "Watch players play, decision by decision."),
     "record": ("record", "Play matches and write them to a file."),

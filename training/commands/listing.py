@@ -1,4 +1,4 @@
-"""`noms list`: the games and their options."""
+"""`noms list`: the games, and the options of one."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
-from ..console import terminal
+from ..console import say, terminal
 from ..options import by_default
 from .common import OK, wrong_arguments
 
@@ -17,16 +17,18 @@ if TYPE_CHECKING:
     from noms_env.variants import Option, Variant
 
 
-def listing(variant: Annotated[tyro.conf.Positional[str | None], by_default("all", "VARIANT")] = None) -> int:
-    """Show the games, their numbers of seats, and their options with default and allowed values.
+def listing(variant: Annotated[tyro.conf.Positional[str | None], by_default("only their names", "VARIANT")] = None) -> int:
+    """Show the games and their numbers of seats; of one game also the options, with default and allowed values.
 
     For example:
       noms list
       noms list noms
 
     Args:
-        variant: Only this game.
+        variant: The game whose options are shown.
     """
+    from rich.text import Text
+
     from noms_env.core.actions import span
     from noms_env.variants import GAMES, game
 
@@ -36,9 +38,20 @@ def listing(variant: Annotated[tyro.conf.Positional[str | None], by_default("all
     for one in games:
         usual = "" if len(set(one.seats)) == 1 else f", usually {one.default_seats}"
         console.print(f"[bold]{one.name}[/bold]: {one.title}, {span(*one.seats)} seats{usual}")
-        console.print(option_table(one), soft_wrap=False)
-    console.print("* worked out from the number of seats and the deck; shown for the usual ones.")
+    if variant is None:
+        console.print("The options of one: noms list VARIANT")
+        return OK
+    (one,) = games
+    say(console, Text(one.intro))
+    console.print(option_table(one), soft_wrap=False)
+    if any(map(worked_out, one.options)):
+        console.print("* worked out from the number of seats and the deck; shown for the usual ones.")
     return OK
+
+
+def worked_out(option: Option) -> bool:
+    """Whether the default depends on the table."""
+    return option.default is None and not option.none
 
 
 def option_table(variant: Variant) -> Table:
@@ -54,8 +67,7 @@ def option_table(variant: Variant) -> Table:
     table.add_column("default", max_width=14)
     table.add_column("what it does, and what it may be")
     for option in variant.options:
-        worked_out = " *" if option.default is None and not option.none else ""
-        value = json.dumps(values[option.name]) + worked_out
+        value = json.dumps(values[option.name]) + " *" * worked_out(option)
         table.add_row(option.name, escape(value), f"{option.doc} [dim]({allowed(option)})[/dim]")
     return table
 
