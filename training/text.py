@@ -23,8 +23,14 @@ def short_names(names: Sequence[str]) -> list[str]:
     deepest = max((word.count("/") for name in names for word in name.split()), default=0)
     tails = ([" ".join(_tail(word, parts) for word in name.split()) for name in names] for parts in range(1, deepest + 1))
     short = next((one for one in tails if len(set(one)) == len(names)), names)
-    cut = [name if len(name) <= LONGEST else f"{name[:7]}…{name[8 - LONGEST :]}" for name in short]
+    cut = [cut_middle(name) for name in short]
     return [name if cut.count(name) == 1 else f"{name} ({cut[: at + 1].count(name)})" for at, name in enumerate(cut)]
+
+
+def cut_middle(name: str, longest: int = LONGEST) -> str:
+    """A name in so many letters at most, of which the last tell more than the first."""
+    first = longest // 3 - 1
+    return name if len(name) <= longest else f"{name[:first]}…{name[first + 1 - longest :]}"
 
 
 def _tail(word: str, parts: int) -> str:

@@ -171,13 +171,18 @@ def test_the_score_sheet_comes_at_the_end_of_a_match() -> None:
 def test_a_narrow_terminal_shows_everything_within_its_width(name: str) -> None:
     variant, seats, options = KINDS[name]
     session = sitting_of(usual(variant, seats, **options), 0, ("thumb",), seed=7, deals=2)
-    names = [None, *["thumb"] * (seats - 1)]
+    names = [None, *["runs/small_ships-with-a-long-name"] * (seats - 1)]
     while True:
         session.let_others_act()
         view = show.look(session.table, 0)
-        for line in screen_lines(view, names):
+        lines = screen_lines(view, names, NARROW)
+        for line in lines:
             parts = list(broken(Text.from_ansi(line), NARROW))
             assert max(len(part) for part in parts) <= NARROW, line
+        rows = [line for line in plain(lines) if re.match(r"[> ] (seat|\d) ", line)]
+        assert len(rows) == seats + 1
+        assert all(len(row) <= NARROW for row in rows), rows
+        assert all("name" in row for row in rows[2:]), "the end of a long name"
         if view.phase is None:
             if session.is_over:
                 return

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
-from ..console import print_lines, table_lines
+from ..console import print_lines, table_lines, terminal
 from ..options import by_default, rules_of
 from ..text import count
 from .arguments import Game, Option, RandomSeed, Seats
@@ -106,7 +106,7 @@ def converse(session: Session, ask: Ask, tell: Tell, save: Callable[[list[Record
             if session.table.is_scored:
                 save(session.records())
             view = look(session.table, session.person)
-            tell(screen_lines(view, names))
+            tell(screen_lines(view, names, terminal().width))
             if view.over:
                 tell(["", *score_lines(session)])
             goes_on = answered(session, view, ask, tell)

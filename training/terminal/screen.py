@@ -29,7 +29,7 @@ from noms_env.show.lines import (
 from noms_env.show.view import View, call_said
 from noms_env.table import Table
 
-from ..text import short_names
+from ..text import LONGEST, cut_middle, short_names
 from . import deal_text
 from .narrate import LEAST, action_text
 from .score_sheet import result_lines
@@ -48,27 +48,44 @@ WIDEST_HAND = 50
 """Of letters; a longer hand takes two lines, each with its marks."""
 BAR = 24
 """Length of the bar of an action that is certain."""
+LEAST_NAME = 6
+"""To so many letters the names in the table of the seats are cut where it is too wide."""
 MOST_ADVISED = 13
 """Actions that advice lists, unless more of them are worth it: as many as a hand has cards, for most games."""
 
 
-def screen_lines(view: View, names: Sequence[str | None]) -> list[str]:
+def screen_lines(view: View, names: Sequence[str | None], width: int | None = None) -> list[str]:
     """The table as the person sees it, with the legal cards marked.
 
     Args:
         view: of the person.
         names: of the players, seat by seat; None for the person.
+        width: of the terminal; the table of the seats gives way to it. None for as wide as need be.
     """
-    marks = [(name,) if name else () for name in short_names([name or "" for name in names])]  # before what else is known
-    named = replace(view, places=tuple(replace(place, marks=(*marks[place.seat], *place.marks)) for place in view.places))
     blocks = [
         [paint(headline(view), BOLD, True), paint(status(view), BRIGHT, True)],
         [*contract_lines(view, True), *trick_lines(view, True)],
-        seat_lines(named, True),
+        seat_lines(_named(view, names, width), True),
         [] if view.phase is None else own_lines(view),
         [*result_lines(view, names)] if view.phase is None else [],
     ]
     return [line for block in blocks if block for line in ("", *block)]
+
+
+def _named(view: View, names: Sequence[str | None], width: int | None) -> View:
+    """The view with the players' names before what else is known of the seats.
+
+    Where the table of the seats is too wide, it leaves out what other lines tell too, and cuts the names.
+    """
+    short = short_names([name or "" for name in names])
+    named = view
+    for longest in (None, *range(LONGEST, LEAST_NAME - 1, -1)):
+        marks = [((name if longest is None else cut_middle(name, longest)),) if name else () for name in short]
+        places = (replace(one, marks=marks[one.seat] + (one.marks if longest is None else ())) for one in view.places)
+        named = replace(view, places=tuple(places))
+        if width is None or max(map(len, seat_lines(named, False))) <= width:
+            break
+    return named
 
 
 def own_lines(view: View) -> list[str]:
