@@ -132,10 +132,13 @@ class _Loop:
         """Iterate, evaluate and save until the budget is spent or somebody asks to stop."""
         run, budget = self.run, self.config.decisions
         self.watcher.started(run.decisions, budget)
-        stopped = False
+        stopped, stage = False, None
         if run.decisions == 0:
             self._measure(scored=False)  # the spread of points, the unit of scores, is not known yet
         while run.decisions < budget and not stopped:
+            if run.stage is not stage:
+                stage = run.stage
+                self.watcher.note(f"after {run.decisions:,} decisions: the policy learns from {stage.value}")
             guarded = run.pass_out_guard.active
             metrics = run.iterate()
             self.watcher.iteration(run.decisions, metrics)

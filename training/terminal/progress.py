@@ -96,11 +96,13 @@ class Lines(Watcher):
         self.started(0, 1)
 
     def started(self, done: int, total: int) -> None:
-        self._figures, self._rate = Figures(), Rate(done)
+        self._figures, self._rate, self._compiles = Figures(), Rate(done), True
         self._total, self._next = total, 0.0
 
     def iteration(self, decisions: int, metrics: Mapping[str, float]) -> None:
         self._figures.latest |= metrics
+        if self._compiles:  # within the first iteration, which says nothing of the others
+            self._compiles, self._rate = False, Rate(decisions)
         self._rate.note(decisions)
         if time.monotonic() >= self._next or decisions >= self._total:
             self._next = time.monotonic() + self._every
