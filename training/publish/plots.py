@@ -72,8 +72,10 @@ def draw(runs: Mapping[str, Series], path: str | Path) -> None:
     rows = -(-len(panels) // columns)
     picture = figures.Figure(figsize=(WIDTH * columns, HEIGHT * rows + 0.5), layout="constrained")
     grid = picture.subplots(rows, columns, squeeze=False)
+    last = max(int(at[-1]) for series in runs.values() for at, _ in series.values())
     for axes, panel in zip(grid.flat, panels, strict=False):
         _draw_panel(axes, panel, runs)
+        axes.set_xlim(0, last or 1)  # the same in all panels, also where a figure is measured seldom
     for axes in list(grid.flat)[len(panels) :]:
         axes.set_axis_off()
     _write_names(picture, list(runs))
@@ -143,7 +145,6 @@ def _draw_panel(axes: Any, panel: Panel, runs: Mapping[str, Series]) -> None:
     if panel.percent or panel.at_least_zero:
         axes.set_ylim(bottom=0)
     axes.xaxis.set_major_formatter(lambda value, _: _number(value))
-    axes.set_xlim(left=0)
     axes.set_title(panel.title, fontsize=9.5, loc="left")
     axes.tick_params(labelsize=8)
     axes.grid(alpha=0.25)
@@ -155,7 +156,7 @@ def _draw_panel(axes: Any, panel: Panel, runs: Mapping[str, Series]) -> None:
 def _draw_curve(axes: Any, curve: Curve, series: Series, style: str, label: str | None) -> None:
     at, values = smoothed(*series[curve.name])
     mark = "o" if len(at) < 30 else None
-    axes.plot(at, values, style, color=curve.colour, label=label, linewidth=1.4, marker=mark, markersize=2.5)
+    axes.plot(at, values, style, color=curve.colour, label=label, linewidth=1.4, marker=mark, markersize=2.5, clip_on=False)
     if curve.band and all(end in series for end in curve.band):
         (at, low), (_, high) = (series[end] for end in curve.band)
         axes.fill_between(at, low, high, color=curve.colour, alpha=0.18, linewidth=0)
