@@ -157,27 +157,27 @@ def game_facts(game: Variant) -> dict[str, Any]:
 
 def _per_seats(values: dict[int, str]) -> str:
     """One value for each number of seats; one alone if they are all the same."""
-    if len(set(values.values())) == 1:
-        return next(iter(values.values()))
-    return f"{', '.join(values.values())} with {', '.join(map(str, values))} seats"
+    numbers: dict[str, list[str]] = {}
+    for seats, value in values.items():
+        numbers.setdefault(value, []).append(str(seats))
+    if len(numbers) == 1:
+        return next(iter(numbers))
+    each = (f"{value} with {' or '.join(', '.join(seats).rsplit(', ', 1))}" for value, seats in numbers.items())
+    return f"{'; '.join(each)} seats"
 
 
 def hand_sizes(game: Variant) -> str:
     """How many cards are dealt to each seat."""
-    runs: dict[str, list[str]] = {}
     sizes = {}
     for seats in range(game.seats[0], game.seats[1] + 1):
         rules = make_rules(game, seats)
         schedule = rules.schedule
         if schedule:
             turns = " ... ".join(str(schedule[place]) for place in (0, len(schedule) // 2, -1))
-            runs.setdefault(f"{turns} in {len(schedule)} deals", []).append(str(seats))
+            sizes[seats] = f"{turns} in {len(schedule)} deals"
         else:
             sizes[seats] = str(game.deal_size(rules.options, seats))
-    if len(runs) == 1:
-        return next(iter(runs))
-    both = "; ".join(f"{run} with {' or '.join(', '.join(seats).rsplit(', ', 1))} seats" for run, seats in runs.items())
-    return both or _per_seats(sizes)
+    return _per_seats(sizes)
 
 
 def default_of(game: Variant, option: Option) -> str:

@@ -104,8 +104,8 @@ def sentences(comparison: Comparison, matches: Matches | None, tell: float) -> I
             f"for one of {tell:g} it takes {comparison.needed(tell):,} deals."
         )
         yield (
-            f"Variance: {comparison.variance_ratio:.3f} of that of as many independent deals played once, "
-            f"{comparison.game_ratio:.2f} of that of as many games on deals of their own."
+            f"The variance is {comparison.variance_ratio:.3f} of that of {comparison.deals:,} deals, each played once, and "
+            f"{comparison.game_ratio:.2f} of that of {comparison.deals * comparison.games:,} games, each on a deal of its own."
         )
     else:
         yield "All deals end alike for both."
