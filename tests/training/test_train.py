@@ -25,6 +25,8 @@ from training.learn.checkpoint import CheckpointError, RunFolder, load_state, sa
 from training.learn.log import Watcher
 from training.learn.loop import GUARD_ENDS, GUARD_STARTS, train
 from training.learn.reward_norm import PassOutGuard
+from training.learn.schedule import Stage
+from training.learn.self_play import SelfPlay
 
 ROOT = Path(__file__).parents[2]
 
@@ -253,6 +255,19 @@ def test_a_run_does_not_go_on_against_another_policy_under_the_same_name(tmp_pat
         opponent.write_bytes(known)
         train(longer, folder)
         assert last_state(folder.path)["decisions"] >= 1_500
+
+
+def test_the_user_is_told_what_the_policy_learns_from(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    stages = property(lambda run: Stage.CRITIC_WARMUP if run.decisions < 300 else Stage.SELF_PLAY)
+    monkeypatch.setattr(SelfPlay, "stage", stages)
+    config = tiny("down_up", decisions=1_500, evaluate_every=10**6, evaluation_deals=2)
+    noting = Noting()
+    with RunFolder.create(tmp_path / "run", config.as_dict()) as folder:
+        train(config, folder, noting)
+    told = [note for note in noting.notes if "the policy learns from" in note]
+    assert len(told) == 2
+    assert told[0] == f"after 0 decisions: the policy learns from {Stage.CRITIC_WARMUP.value}"
+    assert told[1].endswith(f"the policy learns from {Stage.SELF_PLAY.value}")
 
 
 def test_the_user_is_told_when_the_guard_begins_and_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
