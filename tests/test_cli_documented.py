@@ -28,7 +28,10 @@ SMALL = {
     "export": ["--matches", "1"],
 }
 """In place of the sizes that a command names."""
-OWN = {"pimc:20": "pimc:1", "auctions": "noms", "runs/first@0": "runs/small_ships-fast@0"}
+OWN = {
+    **{"pimc:20": "pimc:1", "search:nonesuch@0": "search:nonesuch@0,worlds=1"},
+    **{"auctions": "noms", "runs/first@0": "runs/small_ships-fast@0"},
+}
 """Players in place of slow ones, and of those that a reader has made."""
 CLOCK = r"in\s+[\d.,]+\s+s\b|[\d.,]+/s|[\d:]+\s+left"
 """What depends on the clock."""

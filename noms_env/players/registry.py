@@ -5,6 +5,7 @@
 | `thumb`, `pimc:100` | a player of `PLAYERS`, with parameters behind a colon if it takes any |
 | `noms`, `runs/first`, `runs/first/policy.safetensors` | a trained policy: by its name, by its game, by folder or file |
 | `noms@0` | the policy at a temperature: 0 takes the most probable action, 1 is as trained |
+| `search:noms@0,worlds=50` | a search on a policy, with options |
 
 The modules are imported when a player is made, and named by strings, since policies lie on a higher floor.
 """
@@ -24,6 +25,8 @@ from noms_env.variants import VARIANTS, Rules
 
 POLICIES = "noms_env.policy.player"
 """The module that loads policies."""
+POLICY = "policy"
+"""The parameter of a player that is the name of a policy."""
 
 
 @dataclass(frozen=True)
@@ -34,11 +37,13 @@ class Entry:
         where: `module:class`; the module is imported when the player is made.
         says: what the player does, in a line.
         parameters: the class's arguments that the name may give, in order, and what makes each of its text.
+        options: those that it may give behind them as `option=value`, and what makes each of its text.
     """
 
     where: str
     says: str
     parameters: Mapping[str, Callable[[str], Any]] = field(default_factory=dict)
+    options: Mapping[str, Callable[[str], Any]] = field(default_factory=dict)
 
 
 PLAYERS: dict[str, Entry] = {
@@ -53,6 +58,12 @@ PLAYERS: dict[str, Entry] = {
         {"worlds": int},
     ),
     "pimc": Entry("noms_env.players.search.player:PIMC", "the same, but solves the endings exactly", {"worlds": int}),
+    "search": Entry(
+        "noms_env.policy.search.player:search_player",
+        "tries its actions on sampled cards, played out by a trained policy",
+        {POLICY: str},
+        {"worlds": int, "time": float, "temperature": float},
+    ),
 }
 """The players by name."""
 
@@ -84,13 +95,16 @@ def is_player_name(name: str) -> bool:
 
 
 def policy_file(name: str) -> Path | None:
-    """The file of the policy that a name means; None if it means another player.
+    """The file of the policy that a name means, or of that on which its player searches; None for another player.
 
     Raises:
         ValueError: there is no such policy.
     """
+    word, _, text = name.partition(":")
+    if word in PLAYERS:
+        return policy_file(text.partition(",")[0]) if POLICY in PLAYERS[word].parameters else None
     file, _ = split_temperature(name)
-    if name.partition(":")[0] in PLAYERS or not is_policy(file):
+    if not is_policy(file):
         return None
     found: Path = import_module(POLICIES).policy_file_of(file)
     return found
@@ -140,17 +154,29 @@ def unknown_player(name: str, more: Sequence[str] = (), otherwise: str = "polici
 def _registered(name: str) -> Player:
     """The player of an entry, with the parameters in the name."""
     word, colon, text = name.partition(":")
-    entry, texts, values = PLAYERS[word], text.split(",") if colon else [], []
-    if len(texts) > len(entry.parameters):
+    entry, texts = PLAYERS[word], text.split(",") if colon else []
+    named = [one.partition("=") for one in texts[len(entry.parameters) :] if "=" in one and entry.options]
+    if len(texts) > len(entry.parameters) + len(named):
         known = f"{word}:{','.join(entry.parameters).upper()}" if entry.parameters else "none"
         raise ValueError(f"the player {word} takes {len(entry.parameters)} parameters ({known}), not {','.join(texts)!r}")
-    for (parameter, make), text in zip(entry.parameters.items(), texts, strict=False):
+    values = dict(zip(entry.parameters, texts, strict=False))
+    for option, _, text in named:
+        if option not in entry.options:
+            raise ValueError(
+                f"the player {word} has no option {option!r}; {perhaps(option, entry.options)} options are "
+                f"{', '.join(entry.options)}"
+            )
+        if option in values:
+            raise ValueError(f"the player {word} is given {option} twice")
+        values[option] = text
+    made = {}
+    for parameter, text in values.items():
         try:
-            values.append(make(text))
+            made[parameter] = {**entry.parameters, **entry.options}[parameter](text)
         except ValueError as error:
             raise ValueError(f"{parameter} of the player {word} cannot be {text!r}: {error}") from error
     module, _, kind = entry.where.partition(":")
-    player: Player = getattr(import_module(module), kind)(*values)
+    player: Player = getattr(import_module(module), kind)(**made)
     return player
 
 

@@ -117,6 +117,20 @@ class PolicyPlayer:
         out = self._infer(seen, legal, np.zeros(len(seen), np.int64), heat, probabilities=True)
         return out[0] if np.ndim(mask) == 1 else out
 
+    def drawn(self, observation: np.ndarray, mask: np.ndarray, seeds: np.ndarray, temperature: float) -> np.ndarray:
+        """The actions of `act`, with the number given that each row's draw follows from: for rows that come from compiled code.
+
+        Args:
+            observation: uint8, shape (n, OBSERVATION_SIZE), contiguous.
+            mask: int8, shape (n, NUM_ACTIONS), contiguous.
+            seeds: int64, shape (n,), 0 to 2**63 - 1.
+            temperature: see `act`.
+
+        Raises:
+            ValueError: an observation of a table with other rules than the policy was trained for.
+        """
+        return self._infer(observation, mask, seeds, temperature, probabilities=False)
+
     def _infer(self, seen: np.ndarray, legal: np.ndarray, seeds: np.ndarray, heat: float, *, probabilities: bool) -> np.ndarray:
         """Run the network; refuse rows that it was not made for."""
         verdict, out = self._forward.infer(seen, legal, seeds, heat, probabilities)

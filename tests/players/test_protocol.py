@@ -13,6 +13,7 @@ from noms_env.core.cards import cards_in
 from noms_env.envs.batch import make_batch
 from noms_env.observation.layout import OBSERVATION_SIZE
 from noms_env.players import NOBODY, PLAYERS, Entry, as_batch, ask, load_player, load_players, make_player, row_seeds
+from noms_env.players.registry import POLICY
 from noms_env.table import Table
 from noms_env.variants import VARIANTS
 from noms_env.variants.table_record import TABLE
@@ -52,8 +53,8 @@ def some_tables(n: int = 3) -> np.recarray:
 
 
 def test_every_name_makes_a_player() -> None:
-    for name in PLAYERS:
-        assert make_player(name).wants_tables in (True, False)
+    for name, entry in PLAYERS.items():
+        assert make_player(f"{name}:noms" if POLICY in entry.parameters else name).wants_tables in (True, False)
 
 
 def test_a_name_carries_parameters(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -32,10 +32,10 @@ def agent_spec(name: str, limit: float | None = None) -> AgentSpec:
     """
     if is_player_name(name):
         player = load_player(name)
-        sha256 = file_sha256(name)
-        if sha256 is not None:  # a policy remembers nothing: one serves all blocks
-            return AgentSpec(name, lambda: player, getattr(player, "rule_sets", None), sha256=sha256)
-        return AgentSpec(name, lambda: load_player(name), block=SEARCH_BLOCK if hasattr(player, "worlds") else BLOCK)
+        sha256, block = file_sha256(name), SEARCH_BLOCK if hasattr(player, "worlds") else BLOCK
+        if sha256 is not None:  # a policy remembers nothing, nor does a search on it: one serves all blocks
+            return AgentSpec(name, lambda: player, getattr(player, "rule_sets", None), block, sha256)
+        return AgentSpec(name, lambda: load_player(name), block=block)
     external = external_player(name, limit)
     if external is None:
         otherwise = "a policy by file or folder, or your own player as MODULE:FUNCTION or cmd:PROGRAM"
@@ -49,7 +49,7 @@ def is_program(name: str) -> bool:
 
 
 def file_sha256(name: str) -> str | None:
-    """SHA-256 of a policy's file, by a name as for `agent_spec`; None if it is that of another player.
+    """SHA-256 of the file of a policy, or of that on which a player searches; None if the name is that of another player.
 
     Raises:
         ValueError: there is no such policy.

@@ -88,9 +88,9 @@ class Arguments:
 def evaluate(measurement: Annotated[Arguments, tyro.conf.arg(name="")]) -> int:
     """Measure how much better A is than B: points per scored deal with 95 % intervals on duplicate deals, and matches won.
 
-    A player is random, greedy, thumb, flat_mc:WORLDS, pimc:WORLDS; a policy by file, folder of a run, or name; or a game, for
-    the policy that comes with the package. NAME@0 always takes the most probable action of a policy. A policy plays only the
-    games that it was trained for.
+    A player is random, greedy, thumb, flat_mc:WORLDS, pimc:WORLDS, search:POLICY; a policy by file, folder of a run, or name;
+    or a game, for the policy that comes with the package. NAME@0 always takes the most probable action of a policy. A policy
+    plays only the games that it was trained for, and so does a search on it.
 
     Your own player is MODULE:FUNCTION or FILE.py:FUNCTION: act(observation, mask, rng), which returns the number of a legal
     action, or a function without arguments that returns a player (noms_env.players.Player). It can also be a name in the

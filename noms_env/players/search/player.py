@@ -29,8 +29,8 @@ class FlatMC(RowsPlayer):
         Raises:
             ValueError: one of them is not a whole number from 1 to 10000 (threads: 64).
         """
-        self.worlds = _checked("worlds", worlds, MOST_WORLDS)
-        self.threads = _checked("threads", threads, 64)
+        self.worlds = checked_number("worlds", worlds, MOST_WORLDS)
+        self.threads = checked_number("threads", threads, 64)
         self._work = [new_work(self.worlds) for _ in range(self.threads)]
         self._row_threads = RowThreads(self.threads)
 
@@ -50,7 +50,8 @@ class PIMC(FlatMC):
     is_exact: ClassVar[bool] = True
 
 
-def _checked(name: str, number: Any, most: int) -> int:
+def checked_number(name: str, number: Any, most: int) -> int:
+    """A parameter from 1 to `most`; ValueError if it is none."""
     if not is_integer(number) or not 1 <= number <= most:
         raise ValueError(f"{name} must be a whole number from 1 to {most}, not {number!r}")
     return int(number)

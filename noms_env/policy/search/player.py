@@ -1,0 +1,161 @@
+"""The player that searches on a trained policy.
+
+For the seat to act as many *worlds* as wanted are dealt from what it knows (`noms_env.belief`). In each of them every action is
+tried, the same worlds for all, and the deal is played to its end by the policy on all seats (`rollouts`). What a deal comes to
+is the seat's points less the mean of the others' points, not multiplied, as for the player `pimc`. What is taken follows from
+these means and from the policy (`findings`).
+
+Forced actions are not thought about, and of cards that come to the same one is tried, the seat's own and those of others in
+a rollout alike. All rows of a call are searched together, so that the network sees many rows at once.
+"""
+
+from __future__ import annotations
+
+import math
+import time as clock
+from collections import deque
+from typing import Any, ClassVar
+
+import numpy as np
+
+from noms_env.core.chance import MAX_SEED
+from noms_env.engine.row_kernels import kernel_view
+from noms_env.players.protocol import NOBODY, as_batch, row_seeds
+from noms_env.players.registry import load_player
+from noms_env.players.search.player import MOST_WORLDS, checked_number
+from noms_env.policy.player import PolicyPlayer
+from noms_env.policy.search.findings import Findings
+from noms_env.policy.search.rollouts import Task, candidates_of, play_out
+from noms_env.variants import Rules
+
+USUAL_WORLDS = 24
+USUAL_TEMPERATURE = 0.25
+FIRST_WORLDS = 8
+"""Where there is a limit of time: as many worlds at first, then again as many as there were."""
+TOGETHER = 1024
+"""Deals that are played out side by side: more would not stay in the cache."""
+
+
+class SearchPlayer:
+    """Searches on a policy: see the module. It remembers nothing, so that several threads may ask it.
+
+    Attributes:
+        policy: that plays the worlds out. Its own temperature is that of the choice: 0 takes the best action, and 1 draws.
+        worlds: in which each action is tried, at most.
+        time: milliseconds for a decision, on the mean of those that are asked for at once; None for no limit.
+        temperature: of the update, in standard errors; 0 takes the action with the best mean.
+    """
+
+    wants_tables: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        policy: PolicyPlayer,
+        worlds: int | None = None,
+        time: float | None = None,
+        temperature: float = USUAL_TEMPERATURE,
+    ) -> None:
+        """Set up the player.
+
+        Args:
+            policy: see above.
+            worlds: see above, 1 to 10000; 24 where neither worlds nor time are given, 10000 where only time is.
+            time: see above. With it the answer depends on the machine.
+            temperature: see above, from 0 on.
+
+        Raises:
+            ValueError: one of the numbers is out of range.
+        """
+        if time is not None and not 0 < time < math.inf:
+            raise ValueError(f"time must be a number of milliseconds above 0, not {time!r}")
+        if not 0 <= temperature < math.inf:
+            raise ValueError(f"temperature must be a number from 0 on, not {temperature!r}")
+        usual = USUAL_WORLDS if time is None else MOST_WORLDS
+        self.policy, self.time, self.temperature = policy, time, float(temperature)
+        self.worlds = checked_number("worlds", usual if worlds is None else worlds, MOST_WORLDS)
+
+    def __repr__(self) -> str:
+        limit = "" if self.time is None else f", {self.time:g} ms"
+        return f"<SearchPlayer: {self.worlds} worlds{limit}, on {self.policy!r}>"
+
+    @property
+    def rule_sets(self) -> tuple[Rules, ...]:
+        """The rules of the tables that it can sit at: those of the policy."""
+        return self.policy.rule_sets
+
+    @as_batch
+    def act(
+        self, observation: np.ndarray, mask: np.ndarray, rng: np.random.Generator, *, tables: np.recarray | None = None
+    ) -> np.ndarray:
+        """Choose an action in each row; see `Player.act`.
+
+        Raises:
+            ValueError: arrays of another shape or type, or a table with other rules than the policy was trained for.
+        """
+        assert tables is not None, "as_batch sees to it"
+        seeds = row_seeds(rng, len(mask))
+        actions = np.where(mask.any(axis=1), (mask != 0).argmax(axis=1), NOBODY)
+        for found in self.search(observation, mask, seeds, tables):
+            actions[found.row] = found.choose(self.temperature, self.policy.temperature)
+        return actions
+
+    def search(self, observation: np.ndarray, mask: np.ndarray, seeds: np.ndarray, tables: np.recarray) -> list[Findings]:
+        """What is found out about the rows that have a choice; see `act` for the arguments, and `row_seeds` for `seeds`."""
+        started = clock.perf_counter()
+        chances = self.policy.probabilities(observation, mask, temperature=1)
+        rows, view = np.flatnonzero(np.count_nonzero(mask, axis=1) > 1).tolist(), kernel_view(tables)
+        found = []
+        for row in rows:
+            candidates = candidates_of(view, row, chances[row])
+            found.append(Findings(row, int(seeds[row]), candidates, int(tables.n_seats[row])))
+        open_rows = deque(one for one in found if len(one.actions) > 1)
+        self._search_rows(view, open_rows, math.inf if self.time is None else started + self.time / 1000 * len(open_rows))
+        return found
+
+    def _search_rows(self, tables: np.ndarray, queue: deque[Findings], deadline: float) -> None:
+        """Try the actions of some rows in all worlds, or in as many as there is time for."""
+        pace = 0.0  # seconds for a rollout
+        while queue:
+            started = clock.perf_counter()
+            tasks = self._next_tasks(queue, min(TOGETHER, (deadline - started) / pace) if pace else TOGETHER)
+            values = play_out(tables, tasks, self.policy, deadline) if tasks else None
+            if values is None:
+                return
+            pace = (clock.perf_counter() - started) / sum(task.rollouts for task in tasks)
+            for task_values in values:
+                one = queue.popleft()
+                one.add(task_values)
+                if one.worlds < self.worlds:
+                    queue.append(one)
+
+    def _next_tasks(self, queue: deque[Findings], room: float) -> list[Task]:
+        """What is to be done for the first rows of the queue, up to so many rollouts.
+
+        Without a limit of time the worlds of a task follow from its row alone, so that other rows do not matter.
+        """
+        tasks = list[Task]()
+        for one in queue:
+            candidates = len(one.actions)
+            worlds = min(self.worlds - one.worlds, TOGETHER // candidates)
+            if self.time is not None:
+                worlds = min(worlds, max(one.worlds, FIRST_WORLDS), int(room) // candidates)
+            if worlds < 1 or worlds * candidates > room:
+                break
+            tasks.append(Task(one.row, (one.seed + one.worlds) & MAX_SEED, worlds, one.actions))
+            room -= tasks[-1].rollouts
+        return tasks
+
+
+def search_player(policy: str | None = None, **options: Any) -> SearchPlayer:
+    """The player of a name such as `search:noms@0,worlds=50`; see `SearchPlayer` for the options.
+
+    Raises:
+        ValueError: there is no such policy, or an option is out of range.
+    """
+    usage = "give search:POLICY, such as search:runs/first@0 or search:runs/first,worlds=50"
+    if not policy:
+        raise ValueError(f"the player search needs a trained policy: {usage}")
+    player = load_player(policy)
+    if not isinstance(player, PolicyPlayer):
+        raise ValueError(f"the player search needs a trained policy, and {policy} is none: {usage}")
+    return SearchPlayer(player, **options)

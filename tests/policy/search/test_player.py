@@ -1,0 +1,335 @@
+"""The player that searches on a policy: legal, repeatable, blind to what is hidden, in time, and stronger than the policy."""
+
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import noms_env
+from noms_env.belief.determinize import sampled_tables
+from noms_env.core.actions import NUM_ACTIONS
+from noms_env.engine.row_kernels import kernel_view
+from noms_env.envs.batch import make_batch
+from noms_env.envs.table_groups import TableGroup
+from noms_env.players import NOBODY, load_player, load_players
+from noms_env.players.search.position import units
+from noms_env.policy.player import PolicyPlayer
+from noms_env.policy.search.findings import LEAST_SHARE, Findings
+from noms_env.policy.search.player import TOGETHER, SearchPlayer
+from noms_env.policy.search.rollouts import STRIDE, Task, candidates_of, play_out
+from noms_env.table import Table
+from noms_env.variants import VARIANTS, Rules, game, make_rules
+from tests.begun import begun
+from tests.players.positions import relative_points
+from tests.policy.test_player import SMALL, made_player, rules_of, save_small
+from tests.variants.table_help import play, table_with
+from training.agents.registry import agent_spec, file_sha256
+
+
+def small_player(*rule_sets: Rules, **options: Any) -> SearchPlayer:
+    """A search on a policy of the smallest network."""
+    return SearchPlayer(made_player(rule_sets, SMALL)[1], **options)
+
+
+def some_rows(rule_sets: tuple[Rules, ...], tables: int, moment: int) -> tuple[np.ndarray, np.ndarray, np.recarray]:
+    """Observations, masks and tables, so many random decisions into the deals."""
+    groups = [TableGroup(kind.variant.name, kind.seats, kind.options) for kind in rule_sets]
+    batch = begun(make_batch(groups, tables, seed=moment))
+    streams, actions = np.arange(1, tables + 1) * 77, np.zeros(tables, np.int64)
+    for _ in range(moment):
+        batch.random_actions(streams, actions)
+        batch.step(actions)
+    batch.observe()
+    return batch.observation.copy(), batch.mask.copy(), batch.tables.copy()
+
+
+CASES: list[tuple[str, int | None, dict[str, Any]]] = [
+    *((name, None, {}) for name in VARIANTS),
+    ("small_ships", 3, {"indication": True}),
+    ("small_ships", 6, {"stock_nomination": "redraw", "misere_nominates": False, "misere_trump": "none"}),
+    ("noms", 4, {"implicit_announcements": True, "min_bid": 7}),
+    ("nonesuch", 3, {"half": "exact"}),
+]
+
+
+@pytest.mark.parametrize(("name", "seats", "options"), CASES, ids=str)
+def test_every_answer_is_legal(name: str, seats: int | None, options: dict[str, Any]) -> None:
+    """One deal, every seat the same player."""
+    rules = make_rules(game(name), seats, options)
+    player = small_player(rules, worlds=1)
+    batch, rng = begun(make_batch(name, 2, seats=seats, seed=3, **options)), np.random.default_rng(0)
+    for _ in range(80):
+        rows = np.flatnonzero(~batch.over)
+        if len(rows) == 0:
+            break
+        batch.observe()
+        actions = np.zeros(2, np.int64)
+        tables = sampled_tables(batch.tables, rows, rng)
+        actions[rows] = player.act(batch.observation[rows], batch.mask[rows], rng, tables=tables)
+        batch.step(actions)  # refuses what is not legal
+
+
+@pytest.mark.uncompiled
+def test_a_small_deal_without_the_compiler() -> None:
+    test_every_answer_is_legal("up_down", 2, {"ranks": 3, "suits": 2})
+
+
+RULES = rules_of("small_ships", "nonesuch", "down_up")
+
+
+@pytest.mark.parametrize("heat", [0.0, 1.0])
+@pytest.mark.parametrize("moment", [0, 9, 25])
+def test_a_row_is_answered_alike_alone_and_among_others(heat: float, moment: int) -> None:
+    """Also where the rollouts of a row do not all run together."""
+    policy = made_player(RULES, SMALL)[1]
+    policy.temperature = heat
+    worlds = 130 if moment == 0 else 20
+    player = SearchPlayer(policy, worlds=worlds)
+    seen, legal, true = some_rows(RULES, 9, moment)
+    tables = sampled_tables(true, None, np.random.default_rng(5))
+    many = player.act(seen, legal, np.random.default_rng(1), tables=tables)
+    rng = np.random.default_rng(1)
+    alone: list[Any] = [player.act(seen[row], legal[row], rng, tables=tables[row]) for row in range(9)]
+    assert all(type(action) is int for action in alone)
+    assert many.tolist() == alone
+    assert (np.take_along_axis(legal, many[:, np.newaxis], axis=1) == 1).all()
+    if moment == 0:
+        assert worlds * np.count_nonzero(legal, axis=1).max() > TOGETHER
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_cards_that_a_seat_cannot_see_have_no_influence(name: str) -> None:
+    """The player is given the true table, and two with other hidden cards: all it finds out is the same."""
+    rule_sets = rules_of(name)
+    player = small_player(*rule_sets, worlds=3)
+    different = 0
+    for moment in (1, 7, 20, 33):
+        seen, legal, true = some_rows(rule_sets, 8, moment)
+        seeds, found = np.arange(8) * 1_000_003, []
+        for world in range(3):
+            tables = true.copy() if world == 0 else sampled_tables(true, None, np.random.default_rng(world))
+            before = tables.tobytes()
+            different += int((tables.hands != true.hands).any(axis=1).sum())
+            found.append(
+                [(one.row, one.actions.tolist(), one.means.tolist()) for one in player.search(seen, legal, seeds, tables)]
+            )
+            assert tables.tobytes() == before, "the tables are left as they are"
+        assert found[0] == found[1] == found[2]
+    assert different > 40
+
+
+def test_a_row_takes_one_number_of_the_stream_also_where_it_has_no_choice() -> None:
+    seen, legal, tables = some_rows(RULES, 9, 30)
+    legal[0] = 0
+    rng, twin = np.random.default_rng(4), np.random.default_rng(4)
+    actions = small_player(*RULES, worlds=1).act(seen, legal, rng, tables=tables)
+    assert actions[0] == NOBODY
+    assert rng.integers(2**63) == twin.integers(2**63, size=10)[-1]
+
+
+def test_the_policy_plays_the_worlds_out() -> None:
+    """By hand, with the policy as a player of a batch that gives each row the number of its decision."""
+    rule_sets = rules_of("small_ships")
+    policy = made_player(rule_sets, SMALL)[1]
+    table = begun(Table("small_ships", seed=5))
+    for _ in range(10):
+        table.step(table.legal_actions()[0])
+    view, seat = kernel_view(table._rows), int(table.row.seat)
+    actions = candidates_of(view, 0, policy.probabilities(*table.view(seat)))[0]
+    values = play_out(view, [Task(0, 77, 4, actions)], policy, float("inf"))
+    assert values is not None
+    assert values[0].shape == (4, len(actions))
+    numbers: list[int] = []
+    for world in range(4):
+        for action, value in zip(actions, values[0][world], strict=True):
+            twin = imagined(table, seat, 77, world)
+            twin.step(int(action))
+            decision, draw = 0, draw_of(77, world)
+            while not twin.is_scored:
+                observation, mask = twin.view(int(twin.row.seat))
+                groups = candidates_of(kernel_view(twin._rows), 0, policy.probabilities(observation, mask))[0]
+                chosen = int(groups[0])
+                if len(groups) > 1 or (mask.sum() > 1 and twin.phase != "play"):
+                    chosen = int(policy.drawn(observation[None], mask[None], np.array([draw + decision * STRIDE]), 1.0)[0])
+                    decision += 1
+                twin.step(chosen)
+            points = twin.row.points[:4] / twin.row.multiplier
+            others = (points.sum() - points[seat]) / 3
+            assert value / units(4) == pytest.approx(points[seat] - others)
+            numbers.append(decision)
+    assert max(numbers) > 10
+
+
+def draw_of(seed: int, world: int) -> int:
+    words = noms_env.core.chance.philox(world, 1, 0, 0, seed & 0xFFFFFFFF, seed >> 32)
+    return (int(words[0]) << 29) | (int(words[1]) >> 3)
+
+
+def imagined(table: Table, seat: int, seed: int, world: int) -> Table:
+    """The world of a number, as `sample_hidden_rows` deals it."""
+    from noms_env.belief import new_sampling_workspace, sample_hidden_rows
+    from noms_env.variants.table_record import new_tables
+
+    rows = new_tables(world + 1)
+    for row in range(world + 1):
+        rows[row] = table.row
+    sample_hidden_rows(kernel_view(rows), np.arange(world + 1), seat, seed, new_sampling_workspace())
+    twin = table.copy()
+    twin.set_row(rows[world])
+    return twin
+
+
+def test_of_cards_that_come_to_the_same_one_is_tried() -> None:
+    """The most probable of them is played, and their probabilities count together; see also `tests.players.search`."""
+    table = table_with("sniped_whist", ["7C 2D", "5C 6C 8C 9C JC KC AC"], seats=4, dealer=3)
+    play(table, "7C")
+    chances = np.zeros(NUM_ACTIONS, np.float32)
+    hand = [card for card in range(52) if table.legal_actions().count(card)]
+    chances[hand] = [0.1, 0.2, 0.15, 0.05, 0.3, 0.05, 0.15]
+    actions, shares, members = candidates_of(kernel_view(table._rows), 0, chances)
+    assert [table.word(int(action)) for action in actions] == ["5C", "8C", "JC", "KC"]
+    assert shares == pytest.approx([0.3, 0.2, 0.3, 0.2])
+    assert [table.word(int(action)) for action in members] == ["6C", "8C", "JC", "AC"]
+
+
+def test_of_many_cards_to_nominate_some_are_tried() -> None:
+    """Those that `pimc` would try, and those that the policy finds probable."""
+    table = table_with("small_ships", ["AC KC JC 2C 2D 5H 3S"], seats=5, dealer=4)
+    play(table, "8 pass pass pass pass C")
+    few = candidates_of(kernel_view(table._rows), 0, np.zeros(NUM_ACTIONS, np.float32))[0]
+    left = next(action for action in table.legal_actions() if action not in few)
+    chances = np.zeros(NUM_ACTIONS, np.float32)
+    chances[left] = 0.01
+    assert sorted([*few, left]) == candidates_of(kernel_view(table._rows), 0, chances)[0].tolist()
+    assert len(few) < 17
+
+
+def findings(shares: list[float], values: list[list[int]]) -> Findings:
+    """What was found out about actions 0, 1, ... with these probabilities, in points, at a table of three."""
+    actions = np.arange(len(shares))
+    found = Findings(0, 99, (actions, np.array(shares), actions + 10), 3)
+    for row in values:
+        found.add(np.array([row]) * units(3))
+    return found
+
+
+def test_the_update_is_that_of_the_module() -> None:
+    found = findings([0.6, 0.3, 0.1], [[0, 2, 1], [4, 5, 1], [1, 1, 1]])
+    assert found.means == pytest.approx([5 / 3, 8 / 3, 1])
+    gains, error = np.array([0, 1, -2 / 3]), np.sqrt(4 + 1 + 0) / 3
+    assert found.errors[1] == pytest.approx(error)
+    assert found.logits(0.5) == pytest.approx(np.log([0.6, 0.3, 0.1]) + gains / (0.5 * error))
+    assert found.choose(0.5, 0.0) == 11
+    assert found.choose(1e9, 0.0) == 10
+    drawn = [found_with(seed).choose(0.5, 2.0) for seed in range(2000)]
+    weights = np.exp(found.logits(0.5) / 2)
+    shares = np.bincount(drawn, minlength=13)[10:] / 2000
+    assert shares == pytest.approx(weights / weights.sum(), abs=0.04)
+
+
+def found_with(seed: int) -> Findings:
+    found = findings([0.6, 0.3, 0.1], [[0, 2, 1], [4, 5, 1], [1, 1, 1]])
+    found.seed = seed * 7919
+    return found
+
+
+def test_few_worlds_leave_the_policy_as_it_is_and_many_overrule_it() -> None:
+    """A gain in half of the worlds; and one in all, which has an error all the same."""
+    few, many = (findings([0.99, 0.01], [[0, 1], [0, 0]] * count) for count in (1, 100))
+    assert (few.choose(0.5, 0.0), many.choose(0.5, 0.0)) == (10, 11)
+    sure = findings([0.9, 0.1], [[0, 3]])
+    assert sure.logits(1.0) == pytest.approx(np.log([0.9, 0.1]) + np.array([0, 1]))
+    assert findings([0.7, 0.3], []).choose(0.5, 0.0) == 10
+    assert findings([1.0, 0.0], [[0, 0]]).logits(1.0) == pytest.approx([0, np.log(LEAST_SHARE)])
+    assert findings([0.9, 0.1], [[0, 1], [0, 0]]).choose(0.0, 0.0) == 11
+
+
+def test_it_stops_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With as many worlds as the time allows, more in more time; where there is none, the policy decides.
+
+    By a clock that stands while others have the processor.
+    """
+    monkeypatch.setattr(time, "perf_counter", time.process_time)
+    player: Any = load_player("search:small_ships@0,time=40")
+    seen, legal, tables = some_rows(rules_of("small_ships"), 6, 5)
+    seeds, worlds = np.arange(6), list[int]()
+    for limit in (40, 400):
+        player.time = limit
+        player.search(seen, legal, seeds, tables)
+        started = time.process_time()
+        found = player.search(seen, legal, seeds, tables)
+        assert time.process_time() - started < 1.5 * len(found) * limit / 1000
+        worlds.append(sum(one.worlds for one in found))
+    assert 0 < worlds[0] < worlds[1]
+    player.time = 1e-6
+    assert [one.worlds for one in player.search(seen, legal, seeds, tables)] == [0] * len(found)
+    chances = player.policy.probabilities(seen, legal, temperature=1)
+    groups = [candidates_of(kernel_view(tables), row, chances[row]) for row in range(6)]
+    expected = [int(members[shares.argmax()]) for _, shares, members in groups]
+    assert player.act(seen, legal, np.random.default_rng(0), tables=tables).tolist() == expected
+
+
+def test_names(tmp_path: Path) -> None:
+    save_small(tmp_path / "policy.safetensors", rules_of("down_up"))
+    usual: Any = load_player("search:noms@0")
+    assert (usual.worlds, usual.time, usual.policy.temperature) == (24, None, 0)
+    other: Any = load_player(f"search:{tmp_path},worlds=7,time=2.5,temperature=0")
+    assert (other.worlds, other.time, other.temperature, other.policy.temperature) == (7, 2.5, 0, 1)
+    assert load_player("search:noms,time=5").worlds == 10_000  # type: ignore[attr-defined]
+    assert other.rule_sets == rules_of("down_up")
+    assert agent_spec("search:noms,worlds=3").rule_sets == usual.rule_sets
+    assert file_sha256("search:noms@0,worlds=3") == file_sha256("noms")
+
+
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [
+        ("search", "the player search needs a trained policy: give search:POLICY, such as search:runs/first@0"),
+        ("search:thumb", "needs a trained policy, and thumb is none: give search:POLICY"),
+        ("search:nomms", "there is no player 'nomms'; did you mean noms"),
+        ("search:noms,worlds=0", "worlds must be a whole number from 1 to 10000, not 0"),
+        ("search:noms,worlds=two", "worlds of the player search cannot be 'two': invalid literal"),
+        ("search:noms,time=0", "time must be a number of milliseconds above 0, not 0.0"),
+        ("search:noms,time=nan", "time must be a number of milliseconds above 0, not nan"),
+        ("search:noms,temperature=-1", "temperature must be a number from 0 on, not -1.0"),
+        ("search:noms,world=5", r"the player search has no option 'world'; did you mean worlds\? The options are worlds, time"),
+        ("search:noms,worlds=5,worlds=6", "the player search is given worlds twice"),
+        ("search:noms,5", r"the player search takes 1 parameters \(search:POLICY\), not 'noms,5'"),
+    ],
+)
+def test_names_that_are_refused(name: str, sentence: str) -> None:
+    with pytest.raises(ValueError, match=sentence):
+        load_player(name)
+
+
+def test_tables_with_other_rules_are_refused() -> None:
+    with pytest.raises(ValueError, match="search:noms was trained for noms with 4 seats, not for small_ships with 4 seats"):
+        load_players("search:noms", 3, Table("small_ships").rules)
+    seen, legal, tables = some_rows(rules_of("down_up"), 1, 3)
+    with pytest.raises(ValueError, match="this policy was trained for noms"):
+        load_player("search:noms").act(seen[0], legal[0], np.random.default_rng(0), tables=tables)
+
+
+def test_it_sits_in_environments_and_answers_the_same_again() -> None:
+    ends = []
+    for _ in range(2):
+        env = noms_env.SeatEnv("down_up", opponents="search:down_up,worlds=2", episode="deal")
+        observation, _ = env.reset(seed=3)
+        over = False
+        while not over:
+            observation, reward, over, _, _ = env.step(int(observation["action_mask"].argmax()))
+        ends.append((reward, observation["observation"].tobytes()))
+    assert ends[0] == ends[1]
+
+
+def test_it_is_stronger_than_its_policy() -> None:
+    gains = relative_points("search:nonesuch@0,worlds=16", "nonesuch@0", "nonesuch", 60)
+    assert gains.mean() > 1.6 * gains.std(ddof=1) / np.sqrt(len(gains))
+
+
+def test_it_is_a_player_of_a_policy() -> None:
+    player: Any = load_player("search:noms@0")
+    assert isinstance(player.policy, PolicyPlayer)
+    assert repr(player).startswith("<SearchPlayer: 24 worlds, on <PolicyPlayer: noms with 4 seats; temperature=0")
