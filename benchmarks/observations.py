@@ -339,13 +339,13 @@ def report(rows: list[Row], out: Path) -> None:
     table: list[tuple[str, ...]] = []
     for axis, trainer in zip(axes, TRAINERS, strict=True):
         axis.set_title(trainer)
-        axis.set_xlabel("decisions")
+        axis.set_xlabel("thousand decisions")
         axis.axhline(0, color="grey", linewidth=0.8)
         for colour, observation in enumerate(OBSERVATIONS):
             own = [row for row in rows if (row["trainer"], row["observation"]) == (trainer, observation)]
             ends: list[float] = []
             for seed in sorted({row["seed"] for row in own}):
-                curve = [(int(row["decisions"]), float(row["points"])) for row in own if row["seed"] == seed]
+                curve = [(int(row["decisions"]) / 1000, float(row["points"])) for row in own if row["seed"] == seed]
                 label = observation if not ends else None
                 axis.plot(*zip(*curve, strict=True), color=f"C{colour}", linewidth=1.2, alpha=0.8, label=label)
                 ends.append(curve[-1][1])
@@ -354,7 +354,7 @@ def report(rows: list[Row], out: Path) -> None:
     axes[0].set_ylabel("points per deal against thumb")
     axes[0].legend()
     figure.tight_layout()
-    figure.savefig(out / "observations.png", dpi=120)
+    figure.savefig(out / "observations.png", dpi=100)
     plt.close(figure)
     (out / "table.md").write_text(markdown_table(table, "Trainer", "Observation", "Mean", "Each seed") + "\n")
 

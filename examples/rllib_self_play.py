@@ -128,7 +128,8 @@ def points(player: Player, deals: int, seed: int = 10**9) -> np.ndarray:
     Returns:
         float64, shape (deals,).
     """
-    envs = SeatVectorEnv(deals, VARIANT, seats=SEATS, opponents="random", seat="rotate", reward="relative")
+    way: dict[str, Any] = {"seat": "rotate", "observation": "bytes", "reward": "relative"}  # players read bytes
+    envs = SeatVectorEnv(deals, VARIANT, seats=SEATS, opponents="random", **way)
     rng, won, playing = np.random.default_rng(0), np.zeros(deals), np.ones(deals, bool)
     seen, _ = envs.reset(seed=seed)
     while playing.any():

@@ -1,8 +1,7 @@
 """MaskablePPO of sb3-contrib on one seat, random players on the others: `python examples/sb3_maskable_ppo.py`.
 
 Needs `pip install '.[sb3]'`. MaskablePPO finds the method `action_masks`, so
-`MaskablePPO("MlpPolicy", SeatEnv("down_up", observation="features", mask_in="info"))` is enough; `SeatVecEnv` is the same at
-many tables at once.
+`MaskablePPO("MlpPolicy", SeatEnv("down_up", mask_in="info"))` is enough; `SeatVecEnv` is the same at many tables at once.
 """
 
 from __future__ import annotations

@@ -213,13 +213,15 @@ def thread_cases(tables: int) -> Iterator[Case]:
 
 def seat_cases(tables: int) -> Iterator[Case]:
     """Steps of `SeatVectorEnv`, in the autoreset mode that is the default."""
-    for key, opponents, threads, compared in (
-        ("random", "random", 1, ("seats/random/two",)),
-        ("random/two", "random", 2, ()),
-        ("thumb", "thumb", 1, ("seats/random",)),
+    for key, opponents, observation, threads, compared in (
+        ("random", "random", "bytes", 1, ("seats/random/two", "seats/random/features")),
+        ("random/two", "random", "bytes", 2, ()),
+        ("random/features", "random", "features", 1, ()),
+        ("thumb", "thumb", "bytes", 1, ("seats/random",)),
     ):
-        text = f"first legal action, step; {tables:,} tables, opponents={opponents!r}, threads={threads}"
-        yield rated(f"seats/{key}", text, learner_steps(tables, opponents=opponents, threads=threads), *compared)
+        text = f"first legal action, step; {tables:,} tables, opponents={opponents!r}, {observation}, threads={threads}"
+        work = learner_steps(tables, opponents=opponents, observation=observation, threads=threads)
+        yield rated(f"seats/{key}", text, work, *compared)
 
 
 def learner_steps(tables: int, **arguments: Any) -> Callable[[], int]:

@@ -28,10 +28,10 @@ class SeatVecEnv(VecEnv):
     observation; `infos[i]["terminal_observation"]` is the last observation of the old episode, `reset_infos[i]` the info of the
     new one. `VecMonitor` around it adds returns and lengths of episodes as `infos[i]["episode"]`.
 
-    Observations are bare arrays, uint8 (num_envs, OBSERVATION_SIZE), or with `observation="features"` float32 (num_envs,
-    n_features), for `MlpPolicy`; with `mask_in="observation"` they are
-    dictionaries for `MultiInputPolicy`. `env_method("action_masks")` returns the masks, bool (NUM_ACTIONS,) for each row;
-    MaskablePPO calls it. Rewards are float32 (num_envs,), dones bool (num_envs,). Infos are those of `SeatEnv` without masks.
+    Observations are bare arrays for `MlpPolicy`, float32 (num_envs, n_features), or with `observation="bytes"` uint8 (num_envs,
+    OBSERVATION_SIZE); with `mask_in="observation"` they are dictionaries for `MultiInputPolicy`.
+    `env_method("action_masks")` returns the masks, bool (NUM_ACTIONS,) for each row; MaskablePPO calls it. Rewards are float32
+    (num_envs,), dones bool (num_envs,). Infos are those of `SeatEnv` without masks.
 
     Args:
         num_envs: number of tables.

@@ -211,7 +211,8 @@ def test_canonical_actions_stand_for_the_legal_ones_and_others_are_refused(kind:
 
 
 def test_suits_are_put_in_order_where_there_are_features() -> None:
-    for env in (noms_env.down_up_v0.env(), SeatEnv("down_up"), SeatVectorEnv(2, "down_up"), "down_up"):
+    alone, many = SeatEnv("down_up", observation="bytes"), SeatVectorEnv(2, "down_up", observation="bytes")
+    for env in (noms_env.down_up_v0.env(), alone, many, "down_up"):
         with pytest.raises(ValueError, match="canonical suits need an environment with observation='features', not "):
             canonical_suits(env)
     with pytest.raises(ValueError, match="canonical suits of an AEC environment need mask_in='observation'"):

@@ -163,7 +163,7 @@ def replay_in_aec(env: SeatEnv, aec: TrickTakingEnv, given: list[Any], others: P
 def test_the_learner_is_given_what_its_seat_is_given_in_the_aec_environment(variant: str, reward: Reward) -> None:
     played: list[tuple[Episode, str, int]] = [("deal", "thumb", 1), ("deal", "greedy", 0), ("match", "thumb", 2)]
     for episode, opponents, seat in played:
-        env = SeatEnv(variant, opponents=opponents, seat=seat, episode=episode, reward=reward)
+        env = SeatEnv(variant, opponents=opponents, seat=seat, episode=episode, observation="bytes", reward=reward)
         aec = TrickTakingEnv(variant, episode=episode, reward=reward)
         for seed in (3, 4) if episode == "deal" else (3,):
             replay_in_aec(env, aec, play_episode(env, seed=seed), make_player(opponents), seed)
@@ -522,7 +522,7 @@ def test_the_streams_of_rows() -> None:
 def test_the_place_of_the_learner_is_in_its_observation() -> None:
     """The observation is relative to the learner: the number of its place among the callers follows from dealer and seat."""
     place = {section.name: section.start for section in OBSERVATION}["numbers"] + 7
-    env = SeatEnv("up_down", seat="rotate")
+    env = SeatEnv("up_down", observation="bytes", seat="rotate")
     for episode in range(6):
         seen, info = env.reset(seed=0 if episode == 0 else None)
         assert isinstance(seen, dict)

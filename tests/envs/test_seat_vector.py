@@ -163,7 +163,8 @@ def test_seeds_of_rows() -> None:
 @pytest.mark.parametrize("name", KINDS)
 def test_what_a_learner_is_shown_does_not_depend_on_what_it_cannot_see(name: str) -> None:
     kind, rng = single_deals(KINDS[name]), random.Random(name)
-    envs = SeatVectorEnv(2, kind.variant, seats=kind.seats, seat="rotate", mask_in="both", **kind.options)
+    arguments: Any = {"observation": "bytes", "seat": "rotate", "mask_in": "both"}
+    envs = SeatVectorEnv(2, kind.variant, seats=kind.seats, **arguments, **kind.options)
     table = Table(kind.variant, kind.seats, kind.options)
     batch = envs._runner.batch
     seen, infos = envs.reset(seed=1)
@@ -210,7 +211,9 @@ def test_made_by_its_id(variant: str) -> None:
 
 
 def test_what_is_given_is_new_unless_asked_otherwise() -> None:
-    envs, shared = SeatVectorEnv(3, "down_up", mask_in="both"), SeatVectorEnv(3, "down_up", copy=False)
+    envs, shared = (
+        SeatVectorEnv(3, "down_up", observation="bytes", **arguments) for arguments in ({"mask_in": "both"}, {"copy": False})
+    )
     kept: list[Any] = [envs.reset(seed=0), *(envs.step(choose_in_rows(envs.action_masks(), step)) for step in range(6))]
     arrays = [array for seen, *rest in kept for array in [*seen.values(), *rest[:-1], *rest[-1].values()]]
     for place, array in enumerate(arrays):

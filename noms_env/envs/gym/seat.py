@@ -53,8 +53,8 @@ class SeatEnv(gymnasium.Env[Observation, int | np.integer]):
     A step is one decision of the learner, and all decisions of the others until it is the learner's turn again. A deal is
     rewarded in the step in which it ends: rewards for tricks would tell who plays with whom.
 
-    Observation: `{"observation": uint8 (OBSERVATION_SIZE,), "action_mask": int8 (NUM_ACTIONS,)}` from the learner's seat, as in
-    `TrickTakingEnv`; with `observation="features"` the first is float32 (n_features,); with `mask_in="info"` it comes bare.
+    Observation: `{"observation": float32 (n_features,), "action_mask": int8 (NUM_ACTIONS,)}` from the learner's seat; with
+    `observation="bytes"` the first is uint8 (OBSERVATION_SIZE,), as in `TrickTakingEnv`; with `mask_in="info"` it comes bare.
     `action_masks()` returns the mask as booleans. After the end of an episode the mask is all zeros.
 
     Info: `seat`, the learner's seat (int). In the step in which a deal ends: `points` of all seats in the deal (with
@@ -73,7 +73,7 @@ class SeatEnv(gymnasium.Env[Observation, int | np.integer]):
         seats: number of seats; None for the variant's default.
         episode: `match`, or `deal` for one scored deal. In an exact-bid game the deal is drawn from the schedule, with
             `hand_size` from the deals of that size. In noms it is the first deal that is not passed out.
-        observation: `bytes`, or `features`: scaled and one-hot numbers for a plain network.
+        observation: `features`, scaled and one-hot numbers for a plain network, or `bytes`, which players read.
         reward: `points` at the end of each deal, `relative` (own points minus the mean of the others), or `outcome` (at the
             end of the episode, the winners share 1).
         illegal_action: `raise` an error and leave the table unchanged, or `terminate` the episode with a reward of -1 and the
@@ -87,7 +87,7 @@ class SeatEnv(gymnasium.Env[Observation, int | np.integer]):
     Attributes:
         table: the table (`noms_env.table.Table`); it knows all cards.
         seat: the learner's seat in this episode.
-        feature_layout: with `observation="features"` what they are (`FeatureLayout`), otherwise None.
+        feature_layout: what the features are (`FeatureLayout`); None with `observation="bytes"`.
 
     Raises:
         ValueError: an argument is not allowed; the message says what is.
@@ -103,7 +103,7 @@ class SeatEnv(gymnasium.Env[Observation, int | np.integer]):
         seat: Seat = 0,
         seats: int | None = None,
         episode: Episode = "deal",
-        observation: ObservationKind = "bytes",
+        observation: ObservationKind = "features",
         reward: Reward = "points",
         illegal_action: IllegalAction = "raise",
         mask_in: MaskPlace = "observation",

@@ -61,7 +61,7 @@ class SeatConfig:
         seat: Seat = 0,
         seats: int | None = None,
         episode: Episode = "deal",
-        observation: ObservationKind = "bytes",
+        observation: ObservationKind = "features",
         reward: Reward = "points",
         illegal_action: IllegalAction = "raise",
         mask_in: MaskPlace = "observation",

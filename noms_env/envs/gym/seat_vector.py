@@ -50,13 +50,13 @@ class SeatVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
         render_mode: `ansi` or `rgb_array`; `render` returns a frame for each row.
         autoreset_mode: an `AutoresetMode`, or its value: `NextStep`, `SameStep` or `Disabled`.
         threads: number of threads of the engine; None for all cores. Results do not depend on it.
-        copy: return new arrays with each call. With False, observations and masks are written in place and hold until the next
-            call, which saves a tenth of the time.
+        copy: return new arrays with each call. With False, masks and observations of bytes are written in place and hold until
+            the next call, which saves a tenth of the time.
         **arguments: the other arguments of `SeatEnv`, for every row. With `illegal_action="terminate"` only the row with the
             illegal action ends. `opponents="random"` is fastest, since the engine itself chooses.
 
     Attributes:
-        feature_layout: with `observation="features"` what they are (`FeatureLayout`), otherwise None.
+        feature_layout: what the features are (`FeatureLayout`); None with `observation="bytes"`.
 
     Raises:
         ValueError: an argument is not allowed; the message says what is.
