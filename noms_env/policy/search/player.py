@@ -3,7 +3,7 @@
 For the seat to act as many *worlds* as wanted are dealt from what it knows (`noms_env.belief`). In each of them every action is
 tried, the same worlds for all, and the deal is played to its end by the policy on all seats (`rollouts`). What a deal comes to
 is the seat's points less the mean of the others' points, not multiplied, as for the player `pimc`. What is taken follows from
-these means and from the policy (`findings`).
+these means and from the policy (`findings`). The worlds are uniform, or weighted by what the others did (`beliefs`).
 
 Forced actions are not thought about, and of cards that come to the same one is tried, the seat's own and those of others in
 a rollout alike. All rows of a call are searched together, so that the network sees many rows at once.
@@ -24,10 +24,12 @@ from noms_env.players.protocol import NOBODY, as_batch, row_seeds
 from noms_env.players.registry import load_player
 from noms_env.players.search.player import MOST_WORLDS, checked_number
 from noms_env.policy.player import PolicyPlayer
+from noms_env.policy.search.beliefs import Model, policy_model, thumb_model
 from noms_env.policy.search.findings import Findings
 from noms_env.policy.search.rollouts import Task, candidates_of, play_out
 from noms_env.variants import Rules
 
+UNIFORM = "uniform"
 USUAL_WORLDS = 24
 USUAL_TEMPERATURE = 0.25
 FIRST_WORLDS = 8
@@ -43,6 +45,7 @@ class SearchPlayer:
         policy: that plays the worlds out. Its own temperature is that of the choice: 0 takes the best action, and 1 draws.
         worlds: in which each action is tried, at most.
         time: milliseconds for a decision, on the mean of those that are asked for at once; None for no limit.
+        opponents: `uniform`, or the model of the others by which worlds are weighted.
         temperature: of the update, in standard errors; 0 takes the action with the best mean.
     """
 
@@ -53,6 +56,7 @@ class SearchPlayer:
         policy: PolicyPlayer,
         worlds: int | None = None,
         time: float | None = None,
+        opponents: str = UNIFORM,
         temperature: float = USUAL_TEMPERATURE,
     ) -> None:
         """Set up the player.
@@ -61,10 +65,11 @@ class SearchPlayer:
             policy: see above.
             worlds: see above, 1 to 10000; 24 where neither worlds nor time are given, 10000 where only time is.
             time: see above. With it the answer depends on the machine.
+            opponents: see above: `uniform`, `policy`, `thumb`, `mixture`, or the name of a policy.
             temperature: see above, from 0 on.
 
         Raises:
-            ValueError: one of the numbers is out of range.
+            ValueError: one of the numbers is out of range, or there is no such model.
         """
         if time is not None and not 0 < time < math.inf:
             raise ValueError(f"time must be a number of milliseconds above 0, not {time!r}")
@@ -72,6 +77,7 @@ class SearchPlayer:
             raise ValueError(f"temperature must be a number from 0 on, not {temperature!r}")
         usual = USUAL_WORLDS if time is None else MOST_WORLDS
         self.policy, self.time, self.temperature = policy, time, float(temperature)
+        self.opponents, self._models = opponents, models_of(opponents, policy)
         self.worlds = checked_number("worlds", usual if worlds is None else worlds, MOST_WORLDS)
 
     def __repr__(self) -> str:
@@ -118,7 +124,7 @@ class SearchPlayer:
         while queue:
             started = clock.perf_counter()
             tasks = self._next_tasks(queue, min(TOGETHER, (deadline - started) / pace) if pace else TOGETHER)
-            values = play_out(tables, tasks, self.policy, deadline) if tasks else None
+            values = play_out(tables, tasks, self.policy, self._models, deadline) if tasks else None
             if values is None:
                 return
             pace = (clock.perf_counter() - started) / sum(task.rollouts for task in tasks)
@@ -144,6 +150,25 @@ class SearchPlayer:
             tasks.append(Task(one.row, (one.seed + one.worlds) & MAX_SEED, worlds, one.actions))
             room -= tasks[-1].rollouts
         return tasks
+
+
+def models_of(opponents: str, policy: PolicyPlayer) -> list[Model]:
+    """The models of the others that a word stands for; none for `uniform`.
+
+    Raises:
+        ValueError: it is no such word, and no policy for the same games has that name.
+    """
+    own = policy_model(policy)
+    words = {UNIFORM: [], "policy": [own], "thumb": [thumb_model()], "mixture": [own, thumb_model()]}
+    if opponents in words:
+        return words[opponents]
+    try:
+        other = load_player(opponents)
+    except ValueError as error:
+        raise ValueError(f"opponents must be {', '.join(words)}, or a policy: {error}") from None
+    if not isinstance(other, PolicyPlayer) or not set(policy.rule_sets) <= set(other.rule_sets):
+        raise ValueError(f"opponents must be {', '.join(words)}, or a policy for the same games, which {opponents} is not")
+    return [policy_model(other)]
 
 
 def search_player(policy: str | None = None, **options: Any) -> SearchPlayer:

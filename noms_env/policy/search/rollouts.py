@@ -14,18 +14,18 @@ from typing import NamedTuple
 import numpy as np
 
 from noms_env._jit import jit, lowest
-from noms_env.belief import new_sampling_workspace, sample_hidden_rows
 from noms_env.core.actions import INDICATE, NOMINATE, NOMINATING, NUM_ACTIONS, PLAYING, SCORED
 from noms_env.core.cards import bit, has
-from noms_env.core.chance import philox
 from noms_env.engine.batch_kernels import count_legal, nth_legal
 from noms_env.engine.row_kernels import kernel_view
 from noms_env.engine.step import step
 from noms_env.observation.layout import OBSERVATION_SIZE, PADDED_MASK_SIZE
 from noms_env.observation.writer import write_mask, write_observation
 from noms_env.players.search.candidates import cards_to_nominate, cards_to_play, is_like
-from noms_env.players.search.position import count_deal_as_last, value_to
+from noms_env.players.search.position import value_to
 from noms_env.policy.player import PolicyPlayer
+from noms_env.policy.search.beliefs import Model, draw_worlds
+from noms_env.policy.search.worlds import copy_rows
 from noms_env.variants.table_record import new_tables
 
 LEAST_NOMINATED = 0.005
@@ -67,13 +67,16 @@ def candidates_of(tables: np.ndarray, row: int, chances: np.ndarray) -> tuple[np
     return actions[:count], shares[:count], members[:count]
 
 
-def play_out(tables: np.ndarray, tasks: Sequence[Task], policy: PolicyPlayer, deadline: float) -> list[np.ndarray] | None:
+def play_out(
+    tables: np.ndarray, tasks: Sequence[Task], policy: PolicyPlayer, models: Sequence[Model], deadline: float
+) -> list[np.ndarray] | None:
     """Play the deals of some tasks to their ends.
 
     Args:
         tables: as `kernel_view` makes them: what the seats to act know of them counts, and nothing else.
         tasks: at least one.
         policy: has all seats, as it was trained.
+        models: of the others, by what they have done; see `beliefs`.
         deadline: by `time.perf_counter`.
 
     Returns:
@@ -83,18 +86,19 @@ def play_out(tables: np.ndarray, tasks: Sequence[Task], policy: PolicyPlayer, de
     n_worlds = sum(task.worlds for task in tasks)
     n = sum(task.rollouts for task in tasks)
     worlds, rollouts = kernel_view(new_tables(n_worlds)), kernel_view(new_tables(n))
-    numbers, draws = np.arange(n_worlds), np.empty(n_worlds, np.int64)
-    world_of, seats, first_actions = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int64)
-    sampling = new_sampling_workspace()
+    draws, world_of = np.empty(n_worlds, np.int64), np.empty(n, np.int64)
+    seats, first_actions = np.empty(n, np.int64), np.empty(n, np.int64)
     world = start = 0
     for task in tasks:
-        deal_worlds(tables, task.row, task.seed, worlds, numbers[world : world + task.worlds], draws, sampling)
-        places = np.s_[start : start + task.rollouts]
-        world_of[places] = np.repeat(numbers[world : world + task.worlds], len(task.actions))
+        numbers, places = np.arange(world, world + task.worlds), np.s_[start : start + task.rollouts]
+        draw_worlds(tables, task.row, task.seed, models, worlds[world : numbers[-1] + 1], draws[world : numbers[-1] + 1])
+        world_of[places] = np.repeat(numbers, len(task.actions))
         seats[places] = int(tables[task.row]["seat"])
         first_actions[places] = np.tile(task.actions, task.worlds)
         world, start = world + task.worlds, start + task.rollouts
-    copy_worlds(worlds, world_of, rollouts)
+        if clock.perf_counter() > deadline:
+            return None
+    copy_rows(worlds, world_of, rollouts, np.arange(n))
     values = run(rollouts, seats, first_actions, draws[world_of], policy, deadline)
     if values is None:
         return None
@@ -163,26 +167,6 @@ def add_candidate(action, chances, actions, shares, members, count):
     members[count] = action
     shares[count] = chances[action]
     return count + 1
-
-
-@jit
-def deal_worlds(tables, row, seed, worlds, rows, draws, sampling):
-    """Fill some rows of `worlds` with what the seat to act of a table may imagine, and draw a number below 2**61 for each."""
-    low, high = int(seed) & 0xFFFFFFFF, int(seed) >> 32
-    for i in range(len(rows)):
-        worlds[rows[i]] = tables[row]
-        words = philox(i, 1, 0, 0, low, high)
-        draws[rows[i]] = (words[0] << 29) | (words[1] >> 3)
-    sample_hidden_rows(worlds, rows, tables[row].seat, seed, sampling)
-    for i in range(len(rows)):
-        count_deal_as_last(worlds[rows[i]])
-
-
-@jit
-def copy_worlds(worlds, world_of, rollouts):
-    """Copy to each rollout its world."""
-    for i in range(len(rollouts)):
-        rollouts[i] = worlds[world_of[i]]
 
 
 @jit

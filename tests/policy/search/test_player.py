@@ -138,7 +138,7 @@ def test_the_policy_plays_the_worlds_out() -> None:
         table.step(table.legal_actions()[0])
     view, seat = kernel_view(table._rows), int(table.row.seat)
     actions = candidates_of(view, 0, policy.probabilities(*table.view(seat)))[0]
-    values = play_out(view, [Task(0, 77, 4, actions)], policy, float("inf"))
+    values = play_out(view, [Task(0, 77, 4, actions)], policy, [], float("inf"))
     assert values is not None
     assert values[0].shape == (4, len(actions))
     numbers: list[int] = []
@@ -294,8 +294,16 @@ def test_names(tmp_path: Path) -> None:
         ("search:noms,time=0", "time must be a number of milliseconds above 0, not 0.0"),
         ("search:noms,time=nan", "time must be a number of milliseconds above 0, not nan"),
         ("search:noms,temperature=-1", "temperature must be a number from 0 on, not -1.0"),
-        ("search:noms,world=5", r"the player search has no option 'world'; did you mean worlds\? The options are worlds, time"),
+        (
+            "search:noms,world=5",
+            r"has no option 'world'; did you mean worlds\? The options are worlds, time, opp",
+        ),
         ("search:noms,worlds=5,worlds=6", "the player search is given worlds twice"),
+        (
+            "search:noms,opponents=thum",
+            "opponents must be uniform, policy, thumb, mixture, or a policy: there is no player 'thum'",
+        ),
+        ("search:noms,opponents=down_up", "or a policy for the same games, which down_up is not"),
         ("search:noms,5", r"the player search takes 1 parameters \(search:POLICY\), not 'noms,5'"),
     ],
 )

@@ -1,0 +1,141 @@
+"""A deal under way played again from its beginning, in worlds of which each has other hidden cards.
+
+A table keeps no list of the actions that were taken; `next_public_action` reads them off what all have seen. Two things are
+not kept: which suit was named for a two-suited lead to an earlier trick, and when a partner indicated. The first follows from
+who won and who did not follow, or has no influence; the second is taken to have come with his first card. What is replayed
+wrongly for that reason, `is_like_its_world` finds out.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from noms_env._jit import jit, lowest
+from noms_env.core.actions import CALLING, INDICATE, NAMING_TRUMP, NOMINATE, NOMINATING, PASS, PLAYING, RANK, SUIT, UNSAID
+from noms_env.core.cards import CARD_SUITS, NO_TRUMP, SUIT_CARDS, has
+from noms_env.core.state import get_byte
+from noms_env.core.tricks import beaters
+from noms_env.engine.batch_kernels import count_legal
+from noms_env.engine.deal import hand_out
+from noms_env.engine.legal import is_legal
+from noms_env.engine.step import step
+from noms_env.observation.writer import write_mask, write_observation
+from noms_env.players.search.position import count_deal_as_last
+
+ARRIVED = -1
+
+
+@jit
+def begin_replays(worlds, replays):
+    """Write into each replay the beginning of the deal of its world."""
+    for i in range(len(worlds)):
+        replays[i] = worlds[i]
+        hand_out(replays[i])
+        count_deal_as_last(replays[i])
+
+
+@jit
+def next_public_action(t, r):
+    """The action with which a replay `r` comes nearer to its world `t`, or `ARRIVED`."""
+    here = r.trick_number * r.n_seats + r.n_table
+    is_there = r.n_calls == t.n_calls and r.phase == t.phase and here == t.trick_number * t.n_seats + t.n_table
+    is_to_indicate = r.phase == PLAYING and t.indicated == r.seat and r.indicated < 0
+    if is_there and not is_to_indicate and (r.phase != NOMINATING or r.refused == t.refused):
+        return ARRIVED
+    if r.phase == CALLING:
+        return PASS + get_byte(t.calls, r.n_calls) - 1
+    if r.phase == NAMING_TRUMP:
+        return SUIT + (UNSAID if t.nominated_rank >= 0 else t.trump)
+    if r.phase == NOMINATING:
+        refused = t.refused & ~r.refused
+        if refused != 0:
+            return NOMINATE + lowest(refused)
+        return RANK + t.nominated_rank if t.nominated_rank >= 0 else NOMINATE + t.nominated
+    if r.phase == PLAYING:
+        return INDICATE if is_to_indicate else int(t.order[here])
+    return SUIT + suit_named(t, r.trick_number, here)
+
+
+@jit
+def suit_named(t, trick, behind):
+    """The suit that a two-suited lead was named for: the place of the card in `order` is that before `behind`."""
+    if trick == t.trick_number:
+        return int(t.led_suit)
+    lead, found, most = int(t.order[behind - 1]), -1, -2
+    for suit in range(NO_TRUMP):
+        if has(CARD_SUITS[t.deck_kind, lead], suit):
+            shown = voids_shown(t, trick, lead, suit)
+            if shown > most:
+                found, most = suit, shown
+    return found
+
+
+@jit
+def voids_shown(t, trick, lead, suit):
+    """How many did not follow to a trick if that suit was led; -1 if that cannot be, by its winner or by what they hold."""
+    led, best, shown = SUIT_CARDS[t.deck_kind, suit] & t.cards, lead, 0
+    for place in range(trick * t.n_seats + 1, (trick + 1) * t.n_seats):
+        card = int(t.order[place])
+        if has(beaters(best, led, t.trump_cards), card):
+            best = card
+        for seat in range(t.n_seats):
+            if has(t.played[seat], card) and not has(led, card):
+                shown += 1
+                if not has(t.voids[seat], suit) or plays_later(t, seat, led, place):
+                    return -1
+    return shown if has(t.played[t.trick_winners[trick]], best) else -1
+
+
+@jit
+def plays_later(t, seat, cards, place):
+    """True if a seat has played one of some cards behind a place in `order`."""
+    for later in range(place + 1, t.trick_number * t.n_seats + t.n_table):
+        card = int(t.order[later])
+        if has(t.played[seat], card) and has(cards, card):
+            return True
+    return False
+
+
+@jit
+def next_row(worlds, replays, row):
+    """The seat to act in a replay, and `next_public_action`."""
+    return np.int64(replays[row].seat), np.int64(next_public_action(worlds[row], replays[row]))
+
+
+@jit
+def ask_others(replays, fine, me, action, active, observation, mask):
+    """Write what the seats see that are to act and have a choice, but for one seat, and list their rows; their number."""
+    n = 0
+    for i in range(len(replays)):
+        r = replays[i]
+        if fine[i] and r.seat != me and is_legal(r, action) and count_legal(r) > 1:
+            active[n] = i
+            write_observation(r, r.seat, observation[n])
+            write_mask(r, r.seat, mask[n])
+            n += 1
+    return n
+
+
+@jit
+def step_replays(replays, action, fine):
+    """Take an action in each replay; where it is not legal, the replay is given up: `fine` becomes False."""
+    for i in range(len(replays)):
+        fine[i] = fine[i] and is_legal(replays[i], action)
+        if fine[i]:
+            step(replays[i], action)
+
+
+@jit
+def compare_with_worlds(worlds, replays, fine):
+    """Give up the replays that have not come to what their worlds hold."""
+    for i in range(len(worlds)):
+        fine[i] = fine[i] and is_like_its_world(worlds[i], replays[i])
+
+
+@jit
+def is_like_its_world(t, r):
+    """True if a replay has arrived at what its world holds."""
+    same = t.seat == r.seat and t.phase == r.phase and t.n_table == r.n_table and t.trick_number == r.trick_number
+    for seat in range(t.n_seats):
+        same = same and t.hands[seat] == r.hands[seat] and t.tricks[seat] == r.tricks[seat] and t.voids[seat] == r.voids[seat]
+    return same

@@ -1,0 +1,28 @@
+"""Worlds: tables as the seat to act may imagine them, for the compiled part of the search."""
+
+from __future__ import annotations
+
+from noms_env._jit import jit
+from noms_env.belief import sample_hidden_rows
+from noms_env.core.chance import philox
+from noms_env.players.search.position import count_deal_as_last
+
+
+@jit
+def deal_worlds(tables, row, seed, worlds, rows, draws, sampling):
+    """Fill some rows of `worlds` with what the seat to act of a table may imagine, and draw a number below 2**61 for each."""
+    low, high = int(seed) & 0xFFFFFFFF, int(seed) >> 32
+    for i in range(len(rows)):
+        worlds[rows[i]] = tables[row]
+        words = philox(i, 1, 0, 0, low, high)
+        draws[rows[i]] = (words[0] << 29) | (words[1] >> 3)
+    sample_hidden_rows(worlds, rows, tables[row].seat, seed, sampling)
+    for i in range(len(rows)):
+        count_deal_as_last(worlds[rows[i]])
+
+
+@jit
+def copy_rows(source, rows, target, places):
+    """Copy some rows of tables to some places of others."""
+    for i in range(len(rows)):
+        target[places[i]] = source[rows[i]]

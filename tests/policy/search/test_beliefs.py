@@ -1,0 +1,166 @@
+"""Worlds by what the others did: replays that arrive, likelihoods by hand, and draws."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from noms_env.belief import new_sampling_workspace
+from noms_env.belief.determinize import sampled_tables
+from noms_env.core.state import MAX_SEATS
+from noms_env.engine.row_kernels import kernel_view
+from noms_env.players import make_player
+from noms_env.policy.search import beliefs
+from noms_env.policy.search.beliefs import draw_worlds, log_likelihoods, policy_model, resampled, thumb_model, weights_of
+from noms_env.policy.search.replays import ARRIVED, begin_replays, compare_with_worlds, next_row, step_replays
+from noms_env.policy.search.worlds import deal_worlds
+from noms_env.table import Table
+from noms_env.variants import VARIANTS
+from noms_env.variants.table_record import new_tables
+from tests.begun import begun
+from tests.players import positions
+from tests.policy.search.test_player import small_player, some_rows
+from tests.policy.test_player import SMALL, made_player, rules_of
+
+WORLDS = 6
+
+
+def worlds_of(table: Table) -> np.ndarray:
+    """Worlds of the seat to act."""
+    worlds, draws = kernel_view(new_tables(WORLDS)), np.empty(WORLDS, np.int64)
+    deal_worlds(kernel_view(table._rows), 0, 5, worlds, np.arange(WORLDS), draws, new_sampling_workspace())
+    return worlds
+
+
+def replayed(worlds: np.ndarray) -> tuple[list[int], np.ndarray]:
+    """The actions of a replay, and which worlds are arrived at."""
+    replays, fine, actions = kernel_view(new_tables(len(worlds))), np.ones(len(worlds), np.bool_), list[int]()
+    begin_replays(worlds, replays)
+    while fine.any():
+        action = next_row(worlds, replays, int(fine.argmax()))[1]
+        if action == ARRIVED:
+            break
+        actions.append(int(action))
+        step_replays(replays, action, fine)
+    compare_with_worlds(worlds, replays, fine)
+    return actions, fine
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_deals_are_replayed_as_they_came(variant: str) -> None:
+    """In all worlds, with every option: at each decision the actions taken so far."""
+    compared = unlike = given_up = 0
+    for seed, (seats, options) in enumerate(positions.tables_of(variant, 4, seed=6)):
+        taken, before = list[int](), None
+        for number, table in enumerate(positions.decisions(variant, seats, options, seed, make_player("random"), deals=1)):
+            if before is not None:
+                taken.append(next(action for action in before.legal_actions() if after(before, action) == table.get_state()))
+            if number % 4 == 0:
+                actions, fine = replayed(worlds_of(table))
+                compared, given_up = compared + WORLDS, given_up + int((~fine).sum())
+                unlike += actions != taken
+            before = table.copy()
+    assert compared > 100
+    # a suit named for a lead that does not matter, and a partner who indicated late
+    assert unlike == 0 or variant in ("nonesuch", "small_ships")
+    assert given_up <= compared / 50
+
+
+def after(table: Table, action: int) -> bytes:
+    twin = table.copy()
+    twin.step(action)
+    return bytes(twin.get_state())
+
+
+def test_likelihoods_are_those_of_the_models() -> None:
+    """The product over what the others did in each world, with slips; one's own actions do not count."""
+    policy = made_player(rules_of("small_ships"), SMALL)[1]
+    table = begun(Table("small_ships", seed=4))
+    for _ in range(15):
+        table.step(table.legal_actions()[0])
+    seat, worlds = int(table.row.seat), worlds_of(table)
+    actions = replayed(worlds)[0]
+    assert len(actions) == 15
+    replays = new_tables(WORLDS)
+    begin_replays(worlds, kernel_view(replays))
+    own, mixed, thumb = list[float](), list[float](), make_player("thumb")
+    for world in range(WORLDS):
+        twin = table.copy()
+        twin.set_row(replays[world])
+        by_seat = np.zeros((2, MAX_SEATS))
+        for action in actions:
+            seen, legal = twin.view(int(twin.row.seat))
+            if int(twin.row.seat) != seat and legal.sum() > 1:
+                chance = float(policy.probabilities(seen, legal)[action])
+                agrees = positions.answer(thumb, twin, np.random.default_rng(0)) == action
+                by_seat[0, twin.row.seat] += np.log(0.98 * chance + 0.02 / legal.sum())
+                by_seat[1, twin.row.seat] += np.log(0.7 * agrees + 0.3 / legal.sum())
+            twin.step(action)
+        own.append(by_seat[0].sum())
+        mixed.append(np.logaddexp(*by_seat).sum())
+    assert log_likelihoods(worlds, seat, [policy_model(policy)]) == pytest.approx(own)
+    assert log_likelihoods(worlds, seat, [policy_model(policy), thumb_model()]) == pytest.approx(mixed)
+    assert np.std(own) > 0.1
+
+
+def test_weights_and_draws() -> None:
+    tempered = np.array([1.0, 3.0, 4.0]) ** beliefs.EXPONENT
+    assert weights_of(np.log([1.0, 3.0, 4.0]) - 900) == pytest.approx(tempered / tempered.sum())
+    assert weights_of(np.array([-np.inf, 0.0])).tolist() == [0, 1]
+    assert weights_of(np.full(4, -np.inf)).tolist() == [0.25] * 4
+    assert resampled(np.array([0.125, 0.375, 0.5]), 8, 0.5).tolist() == [0, 1, 1, 1, 2, 2, 2, 2]
+    assert resampled(np.array([0.0, 1.0]), 3, 0.99).tolist() == [1, 1, 1]
+
+
+def holds_ace(worlds: np.ndarray) -> np.ndarray:
+    """Whether seat 1 holds the ace of clubs."""
+    held: np.ndarray = (worlds.view(np.recarray).hands[:, 1] >> 12 & 1) == 1
+    return held
+
+
+def test_likely_worlds_come_more_often_and_few_of_them_make_the_pool_larger(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A model that knows where the ace of clubs is, and one that knows everything."""
+    table = next(
+        table
+        for seed in range(99)
+        if not (table := begun(Table("down_up", seed=seed), deal=0)).row.hands[table.row.seat] >> 12 & 1
+        and table.row.seat != 1
+        and table.row.turn_up != 12
+    )
+    view, asked = kernel_view(table._rows), list[int]()
+    worlds, draws = kernel_view(new_tables(40)), np.empty(40, np.int64)
+    draw_worlds(view, 0, 3, [], worlds, draws)
+    assert 0 < holds_ace(worlds).sum() < 30
+
+    def ace(pool: np.ndarray, seat: int, models: Any) -> np.ndarray:
+        asked.append(len(pool))
+        return np.where(holds_ace(pool), 0.0, -50.0)
+
+    def everything(pool: np.ndarray, seat: int, models: Any) -> np.ndarray:
+        asked.append(len(pool))
+        return -50.0 * np.arange(len(pool))
+
+    model = policy_model(made_player(rules_of("down_up"), SMALL)[1])
+    monkeypatch.setattr(beliefs, "log_likelihoods", ace)
+    draw_worlds(view, 0, 3, [model], worlds, draws)
+    assert holds_ace(worlds).all()
+    assert asked == [40 * beliefs.POOL]
+    monkeypatch.setattr(beliefs, "log_likelihoods", everything)
+    draw_worlds(view, 0, 3, [model], worlds, draws)
+    assert asked[1:] == [40 * beliefs.POOL] * beliefs.MOST_POOLS
+    assert len(set(draws.tolist())) == 40
+
+
+@pytest.mark.parametrize("opponents", ["policy", "thumb", "mixture"])
+def test_cards_that_a_seat_cannot_see_have_no_influence(opponents: str) -> None:
+    rule_sets = rules_of("small_ships", "nonesuch", "noms")
+    player, different = small_player(*rule_sets, worlds=3, opponents=opponents), 0
+    for moment in (7, 20, 33):
+        seen, legal, true = some_rows(rule_sets, 6, moment)
+        found = []
+        for world in range(3):
+            tables = true.copy() if world == 0 else sampled_tables(true, None, np.random.default_rng(world))
+            different += int((tables.hands != true.hands).any(axis=1).sum())
+            found.append([(one.row, one.means.tolist()) for one in player.search(seen, legal, np.arange(6) * 999, tables)])
+        assert found[0] == found[1] == found[2]
+    assert different > 20
