@@ -21,3 +21,12 @@ def test_one_seat(capsys: pytest.CaptureFixture[str]) -> None:
             assert abs(mean) < 4 * error, "it plays as the others do"
         else:
             assert mean < -10 * error
+
+
+def test_search_on_a_policy(capsys: pytest.CaptureFixture[str]) -> None:
+    script = runpy.run_path(str(EXAMPLES / "search_on_policy.py"))
+    script["main"]("nonesuch", "", "worlds=2")
+    *decisions, points = capsys.readouterr().out.splitlines()
+    assert 8 < len(decisions) < 40
+    assert sum(bool(re.search(r"[+-]\d\.\d\d ±\d", line)) for line in decisions) > 5
+    assert points.startswith("points ")

@@ -9,7 +9,7 @@ True are also given tables in which the hidden cards are sampled: `noms_env.beli
 
 from __future__ import annotations
 
-from noms_env.players.protocol import NOBODY, Player, TellsProbabilities, as_batch, ask, row_seeds
+from noms_env.players.protocol import NOBODY, ActionValue, Player, TellsProbabilities, TellsValues, as_batch, ask, row_seeds
 from noms_env.players.registry import PLAYERS, Entry, Players, load_player, load_players
 
 make_player = load_player
@@ -18,10 +18,12 @@ make_player = load_player
 __all__ = [
     "NOBODY",
     "PLAYERS",
+    "ActionValue",
     "Entry",
     "Player",
     "Players",
     "TellsProbabilities",
+    "TellsValues",
     "as_batch",
     "ask",
     "load_player",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar, cast, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, TypeVar, cast, runtime_checkable
 
 import numpy as np
 
@@ -56,6 +56,31 @@ class TellsProbabilities(Protocol):
 
     def probabilities(self, observation: np.ndarray, mask: np.ndarray) -> np.ndarray:
         """Float32, shape (n, NUM_ACTIONS), for rows as `Player.act` has them; draws nothing."""
+        ...
+
+
+class ActionValue(NamedTuple):
+    """What a search expects of an action: points of the seat less the mean of the others' points, in this deal.
+
+    `error` is the standard error of the difference to the action that it would have preferred without a search; 0 for that one.
+    """
+
+    action: int
+    mean: float
+    error: float
+
+
+@runtime_checkable
+class TellsValues(Protocol):
+    """A player that tells what it expects of each action, as the search on a policy does."""
+
+    def values(
+        self, observation: np.ndarray, mask: np.ndarray, rng: np.random.Generator, *, tables: np.recarray
+    ) -> list[ActionValue]:
+        """Of one row and one table, the best first: what `Player.act` with the same arguments finds; empty without a choice.
+
+        Of actions that come to the same one stands for all.
+        """
         ...
 
 

@@ -487,6 +487,27 @@ def test_advice_has_the_probabilities_of_policies_and_the_choices_of_others(poli
     assert lines[-len(legal)].endswith("100%  " + "█" * 24)
 
 
+def test_advice_and_watching_tell_what_a_search_expects(policy: Path) -> None:
+    """The same as it finds when it decides, the best first, without the cards that come to the same."""
+    name = f"search:{policy}@0,worlds=3,temperature=0"
+    session = sitting_of(usual("small_ships"), 0, (name,), seed=5)
+    session.let_others_act()
+    (advice,) = session.advice()
+    assert sorted(value.action for value in advice.values) == session.table.legal_actions()
+    assert [value.mean for value in advice.values] == sorted((value.mean for value in advice.values), reverse=True)
+    assert advice.action in [value.action for value in advice.values if value.mean == advice.values[0].mean]
+    first, *lines = plain(advice_lines(session.table, [advice]))
+    assert first.endswith("; it expects, in points above the others' mean,")
+    best = advice.values[0]
+    assert lines[0].strip().startswith(f"{session.table.word(best.action)}  {best.mean:+.2f}")
+    assert len(lines) == min(len(advice.values), 13)
+    watched = Session(usual("small_ships"), seated((name,), 4, usual("small_ships")), seed=5, deals=1)
+    values = watched.values()
+    assert values
+    told_first = next(line for block in told(watched, None) for line in plain(block) if " calls " in line)
+    assert f"{values[0].mean:+.2f}" in told_first
+
+
 def test_advice_for_a_nomination_lists_the_most_probable_cards(policy: Path) -> None:
     session = sitting_of(usual("small_ships"), 0, (str(policy),), seed=5)
     session.let_others_act()

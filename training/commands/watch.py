@@ -32,6 +32,8 @@ def watch(
 ) -> int:
     """Watch players or policies play, decision by decision, with the probabilities that policies give to each action.
 
+    Of a search on a policy the points are shown that it expects of its best actions, less the mean of the others' points.
+
     Enter shows the next decision, and Ctrl-D quits. With --delay, or without a terminal, it goes on by itself.
 
     For example:
@@ -77,7 +79,8 @@ def told(session: Session, seat: int | None) -> Iterator[list[str]]:
         yield list(narrator.opening())
         while not session.table.is_scored:
             action = session.choose()
-            lines = list(narrator.decision(action, action_probabilities(session.acting.player, session.table)))
+            known = action_probabilities(session.acting.player, session.table)
+            lines = list(narrator.decision(action, known, session.values()))
             session.take(action)
             yield [*lines, *narrator.trick_end()]
         yield list(narrator.ending())

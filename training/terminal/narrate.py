@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from noms_env.core.actions import NOMINATE, PASS, SUIT
-from noms_env.players import TellsProbabilities
+from noms_env.players import ActionValue, TellsProbabilities
 from noms_env.show import call_text, card_text, hand_text, look, suit_text
 from noms_env.table import Table
 
@@ -71,18 +71,21 @@ class Narrator:
         """The deal and the hands; before the first decision."""
         yield from head_lines(self._deal.record(self._table), self._table, self._seat)
 
-    def decision(self, action: int, known: RankedActions | None) -> Iterator[str]:
+    def decision(self, action: int, known: RankedActions | None, values: Sequence[ActionValue] = ()) -> Iterator[str]:
         """A decision; before it is taken.
 
         Args:
             action: of the seat to act.
             known: the probabilities, if it has any.
+            values: what it expects of its actions, if it tells.
         """
         table = self._table
         seat = int(table.row.seat)
         if table.phase == "play" and int(table.row.trick_number) != self._trick:
             yield from self._new_trick()
-        beside = probabilities_text(table, known, table.word(action)) if known and self._seat in (None, seat) else ""
+        beside = ""
+        if self._seat in (None, seat):
+            beside = probabilities_text(table, known, table.word(action)) if known else values_text(table, values)
         yield f"  seat {seat} {action_column(table, action)}{beside}".rstrip()
 
     def trick_end(self) -> Iterator[str]:
@@ -135,6 +138,18 @@ def probabilities_text(table: Table, known: RankedActions, taken: str) -> str:
     parts = [f"{action_text(table, action)} {probability:.0%}" for action, probability in shown]
     left = len(known) - len(shown)
     return "  ".join(parts) + (f"  {DIM}and {left} more{PLAIN}" if left else "")
+
+
+def values_text(table: Table, values: Sequence[ActionValue]) -> str:
+    """The actions of which most points are expected."""
+    parts = [f"{action_text(table, one.action)} {value_text(one)}" for one in values[:SHOWN]]
+    left = len(values) - len(parts)
+    return "  ".join(parts) + (f"  {DIM}and {left} more{PLAIN}" if left else "")
+
+
+def value_text(value: ActionValue) -> str:
+    """Points, and the error of their difference to the action that the player would have taken without a search."""
+    return f"{value.mean:+.2f}" + (f" ±{value.error:.2f}" if value.error else "")
 
 
 def action_text(table: Table, action: int, colour: bool = True) -> str:

@@ -31,7 +31,7 @@ from noms_env.table import Table
 
 from ..text import LONGEST, cut_middle, short_names
 from . import deal_text
-from .narrate import LEAST, action_text
+from .narrate import LEAST, action_text, value_text
 from .score_sheet import result_lines
 from .session import Advice, RankedActions
 
@@ -149,7 +149,9 @@ def advice_lines(table: Table, advice: Sequence[Advice]) -> Iterator[str]:
     for one in advice:
         if one.probabilities is None:
             text = action_text(table, one.action)
-            yield f"  {one.name} would {'' if text == 'indicate' else DONE[table.phase or '']}{text}"
+            would = f"  {one.name} would {'' if text == 'indicate' else DONE[table.phase or '']}{text}"
+            yield f"{would}; it expects, in points above the others' mean," if one.values else would
+            yield from (f"    {action_text(table, value.action)}  {value_text(value)}" for value in one.values[:MOST_ADVISED])
             continue
         yield f"  {one.name} plays, with probability"
         yield from _bars(table, one.probabilities)

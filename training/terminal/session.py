@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from noms_env.core.chance import checked_seed
-from noms_env.players import Player, TellsProbabilities, ask
+from noms_env.players import ActionValue, Player, TellsProbabilities, TellsValues, ask
 from noms_env.record import Record
 from noms_env.record.recorder import head_of, player_key, result_of
 from noms_env.table import Table
@@ -54,6 +54,14 @@ def action_probabilities(player: Player, table: Table) -> RankedActions | None:
         return None
     observation, mask = table.view(int(table.row.seat))
     return ranked(player.probabilities(observation, mask), mask)
+
+
+def action_values(player: Player, table: Table, rng: np.random.Generator) -> list[ActionValue]:
+    """What a player expects of the actions of the seat to act, the best first, by the stream that it is asked with; or none."""
+    if not isinstance(player, TellsValues):
+        return []
+    sampled = table.determinize(rng)
+    return player.values(*table.view(int(table.row.seat)), rng, tables=sampled)
 
 
 class Seated(NamedTuple):
@@ -132,11 +140,12 @@ class Deal:
 
 @dataclass(frozen=True)
 class Advice:
-    """What a player would do for the seat to act, and how probable it finds the legal actions, if it tells."""
+    """What a player would do for the seat to act, and how probable it finds the legal actions, or what it expects of them."""
 
     name: str
     action: int
     probabilities: RankedActions | None
+    values: Sequence[ActionValue] = ()
 
 
 class Session:
@@ -204,6 +213,10 @@ class Session:
         """
         return ask(self.acting.player, self.table, self._stream(DECIDING))
 
+    def values(self) -> list[ActionValue]:
+        """What the player to act expects of its actions (`action_values`), as it found for `choose`."""
+        return action_values(self.acting.player, self.table, self._stream(DECIDING))
+
     def take(self, action: int) -> None:
         """Take an action for the seat to act.
 
@@ -251,9 +264,14 @@ class Session:
         """
         if not self.is_persons_turn:
             raise ValueError("the players give advice when it is the person's turn")
-        others = dict(one for one in self.players if one is not None)
+        others, table = dict(one for one in self.players if one is not None), self.table
         return [
-            Advice(name, ask(player, self.table, self._stream(ADVISING)), action_probabilities(player, self.table))
+            Advice(
+                name,
+                ask(player, table, self._stream(ADVISING)),
+                action_probabilities(player, table),
+                action_values(player, table, self._stream(ADVISING)),
+            )
             for name, player in others.items()
         ]
 

@@ -20,7 +20,7 @@ import numpy as np
 
 from noms_env.core.chance import MAX_SEED
 from noms_env.engine.row_kernels import kernel_view
-from noms_env.players.protocol import NOBODY, as_batch, row_seeds
+from noms_env.players.protocol import NOBODY, ActionValue, as_batch, row_seeds
 from noms_env.players.registry import load_player
 from noms_env.players.search.player import MOST_WORLDS, checked_number
 from noms_env.policy.player import PolicyPlayer
@@ -104,6 +104,16 @@ class SearchPlayer:
         for found in self.search(observation, mask, seeds, tables):
             actions[found.row] = found.choose(self.temperature, self.policy.temperature)
         return actions
+
+    def values(
+        self, observation: np.ndarray, mask: np.ndarray, rng: np.random.Generator, *, tables: np.recarray
+    ) -> list[ActionValue]:
+        """See `noms_env.players.TellsValues`; empty also where there was no time."""
+        found = self.search(observation[np.newaxis], mask[np.newaxis], row_seeds(rng, 1), tables)
+        if not found or found[0].worlds == 0:
+            return []
+        told = zip(found[0].members.tolist(), found[0].means.tolist(), found[0].errors.tolist(), strict=True)
+        return sorted((ActionValue(*one) for one in told), key=lambda one: -one.mean)
 
     def search(self, observation: np.ndarray, mask: np.ndarray, seeds: np.ndarray, tables: np.recarray) -> list[Findings]:
         """What is found out about the rows that have a choice; see `act` for the arguments, and `row_seeds` for `seeds`."""

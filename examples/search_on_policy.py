@@ -1,0 +1,47 @@
+"""Search on a trained policy, and what it expects: `python examples/search_on_policy.py nonesuch runs/first`.
+
+One deal with the policy on all seats but seat 0, where a search on the same policy sits. For each of its decisions a line tells
+what it expects of its actions, in points above the mean of the others.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+
+import noms_env
+from noms_env.players import ask
+
+
+def main(variant: str = "nonesuch", policy: str = "", options: str = "worlds=24") -> None:
+    """Play a deal.
+
+    Args:
+        variant: the game.
+        policy: by name, file or folder; the published one if it is empty.
+        options: of the search.
+    """
+    others = noms_env.load_player(policy or variant)
+    search: Any = noms_env.load_player(f"search:{policy or variant}@0,{options}")
+    env = getattr(noms_env, f"{variant}_v0").raw_env(episode="deal")
+    env.reset(seed=1)
+    rng = np.random.default_rng(1)
+    while env.phase is not None:
+        if env.agent_selection != "player_0":
+            env.step(ask(others, env.table, rng))
+            continue
+        seen, tables = env.observe("player_0"), env.table.determinize(rng)
+        row = (seen["observation"], seen["action_mask"])
+        again = np.random.default_rng(2)  # the same numbers for both, so that the search is the same
+        values = search.values(*row, again, tables=tables)
+        action = search.act(*row, np.random.default_rng(2), tables=tables)
+        told = "  ".join(f"{env.action_to_str(one.action)} {one.mean:+.2f} ±{one.error:.2f}" for one in values)
+        print(f"{env.action_to_str(action):8} {told or 'no choice'}")
+        env.step(action)
+    print("points", env.infos["player_0"]["last_deal"]["points"])
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
