@@ -1,6 +1,6 @@
 """Every command of the README and the documentation runs, and what it prints in ASCII at 80 columns holds the same figures.
 
-Sizes are cut down. Commands that train, draw or publish have tests of their own; their words are read in `test_docs_site`.
+Sizes are cut down. Those that train and draw are soaked here. `noms publish` and `noms demo` have tests of their own.
 """
 
 import io
@@ -33,6 +33,10 @@ OWN = {
     **{"auctions": "noms", "runs/first@0": "runs/small_ships-fast@0"},
 }
 """Players in place of slow ones, and of those that a reader has made."""
+TINY = ["--decisions", "200", "--tables", "8", "--threads", "1", "--evaluation-deals", "4", "--ppo.update-epochs", "1"]
+SMALL_NETWORKS = [
+    f"--{network}.{size}" for network in ("network", "critic") for size in ("width=8", "blocks=0", "card-width=4")
+]
 CLOCK = r"in\s+[\d.,]+\s+s\b|[\d.,]+/s|[\d:]+\s+left"
 """What depends on the clock."""
 
@@ -56,6 +60,23 @@ def sessions() -> list[list[list[str]]]:
     cheap = [["list"], ["list", "noms"], ["--help"], ["evaluate", "--help"]]
     unlike = {tuple(cut_down(words)): words for words in [*alone, *cheap] if words[0] not in RUN_ELSEWHERE}
     return [*([cut_down(words)] for words in unlike.values()), *filter(None, shown)]
+
+
+def trainings() -> list[list[str]]:
+    """The commands that train, cut down, each after those whose runs it goes on with, and one that draws the curves."""
+    lines = sorted({shlex.join(shlex.split(line, comments=True)[1:]) for line in noms_lines()})
+    lines = [line for line in lines if line.startswith("train ")]
+    lines.sort(key=lambda line: ("--resume" in line, "runs/small_ships-fast" in line))
+    found = []
+    for number, line in enumerate(lines):
+        words = shlex.split(re.sub(r" --(decisions|preset) \S+", "", line))
+        if "--resume" in words:
+            found.append([*words, *(["--decisions", "600"] if "--decisions" in line else [])])
+            continue
+        is_sized = "--network" in line or "--initial-policy" in line
+        own = [] if "--out" in words or words == ["train", "small_ships"] else ["--out", f"runs/{number}"]
+        found.append([*words, *TINY, *([] if is_sized else SMALL_NETWORKS), *own])
+    return [*found, ["plot", "runs/first"]]
 
 
 @pytest.fixture(scope="module")
@@ -97,6 +118,7 @@ def printed(
     shutil.copytree(made, folder)
     monkeypatch.chdir(folder)
     monkeypatch.syspath_prepend(folder)
+    monkeypatch.setattr("training.progress_bar.LINE_SECONDS", float("inf"))  # however slow the machine is
     monkeypatch.delenv("COLUMNS", raising=False)
     if columns:
         monkeypatch.setenv("COLUMNS", columns)
@@ -124,3 +146,17 @@ def test_a_documented_command_prints_the_same_figures_at_80_columns_in_ascii(
     assert "Traceback" not in narrow
     too_long = [line for line in narrow.splitlines() if len(line) > 80 and not line.startswith(("  noms ", "noms ", "{"))]
     assert too_long == []
+
+
+@pytest.mark.soak
+def test_documented_trainings_print_the_same_figures_in_ascii(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "made").mkdir()
+    both = [
+        printed(trainings(), tmp_path / "made", tmp_path / encoding, encoding, columns, monkeypatch)
+        for encoding, columns in (("utf-8", None), ("ascii", "80"))
+    ]
+    wide, narrow = (re.sub(r"(?m)^ *\d+% .*\n", "", text) for text in both)  # how many lines of progress hangs on the clock
+    assert wide.count("policy: runs/") == len(trainings()) - 1
+    assert figures(narrow) == figures(wide)
+    assert len(narrow.splitlines()) == len(wide.splitlines())
+    assert (tmp_path / "ascii" / "runs" / "first" / "curves.png").stat().st_size > 10_000
