@@ -6,9 +6,10 @@ an action is taken with a probability proportional to
     exp(log policy(action) + mean points(action) / temperature)
 
 The temperature is a number of standard errors: of the mean gain of the best other action over the policy's favourite, world by
-world. So the points at stake do not matter, few worlds leave the policy as it is, and many overrule it. Of a small grid the usual one
-gained most. 24 uniform worlds above the policy at tables of the policy (most probable actions, four seats, deals of `dev`), in
-points per deal with 95 % intervals:
+world. So the points at stake do not matter, few worlds leave the policy as it is, and many overrule it.
+
+Of a small grid the usual one gained most. 24 uniform worlds above the policy, at tables of the policy (most probable actions,
+four seats, deals of `dev`), in points per deal with 95 % intervals:
 
 | temperature | nonesuch, 96 deals | small_ships, 64 deals |
 |-------------|--------------------|-----------------------|
