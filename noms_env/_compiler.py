@@ -1,8 +1,12 @@
 """How numba compiles a function: in full where Python calls it, and as a part where only compiled code does.
 
 Numba makes every function fit for a call from Python: two wrappers, machine code, and a file in the cache. Most functions of
-the engine are only ever linked into those that call them, and then optimised with them. A part is compiled without all this,
-which halves the time of a first start. What a part becomes in its caller is the same code.
+the engine are only ever linked into those that call them, and then optimised with them. A part is compiled without all this.
+What it becomes in its caller is the same code.
+
+Most of the time of a first start is numba's own Python. So a part is compiled once for all integers of one type, where numba
+would compile it anew for each constant; it is linked only where a whole function wants it; and functions that make no arrays
+go through those passes of numba's alone that do anything to them.
 """
 
 from __future__ import annotations
@@ -12,12 +16,12 @@ from collections.abc import Callable
 from types import CodeType, ModuleType, SimpleNamespace
 from typing import Any
 
-from numba.core import event, types
-from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import CompilerBase, DefaultPassBuilder
+from llvmlite.binding import Linkage
+from numba.core import event, typed_passes, types, untyped_passes
+from numba.core.codegen import CPUCodeLibrary, JITCodeLibrary
+from numba.core.compiler import CompilerBase, DefaultPassBuilder, PassManager
 from numba.core.compiler_machinery import LoweringPass, register_pass
 from numba.core.registry import CPUDispatcher
-from numba.core.typed_passes import AnnotateTypes
 
 MANY = 20
 """So many functions take more than a second, and are announced."""
@@ -27,17 +31,32 @@ class _PartLibrary(JITCodeLibrary):  # type: ignore[misc]
     """Code that is linked into others, and optimised there; there is none to be run by itself."""
 
     codegen = SimpleNamespace(set_env=lambda _name, _environment: None)
+    _shared_module: Any
 
-    def _optimize_final_module(self) -> None:
-        pass
-
-    def _finalize_final_module(self) -> None:
-        self._finalize_dynamic_globals()
-        self._verify_declare_only_symbols()
+    def finalize(self) -> None:
+        """Link nothing yet: whoever links a part of a part would copy it again and again."""
         self._finalized = True
 
+    def _get_module_for_linking(self) -> Any:
+        """The code with that of all parts which it needs, for a function that is none."""
+        if self._shared_module is None:
+            found: dict[CPUCodeLibrary, None] = {}
+            left: list[CPUCodeLibrary] = [self]
+            while left:
+                if (one := left.pop()) not in found:
+                    found[one] = None
+                    left += one._linking_libraries if isinstance(one, _PartLibrary) else []
+            module = self._final_module.clone()
+            for one in list(found)[1:]:
+                other = one._final_module if isinstance(one, _PartLibrary) else one._get_module_for_linking()
+                module.link_in(other, preserve=True)
+            for function in module.functions:
+                if not function.is_declaration and function.linkage == Linkage.external:
+                    function.linkage = "linkonce_odr"
+            self._shared_module = module
+        return self._shared_module
+
     def get_pointer_to_function(self, _name: str) -> int:
-        self._ensure_finalized()
         return 0
 
 
@@ -53,21 +72,64 @@ class _IntoPart(LoweringPass):  # type: ignore[misc]
         return False
 
 
-class _PartCompiler(CompilerBase):  # type: ignore[misc]
+PASSES = (
+    untyped_passes.TranslateByteCode,
+    untyped_passes.FixupArgs,
+    untyped_passes.IRProcessing,
+    untyped_passes.RewriteSemanticConstants,
+    untyped_passes.DeadBranchPrune,
+    untyped_passes.GenericRewrites,
+    untyped_passes.ReconstructSSA,
+    untyped_passes.DeadBranchPrune,
+    typed_passes.NopythonTypeInference,
+    typed_passes.PreLowerStripPhis,
+    typed_passes.IRLegalization,
+    typed_passes.NativeLowering,
+    typed_passes.NoPythonBackend,
+)
+"""Numba's passes but for those about closures, contexts, exceptions, literals, new arrays, threads and annotations."""
+
+
+class _Types(tuple[Any, ...]):
+    """The types of arguments. Numba writes them out for each pass, which takes a while for a record of a hundred fields."""
+
+    def __str__(self) -> str:
+        return "..."
+
+
+class _Compiler(CompilerBase):  # type: ignore[misc]
     def define_pipelines(self) -> list[Any]:
-        passes = DefaultPassBuilder.define_nopython_pipeline(self.state)
-        passes.add_pass_after(_IntoPart, AnnotateTypes)
+        self.state.args = _Types(self.state.args)
+        if self.state.flags.nrt:
+            return [DefaultPassBuilder.define_nopython_pipeline(self.state)]
+        passes = PassManager("nopython")
+        for one in PASSES:
+            passes.add_pass(one, one.__name__)
         passes.finalize()
         return [passes]
+
+
+class _PartCompiler(_Compiler):
+    def define_pipelines(self) -> list[Any]:
+        [passes] = super().define_pipelines()
+        passes.add_pass_after(_IntoPart, typed_passes.IRLegalization)
+        passes.finalize()
+        return [passes]
+
+
+class _Part(CPUDispatcher):  # type: ignore[misc]
+    def get_call_template(self, args: Any, kws: Any) -> Any:
+        general = [types.unliteral(one) if isinstance(one, types.IntegerLiteral) else one for one in args]
+        return super().get_call_template(general, kws)
 
 
 class Compiled(CPUDispatcher):  # type: ignore[misc]
     """A compiled function; compiled code that calls it gets a part."""
 
     def __init__(self, py_func: Callable[..., Any], **arguments: Any) -> None:
-        super().__init__(py_func, **arguments)
-        options = arguments["targetoptions"] | {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-        self.part = CPUDispatcher(py_func, targetoptions=options, pipeline_class=_PartCompiler)
+        options = arguments["targetoptions"] | {"no_cfunc_wrapper": True}
+        super().__init__(py_func, targetoptions=options, pipeline_class=_Compiler)
+        self.part = _Part(py_func, targetoptions=options | {"no_cpython_wrapper": True}, pipeline_class=_PartCompiler)
 
     @property
     def _numba_type_(self) -> Any:
