@@ -125,7 +125,8 @@ def fitted(table: Table, width: int) -> Table:
     least = [max((len(word) for cell in column for word in cell.split()), default=1) for column in cells]
     least[0] = min(bare[0], LEAST_NAME)
     widths = [max(own, len(head)) for own, head in zip(bare, heads, strict=True)]
-    room = width - 2 * (len(widths) - 1) - sum(max(map(_growth, column), default=0) for column in cells)
+    growth = sum(max(map(_growth, [head, *column])) for head, column in zip(heads, cells, strict=True))
+    room = width - 2 * (len(widths) - 1) - growth
     for lowest in (bare, [least[0], *bare[1:]], least):
         while sum(widths) > room and widths != lowest:
             slack = [own - low for own, low in zip(widths, lowest, strict=True)]
