@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 DECISIONS = 600_000
 """A few minutes on two cores, evaluations included."""
+EVALUATIONS = 10
+"""Points of the curve behind its first. Each takes as long as training on 20,000 decisions."""
 DEALS = 2000
 FIRST_TRICKS = 2
 CARDS = 5
@@ -78,6 +80,7 @@ def demo_config(variant: str, decisions: int, seed: int) -> TrainConfig:
         seed=seed,
         decisions=decisions,
         batch_size=8192,
+        evaluate_every=max(1, decisions // EVALUATIONS),
         rule_based_prior=False,
         ppo=PPOConfig(minibatch_size=1024, learning_rate=1e-3, kl_ema_coef=0.0),
         opponents=OpponentsConfig(share=0.0),
