@@ -19,7 +19,7 @@ from .common import OK, file_errors, wrong_arguments
 if TYPE_CHECKING:
     from ..evaluation.statistics import Estimate
 
-DECISIONS = 600_000
+DECISIONS = 450_000
 """A few minutes on two cores, evaluations included."""
 EVALUATIONS = 10
 """Points of the curve behind its first. Each takes as long as training on 20,000 decisions."""
