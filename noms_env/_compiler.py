@@ -5,12 +5,14 @@ the engine are only ever linked into those that call them, and then optimised wi
 What it becomes in its caller is the same code.
 
 Most of the time of a first start is numba's own Python. So a part is compiled once for all integers of one type, where numba
-would compile it anew for each constant; it is linked only where a whole function wants it; and functions that make no arrays
-go through those passes of numba's alone that do anything to them.
+would compile it anew for each constant; it is linked only where a whole function wants it; functions that make no arrays
+go through those passes of numba's alone that do anything to them; a built-in function is typed once for each types of its
+arguments, not at each call; and Python does not look for garbage meanwhile.
 """
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Callable
 from types import CodeType, ModuleType, SimpleNamespace
@@ -21,7 +23,7 @@ from numba.core import event, typed_passes, types, untyped_passes
 from numba.core.codegen import CPUCodeLibrary, JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder, PassManager
 from numba.core.compiler_machinery import LoweringPass, register_pass
-from numba.core.registry import CPUDispatcher
+from numba.core.registry import CPUDispatcher, cpu_target
 
 MANY = 20
 """So many functions take more than a second, and are announced."""
@@ -90,19 +92,44 @@ PASSES = (
 """Numba's passes but for those about closures, contexts, exceptions, literals, new arrays, threads and annotations."""
 
 
-class _Types(tuple[Any, ...]):
-    """The types of arguments. Numba writes them out for each pass, which takes a while for a record of a hundred fields."""
+class _Typing:
+    """Numba's typing context, which remembers the signature of a built-in function for types of arguments."""
 
-    def __str__(self) -> str:
-        return "..."
+    def __init__(self, context: Any) -> None:
+        self.context = context
+        self.found: dict[Any, Any] = {}
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.context, name)
+
+    def resolve_function_type(self, function: Any, arguments: Any, named: Any) -> Any:
+        if named or type(function) is not types.Function:
+            return self.context.resolve_function_type(function, arguments, named)
+        key = function, arguments
+        if key not in self.found:
+            self.found[key] = self.context.resolve_function_type(function, arguments, named)
+        return self.found[key]
+
+
+_TYPING = _Typing(cpu_target.typing_context)
+
+
+class _Passes(PassManager):  # type: ignore[misc]
+    """A list of passes, run without numba's reports on each of them."""
+
+    def _runPass(self, _index: int, one: Any, state: Any) -> None:
+        one.analysis = self._analysis
+        one.run_initialization(state)
+        one.run_pass(state)
+        one.run_finalizer(state)
 
 
 class _Compiler(CompilerBase):  # type: ignore[misc]
     def define_pipelines(self) -> list[Any]:
-        self.state.args = _Types(self.state.args)
         if self.state.flags.nrt:
             return [DefaultPassBuilder.define_nopython_pipeline(self.state)]
-        passes = PassManager("nopython")
+        self.state.typingctx = _TYPING
+        passes = _Passes("nopython")
         for one in PASSES:
             passes.add_pass(one, one.__name__)
         passes.finalize()
@@ -134,6 +161,16 @@ class Compiled(CPUDispatcher):  # type: ignore[misc]
     @property
     def _numba_type_(self) -> Any:
         return types.Dispatcher(self.part)
+
+    def compile(self, sig: Any) -> Any:
+        """Compile without looking for garbage in between: there is hardly any."""
+        was_on = gc.isenabled()
+        gc.disable()
+        try:
+            return super().compile(sig)
+        finally:
+            if was_on:
+                gc.enable()
 
 
 def called(function: Compiled) -> set[Compiled]:
