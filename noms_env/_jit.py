@@ -303,6 +303,39 @@ if COMPILED:
 
         return types.void(out, types.intp, types.int64), codegen
 
+    @intrinsic
+    def put_one_hot(_context: Any, out: Any, to: Any, place: Any) -> Any:
+        """Write `MOVED` bytes of an array of words, from byte `to` on: 1 in a place 0..255, if it is among them, and zeros."""
+        byte = ir.IntType(8)
+        piece = ir.VectorType(byte, MOVED)
+        order = ir.Constant(ir.VectorType(ir.IntType(32), MOVED), [0] * MOVED)
+
+        def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            target = _byte_address(context, builder, signature.args[0], arguments[0], arguments[1])
+            first = builder.insert_element(ir.Constant(piece, None), builder.trunc(arguments[2], byte), ir.IntType(32)(0))
+            found = builder.shuffle_vector(first, first, order)
+            ones = builder.zext(builder.icmp_unsigned("==", found, ir.Constant(piece, list(range(MOVED)))), piece)
+            builder.store(ones, builder.bitcast(target, piece.as_pointer()), align=1)
+            return context.get_dummy_value()
+
+        return types.void(out, types.intp, types.int64), codegen
+
+    @intrinsic
+    def transpose(_context: Any, out: Any, to: Any, words: Any, at: Any) -> Any:
+        """Copy 8 rows of 8 bytes of an array of words, from byte `at` on, into another, from byte `to` on, as columns."""
+        piece = ir.VectorType(ir.IntType(8), 64)
+        order = ir.Constant(ir.VectorType(ir.IntType(32), 64), [8 * (k % 8) + k // 8 for k in range(64)])
+
+        def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            source = _byte_address(context, builder, signature.args[2], arguments[2], arguments[3])
+            target = _byte_address(context, builder, signature.args[0], arguments[0], arguments[1])
+            found = builder.load(builder.bitcast(source, piece.as_pointer()), align=1)
+            turned = builder.shuffle_vector(found, found, order)
+            builder.store(turned, builder.bitcast(target, piece.as_pointer()), align=1)
+            return context.get_dummy_value()
+
+        return types.void(out, types.intp, words, types.intp), codegen
+
     def _byte_address(context: Any, builder: Any, kind: Any, array: Any, byte: Any) -> Any:
         data = context.make_array(kind)(context, builder, array).data
         return builder.gep(builder.bitcast(data, ir.IntType(8).as_pointer()), [byte])
@@ -351,6 +384,14 @@ else:
     def put_word(out: Any, to: Any, word: Any) -> None:
         """Write a word into an array of words, from byte `to` on."""
         out.view(np.uint8)[to : to + 8] = np.array([word], np.int64).view(np.uint8)
+
+    def put_one_hot(out: Any, to: Any, place: Any) -> None:
+        """Write `MOVED` bytes of an array of words, from byte `to` on: 1 in a place 0..255, if it is among them, and zeros."""
+        out.view(np.uint8)[to : to + MOVED] = np.arange(MOVED) == int(place) % 256
+
+    def transpose(out: Any, to: Any, words: Any, at: Any) -> None:
+        """Copy 8 rows of 8 bytes of an array of words, from byte `at` on, into another, from byte `to` on, as columns."""
+        out.view(np.uint8)[to : to + 64] = words.view(np.uint8)[at : at + 64].reshape(8, 8).T.ravel()
 
     def highest(cards: Any) -> int:
         """Largest member of a 64-bit set, -1 for the empty set."""

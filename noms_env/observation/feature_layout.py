@@ -15,9 +15,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from noms_env._jit import MOVED, jit, jit_inline, move, put_word
+from noms_env._jit import MOVED, jit, jit_inline, move, put_one_hot, put_word, transpose
 from noms_env.core.cards import FRENCH
-from noms_env.core.state import MAX_CALLS, MAX_TRICKS, MAX_VARIANTS
+from noms_env.core.state import MAX_CALLS, MAX_SEATS, MAX_TRICKS, MAX_VARIANTS
 from noms_env.observation.features import (
     COPY,
     ORDERS,
@@ -29,13 +29,19 @@ from noms_env.observation.features import (
     features_of,
     row_start,
 )
-from noms_env.observation.layout import CARD_BYTES, OBSERVATION, OBSERVATION_SIZE, Section
+from noms_env.observation.layout import CARD_BYTES, OBSERVATION, OBSERVATION_SIZE, START, Section
 from noms_env.variants import Rules
 from noms_env.variants.table_record import choice_names
 
 CARDS = 52
 LAST_MOVED = OBSERVATION_SIZE - MOVED
 """The last byte of an observation at which `move` may begin."""
+BY_SEAT, ROW_BYTES = ("call_of", "tricks", "seats"), 8
+"""Sections with a row of eight bytes for each seat, one section behind the other. Their features go by field, then by seat. So
+`write_features` writes the columns of each section as eight words, and copies a word where a field is one byte."""
+FIRST_BY_SEAT, SIZE_BY_SEAT = START[BY_SEAT[0]], MAX_SEATS * ROW_BYTES
+COLUMNS = ROW_BYTES * len(BY_SEAT)
+"""The words with columns stand at the end of a row of features; what comes there is written later."""
 
 
 class Field(NamedTuple):
@@ -237,8 +243,10 @@ class FeatureLayout:
         self.scale = np.array([feature.scale for feature, _ in self._features], np.float32)
         sizes = [math.prod(part.shape) for part in self.sections]
         self.high = np.repeat(np.array([part.high for part in self.sections], np.float32), sizes)
-        self.words = (self.n_features + MOVED) // 8 + 1
-        self.parts = (np.array([*self._moves()], np.int16), np.array([*self._bytes(), *self._one_hots()], np.int16))
+        moves = np.array([*self._moves()], np.int16)
+        written = int(moves[moves[:, 0] >= OBSERVATION_SIZE, 1].max()) + MOVED  # before the last column is copied
+        self.words = max(self.n_features // 8 + MOVED // 8 + 1, written // 8 + 1 + COLUMNS)
+        self.parts = (moves, np.array([*self._bytes(), *self._one_hots()], np.int16))
 
     def _runs(self, one_hot: bool) -> Iterator[tuple[int, int]]:
         """First and last of the features that are neighbours in the observation, or values in a row of one byte."""
@@ -248,8 +256,16 @@ class FeatureLayout:
         yield from zip(where[[0, *(cuts + 1)]].tolist(), where[[*cuts, -1]].tolist(), strict=True)
 
     def _moves(self) -> Iterator[tuple[int, int]]:
-        """Source and target of each `move`. The next writes over what it writes too far."""
+        """Source and target of each copy: a byte of the observation, or `OBSERVATION_SIZE` + one of the words with columns.
+
+        The next one writes over what each writes too far.
+        """
         for first, last in self._runs(one_hot=False):
+            section, place = divmod(int(self.column[first]) - FIRST_BY_SEAT, SIZE_BY_SEAT)
+            if first == last and 0 <= section < len(BY_SEAT):
+                if place < ROW_BYTES:  # the first seat's; the word has the other seats', too
+                    yield OBSERVATION_SIZE + ROW_BYTES * section + place, first
+                continue
             for target in range(first, last + 1, MOVED):
                 if self.column[target] <= LAST_MOVED:
                     yield int(self.column[target]), target
@@ -262,9 +278,9 @@ class FeatureLayout:
                     yield int(self.column[target]), COPY, target
 
     def _one_hots(self) -> Iterator[tuple[int, int, int]]:
-        """Byte, first value and target of each word of eight one-hot features."""
+        """Byte, first value and target of each `put_one_hot`. The next one writes over what each writes too far."""
         for first, last in self._runs(one_hot=True):
-            for step in range(0, last - first + 1, 8):
+            for step in range(0, last - first + 1, MOVED):
                 yield int(self.column[first]), int(self.value[first]) + step, first + step
 
     def encode(self, observation: np.ndarray) -> np.ndarray:
@@ -309,14 +325,21 @@ def write_features(seen, moves, words, out):
         words: `FeatureLayout.parts[1]`.
         out: int64, shape (FeatureLayout.words,): is written; what stands behind the features has no meaning.
     """
+    columns = len(out) - COLUMNS
+    for k in range(len(BY_SEAT)):
+        transpose(out, 8 * (columns + ROW_BYTES * k), seen, FIRST_BY_SEAT + SIZE_BY_SEAT * k)
     for k in range(len(moves)):
-        move(out, moves[k, 1], seen, moves[k, 0])
+        if moves[k, 0] < OBSERVATION_SIZE:
+            move(out, moves[k, 1], seen, moves[k, 0])
+        else:
+            put_word(out, moves[k, 1], out[columns + moves[k, 0] - OBSERVATION_SIZE])
     for k in range(len(words)):
         at = np.int64(words[k, 0])
         byte = (seen[at >> 3] >> (8 * (at & 7))) & 255
-        place = byte - words[k, 1]
-        one_hot = np.int64(1) << (8 * place) if 0 <= place < 8 else np.int64(0)
-        put_word(out, words[k, 2], byte if words[k, 1] == COPY else one_hot)
+        if words[k, 1] == COPY:
+            put_word(out, words[k, 2], byte)
+        else:
+            put_one_hot(out, words[k, 2], byte - words[k, 1])
 
 
 @jit
