@@ -1,6 +1,6 @@
 """Every command of the README and the documentation runs, and what it prints in ASCII at 80 columns holds the same figures.
 
-Sizes are cut down. Those that train and draw are soaked here. `noms publish` and `noms demo` have tests of their own.
+Sizes are cut down. Those that train, draw and publish are soaked.
 """
 
 import io
@@ -13,10 +13,12 @@ from pathlib import Path
 
 import pytest
 
+from noms_env.policy import player as policies
 from tests.policy.test_player import rules_of, save_small
 from tests.test_docs_site import PAGES, ROOT, blocks_of, noms_lines
 from tests.test_readme import commands
 from training.cli import main
+from training.terminal.progress import Lines
 
 RUN_ELSEWHERE = {"train", "plot", "publish", "demo"}
 SMALL = {
@@ -79,6 +81,15 @@ def trainings() -> list[list[str]]:
     return [*found, ["plot", "runs/first"]]
 
 
+def publishing() -> list[list[str]]:
+    """The commands that make a policy with a name of its own, after a training of it; and the demonstration."""
+    (block,) = (block for _, block in blocks_of(ROOT / "checkpoints" / "README.md") if "noms publish" in block)
+    lines = [shlex.split(line, comments=True)[1:] for line in block.splitlines()]
+    train = ["train", "noms", "--preset", "smoke", *TINY, *SMALL_NETWORKS, "--opponents.share", "0", "--out", "runs/noms-long"]
+    small = [[*words, *SMALL[words[0]]] if words[0] in SMALL else words for words in lines]
+    return [train, *small, ["demo", "--quick"]]
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What a reader of the documentation has made."""
@@ -119,6 +130,7 @@ def printed(
     monkeypatch.chdir(folder)
     monkeypatch.syspath_prepend(folder)
     monkeypatch.setattr("training.progress_bar.LINE_SECONDS", float("inf"))  # however slow the machine is
+    monkeypatch.setattr(Lines.__init__, "__defaults__", (float("inf"),))
     monkeypatch.delenv("COLUMNS", raising=False)
     if columns:
         monkeypatch.setenv("COLUMNS", columns)
@@ -143,20 +155,41 @@ def test_a_documented_command_prints_the_same_figures_at_80_columns_in_ascii(
     assert wide.strip()
     assert figures(narrow) == figures(wide)
     assert narrow.count("?") == wide.count("?")
-    assert "Traceback" not in narrow
-    too_long = [line for line in narrow.splitlines() if len(line) > 80 and not line.startswith(("  noms ", "noms ", "{"))]
-    assert too_long == []
+    assert_fits(narrow)
+
+
+def assert_fits(text: str) -> None:
+    """No line is wider than 80 columns, but for commands and JSON."""
+    assert "Traceback" not in text
+    assert [line for line in text.splitlines() if len(line) > 80 and not line.startswith(("  noms ", "noms ", "{"))] == []
 
 
 @pytest.mark.soak
-def test_documented_trainings_print_the_same_figures_in_ascii(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_documented_trainings_print_the_same_figures_at_80_columns_in_ascii(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "made").mkdir()
     both = [
         printed(trainings(), tmp_path / "made", tmp_path / encoding, encoding, columns, monkeypatch)
         for encoding, columns in (("utf-8", None), ("ascii", "80"))
     ]
-    wide, narrow = (re.sub(r"(?m)^ *\d+% .*\n", "", text) for text in both)  # how many lines of progress hangs on the clock
+    wide, narrow = both
     assert wide.count("policy: runs/") == len(trainings()) - 1
     assert figures(narrow) == figures(wide)
-    assert len(narrow.splitlines()) == len(wide.splitlines())
+    assert_fits(narrow)
     assert (tmp_path / "ascii" / "runs" / "first" / "curves.png").stat().st_size > 10_000
+
+
+@pytest.mark.soak
+def test_documented_publishing_and_the_demonstration_print_the_same_figures_at_80_columns_in_ascii(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "made" / "checkpoints" / "panel").mkdir(parents=True)
+    (tmp_path / "made" / "pyproject.toml").touch()
+    both = []
+    for encoding, columns in (("utf-8", None), ("ascii", "80")):
+        monkeypatch.setattr(policies, "PACKAGE", tmp_path / encoding / "noms_env")
+        both.append(printed(publishing(), tmp_path / "made", tmp_path / encoding, encoding, columns, monkeypatch))
+    wide, narrow = both
+    assert figures(narrow) == figures(wide)
+    assert_fits(narrow)

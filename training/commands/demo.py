@@ -114,7 +114,7 @@ def show_training(config: TrainConfig, folder: Path, deals: int) -> int:
     (rules,) = make_rule_sets(config.variants)
     hero = agent_spec(str(folder / "policy.safetensors"))
     found = compare(rules, hero, agent_spec("random"), deals, seed=config.seed, deal_set="test", names=("alone",))
-    print(result_text(found.estimate(), config.variants[0]))
+    print_lines([result_text(found.estimate(), config.variants[0])])
     picture = folder / "curves.png"
     with file_errors(f"cannot write {picture}"):
         draw({str(folder): read_log(folder)}, picture)

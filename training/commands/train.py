@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import tyro
 
 from ..config import PRESETS, NetworkConfig, TrainConfig, differences
+from ..console import print_lines
 from ..extras import require
 from ..options import OFF, by_default
 from .common import OK, STOPPED, CommandError, file_errors, wrong_arguments
@@ -197,7 +198,7 @@ def run(config: TrainConfig, path: Path, resume: bool) -> int:
     except KeyboardInterrupt as error:
         raise CommandError(f"stopped by Ctrl-C; to continue: noms train --resume --out {path}", STOPPED) from error
     if leads():
-        print(f"policy: {path / 'policy.safetensors'} · learning curves: noms plot {path}")
+        print_lines([f"policy: {path / 'policy.safetensors'} · learning curves: noms plot {path}"])
     return OK
 
 

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TextIO
 
-from ..console import colour, fitted, new_table, terminal
+from ..console import broken, colour, fitted, new_table, terminal
 from ..learn.log import Watcher
 from ..progress_bar import Rate, counts_text, make_bar
 from ..text import rules_text
@@ -117,7 +117,10 @@ class Lines(Watcher):
             self.note(f"{where}: points per deal {' · '.join([*points, *probes])}")
 
     def note(self, text: str) -> None:
-        print(text, file=self._stream, flush=True)
+        from rich.text import Text
+
+        for part in broken(Text(text), terminal(stderr=True).width):
+            print(part.plain, file=self._stream, flush=True)
 
     def _parts(self, done: int) -> Iterator[str]:
         yield f"{min(1.0, done / self._total):4.0%}"
