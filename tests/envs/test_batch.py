@@ -326,3 +326,7 @@ def test_random_actions_are_drawn_by_xorshift32() -> None:
     streams, actions = np.array([1, 2463534242]), np.zeros(2, np.int64)
     batch.random_actions(streams, actions)
     assert streams.tolist() == [270369, 723471715]  # Marsaglia, "Xorshift RNGs" (2003), shifts 13, 17, 5
+
+
+def test_a_batch_has_4096_tables_unless_told_otherwise() -> None:
+    assert len(noms_env.make_batch("sniped_whist")) == 4096

@@ -19,6 +19,7 @@ from pettingzoo.utils.conversions import turn_based_aec_to_parallel
 import noms_env
 from noms_env import IllegalActionError
 from noms_env.envs.aec import TrickTakingEnv
+from noms_env.envs.gym.seat import METADATA
 from noms_env.envs.wrappers import CopyableWrapper
 from tests.begun import begun
 from tests.envs.play import EVERY_TABLE, Kind, everything, make, module_of, walk
@@ -104,6 +105,7 @@ def test_metadata_names_and_spaces(kind: Kind) -> None:
     assert str(env) == f"{kind.variant}_v{noms_env.ENV_VERSION}"
     assert env.metadata["render_modes"] == ["ansi", "human", "rgb_array"]
     assert env.metadata["is_parallelizable"] is False
+    assert env.metadata["render_fps"] == METADATA["render_fps"] == 2
     assert env.possible_agents == [f"player_{seat}" for seat in range(kind.seats)]
     assert all(re.fullmatch("[a-z]+_[0-9]+", agent) for agent in env.possible_agents)
     for agent in env.possible_agents:

@@ -21,7 +21,17 @@ from noms_env.variants import Rules
 from noms_env.variants.table_record import new_tables, write_rules
 from tests.training.fakes import rules
 from training.agents.table_pool import TablePool, at_tables, play
-from training.evaluation.behaviour_stats import COULD, DEFENDER, DID, PARTNER, Tally, count_deals, overtakes, possible_contracts
+from training.evaluation.behaviour_stats import (
+    COULD,
+    DEFENDER,
+    DID,
+    PARTNER,
+    Tally,
+    as_read,
+    count_deals,
+    overtakes,
+    possible_contracts,
+)
 
 BIDS = ("mis", "mis_a_vis", *map(str, range(7, MAX_NUMBER + 1)))
 ACE, TWO, KING = (CARD_NUMBERS[FRENCH][word] for word in ("AS", "2S", "KH"))
@@ -295,3 +305,8 @@ def test_tallies_add_up(parts: list[list[int]]) -> None:
         together += one
     everything = [value for part in parts for value in part]
     assert together.means() == ({"x": pytest.approx(sum(everything) / len(everything))} if everything else {})
+
+
+def test_rates_are_read_as_percentages_and_numbers_as_numbers() -> None:
+    assert as_read("partner/trick", 4.126) == "4.13"
+    assert as_read("contract/made", 0.3478) == "34.8%"
