@@ -62,7 +62,7 @@ PLAYERS: dict[str, Entry] = {
         "noms_env.policy.search.player:search_player",
         "tries its actions on sampled cards, played out by a trained policy",
         {POLICY: str},
-        {"worlds": int, "time": float, "opponents": str, "temperature": float},
+        {"worlds": int, "time": float, "opponents": str, "temperature": float, "threads": int},
     ),
 }
 """The players by name."""

@@ -6,10 +6,11 @@ an action is taken with a probability proportional to
     exp(log policy(action) + mean points(action) / temperature)
 
 The temperature is a number of standard errors: of the mean gain of the best other action over the policy's favourite, world by
-world. So the points at stake do not matter, few worlds leave the policy as it is, and many overrule it.
+world (of an action that is tried no more, its own). So the points at stake do not matter, few worlds leave the policy as it is,
+and many overrule it.
 
-Of a small grid the usual one gained most. 24 uniform worlds above the policy, at tables of the policy (most probable actions,
-four seats, deals of `dev`), in points per deal with 95 % intervals:
+Of a small grid the usual one gained most. 24 uniform worlds for each action above the policy, at tables of the policy (most
+probable actions, four seats, deals of `dev`), in points per deal with 95 % intervals:
 
 | temperature | nonesuch, 96 deals | small_ships, 64 deals |
 |-------------|--------------------|-----------------------|
@@ -23,6 +24,7 @@ The best of the actions that gain a standard error, as `pimc` chooses, came to +
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -31,59 +33,132 @@ from noms_env.players.search.position import units
 
 LEAST_SHARE = 1e-4
 """What the policy finds less probable counts as if it had this probability."""
+FIRST_WORLDS = 8
+"""Where there is a limit of time: worlds in the first round. Each further round has as many as there were so far."""
+
+
+class Rounds(NamedTuple):
+    """How many worlds there are in each round of sequential halving.
+
+    Attributes:
+        most: worlds on the mean of the actions; no action is tried in more than these times half the number of actions.
+        is_timed: whether a limit of time counts instead, and `most` is only what never is exceeded.
+    """
+
+    most: int
+    is_timed: bool
+
+    def worlds(self, candidates: int, tried: int, before: int) -> int:
+        """Worlds of a round, in which some of the candidates are still tried, after so many worlds."""
+        if self.is_timed:
+            return min(max(before, FIRST_WORLDS), self.most - before)
+        rounds = max(1, math.ceil(math.log2(candidates)))
+        return max(1, self.most * candidates // (rounds * tried))
 
 
 class Findings:
     """The actions of a row, and what they came to so far.
 
+    The worlds go by sequential halving (Z. Karnin, T. Koren and O. Somekh, "Almost optimal exploration in multi-armed bandits",
+    2013): in each round the actions that are still tried share an equal part of all rollouts, and after it half of them
+    remain, those with the highest `logits`. The policy's favourite always remains, since gains are reckoned from it.
+
     Attributes:
         row: its number.
         seed: 0 to 2**63 - 1: what all that is random in it follows from.
-        actions: what is tried, int64, shape (candidates,).
+        actions: int64, shape (candidates,).
         members: for each the most probable of the actions that come to the same, int64, shape (candidates,).
         shares: probabilities by the policy, float64, shape (candidates,).
-        worlds: how many they were tried in.
+        counts: in how many worlds each was tried, int64, shape (candidates,).
+        tried: places of the candidates that are still tried, int64, ascending.
+        left: worlds that they are to be tried in before the next round.
     """
 
-    def __init__(self, row: int, seed: int, candidates: tuple[np.ndarray, np.ndarray, np.ndarray], seats: int) -> None:
-        """Nothing has been tried yet; for `candidates` see `rollouts.candidates_of`."""
-        self.row, self.seed, self.worlds = row, seed, 0
+    def __init__(
+        self,
+        row: int,
+        seed: int,
+        candidates: tuple[np.ndarray, np.ndarray, np.ndarray],
+        seats: int,
+        temperature: float,
+        rounds: Rounds,
+    ) -> None:
+        """Nothing has been tried yet.
+
+        Args:
+            row: see above.
+            seed: see above.
+            candidates: see `rollouts.candidates_of`.
+            seats: at the table.
+            temperature: of the update, in standard errors.
+            rounds: how many worlds there are in each round.
+        """
+        self.row, self.seed = row, seed
         self.actions, self.shares, self.members = candidates
-        self._units, self._favourite = units(seats), int(self.shares.argmax())
-        self._sums = np.zeros(len(self.actions), np.int64)
-        self._gains, self._squares = np.zeros(len(self.actions), np.int64), np.zeros(len(self.actions))
+        self._temperature, self._rounds, self._units = temperature, rounds, units(seats)
+        self._favourite, number = int(self.shares.argmax()), len(self.actions)
+        self._favourite_sum = 0
+        self._gains, self._squares, self.counts = np.zeros(number, np.int64), np.zeros(number), np.zeros(number, np.int64)
+        self.tried = np.arange(number)
+        self.left = rounds.worlds(number, number, 0) if number > 1 else 0
+
+    @property
+    def worlds(self) -> int:
+        """In how many worlds the favourite was tried, and what is still tried besides."""
+        return int(self.counts[self._favourite])
 
     def add(self, values: np.ndarray) -> None:
-        """Note what all candidates came to in some worlds, int64, shape (worlds, candidates), in `position.units`."""
-        gains = values - values[:, self._favourite, np.newaxis]
-        self.worlds += len(values)
-        self._sums += values.sum(axis=0)
-        self._gains += gains.sum(axis=0)
-        self._squares += (gains.astype(np.float64) ** 2).sum(axis=0)
+        """Note what the candidates in `tried` came to in some worlds, int64, shape (worlds, tried), in `position.units`."""
+        own = values[:, np.searchsorted(self.tried, self._favourite)]
+        gains = values - own[:, np.newaxis]
+        self.left -= len(values)
+        self.counts[self.tried] += len(values)
+        self._favourite_sum += int(own.sum())
+        self._gains[self.tried] += gains.sum(axis=0)
+        self._squares[self.tried] += (gains.astype(np.float64) ** 2).sum(axis=0)
+        if self.left == 0:
+            self._halve()
+
+    def _halve(self) -> None:
+        """Begin the next round, if there is one."""
+        before = len(self.tried)
+        if before > 2:
+            logits = self.logits()[self.tried]
+            logits[self.tried == self._favourite] = np.inf
+            self.tried = np.sort(self.tried[np.argsort(-logits, kind="stable")[: (before + 1) // 2]])
+        elif not self._rounds.is_timed:
+            return
+        self.left = self._rounds.worlds(len(self.actions), len(self.tried), self.worlds)
 
     @property
     def means(self) -> np.ndarray:
-        """Points of the seat less the mean of the others' points, float64, shape (candidates,)."""
-        return np.asarray(self._sums / (self._units * max(self.worlds, 1)))
+        """Points of the seat less the mean of the others' points, float64, shape (candidates,).
+
+        The mean of the favourite, and the gain over it in the worlds in which both were tried.
+        """
+        return np.asarray(self._favourite_sum / (self._units * max(self.worlds, 1)) + self._mean_gains())
 
     @property
     def errors(self) -> np.ndarray:
         """Standard errors of the gains over the policy's favourite, if there were none; float64, shape (candidates,)."""
-        return np.asarray(np.sqrt(self._squares) / (self._units * max(self.worlds, 1)))
+        return np.asarray(np.sqrt(self._squares) / (self._units * np.maximum(self.counts, 1)))
 
-    def logits(self, temperature: float) -> np.ndarray:
-        """Of the updated policy, float64, shape (candidates,); `temperature` is in standard errors."""
+    def _mean_gains(self) -> np.ndarray:
+        return np.asarray(self._gains / (self._units * np.maximum(self.counts, 1)))
+
+    def logits(self) -> np.ndarray:
+        """Of the updated policy, float64, shape (candidates,)."""
         known: np.ndarray = np.log(np.maximum(self.shares, LEAST_SHARE))
         if self.worlds == 0:
             return known
-        gains = self._gains / (self._units * self.worlds)
-        others = np.delete(np.arange(len(gains)), self._favourite)
-        error = self.errors[others[gains[others].argmax()]]
-        return np.asarray(known + gains / max(temperature * error, 1 / (self._units * self.worlds)))
+        gains, errors = self._mean_gains(), self.errors
+        others = self.tried[self.tried != self._favourite]
+        error = np.maximum(errors, errors[others[gains[others].argmax()]])
+        return np.asarray(known + gains / np.maximum(self._temperature * error, 1 / (self._units * self.worlds)))
 
-    def choose(self, temperature: float, heat: float) -> int:
+    def choose(self, heat: float) -> int:
         """The action of the updated policy: the most probable one where `heat` is 0, else drawn from its logits / heat."""
-        logits = self.logits(temperature)
+        logits = self.logits()
         if heat == 0:
             return int(self.members[logits.argmax()])
         weights = np.exp((logits - logits.max()) / heat)

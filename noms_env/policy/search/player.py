@@ -1,9 +1,10 @@
 """The player that searches on a trained policy.
 
-For the seat to act as many *worlds* as wanted are dealt from what it knows (`noms_env.belief`). In each of them every action is
-tried, the same worlds for all, and the deal is played to its end by the policy on all seats (`rollouts`). What a deal comes to
-is the seat's points less the mean of the others' points, not multiplied, as for the player `pimc`. What is taken follows from
-these means and from the policy (`findings`). The worlds are uniform, or weighted by what the others did (`beliefs`).
+For the seat to act *worlds* are dealt from what it knows (`noms_env.belief`): the cards that it cannot see. In each of them
+actions are tried, the same worlds for all, and the deal is played to its end by the policy (`rollouts`). What a deal comes to
+is the seat's points less the mean of the others' points, not multiplied, as for the player `pimc`. Which actions go on being
+tried, and what is taken, follows from these means and from the policy (`findings`). The worlds are uniform and the others play
+like the policy, or both follow from what the others did (`beliefs`).
 
 Forced actions are not thought about, and of cards that come to the same one is tried, the seat's own and those of others in
 a rollout alike. All rows of a call are searched together, so that the network sees many rows at once.
@@ -18,6 +19,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from noms_env._threads import RowThreads
 from noms_env.core.chance import MAX_SEED
 from noms_env.engine.row_kernels import kernel_view
 from noms_env.players.protocol import NOBODY, ActionValue, as_batch, row_seeds
@@ -25,15 +27,13 @@ from noms_env.players.registry import load_player
 from noms_env.players.search.player import MOST_WORLDS, checked_number
 from noms_env.policy.player import PolicyPlayer
 from noms_env.policy.search.beliefs import Model, policy_model, thumb_model
-from noms_env.policy.search.findings import Findings
+from noms_env.policy.search.findings import Findings, Rounds
 from noms_env.policy.search.rollouts import Task, candidates_of, play_out
 from noms_env.variants import Rules
 
-UNIFORM = "uniform"
+UNIFORM, MIXTURE = "uniform", "mixture"
 USUAL_WORLDS = 24
 USUAL_TEMPERATURE = 0.25
-FIRST_WORLDS = 8
-"""Where there is a limit of time: as many worlds at first, then again as many as there were."""
 TOGETHER = 1024
 """Deals that are played out side by side: more would not stay in the cache."""
 
@@ -43,9 +43,9 @@ class SearchPlayer:
 
     Attributes:
         policy: that plays the worlds out. Its own temperature is that of the choice: 0 takes the best action, and 1 draws.
-        worlds: in which each action is tried, at most.
+        worlds: in which an action is tried, on the mean of the actions; the promising ones are tried in more than the others.
         time: milliseconds for a decision, on the mean of those that are asked for at once; None for no limit.
-        opponents: `uniform`, or the model of the others by which worlds are weighted.
+        opponents: `uniform`, or the model of the others, by which worlds are weighted and played out.
         temperature: of the update, in standard errors; 0 takes the action with the best mean.
     """
 
@@ -56,8 +56,9 @@ class SearchPlayer:
         policy: PolicyPlayer,
         worlds: int | None = None,
         time: float | None = None,
-        opponents: str = UNIFORM,
+        opponents: str = MIXTURE,
         temperature: float = USUAL_TEMPERATURE,
+        threads: int = 1,
     ) -> None:
         """Set up the player.
 
@@ -67,6 +68,7 @@ class SearchPlayer:
             time: see above. With it the answer depends on the machine.
             opponents: see above: `uniform`, `policy`, `thumb`, `mixture`, or the name of a policy.
             temperature: see above, from 0 on.
+            threads: that share the work of a call, 1 to 64; what is chosen does not depend on it, but for a limit of time.
 
         Raises:
             ValueError: one of the numbers is out of range, or there is no such model.
@@ -79,6 +81,7 @@ class SearchPlayer:
         self.policy, self.time, self.temperature = policy, time, float(temperature)
         self.opponents, self._models = opponents, models_of(opponents, policy)
         self.worlds = checked_number("worlds", usual if worlds is None else worlds, MOST_WORLDS)
+        self._row_threads = RowThreads(checked_number("threads", threads, 64))
 
     def __repr__(self) -> str:
         limit = "" if self.time is None else f", {self.time:g} ms"
@@ -102,7 +105,7 @@ class SearchPlayer:
         seeds = row_seeds(rng, len(mask))
         actions = np.where(mask.any(axis=1), (mask != 0).argmax(axis=1), NOBODY)
         for found in self.search(observation, mask, seeds, tables):
-            actions[found.row] = found.choose(self.temperature, self.policy.temperature)
+            actions[found.row] = found.choose(self.policy.temperature)
         return actions
 
     def values(
@@ -120,11 +123,11 @@ class SearchPlayer:
         started = clock.perf_counter()
         chances = self.policy.probabilities(observation, mask, temperature=1)
         rows, view = np.flatnonzero(np.count_nonzero(mask, axis=1) > 1).tolist(), kernel_view(tables)
-        found = []
+        rounds, found = Rounds(self.worlds, self.time is not None), list[Findings]()
         for row in rows:
             candidates = candidates_of(view, row, chances[row])
-            found.append(Findings(row, int(seeds[row]), candidates, int(tables.n_seats[row])))
-        open_rows = deque(one for one in found if len(one.actions) > 1)
+            found.append(Findings(row, int(seeds[row]), candidates, int(tables.n_seats[row]), self.temperature, rounds))
+        open_rows = deque(one for one in found if one.left > 0)
         self._search_rows(view, open_rows, math.inf if self.time is None else started + self.time / 1000 * len(open_rows))
         return found
 
@@ -134,14 +137,14 @@ class SearchPlayer:
         while queue:
             started = clock.perf_counter()
             tasks = self._next_tasks(queue, min(TOGETHER, (deadline - started) / pace) if pace else TOGETHER)
-            values = play_out(tables, tasks, self.policy, self._models, deadline) if tasks else None
+            values = play_out(tables, tasks, self.policy, self._models, deadline, self._row_threads) if tasks else None
             if values is None:
                 return
             pace = (clock.perf_counter() - started) / sum(task.rollouts for task in tasks)
             for task_values in values:
                 one = queue.popleft()
                 one.add(task_values)
-                if one.worlds < self.worlds:
+                if one.left > 0:
                     queue.append(one)
 
     def _next_tasks(self, queue: deque[Findings], room: float) -> list[Task]:
@@ -151,13 +154,13 @@ class SearchPlayer:
         """
         tasks = list[Task]()
         for one in queue:
-            candidates = len(one.actions)
-            worlds = min(self.worlds - one.worlds, TOGETHER // candidates)
+            tried = len(one.tried)
+            worlds = min(one.left, TOGETHER // tried)
             if self.time is not None:
-                worlds = min(worlds, max(one.worlds, FIRST_WORLDS), int(room) // candidates)
-            if worlds < 1 or worlds * candidates > room:
+                worlds = min(worlds, int(room) // tried)
+            if worlds < 1 or worlds * tried > room:
                 break
-            tasks.append(Task(one.row, (one.seed + one.worlds) & MAX_SEED, worlds, one.actions))
+            tasks.append(Task(one.row, (one.seed + one.worlds) & MAX_SEED, worlds, one.actions[one.tried]))
             room -= tasks[-1].rollouts
         return tasks
 
@@ -169,7 +172,7 @@ def models_of(opponents: str, policy: PolicyPlayer) -> list[Model]:
         ValueError: it is no such word, and no policy for the same games has that name.
     """
     own = policy_model(policy)
-    words = {UNIFORM: [], "policy": [own], "thumb": [thumb_model()], "mixture": [own, thumb_model()]}
+    words = {UNIFORM: [], "policy": [own], "thumb": [thumb_model()], MIXTURE: [own, thumb_model()]}
     if opponents in words:
         return words[opponents]
     try:

@@ -3,6 +3,7 @@
 A *task* is one row and a number of worlds. The tables of all tasks that are worked on together lie behind one another: for each
 task, for each of its worlds, one for each of its candidates. All of them go on side by side, decision by decision, so that the
 network sees many rows at once. The candidates of a world meet the same cards, and the same random numbers at the same decision.
+Once few enough cards are left, the rest is solved with all cards open, as by the player `pimc`.
 """
 
 from __future__ import annotations
@@ -14,15 +15,22 @@ from typing import NamedTuple
 import numpy as np
 
 from noms_env._jit import jit, lowest
+from noms_env._threads import RowThreads
 from noms_env.core.actions import INDICATE, NOMINATE, NOMINATING, NUM_ACTIONS, PLAYING, SCORED
 from noms_env.core.cards import bit, has
+from noms_env.core.state import MAX_SEATS
 from noms_env.engine.batch_kernels import count_legal, nth_legal
 from noms_env.engine.row_kernels import kernel_view
 from noms_env.engine.step import step
 from noms_env.observation.layout import OBSERVATION_SIZE, PADDED_MASK_SIZE
 from noms_env.observation.writer import write_mask, write_observation
+from noms_env.players.rule_based.heuristics import new_workspaces
+from noms_env.players.rule_based.player import thumb_action
 from noms_env.players.search.candidates import cards_to_nominate, cards_to_play, is_like
-from noms_env.players.search.position import value_to
+from noms_env.players.search.kernel import is_solvable, kind_to_solve
+from noms_env.players.search.moves import new_frames
+from noms_env.players.search.position import new_positions, value_to
+from noms_env.players.search.solver import position_value
 from noms_env.policy.player import PolicyPlayer
 from noms_env.policy.search.beliefs import Model, draw_worlds
 from noms_env.policy.search.worlds import copy_rows
@@ -30,6 +38,8 @@ from noms_env.variants.table_record import new_tables
 
 LEAST_NOMINATED = 0.005
 """Cards that the policy nominates with a smaller probability are tried only where `pimc` would try them."""
+FEWER_SOLVED = 3
+"""So many tricks fewer than `pimc` solves at the root are solved behind a rollout: more take longer than the policy does."""
 STRIDE = 0x9E3779B97F4A7C
 """Between the numbers that two decisions of a rollout are drawn with: 56 bits, so that a deal of them is below 2**62."""
 
@@ -68,61 +78,97 @@ def candidates_of(tables: np.ndarray, row: int, chances: np.ndarray) -> tuple[np
 
 
 def play_out(
-    tables: np.ndarray, tasks: Sequence[Task], policy: PolicyPlayer, models: Sequence[Model], deadline: float
+    tables: np.ndarray,
+    tasks: Sequence[Task],
+    policy: PolicyPlayer,
+    models: Sequence[Model],
+    deadline: float,
+    row_threads: RowThreads,
 ) -> list[np.ndarray] | None:
     """Play the deals of some tasks to their ends.
 
     Args:
         tables: as `kernel_view` makes them: what the seats to act know of them counts, and nothing else.
         tasks: at least one.
-        policy: has all seats, as it was trained.
+        policy: plays, as it was trained, for the seat to act, and for the others where there are no models.
         models: of the others, by what they have done; see `beliefs`.
         deadline: by `time.perf_counter`.
+        row_threads: that share the work; what is found does not depend on them.
 
     Returns:
         For each task what the deals came to for the seat to act, int64, shape (worlds, candidates), in `position.units`;
         None if the deadline came first.
     """
-    n_worlds = sum(task.worlds for task in tasks)
-    n = sum(task.rollouts for task in tasks)
-    worlds, rollouts = kernel_view(new_tables(n_worlds)), kernel_view(new_tables(n))
-    draws, world_of = np.empty(n_worlds, np.int64), np.empty(n, np.int64)
-    seats, first_actions = np.empty(n, np.int64), np.empty(n, np.int64)
-    world = start = 0
-    for task in tasks:
-        numbers, places = np.arange(world, world + task.worlds), np.s_[start : start + task.rollouts]
-        draw_worlds(tables, task.row, task.seed, models, worlds[world : numbers[-1] + 1], draws[world : numbers[-1] + 1])
-        world_of[places] = np.repeat(numbers, len(task.actions))
-        seats[places] = int(tables[task.row]["seat"])
-        first_actions[places] = np.tile(task.actions, task.worlds)
-        world, start = world + task.worlds, start + task.rollouts
-        if clock.perf_counter() > deadline:
-            return None
-    copy_rows(worlds, world_of, rollouts, np.arange(n))
-    values = run(rollouts, seats, first_actions, draws[world_of], policy, deadline)
-    if values is None:
+    first_worlds = np.cumsum([0, *(task.worlds for task in tasks)])
+    worlds, draws = kernel_view(new_tables(int(first_worlds[-1]))), np.empty(first_worlds[-1], np.int64)
+    styles = np.empty((len(worlds), MAX_SEATS), np.int64)
+
+    def draw(first: int, end: int, _part: int) -> None:
+        for number in range(first, end):
+            here = np.s_[first_worlds[number] : first_worlds[number + 1]]
+            if clock.perf_counter() <= deadline:
+                draw_worlds(tables, tasks[number].row, tasks[number].seed, models, worlds[here], draws[here], styles[here])
+
+    row_threads.run(len(tasks), draw)
+    world_of = np.concatenate(
+        [np.repeat(np.arange(task.worlds) + first, len(task.actions)) for task, first in zip(tasks, first_worlds, strict=False)]
+    )
+    actions = np.concatenate([np.tile(task.actions, task.worlds) for task in tasks])
+    policies, values = (policy, *(model.policy for model in models)), np.empty(len(actions), np.int64)
+
+    def play(first: int, end: int, _part: int) -> None:
+        here = world_of[first:end]
+        rollouts = kernel_view(new_tables(len(here) + 1))  # one is scratch
+        copy_rows(worlds, here, rollouts, np.arange(len(here)))
+        run(rollouts, actions[first:end], draws[here], styles[here], policies, deadline, values[first:end])
+
+    row_threads.run(len(actions), play)
+    if clock.perf_counter() > deadline:
         return None
     ends = np.cumsum([task.rollouts for task in tasks])[:-1]
     return [part.reshape(task.worlds, -1) for task, part in zip(tasks, np.split(values, ends), strict=True)]
 
 
 def run(
-    rollouts: np.ndarray, seats: np.ndarray, actions: np.ndarray, draws: np.ndarray, policy: PolicyPlayer, deadline: float
-) -> np.ndarray | None:
-    """Take an action in each table, and play on to the end; the values to some seats, int64, shape (n,), or None."""
-    n = len(rollouts)
-    active, values, seeds = np.arange(n), np.zeros(n, np.int64), np.empty(n, np.int64)
+    rollouts: np.ndarray,
+    actions: np.ndarray,
+    draws: np.ndarray,
+    styles: np.ndarray,
+    policies: Sequence[PolicyPlayer | None],
+    deadline: float,
+    values: np.ndarray,
+) -> None:
+    """Take an action in each of n tables, and play on to the end, or until the deadline.
+
+    Args:
+        rollouts: n + 1 tables.
+        actions: int64, shape (n,).
+        draws: int64, shape (n,): what is drawn follows from them.
+        styles: int64, shape (n, MAX_SEATS): number of the policy of each seat.
+        policies: None for rules of thumb.
+        deadline: by `time.perf_counter`.
+        values: int64, shape (n,): is written, to the seats that take the actions.
+    """
+    n = len(actions)
+    by_thumb, seats = np.array([policy is None for policy in policies]), rollouts.view(np.recarray).seat[:n].copy()
+    work = (new_positions(), new_frames(), new_workspaces())
+    active, seeds, asked = np.arange(n), np.empty(n, np.int64), np.empty(n, np.int64)
     observation = np.empty((n, OBSERVATION_SIZE // 8), np.int64)
     mask = np.empty((n, PADDED_MASK_SIZE // 8), np.int64)
     left, moment = n, 0
-    while True:
-        left = advance(rollouts, active, left, actions, seats, values, observation, mask, draws, moment, seeds)
+    while clock.perf_counter() <= deadline:
+        seen = (observation, mask, seeds, asked)
+        left = advance(rollouts, active, left, actions, seats, values, seen, draws, moment, styles, by_thumb, work)
         if left == 0:
-            return values
-        if clock.perf_counter() > deadline:
-            return None
+            return
         legal = np.ascontiguousarray(mask[:left].view(np.int8)[:, :NUM_ACTIONS])
-        actions = policy.drawn(observation[:left].view(np.uint8), legal, seeds[:left], 1.0)
+        actions = np.empty(left, np.int64)
+        for number, policy in enumerate(policies):
+            rows = np.flatnonzero(asked[:left] == number)
+            if policy is not None and len(rows) == left:
+                actions = policy.drawn(observation[:left].view(np.uint8), legal, seeds[:left], 1.0)
+            elif policy is not None and len(rows) > 0:
+                actions[rows] = policy.drawn(observation[rows].view(np.uint8), legal[rows], seeds[rows], 1.0)
         moment += 1
 
 
@@ -170,27 +216,37 @@ def add_candidate(action, chances, actions, shares, members, count):
 
 
 @jit
-def advance(rollouts, active, n, actions, seats, values, observation, mask, draws, moment, seeds):
-    """Take an action in the first n active tables, and what has no alternative after it; note the deals that are over.
+def advance(rollouts, active, n, actions, seats, values, seen, draws, moment, styles, by_thumb, work):
+    """Take an action in the first n active tables, and all after it that no policy is asked for; note the deals that are over.
 
-    What the seats to act of the others see is written into the first rows of `observation` and `mask`, and the number of their
-    draw into `seeds`; they stay active. Returns their number.
+    What the seats to act of the others see is written into the first rows of `seen` (observations, masks), with the number of
+    their draw and of their policy; they stay active. Returns their number. The last table is scratch.
     """
-    left = 0
+    observation, mask, seeds, asked = seen
+    positions, frames, workspaces = work
+    left, scratch = 0, len(rollouts) - 1
     for i in range(n):
         at = active[i]
         t = rollouts[at]
         step(t, actions[i])
-        while t.phase != SCORED and has_no_choice(t):
-            step(t, nth_legal(t, 0))
+        while t.phase != SCORED and not is_solvable(t, FEWER_SOLVED):
+            if has_no_choice(t):
+                step(t, nth_legal(t, 0))
+            elif by_thumb[styles[at, t.seat]]:
+                step(t, thumb_action(t, workspaces[0]))
+            else:
+                break
         if t.phase == SCORED:
             values[at] = value_to(t, seats[at])
-            continue
-        active[left] = at
-        seeds[left] = draws[at] + moment * STRIDE
-        write_observation(t, t.seat, observation[left])
-        write_mask(t, t.seat, mask[left])
-        left += 1
+        elif is_solvable(t, FEWER_SOLVED):
+            values[at] = position_value(positions[0], frames, rollouts, at, scratch, kind_to_solve(t), seats[at])
+        else:
+            active[left] = at
+            seeds[left] = draws[at] + moment * STRIDE
+            asked[left] = styles[at, t.seat]
+            write_observation(t, t.seat, observation[left])
+            write_mask(t, t.seat, mask[left])
+            left += 1
     return left
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from noms_env._jit import jit
 from noms_env.belief import sample_hidden_rows
 from noms_env.core.chance import philox
+from noms_env.core.state import MAX_SEATS
 from noms_env.players.search.position import count_deal_as_last
 
 
@@ -26,3 +27,12 @@ def copy_rows(source, rows, target, places):
     """Copy some rows of tables to some places of others."""
     for i in range(len(rows)):
         target[places[i]] = source[rows[i]]
+
+
+@jit
+def draw_fractions(seed, drawn):
+    """Fill `drawn`, float64, shape (n, MAX_SEATS), with random numbers from 0 to 1, other ones than those of `deal_worlds`."""
+    low, high = int(seed) & 0xFFFFFFFF, int(seed) >> 32
+    for i in range(len(drawn)):
+        for seat in range(MAX_SEATS):
+            drawn[i, seat] = philox(i, 3, seat, 0, low, high)[0] / 4294967296.0

@@ -1,5 +1,6 @@
 """Worlds by what the others did: replays that arrive, likelihoods by hand, and draws."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -11,9 +12,18 @@ from noms_env.core.state import MAX_SEATS
 from noms_env.engine.row_kernels import kernel_view
 from noms_env.players import make_player
 from noms_env.policy.search import beliefs
-from noms_env.policy.search.beliefs import draw_worlds, log_likelihoods, policy_model, resampled, thumb_model, weights_of
+from noms_env.policy.search.beliefs import (
+    draw_styles,
+    draw_worlds,
+    log_likelihoods,
+    policy_model,
+    resampled,
+    thumb_model,
+    weights_of,
+)
 from noms_env.policy.search.replays import ARRIVED, begin_replays, compare_with_worlds, next_row, step_replays
-from noms_env.policy.search.worlds import deal_worlds
+from noms_env.policy.search.rollouts import run
+from noms_env.policy.search.worlds import deal_worlds, draw_fractions
 from noms_env.table import Table
 from noms_env.variants import VARIANTS
 from noms_env.variants.table_record import new_tables
@@ -83,33 +93,82 @@ def test_likelihoods_are_those_of_the_models() -> None:
     assert len(actions) == 15
     replays = new_tables(WORLDS)
     begin_replays(worlds, kernel_view(replays))
-    own, mixed, thumb = list[float](), list[float](), make_player("thumb")
+    expected, thumb = np.zeros((2, MAX_SEATS, WORLDS)), make_player("thumb")
     for world in range(WORLDS):
         twin = table.copy()
         twin.set_row(replays[world])
-        by_seat = np.zeros((2, MAX_SEATS))
         for action in actions:
             seen, legal = twin.view(int(twin.row.seat))
             if int(twin.row.seat) != seat and legal.sum() > 1:
                 chance = float(policy.probabilities(seen, legal)[action])
                 agrees = positions.answer(thumb, twin, np.random.default_rng(0)) == action
-                by_seat[0, twin.row.seat] += np.log(0.98 * chance + 0.02 / legal.sum())
-                by_seat[1, twin.row.seat] += np.log(0.7 * agrees + 0.3 / legal.sum())
+                expected[0, twin.row.seat, world] += np.log(0.98 * chance + 0.02 / legal.sum())
+                expected[1, twin.row.seat, world] += np.log(0.7 * agrees + 0.3 / legal.sum())
             twin.step(action)
-        own.append(by_seat[0].sum())
-        mixed.append(np.logaddexp(*by_seat).sum())
-    assert log_likelihoods(worlds, seat, [policy_model(policy)]) == pytest.approx(own)
-    assert log_likelihoods(worlds, seat, [policy_model(policy), thumb_model()]) == pytest.approx(mixed)
-    assert np.std(own) > 0.1
+    found = log_likelihoods(worlds, seat, [policy_model(policy), thumb_model()])
+    assert found == pytest.approx(expected)
+    assert log_likelihoods(worlds, seat, [policy_model(policy)])[0] == pytest.approx(expected[0])
+    assert np.std(expected[0].sum(axis=0)) > 0.1
 
 
 def test_weights_and_draws() -> None:
     tempered = np.array([1.0, 3.0, 4.0]) ** beliefs.EXPONENT
-    assert weights_of(np.log([1.0, 3.0, 4.0]) - 900) == pytest.approx(tempered / tempered.sum())
-    assert weights_of(np.array([-np.inf, 0.0])).tolist() == [0, 1]
-    assert weights_of(np.full(4, -np.inf)).tolist() == [0.25] * 4
+    assert weights_of(of_one_seat(np.log([1.0, 3.0, 4.0]) - 900)) == pytest.approx(tempered / tempered.sum())
+    assert weights_of(of_one_seat(np.array([-np.inf, 0.0]))).tolist() == [0, 1]
+    assert weights_of(of_one_seat(np.full(4, -np.inf))).tolist() == [0.25] * 4
     assert resampled(np.array([0.125, 0.375, 0.5]), 8, 0.5).tolist() == [0, 1, 1, 1, 2, 2, 2, 2]
     assert resampled(np.array([0.0, 1.0]), 3, 0.99).tolist() == [1, 1, 1]
+    mixed = np.zeros((2, MAX_SEATS, 2))
+    mixed[0, 1], mixed[1, 2] = np.log([0.5, 0.25]), np.log([0.5, 0.125])
+    sums = np.array([1.5 * 1.5, 1.25 * 1.125]) ** beliefs.EXPONENT
+    assert weights_of(mixed) == pytest.approx(sums / sums.sum())
+
+
+def of_one_seat(logs: np.ndarray) -> np.ndarray:
+    """One model and one seat that has done something."""
+    found = np.zeros((1, MAX_SEATS, len(logs)))
+    found[0, 2] = logs
+    return found
+
+
+def test_seats_go_on_like_the_model_that_explains_what_they_did() -> None:
+    logs = np.zeros((3, MAX_SEATS, 1000))
+    logs[:, 1] = np.log([[0.8], [0.15], [0.05]]) - 700
+    logs[:, 2] = [[0], [0], [-2000]]
+    logs[:, :, 7] = -np.inf
+    drawn = np.empty((1000, MAX_SEATS))
+    draw_fractions(5, drawn)
+    styles = draw_styles(logs, drawn)
+    shares = [np.bincount(styles[:, seat], minlength=3) / 1000 for seat in range(3)]
+    assert np.array(shares) == pytest.approx(np.array([[1 / 3] * 3, [0.8, 0.15, 0.05], [0.5, 0.5, 0]]), abs=0.05)
+    assert 0 < drawn.min() < 0.001 < 0.999 < drawn.max() < 1
+
+
+def test_the_others_play_the_worlds_out_like_the_models() -> None:
+    """Where `thumb` is the model, nobody but the seat itself asks the policy."""
+    rule_sets = rules_of("small_ships")
+    policy, asked = made_player(rule_sets, SMALL)[1], set[int]()
+    table = begun(Table("small_ships", seed=5))
+    while table.phase != "play":
+        table.step(table.legal_actions()[0])
+    view, seat = kernel_view(table._rows), int(table.row.seat)
+    worlds, draws, styles = kernel_view(new_tables(9)), np.empty(9, np.int64), np.empty((9, MAX_SEATS), np.int64)
+    draw_worlds(view, 0, 3, [thumb_model()], worlds, draws, styles)
+    assert (styles == np.where(np.arange(MAX_SEATS) == seat, 0, 1)).all()
+
+    class Listening:
+        def drawn(self, seen: np.ndarray, legal: np.ndarray, seeds: np.ndarray, temperature: float) -> np.ndarray:
+            asked.update(seeds.tolist())
+            return policy.drawn(seen, legal, seeds, temperature)
+
+    values: Any = {}
+    for name, models in (("thumb", [None]), ("policy", [Listening()])):
+        rollouts = kernel_view(new_tables(10))
+        rollouts[:9] = worlds
+        values[name] = np.empty(9, np.int64)
+        run(rollouts, np.full(9, table.legal_actions()[0]), draws, styles, [policy, *models], math.inf, values[name])
+        assert bool(asked) == (name == "policy")
+    assert (values["thumb"] != values["policy"]).any()
 
 
 def holds_ace(worlds: np.ndarray) -> np.ndarray:
@@ -128,25 +187,27 @@ def test_likely_worlds_come_more_often_and_few_of_them_make_the_pool_larger(monk
         and table.row.turn_up != 12
     )
     view, asked = kernel_view(table._rows), list[int]()
-    worlds, draws = kernel_view(new_tables(40)), np.empty(40, np.int64)
-    draw_worlds(view, 0, 3, [], worlds, draws)
+    worlds, draws, styles = kernel_view(new_tables(40)), np.empty(40, np.int64), np.empty((40, MAX_SEATS), np.int64)
+    draw_worlds(view, 0, 3, [], worlds, draws, styles)
+    assert not styles.any()
     assert 0 < holds_ace(worlds).sum() < 30
 
     def ace(pool: np.ndarray, seat: int, models: Any) -> np.ndarray:
         asked.append(len(pool))
-        return np.where(holds_ace(pool), 0.0, -50.0)
+        return of_one_seat(np.where(holds_ace(pool), 0.0, -50.0))
 
     def everything(pool: np.ndarray, seat: int, models: Any) -> np.ndarray:
         asked.append(len(pool))
-        return -50.0 * np.arange(len(pool))
+        return of_one_seat(-50.0 * np.arange(len(pool)))
 
     model = policy_model(made_player(rules_of("down_up"), SMALL)[1])
+    monkeypatch.setattr(beliefs, "POOL", 6)
     monkeypatch.setattr(beliefs, "log_likelihoods", ace)
-    draw_worlds(view, 0, 3, [model], worlds, draws)
+    draw_worlds(view, 0, 3, [model], worlds, draws, styles)
     assert holds_ace(worlds).all()
     assert asked == [40 * beliefs.POOL]
     monkeypatch.setattr(beliefs, "log_likelihoods", everything)
-    draw_worlds(view, 0, 3, [model], worlds, draws)
+    draw_worlds(view, 0, 3, [model], worlds, draws, styles)
     assert asked[1:] == [40 * beliefs.POOL] * beliefs.MOST_POOLS
     assert len(set(draws.tolist())) == 40
 

@@ -1,5 +1,6 @@
 """The player that searches on a policy: legal, repeatable, blind to what is hidden, in time, and stronger than the policy."""
 
+import math
 import time
 from pathlib import Path
 from typing import Any
@@ -8,17 +9,20 @@ import numpy as np
 import pytest
 
 import noms_env
+from noms_env._threads import RowThreads
 from noms_env.belief.determinize import sampled_tables
 from noms_env.core.actions import NUM_ACTIONS
 from noms_env.engine.row_kernels import kernel_view
 from noms_env.envs.batch import make_batch
 from noms_env.envs.table_groups import TableGroup
 from noms_env.players import NOBODY, load_player, load_players
+from noms_env.players.search.kernel import is_solvable, kind_to_solve
 from noms_env.players.search.position import units
+from noms_env.players.search.solver import KINDS, solve
 from noms_env.policy.player import PolicyPlayer
-from noms_env.policy.search.findings import LEAST_SHARE, Findings
+from noms_env.policy.search.findings import LEAST_SHARE, Findings, Rounds
 from noms_env.policy.search.player import TOGETHER, SearchPlayer
-from noms_env.policy.search.rollouts import STRIDE, Task, candidates_of, play_out
+from noms_env.policy.search.rollouts import FEWER_SOLVED, STRIDE, Task, candidates_of, play_out
 from noms_env.table import Table
 from noms_env.variants import VARIANTS, Rules, game, make_rules
 from tests.begun import begun
@@ -95,6 +99,8 @@ def test_a_row_is_answered_alike_alone_and_among_others(heat: float, moment: int
     assert all(type(action) is int for action in alone)
     assert many.tolist() == alone
     assert (np.take_along_axis(legal, many[:, np.newaxis], axis=1) == 1).all()
+    shared = SearchPlayer(policy, worlds=worlds, threads=2).act(seen, legal, np.random.default_rng(1), tables=tables)
+    assert shared.tolist() == alone
     if moment == 0:
         assert worlds * np.count_nonzero(legal, axis=1).max() > TOGETHER
 
@@ -138,7 +144,7 @@ def test_the_policy_plays_the_worlds_out() -> None:
         table.step(table.legal_actions()[0])
     view, seat = kernel_view(table._rows), int(table.row.seat)
     actions = candidates_of(view, 0, policy.probabilities(*table.view(seat)))[0]
-    values = play_out(view, [Task(0, 77, 4, actions)], policy, [], float("inf"))
+    values = play_out(view, [Task(0, 77, 4, actions)], policy, [], math.inf, RowThreads(1))
     assert values is not None
     assert values[0].shape == (4, len(actions))
     numbers: list[int] = []
@@ -147,7 +153,7 @@ def test_the_policy_plays_the_worlds_out() -> None:
             twin = imagined(table, seat, 77, world)
             twin.step(int(action))
             decision, draw = 0, draw_of(77, world)
-            while not twin.is_scored:
+            while not is_solvable(twin.row, FEWER_SOLVED):
                 observation, mask = twin.view(int(twin.row.seat))
                 groups = candidates_of(kernel_view(twin._rows), 0, policy.probabilities(observation, mask))[0]
                 chosen = int(groups[0])
@@ -155,9 +161,9 @@ def test_the_policy_plays_the_worlds_out() -> None:
                     chosen = int(policy.drawn(observation[None], mask[None], np.array([draw + decision * STRIDE]), 1.0)[0])
                     decision += 1
                 twin.step(chosen)
-            points = twin.row.points[:4] / twin.row.multiplier
-            others = (points.sum() - points[seat]) / 3
-            assert value / units(4) == pytest.approx(points[seat] - others)
+            ends = solve(twin, KINDS[kind_to_solve(twin.row)]).values()
+            end = max(ends, key=lambda end: end[int(twin.row.seat)])
+            assert value / units(4) == pytest.approx(end[seat] / twin.row.multiplier)
             numbers.append(decision)
     assert max(numbers) > 10
 
@@ -206,10 +212,10 @@ def test_of_many_cards_to_nominate_some_are_tried() -> None:
     assert len(few) < 17
 
 
-def findings(shares: list[float], values: list[list[int]]) -> Findings:
+def findings(shares: list[float], values: list[list[int]], temperature: float = 0.5) -> Findings:
     """What was found out about actions 0, 1, ... with these probabilities, in points, at a table of three."""
     actions = np.arange(len(shares))
-    found = Findings(0, 99, (actions, np.array(shares), actions + 10), 3)
+    found = Findings(0, 99, (actions, np.array(shares), actions + 10), 3, temperature, Rounds(10_000, False))
     for row in values:
         found.add(np.array([row]) * units(3))
     return found
@@ -219,12 +225,13 @@ def test_the_update_is_that_of_the_module() -> None:
     found = findings([0.6, 0.3, 0.1], [[0, 2, 1], [4, 5, 1], [1, 1, 1]])
     assert found.means == pytest.approx([5 / 3, 8 / 3, 1])
     gains, error = np.array([0, 1, -2 / 3]), np.sqrt(4 + 1 + 0) / 3
-    assert found.errors[1] == pytest.approx(error)
-    assert found.logits(0.5) == pytest.approx(np.log([0.6, 0.3, 0.1]) + gains / (0.5 * error))
-    assert found.choose(0.5, 0.0) == 11
-    assert found.choose(1e9, 0.0) == 10
-    drawn = [found_with(seed).choose(0.5, 2.0) for seed in range(2000)]
-    weights = np.exp(found.logits(0.5) / 2)
+    errors = np.maximum(error, np.sqrt([0, 5, 1 + 9]) / 3)
+    assert found.errors == pytest.approx(np.sqrt([0, 5, 1 + 9]) / 3)
+    assert found.logits() == pytest.approx(np.log([0.6, 0.3, 0.1]) + gains / (0.5 * errors))
+    assert found.choose(0.0) == 11
+    assert findings([0.6, 0.3, 0.1], [[0, 2, 1], [4, 5, 1], [1, 1, 1]], 1e9).choose(0.0) == 10
+    drawn = [found_with(seed).choose(2.0) for seed in range(2000)]
+    weights = np.exp(found.logits() / 2)
     shares = np.bincount(drawn, minlength=13)[10:] / 2000
     assert shares == pytest.approx(weights / weights.sum(), abs=0.04)
 
@@ -238,12 +245,48 @@ def found_with(seed: int) -> Findings:
 def test_few_worlds_leave_the_policy_as_it_is_and_many_overrule_it() -> None:
     """A gain in half of the worlds; and one in all, which has an error all the same."""
     few, many = (findings([0.99, 0.01], [[0, 1], [0, 0]] * count) for count in (1, 100))
-    assert (few.choose(0.5, 0.0), many.choose(0.5, 0.0)) == (10, 11)
-    sure = findings([0.9, 0.1], [[0, 3]])
-    assert sure.logits(1.0) == pytest.approx(np.log([0.9, 0.1]) + np.array([0, 1]))
-    assert findings([0.7, 0.3], []).choose(0.5, 0.0) == 10
-    assert findings([1.0, 0.0], [[0, 0]]).logits(1.0) == pytest.approx([0, np.log(LEAST_SHARE)])
-    assert findings([0.9, 0.1], [[0, 1], [0, 0]]).choose(0.0, 0.0) == 11
+    assert (few.choose(0.0), many.choose(0.0)) == (10, 11)
+    sure = findings([0.9, 0.1], [[0, 3]], 1.0)
+    assert sure.logits() == pytest.approx(np.log([0.9, 0.1]) + np.array([0, 1]))
+    assert findings([0.7, 0.3], []).choose(0.0) == 10
+    assert findings([1.0, 0.0], [[0, 0]], 1.0).logits() == pytest.approx([0, np.log(LEAST_SHARE)])
+    assert findings([0.9, 0.1], [[0, 1], [0, 0]], 0.0).choose(0.0) == 11
+
+
+def test_half_of_the_actions_remain_after_each_round() -> None:
+    """The best ones and the favourite, in 24 worlds on the mean; gains are reckoned from the favourite in the same worlds."""
+    shares, worth = np.array([0.3, *[0.1] * 7]), np.array([0, 9, 1, 8, 2, 7, 3, 6])
+    found = Findings(0, 1, (np.arange(8), shares, np.arange(8)), 4, 0.5, Rounds(24, False))
+    seen, rounds, rng = 0, list[tuple[list[int], int]](), np.random.default_rng(0)
+    while found.left > 0:
+        rounds.append((found.tried.tolist(), found.left))
+        seen += found.left * len(found.tried)
+        found.add((worth[found.tried] + rng.integers(-20, 20, (found.left, 1))) * units(4))
+    assert rounds == [([*range(8)], 8), ([0, 1, 3, 5], 16), ([0, 1], 32)]
+    assert (seen, found.worlds) == (24 * 8, 56)
+    assert found.counts.tolist() == [56, 56, 8, 24, 8, 24, 8, 8]
+    assert found.means - found.means[0] == pytest.approx(worth)
+    assert found.choose(0.0) == 1
+
+
+@pytest.mark.parametrize("candidates", [2, 3, 5, 9, 60])
+def test_the_rounds_have_the_worlds_that_were_asked_for(candidates: int) -> None:
+    found = Findings(0, 1, (np.arange(candidates), np.ones(candidates), np.arange(candidates)), 4, 0.5, Rounds(100, False))
+    rollouts = 0
+    while found.left > 0:
+        rollouts += found.left * len(found.tried)
+        found.add(np.zeros((found.left, len(found.tried)), np.int64))
+    assert 0.9 * 100 * candidates <= rollouts <= 100 * candidates
+    assert len(found.tried) == 2
+
+
+def test_in_a_limited_time_each_round_has_as_many_worlds_as_there_were_before() -> None:
+    found = Findings(0, 1, (np.arange(3), np.ones(3), np.arange(3)), 4, 0.5, Rounds(50, True))
+    rounds = list[tuple[int, int]]()
+    while found.left > 0:
+        rounds.append((len(found.tried), found.left))
+        found.add(np.zeros((found.left, len(found.tried)), np.int64))
+    assert rounds == [(3, 8), (2, 8), (2, 16), (2, 18)]
 
 
 def test_it_stops_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -332,8 +375,9 @@ def test_it_sits_in_environments_and_answers_the_same_again() -> None:
     assert ends[0] == ends[1]
 
 
+@pytest.mark.soak
 def test_it_is_stronger_than_its_policy() -> None:
-    gains = relative_points("search:nonesuch@0,worlds=16", "nonesuch@0", "nonesuch", 60)
+    gains = relative_points("search:nonesuch@0,worlds=40", "nonesuch@0", "nonesuch", 100)
     assert gains.mean() > 1.6 * gains.std(ddof=1) / np.sqrt(len(gains))
 
 
