@@ -1,0 +1,264 @@
+"""What thinking is worth: points per deal against time for a decision. `python -m benchmarks.search OUT`.
+
+A hero sits alone among equal players (the *field*) on duplicate deals with rotated seats. Its points are those above what the
+field itself makes there. Heroes are the published policy, `pimc` and `search` on the policy, with more and more worlds; fields
+are the policy, `thumb` and `pimc:100`.
+
+OUT/GAME-FIELD.json has, for each hero, the value of every deal and the time. A hero whose deals are there is not played
+again, so a measure that was stopped goes on. OUT/search.csv, OUT/search.md and OUT/search.png are written from these files.
+Needs `pip install '.[plot]'`.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import tyro
+
+from noms_env.players import Player
+from noms_env.variants import VARIANTS, Rules, game, make_rules
+from training.agents.registry import agent_spec
+from training.agents.spec import AgentSpec
+from training.evaluation.comparison import compare
+from training.evaluation.statistics import Estimate, estimate
+from training.text import markdown_table
+
+POLICIES = {"big_ships": "exact_bid", "down_up": "exact_bid", "up_down": "exact_bid"}
+"""The published policy of a game, where its name is another."""
+FIELDS = ("policy", "thumb", "pimc:100")
+EQUAL = 0.25
+"""A `pimc` is compared with a search that takes at most so much more time than it does."""
+
+
+def policy_of(name: str) -> str:
+    """The published policy of a game, as it plays in matches: the most probable action."""
+    return f"{POLICIES.get(name, name)}@0"
+
+
+@dataclass
+class Args:
+    """The settings; `--help` prints them."""
+
+    out: Annotated[Path, tyro.conf.Positional]
+    """folder of the results"""
+    games: tuple[str, ...] = tuple(VARIANTS)
+    """games that are played"""
+    fields: tuple[str, ...] = FIELDS
+    """players on the other seats: policy, thumb, pimc:100"""
+    worlds: tuple[int, ...] = (8, 24, 80, 240, 800)
+    """worlds of the searches, and of pimc"""
+    heroes: tuple[str, ...] = ("{policy}", "pimc:{worlds}", "search:{policy},worlds={worlds}")
+    """players that are measured; {policy} is the published policy of the game, {worlds} each number of worlds"""
+    deals: int = 96
+    """duplicate deals, each played with the hero on every seat"""
+    minutes: float = 600.0
+    """no further hero is begun after so long"""
+
+
+@dataclass
+class Timed:
+    """A player whose time for decisions with a choice is kept: processor seconds of the thread that asks it."""
+
+    player: Player
+    seconds: list[float] = field(default_factory=list)
+    decisions: list[int] = field(default_factory=list)
+
+    @property
+    def wants_tables(self) -> bool:
+        return self.player.wants_tables
+
+    def act(self, observation: np.ndarray, mask: np.ndarray, rng: np.random.Generator, *, tables: Any = None) -> Any:
+        """See `noms_env.players.Player.act`."""
+        began = time.thread_time()
+        actions = self.player.act(observation, mask, rng, tables=tables)
+        self.seconds.append(time.thread_time() - began)
+        self.decisions.append(int((np.count_nonzero(np.atleast_2d(mask), axis=1) > 1).sum()))
+        return actions
+
+
+def timed(spec: AgentSpec) -> tuple[AgentSpec, list[Timed]]:
+    """A player whose time is kept, and where."""
+    made, lock = list[Timed](), threading.Lock()
+
+    def make() -> Player:
+        player = Timed(spec.make())
+        with lock:
+            made.append(player)
+        return player
+
+    return replace(spec, make=make), made
+
+
+def heroes(args: Args, policy: str) -> Iterator[str]:
+    """The names of the players that are measured, those of few worlds first."""
+    for worlds in args.worlds:
+        for hero in args.heroes:
+            if "{worlds}" in hero or worlds == args.worlds[0]:
+                yield hero.format(policy=policy, worlds=worlds)
+
+
+def measure(rules: Rules, hero: str, among: str, deals: int) -> dict[str, Any]:
+    """What a hero makes above its field: values of deals, and milliseconds for a decision."""
+    spec, made = timed(agent_spec(hero))
+    played = compare(rules, spec, agent_spec(among), deals, names=("alone",))
+    seconds, decisions = (sum(sum(getattr(one, name)) for one in made) for name in ("seconds", "decisions"))
+    return {
+        "ms": round(1000 * seconds / decisions, 4),
+        "values": [round(float(value), 4) for value in played.per_deal("alone")],
+    }
+
+
+@dataclass(frozen=True)
+class Results:
+    """The heroes of a game in a field."""
+
+    game: str
+    among: str
+    policy: str
+    heroes: dict[str, dict[str, Any]]
+
+    def values(self, hero: str) -> np.ndarray:
+        """Points above the field of each deal."""
+        return np.array(self.heroes[hero]["values"])
+
+    def above(self, hero: str, other: str) -> Estimate | None:
+        """Points of one hero above another on the deals that both have played; the policy among itself is the field."""
+        if self.among == "policy" and other == self.policy:
+            return estimate(self.values(hero))
+        if other not in self.heroes:
+            return None
+        n = min(len(self.values(hero)), len(self.values(other)))
+        return estimate(self.values(hero)[:n] - self.values(other)[:n])
+
+    def pimc_in_time(self, hero: str) -> str | None:
+        """The `pimc` of about the time of a hero, or the next slower one: that with the most worlds in its time."""
+        limit = self.heroes[hero]["ms"] * (1 + EQUAL)
+        found = [name for name in self.heroes if name.startswith("pimc:") and self.heroes[name]["ms"] <= limit]
+        return max(found, key=lambda name: float(self.heroes[name]["ms"]), default=None)
+
+
+def read(out: Path, game_name: str, among: str) -> Results:
+    """What has been measured so far."""
+    path, policy = out / f"{game_name}-{among.replace(':', '')}.json", policy_of(game_name)
+    found = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    return Results(game_name, among, policy, found)
+
+
+def write(out: Path, results: Results) -> None:
+    """Keep what has been measured."""
+    path = out / f"{results.game}-{results.among.replace(':', '')}.json"
+    lines = [f"{json.dumps(name)}: {json.dumps(hero)}" for name, hero in results.heroes.items()]
+    path.with_suffix(".tmp").write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
+    path.with_suffix(".tmp").replace(path)
+
+
+def rows(all_results: Sequence[Results]) -> Iterator[dict[str, Any]]:
+    """A row for each hero in each field."""
+    for results in all_results:
+        for name, hero in sorted(results.heroes.items(), key=lambda one: one[1]["ms"]):
+            own = estimate(results.values(name))
+            rival = results.pimc_in_time(name) if name.startswith("search:") else None
+            yield {
+                "game": results.game,
+                "field": results.among,
+                "player": name,
+                "ms": hero["ms"],
+                "deals": own.deals,
+                "points": own,
+                "policy": results.above(name, results.policy) if name != results.policy else None,
+                "pimc": results.above(name, rival) if rival else None,
+            }
+
+
+def shown(one: Estimate | None) -> str:
+    """`+0.31 ±0.12`."""
+    return f"{one.mean:+.2f} ±{(one.high - one.low) / 2:.2f}" if one else ""
+
+
+def table(all_results: Sequence[Results]) -> str:
+    """The figures as Markdown."""
+    head = ["game", "field", "player", "ms", "deals", "above the field", "above the policy", "above `pimc` in its time"]
+    body = [
+        [
+            row["game"],
+            row["field"],
+            f"`{row['player']}`",
+            f"{row['ms']:.2f}",
+            str(row["deals"]),
+            *(shown(row[of]) for of in ("points", "policy", "pimc")),
+        ]
+        for row in rows(all_results)
+    ]
+    return markdown_table(body, *head)
+
+
+def draw(all_results: Sequence[Results], games: Sequence[str], fields: Sequence[str], path: Path) -> None:
+    """Points above the field over milliseconds, a picture for each game and field."""
+    import matplotlib as mpl
+    import matplotlib.pyplot as plt
+
+    mpl.use("Agg")
+    figure, axes = plt.subplots(
+        len(games), len(fields), figsize=(4 * len(fields), 2.6 * len(games)), squeeze=False, sharex=True
+    )
+    for results in all_results:
+        axis = axes[games.index(results.game)][fields.index(results.among)]
+        for kind, label in (("pimc:", "pimc"), ("search:", "search on the policy")):
+            points = sorted((hero["ms"], name) for name, hero in results.heroes.items() if name.startswith(kind))
+            found = [estimate(results.values(name)) for _, name in points]
+            spread = [(one.high - one.low) / 2 for one in found]
+            axis.errorbar([ms for ms, _ in points], [one.mean for one in found], spread, marker="o", capsize=2, label=label)
+        level = results.values(results.policy).mean() if results.policy in results.heroes else 0.0
+        axis.axhline(level, color="grey", linestyle="--", linewidth=1, label="the policy")
+        axis.set_xscale("log")
+        axis.set_title(f"{results.game}, among {results.among}", fontsize=9)
+    for axis in axes[-1]:
+        axis.set_xlabel("ms a decision, one core")
+    for row in axes:
+        row[0].set_ylabel("points a deal\nabove the field")
+    axes[0][0].legend(fontsize=8)
+    figure.tight_layout()
+    figure.savefig(path, dpi=80)
+    plt.close(figure)
+
+
+def main(args: Args) -> None:
+    """Measure what is missing, and write the pages."""
+    args.out.mkdir(parents=True, exist_ok=True)
+    until = time.monotonic() + 60 * args.minutes
+    for among in args.fields:
+        for name in args.games:
+            rules = make_rules(game(name))
+            policy = read(args.out, name, among).policy
+            for hero in heroes(args, policy):
+                done = read(args.out, name, among)
+                own_field = among == "policy" and hero == policy
+                if own_field or len(done.heroes.get(hero, {"values": []})["values"]) >= args.deals or time.monotonic() > until:
+                    continue
+                found = measure(rules, hero, policy if among == "policy" else among, args.deals)
+                done = read(args.out, name, among)
+                done.heroes[hero] = found
+                write(args.out, done)
+                print(name, among, hero, f"{found['ms']:.2f} ms", shown(estimate(np.array(found["values"]))), flush=True)
+    all_results = [one for name in VARIANTS for among in FIELDS if (one := read(args.out, name, among)).heroes]
+    with (args.out / "search.csv").open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(["game", "field", "player", "ms", "deals", "mean", "low", "high"])
+        for row in rows(all_results):
+            figures = [round(getattr(row["points"], end), 4) for end in ("mean", "low", "high")]
+            writer.writerow([row["game"], row["field"], row["player"], row["ms"], row["deals"], *figures])
+    (args.out / "search.md").write_text(table(all_results), encoding="utf-8")
+    if all_results:
+        draw(all_results, list(dict.fromkeys(one.game for one in all_results)), FIELDS, args.out / "search.png")
+
+
+if __name__ == "__main__":
+    main(tyro.cli(Args))
