@@ -204,6 +204,7 @@ def draw(all_results: Sequence[Results], games: Sequence[str], fields: Sequence[
     """Points above the field over milliseconds, a picture for each game and field."""
     import matplotlib as mpl
     import matplotlib.pyplot as plt
+    from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
     mpl.use("Agg")
     figure, axes = plt.subplots(
@@ -219,6 +220,9 @@ def draw(all_results: Sequence[Results], games: Sequence[str], fields: Sequence[
         level = results.values(results.policy).mean() if results.policy in results.heroes else 0.0
         axis.axhline(level, color="grey", linestyle="--", linewidth=1, label="the policy")
         axis.set_xscale("log")
+        axis.xaxis.set_major_locator(LogLocator(subs=(1, 3)))
+        axis.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+        axis.xaxis.set_minor_formatter(NullFormatter())
         axis.set_title(f"{results.game}, among {results.among}", fontsize=9)
     for axis in axes[-1]:
         axis.set_xlabel("ms a decision, one core")
