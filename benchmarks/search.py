@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -107,6 +108,7 @@ def heroes(args: Args, policy: str) -> Iterator[str]:
 
 def measure(rules: Rules, hero: str, among: str, deals: int) -> dict[str, Any]:
     """What a hero makes above its field: values of deals, and milliseconds for a decision."""
+    compare(rules, agent_spec(hero), agent_spec(among), 2, names=("alone",))  # compiles what it needs
     spec, made = timed(agent_spec(hero))
     played = compare(rules, spec, agent_spec(among), deals, names=("alone",))
     seconds, decisions = (sum(sum(getattr(one, name)) for one in made) for name in ("seconds", "decisions"))
@@ -184,20 +186,27 @@ def shown(one: Estimate | None) -> str:
 
 
 def table(all_results: Sequence[Results]) -> str:
-    """The figures as Markdown."""
-    head = ["game", "field", "player", "ms", "deals", "above the field", "above the policy", "above `pimc` in its time"]
-    body = [
-        [
-            row["game"],
-            row["field"],
-            f"`{row['player']}`",
-            f"{row['ms']:.2f}",
-            str(row["deals"]),
-            *(shown(row[of]) for of in ("points", "policy", "pimc")),
-        ]
-        for row in rows(all_results)
-    ]
-    return markdown_table(body, *head)
+    """Points above the field and milliseconds of each hero, as Markdown: a row for each game and field."""
+    columns = sorted({(_kind(name, results), _worlds(name)) for results in all_results for name in results.heroes})
+    lines = list[list[str | None]]()
+    for results in all_results:
+        by_kind = {(_kind(name, results), _worlds(name)): name for name in results.heroes}
+        cells = list[str | None]()
+        for column in columns:
+            hero = results.heroes.get(by_kind.get(column, ""))
+            cells.append(f"{shown(estimate(np.array(hero['values'])))}, {hero['ms']:.3g} ms" if hero else None)
+        lines.append([results.game, results.among, *cells])
+    return markdown_table(lines, "game", "field", *(f"{kind} {worlds}" if worlds else kind for kind, worlds in columns))
+
+
+def _kind(hero: str, results: Results) -> str:
+    return "policy" if hero == results.policy else hero.split(":", 1)[0]
+
+
+def _worlds(hero: str) -> int:
+    """Of a hero, 0 for the policy."""
+    found = re.search(r"(?:^pimc:|worlds=)(\d+)", hero)
+    return int(found[1]) if found else 0
 
 
 def draw(all_results: Sequence[Results], games: Sequence[str], fields: Sequence[str], path: Path) -> None:
