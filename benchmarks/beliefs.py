@@ -22,7 +22,7 @@ from typing import Annotated, Any
 import numpy as np
 import tyro
 
-from benchmarks.search import FIELDS, policy_of
+from benchmarks.search import FIELDS, new_pictures, policy_of, save_pictures
 from noms_env import load_player, make_batch
 from noms_env.belief import new_sampling_workspace
 from noms_env.belief.determinize import sampled_tables
@@ -147,14 +147,9 @@ def table(rows: Sequence[dict[str, Any]]) -> str:
 
 
 def draw(rows: Sequence[dict[str, Any]], path: Path) -> None:
-    """Loss over tricks, a picture for each game and field; of each model the exponent that is best over all."""
-    import matplotlib as mpl
-    import matplotlib.pyplot as plt
-
-    mpl.use("Agg")
+    """Loss over tricks, a picture for each game and field; with the exponent that the search uses."""
     games = list(dict.fromkeys(row["game"] for row in rows))
-    size = (4 * len(FIELDS), 2.6 * len(games))
-    figure, axes = plt.subplots(len(games), len(FIELDS), figsize=size, squeeze=False)
+    figure, axes = new_pictures(games)
     for row_of_axes, name in zip(axes, games, strict=True):
         for axis, among in zip(row_of_axes, FIELDS, strict=True):
             here = [row for row in rows if (row["game"], row["field"]) == (name, among)]
@@ -164,13 +159,7 @@ def draw(rows: Sequence[dict[str, Any]], path: Path) -> None:
                 axis.plot([int(row["trick"]) for row in own], [float(row["loss"]) for row in own], marker=".", label=model)
             axis.set_title(f"{name}, {among} plays", fontsize=9)
             axis.set_ylim(bottom=0)
-        row_of_axes[0].set_ylabel("log loss, nats a card")
-    for axis in axes[-1]:
-        axis.set_xlabel("trick")
-    axes[0][0].legend(fontsize=8)
-    figure.tight_layout()
-    figure.savefig(path, dpi=80)
-    plt.close(figure)
+    save_pictures(figure, axes, "trick", "log loss, nats a card", path)
 
 
 def main(args: Args) -> None:

@@ -36,7 +36,7 @@ POLICIES = {"big_ships": "exact_bid", "down_up": "exact_bid", "up_down": "exact_
 """The published policy of a game, where its name is another."""
 FIELDS = ("policy", "thumb", "pimc:100")
 EQUAL = 0.25
-"""A `pimc` is compared with a search that takes at most so much more time than it does."""
+"""A search is compared with a `pimc` that takes at most so much more time than it does."""
 
 
 def policy_of(name: str) -> str:
@@ -141,7 +141,7 @@ class Results:
         return estimate(self.values(hero)[:n] - self.values(other)[:n])
 
     def pimc_in_time(self, hero: str) -> str | None:
-        """The `pimc` of about the time of a hero, or the next slower one: that with the most worlds in its time."""
+        """The slowest `pimc` that takes no more time than a hero, but for `EQUAL`."""
         limit = self.heroes[hero]["ms"] * (1 + EQUAL)
         found = [name for name in self.heroes if name.startswith("pimc:") and self.heroes[name]["ms"] <= limit]
         return max(found, key=lambda name: float(self.heroes[name]["ms"]), default=None)
@@ -163,7 +163,7 @@ def write(out: Path, results: Results) -> None:
 
 
 def rows(all_results: Sequence[Results]) -> Iterator[dict[str, Any]]:
-    """A row for each hero in each field."""
+    """A row for each hero in each field: its points above the field, above the policy, and above the `pimc` in its time."""
     for results in all_results:
         for name, hero in sorted(results.heroes.items(), key=lambda one: one[1]["ms"]):
             own = estimate(results.values(name))
@@ -209,18 +209,37 @@ def _worlds(hero: str) -> int:
     return int(found[1]) if found else 0
 
 
-def draw(all_results: Sequence[Results], games: Sequence[str], fields: Sequence[str], path: Path) -> None:
-    """Points above the field over milliseconds, a picture for each game and field."""
+def new_pictures(games: Sequence[str]) -> tuple[Any, Any]:
+    """A figure with a picture for each game and field, and its axes, shape (games, fields)."""
     import matplotlib as mpl
     import matplotlib.pyplot as plt
-    from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
     mpl.use("Agg")
-    figure, axes = plt.subplots(
-        len(games), len(fields), figsize=(4 * len(fields), 2.6 * len(games)), squeeze=False, sharex=True
-    )
+    return plt.subplots(len(games), len(FIELDS), figsize=(4 * len(FIELDS), 2.6 * len(games)), squeeze=False)
+
+
+def save_pictures(figure: Any, axes: Any, x: str, y: str, path: Path) -> None:
+    """Write a figure with the names of its axes."""
+    import matplotlib.pyplot as plt
+
+    for axis in axes[-1]:
+        axis.set_xlabel(x)
+    for row in axes:
+        row[0].set_ylabel(y)
+    axes[0][0].legend(fontsize=8)
+    figure.tight_layout()
+    figure.savefig(path, dpi=80)
+    plt.close(figure)
+
+
+def draw(all_results: Sequence[Results], path: Path) -> None:
+    """Points above the field over milliseconds, a picture for each game and field."""
+    from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
+
+    games = list(dict.fromkeys(one.game for one in all_results))
+    figure, axes = new_pictures(games)
     for results in all_results:
-        axis = axes[games.index(results.game)][fields.index(results.among)]
+        axis = axes[games.index(results.game)][FIELDS.index(results.among)]
         for kind, label in (("pimc:", "pimc"), ("search:", "search on the policy")):
             points = sorted((hero["ms"], name) for name, hero in results.heroes.items() if name.startswith(kind))
             found = [estimate(results.values(name)) for _, name in points]
@@ -233,14 +252,7 @@ def draw(all_results: Sequence[Results], games: Sequence[str], fields: Sequence[
         axis.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
         axis.xaxis.set_minor_formatter(NullFormatter())
         axis.set_title(f"{results.game}, among {results.among}", fontsize=9)
-    for axis in axes[-1]:
-        axis.set_xlabel("ms a decision, one core")
-    for row in axes:
-        row[0].set_ylabel("points a deal\nabove the field")
-    axes[0][0].legend(fontsize=8)
-    figure.tight_layout()
-    figure.savefig(path, dpi=80)
-    plt.close(figure)
+    save_pictures(figure, axes, "ms a decision, one core", "points a deal\nabove the field", path)
 
 
 def main(args: Args) -> None:
@@ -264,13 +276,15 @@ def main(args: Args) -> None:
     all_results = [one for name in VARIANTS for among in FIELDS if (one := read(args.out, name, among)).heroes]
     with (args.out / "search.csv").open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(["game", "field", "player", "ms", "deals", "mean", "low", "high"])
+        ends, plain = ("mean", "low", "high"), ("game", "field", "player", "ms", "deals")
+        writer.writerow([*plain, *(f"{of} {end}" for of in ("points", "policy", "pimc") for end in ends)])
         for row in rows(all_results):
-            figures = [round(getattr(row["points"], end), 4) for end in ("mean", "low", "high")]
-            writer.writerow([row["game"], row["field"], row["player"], row["ms"], row["deals"], *figures])
+            above = [row["points"], row["policy"], row["pimc"]]
+            figures = [round(getattr(one, end), 4) if one else "" for one in above for end in ends]
+            writer.writerow([*(row[name] for name in plain), *figures])
     (args.out / "search.md").write_text(table(all_results), encoding="utf-8")
     if all_results:
-        draw(all_results, list(dict.fromkeys(one.game for one in all_results)), FIELDS, args.out / "search.png")
+        draw(all_results, args.out / "search.png")
 
 
 if __name__ == "__main__":

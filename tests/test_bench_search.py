@@ -33,7 +33,7 @@ def test_strength_over_time_is_measured_written_and_not_measured_again(
     with (tmp_path / "search.csv").open() as file:
         rows = list(csv.DictReader(file))
     assert [(row["field"], row["player"]) for row in rows].count(("thumb", "nonesuch@0")) == 1
-    assert float(rows[0]["low"]) <= float(rows[0]["mean"]) <= float(rows[0]["high"])
+    assert float(rows[0]["points low"]) <= float(rows[0]["points mean"]) <= float(rows[0]["points high"])
     assert "| game | field | pimc 1 | policy | search 1 |" in (tmp_path / "search.md").read_text()
     assert (tmp_path / "search.png").stat().st_size > 10_000
     search.main(args((1, 2)))
