@@ -410,8 +410,9 @@ while True:
 """
 """A program that nobody can ask to end, and its child, which has left it."""
 OWNER = """
-import sys, time
+import signal, sys, time
 from training.agents.registry import agent_spec
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # under nohup it would be ignored
 player = agent_spec(sys.argv[1]).make()
 player.start()
 print(flush=True)

@@ -75,13 +75,17 @@ def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize(("what", "status"), [(signal.SIGINT, 130), (signal.SIGKILL, -signal.SIGKILL)])
-def test_a_run_that_is_stopped_again_and_again_ends_like_one_that_never_was(
-    what: int, status: int, uninterrupted: Path, tmp_path: Path
+@pytest.mark.parametrize(
+    ("what", "status", "stops"),
+    [(signal.SIGINT, 130, (4,)), (signal.SIGKILL, -signal.SIGKILL, (2, 4, 3))],
+    ids=["once", "often"],
+)
+def test_a_run_that_is_stopped_ends_like_one_that_never_was(
+    what: int, status: int, stops: tuple[int, ...], uninterrupted: Path, tmp_path: Path
 ) -> None:
     folder = tmp_path / "run"
     done = 0
-    for lines in (2, 4, 3):
+    for lines in stops:
         assert after_lines(start(folder), lines, what) == status
         reached = last_state(folder)["decisions"]  # there is a loadable checkpoint, and the run gets on
         assert reached > done
