@@ -68,3 +68,7 @@ class RowThreads:
     def __reduce__(self) -> tuple[Any, ...]:
         """Copies and pickles start threads of their own."""
         return RowThreads, (self.threads, self._min_rows)
+
+
+ONE_THREAD = RowThreads(1)
+"""The calling one."""

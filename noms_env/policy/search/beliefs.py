@@ -22,6 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 from noms_env._jit import jit
+from noms_env._threads import ONE_THREAD, RowThreads
 from noms_env.belief import new_sampling_workspace
 from noms_env.core.actions import NUM_ACTIONS
 from noms_env.core.chance import MAX_SEED
@@ -31,15 +32,23 @@ from noms_env.observation.layout import OBSERVATION_SIZE, PADDED_MASK_SIZE
 from noms_env.players.rule_based.heuristics import new_workspaces
 from noms_env.players.rule_based.player import thumb_action
 from noms_env.policy.player import PolicyPlayer
-from noms_env.policy.search.replays import ARRIVED, ask_others, begin_replays, compare_with_worlds, next_row, step_replays
-from noms_env.policy.search.worlds import copy_rows, deal_worlds, draw_fractions
+from noms_env.policy.search.replays import (
+    ARRIVED,
+    begin_replays,
+    compare_with_worlds,
+    list_others,
+    next_row,
+    step_replays,
+    write_seen,
+)
+from noms_env.policy.search.worlds import Worlds, copy_rows, deal_worlds, draw_fractions
 from noms_env.variants.table_record import new_tables
 
-POOL = 2
-"""Worlds that are weighed for each one that is drawn."""
+POOL = 1
+"""Worlds that are weighed for each one that is drawn. 2 take a third more time for choices that are no better (docs/search.md)."""
 MOST_POOLS = 4
 """So many times as many where few of them have nearly all the weight."""
-LEAST_EFFECTIVE = 0.5
+LEAST_EFFECTIVE = 0.2
 """Effective number of worlds in a pool, for each one that is drawn, below which the pool is made larger."""
 EXPONENT = 0.25
 """Of 0.25, 0.5 and 1 the one with which a mixture tells better than uniform worlds who holds which card in every game, whoever
@@ -95,7 +104,7 @@ def note_thumb(tables, rows, action, workspaces, agrees):
         agrees[i] = thumb_action(tables[rows[i]], workspaces[0]) == action
 
 
-def log_likelihoods(worlds: np.ndarray, seat: int, models: Sequence[Model]) -> np.ndarray:
+def log_likelihoods(worlds: np.ndarray, seat: int, models: Sequence[Model], row_threads: RowThreads = ONE_THREAD) -> np.ndarray:
     """Of what each seat did if it is like each model, float64, shape (models, MAX_SEATS, n).
 
     -inf in a world in which it cannot be played again.
@@ -104,26 +113,40 @@ def log_likelihoods(worlds: np.ndarray, seat: int, models: Sequence[Model]) -> n
         worlds: tables as a seat may imagine them, shape (n,), as `kernel_view` makes them.
         seat: the seat, whose own actions do not count.
         models: of the others.
+        row_threads: that share the worlds.
+    """
+    logs = np.zeros((len(models), MAX_SEATS, len(worlds)))
+    row_threads.run(
+        len(worlds), lambda first, end, _part: add_log_likelihoods(worlds[first:end], seat, models, logs[:, :, first:end])
+    )
+    return logs
+
+
+def add_log_likelihoods(worlds: np.ndarray, seat: int, models: Sequence[Model], logs: np.ndarray) -> None:
+    """Add to `logs` what `log_likelihoods` returns.
+
+    All has been public but the hands. So a seat that holds the same in several worlds saw the same, and is asked once.
     """
     n = len(worlds)
-    replays, fine, rows = kernel_view(new_tables(n)), np.ones(n, np.bool_), np.empty(n, np.int64)
+    replays, fine, rows, hands = kernel_view(new_tables(n)), np.ones(n, np.bool_), np.empty(n, np.int64), np.empty(n, np.int64)
     observation, mask = np.empty((n, OBSERVATION_SIZE // 8), np.int64), np.empty((n, PADDED_MASK_SIZE // 8), np.int64)
-    logs = np.zeros((len(models), MAX_SEATS, n))
     begin_replays(worlds, replays)
     while fine.any():
         actor, action = next_row(worlds, replays, int(fine.argmax()))
         if action == ARRIVED:
             break
-        asked = ask_others(replays, fine, seat, action, rows, observation, mask)
+        asked = list_others(replays, fine, seat, action, rows, hands)
         if asked > 0:
-            seen, legal = observation[:asked].view(np.uint8), mask[:asked].view(np.int8)[:, :NUM_ACTIONS]
+            _, firsts, places = np.unique(hands[:asked], return_index=True, return_inverse=True)
+            alike = rows[firsts]
+            write_seen(replays, alike, observation, mask)
+            seen, legal = observation.view(np.uint8)[: len(alike)], mask.view(np.int8)[: len(alike), :NUM_ACTIONS]
             for model, log in zip(models, logs, strict=True):
-                log[actor, rows[:asked]] += np.log(
-                    model.chances(replays, rows[:asked], seen, np.ascontiguousarray(legal), action)
-                )
+                found = np.log(model.chances(replays, alike, seen, np.ascontiguousarray(legal), action))
+                log[actor, rows[:asked]] += found[places]
         step_replays(replays, action, fine)
     compare_with_worlds(worlds, replays, fine)
-    return np.where(fine, logs, -np.inf)
+    logs[:, :, ~fine] = -np.inf
 
 
 def weights_of(logs: np.ndarray, exponent: float = EXPONENT) -> np.ndarray:
@@ -158,18 +181,23 @@ def resampled(weights: np.ndarray, count: int, start: float) -> np.ndarray:
 
 
 def draw_worlds(
-    tables: np.ndarray, row: int, seed: int, models: Sequence[Model], worlds: np.ndarray, draws: np.ndarray, styles: np.ndarray
-) -> None:
-    """Write worlds of a row, the numbers that they are played out with, as `deal_worlds`, and how the seats play in them.
+    tables: np.ndarray, row: int, seed: int, models: Sequence[Model], count: int, row_threads: RowThreads = ONE_THREAD
+) -> Worlds:
+    """So many worlds of a row, in any order; without models uniform ones, in which all seats play like the policy.
 
-    `styles` is int64, shape (n, MAX_SEATS): 0 for the own policy, else 1 + the number of the model that a seat is like. Without
-    models the worlds are uniform, and all seats play like the policy.
+    Args:
+        tables: as `kernel_view` makes them.
+        row: where somebody is to act.
+        seed: 0 to 2**63 - 1: all that is random follows from it.
+        models: of the others.
+        count: how many.
+        row_threads: that share the work; the worlds do not depend on them.
     """
-    count, sampling = len(worlds), new_sampling_workspace()
-    deal_worlds(tables, row, seed, worlds, np.arange(count), draws, sampling)
-    styles[:] = 0
+    sampling = new_sampling_workspace()
+    worlds = Worlds(kernel_view(new_tables(count)), np.empty(count, np.int64), np.zeros((count, MAX_SEATS), np.int64))
+    deal_worlds(tables, row, seed, worlds.tables, np.arange(count), worlds.draws, sampling)
     if not models:
-        return
+        return worlds
     seat, rows, pools, parts = int(tables[row]["seat"]), np.arange(POOL * count), list[np.ndarray](), list[np.ndarray]()
     weights = np.empty(0)
     while len(pools) < MOST_POOLS:
@@ -177,15 +205,16 @@ def draw_worlds(
         further = (seed + (1 + len(pools)) * FURTHER) & MAX_SEED
         deal_worlds(tables, row, further, pool, rows, np.empty(len(rows), np.int64), sampling)
         pools.append(pool)
-        parts.append(log_likelihoods(pool, seat, models))
+        parts.append(log_likelihoods(pool, seat, models, row_threads))
         weights = weights_of(np.concatenate(parts, axis=2))
         if 1 / (weights**2).sum() >= LEAST_EFFECTIVE * count:
             break
-    picks = resampled(weights, count, int(draws[0]) / 2.0**61)
+    picks = resampled(weights, count, int(worlds.draws[0]) / 2.0**61)[np.argsort(worlds.draws)]
     for number, pool in enumerate(pools):
         places = np.flatnonzero(picks // len(rows) == number)
-        copy_rows(pool, picks[places] % len(rows), worlds, places)
+        copy_rows(pool, picks[places] % len(rows), worlds.tables, places)
     drawn = np.empty((count, MAX_SEATS))
     draw_fractions(seed, drawn)
-    styles[:] = 1 + draw_styles(np.concatenate(parts, axis=2)[:, :, picks], drawn)
-    styles[:, seat] = 0
+    worlds.styles[:] = 1 + draw_styles(np.concatenate(parts, axis=2)[:, :, picks], drawn)
+    worlds.styles[:, seat] = 0
+    return worlds

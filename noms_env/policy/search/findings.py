@@ -55,6 +55,21 @@ class Rounds(NamedTuple):
         rounds = max(1, math.ceil(math.log2(candidates)))
         return max(1, self.most * candidates // (rounds * tried))
 
+    def all_worlds(self, candidates: int) -> int:
+        """Worlds of all rounds; with a limit of time as many as there never are."""
+        if self.is_timed:
+            return self.most
+        tried, worlds = candidates, self.worlds(candidates, candidates, 0)
+        while tried > 2:
+            tried = halved(tried)
+            worlds += self.worlds(candidates, tried, worlds)
+        return worlds
+
+
+def halved(tried: int) -> int:
+    """How many actions of so many go on being tried."""
+    return (tried + 1) // 2
+
 
 class Findings:
     """The actions of a row, and what they came to so far.
@@ -72,6 +87,7 @@ class Findings:
         counts: in how many worlds each was tried, int64, shape (candidates,).
         tried: places of the candidates that are still tried, int64, ascending.
         left: worlds that they are to be tried in before the next round.
+        to_come: worlds that are tried in this round and in all further ones.
     """
 
     def __init__(
@@ -101,6 +117,7 @@ class Findings:
         self._gains, self._squares, self.counts = np.zeros(number, np.int64), np.zeros(number), np.zeros(number, np.int64)
         self.tried = np.arange(number)
         self.left = rounds.worlds(number, number, 0) if number > 1 else 0
+        self.to_come = rounds.all_worlds(number)
 
     @property
     def worlds(self) -> int:
@@ -112,6 +129,7 @@ class Findings:
         own = values[:, np.searchsorted(self.tried, self._favourite)]
         gains = values - own[:, np.newaxis]
         self.left -= len(values)
+        self.to_come -= len(values)
         self.counts[self.tried] += len(values)
         self._favourite_sum += int(own.sum())
         self._gains[self.tried] += gains.sum(axis=0)
@@ -125,7 +143,7 @@ class Findings:
         if before > 2:
             logits = self.logits()[self.tried]
             logits[self.tried == self._favourite] = np.inf
-            self.tried = np.sort(self.tried[np.argsort(-logits, kind="stable")[: (before + 1) // 2]])
+            self.tried = np.sort(self.tried[np.argsort(-logits, kind="stable")[: halved(before)]])
         elif not self._rounds.is_timed:
             return
         self.left = self._rounds.worlds(len(self.actions), len(self.tried), self.worlds)

@@ -19,16 +19,17 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from noms_env._threads import RowThreads
+from noms_env._threads import ONE_THREAD, RowThreads
 from noms_env.core.chance import MAX_SEED
 from noms_env.engine.row_kernels import kernel_view
 from noms_env.players.protocol import NOBODY, ActionValue, as_batch, row_seeds
 from noms_env.players.registry import load_player
 from noms_env.players.search.player import MOST_WORLDS, checked_number
 from noms_env.policy.player import PolicyPlayer
-from noms_env.policy.search.beliefs import Model, policy_model, thumb_model
+from noms_env.policy.search.beliefs import Model, draw_worlds, policy_model, thumb_model
 from noms_env.policy.search.findings import Findings, Rounds
 from noms_env.policy.search.rollouts import Task, candidates_of, play_out
+from noms_env.policy.search.worlds import Worlds
 from noms_env.variants import Rules
 
 UNIFORM, MIXTURE = "uniform", "mixture"
@@ -46,6 +47,7 @@ class SearchPlayer:
         worlds: in which an action is tried, on the mean of the actions; the promising ones are tried in more than the others.
         time: milliseconds for a decision, on the mean of those that are asked for at once; None for no limit.
         opponents: `uniform`, or the model of the others, by which worlds are weighted and played out.
+        models: what that word stands for.
         temperature: of the update, in standard errors; 0 takes the action with the best mean.
     """
 
@@ -79,7 +81,7 @@ class SearchPlayer:
             raise ValueError(f"temperature must be a number from 0 on, not {temperature!r}")
         usual = USUAL_WORLDS if time is None else MOST_WORLDS
         self.policy, self.time, self.temperature = policy, time, float(temperature)
-        self.opponents, self._models = opponents, models_of(opponents, policy)
+        self.opponents, self.models = opponents, models_of(opponents, policy)
         self.worlds = checked_number("worlds", usual if worlds is None else worlds, MOST_WORLDS)
         self._row_threads = RowThreads(checked_number("threads", threads, 64))
 
@@ -91,6 +93,11 @@ class SearchPlayer:
     def rule_sets(self) -> tuple[Rules, ...]:
         """The rules of the tables that it can sit at: those of the policy."""
         return self.policy.rule_sets
+
+    @property
+    def policies(self) -> tuple[PolicyPlayer | None, ...]:
+        """Those that play the worlds out: the own one, and those of the models; None for rules of thumb."""
+        return self.policy, *(model.policy for model in self.models)
 
     @as_batch
     def act(
@@ -133,11 +140,20 @@ class SearchPlayer:
 
     def _search_rows(self, tables: np.ndarray, queue: deque[Findings], deadline: float) -> None:
         """Try the actions of some rows in all worlds, or in as many as there is time for."""
-        pace = 0.0  # seconds for a rollout
+        pace, drawn = 0.0, dict[int, Worlds]()  # seconds for a rollout; worlds of a row that are not played yet
         while queue:
             started = clock.perf_counter()
-            tasks = self._next_tasks(queue, min(TOGETHER, (deadline - started) / pace) if pace else TOGETHER)
-            values = play_out(tables, tasks, self.policy, self._models, deadline, self._row_threads) if tasks else None
+            turns = self._next_turns(queue, drawn, min(TOGETHER, (deadline - started) / pace) if pace else TOGETHER)
+            self._draw(tables, [one for one in turns if one[0].row not in drawn], drawn, deadline)
+            if not turns or clock.perf_counter() > deadline:
+                return
+            tasks = list[Task]()
+            for one, worlds in turns:
+                mine = drawn.pop(one.row)
+                tasks.append(Task(mine.part(0, worlds), one.actions[one.tried]))
+                if len(mine.draws) > worlds:
+                    drawn[one.row] = mine.part(worlds, None)
+            values = play_out(tasks, self.policies, deadline, self._row_threads)
             if values is None:
                 return
             pace = (clock.perf_counter() - started) / sum(task.rollouts for task in tasks)
@@ -147,22 +163,37 @@ class SearchPlayer:
                 if one.left > 0:
                     queue.append(one)
 
-    def _next_tasks(self, queue: deque[Findings], room: float) -> list[Task]:
-        """What is to be done for the first rows of the queue, up to so many rollouts.
+    def _next_turns(self, queue: deque[Findings], drawn: dict[int, Worlds], room: float) -> list[tuple[Findings, int]]:
+        """The first rows of the queue and the worlds that are played in each, up to so many rollouts.
 
-        Without a limit of time the worlds of a task follow from its row alone, so that other rows do not matter.
+        Without a limit of time the worlds of a row follow from it alone, so that other rows do not matter.
         """
-        tasks = list[Task]()
+        turns = list[tuple[Findings, int]]()
         for one in queue:
             tried = len(one.tried)
-            worlds = min(one.left, TOGETHER // tried)
+            worlds = min(one.left, TOGETHER // tried, len(drawn[one.row].draws) if one.row in drawn else TOGETHER)
             if self.time is not None:
                 worlds = min(worlds, int(room) // tried)
             if worlds < 1 or worlds * tried > room:
                 break
-            tasks.append(Task(one.row, (one.seed + one.worlds) & MAX_SEED, worlds, one.actions[one.tried]))
-            room -= tasks[-1].rollouts
-        return tasks
+            turns.append((one, worlds))
+            room -= worlds * tried
+        return turns
+
+    def _draw(self, tables: np.ndarray, turns: list[tuple[Findings, int]], drawn: dict[int, Worlds], deadline: float) -> None:
+        """Draw worlds for some rows: for all rounds at once, but where the time may end before."""
+
+        def draw(first: int, end: int, row_threads: RowThreads) -> None:
+            for one, worlds in turns[first:end]:
+                count = min(one.to_come, TOGETHER) if self.time is None else worlds
+                if clock.perf_counter() <= deadline:
+                    seed = (one.seed + one.worlds) & MAX_SEED
+                    drawn[one.row] = draw_worlds(tables, one.row, seed, self.models, count, row_threads)
+
+        if len(turns) < self._row_threads.threads:
+            draw(0, len(turns), self._row_threads)
+        else:
+            self._row_threads.run(len(turns), lambda first, end, _part: draw(first, end, ONE_THREAD))
 
 
 def models_of(opponents: str, policy: PolicyPlayer) -> list[Model]:

@@ -103,17 +103,25 @@ def next_row(worlds, replays, row):
 
 
 @jit
-def ask_others(replays, fine, me, action, active, observation, mask):
-    """Write what the seats see that are to act and have a choice, but for one seat, and list their rows; their number."""
+def list_others(replays, fine, me, action, rows, hands):
+    """List the replays in which somebody but one seat is to act and has a choice, with the hands; their number."""
     n = 0
     for i in range(len(replays)):
         r = replays[i]
         if fine[i] and r.seat != me and is_legal(r, action) and count_legal(r) > 1:
-            active[n] = i
-            write_observation(r, r.seat, observation[n])
-            write_mask(r, r.seat, mask[n])
+            rows[n] = i
+            hands[n] = r.hands[r.seat]
             n += 1
     return n
+
+
+@jit
+def write_seen(replays, rows, observation, mask):
+    """Write what the seats to act in some replays see and may do."""
+    for i in range(len(rows)):
+        r = replays[rows[i]]
+        write_observation(r, r.seat, observation[i])
+        write_mask(r, r.seat, mask[i])
 
 
 @jit

@@ -1,6 +1,6 @@
 """Worlds, and deals played out in them by a policy: the compiled part of the search.
 
-A *task* is one row and a number of worlds. The tables of all tasks that are worked on together lie behind one another: for each
+A *task* is a number of worlds of one row. The tables of all tasks that are worked on together lie behind one another: for each
 task, for each of its worlds, one for each of its candidates. All of them go on side by side, decision by decision, so that the
 network sees many rows at once. The candidates of a world meet the same cards, and the same random numbers at the same decision.
 Once few enough cards are left, the rest is solved with all cards open, as by the player `pimc`.
@@ -18,7 +18,6 @@ from noms_env._jit import jit, lowest
 from noms_env._threads import RowThreads
 from noms_env.core.actions import INDICATE, NOMINATE, NOMINATING, NUM_ACTIONS, PLAYING, SCORED
 from noms_env.core.cards import bit, has
-from noms_env.core.state import MAX_SEATS
 from noms_env.engine.batch_kernels import count_legal, nth_legal
 from noms_env.engine.row_kernels import kernel_view
 from noms_env.engine.step import step
@@ -32,8 +31,7 @@ from noms_env.players.search.moves import new_frames
 from noms_env.players.search.position import new_positions, value_to
 from noms_env.players.search.solver import position_value
 from noms_env.policy.player import PolicyPlayer
-from noms_env.policy.search.beliefs import Model, draw_worlds
-from noms_env.policy.search.worlds import copy_rows
+from noms_env.policy.search.worlds import Worlds, copy_rows
 from noms_env.variants.table_record import new_tables
 
 LEAST_NOMINATED = 0.005
@@ -45,19 +43,16 @@ STRIDE = 0x9E3779B97F4A7C
 
 
 class Task(NamedTuple):
-    """Worlds in which the actions of a row are to be tried."""
+    """Worlds of a row in which its actions are to be tried."""
 
-    row: int
-    seed: int
-    """0 to 2**63 - 1: what all that is random in it follows from."""
-    worlds: int
+    worlds: Worlds
     actions: np.ndarray
     """int64, shape (candidates,)."""
 
     @property
     def rollouts(self) -> int:
         """Deals that are played out for it."""
-        return self.worlds * len(self.actions)
+        return len(self.worlds.draws) * len(self.actions)
 
 
 def candidates_of(tables: np.ndarray, row: int, chances: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -78,20 +73,13 @@ def candidates_of(tables: np.ndarray, row: int, chances: np.ndarray) -> tuple[np
 
 
 def play_out(
-    tables: np.ndarray,
-    tasks: Sequence[Task],
-    policy: PolicyPlayer,
-    models: Sequence[Model],
-    deadline: float,
-    row_threads: RowThreads,
+    tasks: Sequence[Task], policies: Sequence[PolicyPlayer | None], deadline: float, row_threads: RowThreads
 ) -> list[np.ndarray] | None:
     """Play the deals of some tasks to their ends.
 
     Args:
-        tables: as `kernel_view` makes them: what the seats to act know of them counts, and nothing else.
         tasks: at least one.
-        policy: plays, as it was trained, for the seat to act, and for the others where there are no models.
-        models: of the others, by what they have done; see `beliefs`.
+        policies: the own one, which plays as it was trained, and those of the models; None for rules of thumb.
         deadline: by `time.perf_counter`.
         row_threads: that share the work; what is found does not depend on them.
 
@@ -99,34 +87,24 @@ def play_out(
         For each task what the deals came to for the seat to act, int64, shape (worlds, candidates), in `position.units`;
         None if the deadline came first.
     """
-    first_worlds = np.cumsum([0, *(task.worlds for task in tasks)])
-    worlds, draws = kernel_view(new_tables(int(first_worlds[-1]))), np.empty(first_worlds[-1], np.int64)
-    styles = np.empty((len(worlds), MAX_SEATS), np.int64)
-
-    def draw(first: int, end: int, _part: int) -> None:
-        for number in range(first, end):
-            here = np.s_[first_worlds[number] : first_worlds[number + 1]]
-            if clock.perf_counter() <= deadline:
-                draw_worlds(tables, tasks[number].row, tasks[number].seed, models, worlds[here], draws[here], styles[here])
-
-    row_threads.run(len(tasks), draw)
-    world_of = np.concatenate(
-        [np.repeat(np.arange(task.worlds) + first, len(task.actions)) for task, first in zip(tasks, first_worlds, strict=False)]
-    )
-    actions = np.concatenate([np.tile(task.actions, task.worlds) for task in tasks])
-    policies, values = (policy, *(model.policy for model in models)), np.empty(len(actions), np.int64)
+    tables, draws, styles = (np.concatenate(arrays) for arrays in zip(*(task.worlds for task in tasks), strict=True))
+    styles = np.array([policies.index(policy) for policy in policies])[styles]  # so that the same policy is asked once
+    candidates = np.concatenate([np.full(len(task.worlds.draws), len(task.actions)) for task in tasks])
+    world_of = np.repeat(np.arange(len(draws)), candidates)
+    actions = np.concatenate([np.tile(task.actions, len(task.worlds.draws)) for task in tasks])
+    values = np.empty(len(actions), np.int64)
 
     def play(first: int, end: int, _part: int) -> None:
         here = world_of[first:end]
         rollouts = kernel_view(new_tables(len(here) + 1))  # one is scratch
-        copy_rows(worlds, here, rollouts, np.arange(len(here)))
+        copy_rows(tables, here, rollouts, np.arange(len(here)))
         run(rollouts, actions[first:end], draws[here], styles[here], policies, deadline, values[first:end])
 
     row_threads.run(len(actions), play)
     if clock.perf_counter() > deadline:
         return None
     ends = np.cumsum([task.rollouts for task in tasks])[:-1]
-    return [part.reshape(task.worlds, -1) for task, part in zip(tasks, np.split(values, ends), strict=True)]
+    return [part.reshape(-1, len(task.actions)) for task, part in zip(tasks, np.split(values, ends), strict=True)]
 
 
 def run(

@@ -2,11 +2,33 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
+import numpy as np
+
 from noms_env._jit import jit
 from noms_env.belief import sample_hidden_rows
 from noms_env.core.chance import philox
 from noms_env.core.state import MAX_SEATS
 from noms_env.players.search.position import count_deal_as_last
+
+
+class Worlds(NamedTuple):
+    """Worlds of one row, and how they are played out.
+
+    Attributes:
+        tables: shape (n,), as `kernel_view` makes them.
+        draws: int64, shape (n,): what is drawn in a rollout follows from them.
+        styles: int64, shape (n, MAX_SEATS): how each seat plays: 0 like the own policy, else 1 + the number of a model.
+    """
+
+    tables: np.ndarray
+    draws: np.ndarray
+    styles: np.ndarray
+
+    def part(self, first: int, end: int | None) -> Worlds:
+        """Some of them."""
+        return Worlds(*(array[first:end] for array in self))
 
 
 @jit

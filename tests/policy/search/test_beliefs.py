@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from noms_env._threads import RowThreads
 from noms_env.belief import new_sampling_workspace
 from noms_env.belief.determinize import sampled_tables
 from noms_env.core.state import MAX_SEATS
@@ -107,6 +108,7 @@ def test_likelihoods_are_those_of_the_models() -> None:
             twin.step(action)
     found = log_likelihoods(worlds, seat, [policy_model(policy), thumb_model()])
     assert found == pytest.approx(expected)
+    assert (log_likelihoods(worlds, seat, [policy_model(policy), thumb_model()], RowThreads(2)) == found).all()
     assert log_likelihoods(worlds, seat, [policy_model(policy)])[0] == pytest.approx(expected[0])
     assert np.std(expected[0].sum(axis=0)) > 0.1
 
@@ -152,8 +154,7 @@ def test_the_others_play_the_worlds_out_like_the_models() -> None:
     while table.phase != "play":
         table.step(table.legal_actions()[0])
     view, seat = kernel_view(table._rows), int(table.row.seat)
-    worlds, draws, styles = kernel_view(new_tables(9)), np.empty(9, np.int64), np.empty((9, MAX_SEATS), np.int64)
-    draw_worlds(view, 0, 3, [thumb_model()], worlds, draws, styles)
+    worlds, draws, styles = draw_worlds(view, 0, 3, [thumb_model()], 9)
     assert (styles == np.where(np.arange(MAX_SEATS) == seat, 0, 1)).all()
 
     class Listening:
@@ -187,29 +188,27 @@ def test_likely_worlds_come_more_often_and_few_of_them_make_the_pool_larger(monk
         and table.row.turn_up != 12
     )
     view, asked = kernel_view(table._rows), list[int]()
-    worlds, draws, styles = kernel_view(new_tables(40)), np.empty(40, np.int64), np.empty((40, MAX_SEATS), np.int64)
-    draw_worlds(view, 0, 3, [], worlds, draws, styles)
-    assert not styles.any()
-    assert 0 < holds_ace(worlds).sum() < 30
+    uniform = draw_worlds(view, 0, 3, [], 40)
+    assert not uniform.styles.any()
+    assert 0 < holds_ace(uniform.tables).sum() < 30
 
-    def ace(pool: np.ndarray, seat: int, models: Any) -> np.ndarray:
+    def ace(pool: np.ndarray, seat: int, models: Any, threads: Any) -> np.ndarray:
         asked.append(len(pool))
         return of_one_seat(np.where(holds_ace(pool), 0.0, -50.0))
 
-    def everything(pool: np.ndarray, seat: int, models: Any) -> np.ndarray:
+    def everything(pool: np.ndarray, seat: int, models: Any, threads: Any) -> np.ndarray:
         asked.append(len(pool))
         return of_one_seat(-50.0 * np.arange(len(pool)))
 
     model = policy_model(made_player(rules_of("down_up"), SMALL)[1])
     monkeypatch.setattr(beliefs, "POOL", 6)
     monkeypatch.setattr(beliefs, "log_likelihoods", ace)
-    draw_worlds(view, 0, 3, [model], worlds, draws, styles)
-    assert holds_ace(worlds).all()
+    assert holds_ace(draw_worlds(view, 0, 3, [model], 40).tables).all()
     assert asked == [40 * beliefs.POOL]
     monkeypatch.setattr(beliefs, "log_likelihoods", everything)
-    draw_worlds(view, 0, 3, [model], worlds, draws, styles)
+    worlds = draw_worlds(view, 0, 3, [model], 40)
     assert asked[1:] == [40 * beliefs.POOL] * beliefs.MOST_POOLS
-    assert len(set(draws.tolist())) == 40
+    assert len(set(worlds.draws.tolist())) == 40
 
 
 @pytest.mark.parametrize("opponents", ["policy", "thumb", "mixture"])

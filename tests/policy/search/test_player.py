@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import noms_env
-from noms_env._threads import RowThreads
+from noms_env._threads import ONE_THREAD
 from noms_env.belief.determinize import sampled_tables
 from noms_env.core.actions import NUM_ACTIONS
 from noms_env.engine.row_kernels import kernel_view
@@ -20,6 +20,7 @@ from noms_env.players.search.kernel import is_solvable, kind_to_solve
 from noms_env.players.search.position import units
 from noms_env.players.search.solver import KINDS, solve
 from noms_env.policy.player import PolicyPlayer
+from noms_env.policy.search.beliefs import draw_worlds
 from noms_env.policy.search.findings import LEAST_SHARE, Findings, Rounds
 from noms_env.policy.search.player import TOGETHER, SearchPlayer
 from noms_env.policy.search.rollouts import FEWER_SOLVED, STRIDE, Task, candidates_of, play_out
@@ -144,7 +145,7 @@ def test_the_policy_plays_the_worlds_out() -> None:
         table.step(table.legal_actions()[0])
     view, seat = kernel_view(table._rows), int(table.row.seat)
     actions = candidates_of(view, 0, policy.probabilities(*table.view(seat)))[0]
-    values = play_out(view, [Task(0, 77, 4, actions)], policy, [], math.inf, RowThreads(1))
+    values = play_out([Task(draw_worlds(view, 0, 77, [], 4), actions)], [policy], math.inf, ONE_THREAD)
     assert values is not None
     assert values[0].shape == (4, len(actions))
     numbers: list[int] = []
@@ -272,11 +273,12 @@ def test_half_of_the_actions_remain_after_each_round() -> None:
 @pytest.mark.parametrize("candidates", [2, 3, 5, 9, 60])
 def test_the_rounds_have_the_worlds_that_were_asked_for(candidates: int) -> None:
     found = Findings(0, 1, (np.arange(candidates), np.ones(candidates), np.arange(candidates)), 4, 0.5, Rounds(100, False))
-    rollouts = 0
+    rollouts, worlds = 0, found.to_come
     while found.left > 0:
         rollouts += found.left * len(found.tried)
         found.add(np.zeros((found.left, len(found.tried)), np.int64))
     assert 0.9 * 100 * candidates <= rollouts <= 100 * candidates
+    assert (found.to_come, found.worlds) == (0, worlds)
     assert len(found.tried) == 2
 
 
