@@ -8,7 +8,7 @@ searches that differ little differ by a hundredth of a point, and the cards by w
 The reference believes what the search believes. So the regret says nothing of whether the others really play so.
 
 OUT/search_regret.csv has a row for each game and setting: mean regret of the policy and of the search in points, half of the
-95 % interval over the repeats, and milliseconds for a decision. Games that are there are not measured again.
+95 % interval over the repeats, and milliseconds of processor time for a decision. Games that are there are not measured again.
 OUT/search_regret.md has the means over games as Markdown.
 """
 
@@ -66,14 +66,11 @@ class Args:
     """searches of each decision with each setting"""
 
 
-def settings(args: Args) -> Iterator[tuple[int, float, int]]:
+def settings(args: Args) -> list[tuple[int, float, int]]:
     """Worlds, temperature, pool."""
-    for worlds in args.worlds:
-        for temperature in args.temperatures:
-            yield worlds, temperature, beliefs.POOL
-        for pool in args.pools:
-            if pool != beliefs.POOL:
-                yield worlds, USUAL_TEMPERATURE, pool
+    pairs = [(temperature, beliefs.POOL) for temperature in args.temperatures]
+    pairs += [(USUAL_TEMPERATURE, pool) for pool in args.pools if pool != beliefs.POOL]
+    return [(worlds, *pair) for worlds in args.worlds for pair in pairs]
 
 
 def reference_means(player: SearchPlayer, rows: Rows, found: list[Findings], worlds: int) -> dict[int, np.ndarray]:
@@ -112,9 +109,9 @@ def measure(name: str, args: Args) -> Iterator[tuple[Any, ...]]:
     bare = float(np.mean([means[one.row].max() - means[one.row][one.shares.argmax()] for one in found]))
     for worlds, temperature, beliefs.POOL in settings(args):
         player = SearchPlayer(policy, worlds=worlds, temperature=temperature)
-        began = time.perf_counter()
+        began = time.process_time()
         regrets = [regret(searched(player, repeat), means) for repeat in range(args.repeats)]
-        ms = 1000 * (time.perf_counter() - began) / args.repeats / len(found)
+        ms = 1000 * (time.process_time() - began) / args.repeats / len(found)
         spread = 1.96 * np.std(regrets, ddof=1) / math.sqrt(args.repeats)
         figures = [f"{figure:.4f}" for figure in (bare, np.mean(regrets), spread, ms)]
         yield (name, worlds, temperature, beliefs.POOL, *figures)
