@@ -10,17 +10,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from benchmarks import beliefs, search
+from benchmarks.search import beliefs, regret, strength, timing
+from noms_env.policy.search import beliefs as beliefs_of_search
+from noms_env.policy.search.player import USUAL_TEMPERATURE
 
 
 @pytest.mark.soak
 def test_strength_over_time_is_measured_written_and_not_measured_again(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def args(worlds: tuple[int, ...]) -> search.Args:
-        return search.Args(tmp_path, games=("nonesuch",), fields=("policy", "thumb"), worlds=worlds, deals=2)
+    def args(worlds: tuple[int, ...]) -> strength.Args:
+        return strength.Args(tmp_path, games=("nonesuch",), fields=("policy", "thumb"), worlds=worlds, deals=2)
 
-    search.main(args((1,)))
+    strength.main(args((1,)))
     first = capsys.readouterr().out.splitlines()
     heroes = ["pimc:1", "search:nonesuch@0,worlds=1"]
     assert [line.split()[:3] for line in first] == [
@@ -36,15 +38,15 @@ def test_strength_over_time_is_measured_written_and_not_measured_again(
     assert float(rows[0]["points low"]) <= float(rows[0]["points mean"]) <= float(rows[0]["points high"])
     assert "| game | field | pimc 1 | policy | search 1 |" in (tmp_path / "search.md").read_text()
     assert (tmp_path / "search.png").stat().st_size > 10_000
-    search.main(args((1, 2)))
+    strength.main(args((1, 2)))
     again = [line.split()[2] for line in capsys.readouterr().out.splitlines()]
     assert again == 2 * ["pimc:2", "search:nonesuch@0,worlds=2"]
-    monkeypatch.setattr(search, "measure", lambda *_: pytest.fail("there was no time"))
-    search.main(search.Args(tmp_path, games=("down_up",), minutes=0))
+    monkeypatch.setattr(strength, "measure", lambda *_: pytest.fail("there was no time"))
+    strength.main(strength.Args(tmp_path, games=("down_up",), minutes=0))
 
 
 def test_heroes_are_compared_on_the_same_deals() -> None:
-    results = search.Results(
+    results = strength.Results(
         "nonesuch",
         "policy",
         "nonesuch@0",
@@ -62,7 +64,7 @@ def test_heroes_are_compared_on_the_same_deals() -> None:
     assert own is not None
     assert own.mean == 0.5
     assert results.above("pimc:8", "pimc:800") is None
-    (row,) = (row for row in search.rows([results]) if row["player"].startswith("search:"))
+    (row,) = (row for row in strength.rows([results]) if row["player"].startswith("search:"))
     assert (row["policy"].mean, row["pimc"].mean) == (3.8, 1)
 
 
@@ -89,3 +91,41 @@ def test_the_loss_of_a_card_is_that_of_its_holder() -> None:
     *found, cards = beliefs.losses(true, worlds, weights)
     assert cards == 1
     assert found == pytest.approx([-math.log(1.5 / 5), -math.log((4 * 0.7 + 0.5) / 5)])
+
+
+@pytest.mark.soak
+def test_time_is_measured_and_written(tmp_path: Path) -> None:
+    timing.main(timing.Args(tmp_path, games=("nonesuch",), worlds=2, decisions=5, repeats=1))
+    with (tmp_path / "timing.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert [(row["opponents"], row["threads"]) for row in rows] == [(of, n) for of in ("uniform", "mixture") for n in "12"]
+    for row in rows:
+        assert float(row["one"]) > 0
+        assert 0 < float(row["inference"]) < 1
+        assert 1000 < float(row["rate"]) < float(row["bound"])
+    assert len((tmp_path / "timing.md").read_text().splitlines()) == 6
+
+
+@pytest.mark.soak
+def test_regret_is_measured_written_and_not_measured_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    args = regret.Args(tmp_path, games=("nonesuch",), worlds=(2,), temperatures=(0.0, 1.0), decisions=9, reference=512)
+    regret.main(args)
+    assert len(capsys.readouterr().out.splitlines()) == 3
+    with (tmp_path / "regret.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert [(row["temperature"], row["pool"]) for row in rows] == [("0.0", "1"), ("1.0", "1"), (str(USUAL_TEMPERATURE), "2")]
+    assert all(float(row["regret"]) >= 0 <= float(row["policy"]) for row in rows)
+    assert len((tmp_path / "regret.md").read_text().splitlines()) == 5
+    assert beliefs_of_search.POOL == 1
+    regret.main(args)
+    assert capsys.readouterr().out == ""
+
+
+def test_the_regret_is_what_the_reference_would_have_gained() -> None:
+    found: Any = [SimpleNamespace(row=row, logits=lambda: np.array([0.0, 2.0, 1.0])) for row in (3, 5)]
+    assert regret.regret(found, {3: np.array([4.0, 1.5, 0.0]), 5: np.array([1.0, 2.0, 0.0])}) == 1.25
+    rows = [
+        {"worlds": "8", "temperature": "0.5", "pool": "1", "policy": bare, "regret": own, "spread": "0.1", "ms": ms}
+        for bare, own, ms in (("1", "0.5", "2"), ("0.5", "0.1", "4"))
+    ]
+    assert "| 8 | 0.5 | 1 | 35.0% ±11.2% | 3.0 |" in regret.table(rows)

@@ -34,7 +34,7 @@ from noms_env.variants import Rules
 
 UNIFORM, MIXTURE = "uniform", "mixture"
 USUAL_WORLDS = 24
-USUAL_TEMPERATURE = 0.12
+USUAL_TEMPERATURE = 0.25
 TOGETHER = 1024
 """Deals that are played out side by side: more would not stay in the cache."""
 

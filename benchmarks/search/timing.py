@@ -1,7 +1,7 @@
-"""Where the time of a search goes: `python -m benchmarks.search_time OUT`.
+"""Where the time of a search goes: `python -m benchmarks.search.timing OUT`.
 
 In each game the published policy plays against itself. Some of its decisions with a choice are searched again: each alone, and
-all together. OUT/search_time.csv has a row for each game, model of the others, and number of threads:
+all together. OUT/timing.csv has a row for each game, model of the others, and number of threads:
 
 | column | |
 |---|---|
@@ -11,7 +11,7 @@ all together. OUT/search_time.csv has a row for each game, model of the others, 
 | inference | share of that time that the network takes |
 | bound | decisions of the policy in a second where nothing else is done, in rows as the search has them |
 
-All are by the wall clock: leave the machine alone. The best of `--repeats` counts. OUT/search_time.md has the same as Markdown.
+All are by the wall clock: leave the machine alone. The best of `--repeats` counts. OUT/timing.md has the same as Markdown.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from typing import Annotated, Any
 import numpy as np
 import tyro
 
-from benchmarks.search import policy_of
+from benchmarks.search.strength import policy_of
 from noms_env import load_player, make_batch
 from noms_env._threads import RowThreads
 from noms_env.belief.determinize import sampled_tables
@@ -166,7 +166,7 @@ def main(args: Args) -> None:
         for row in measure(name, args):
             print(*row, flush=True)
             found.append(row)
-    with (args.out / "search_time.csv").open("w", newline="", encoding="utf-8") as file:
+    with (args.out / "timing.csv").open("w", newline="", encoding="utf-8") as file:
         csv.writer(file, lineterminator="\n").writerows([COLUMNS, *found])
     lines = [
         [
@@ -182,7 +182,7 @@ def main(args: Args) -> None:
         for name, opponents, threads, one, many, rate, share, most in found
     ]
     heads = ("ms alone", "ms together", "thousand policy decisions a second", "inference", "the policy alone")
-    (args.out / "search_time.md").write_text(markdown_table(lines, "game", "opponents", "threads", *heads), encoding="utf-8")
+    (args.out / "timing.md").write_text(markdown_table(lines, "game", "opponents", "threads", *heads), encoding="utf-8")
 
 
 if __name__ == "__main__":

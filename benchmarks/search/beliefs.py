@@ -1,4 +1,4 @@
-"""How well a seat knows who holds which card: `python -m benchmarks.beliefs OUT`.
+"""How well a seat knows who holds which card: `python -m benchmarks.search.beliefs OUT`.
 
 Players of one kind (the *field*) play deals against each other. In each trick, when one seat of the table is to act, worlds
 are dealt from what it knows, and weighted by what the others did, as `search` does it with `opponents=`. The probability that
@@ -22,7 +22,7 @@ from typing import Annotated, Any
 import numpy as np
 import tyro
 
-from benchmarks.search import FIELDS, new_pictures, policy_of, save_pictures
+from benchmarks.search.strength import FIELDS, new_pictures, policy_of, save_pictures
 from noms_env import load_player, make_batch
 from noms_env.belief import new_sampling_workspace
 from noms_env.belief.determinize import sampled_tables

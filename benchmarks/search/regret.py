@@ -1,4 +1,4 @@
-"""What the choices of a search lose: `python -m benchmarks.search_regret OUT`.
+"""What the choices of a search lose: `python -m benchmarks.search.regret OUT`.
 
 In each game the published policy plays against itself. For some of its decisions the reference is a search that tries every
 action in many worlds. The regret of a choice is the reference's best mean less its mean of what was chosen, in points. A search
@@ -7,9 +7,9 @@ searches that differ little differ by a hundredth of a point, and the cards by w
 
 The reference believes what the search believes. So the regret says nothing of whether the others really play so.
 
-OUT/search_regret.csv has a row for each game and setting: mean regret of the policy and of the search in points, half of the
+OUT/regret.csv has a row for each game and setting: mean regret of the policy and of the search in points, half of the
 95 % interval over the repeats, and milliseconds of processor time for a decision. Games that are there are not measured again.
-OUT/search_regret.md has the means over games as Markdown.
+OUT/regret.md has the means over games as Markdown.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from typing import Annotated, Any
 import numpy as np
 import tyro
 
-from benchmarks.search import policy_of
-from benchmarks.search_time import Rows, some_decisions
+from benchmarks.search.strength import policy_of
+from benchmarks.search.timing import Rows, some_decisions
 from noms_env import load_player
 from noms_env._threads import RowThreads
 from noms_env.engine.row_kernels import kernel_view
@@ -133,7 +133,7 @@ def table(rows: list[dict[str, str]]) -> str:
 def main(args: Args) -> None:
     """Measure what is missing, and write the tables."""
     args.out.mkdir(parents=True, exist_ok=True)
-    path = args.out / "search_regret.csv"
+    path = args.out / "regret.csv"
     rows = list(csv.DictReader(path.read_text(encoding="utf-8").splitlines())) if path.exists() else []
     for name in args.games:
         if any(row["game"] == name for row in rows):
@@ -145,7 +145,7 @@ def main(args: Args) -> None:
             writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
             writer.writeheader()
             writer.writerows(rows)
-    (args.out / "search_regret.md").write_text(table(rows), encoding="utf-8")
+    (args.out / "regret.md").write_text(table(rows), encoding="utf-8")
 
 
 if __name__ == "__main__":

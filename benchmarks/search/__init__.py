@@ -1,0 +1,1 @@
+"""Measures of the players that search: strength over time, beliefs, time, regret."""
