@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from benchmarks.search import beliefs, regret, strength, timing
+from noms_env.players import load_player
 from noms_env.policy.search import beliefs as beliefs_of_search
 from noms_env.policy.search.player import USUAL_TEMPERATURE
 
@@ -129,3 +130,10 @@ def test_the_regret_is_what_the_reference_would_have_gained() -> None:
         for bare, own, ms in (("1", "0.5", "2"), ("0.5", "0.1", "4"))
     ]
     assert "| 8 | 0.5 | 1 | 35.0% ±11.2% | 3.0 |" in regret.table(rows)
+
+
+def test_decisions_are_found_also_where_matches_are_short() -> None:
+    policy: Any = load_player("sniped_whist")
+    rows = timing.some_decisions("sniped_whist", policy, 300)
+    assert (np.count_nonzero(rows.legal, axis=1) > 1).all()
+    assert len(rows.seen) == len(rows.tables) == 300

@@ -79,6 +79,8 @@ def some_decisions(name: str, policy: PolicyPlayer, count: int) -> Rows:
     batch, rng, found = make_batch(name, 64, seed=7), np.random.default_rng(1), list[Rows]()
     batch.reset()
     while sum(len(rows.seen) for rows in found) < count:
+        if batch.over.all():
+            batch.reset()
         batch.observe()
         free = np.flatnonzero((np.count_nonzero(batch.mask, axis=1) > 1) & (rng.random(64) < 1 / SHARE))
         if len(free) > 0:

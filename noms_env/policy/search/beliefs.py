@@ -45,7 +45,7 @@ from noms_env.policy.search.worlds import Worlds, copy_rows, deal_worlds, draw_f
 from noms_env.variants.table_record import new_tables
 
 POOL = 1
-"""Worlds that are weighed for each one that is drawn; 2 take a third more time for no better choices (docs/search.md)."""
+"""Worlds that are weighed for each one that is drawn; 2 take a tenth to a third more time for hardly better choices."""
 MOST_POOLS = 4
 """So many times as many where few of them have nearly all the weight."""
 LEAST_EFFECTIVE = 0.2
