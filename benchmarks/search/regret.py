@@ -107,15 +107,17 @@ def measure(name: str, args: Args) -> Iterator[tuple[Any, ...]]:
     found = searched(usual, 0)
     means = reference_means(usual, rows, found, args.reference)
     bare = float(np.mean([means[one.row].max() - means[one.row][one.shares.argmax()] for one in found]))
-    for worlds, temperature, beliefs.POOL in settings(args):
-        player = SearchPlayer(policy, worlds=worlds, temperature=temperature)
-        began = time.process_time()
-        regrets = [regret(searched(player, repeat), means) for repeat in range(args.repeats)]
-        ms = 1000 * (time.process_time() - began) / args.repeats / len(found)
-        spread = 1.96 * np.std(regrets, ddof=1) / math.sqrt(args.repeats)
-        figures = [f"{figure:.4f}" for figure in (bare, np.mean(regrets), spread, ms)]
-        yield (name, worlds, temperature, beliefs.POOL, *figures)
-    beliefs.POOL = pool
+    try:
+        for worlds, temperature, beliefs.POOL in settings(args):
+            player = SearchPlayer(policy, worlds=worlds, temperature=temperature)
+            began = time.process_time()
+            regrets = [regret(searched(player, repeat), means) for repeat in range(args.repeats)]
+            ms = 1000 * (time.process_time() - began) / args.repeats / len(found)
+            spread = 1.96 * np.std(regrets, ddof=1) / math.sqrt(args.repeats)
+            figures = [f"{figure:.4f}" for figure in (bare, np.mean(regrets), spread, ms)]
+            yield (name, worlds, temperature, beliefs.POOL, *figures)
+    finally:
+        beliefs.POOL = pool
 
 
 def table(rows: list[dict[str, str]]) -> str:

@@ -170,19 +170,10 @@ def main(args: Args) -> None:
             found.append(row)
     with (args.out / "timing.csv").open("w", newline="", encoding="utf-8") as file:
         csv.writer(file, lineterminator="\n").writerows([COLUMNS, *found])
-    lines = [
-        [
-            name,
-            opponents,
-            str(threads),
-            f"{one:.1f}",
-            f"{many:.1f}",
-            f"{rate / 1000:,.0f}",
-            f"{share:.0%}",
-            f"{most / 1000:,.0f}",
-        ]
-        for name, opponents, threads, one, many, rate, share, most in found
-    ]
+    lines = list[list[str]]()
+    for *key, one, many, rate, share, most in found:
+        rates = (f"{rate / 1000:,.0f}", f"{share:.0%}", f"{most / 1000:,.0f}")
+        lines.append([*map(str, key), f"{one:.1f}", f"{many:.1f}", *rates])
     heads = ("ms alone", "ms together", "thousand policy decisions a second", "inference", "the policy alone")
     (args.out / "timing.md").write_text(markdown_table(lines, "game", "opponents", "threads", *heads), encoding="utf-8")
 

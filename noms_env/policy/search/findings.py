@@ -47,7 +47,7 @@ class Rounds(NamedTuple):
         return max(1, self.most * candidates // (rounds * tried))
 
     def all_worlds(self, candidates: int) -> int:
-        """Worlds of all rounds; with a limit of time as many as there never are."""
+        """Worlds of all rounds; with a limit of time the most that there may be."""
         if self.is_timed:
             return self.most
         tried, worlds = candidates, self.worlds(candidates, candidates, 0)
@@ -78,7 +78,7 @@ class Findings:
         counts: in how many worlds each was tried, int64, shape (candidates,).
         tried: places of the candidates that are still tried, int64, ascending.
         left: worlds that they are to be tried in before the next round.
-        to_come: worlds that are tried in this round and in all further ones.
+        to_come: worlds that are left in all rounds together; with a limit of time the most that there may be.
     """
 
     def __init__(

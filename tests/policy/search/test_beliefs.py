@@ -113,6 +113,29 @@ def test_likelihoods_are_those_of_the_models() -> None:
     assert np.std(expected[0].sum(axis=0)) > 0.1
 
 
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_a_seat_that_holds_the_same_in_several_worlds_is_asked_once(variant: str) -> None:
+    """Late in the deal: all worlds together, and one at a time."""
+    rule_sets, asked = rules_of(variant), list[int]()
+    policy = made_player(rule_sets, SMALL)[1]
+    own = policy_model(policy)
+
+    def chances(replays: np.ndarray, rows: np.ndarray, *rest: Any) -> np.ndarray:
+        asked.append(len(rows))
+        return own.chances(replays, rows, *rest)
+
+    tables = positions.decisions(variant, rule_sets[0].seats, {}, 3, make_player("random"), deals=1)
+    late = [table.copy() for table in tables if len(table.legal_actions()) > 1][-2]
+    view, n, seat = kernel_view(late._rows), 30, int(late.row.seat)
+    worlds = kernel_view(new_tables(n))
+    deal_worlds(view, 0, 5, worlds, np.arange(n), np.empty(n, np.int64), new_sampling_workspace())
+    models = [beliefs.Model(chances, policy), thumb_model()]
+    together = log_likelihoods(worlds, seat, models)
+    assert min(asked) < n
+    alone = [log_likelihoods(worlds[row : row + 1], seat, models) for row in range(n)]
+    assert (together == np.concatenate(alone, axis=2)).all()
+
+
 def test_weights_and_draws() -> None:
     tempered = np.array([1.0, 3.0, 4.0]) ** beliefs.EXPONENT
     assert weights_of(of_one_seat(np.log([1.0, 3.0, 4.0]) - 900)) == pytest.approx(tempered / tempered.sum())
