@@ -45,7 +45,7 @@ from noms_env.policy.search.worlds import Worlds, copy_rows, deal_worlds, draw_f
 from noms_env.variants.table_record import new_tables
 
 POOL = 2
-"""Worlds that are weighed for each one that is drawn. 1 takes a third less time, but was weaker with 80 worlds (docs/search.md)."""
+"""Worlds that are weighed for each one that is drawn. 1 takes a third less time, and may be weaker (docs/search.md)."""
 MOST_POOLS = 4
 """So many times as many where few of them have nearly all the weight."""
 LEAST_EFFECTIVE = 0.5
