@@ -114,10 +114,10 @@ def test_regret_is_measured_written_and_not_measured_again(tmp_path: Path, capsy
     assert len(capsys.readouterr().out.splitlines()) == 3
     with (tmp_path / "regret.csv").open() as file:
         rows = list(csv.DictReader(file))
-    assert [(row["temperature"], row["pool"]) for row in rows] == [("0.0", "2"), ("1.0", "2"), (str(USUAL_TEMPERATURE), "1")]
+    assert [(row["temperature"], row["pool"]) for row in rows] == [("0.0", "1"), ("1.0", "1"), (str(USUAL_TEMPERATURE), "2")]
     assert all(float(row["regret"]) >= 0 <= float(row["policy"]) for row in rows)
     assert len((tmp_path / "regret.md").read_text().splitlines()) == 5
-    assert beliefs_of_search.POOL == 2
+    assert beliefs_of_search.POOL == 1
     regret.main(args)
     assert capsys.readouterr().out == ""
 

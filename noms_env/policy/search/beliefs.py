@@ -44,11 +44,11 @@ from noms_env.policy.search.replays import (
 from noms_env.policy.search.worlds import Worlds, copy_rows, deal_worlds, draw_fractions
 from noms_env.variants.table_record import new_tables
 
-POOL = 2
-"""Worlds that are weighed for each one that is drawn. 1 takes a third less time, and may be weaker (docs/search.md)."""
+POOL = 1
+"""Worlds that are weighed for each one that is drawn. 2 take half as much time again, and gain nothing (docs/search.md)."""
 MOST_POOLS = 4
 """So many times as many where few of them have nearly all the weight."""
-LEAST_EFFECTIVE = 0.5
+LEAST_EFFECTIVE = 0.2
 """Effective number of worlds in a pool, for each one that is drawn, below which the pool is made larger."""
 EXPONENT = 0.25
 """Of 0.25, 0.5 and 1 the one with which a mixture tells better than uniform worlds who holds which card in every game, whoever
