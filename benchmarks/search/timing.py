@@ -75,7 +75,7 @@ class Rows:
 
 
 def some_decisions(name: str, policy: PolicyPlayer, count: int) -> Rows:
-    """Decisions with a choice, from all parts of deals that a policy plays against itself."""
+    """Decisions with a choice, from all parts of the first deals of matches that a policy plays against itself."""
     batch, rng, found = make_batch(name, 64, seed=7), np.random.default_rng(1), list[Rows]()
     batch.reset()
     while sum(len(rows.seen) for rows in found) < count:
