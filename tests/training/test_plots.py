@@ -66,6 +66,14 @@ def test_a_run_becomes_a_picture_in_its_folder(run: Run, tmp_path: Path) -> None
         assert len(set(image.convert("L").get_flattened_data())) > 10
 
 
+def test_the_newest_calibration_has_a_picture_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    deciles = {f"calibration/{k}/{end}": float(k) for k in range(1, 11) for end in ("value", "return")}
+    older = {name: [0.0, value] for name, value in deciles.items()}
+    picture = drawn({"run": series(approx_kl=[0.1, 0.2], **older)}, monkeypatch, tmp_path / "curves.png")
+    line = picture.axes[1].lines[0]
+    assert list(line.get_xdata()) == list(line.get_ydata()) == list(range(1, 11))
+
+
 def test_several_runs_go_where_they_are_told(run: Run, tmp_path: Path) -> None:
     folders = [a_run(tmp_path / "a"), a_run(tmp_path / "b", shift=1.0)]
     status, out, _ = run(*folders, "--out", tmp_path / "both.png")
@@ -103,7 +111,7 @@ def test_panels_are_those_of_the_figures_there_are() -> None:
         "noms, 4 seats: partner seen in trick",
         "entropy of each phase (1: all legal actions alike)",
         "how far an update moves the policy",
-        "explained variance of the critic",
+        "explained variance and calibration error of the critic",
         "decisions per second",
     ]
     (curve,) = panels["down_up, 4 seats: points per deal above the others, 95 %"].curves

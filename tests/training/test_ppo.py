@@ -287,6 +287,27 @@ def test_critic_learns_its_targets_from_what_only_it_can_see() -> None:
         assert float((critic(batch.features) - target).abs().mean()) < 0.2
 
 
+def test_the_critic_learns_the_mean_of_skewed_returns() -> None:
+    """One deal in ten pays 9 and the others -1, or the other way round: the means are 0, the medians -1 and 1."""
+    _, batch = make_batches(1024)
+    side = (batch.features[:, -1].float() > 0).float() * 2 - 1
+    batch.features[:, :-1] = 0
+    target = torch.where(torch.arange(1024) % 10 == 0, 9.0, -1.0) * side
+    means = [float(target[side == sign].mean()) for sign in (-1, 1)]
+    critic = make_critic()
+    update_critic(
+        critic,
+        torch.optim.Adam(critic.parameters(), lr=0.01),
+        replace(batch, target=target),
+        plan(1024, 1024),
+        PPOConfig(update_epochs=100, max_grad_norm=10.0),
+    )
+    with torch.no_grad():
+        values = critic(batch.features)
+    learnt = [float(values[side == sign].mean()) for sign in (-1, 1)]
+    assert learnt == pytest.approx(means, abs=0.1)
+
+
 def test_each_decision_is_seen_once_in_an_epoch_in_another_order() -> None:
     parts, others = (list(plan(100, 30).minibatches(epoch)) for epoch in (0, 1))
     assert sorted(torch.cat([rows for rows, _ in parts]).tolist()) == list(range(100))

@@ -15,7 +15,7 @@ from training.agents.table_pool import TablePool, at_tables, play
 from training.config import CurriculumConfig, NetworkConfig, OpponentsConfig, PPOConfig, TrainConfig
 from training.learn.checkpoint import write_policy
 from training.learn.decisions import Decisions, entropies
-from training.learn.gae import explained_variance
+from training.learn.gae import calibration, explained_variance
 from training.learn.ppo import log_policy_of, update_critic
 from training.learn.schedule import Stage
 from training.learn.self_play import SelfPlay
@@ -98,6 +98,8 @@ def test_figures_of_an_iteration_are_there() -> None:
         "approx_kl",
         "clipfrac",
         "value_loss",
+        "calibration_error",
+        "calibration/10/return",
         "entropy/call",
         "entropy/play",
         "learning_rate",
@@ -105,6 +107,17 @@ def test_figures_of_an_iteration_are_there() -> None:
         assert np.isfinite(figures[name]), name
     assert figures["engine_seconds"] < figures["rollout_seconds"]
     assert 0.9 < figures["entropy/play"] < 1.1  # the first policy is nearly uniform
+
+
+def test_calibration_by_hand() -> None:
+    value = np.repeat(np.arange(10, dtype=np.float32), 3)[::-1].copy()
+    paid = value.copy()
+    paid[value == 9] += [1, 2, 3]  # the highest decile is too low by 2, so the root mean square is 2 / sqrt(10)
+    found = calibration(value, paid)
+    assert found["calibration_error"] == pytest.approx(2 / np.sqrt(10))
+    assert [found[f"calibration/{k}/value"] for k in range(1, 11)] == list(range(10))
+    assert [found[f"calibration/{k}/return"] for k in (1, 9, 10)] == [0, 8, 11]
+    assert calibration(value[:9], paid[:9]) == {}
 
 
 def test_explained_variance_and_entropy_by_hand() -> None:

@@ -21,7 +21,7 @@ def plot(
     """Draw the learning curves of one run, or of several in one picture, as a PNG.
 
     The picture shows points per deal against the panel with 95 % intervals, behaviour (bids hit, contracts made, ...), the
-    entropy of each phase, the size of policy updates, explained variance, and speed. A run may still be going on.
+    entropy of each phase, the size of policy updates, how true the critic is, and speed. A run may still be going on.
 
     For example:
       noms plot runs/small_ships-fast

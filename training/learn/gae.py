@@ -1,4 +1,6 @@
-"""Advantages and returns of a deal, linked per table and seat: a seat's next decision, however many others came between.
+"""Advantages and returns of a deal, and how true the critic's values are.
+
+Advantages are linked per table and seat: a seat's next decision, however many others came between.
 
 A deal pays once, at its end, and gamma is 1. So with V(i) the critic's value at a seat's i-th decision of a deal, R its reward
 and lambda the weight (Schulman et al., arXiv 1506.02438, equation 16):
@@ -58,3 +60,27 @@ def explained_variance(value: np.ndarray, reward: np.ndarray) -> float:
     """1 - Var(reward - value) / Var(reward): 1 for a perfect critic, 0 for a constant one."""
     variance = float(np.var(reward)) if len(reward) else 0.0
     return 1 - float(np.var(reward - value)) / variance if variance > 0 else math.nan
+
+
+DECILES = 10
+
+
+def calibration(value: np.ndarray, reward: np.ndarray) -> dict[str, float]:
+    """Predicted against mean return, in ten groups of decisions from the lowest values to the highest.
+
+    Args:
+        value: float32, shape (n,): what the critic said before it had learnt from these deals.
+        reward: float32, shape (n,): what the deals paid.
+
+    Returns:
+        `calibration/<decile>/value` and `.../return`, means of the groups 1 to 10, and `calibration_error`: the root mean
+        square of their differences, in units of the reward scale. Nothing with fewer than ten decisions.
+    """
+    if len(value) < DECILES:
+        return {}
+    order = np.argsort(value, kind="stable")
+    groups = [(float(value[part].mean()), float(reward[part].mean())) for part in np.array_split(order, DECILES)]
+    found = {"calibration_error": math.sqrt(np.mean([(said - paid) ** 2 for said, paid in groups]))}
+    for number, (said, paid) in enumerate(groups, 1):
+        found |= {f"calibration/{number}/value": said, f"calibration/{number}/return": paid}
+    return found

@@ -5,7 +5,7 @@ Each goes through the decisions of an iteration several times, in minibatches.
 
     actor:  - surrogate - ent_coef * entropy / log(legal actions) + kl_ema_coef * KL(policy || EMA policy)
             - kickstart_coef * log policy(what the expert would do)
-    critic: Huber(value - target)
+    critic: (value - target)^2 / 2
 
 While an expert is imitated, the cross entropy to it takes the place of the surrogate, and with rollout targets the mean action
 value under the policy does. With several processes DistributedDataParallel averages the gradients; losses are weighted so that
@@ -278,7 +278,7 @@ def update_critic(
         total = torch.zeros(1, dtype=torch.float64, device=batch.features.device)
         for rows, weight in plan.minibatches(epoch):
             part = select(batch, rows.to(batch.features.device))
-            losses = functional.huber_loss(critic(part.features, dtype), part.target, reduction="none")
+            losses = (critic(part.features, dtype) - part.target).square() / 2  # whose minimum is the mean, however skewed
             take_step(optimizer, critic, losses.sum() * weight, settings)
             total += losses.detach().double().sum()
         total = plan.summed(total)

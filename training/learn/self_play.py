@@ -32,7 +32,7 @@ from ..thread_pool import ThreadPool
 from . import ppo, rollout_targets, schedule
 from .decisions import NO_CHOICE, Decisions, Recorder, entropies
 from .distributed import Processes, device_of, precision_of
-from .gae import advantages, explained_variance
+from .gae import advantages, calibration, explained_variance
 from .imitation import ImitatedExpert
 from .network import Actor, Critic, initial_parameters
 from .opponents import draw_opponent
@@ -153,7 +153,8 @@ class SelfPlay:
         critic_batch = CriticBatch(critic_features, target=torch.from_numpy(value + advantage).to(self.device))
         figures = self._update(self._actor_batch(decisions, advantage), critic_batch)
         ended = perf_counter()
-        figures |= {"explained_variance": explained_variance(value, reward[decisions.table, decisions.seat])}
+        paid = reward[decisions.table, decisions.seat]
+        figures |= {"explained_variance": explained_variance(value, paid)} | calibration(value, paid)
         figures |= entropies(decisions) | behaviour_figures(rollouts)
         done = int(self.processes.summed(np.array([len(decisions)]))[0])
         self.iteration += 1

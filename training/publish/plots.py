@@ -11,6 +11,7 @@ import numpy as np
 
 from ..evaluation.behaviour_stats import MAIN, NUMBERS
 from ..extras import require
+from ..learn.gae import DECILES
 from ..learn.log import Series
 from ..terminal.progress import PHASES
 from ..text import rules_text, short_names
@@ -65,18 +66,21 @@ def draw(runs: Mapping[str, Series], path: str | Path) -> None:
         ValueError: there is nothing to draw yet.
     """
     figures = require("matplotlib.figure", "plot", "noms plot")
-    panels = list(panels_of(runs))
+    panels, calibrated = list(panels_of(runs)), {name: found for name, run in runs.items() if (found := deciles_of(run))}
     if not panels:
         raise ValueError("there is nothing to draw yet: the log has no figures")
-    columns = 2 if len(panels) > 1 else 1
-    rows = -(-len(panels) // columns)
+    number = len(panels) + bool(calibrated)
+    columns = 2 if number > 1 else 1
+    rows = -(-number // columns)
     picture = figures.Figure(figsize=(WIDTH * columns, HEIGHT * rows + 0.5), layout="constrained")
     grid = picture.subplots(rows, columns, squeeze=False)
     last = max(int(at[-1]) for series in runs.values() for at, _ in series.values())
     for axes, panel in zip(grid.flat, panels, strict=False):
         _draw_panel(axes, panel, runs)
         axes.set_xlim(0, last or 1)  # the same in all panels, also where a figure is measured seldom
-    for axes in list(grid.flat)[len(panels) :]:
+    if calibrated:
+        _draw_calibration(grid.flat[len(panels)], calibrated)
+    for axes in list(grid.flat)[number:]:
         axes.set_axis_off()
     _write_names(picture, list(runs))
     picture.savefig(path, format="png", dpi=120)
@@ -93,8 +97,15 @@ def panels_of(runs: Mapping[str, Series]) -> Iterator[Panel]:
     yield from filled(names, "entropy of each phase (1: all legal actions alike)", entropy, at_least_zero=True)
     movement = [("approx_kl", "approximate KL"), ("clipfrac", "clip fraction"), ("ema_kl", "KL to the EMA policy")]
     yield from filled(names, "how far an update moves the policy", movement, at_least_zero=True)
-    yield from filled(names, "explained variance of the critic", [("explained_variance", "explained variance")], level=1.0)
+    critic = [("explained_variance", "explained variance"), ("calibration_error", "calibration error")]
+    yield from filled(names, "explained variance and calibration error of the critic", critic, level=1.0)
     yield from filled(names, "decisions per second", [("decisions_per_second", "all together")], at_least_zero=True)
+
+
+def deciles_of(run: Series) -> list[tuple[float, float]]:
+    """The critic's newest values and the mean returns, by decile."""
+    names = [(f"calibration/{number}/value", f"calibration/{number}/return") for number in range(1, DECILES + 1)]
+    return [(float(run[said][1][-1]), float(run[paid][1][-1])) for said, paid in names if said in run and paid in run]
 
 
 def rules_in(names: Sequence[str], group: str) -> list[str]:
@@ -151,6 +162,18 @@ def _draw_panel(axes: Any, panel: Panel, runs: Mapping[str, Series]) -> None:
     axes.spines[["top", "right"]].set_visible(False)
     if len(panel.curves) > 1 or panel.curves[0].band:
         axes.legend(fontsize=7.5, frameon=False, ncols=1 + (len(panel.curves) > 4))
+
+
+def _draw_calibration(axes: Any, runs: Mapping[str, list[tuple[float, float]]]) -> None:
+    """Mean returns over predicted values; on the diagonal the critic is right."""
+    for number, deciles in enumerate(runs.values()):
+        said, paid = zip(*deciles, strict=True)
+        axes.plot(said, paid, STYLES[number % len(STYLES)], color=COLOURS[0], linewidth=1.4, marker="o", markersize=2.5)
+    axes.axline((0, 0), slope=1, color=GREY, linewidth=0.8, zorder=0)
+    axes.set_title("the critic: mean return over predicted value, by decile", fontsize=9.5, loc="left")
+    axes.tick_params(labelsize=8)
+    axes.grid(alpha=0.25)
+    axes.spines[["top", "right"]].set_visible(False)
 
 
 def _draw_curve(axes: Any, curve: Curve, series: Series, style: str, label: str | None) -> None:
