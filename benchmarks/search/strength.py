@@ -242,15 +242,18 @@ def draw(all_results: Sequence[Results], path: Path) -> None:
         axis = axes[games.index(results.game)][FIELDS.index(results.among)]
         for kind, label in (("pimc:", "pimc"), ("search:", "search on the policy")):
             points = sorted((hero["ms"], name) for name, hero in results.heroes.items() if name.startswith(kind))
+            if not points:
+                continue
             found = [estimate(results.values(name)) for _, name in points]
             spread = [(one.high - one.low) / 2 for one in found]
             axis.errorbar([ms for ms, _ in points], [one.mean for one in found], spread, marker="o", capsize=2, label=label)
         level = results.values(results.policy).mean() if results.policy in results.heroes else 0.0
         axis.axhline(level, color="grey", linestyle="--", linewidth=1, label="the policy")
-        axis.set_xscale("log")
-        axis.xaxis.set_major_locator(LogLocator(subs=(1, 3)))
-        axis.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
-        axis.xaxis.set_minor_formatter(NullFormatter())
+        if axis.containers:  # a logarithmic axis needs something to show
+            axis.set_xscale("log")
+            axis.xaxis.set_major_locator(LogLocator(subs=(1, 3)))
+            axis.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+            axis.xaxis.set_minor_formatter(NullFormatter())
         axis.set_title(f"{results.game}, among {results.among}", fontsize=9)
     save_pictures(figure, axes, "ms a decision, one core", "points a deal\nabove the field", path)
 
