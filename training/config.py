@@ -57,7 +57,7 @@ class NetworkConfig(_Checked):
         card_width: Length of a card's embedding.
     """
 
-    width: int = 256
+    width: int = 128
     blocks: int = 3
     card_width: int = 64
 
@@ -65,6 +65,9 @@ class NetworkConfig(_Checked):
         super().__post_init__()
         for name, least in (("width", 4), ("blocks", 0), ("card_width", 1)):
             _check_range(self, least, 8192, name)
+
+
+COEFFICIENTS = ("target_kl", "max_grad_norm", "ent_coef_call", "ent_coef_play", "uniform_kl_coef", "kl_ema_coef")
 
 
 @dataclass(frozen=True)
@@ -81,21 +84,24 @@ class PPOConfig(_Checked):
         max_grad_norm: Gradients are clipped to this norm.
         ent_coef_call: Initial entropy coefficient of calls, trumps and nominations; linear decay to a fifth.
         ent_coef_play: Initial entropy coefficient of card play; linear decay to a sixth.
+        uniform_kl_coef: Initial coefficient of KL(uniform || policy) of calls, trumps and nominations; linear decay to a fifth.
+            It keeps every call possible, so that auctions are not passed out for ever.
         kl_ema_coef: Coefficient of the KL to the EMA policy, the moving average of the policy (0: off).
         kl_ema_start: Share of the budget after which that KL counts.
         ema_rate: Share of the EMA policy that each optimizer step replaces.
     """
 
-    update_epochs: int = 3
+    update_epochs: int = 1
     minibatch_size: int = 2048
-    learning_rate: float = 3e-4
+    learning_rate: float = 2e-3
     clip_coef: float = 0.2
     target_kl: float = 0.02
     gae_lambda: float = 0.95
     max_grad_norm: float = 0.5
-    ent_coef_call: float = 0.05
-    ent_coef_play: float = 0.03
-    kl_ema_coef: float = 0.03
+    ent_coef_call: float = 0.5
+    ent_coef_play: float = 0.12
+    uniform_kl_coef: float = 0.1
+    kl_ema_coef: float = 0.0
     kl_ema_start: float = 0.3
     ema_rate: float = 2e-3
 
@@ -104,7 +110,7 @@ class PPOConfig(_Checked):
         _check_range(self, 1, 100, "update_epochs")
         _check_range(self, 1, 1 << 22, "minibatch_size")
         _check_range(self, 0, 1, "learning_rate", "clip_coef", "gae_lambda", "kl_ema_start", "ema_rate")
-        _check_range(self, 0, 1000, "target_kl", "max_grad_norm", "ent_coef_call", "ent_coef_play", "kl_ema_coef")
+        _check_range(self, 0, 1000, *COEFFICIENTS)
 
 
 @dataclass(frozen=True)
@@ -118,7 +124,7 @@ class OpponentsConfig(_Checked):
         players: Players by name that are opponents too, such as `random`, `thumb`, or a policy's file.
     """
 
-    share: float = 0.2
+    share: float = 0.0
     start: float = 0.6
     past: int = 12
     players: Annotated[tuple[str, ...], by_default("none")] = ()
@@ -211,7 +217,7 @@ class TrainConfig(_Checked):
     precision: Literal["auto", "bf16", "fp32"] = "auto"
     privileged_critic: bool = True
     card_features: bool = True
-    rule_based_prior: bool = True
+    rule_based_prior: bool = False
     network: NetworkConfig = field(default_factory=NetworkConfig)
     critic: NetworkConfig = field(default_factory=NetworkConfig)
     ppo: PPOConfig = field(default_factory=PPOConfig)
@@ -282,23 +288,18 @@ def _from_dict(kind: type[Any], values: object, where: str) -> Any:
         raise ValueError(f"the configuration is not complete: {error}") from error
 
 
-def _preset(decisions: int, batch_size: int, minibatch_size: int, **changes: Any) -> dict[str, Any]:
-    ppo = PPOConfig(minibatch_size=minibatch_size, **changes)
-    curriculum = CurriculumConfig(expert="thumb", imitation=0.0, rollout_targets=0.25)
-    return {"decisions": decisions, "batch_size": batch_size, "ppo": ppo, "curriculum": curriculum}
-
-
 PRESETS: dict[str, tuple[str, dict[str, Any]]] = {
     "smoke": (
         "under a minute: shows that everything works",
-        _preset(400_000, 8_192, 1024, learning_rate=1e-3, kl_ema_coef=0.0)
-        | {"evaluation_deals": 128, "evaluate_every": 100_000},
+        {"decisions": 400_000, "batch_size": 8_192, "evaluation_deals": 128, "evaluate_every": 100_000}
+        | {"ppo": PPOConfig(minibatch_size=1024)},
     ),
-    "fast": ("minutes: beats random players", _preset(4_000_000, 16_384, 2048, learning_rate=5e-4)),
-    "standard": ("an hour on two cores: a fair player", _preset(60_000_000, 32_768, 2048)),
+    "fast": ("half an hour on two cores: a fair player", {"decisions": 60_000_000}),
+    "standard": ("some hours: a strong player", {"decisions": 400_000_000, "batch_size": 65_536}),
     "long": (
-        "overnight or longer: the strongest player",
-        _preset(600_000_000, 65_536, 4096) | {"evaluation_deals": 2048, "save_every": 600.0},
+        "a day or longer: the strongest player",
+        {"decisions": 3_000_000_000, "batch_size": 131_072, "evaluation_deals": 2048, "save_every": 600.0}
+        | {"ppo": PPOConfig(minibatch_size=4096)},
     ),
 }
 """The presets: what each is for, and what it changes."""

@@ -13,40 +13,31 @@ from typing import Any
 
 from benchmarks.speed.clock import PERCENT, Case
 from benchmarks.speed.ours import GAME
-from training.config import PRESETS, NetworkConfig, OpponentsConfig, PPOConfig, TrainConfig
+from training.config import PRESETS, NetworkConfig, PPOConfig, TrainConfig
 from training.learn.self_play import SelfPlay
 
-FAST = TrainConfig(
-    (GAME,), **PRESETS["fast"][1] | {"curriculum": replace(PRESETS["fast"][1]["curriculum"], rollout_targets=0.0)}
-)
-"""The preset without its rollout targets, whose speed is that of the search: 256 x 3, a privileged critic, 3 epochs."""
+FAST = TrainConfig((GAME,), **PRESETS["fast"][1])
+"""The preset: self-play alone, 128 x 3, a privileged critic, one epoch."""
 SMALL = TrainConfig(
     (GAME,),
     batch_size=65_536,
     privileged_critic=False,
     card_features=False,
-    rule_based_prior=False,
     network=NetworkConfig(16, 1, 16),
     critic=NetworkConfig(16, 1, 16),
-    ppo=PPOConfig(update_epochs=1, minibatch_size=8192, target_kl=0.0, kl_ema_coef=0.0),
-    opponents=OpponentsConfig(share=0.0),
+    ppo=PPOConfig(minibatch_size=8192, target_kl=0.0),
 )
 """As PufferLib 3.0's trainer at its fastest: 1,024 seats x 64 decisions, minibatches of 8,192, one epoch, no LSTM."""
 TINY: dict[str, Any] = {"network": NetworkConfig(16, 1, 8), "critic": NetworkConfig(16, 1, 8), "batch_size": 400}
 """Sizes that show that everything runs."""
-PAST_POLICIES = 2
-"""As many as play in one iteration."""
-MOMENTS = {"start": (0.0, "at the start, self-play alone"), "end": (0.9, "near the end, with past policies at the tables")}
-"""Shares of the budget at which iterations are measured."""
 PARTS = {"engine": "the tables", "rollout": "play, the tables included", "learn": "learning"}
 
 
 class Trainer:
-    """A run that can be set to any share of its budget."""
+    """A run, at its start."""
 
     def __init__(self, config: TrainConfig) -> None:
         self.run = SelfPlay(config)
-        self.run.past = {str(number): self.run.new_actor() for number in range(PAST_POLICIES)}
         self.percent: dict[str, float] = {}
         """Of the wall time of the last measurement, by part."""
 
@@ -55,15 +46,15 @@ class Trainer:
         """Of both networks."""
         return sum(part.numel() for network in (self.run.actor, self.run.critic) for part in network.parameters())
 
-    def rate(self, progress: float, seconds: float) -> float:
-        """Decisions per second of wall time, in iterations at a share of the budget."""
+    def rate(self, seconds: float) -> float:
+        """Decisions per second of wall time, in whole iterations."""
         done, taken, parts = 0, 0.0, dict.fromkeys(PARTS, 0.0)
         while taken < seconds or done == 0:
-            before = self.run.decisions = round(progress * self.run.config.decisions)
+            self.run.decisions = 0
             started = perf_counter()
             figures = self.run.iterate()
             taken += perf_counter() - started
-            done += self.run.decisions - before
+            done += self.run.decisions
             parts = {name: total + figures[f"{name}_seconds"] for name, total in parts.items()}
         self.percent = {name: 100 * total / taken for name, total in parts.items()}
         return done / taken
@@ -78,8 +69,6 @@ def train_cases(quick: bool = False) -> Iterator[Case]:
     for name, config in {"fast": FAST, "small": SMALL}.items():
         trainer = Trainer(replace(config, **TINY) if quick else config)
         size = f"{trainer.parameters:,} parameters, {config.ppo.update_epochs} epoch(s)"
-        for moment, (progress, text) in MOMENTS.items():
-            yield Case(f"train/{name}/{moment}", f"{text}; {size}", partial(trainer.rate, progress))
+        yield Case(f"train/{name}", f"self-play; {size}", trainer.rate)
         for part, what in PARTS.items():
-            text = f"of the wall time near the end: {what}"
-            yield Case(f"train/{name}/{part}", text, partial(trainer.percent_of, part), PERCENT)
+            yield Case(f"train/{name}/{part}", f"of the wall time: {what}", partial(trainer.percent_of, part), PERCENT)

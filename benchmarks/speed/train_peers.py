@@ -99,7 +99,7 @@ def maskable_ppo_cases(quick: bool) -> Iterator[Case]:
         learner = model("MlpPolicy", tables, device="cpu", seed=0, **settings | (QUICK if quick else {}))
         for threads in sorted({1, os.cpu_count() or 1}):
             key, what = f"maskable_ppo/{name}/{threads}", f"{text}, {threads} thread(s)"
-            yield peer_case(key, what, partial(learning, learner, threads), "train/fast/end", "train/small/end")
+            yield peer_case(key, what, partial(learning, learner, threads), "train/fast", "train/small")
 
 
 def learning(learner: Any, threads: int) -> int:

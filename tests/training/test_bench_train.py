@@ -18,7 +18,7 @@ from benchmarks.speed.__main__ import main, measure_training, show
 from benchmarks.speed.clock import PERCENT, RATE
 from benchmarks.speed.peers import collected
 from benchmarks.speed.report import Results
-from benchmarks.speed.train import FAST, MOMENTS, PARTS, SMALL, TINY, Trainer
+from benchmarks.speed.train import FAST, PARTS, SMALL, TINY, Trainer
 from benchmarks.speed.train_peers import SelfPlayEnv, learning
 from training.config import NetworkConfig
 from training.learn.self_play import SelfPlay
@@ -30,31 +30,21 @@ def trainer() -> Trainer:
 
 
 def test_the_small_setting_is_that_of_pufferlib() -> None:
-    assert FAST.network == FAST.critic == NetworkConfig(256, 3)
+    assert FAST.network == FAST.critic == NetworkConfig(128, 3)
     assert (SMALL.privileged_critic, SMALL.ppo.update_epochs) == (False, 1)
     assert 13_000 <= Trainer(replace(SMALL, batch_size=400)).parameters <= 33_000, "of PufferLib's networks for small games"
 
 
-@pytest.mark.parametrize("moment", MOMENTS)
-def test_iterations_are_measured_at_a_share_of_the_budget(
-    trainer: Trainer, moment: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    opponents, progress = [], []
-    draw_opponent, iterate = SelfPlay.draw_opponent, SelfPlay.iterate
-
-    def see_opponent(run: SelfPlay, worker: Any) -> str | None:
-        opponents.append(draw_opponent(run, worker))
-        return opponents[-1]
+def test_whole_iterations_are_measured(trainer: Trainer, monkeypatch: pytest.MonkeyPatch) -> None:
+    progress, iterate = [], SelfPlay.iterate
 
     def see_iteration(run: SelfPlay) -> dict[str, float]:
         progress.append(run.progress)
         return iterate(run)
 
-    monkeypatch.setattr(SelfPlay, "draw_opponent", see_opponent)
     monkeypatch.setattr(SelfPlay, "iterate", see_iteration)
-    assert trainer.rate(MOMENTS[moment][0], 0.0) > 0
-    assert progress == [MOMENTS[moment][0]]
-    assert any(opponents) == (moment == "end")
+    assert trainer.rate(0.0) > 0
+    assert progress == [0]
     assert 0 < trainer.percent["engine"] < trainer.percent["rollout"]
     assert trainer.percent["rollout"] + trainer.percent["learn"] == pytest.approx(100, abs=2)
 
@@ -68,7 +58,7 @@ def test_iterations_are_added_up_until_the_time_is_over(trainer: Trainer, monkey
         return {f"{part}_seconds": 0.125 for part in PARTS}
 
     monkeypatch.setattr(SelfPlay, "iterate", iterate)
-    assert trainer.rate(0.3, 1.4) == 14
+    assert trainer.rate(1.4) == 14
     assert trainer.percent == dict.fromkeys(PARTS, 25)
 
 
@@ -150,7 +140,7 @@ def results() -> Results:
 def test_a_quick_run_measures_everything(results: Results) -> None:
     units = {key: one.case.unit for key, one in results.measured.items()}
     names = ("fast", "small")
-    assert units == {f"train/{name}/{moment}": RATE for name in names for moment in MOMENTS} | {
+    assert units == {f"train/{name}": RATE for name in names} | {
         f"train/{name}/{part}": PERCENT for name in names for part in PARTS
     }
     assert list(results.missing) == ["sb3-contrib"]
@@ -160,7 +150,7 @@ def test_the_figures_are_printed_and_drawn(results: Results, capsys: pytest.Capt
     show(results)
     out = capsys.readouterr().out
     assert "missing: sb3-contrib: not installed (sb3_contrib): pip install '.[bench]'" in out
-    assert "train/fast/end" in out
+    assert "train/fast" in out
     plot.draw(results, tmp_path / "train.png")
     assert (tmp_path / "train.png").stat().st_size > 10_000
 

@@ -22,6 +22,7 @@ from training.learn.ppo import (
     move_ema,
     normalised_entropy,
     policy_losses,
+    uniform_kl,
     update_actor,
     update_critic,
 )
@@ -57,6 +58,7 @@ def make_batches(size: int = 64) -> tuple[ActorBatch, CriticBatch]:
         log_prob=log_prob_of(policy, choice),
         advantage=torch.randn(size, generator=generator),
         ent_coef=torch.full((size,), 0.01),
+        uniform_kl_coef=torch.zeros(size),
     )
     return batch, CriticBatch(features=everything, target=torch.randn(size, generator=generator))
 
@@ -111,6 +113,7 @@ def some(*extras: str) -> tuple[Tensor, ActorBatch]:
         log_prob=(log_prob_of(policy, choice) + 0.3 * torch.randn(ROWS)).double(),
         advantage=torch.randn(ROWS).double(),
         ent_coef=0.1 * torch.rand(ROWS).double(),
+        uniform_kl_coef=0.1 * torch.rand(ROWS).double(),
         **{name: value if name == "kickstart_choice" else value.double() for name, value in values.items() if name in extras},
     )
     return logits.double(), batch
@@ -135,6 +138,7 @@ def reference(logits: list[float], one: dict[str, Any], settings: PPOConfig) -> 
     if "ema_log_policy" in one:
         ema_kl = sum(policy[k] * (math.log(policy[k]) - one["ema_log_policy"][k]) for k in legal)
     loss = -gain - one["ent_coef"] * entropy / math.log(max(len(legal), 2)) + settings.kl_ema_coef * ema_kl
+    loss += one["uniform_kl_coef"] * sum(math.log(1 / len(legal) / policy[k]) / len(legal) for k in legal)
     if one.get("kickstart_coef", 0) > 0:
         loss -= one["kickstart_coef"] * math.log(policy[one["kickstart_choice"]])
     ratio = math.exp(log_ratio)
@@ -274,6 +278,32 @@ def test_the_entropy_coefficient_flattens_the_policy() -> None:
         policy = policy_of(actor, batch)
         entropy.append(float(normalised_entropy(policy, policy.clamp(min=1e-9).log(), batch.mask).mean()))
     assert entropy[1] > entropy[0] + 0.05
+
+
+def test_the_kl_from_uniform_brings_back_an_action_that_the_policy_has_given_up() -> None:
+    """The entropy coefficient alone does not: its gradient vanishes with the probability."""
+    batch = replace(make_batch(128), advantage=torch.zeros(128))
+    start = make_actor()
+    with torch.no_grad():
+        start.head.bias[:] = 0
+        start.head.bias[start.head.choices[2]] = 30
+    least = []
+    for entropy, uniform in ((1.0, 0.0), (0.0, 1.0)):
+        coefs = {"ent_coef": torch.full((128,), entropy), "uniform_kl_coef": torch.full((128,), uniform)}
+        settings = PPOConfig(update_epochs=100, minibatch_size=64, learning_rate=0.05, target_kl=0, max_grad_norm=100.0)
+        actor, _ = updated(settings, replace(batch, **coefs), start)
+        least.append(float(policy_of(actor, batch)[:, 3].min()))
+    assert least[0] < 1e-6
+    assert least[1] > 0.05
+
+
+def test_the_kl_from_uniform_by_hand() -> None:
+    mask = torch.tensor([[1, 1, 0, 1]], dtype=torch.int8)
+    logits = masked(torch.tensor([[0.5, -1.0, 9.0, 2.0]]), mask)
+    legal = torch.tensor([0.5, -1.0, 2.0]).softmax(-1)
+    expected = float((torch.full((3,), 1 / 3) * (torch.full((3,), 1 / 3) / legal).log()).sum())
+    assert float(uniform_kl(logits.log_softmax(-1), mask)) == pytest.approx(expected)
+    assert float(uniform_kl(masked(torch.zeros(1, 4), mask).log_softmax(-1), mask)) == pytest.approx(0, abs=1e-6)
 
 
 def test_critic_learns_its_targets_from_what_only_it_can_see() -> None:

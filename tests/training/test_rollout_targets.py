@@ -109,7 +109,7 @@ def config(**changes: Any) -> TrainConfig:
 
 
 def test_a_policy_learns_from_them() -> None:
-    run = SelfPlay(config(rule_based_prior=False))
+    run = SelfPlay(config())
     losses = [run.iterate()["policy_loss"] for _ in range(16)]
     run.close()
     assert np.mean(losses[-4:]) < np.mean(losses[:2]) - 0.05, losses
@@ -136,7 +136,7 @@ def test_thumb_sits_at_most_tables_meanwhile_and_nothing_is_tried_afterwards() -
 
 
 def test_a_run_that_begins_with_a_policy_tries_nothing(tmp_path: Path) -> None:
-    first = SelfPlay(config(rule_based_prior=False))
+    first = SelfPlay(config())
     tensors = {name: tensor.numpy() for name, tensor in first.actor.state_dict().items()}
     info = PolicyInfo(tuple(first.rule_sets), asdict(first.config.network), card_features=True)
     save_policy(tmp_path / "policy.safetensors", tensors, info)

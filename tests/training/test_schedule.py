@@ -7,11 +7,13 @@ import pytest
 
 from training.config import CurriculumConfig, OpponentsConfig, PPOConfig, TrainConfig
 from training.learn import schedule
-from training.learn.reward_norm import LARGEST_REWARD, PassOutGuard, RewardNorm
+from training.learn.reward_norm import LARGEST_REWARD, RewardNorm
 from training.learn.rollout_targets import ENT_COEF, OPPONENT_SHARE
 from training.learn.schedule import Stage
 
-PPO = PPOConfig(learning_rate=1e-3, ent_coef_call=0.05, ent_coef_play=0.03, kl_ema_coef=0.04, kl_ema_start=0.3)
+PPO = PPOConfig(
+    learning_rate=1e-3, ent_coef_call=0.05, ent_coef_play=0.03, uniform_kl_coef=0.1, kl_ema_coef=0.04, kl_ema_start=0.3
+)
 PLAY, IMITATION, TARGETS, WARMUP = Stage.SELF_PLAY, Stage.IMITATION, Stage.ROLLOUT_TARGETS, Stage.CRITIC_WARMUP
 
 
@@ -24,6 +26,8 @@ def test_entropy_coefficients_fall_but_not_to_nothing() -> None:
     found = [schedule.settings_at(progress, PPO, PLAY) for progress in (0, 0.5, 1)]
     assert [now.ent_coef_call for now in found] == pytest.approx([0.05, 0.03, 0.01])
     assert [now.ent_coef_play for now in found] == pytest.approx([0.03, 0.0175, 0.005])
+    assert [now.uniform_kl_coef for now in found] == pytest.approx([0.1, 0.06, 0.02])
+    assert [schedule.settings_at(0, PPO, stage).uniform_kl_coef for stage in (IMITATION, TARGETS)] == [0, 0]
     assert [schedule.settings_at(0, PPO, stage).ent_coef_call for stage in (IMITATION, TARGETS)] == [0, ENT_COEF]
 
 
@@ -76,7 +80,7 @@ def test_rewards_are_divided_by_the_root_mean_square_of_their_kind() -> None:
     assert scale.scale.tolist() == [1, 1, 1]
     scale.update(np.array([40.0, 900.0, 0.0]), np.array([10.0, 100.0, 0.0]))
     assert scale.scale == pytest.approx([2, 3, 1])  # the first iteration counts in full
-    rewards = np.array([[4.0, -4.0], [3.0, -30.0]], np.float32)
+    rewards = np.array([[4.0, -4.0], [3.0, -300.0]], np.float32)
     assert scale.normalised(rewards, np.array([0, 1])).tolist() == [[2, -2], [1, -LARGEST_REWARD]]
     for _ in range(2000):
         scale.update(np.array([1000.0, 900.0, 0.0]), np.array([10.0, 100.0, 0.0]))
@@ -84,33 +88,3 @@ def test_rewards_are_divided_by_the_root_mean_square_of_their_kind() -> None:
     again = RewardNorm(3)
     again.load_state_dict(scale.state_dict())
     assert again.scale.tolist() == scale.scale.tolist()
-
-
-def test_the_guard_is_active_while_nearly_all_pass_and_until_few_do() -> None:
-    guard = PassOutGuard()
-    assert guard.factor == 1
-    active = []
-    for _ in range(12):
-        guard.update(1000, 1000)
-        active.append(guard.active)
-    assert not any(active[:4]), "not before it has seen some thousand deals"
-    assert active[-1]
-    assert guard.factor == 10
-    guard.update(500, 1000)
-    assert guard.active
-    for _ in range(12):
-        guard.update(0, 1000)
-    assert not guard.active
-    assert guard.factor == 1
-
-
-def test_the_guard_does_nothing_where_there_are_no_auctions_and_remembers() -> None:
-    guard = PassOutGuard()
-    guard.update(0, 0)
-    assert (guard.active, guard.rate) == (False, 0)
-    for _ in range(20):
-        guard.update(1000, 1000)
-    again = PassOutGuard()
-    again.load_state_dict(guard.state_dict())
-    assert again.active
-    assert again.rate == guard.rate

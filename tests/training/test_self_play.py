@@ -90,7 +90,7 @@ def test_the_right_bid_of_a_game_of_one_card_is_learnt() -> None:
 
 
 def test_figures_of_an_iteration_are_there() -> None:
-    run = SelfPlay(tiny("small_ships", rule_based_prior=False))
+    run = SelfPlay(tiny("small_ships"))
     figures = run.iterate()
     run.close()
     for name in (
@@ -214,9 +214,7 @@ def test_an_imitated_expert_plays_and_the_policy_comes_to_play_like_it() -> None
     settings = PPOConfig(minibatch_size=256, learning_rate=3e-3)
     imitation = CurriculumConfig(expert="thumb", imitation=1.0)
     alone = OpponentsConfig(start=0.0)
-    run = SelfPlay(
-        tiny("down_up", curriculum=imitation, ppo=settings, decisions=10**6, opponents=alone, rule_based_prior=False)
-    )
+    run = SelfPlay(tiny("down_up", curriculum=imitation, ppo=settings, decisions=10**6, opponents=alone))
     before, chance = agreement(run)
     assert before == pytest.approx(chance, abs=0.05)
     for _ in range(40):
@@ -231,7 +229,7 @@ def test_an_imitated_expert_plays_and_the_policy_comes_to_play_like_it() -> None
 def test_kickstarting_brings_the_calls_near_the_experts() -> None:
     kickstarting = CurriculumConfig(expert="thumb", imitation=0.0, kickstart_coef=5.0, kickstart_until=1.0)
     settings = PPOConfig(minibatch_size=256, learning_rate=3e-3)
-    run = SelfPlay(tiny("noms", curriculum=kickstarting, ppo=settings, decisions=10**7, tables=128, rule_based_prior=False))
+    run = SelfPlay(tiny("noms", curriculum=kickstarting, ppo=settings, decisions=10**7, tables=128))
 
     def agreement() -> float:
         """How probable the expert's calls are."""
@@ -284,13 +282,18 @@ def test_probes_of_an_iteration_are_the_learners() -> None:
     assert 0 < parts[0] < 1
 
 
-@pytest.fixture
-def first_policy(tmp_path: Path) -> Path:
-    run = SelfPlay(tiny("down_up"))
+def save_first_policy(folder: Path, **changes: Any) -> Path:
+    """The policy of a run of one iteration."""
+    run = SelfPlay(tiny("down_up", **changes))
     run.iterate()
     run.close()
-    write_policy(tmp_path / "policy.safetensors", run.actor, run, None)
-    return tmp_path
+    write_policy(folder / "policy.safetensors", run.actor, run, None)
+    return folder
+
+
+@pytest.fixture
+def first_policy(tmp_path: Path) -> Path:
+    return save_first_policy(tmp_path)
 
 
 @pytest.mark.parametrize("temperature", ["", "@0"])
@@ -312,14 +315,14 @@ def test_of_a_policy_as_expert_all_probabilities_are_known(first_policy: Path, t
     np.testing.assert_allclose(decisions.expert_probs.sum(1), 1, atol=1e-5)
 
 
-def test_a_policy_is_learnt_sooner_where_it_tells_its_probabilities(
-    first_policy: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_policy_is_learnt_sooner_where_it_tells_its_probabilities(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    expert = save_first_policy(tmp_path, rule_based_prior=True)
+
     def distances(tells: bool) -> list[float]:
         """The mean KL from expert to policy before each iteration; only the expert has a prior, so it is sure of much."""
-        imitation = CurriculumConfig(expert=str(first_policy), imitation=1.0)
-        settings = PPOConfig(minibatch_size=256, learning_rate=3e-3)
-        run = SelfPlay(tiny("down_up", curriculum=imitation, ppo=settings, decisions=10**6, rule_based_prior=False))
+        imitation = CurriculumConfig(expert=str(expert), imitation=1.0)
+        settings = PPOConfig(update_epochs=3, minibatch_size=256, learning_rate=3e-3)
+        run = SelfPlay(tiny("down_up", curriculum=imitation, ppo=settings, decisions=10**6))
         found = []
         for _ in range(20):
             decisions = _decisions(run)

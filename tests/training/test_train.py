@@ -23,8 +23,7 @@ from training.agents.table_pool import TablePool, make_rule_sets
 from training.config import OpponentsConfig
 from training.learn.checkpoint import CheckpointError, RunFolder, load_state, save_state
 from training.learn.log import Watcher
-from training.learn.loop import GUARD_ENDS, GUARD_STARTS, train
-from training.learn.reward_norm import PassOutGuard
+from training.learn.loop import train
 from training.learn.schedule import Stage
 from training.learn.self_play import SelfPlay
 
@@ -272,16 +271,3 @@ def test_the_user_is_told_what_the_policy_learns_from(tmp_path: Path, monkeypatc
     assert len(told) == 2
     assert told[0] == f"after 0 decisions: the policy learns from {Stage.CRITIC_WARMUP.value}"
     assert told[1].endswith(f"the policy learns from {Stage.SELF_PLAY.value}")
-
-
-def test_the_user_is_told_when_the_guard_begins_and_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def change(pass_out_guard: PassOutGuard, passed_out: float, deals: float) -> None:
-        pass_out_guard.active = not pass_out_guard.active
-
-    monkeypatch.setattr(PassOutGuard, "update", change)
-    config = tiny("noms", decisions=3_000, evaluate_every=10**6, evaluation_deals=2)
-    noting = Noting()
-    with RunFolder.create(tmp_path / "run", config.as_dict()) as folder:
-        train(config, folder, noting)
-    told = [note for note in noting.notes if note in (GUARD_STARTS, GUARD_ENDS)]
-    assert told[:2] == [GUARD_STARTS, GUARD_ENDS]

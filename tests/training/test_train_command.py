@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from noms_env.policy.file import read_info
-from noms_env.policy.player import policy_file_of
+from noms_env.variants import game, make_rules
 from tests.commands import Run, assert_refused, is_one_sentence
+from tests.policy.test_player import SMALL, save_small
 from training.commands import train as command
 from training.commands.common import CommandError
-from training.config import PRESETS, NetworkConfig, PPOConfig, TrainConfig, differences
+from training.config import PRESETS, NetworkConfig, TrainConfig, differences
 from training.extras import MissingExtraError
 from training.learn import loop as loop
 from training.learn.checkpoint import CheckpointError, RunFolder
@@ -89,19 +89,18 @@ def test_the_usual_preset_and_folder(run: Run, started: Started) -> None:
     assert run("big_ships", "noms", *TINY)[0] == 0
     ((config, folder, _),) = started
     assert folder.path == Path("runs/big_ships+noms-fast")
-    assert config.ppo == PPOConfig(**vars(PRESETS["fast"][1]["ppo"]))
+    assert config.decisions == PRESETS["fast"][1]["decisions"]
+    assert config.ppo == TrainConfig(("noms",)).ppo
 
 
 @pytest.mark.parametrize("preset", ["fast", "smoke"])
 def test_a_run_that_begins_with_a_policy_has_a_network_of_its_size(run: Run, started: Started, preset: str) -> None:
-    info = read_info(policy_file_of("noms"))
-    assert info.network != vars(TrainConfig(("noms",), **PRESETS[preset][1]).network)
-    assert run("noms", "--preset", preset, "--initial-policy", "noms")[0] == 0
+    save_small(Path("first.safetensors"), (make_rules(game("down_up")),))
+    own, usual = NetworkConfig(**SMALL), TrainConfig(("down_up",), **PRESETS[preset][1])
+    assert own != usual.network
+    assert run("down_up", "--preset", preset, "--initial-policy", "first.safetensors")[0] == 0
     ((config, _, _),) = started
-    assert vars(config.network) == info.network
-    assert config == replace(
-        TrainConfig(("noms",), **PRESETS[preset][1]), initial_policy="noms", network=NetworkConfig(**info.network)
-    )
+    assert config == replace(usual, initial_policy="first.safetensors", network=own)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
-from ..config import NetworkConfig, OpponentsConfig, PPOConfig, TrainConfig
+from ..config import NetworkConfig, PPOConfig, TrainConfig
 from ..console import print_lines
 from ..extras import require
 from ..options import OFF, by_default
@@ -70,7 +70,7 @@ def demo(
 
 
 def demo_config(variant: str, decisions: int, seed: int) -> TrainConfig:
-    """PPO from random weights by self-play alone: nothing comes from `thumb`, neither what it would do nor its rollouts.
+    """PPO from random weights, by self-play alone.
 
     Raises:
         ValueError: a value is not allowed.
@@ -81,18 +81,16 @@ def demo_config(variant: str, decisions: int, seed: int) -> TrainConfig:
         decisions=decisions,
         batch_size=8192,
         evaluate_every=max(1, decisions // EVALUATIONS),
-        rule_based_prior=False,
-        ppo=PPOConfig(minibatch_size=1024, learning_rate=1e-3, kl_ema_coef=0.0),
-        opponents=OpponentsConfig(share=0.0),
+        ppo=PPOConfig(minibatch_size=1024),
     )
 
 
 def quick_config(variant: str, seed: int) -> TrainConfig:
     """As little as can be trained."""
     tiny = NetworkConfig(width=8, blocks=0, card_width=4)
-    ppo = PPOConfig(update_epochs=1, minibatch_size=64)
-    config = TrainConfig((variant,), seed=seed, decisions=200, tables=8, threads=1, network=tiny, critic=tiny, ppo=ppo)
-    return dataclasses.replace(config, opponents=OpponentsConfig(share=0.0), evaluation_deals=4)
+    ppo = PPOConfig(minibatch_size=64)
+    usual = TrainConfig((variant,), seed=seed, decisions=200, tables=8, threads=1, evaluation_deals=4)
+    return dataclasses.replace(usual, network=tiny, critic=tiny, ppo=ppo)
 
 
 def free_folder(path: Path) -> Path:

@@ -34,8 +34,6 @@ from .self_play import SelfPlay
 
 EVALUATIONS = 20
 """In the course of a budget, where the configuration does not say."""
-GUARD_STARTS = "nearly all deals are passed out: the entropy coefficient of calls is ten times higher until fewer are"
-GUARD_ENDS = "fewer deals are passed out: the entropy coefficient of calls is as usual"
 
 
 @dataclass
@@ -139,11 +137,8 @@ class _Loop:
             if run.stage is not stage:
                 stage = run.stage
                 self.watcher.note(f"after {run.decisions:,} decisions: the policy learns from {stage.value}")
-            guarded = run.pass_out_guard.active
             metrics = run.iterate()
             self.watcher.iteration(run.decisions, metrics)
-            if run.pass_out_guard.active != guarded:
-                self.watcher.note(GUARD_ENDS if guarded else GUARD_STARTS)
             if run.decisions // self.every > self.standing.evaluations or run.decisions >= budget:
                 self._evaluate()
                 self._save()

@@ -3,8 +3,8 @@
 Actor and critic share no parameter, so `update_actor` and `update_critic` are independent of each other and run side by side.
 Each goes through the decisions of an iteration several times, in minibatches.
 
-    actor:  - surrogate - ent_coef * entropy / log(legal actions) + kl_ema_coef * KL(policy || EMA policy)
-            - kickstart_coef * log policy(what the expert would do)
+    actor:  - surrogate - ent_coef * entropy / log(legal actions) + uniform_kl_coef * KL(uniform || policy)
+            + kl_ema_coef * KL(policy || EMA policy) - kickstart_coef * log policy(what the expert would do)
     critic: (value - target)^2 / 2
 
 While an expert is imitated, the cross entropy to it takes the place of the surrogate, and with rollout targets the mean action
@@ -44,6 +44,7 @@ class ActorBatch:
         log_prob: float32, shape (n,): its log probability when it was taken.
         advantage: float32, shape (n,): normalised.
         ent_coef: float32, shape (n,).
+        uniform_kl_coef: float32, shape (n,).
         ema_log_policy: float32, shape (n, n_choices): log probabilities of the EMA policy; None where its KL does not count.
         kickstart_choice: int64, shape (n,): what the expert would take, anything where the coefficient is 0; None without one.
         kickstart_coef: float32, shape (n,); None without an expert.
@@ -57,6 +58,7 @@ class ActorBatch:
     log_prob: Tensor
     advantage: Tensor
     ent_coef: Tensor
+    uniform_kl_coef: Tensor
     ema_log_policy: Tensor | None = None
     kickstart_choice: Tensor | None = None
     kickstart_coef: Tensor | None = None
@@ -211,6 +213,7 @@ def policy_losses(logits: Tensor, batch: ActorBatch, settings: PPOConfig) -> tup
         log_ratio = log_prob_of(log_policy, batch.choice) - batch.log_prob
         gain = clipped_surrogate(log_ratio, batch.advantage, settings.clip_coef)
     losses = -gain - batch.ent_coef * normalised_entropy(policy, log_policy, batch.mask)
+    losses = losses + batch.uniform_kl_coef * uniform_kl(log_policy, batch.mask)
     if batch.kickstart_choice is not None and batch.kickstart_coef is not None:
         expert_log_prob = log_prob_of(log_policy, batch.kickstart_choice.clamp(min=0))
         losses = losses - torch.where(batch.kickstart_coef > 0, batch.kickstart_coef * expert_log_prob, 0.0)
@@ -241,6 +244,12 @@ def normalised_entropy(policy: Tensor, log_policy: Tensor, mask: Tensor) -> Tens
     """Entropy over the logarithm of the number of legal actions: 0 to 1 in all phases; 0 where there is one action."""
     legal = mask.sum(-1, dtype=torch.float32)
     return -(policy * log_policy).sum(-1) / legal.clamp(min=2).log()
+
+
+def uniform_kl(log_policy: Tensor, mask: Tensor) -> Tensor:
+    """KL(uniform over the legal actions || policy): its gradient does not vanish where an action has become improbable."""
+    legal = mask.sum(-1, dtype=torch.float32)
+    return -(log_policy * mask).sum(-1) / legal - legal.log()
 
 
 @torch.no_grad()

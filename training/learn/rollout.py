@@ -19,7 +19,7 @@ from noms_env._jit import jit
 from noms_env.core.state import MAX_SEATS
 from noms_env.policy.encoding import Encoding
 from noms_env.variants import Rules
-from noms_env.variants.families import AUCTION, EXACT_BID
+from noms_env.variants.families import EXACT_BID
 
 from ..agents.registry import label
 from ..agents.table_pool import Choose, TablePool, play
@@ -132,14 +132,12 @@ class Rollout:
     Attributes:
         decisions: of the learner.
         points: float32, shape (tables, MAX_SEATS): of each seat in its deal.
-        passed_out: deals that were passed out, and deals with an auction.
         behaviour: of the learner's calls and contracts, by the label of the rules.
         engine_seconds: that the tables took.
     """
 
     decisions: Decisions
     points: np.ndarray
-    passed_out: tuple[int, int]
     behaviour: dict[str, Tally]
     engine_seconds: float
 
@@ -191,12 +189,9 @@ class RolloutWorker:
         if opponent is not None:
             seating = draw_seating(pool.seats, share, rng)
         play(pool, [learner, opponent or learner], seating)
-        with_auction = np.array([rules.variant.family == AUCTION for rules in self.rule_sets])[pool.rule_set]
-        passed_out = pool.batch.tables.passed_out[with_auction]
         return Rollout(
             decisions=recorder.decisions(pool),
             points=pool.batch.points.copy(),
-            passed_out=(int(passed_out.sum()), len(passed_out)),
             behaviour=self._behaviour(seating == 0),
             engine_seconds=pool.engine_seconds - before,
         )

@@ -10,7 +10,7 @@ from ..config import CurriculumConfig, OpponentsConfig, PPOConfig, TrainConfig
 from . import rollout_targets
 
 LEARNING_RATE_LEFT = 1 / 10
-ENT_COEF_CALL_LEFT, ENT_COEF_PLAY_LEFT = 1 / 5, 1 / 6
+CALL_COEFS_LEFT, ENT_COEF_PLAY_LEFT = 1 / 5, 1 / 6
 
 
 class Stage(Enum):
@@ -43,18 +43,19 @@ def stage(progress: float, settings: CurriculumConfig) -> Stage:
 def settings_at(progress: float, settings: PPOConfig, of: Stage) -> PPOConfig:
     """The settings with the learning rate and the coefficients that they have at a moment."""
     cosine = (1 + math.cos(math.pi * min(1.0, progress))) / 2
-    ent_coef_call = _linear(settings.ent_coef_call, settings.ent_coef_call * ENT_COEF_CALL_LEFT, progress)
+    ent_coef_call = _linear(settings.ent_coef_call, settings.ent_coef_call * CALL_COEFS_LEFT, progress)
     ent_coef_play = _linear(settings.ent_coef_play, settings.ent_coef_play * ENT_COEF_PLAY_LEFT, progress)
-    if of is Stage.IMITATION:
-        ent_coef_call = ent_coef_play = 0.0
-    elif of is Stage.ROLLOUT_TARGETS:
-        ent_coef_call = ent_coef_play = rollout_targets.ENT_COEF
+    uniform_kl_coef = _linear(settings.uniform_kl_coef, settings.uniform_kl_coef * CALL_COEFS_LEFT, progress)
+    if of is not Stage.SELF_PLAY:
+        ent_coef_call = ent_coef_play = rollout_targets.ENT_COEF if of is Stage.ROLLOUT_TARGETS else 0.0
+        uniform_kl_coef = 0.0
     has_ema_kl = of is Stage.SELF_PLAY and progress >= settings.kl_ema_start  # the average of a fast learner is too old
     return replace(
         settings,
         learning_rate=settings.learning_rate * (LEARNING_RATE_LEFT + (1 - LEARNING_RATE_LEFT) * cosine),
         ent_coef_call=ent_coef_call,
         ent_coef_play=ent_coef_play,
+        uniform_kl_coef=uniform_kl_coef,
         kl_ema_coef=settings.kl_ema_coef if has_ema_kl else 0.0,
     )
 

@@ -37,7 +37,7 @@ from .imitation import ImitatedExpert
 from .network import Actor, Critic, initial_parameters
 from .opponents import draw_opponent
 from .ppo import ActorBatch, CriticBatch, MinibatchPlan
-from .reward_norm import PassOutGuard, RewardNorm
+from .reward_norm import RewardNorm
 from .rollout import ActorPlayer, Learner, Rollout, RolloutWorker, draw_sizes, joined, make_workers
 from .rollout_targets import RolloutTargets
 from .schedule import Stage
@@ -80,7 +80,6 @@ class SelfPlay:
         workers = make_workers(self.rule_sets, tables, self.thread_pool.threads, config, self.processes.rank)
         self.workers: list[RolloutWorker] = list(workers)
         self.reward_norm = RewardNorm(len(self.rule_sets))
-        self.pass_out_guard = PassOutGuard()
         self.past: dict[str, Actor] = {}
         names = [*config.opponents.players, self.curriculum.expert]
         names += [rollout_targets.OPPONENT] if self.curriculum.rollout_targets > 0 else []
@@ -214,10 +213,7 @@ class SelfPlay:
         reward = relative_points(points, seats)
         squares = np.bincount(rule_set, (reward.astype(np.float64) ** 2).sum(1), number)
         counts = np.bincount(rule_set, seats, number)
-        passed_out = np.array([part.passed_out for part in rollouts], np.float64).sum(0)
-        together = self.processes.summed(np.concatenate([squares, counts, passed_out]))
-        self.reward_norm.update(together[:number], together[number : 2 * number])
-        self.pass_out_guard.update(together[-2], together[-1])
+        self.reward_norm.update(*self.processes.summed(np.stack([squares, counts])))
         return self.reward_norm.normalised(reward, rule_set)
 
     def _values(self, critic_features: torch.Tensor) -> np.ndarray:
@@ -243,8 +239,10 @@ class SelfPlay:
         def tensor(array: np.ndarray | None) -> Any:
             return None if array is None else torch.from_numpy(array).to(self.device)
 
+        def by_phase(call: float, play: float) -> Any:
+            return tensor(np.where(decisions.phase < PLAYING, call, play).astype(np.float32))
+
         now = schedule.settings_at(self.progress, self.config.ppo, self.stage)
-        ent_coef_call = now.ent_coef_call * self.pass_out_guard.factor
         features, mask, values = tensor(decisions.features), tensor(decisions.mask), decisions.action_values
         if values is not None:
             values = self.reward_norm.normalised(values, decisions.rule_set)
@@ -254,7 +252,8 @@ class SelfPlay:
             choice=tensor(decisions.choice),
             log_prob=tensor(decisions.log_prob),
             advantage=tensor(self._normalised(advantage, decisions.rule_set)),
-            ent_coef=tensor(np.where(decisions.phase < PLAYING, ent_coef_call, now.ent_coef_play).astype(np.float32)),
+            ent_coef=by_phase(now.ent_coef_call, now.ent_coef_play),
+            uniform_kl_coef=by_phase(now.uniform_kl_coef, 0),
             ema_log_policy=self._ema_log_policy(features, mask) if now.kl_ema_coef > 0 else None,
             expert_probs=tensor(decisions.expert_probs),
             action_values=tensor(values),
@@ -305,7 +304,6 @@ class SelfPlay:
             "actor_optimizer": self.actor_optimizer,
             "critic_optimizer": self.critic_optimizer,
             "reward_norm": self.reward_norm,
-            "pass_out_guard": self.pass_out_guard,
         }
 
     def state(self) -> dict[str, Any]:
