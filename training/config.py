@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 import tyro
 
-from .options import by_default
+from .options import OFF, by_default
 
 
 class _Checked:
@@ -152,7 +152,7 @@ class CurriculumConfig(_Checked):
         critic_warmup: With an initial policy, share of the budget, at its start, in which only the critic learns.
     """
 
-    expert: str = ""
+    expert: Annotated[str, by_default("none")] = ""
     imitation: float = 0.1
     kickstart_coef: float = 0.0
     kickstart_until: float = 0.5
@@ -217,7 +217,7 @@ class TrainConfig(_Checked):
     precision: Literal["auto", "bf16", "fp32"] = "auto"
     privileged_critic: bool = True
     card_features: bool = True
-    rule_based_prior: bool = False
+    rule_based_prior: Annotated[bool, OFF] = False
     network: NetworkConfig = field(default_factory=NetworkConfig)
     critic: NetworkConfig = field(default_factory=NetworkConfig)
     ppo: PPOConfig = field(default_factory=PPOConfig)
