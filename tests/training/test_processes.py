@@ -5,9 +5,13 @@ import socket
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+import torch
+
+from training.learn.distributed import precision_of
 
 UNUSED = ("head.nominate", "head.words")
 """The actor of the test has outputs for cards to play only."""
@@ -69,3 +73,19 @@ def test_a_run_on_two_processes_plays_different_deals_and_ends_with_equal_parame
     for name in names:
         assert (one[name] == other[name]).all(), name
         assert np.isfinite(one[name]).all()
+
+
+@pytest.mark.parametrize(
+    ("cpu", "fast"),
+    [
+        ({"cpu_name": "Intel Xeon", "avx512_bf16": True, "amx_bf16": True}, True),
+        ({"cpu_name": "Intel Xeon", "avx512_bf16": True, "amx_bf16": False}, False),
+        ({"cpu_name": "AMD EPYC", "avx512_bf16": True, "amx_bf16": False}, True),
+        ({"cpu_name": "AMD EPYC", "avx512_bf16": False}, False),
+        ({}, False),
+    ],
+)
+def test_bf16_is_used_where_its_products_are_faster(cpu: dict[str, Any], fast: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("torch.cpu.get_capabilities", lambda: cpu)
+    assert precision_of("auto", "cpu") == (torch.bfloat16 if fast else torch.float32)
+    assert [precision_of(name, "cpu") for name in ("bf16", "fp32")] == [torch.bfloat16, torch.float32]
