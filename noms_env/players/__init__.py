@@ -9,7 +9,18 @@ True are also given tables in which the hidden cards are sampled: `noms_env.beli
 
 from __future__ import annotations
 
-from noms_env.players.protocol import NOBODY, ActionValue, Player, TellsProbabilities, TellsValues, as_batch, ask, row_seeds
+from noms_env.players.protocol import (
+    NOBODY,
+    ActionValue,
+    Player,
+    Targets,
+    TellsProbabilities,
+    TellsTargets,
+    TellsValues,
+    as_batch,
+    ask,
+    row_seeds,
+)
 from noms_env.players.registry import PLAYERS, Entry, Players, load_player, load_players
 
 make_player = load_player
@@ -22,7 +33,9 @@ __all__ = [
     "Entry",
     "Player",
     "Players",
+    "Targets",
     "TellsProbabilities",
+    "TellsTargets",
     "TellsValues",
     "as_batch",
     "ask",

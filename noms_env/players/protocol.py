@@ -84,6 +84,30 @@ class TellsValues(Protocol):
         ...
 
 
+class Targets(NamedTuple):
+    """What a network can learn from the decisions of a player.
+
+    Attributes:
+        actions: int64, shape (n,): those that it takes, as from `Player.act`.
+        policy: float32, shape (n, NUM_ACTIONS): how probable it finds each action; rows without legal actions have zeros.
+        value: float32, shape (n,): points of the seat less the mean of the others' points that it expects of this deal, not
+            multiplied; NaN where it has not thought about that.
+    """
+
+    actions: np.ndarray
+    policy: np.ndarray
+    value: np.ndarray
+
+
+@runtime_checkable
+class TellsTargets(Protocol):
+    """A player that tells what it found before it took an action, as the search on a policy does."""
+
+    def targets(self, observation: np.ndarray, mask: np.ndarray, rng: np.random.Generator, *, tables: np.recarray) -> Targets:
+        """Of n rows; the actions are those that `Player.act` with the same arguments takes."""
+        ...
+
+
 def ask(player: Player, table: Table, rng: np.random.Generator) -> int:
     """What a player does for the seat to act at one table.
 

@@ -1,6 +1,7 @@
 """Data sets of decisions: they hold what was seen, done and earned; the same bytes every time; what is wrong is refused."""
 
 import json
+import multiprocessing
 import random
 import sys
 import tracemalloc
@@ -15,10 +16,13 @@ import pytest
 from noms_env import Table
 from noms_env.core.actions import NUM_ACTIONS
 from noms_env.observation.layout import OBSERVATION_SIZE
+from noms_env.players import load_player
+from noms_env.policy.player import PolicyPlayer
 from noms_env.record import Record, Recorder, record_matches, write_records
 from noms_env.variants import game, make_rules
 from tests.commands import Run, assert_refused
 from tests.envs.play import KINDS
+from tests.policy.test_player import save_small
 from tests.training.fakes import First
 from training.agents.forfeit import ForfeitError
 from training.agents.registry import agent_spec
@@ -26,6 +30,7 @@ from training.agents.spec import AgentSpec
 from training.data import decisions
 from training.data.decisions import COLUMNS, Decisions, ExportError, empty_rows, from_play, from_records
 from training.data.shards import GROUP, write_shards
+from training.data.workers import Play, from_workers
 
 NAMES = [column.name for column in COLUMNS]
 
@@ -355,3 +360,81 @@ def test_several_files_are_numbered_on(games: Path, tmp_path: Path, run: Run, fe
     table = parquet.read_table(tmp_path / "set" / "decisions-00000.parquet", columns=["record", "match"])
     assert table.column("record").to_numpy().max() == 2 * len(few) - 1
     assert json.loads(table.schema.metadata[b"noms-export"])["source"] == {"files": ["games.jsonl", "games.jsonl"]}
+
+
+# --------------------------------------------------------------------------------------------------- targets and workers
+
+SHORT = make_rules(game("down_up"), 3, {"ranks": 4})
+
+
+@pytest.fixture
+def policy(tmp_path: Path) -> str:
+    path = tmp_path / "policy.safetensors"
+    save_small(path, (SHORT,))
+    return str(path)
+
+
+def test_policies_and_searches_tell_their_targets(policy: str) -> None:
+    search = agent_spec(f"search:{policy},worlds=3")
+    parts = list(from_play(SHORT, [agent_spec(policy), search, agent_spec("random")], 3, seed=5, targets=True))
+    found = {name: np.concatenate([part[name] for part, _ in parts]) for name in [*NAMES, "policy", "value"]}
+    told = found["policy"].sum(axis=1)
+    assert np.allclose(told, np.where(found["seat"] == 2, 0, 1), atol=1e-5)
+    assert not (found["policy"] * (found["action_mask"] == 0)).any()
+    has_choice = np.count_nonzero(found["action_mask"], axis=1) > 1
+    searched = ~np.isnan(found["value"])
+    assert not searched[(found["seat"] != 1) | ~has_choice].any()
+    assert searched.sum() > 0.8 * ((found["seat"] == 1) & has_choice).sum(), "all but those whose actions come to the same"
+    own = found["seat"] == 0
+    alone = load_player(policy)
+    assert isinstance(alone, PolicyPlayer)
+    expected = alone.probabilities(found["observation"][own], found["action_mask"][own])
+    assert np.array_equal(found["policy"][own], expected)
+    plain = joined([part for part, _ in from_play(SHORT, [agent_spec(policy), search, agent_spec("random")], 3, seed=5)])
+    assert_same({name: found[name] for name in NAMES}, plain)
+
+
+def test_a_failure_is_told_also_where_targets_are_asked_for(policy: str) -> None:
+    with pytest.raises(ForfeitError, match="chose action 149"):
+        list(from_play(SHORT, [AgentSpec("wrong", Wrong), *[agent_spec(policy)] * 2], 2, targets=True))
+
+
+class Wrong(First):
+    """Breaks the rules."""
+
+    def act(self, observation: np.ndarray, mask: np.ndarray, rng: np.random.Generator, *, tables: Any = None) -> Any:
+        return np.full(len(mask), NUM_ACTIONS - 1)
+
+
+def test_who_tells_no_targets_is_named() -> None:
+    with pytest.raises(ValueError, match="targets are told by policies and by searches on them, which thumb is not"):
+        from_play(SHORT, [agent_spec("thumb")], 1, targets=True)
+
+
+def test_workers_change_no_file(policy: str, tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    words = ["export", "--variant", "down_up", "--seats", 3, "--option", "ranks=4"]
+    words += ["--player", policy, "--targets", "--matches", 150]
+    for workers in (1, 2):
+        status, _, err = run(*words, "--workers", workers, "--out", tmp_path / str(workers))
+        assert status == 0, err
+    for path in (tmp_path / "1").iterdir():
+        assert path.read_bytes() == (tmp_path / "2" / path.name).read_bytes()
+    columns = parquet.read_schema(tmp_path / "1" / "decisions-00000.parquet").names
+    assert columns == [*NAMES, "policy", "value"]
+    assert "| `policy` |" in (tmp_path / "1" / "README.md").read_text(encoding="utf-8")
+
+
+def test_what_fails_in_a_worker_is_told(tmp_path: Path) -> None:
+    (tmp_path / "wrong.py").write_text("def act(observation, mask, rng):\n    return 149\n", encoding="utf-8")
+    play = Play("down_up", 3, {"ranks": 4}, (f"{tmp_path / 'wrong.py'}:act",), 65)
+    with pytest.raises(ForfeitError, match="chose action 149"):
+        list(from_workers(play, 2))
+    assert multiprocessing.active_children() == []
+
+
+def test_wrong_numbers_of_workers_and_targets(run: Run, tmp_path: Path, games: Path) -> None:
+    words = ("export", "--variant", "down_up", "--out", tmp_path / "set")
+    assert_refused(run(*words, "--workers", 0), "workers must be 1 or more, not 0")
+    assert_refused(run(*words, "--targets"), "targets are told by policies")
+    assert_refused(run("export", games, "--targets", "--out", tmp_path / "set"), "--targets goes with --variant")
+    assert_refused(run("export", games, "--workers", 2, "--out", tmp_path / "set"), "--workers goes with --variant")

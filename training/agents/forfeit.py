@@ -12,8 +12,11 @@ class ForfeitError(Exception):
     """
 
     def __init__(self, name: str, why: str) -> None:
-        super().__init__(f"{name} {why}")
+        super().__init__(name, why)
         self.name, self.why = name, why
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.why}"
 
 
 class IllegalAnswerError(ForfeitError, ValueError):

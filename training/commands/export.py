@@ -11,7 +11,7 @@ import tyro
 
 from ..options import by_default, rules_of
 from ..text import count
-from .arguments import Option, Players, ProgramLimit, Seats, check_limit
+from .arguments import Flag, Option, Players, ProgramLimit, Seats, check_limit
 from .common import OK, STOPPED, CommandError, file_errors, lines_of, wrong_arguments
 
 if TYPE_CHECKING:
@@ -39,6 +39,10 @@ class Arguments:
     seed: Annotated[int | None, by_default("0", "S")] = None
     """0 to 2**63 - 1; it decides the cards, as for `noms record`, and the players."""
     limit: ProgramLimit = None
+    targets: Flag = False
+    """Also write what policies and searches on them tell: probabilities of the actions, and the value that a search expects."""
+    workers: Annotated[int | None, by_default("1", "N")] = None
+    """Processes that play. They change no file."""
     file_format: Annotated[Literal["parquet", "npz"], tyro.conf.arg(name="format")] = "parquet"
     """The kind of files."""
     shard: Annotated[int, tyro.conf.arg(metavar="ROWS")] = 65536
@@ -48,8 +52,9 @@ class Arguments:
         """Raise CommandError unless either files or a game are named, with nothing that goes with the other."""
         check_limit(self.limit)
         play_only = {"--seats": self.seats, "--matches": self.matches, "--seed": self.seed, "--limit": self.limit}
-        given = [name for name, value in play_only.items() if value is not None]
-        given += [name for name, value in (("--option", self.option), ("--player", self.player)) if value]
+        given = [name for name, value in (play_only | {"--workers": self.workers}).items() if value is not None]
+        lists = {"--option": self.option, "--player": self.player, "--targets": self.targets}
+        given += [name for name, value in lists.items() if value]
         if bool(self.file) == (self.variant is not None):
             raise CommandError("give files of records, or a game to be played (--variant), and not both")
         if self.file and given:
@@ -70,7 +75,9 @@ def export(data_set: Annotated[Arguments, tyro.conf.arg(name="")]) -> int:
       noms export games.jsonl --out decisions
       noms export --variant small_ships --matches 1000 --player thumb --out decisions
       noms export --variant noms --player runs/noms-fast@0 --matches 200 --format npz --shard 10000 --out decisions
+      noms export --variant noms --player search:noms --targets --matches 500 --workers 8 --out decisions
     """
+    from ..data.decisions import columns_of
     from ..data.shards import check_folder, write_shards
     from ..progress_bar import progress_bar
 
@@ -82,7 +89,9 @@ def export(data_set: Annotated[Arguments, tyro.conf.arg(name="")]) -> int:
     total, source, decisions = records_of(data_set.file) if data_set.variant is None else matches_of(data_set, data_set.variant)
     try:
         with wrong_arguments(), file_errors(f"cannot write {out}"), progress_bar("export", what, total) as tick:
-            written = write_shards(decisions(tick), Path(out), source, data_set.file_format, data_set.shard)
+            written = write_shards(
+                decisions(tick), Path(out), source, data_set.file_format, data_set.shard, columns_of(data_set.targets)
+            )
     except KeyboardInterrupt as error:
         raise CommandError(f"stopped by Ctrl-C; {out} is not written", STOPPED) from error
     files = count(written.shards, "file")
@@ -121,19 +130,19 @@ def matches_of(given: Arguments, variant: str) -> Source:
     """The decisions of matches to play; CommandError if these players cannot play them."""
     from noms_env.variants import given_options
 
-    from ..agents.registry import agent_spec
-    from ..data.decisions import from_play
+    from ..data.workers import Play, from_workers
 
     matches, seed = given.matches or 1, given.seed or 0
+    players = given.player or ("random",)
     with wrong_arguments():
         rules = rules_of(variant, given.seats, given.option)
-        players = [agent_spec(name, given.limit) for name in given.player or ("random",)]
-        played = from_play(rules, players, matches, seed, given.limit)
+        play = Play(variant, rules.seats, given_options(rules), players, matches, seed, given.limit, given.targets)
+        played = from_workers(play, 1 if given.workers is None else given.workers)
     source = {
         "variant": variant,
         "seats": rules.seats,
         "options": given_options(rules),
-        "players": [one.name for one in players],
+        "players": list(players),
         "matches": matches,
         "seed": seed,
     }

@@ -6,6 +6,7 @@ Decisions come from records that are played again (`from_records`), or straight 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from threading import Event
 from typing import Any, NamedTuple
@@ -17,6 +18,7 @@ from noms_env.core.actions import NUM_ACTIONS, PHASES
 from noms_env.core.chance import checked_seed
 from noms_env.core.state import MAX_SEATS
 from noms_env.observation.layout import OBSERVATION_SIZE
+from noms_env.players import NOBODY, Player, Targets, TellsProbabilities, TellsTargets
 from noms_env.record import Record, RecordError, replay
 from noms_env.record.replaying import same_points
 from noms_env.variants import Rules
@@ -59,12 +61,22 @@ COLUMNS = (
     Column("step", "int16", "number of the decision in the deal, from 0, those of all seats counted"),
 )
 """The data set, column by column."""
+TARGETS = (
+    Column("policy", "float32", "the player's probability of each action; zeros of a player that tells none", NUM_ACTIONS),
+    Column("value", "float32", "relative points that its search expects of the deal, not multiplied; NaN without a search"),
+)
+"""Columns that are added where they are asked for: what a network can learn from the player that decided."""
 
 
-def empty_rows(rows: int) -> Decisions:
+def empty_rows(rows: int, columns: Sequence[Column] = COLUMNS) -> Decisions:
     """Arrays for so many rows."""
-    shapes = {column: (rows, column.width) if column.width else (rows,) for column in COLUMNS}
+    shapes = {column: (rows, column.width) if column.width else (rows,) for column in columns}
     return {column.name: np.zeros(shape, column.dtype) for column, shape in shapes.items()}
+
+
+def columns_of(targets: bool) -> tuple[Column, ...]:
+    """The columns of a data set, with targets or without."""
+    return COLUMNS + TARGETS if targets else COLUMNS
 
 
 class ExportError(ValueError):
@@ -149,7 +161,13 @@ def _note(decisions: Decisions, place: int, table: Table, step: Record) -> None:
 
 
 def from_play(
-    rules: Rules, players: Sequence[AgentSpec], matches: int, seed: int = 0, limit: float | None = None
+    rules: Rules,
+    players: Sequence[AgentSpec],
+    matches: int,
+    seed: int = 0,
+    limit: float | None = None,
+    first: int = 0,
+    targets: bool = False,
 ) -> Iterator[tuple[Decisions, int]]:
     """Play matches, and give the decisions of all seats, also those without a choice. Nothing is played before it is asked for.
 
@@ -161,6 +179,8 @@ def from_play(
         matches: how many.
         seed: 0 to 2**63 - 1: of the cards, and of what is random in the players.
         limit: seconds for a decision (`Guarded`).
+        first: number of the first match.
+        targets: with the columns `TARGETS`.
 
     Yields:
         Decisions of whole deals, one deal after another, and the number of matches that are over with them.
@@ -172,48 +192,110 @@ def from_play(
     checked_seed(seed)
     if not 1 <= matches <= MOST_MATCHES:
         raise ValueError(f"matches must be from 1 to {MOST_MATCHES}, not {matches}")
+    if not 0 <= first <= MOST_MATCHES:
+        raise ValueError(f"the first match must be from 0 to {MOST_MATCHES}, not {first}")
     if len(players) not in (1, rules.seats):
         raise ValueError(f"name one player for all {rules.seats} seats, or {rules.seats} of them, not {len(players)}")
     for player in players:
         player.check(rules)
-    return _waves(rules, players, matches, seed, limit)
+    if targets and not any(isinstance(player.make(), TellsTargets | TellsProbabilities) for player in players):
+        names = ", ".join(player.name for player in players)
+        raise ValueError(f"targets are told by policies and by searches on them, which {names} is not")
+    return _waves(rules, players, range(first, first + matches), seed, limit, targets)
 
 
 def _waves(
-    rules: Rules, players: Sequence[AgentSpec], matches: int, seed: int, limit: float | None
+    rules: Rules, players: Sequence[AgentSpec], matches: range, seed: int, limit: float | None, targets: bool
 ) -> Iterator[tuple[Decisions, int]]:
     deals = 0
-    for first in range(0, matches, SIDE_BY_SIDE):
-        numbers = np.arange(first, min(matches, first + SIDE_BY_SIDE))
-        with guarded(players, (seed, first), Event(), limit) as guards:
-            for decisions, ended in _side_by_side(rules, guards, [player.name for player in players], numbers, seed):
+    for first in matches[::SIDE_BY_SIDE]:
+        numbers = np.arange(first, min(matches.stop, first + SIDE_BY_SIDE))
+        asked = [Asked(player) if targets else player for player in players]
+        with guarded([one.spec if isinstance(one, Asked) else one for one in asked], (seed, first), Event(), limit) as guards:
+            for decisions, ended in _side_by_side(rules, guards, asked, numbers, seed):
                 decisions["record"] += deals
                 deals = int(decisions["record"][-1]) + 1
                 yield decisions, ended
 
 
+class Asked:
+    """A player that is asked for its targets too.
+
+    Attributes:
+        name: its name.
+        spec: who plays.
+        told: targets of the rows that it has been asked about, in their order.
+    """
+
+    def __init__(self, spec: AgentSpec) -> None:
+        """Ask the player of `spec`."""
+        self.name, self._make = spec.name, spec.make
+        self.spec = replace(spec, make=self._asking)
+        self.told = list[Targets]()
+
+    def _asking(self) -> Player:
+        return _Asking(self._make(), self.told)
+
+    def take(self, rows: int) -> Targets:
+        """What it has told of so many rows, once; zeros and NaN if it has failed at one."""
+        actions, policy, value = (np.concatenate(parts) for parts in zip(nothing_told(0), *self.told, strict=True))
+        self.told.clear()
+        return Targets(actions, policy, value) if len(actions) == rows else nothing_told(rows)
+
+
+def nothing_told(rows: int) -> Targets:
+    """Of a player that tells nothing."""
+    return Targets(np.full(rows, NOBODY), np.zeros((rows, NUM_ACTIONS), np.float32), np.full(rows, np.nan, np.float32))
+
+
+class _Asking:
+    """A player whose targets are added to a list whenever it acts."""
+
+    def __init__(self, player: Player, told: list[Targets]) -> None:
+        self.player, self.told, self.wants_tables = player, told, player.wants_tables
+
+    def act(self, observation: np.ndarray, mask: np.ndarray, rng: np.random.Generator, *, tables: Any = None) -> Any:
+        """See `Player.act`."""
+        if isinstance(self.player, TellsTargets):
+            found = self.player.targets(observation, mask, rng, tables=tables)
+        else:
+            found = nothing_told(len(mask))._replace(actions=self.player.act(observation, mask, rng, tables=tables))
+            if isinstance(self.player, TellsProbabilities):
+                found = found._replace(policy=self.player.probabilities(observation, mask))
+        self.told.append(found)
+        return found.actions
+
+    def close(self) -> None:
+        """Close the player, if it can be."""
+        getattr(self.player, "close", lambda: None)()
+
+
 def _side_by_side(
-    rules: Rules, guards: Sequence[Guarded], names: Sequence[str], matches: np.ndarray, seed: int
+    rules: Rules, guards: Sequence[Guarded], players: Sequence[Asked | AgentSpec], matches: np.ndarray, seed: int
 ) -> Iterator[tuple[Decisions, int]]:
     """Matches at as many tables; records are numbered from 0 in each lot."""
     pool = TablePool([rules], [0], len(matches), seed=seed, in_matches=True, skip_forced=False)
     batch, log = pool.batch, list[Decisions]()
-    witnesses = [partial(_noted, guard, log) for guard in guards]
+    witnesses = [partial(_noted, guard, player, log) for guard, player in zip(guards, players, strict=True)]
     seating = np.tile(np.arange(MAX_SEATS) if len(guards) > 1 else np.zeros(MAX_SEATS, np.int64), (len(pool), 1))
     batch.reset(match=matches, table=0)
     for playing in play_deal_by_deal(pool, witnesses, seating):
-        for guard, name in zip(guards, names, strict=True):
+        for guard, player in zip(guards, players, strict=True):
             for row, why in guard.lost.items():
-                raise ForfeitError(name, f"{why} (match {matches[row]}, deal {batch.tables.deal[row]})")
+                raise ForfeitError(player.name, f"{why} (match {matches[row]}, deal {batch.tables.deal[row]})")
         yield _joined(pool, log, matches), int((playing & batch.over).sum())
         log.clear()
 
 
-def _noted(player: Choose, log: list[Decisions], batch: BatchEnv, rows: np.ndarray) -> np.ndarray:
+def _noted(choose: Choose, player: Asked | AgentSpec, log: list[Decisions], batch: BatchEnv, rows: np.ndarray) -> np.ndarray:
     """The choices of a player; `log` gets what it saw and did, with `row`, the numbers of the rows in the batch."""
-    actions = player(batch, rows)
+    actions = choose(batch, rows)
     seen = {"row": rows, "observation": batch.observation[rows], "action_mask": batch.mask[rows], "action": actions}
-    log.append({**seen, "seat": batch.seat[rows], "phase": batch.tables.phase[rows]})
+    seen |= {"seat": batch.seat[rows], "phase": batch.tables.phase[rows]}
+    if isinstance(player, Asked):
+        told = player.take(len(rows))
+        seen |= {"policy": told.policy, "value": told.value}
+    log.append(seen)
     return actions
 
 
@@ -224,7 +306,7 @@ def _joined(pool: TablePool, log: Sequence[Decisions], matches: np.ndarray) -> D
     row, batch = row[order], pool.batch
     seen = {name: np.concatenate([part[name] for part in log])[order] for name in log[0] if name != "row"}
     _, begins, deal = np.unique(row, return_index=True, return_inverse=True)
-    decisions = empty_rows(len(row))
+    decisions = empty_rows(len(row), columns_of("policy" in seen))
     _fill(
         decisions,
         **seen | {"phase": np.array(PHASES)[seen["phase"]]},

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -46,6 +46,7 @@ def write_shards(
     source: Mapping[str, Any],
     file_format: FileFormat = "parquet",
     shard: int = SHARD,
+    columns: Sequence[Column] = COLUMNS,
 ) -> Written:
     """Write decisions as a folder of shards, `decisions-00000.parquet` and so on, with a card, `README.md`.
 
@@ -57,6 +58,7 @@ def write_shards(
         source: where they come from, as plain values: the card and every shard say so.
         file_format: `parquet` (the extra `export`) or `npz`.
         shard: rows of each file but the last.
+        columns: of the decisions.
 
     Raises:
         ValueError: `shard` is below 1, the folder is not empty, or there are no decisions.
@@ -72,10 +74,10 @@ def write_shards(
     beside = folder.absolute().with_name(f".{folder.absolute().name}.{os.getpid()}.part")
     beside.mkdir()
     try:
-        written = _Shards(beside, file_format, json.dumps(about, sort_keys=True), shard).filled(decisions)
+        written = _Shards(beside, file_format, json.dumps(about, sort_keys=True), shard, columns).filled(decisions)
         if not written.decisions:
             raise ValueError("there are no decisions to write")
-        (beside / CARD).write_text(card(about, file_format, written), encoding="utf-8")
+        (beside / CARD).write_text(card(about, file_format, written, columns), encoding="utf-8")
         with suppress(FileNotFoundError):
             folder.rmdir()
         beside.replace(folder)
@@ -99,10 +101,10 @@ def check_folder(folder: Path) -> None:
 
 
 class _Shards:
-    def __init__(self, folder: Path, file_format: FileFormat, about: str, shard: int) -> None:
-        self._folder, self._format, self._about, self._shard = folder, file_format, about, shard
+    def __init__(self, folder: Path, file_format: FileFormat, about: str, shard: int, columns: Sequence[Column]) -> None:
+        self._folder, self._format, self._about, self._shard, self._columns = folder, file_format, about, shard, columns
         self._block = shard if file_format == "npz" else min(GROUP, shard)
-        self._rows, self._fill = empty_rows(self._block), 0
+        self._rows, self._fill = empty_rows(self._block, columns), 0
         self._file: ParquetFile | NpzFile | None = None
         self._in_file = self._files = 0
 
@@ -134,7 +136,7 @@ class _Shards:
             return
         if self._file is None:
             path = self._folder / f"decisions-{self._files:05}.{self._format}"
-            self._file = (NpzFile if self._format == "npz" else ParquetFile)(path, self._about)
+            self._file = (NpzFile if self._format == "npz" else ParquetFile)(path, self._about, self._columns)
             self._files += 1
         self._file.write({name: kept[: self._fill] for name, kept in self._rows.items()})
         self._in_file, self._fill = self._in_file + self._fill, 0
@@ -148,19 +150,19 @@ class _Shards:
 class ParquetFile:
     """A shard of Parquet: every portion of rows is a row group."""
 
-    def __init__(self, path: Path, about: str) -> None:
+    def __init__(self, path: Path, about: str, columns: Sequence[Column]) -> None:
         import pyarrow as arrow
         from pyarrow import parquet
 
-        self._arrow = arrow
-        fields = [arrow.field(column.name, _arrow_type(column)) for column in COLUMNS]
+        self._arrow, self._columns = arrow, columns
+        fields = [arrow.field(column.name, _arrow_type(column)) for column in columns]
         self._schema = arrow.schema(fields, {"noms-export": about})
         self._writer = parquet.ParquetWriter(path, self._schema, compression=CODEC)
 
     def write(self, rows: Decisions) -> None:
         arrow = self._arrow
         arrays = []
-        for column, field in zip(COLUMNS, self._schema, strict=True):
+        for column, field in zip(self._columns, self._schema, strict=True):
             values = arrow.array(rows[column.name].reshape(-1))
             arrays.append(arrow.FixedSizeListArray.from_arrays(values, type=field.type) if column.width else values)
         self._writer.write_table(arrow.Table.from_arrays(arrays, schema=self._schema), row_group_size=GROUP)
@@ -181,7 +183,7 @@ def _arrow_type(column: Column) -> Any:
 class NpzFile:
     """A shard of NumPy: an array for each column, and `about`, a text."""
 
-    def __init__(self, path: Path, about: str) -> None:
+    def __init__(self, path: Path, about: str, columns: Sequence[Column]) -> None:
         self._path, self._about = path, about
 
     def write(self, rows: Decisions) -> None:
@@ -194,7 +196,7 @@ class NpzFile:
         """Nothing is left to do."""
 
 
-def card(about: Mapping[str, Any], file_format: FileFormat, written: Written) -> str:
+def card(about: Mapping[str, Any], file_format: FileFormat, written: Written, columns: Sequence[Column]) -> str:
     """What the folder holds, for people; its head tells Hugging Face's `datasets` which files to read."""
     head = ["---", "configs:", "- config_name: default", "  data_files: decisions-*.parquet", "---", ""]
     return "\n".join(
@@ -207,7 +209,7 @@ def card(about: Mapping[str, Any], file_format: FileFormat, written: Written) ->
             "",
             "| column | type | |",
             "| --- | --- | --- |",
-            *(f"| `{one.name}` | {_type_text(one)} | {one.says} |" for one in COLUMNS),
+            *(f"| `{one.name}` | {_type_text(one)} | {one.says} |" for one in columns),
             "",
             f"Version {about['environment']} of the environments, layout `{about['layout']}`. Written by `noms export` from:",
             "",

@@ -165,6 +165,13 @@ class Findings:
         error = np.maximum(errors, errors[others[gains[others].argmax()]])
         return np.asarray(known + gains / np.maximum(self._temperature * error, 1 / (self._units * self.worlds)))
 
+    @property
+    def policy(self) -> np.ndarray:
+        """The updated policy, float64, shape (candidates,)."""
+        logits = self.logits()
+        weights = np.exp(logits - logits.max())
+        return np.asarray(weights / weights.sum())
+
     def choose(self, heat: float) -> int:
         """The action of the updated policy: the most probable one where `heat` is 0, else drawn from its logits / heat."""
         logits = self.logits()

@@ -22,7 +22,7 @@ import numpy as np
 from noms_env._threads import ONE_THREAD, RowThreads
 from noms_env.core.chance import MAX_SEED
 from noms_env.engine.row_kernels import kernel_view
-from noms_env.players.protocol import NOBODY, ActionValue, as_batch, row_seeds
+from noms_env.players.protocol import NOBODY, ActionValue, Targets, as_batch, row_seeds
 from noms_env.players.registry import load_player
 from noms_env.players.search.player import MOST_WORLDS, checked_number
 from noms_env.policy.player import PolicyPlayer
@@ -109,11 +109,23 @@ class SearchPlayer:
             ValueError: arrays of another shape or type, or a table with other rules than the policy was trained for.
         """
         assert tables is not None, "as_batch sees to it"
+        return self.targets(observation, mask, rng, tables=tables).actions
+
+    def targets(self, observation: np.ndarray, mask: np.ndarray, rng: np.random.Generator, *, tables: np.recarray) -> Targets:
+        """See `noms_env.players.TellsTargets`. Of actions that come to the same the most probable one stands for all."""
         seeds = row_seeds(rng, len(mask))
-        actions = np.where(mask.any(axis=1), (mask != 0).argmax(axis=1), NOBODY)
+        legal = mask != 0
+        actions = np.where(legal.any(axis=1), legal.argmax(axis=1), NOBODY)
+        policy, value = (
+            np.where(np.count_nonzero(legal, axis=1)[:, None] == 1, legal, 0).astype(np.float32),
+            np.full(len(mask), np.nan),
+        )
         for found in self.search(observation, mask, seeds, tables):
             actions[found.row] = found.choose(self.policy.temperature)
-        return actions
+            policy[found.row, found.members] = found.policy
+            if found.worlds > 0:
+                value[found.row] = found.policy @ found.means
+        return Targets(actions, policy, value.astype(np.float32))
 
     def values(
         self, observation: np.ndarray, mask: np.ndarray, rng: np.random.Generator, *, tables: np.recarray

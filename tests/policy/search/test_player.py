@@ -15,7 +15,7 @@ from noms_env.core.actions import NUM_ACTIONS
 from noms_env.engine.row_kernels import kernel_view
 from noms_env.envs.batch import make_batch
 from noms_env.envs.table_groups import TableGroup
-from noms_env.players import NOBODY, load_player, load_players
+from noms_env.players import NOBODY, load_player, load_players, row_seeds
 from noms_env.players.search.kernel import is_solvable, kind_to_solve
 from noms_env.players.search.position import units
 from noms_env.players.search.solver import KINDS, solve
@@ -134,6 +134,26 @@ def test_a_row_takes_one_number_of_the_stream_also_where_it_has_no_choice() -> N
     actions = small_player(*RULES, worlds=1).act(seen, legal, rng, tables=tables)
     assert actions[0] == NOBODY
     assert rng.integers(2**63) == twin.integers(2**63, size=10)[-1]
+
+
+@pytest.mark.parametrize("heat", [0.0, 1.0])
+def test_the_targets_are_the_updated_policy_and_what_it_expects(heat: float) -> None:
+    player = small_player(*RULES, worlds=6)
+    player.policy.temperature = heat
+    seen, legal, tables = some_rows(RULES, 9, 20)
+    legal[0] = 0
+    found = player.targets(seen, legal, np.random.default_rng(4), tables=tables)
+    assert found.actions.tolist() == player.act(seen, legal, np.random.default_rng(4), tables=tables).tolist()
+    assert found.policy.dtype == found.value.dtype == np.float32
+    np.testing.assert_allclose(found.policy.sum(axis=1), [0, *[1] * 8], rtol=1e-6)
+    searched = player.search(seen, legal, row_seeds(np.random.default_rng(4), 9), tables)
+    assert np.flatnonzero(~np.isnan(found.value)).tolist() == [one.row for one in searched]
+    for one in searched:
+        updated = np.exp(one.logits()) / np.exp(one.logits()).sum()
+        np.testing.assert_allclose(found.policy[one.row, one.members], updated, rtol=1e-5)
+        assert found.value[one.row] == pytest.approx(float((updated * one.means).sum()), rel=1e-5)
+        if heat == 0:
+            assert found.policy[one.row].argmax() == found.actions[one.row]
 
 
 def test_the_policy_plays_the_worlds_out() -> None:
