@@ -146,6 +146,8 @@ class CurriculumConfig(_Checked):
         kickstart_coef: After imitation, initial coefficient of the cross entropy to the expert's calls, trumps and
             nominations; linear decay to 0 (kickstarting: Schmitt et al., arXiv 1803.03835).
         kickstart_until: Share of the budget at which that coefficient reaches 0; above 1, some of it is left at the end.
+        shards: Folders of decisions that the policy also learns from, written by `noms export --targets`.
+        distil_coef: Initial coefficient of the cross entropy to their policies; linear decay to 0.
         rollout_targets: Share of the budget after imitation in which the policy learns from the value of every legal
             action, found by playing the deal out as `thumb` would and solving its end; ignored with an initial policy.
         matches: Share of the tables that play whole matches in games whose deals depend on the deal before (`noms`).
@@ -156,6 +158,8 @@ class CurriculumConfig(_Checked):
     imitation: float = 0.1
     kickstart_coef: float = 0.0
     kickstart_until: float = 0.5
+    shards: Annotated[tuple[str, ...], by_default("none", "FOLDER ...")] = ()
+    distil_coef: float = 1.0
     rollout_targets: float = 0.0
     matches: float = 0.5
     critic_warmup: float = 0.02
@@ -163,7 +167,7 @@ class CurriculumConfig(_Checked):
     def __post_init__(self) -> None:
         super().__post_init__()
         _check_range(self, 0, 1, "imitation", "rollout_targets", "matches", "critic_warmup")
-        _check_range(self, 0, 1000, "kickstart_coef", "kickstart_until")
+        _check_range(self, 0, 1000, "kickstart_coef", "kickstart_until", "distil_coef")
 
     @property
     def imitation_end(self) -> float:

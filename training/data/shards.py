@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -20,7 +20,7 @@ from noms_env.observation.layout import layout_digest
 from noms_env.version import ENV_VERSION
 
 from ..extras import require
-from .decisions import COLUMNS, Column, Decisions, empty_rows
+from .decisions import COLUMNS, Column, Decisions, columns_of, empty_rows
 
 FORMAT = "noms-export/1"
 FileFormat = Literal["parquet", "npz"]
@@ -224,3 +224,56 @@ def card(about: Mapping[str, Any], file_format: FileFormat, written: Written, co
 def _type_text(column: Column) -> str:
     one = "text" if column.dtype.startswith("U") else column.dtype
     return f"{column.width:,} {one}" if column.width else one
+
+
+def read_shards(folder: Path, columns: Sequence[str]) -> Iterator[tuple[dict[str, Any], Decisions]]:
+    """The shards of a folder one after another: what they say of themselves (`format`, `layout`, `source`), and some columns.
+
+    Raises:
+        ValueError: the folder has no shards, a shard is damaged or written for other observations, or it lacks a column.
+        MissingExtraError: Arrow is not installed, and the shards are Parquet.
+        OSError: a file cannot be read.
+    """
+    paths = sorted(path for path in folder.glob("decisions-*") if path.suffix in (".npz", ".parquet"))
+    if not paths:
+        raise ValueError(f"{folder} has no decisions: a folder that `noms export` has made is wanted")
+    for path in paths:
+        try:
+            about, rows = (_read_npz if path.suffix == ".npz" else _read_parquet)(path, columns)
+        except OSError:
+            raise
+        except KeyError as error:
+            raise ValueError(f"{path} has no column {error}") from error
+        except Exception as error:  # what zip files, NumPy, JSON and Arrow find wrong
+            raise ValueError(f"{path} is damaged: {error}") from error
+        if about["layout"] != layout_digest():
+            raise ValueError(f"{path} holds observations of another version ({about['environment']}): export it anew")
+        yield about, rows
+
+
+def _read_npz(path: Path, columns: Sequence[str]) -> tuple[dict[str, Any], Decisions]:
+    with path.open("rb") as opened, np.load(opened) as file:
+        missing = [name for name in columns if name not in file]
+        if missing:
+            raise KeyError(missing[0])
+        return json.loads(str(file["about"])), {name: file[name] for name in columns}
+
+
+def _read_parquet(path: Path, columns: Sequence[str]) -> tuple[dict[str, Any], Decisions]:
+    require("pyarrow.parquet", "export", "reading Parquet")
+    from pyarrow import parquet
+
+    with parquet.ParquetFile(path) as file:
+        schema = file.schema_arrow
+        missing = [name for name in columns if name not in schema.names]
+        if missing:
+            raise KeyError(missing[0])
+        table, rows = file.read(list(columns)), {}
+        widths = {column.name: column.width for column in columns_of(True)}
+        for name in columns:
+            chunk = table.column(name).combine_chunks()
+            if widths[name]:
+                rows[name] = chunk.flatten().to_numpy(zero_copy_only=False).reshape(-1, widths[name])
+            else:
+                rows[name] = chunk.to_numpy(zero_copy_only=False)
+        return json.loads(schema.metadata[b"noms-export"]), rows

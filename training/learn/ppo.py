@@ -5,6 +5,7 @@ Each goes through the decisions of an iteration several times, in minibatches.
 
     actor:  - surrogate - ent_coef * entropy / log(legal actions) + uniform_kl_coef * KL(uniform || policy)
             + kl_ema_coef * KL(policy || EMA policy) - kickstart_coef * log policy(what the expert would do)
+            + distil_coef * KL(recorded policy || policy), of recorded decisions
     critic: (value - target)^2 / 2
 
 While an expert is imitated, the cross entropy to it takes the place of the surrogate, and with rollout targets the mean action
@@ -64,6 +65,23 @@ class ActorBatch:
     kickstart_coef: Tensor | None = None
     expert_probs: Tensor | None = None
     action_values: Tensor | None = None
+
+
+@dataclass(frozen=True)
+class DistilledBatch:
+    """Recorded decisions of another player, whose policy is learnt beside.
+
+    Attributes:
+        features: uint8, shape (n, n_features).
+        mask: int8, shape (n, n_choices): 1 for legal choices.
+        probs: float32, shape (n, n_choices): the policy of that player.
+        coef: of the loss.
+    """
+
+    features: Tensor
+    mask: Tensor
+    probs: Tensor
+    coef: float
 
 
 @dataclass(frozen=True)
@@ -155,6 +173,7 @@ def update_actor(
     plan: MinibatchPlan,
     settings: PPOConfig,
     dtype: torch.dtype = torch.float32,
+    distilled: Iterator[DistilledBatch] | None = None,
 ) -> dict[str, float]:
     """Improve the policy.
 
@@ -166,19 +185,30 @@ def update_actor(
         plan: of the minibatches.
         settings: with the coefficients of this iteration (`schedule.settings_at`).
         dtype: precision of the passes.
+        distilled: recorded decisions for each minibatch; None for none.
 
     Returns:
-        Means over the decisions: `ACTOR_FIGURES`, `epochs`. The policy loss is the cross entropy while an expert is imitated,
-        and with rollout targets what is lost on the mean legal action; nothing is clipped then.
+        Means over the decisions: `ACTOR_FIGURES`, `epochs`, and with recorded decisions `distillation_kl`. The policy loss is
+        the cross entropy while an expert is imitated, and with rollout targets what is lost on the mean legal action; nothing
+        is clipped then.
     """
     bare = bare_module(actor)
     total = torch.zeros(len(ACTOR_FIGURES), dtype=torch.float64, device=batch.features.device)
+    distances = list[Tensor]()
     for epoch in range(settings.update_epochs):
         of_epoch = torch.zeros_like(total)
         for rows, weight in plan.minibatches(epoch):
             part = select(batch, rows.to(batch.features.device))
-            losses, figures = policy_losses(actor(part.features, dtype), part, settings)
-            take_step(optimizer, actor, losses.sum() * weight, settings)
+            others = next(distilled) if distilled else None
+            seen = part.features if others is None else torch.cat([part.features, others.features])
+            logits = actor(seen, dtype)
+            losses, figures = policy_losses(logits[: len(rows)], part, settings)
+            loss = losses.sum() * weight
+            if others is not None:
+                distance = distance_from(others, logits[len(rows) :])
+                distances.append(distance.detach())
+                loss = loss + others.coef * distance
+            take_step(optimizer, actor, loss, settings)
             move_ema(ema_policy, bare, settings.ema_rate)
             of_epoch += figures
         of_epoch = plan.summed(of_epoch)
@@ -187,7 +217,14 @@ def update_actor(
         if approx_kl > settings.target_kl > 0:
             break
     means = total / (plan.size * (epoch + 1))
-    return dict(zip(ACTOR_FIGURES, means.tolist(), strict=True)) | {"epochs": epoch + 1.0}
+    figures_of_all = dict(zip(ACTOR_FIGURES, means.tolist(), strict=True)) | {"epochs": epoch + 1.0}
+    return figures_of_all | ({"distillation_kl": float(torch.stack(distances).mean())} if distances else {})
+
+
+def distance_from(recorded: DistilledBatch, logits: Tensor) -> Tensor:
+    """The mean KL(recorded policy || policy), from logits, shape (n, n_choices), not masked."""
+    log_policy = functional.log_softmax(masked(logits, recorded.mask), -1)
+    return (torch.xlogy(recorded.probs, recorded.probs) - recorded.probs * log_policy).sum(-1).mean()
 
 
 def policy_losses(logits: Tensor, batch: ActorBatch, settings: PPOConfig) -> tuple[Tensor, Tensor]:

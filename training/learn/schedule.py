@@ -68,6 +68,11 @@ def kickstart_coef(progress: float, settings: CurriculumConfig, of: Stage) -> fl
     return settings.kickstart_coef * left
 
 
+def distil_coef(progress: float, settings: CurriculumConfig, of: Stage) -> float:
+    """A straight line from the whole coefficient to 0, in self-play."""
+    return settings.distil_coef * max(0.0, 1 - progress) if settings.shards and of is Stage.SELF_PLAY else 0.0
+
+
 def opponent_share(progress: float, settings: OpponentsConfig, of: Stage) -> float:
     """Share of the tables at which opponents sit."""
     if of is Stage.IMITATION:

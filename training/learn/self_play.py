@@ -7,8 +7,9 @@ that was never stopped, on one machine with the same number of threads.
 from __future__ import annotations
 
 import copy
+import itertools
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from time import perf_counter
@@ -29,20 +30,21 @@ from ..config import TrainConfig
 from ..evaluation.behaviour_stats import Tally
 from ..options import parse_options
 from ..thread_pool import ThreadPool
-from . import ppo, rollout_targets, schedule
+from . import distillation, ppo, rollout_targets, schedule
 from .decisions import NO_CHOICE, Decisions, Recorder, entropies
+from .distillation import Distillation
 from .distributed import Processes, device_of, precision_of
 from .gae import advantages, calibration, explained_variance
 from .imitation import ImitatedExpert
 from .network import Actor, Critic, initial_parameters
 from .opponents import draw_opponent
-from .ppo import ActorBatch, CriticBatch, MinibatchPlan
+from .ppo import ActorBatch, CriticBatch, DistilledBatch, MinibatchPlan
 from .reward_norm import RewardNorm
 from .rollout import ActorPlayer, Learner, Rollout, RolloutWorker, draw_sizes, joined, make_workers
 from .rollout_targets import RolloutTargets
 from .schedule import Stage
 
-DEALS, LEARNING, OPPONENTS, TRIAL, KICKSTART = range(5)
+DEALS, LEARNING, OPPONENTS, TRIAL, KICKSTART, DISTILLATION = range(6)
 """Purposes of random streams; a stream follows from (seed, iteration, purpose, number)."""
 TRIAL_TABLES = 64
 """Tables for each of the rules, from whose deals the number of tables is found."""
@@ -75,6 +77,8 @@ class SelfPlay:
         self.thread_pool = ThreadPool(config.threads or os.cpu_count() or 1)
         self.iteration = 0
         self.decisions = 0
+        shards = self.curriculum.shards
+        self.distillation = Distillation(shards, self.encoding, self.rule_sets) if shards else None
         self._make_networks()
         tables = config.tables or self._tables_of_a_batch()
         workers = make_workers(self.rule_sets, tables, self.thread_pool.threads, config, self.processes.rank)
@@ -288,11 +292,20 @@ class SelfPlay:
         jobs = [partial(ppo.update_critic, *critic)]
         if self.stage is not Stage.CRITIC_WARMUP:
             actor = (self.shared_actor, self.ema_policy, self.actor_optimizer, actor_batch, actor_plan, now, self.dtype)
-            jobs.append(partial(ppo.update_actor, *actor))
+            jobs.append(partial(ppo.update_actor, *actor, self._distilled(now.minibatch_size)))
         figures = {"learning_rate": now.learning_rate}
         for found in self.thread_pool.all(jobs):
             figures |= found
         return figures
+
+    def _distilled(self, minibatch_size: int) -> Iterator[DistilledBatch] | None:
+        """Recorded decisions for each minibatch, if they count at the moment."""
+        coef = schedule.distil_coef(self.progress, self.curriculum, self.stage)
+        if self.distillation is None or coef == 0:
+            return None
+        rows = max(1, round(distillation.SHARE * minibatch_size / self.processes.world))
+        rng, recorded = self._stream(DISTILLATION, self.processes.rank), self.distillation
+        return (recorded.batch(rows, coef, rng, self.device) for _ in itertools.count())
 
     # --------------------------------------------------------------------------------------------------- the state
 

@@ -95,7 +95,12 @@ def panels_of(runs: Mapping[str, Series]) -> Iterator[Panel]:
         yield from probe_panels(rules, names)
     entropy = [(f"entropy/{phase}", phase) for phase in PHASES]
     yield from filled(names, "entropy of each phase (1: all legal actions alike)", entropy, at_least_zero=True)
-    movement = [("approx_kl", "approximate KL"), ("clipfrac", "clip fraction"), ("ema_kl", "KL to the EMA policy")]
+    movement = [
+        ("approx_kl", "approximate KL"),
+        ("clipfrac", "clip fraction"),
+        ("ema_kl", "KL to the EMA policy"),
+        ("distillation_kl", "KL to recorded decisions"),
+    ]
     yield from filled(names, "how far an update moves the policy", movement, at_least_zero=True)
     critic = [("explained_variance", "explained variance"), ("calibration_error", "calibration error")]
     yield from filled(names, "explained variance and calibration error of the critic", critic, level=1.0)

@@ -1,0 +1,72 @@
+"""Distillation: the policy also learns from decisions of another player that were recorded with its probabilities.
+
+`noms export --targets` records them. Of a search on the policy they are a step better than the policy, so playing, recording
+and learning in turns goes on improving it (expert iteration: T. Anthony et al., arXiv 1705.08439).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from noms_env.policy.encoding import Encoding
+from noms_env.variants import Rules, game, make_rules
+
+from ..data.shards import read_shards
+from .ppo import DistilledBatch
+
+SHARE = 0.5
+"""Recorded decisions in a minibatch, as a share of its own decisions."""
+
+
+class Distillation:
+    """Recorded decisions with a choice, as a network sees them.
+
+    Attributes:
+        features: uint8, shape (n, n_features).
+        mask: int8, shape (n, n_choices): 1 for legal choices.
+        probs: float16, shape (n, n_choices): the policy of the player that decided.
+    """
+
+    def __init__(self, folders: Sequence[str], encoding: Encoding, rule_sets: Sequence[Rules]) -> None:
+        """Read folders that `noms export --targets` has written.
+
+        Raises:
+            ValueError: a folder holds no such decisions, or those of other tables; see also `read_shards`.
+            OSError: a file cannot be read.
+        """
+        parts = [part for folder in folders for part in _encoded(Path(folder), encoding, rule_sets)]
+        self.features, self.mask, self.probs = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+        if len(self) == 0:
+            raise ValueError(f"nobody tells a policy in {', '.join(folders)}: name players that do to `noms export`")
+
+    def __len__(self) -> int:
+        return len(self.features)
+
+    def batch(self, rows: int, coef: float, rng: np.random.Generator, device: str) -> DistilledBatch:
+        """Some decisions, drawn with replacement."""
+        drawn = rng.integers(len(self), size=rows)
+        features, mask = (torch.from_numpy(array[drawn]).to(device) for array in (self.features, self.mask))
+        return DistilledBatch(features, mask, torch.from_numpy(self.probs[drawn].astype(np.float32)).to(device), coef)
+
+
+def _encoded(folder: Path, encoding: Encoding, rule_sets: Sequence[Rules]) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """Features, masks and policies of each shard of a folder."""
+    found = []
+    for about, rows in read_shards(folder, ("observation", "action_mask", "policy")):
+        if _rules(about["source"]) not in rule_sets:
+            raise ValueError(f"the decisions in {folder} are of tables that this run does not play: {about['source']}")
+        chosen = np.flatnonzero((np.count_nonzero(rows["action_mask"], axis=1) > 1) & (rows["policy"].sum(axis=1) > 0))
+        features, mask, order = encoding.encode(rows["observation"], rows["action_mask"], chosen)
+        probs = np.take_along_axis(rows["policy"][chosen], encoding.actions[order].astype(np.int64), axis=1)
+        found.append((features, mask, probs.astype(np.float16)))
+    return found
+
+
+def _rules(source: dict[str, Any]) -> Rules | None:
+    """The rules of exported play; None of records."""
+    return make_rules(game(source["variant"]), source["seats"], source["options"]) if "variant" in source else None
