@@ -20,7 +20,7 @@ from tests.test_readme import commands
 from training.cli import main
 from training.terminal.progress import Lines
 
-RUN_ELSEWHERE = {"train", "plot", "publish", "demo"}
+RUN_ELSEWHERE = {"train", "improve", "plot", "publish", "demo"}
 SMALL = {
     "evaluate": ["--deals", "4", "--matches", "2"],
     "tournament": ["--deals", "2"],

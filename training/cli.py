@@ -31,6 +31,7 @@ COMMANDS = {
     "check": ("check", "Check the deals of a file against the rules."),
     "export": ("export", "Make a data set of decisions."),
     "train": ("train", "Train a policy by self-play."),
+    "improve": ("improve", "Improve a policy by rounds of search and learning."),
     "plot": ("plot", "Draw the learning curves of training runs."),
     "evaluate": ("evaluate", "Measure how much better one player is than another."),
     "tournament": ("tournament", "Rank players: everybody plays everybody."),

@@ -79,6 +79,7 @@ def export(data_set: Annotated[Arguments, tyro.conf.arg(name="")]) -> int:
     """
     from ..data.decisions import columns_of
     from ..data.shards import check_folder, write_shards
+    from ..data.workers import WorkerError
     from ..progress_bar import progress_bar
 
     data_set.check()
@@ -92,6 +93,8 @@ def export(data_set: Annotated[Arguments, tyro.conf.arg(name="")]) -> int:
             written = write_shards(
                 decisions(tick), Path(out), source, data_set.file_format, data_set.shard, columns_of(data_set.targets)
             )
+    except WorkerError as error:
+        raise CommandError(f"{error}; {out} is not written") from error
     except KeyboardInterrupt as error:
         raise CommandError(f"stopped by Ctrl-C; {out} is not written", STOPPED) from error
     files = count(written.shards, "file")
@@ -138,18 +141,10 @@ def matches_of(given: Arguments, variant: str) -> Source:
         rules = rules_of(variant, given.seats, given.option)
         play = Play(variant, rules.seats, given_options(rules), players, matches, seed, given.limit, given.targets)
         played = from_workers(play, 1 if given.workers is None else given.workers)
-    source = {
-        "variant": variant,
-        "seats": rules.seats,
-        "options": given_options(rules),
-        "players": list(players),
-        "matches": matches,
-        "seed": seed,
-    }
 
     def decisions(tick: Tick) -> Iterator[Decisions]:
         for part, ended in played:
             yield part
             tick(ended)
 
-    return matches, source, decisions
+    return matches, play.source, decisions

@@ -1,0 +1,107 @@
+"""`noms improve`: rounds of search, learning and comparison, which go on where they were stopped."""
+
+import json
+import shutil
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from noms_env.variants import game, make_rules
+from tests.commands import Run, assert_refused
+from tests.policy.test_player import save_small
+from tests.training.test_self_play import tiny
+from training.commands import improve as command
+from training.commands.common import CommandError
+from training.data import workers
+from training.learn.checkpoint import write_policy
+from training.learn.log import read_log
+from training.learn.self_play import SelfPlay
+
+SMALL = ["--matches", "66", "--worlds", "2", "--decisions", "40000", "--deals", "20", "--workers", "2"]
+
+
+@pytest.fixture(scope="module")
+def first(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The policy of a run of one iteration."""
+    folder = tmp_path_factory.mktemp("first")
+    run = SelfPlay(tiny("down_up", seats=(3,), option=("ranks=3",)))
+    run.iterate()
+    run.close()
+    write_policy(folder / "policy.safetensors", run.actor, run, None)
+    return folder
+
+
+@pytest.fixture
+def run(run: Run, first: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    monkeypatch.chdir(tmp_path)
+    return partial(run, "improve", first, *SMALL, "--out", "rounds")
+
+
+def of_round(number: int) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(Path(f"rounds/{number:02}/result.json").read_text(encoding="utf-8"))
+    return found
+
+
+def test_rounds_from_end_to_end_go_on_where_they_were_stopped(run: Run, first: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    status, out, err = run()
+    assert status == 0, err
+    assert f"round 1: points per deal above {first}: down_up_3 " in out
+    assert sorted(path.name for path in Path("rounds/01/decisions").iterdir()) == ["down_up_3-000000", "down_up_3-000064"]
+    config = json.loads(Path("rounds/01/run/config.json").read_text(encoding="utf-8"))
+    assert config["initial_policy"] == str(first)
+    assert config["network"] == {"width": 32, "blocks": 1, "card_width": 8}
+    assert len(config["curriculum"]["shards"]) == 2
+    assert "distillation_kl" in read_log("rounds/01/run")
+    assert of_round(1)["gains"]["down_up_3"]["deals"] == 20
+    results = of_round(1), Path("rounds/01/run/policy.safetensors").read_bytes()
+    shutil.rmtree("rounds/01/decisions/down_up_3-000064")  # as if it had been stopped before this lot
+    shutil.rmtree("rounds/01/run")
+    Path("rounds/01/result.json").unlink()
+    made, in_processes = list[str](), workers.in_processes
+    monkeypatch.setattr(workers, "in_processes", lambda write, jobs, number: in_processes(write, noted(jobs, made), number))
+    assert run("--rounds", 2)[0] == 0
+    assert [Path(folder).name for folder in made] == ["down_up_3-000064", "down_up_3-000000", "down_up_3-000064"]
+    assert results == (of_round(1), Path("rounds/01/run/policy.safetensors").read_bytes())
+    assert of_round(2)["before"] == of_round(1)["kept"]
+    one, two = (Path(f"rounds/{number:02}/decisions/down_up_3-000000/decisions-00000.npz").read_bytes() for number in (1, 2))
+    assert one != two, "other deals"
+
+
+def noted(jobs: Any, made: list[str]) -> Any:
+    for job in jobs:
+        made.append(job[2])
+        yield job
+
+
+@pytest.mark.parametrize(("mean", "kept"), [(0.1, "run"), (-0.1, "before")])
+def test_the_better_policy_is_kept(
+    mean: float, kept: str, tmp_path: Path, first: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gains = {"down_up_3": {"mean": mean, "low": mean - 1, "high": mean + 1, "deals": 7}}
+    monkeypatch.setattr(command, "played", lambda *_: [])
+    monkeypatch.setattr(command, "learnt", lambda *_: None)
+    monkeypatch.setattr(command, "compared", lambda *_: gains)
+    (tmp_path / "01").mkdir()
+    result = command.one_round(command.Settings(str(first)), str(first), tmp_path / "01", 1, 1)
+    assert result["kept"] == (str(tmp_path / "01" / "run") if kept == "run" else str(first))
+
+
+def test_what_makes_no_sense_is_refused(run: Run, first: Path, tmp_path: Path) -> None:
+    assert_refused(run("--rounds", 0), "rounds and workers must be 1 or more")
+    save_small(tmp_path / "small.safetensors", (make_rules(game("down_up")),))
+    assert_refused(run("--policy", "x"), "--policy")
+    Path("rounds").mkdir()
+    Path("rounds/improve.json").write_text(json.dumps({"policy": str(first), "matches": 5}), encoding="utf-8")
+    assert_refused(run(), "the rounds in rounds were begun with matches 5, not 66")
+    Path("rounds/improve.json").write_text("[", encoding="utf-8")
+    assert_refused(run(), "improve.json is damaged")
+
+
+def test_a_policy_that_does_not_say_how_it_was_trained_is_refused(tmp_path: Path, run: Run) -> None:
+    save_small(tmp_path / "small.safetensors", (make_rules(game("down_up")),))
+    with pytest.raises(CommandError, match="does not say with which options it was trained"):
+        command.trained_at(str(tmp_path / "small.safetensors"))
+    with pytest.raises(CommandError, match="nowhere"):
+        command.trained_at("nowhere")

@@ -1,0 +1,223 @@
+"""`noms improve`: expert iteration. A search on the policy plays, the policy learns from it, and both policies are compared."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import tyro
+
+from ..config import CurriculumConfig, NetworkConfig, PPOConfig, TrainConfig
+from ..console import print_lines
+from ..extras import require
+from ..options import by_default
+from .common import OK, STOPPED, CommandError, file_errors, wrong_arguments
+
+if TYPE_CHECKING:
+    from noms_env.policy.file import PolicyInfo
+    from noms_env.variants import Rules
+
+FINE_TUNING = PPOConfig(learning_rate=5e-4, ent_coef_call=0.1, ent_coef_play=0.02, uniform_kl_coef=0.02)
+"""As at the end of a run with the usual settings: the policy has found its way."""
+SETTINGS, RESULT = "improve.json", "result.json"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a series of rounds is made with; it stays the same when the series goes on."""
+
+    policy: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="POLICY")]
+    """The policy to begin with, by file, folder or name; it must name the tables that it was trained at."""
+    matches: Annotated[int, tyro.conf.arg(metavar="N")] = 256
+    """Matches of each round that the search plays, at each kind of table of the policy."""
+    worlds: Annotated[int, tyro.conf.arg(metavar="N")] = 24
+    """Worlds of the search."""
+    decisions: Annotated[int, tyro.conf.arg(metavar="N")] = 4_000_000
+    """Decisions of self-play in each round, beside which the policy learns from the search's."""
+    deals: Annotated[int, tyro.conf.arg(metavar="N")] = 2000
+    """Duplicate deals of each kind of table on which the policies of two rounds are compared."""
+    seed: Annotated[int, tyro.conf.arg(metavar="S")] = 0
+    """0 to 2**63 - 1, of all that is random."""
+
+
+def improve(
+    series: Annotated[Settings, tyro.conf.arg(name="")],
+    rounds: Annotated[int, tyro.conf.arg(metavar="N")] = 1,
+    workers: Annotated[int | None, by_default("one for each core", "N")] = None,
+    out: Annotated[str | None, by_default("runs/improved", "FOLDER")] = None,
+) -> int:
+    """Improve a policy by expert iteration: rounds of search, learning, and comparison.
+
+    In each round a search on the policy plays at tables of itself. What it finds is recorded (`noms export --targets`), and
+    the policy learns from it, beside PPO self-play (`noms train --curriculum.shards`). Then the new policy plays the one
+    before, alone at its tables on duplicate deals; both take their most probable actions, and so the same time. The next round
+    begins with the better one.
+
+    Each round has a folder: decisions, run, and result.json. The same command goes on where it was stopped, also with more
+    rounds.
+
+    For example:
+      noms improve small_ships
+      noms improve runs/nonesuch-fast --rounds 5 --matches 1000 --worlds 50 --out runs/nonesuch-improved
+
+    Args:
+        rounds: Rounds in all, those that are done included.
+        workers: Processes that play. They change no result.
+        out: The folder of all rounds.
+    """
+    require("torch", "train", "noms improve")
+    folder = Path(out or "runs/improved")
+    if rounds < 1 or (workers is not None and workers < 1):
+        raise CommandError("rounds and workers must be 1 or more")
+    trained_at(series.policy)
+    with file_errors(f"cannot write {folder}"):
+        keep_settings(series, folder)
+    policy = series.policy
+    for number in range(1, rounds + 1):
+        with file_errors(f"cannot write {folder}"):
+            result = one_round(series, policy, folder / f"{number:02}", number, workers or os.cpu_count() or 1)
+        policy = result["kept"]
+        print_lines([f"round {number}: {summary(result)}"])
+    return OK
+
+
+def keep_settings(series: Settings, folder: Path) -> None:
+    """Note the settings in the folder; CommandError if others are there."""
+    from noms_env.policy.file import write_atomically
+
+    path = folder / SETTINGS
+    if not path.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        write_atomically(path, json.dumps(asdict(series), indent=1).encode())
+        return
+    try:
+        before = Settings(**json.loads(path.read_text(encoding="utf-8")))
+    except (ValueError, TypeError) as error:
+        raise CommandError(f"{path} is damaged: {error}") from error
+    for name, value in asdict(series).items():
+        if value != getattr(before, name):
+            raise CommandError(f"the rounds in {folder} were begun with {name} {getattr(before, name)!r}, not {value!r}")
+
+
+def trained_at(policy: str) -> PolicyInfo:
+    """What a policy says of its training; CommandError if it does not say at which tables that was."""
+    from noms_env.policy.file import PolicyFileError, read_info
+    from noms_env.policy.player import policy_file_of
+
+    try:
+        info = read_info(policy_file_of(policy))
+    except (PolicyFileError, OSError) as error:
+        raise CommandError(str(error)) from error
+    if not {"variants", "seats", "option"} <= set(info.training):
+        raise CommandError(f"{policy} does not say with which options it was trained, which a round needs")
+    return info
+
+
+def one_round(series: Settings, policy: str, folder: Path, number: int, workers: int) -> dict[str, Any]:
+    """Play, learn and compare, as far as that is not done yet; the result says which policy is kept."""
+    from noms_env.policy.file import write_atomically
+
+    if (folder / RESULT).exists():
+        found: dict[str, Any] = json.loads((folder / RESULT).read_text(encoding="utf-8"))
+        return found
+    info = trained_at(policy)
+    seed = round_seed(series.seed, number)
+    shards = played(series, policy, info.rule_sets, folder / "decisions", seed, workers)
+    learnt(series, policy, info, folder / "run", seed, shards)
+    gains = compared(series, str(folder / "run"), policy, info.rule_sets)
+    better = sum(gain["mean"] for gain in gains.values()) > 0
+    result = {
+        "policy": str(folder / "run"),
+        "before": policy,
+        "gains": gains,
+        "kept": str(folder / "run") if better else policy,
+    }
+    write_atomically(folder / RESULT, json.dumps(result, indent=1).encode())
+    return result
+
+
+def round_seed(seed: int, number: int) -> int:
+    """The seed of a round, 0 to 2**63 - 1."""
+    import numpy as np
+
+    return int(np.random.SeedSequence([seed, number]).generate_state(1, np.uint64)[0] >> np.uint64(1))
+
+
+def played(series: Settings, policy: str, rule_sets: tuple[Rules, ...], folder: Path, seed: int, workers: int) -> list[str]:
+    """The folders of what the search has decided, one for each lot of matches; those that are missing are played."""
+    from noms_env.variants import given_options
+
+    from ..agents.registry import label
+    from ..data.workers import Play, WorkerError, in_processes, write_lot
+    from ..progress_bar import progress_bar
+
+    lots = list[tuple[Play, int, str]]()
+    for rules in rule_sets:
+        player = (f"search:{policy},worlds={series.worlds}",)
+        play = Play(rules.variant.name, rules.seats, given_options(rules), player, series.matches, seed, targets=True)
+        lots += [(play, first, str(folder / f"{label(rules)}-{first:06}")) for first in play.lots]
+    missing = [lot for lot in lots if not Path(lot[2]).exists()]
+    folder.mkdir(parents=True, exist_ok=True)
+    with wrong_arguments():
+        for play in {lot[0].variant: lot[0] for lot in missing}.values():
+            play.lot(0)
+    try:
+        with progress_bar("search", "lots of matches", len(lots)) as tick:
+            tick(len(lots) - len(missing))
+            for _ in in_processes(write_lot, missing, workers):
+                tick(1)
+    except WorkerError as error:
+        raise CommandError(f"{error}; the same command goes on") from error
+    except KeyboardInterrupt as error:
+        raise CommandError("stopped by Ctrl-C; the same command goes on", STOPPED) from error
+    return [lot[2] for lot in lots]
+
+
+def learnt(series: Settings, policy: str, info: PolicyInfo, folder: Path, seed: int, shards: list[str]) -> None:
+    """Train the policy on the search's decisions, from the last checkpoint if there is one."""
+    from ..learn.checkpoint import RunFolder
+    from . import train
+
+    of = info.training
+    with wrong_arguments():
+        config = TrainConfig(
+            tuple(of["variants"]),
+            seats=tuple(of["seats"]),
+            option=tuple(of["option"]),
+            initial_policy=policy,
+            seed=seed,
+            decisions=series.decisions,
+            card_features=info.card_features,
+            rule_based_prior=info.rule_based_prior,
+            network=NetworkConfig(**info.network),
+            ppo=FINE_TUNING,
+            curriculum=CurriculumConfig(shards=tuple(shards)),
+            panel=(policy,),
+        )
+    train.run(config, folder, RunFolder(folder).has_run())
+
+
+def compared(series: Settings, policy: str, before: str, rule_sets: tuple[Rules, ...]) -> dict[str, dict[str, float]]:
+    """What a policy gains over the one before at each kind of table: points per deal with their 95 % interval."""
+    from ..agents.registry import agent_spec, label
+    from ..evaluation.comparison import compare
+    from ..progress_bar import progress_bar
+
+    gains = {}
+    with wrong_arguments(), progress_bar("compare", "deals", series.deals * len(rule_sets)) as tick:
+        for rules in rule_sets:
+            players = agent_spec(f"{policy}@0"), agent_spec(f"{before}@0")
+            found = compare(rules, *players, series.deals, seed=series.seed, names=("alone",), tick=tick).estimate()
+            gains[label(rules)] = {"mean": found.mean, "low": found.low, "high": found.high, "deals": found.deals}
+    return gains
+
+
+def summary(result: dict[str, Any]) -> str:
+    """One line on a round."""
+    gains = [
+        f"{table} {gain['mean']:+.3f} ({gain['low']:+.3f} to {gain['high']:+.3f})" for table, gain in result["gains"].items()
+    ]
+    return f"points per deal above {result['before']}: {', '.join(gains)}; kept: {result['kept']}"
