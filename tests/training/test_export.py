@@ -432,9 +432,12 @@ def test_what_fails_in_a_worker_is_told(tmp_path: Path) -> None:
     assert multiprocessing.active_children() == []
 
 
-def test_wrong_numbers_of_workers_and_targets(run: Run, tmp_path: Path, games: Path) -> None:
+def test_wrong_numbers_of_workers_and_targets(run: Run, tmp_path: Path, games: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     words = ("export", "--variant", "down_up", "--out", tmp_path / "set")
     assert_refused(run(*words, "--workers", 0), "workers must be 1 or more, not 0")
     assert_refused(run(*words, "--targets"), "targets are told by policies")
     assert_refused(run("export", games, "--targets", "--out", tmp_path / "set"), "--targets goes with --variant")
+    assert_refused(run(*words, "--workers", 2, "--ray"), "give --workers or --ray, and not both")
+    monkeypatch.setitem(sys.modules, "ray", None)
+    assert_refused(run(*words, "--ray"), "--ray needs ray, which is not installed")
     assert_refused(run("export", games, "--workers", 2, "--out", tmp_path / "set"), "--workers goes with --variant")

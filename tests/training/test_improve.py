@@ -59,20 +59,19 @@ def test_rounds_from_end_to_end_go_on_where_they_were_stopped(run: Run, first: P
     shutil.rmtree("rounds/01/decisions/down_up_3-000064")  # as if it had been stopped before this lot
     shutil.rmtree("rounds/01/run")
     Path("rounds/01/result.json").unlink()
-    made, in_processes = list[str](), workers.in_processes
-    monkeypatch.setattr(workers, "in_processes", lambda write, jobs, number: in_processes(write, noted(jobs, made), number))
+    made, played_lots = list[int](), workers.played_lots
+
+    def noted(lots: list[tuple[workers.Play, int]], *how: Any) -> Any:
+        made.extend(first for _, first in lots)
+        return played_lots(lots, *how)
+
+    monkeypatch.setattr(workers, "played_lots", noted)
     assert run("--rounds", 2)[0] == 0
-    assert [Path(folder).name for folder in made] == ["down_up_3-000064", "down_up_3-000000", "down_up_3-000064"]
+    assert made == [64, 0, 64]
     assert results == (of_round(1), Path("rounds/01/run/policy.safetensors").read_bytes())
     assert of_round(2)["before"] == of_round(1)["kept"]
     one, two = (Path(f"rounds/{number:02}/decisions/down_up_3-000000/decisions-00000.npz").read_bytes() for number in (1, 2))
     assert one != two, "other deals"
-
-
-def noted(jobs: Any, made: list[str]) -> Any:
-    for job in jobs:
-        made.append(job[2])
-        yield job
 
 
 @pytest.mark.parametrize(("mean", "kept"), [(0.1, "run"), (-0.1, "before")])
@@ -84,14 +83,13 @@ def test_the_better_policy_is_kept(
     monkeypatch.setattr(command, "learnt", lambda *_: None)
     monkeypatch.setattr(command, "compared", lambda *_: gains)
     (tmp_path / "01").mkdir()
-    result = command.one_round(command.Settings(str(first)), str(first), tmp_path / "01", 1, 1)
+    result = command.one_round(command.Settings(str(first)), str(first), tmp_path / "01", 1, command.Workers(1, on_ray=False))
     assert result["kept"] == (str(tmp_path / "01" / "run") if kept == "run" else str(first))
 
 
 def test_what_makes_no_sense_is_refused(run: Run, first: Path, tmp_path: Path) -> None:
     assert_refused(run("--rounds", 0), "rounds and workers must be 1 or more")
-    save_small(tmp_path / "small.safetensors", (make_rules(game("down_up")),))
-    assert_refused(run("--policy", "x"), "--policy")
+    assert_refused(run("--ray"), "give --workers or --ray, and not both")
     Path("rounds").mkdir()
     Path("rounds/improve.json").write_text(json.dumps({"policy": str(first), "matches": 5}), encoding="utf-8")
     assert_refused(run(), "the rounds in rounds were begun with matches 5, not 66")

@@ -43,6 +43,8 @@ class Arguments:
     """Also write what policies and searches on them tell: probabilities of the actions, and the value that a search expects."""
     workers: Annotated[int | None, by_default("1", "N")] = None
     """Processes that play. They change no file."""
+    ray: Flag = False
+    """Play on the Ray cluster at RAY_ADDRESS, or on all cores of this machine where there is none."""
     file_format: Annotated[Literal["parquet", "npz"], tyro.conf.arg(name="format")] = "parquet"
     """The kind of files."""
     shard: Annotated[int, tyro.conf.arg(metavar="ROWS")] = 65536
@@ -53,10 +55,12 @@ class Arguments:
         check_limit(self.limit)
         play_only = {"--seats": self.seats, "--matches": self.matches, "--seed": self.seed, "--limit": self.limit}
         given = [name for name, value in (play_only | {"--workers": self.workers}).items() if value is not None]
-        lists = {"--option": self.option, "--player": self.player, "--targets": self.targets}
+        lists = {"--option": self.option, "--player": self.player, "--targets": self.targets, "--ray": self.ray}
         given += [name for name, value in lists.items() if value]
         if bool(self.file) == (self.variant is not None):
             raise CommandError("give files of records, or a game to be played (--variant), and not both")
+        if self.ray and self.workers is not None:
+            raise CommandError("give --workers or --ray, and not both")
         if self.file and given:
             raise CommandError(f"{given[0]} goes with --variant; records say for themselves how they were played")
 
@@ -140,7 +144,7 @@ def matches_of(given: Arguments, variant: str) -> Source:
     with wrong_arguments():
         rules = rules_of(variant, given.seats, given.option)
         play = Play(variant, rules.seats, given_options(rules), players, matches, seed, given.limit, given.targets)
-        played = from_workers(play, 1 if given.workers is None else given.workers)
+        played = from_workers(play, 1 if given.workers is None else given.workers, given.ray)
 
     def decisions(tick: Tick) -> Iterator[Decisions]:
         for part, ended in played:

@@ -6,7 +6,7 @@ import json
 import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import tyro
 
@@ -14,6 +14,7 @@ from ..config import CurriculumConfig, NetworkConfig, PPOConfig, TrainConfig
 from ..console import print_lines
 from ..extras import require
 from ..options import by_default
+from .arguments import Flag
 from .common import OK, STOPPED, CommandError, file_errors, wrong_arguments
 
 if TYPE_CHECKING:
@@ -43,10 +44,18 @@ class Settings:
     """0 to 2**63 - 1, of all that is random."""
 
 
+class Workers(NamedTuple):
+    """Who plays: so many processes, or a Ray cluster."""
+
+    number: int
+    on_ray: bool
+
+
 def improve(
     series: Annotated[Settings, tyro.conf.arg(name="")],
     rounds: Annotated[int, tyro.conf.arg(metavar="N")] = 1,
     workers: Annotated[int | None, by_default("one for each core", "N")] = None,
+    ray: Flag = False,
     out: Annotated[str | None, by_default("runs/improved", "FOLDER")] = None,
 ) -> int:
     """Improve a policy by expert iteration: rounds of search, learning, and comparison.
@@ -66,19 +75,22 @@ def improve(
     Args:
         rounds: Rounds in all, those that are done included.
         workers: Processes that play. They change no result.
+        ray: Play on the Ray cluster at RAY_ADDRESS, or on all cores of this machine where there is none.
         out: The folder of all rounds.
     """
     require("torch", "train", "noms improve")
-    folder = Path(out or "runs/improved")
+    folder, spread = Path(out or "runs/improved"), Workers(workers or os.cpu_count() or 1, ray)
     if rounds < 1 or (workers is not None and workers < 1):
         raise CommandError("rounds and workers must be 1 or more")
+    if ray and workers is not None:
+        raise CommandError("give --workers or --ray, and not both")
     trained_at(series.policy)
     with file_errors(f"cannot write {folder}"):
         keep_settings(series, folder)
     policy = series.policy
     for number in range(1, rounds + 1):
         with file_errors(f"cannot write {folder}"):
-            result = one_round(series, policy, folder / f"{number:02}", number, workers or os.cpu_count() or 1)
+            result = one_round(series, policy, folder / f"{number:02}", number, spread)
         policy = result["kept"]
         print_lines([f"round {number}: {summary(result)}"])
     return OK
@@ -116,7 +128,7 @@ def trained_at(policy: str) -> PolicyInfo:
     return info
 
 
-def one_round(series: Settings, policy: str, folder: Path, number: int, workers: int) -> dict[str, Any]:
+def one_round(series: Settings, policy: str, folder: Path, number: int, workers: Workers) -> dict[str, Any]:
     """Play, learn and compare, as far as that is not done yet; the result says which policy is kept."""
     from noms_env.policy.file import write_atomically
 
@@ -146,12 +158,14 @@ def round_seed(seed: int, number: int) -> int:
     return int(np.random.SeedSequence([seed, number]).generate_state(1, np.uint64)[0] >> np.uint64(1))
 
 
-def played(series: Settings, policy: str, rule_sets: tuple[Rules, ...], folder: Path, seed: int, workers: int) -> list[str]:
+def played(series: Settings, policy: str, rule_sets: tuple[Rules, ...], folder: Path, seed: int, workers: Workers) -> list[str]:
     """The folders of what the search has decided, one for each lot of matches; those that are missing are played."""
     from noms_env.variants import given_options
 
     from ..agents.registry import label
-    from ..data.workers import Play, WorkerError, in_processes, write_lot
+    from ..data.decisions import columns_of
+    from ..data.shards import write_shards
+    from ..data.workers import Play, WorkerError, played_lots
     from ..progress_bar import progress_bar
 
     lots = list[tuple[Play, int, str]]()
@@ -167,7 +181,10 @@ def played(series: Settings, policy: str, rule_sets: tuple[Rules, ...], folder: 
     try:
         with progress_bar("search", "lots of matches", len(lots)) as tick:
             tick(len(lots) - len(missing))
-            for _ in in_processes(write_lot, missing, workers):
+            made = played_lots([lot[:2] for lot in missing], workers.number, workers.on_ray)
+            for (play, first, name), lot in zip(missing, made, strict=True):
+                source = play.source | {"first": first}
+                write_shards((part for part, _ in lot), Path(name), source, "npz", columns=columns_of(True))
                 tick(1)
     except WorkerError as error:
         raise CommandError(f"{error}; the same command goes on") from error

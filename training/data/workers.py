@@ -12,18 +12,18 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, TypeVar
 
 from noms_env.variants import game, make_rules
 
 from ..agents.registry import agent_spec
-from .decisions import SIDE_BY_SIDE, Decisions, columns_of, from_play
-from .shards import FileFormat, write_shards
+from ..extras import require
+from .decisions import SIDE_BY_SIDE, Decisions, from_play
 
 AHEAD = 2
 """Jobs for each worker that are handed out before they are needed; so many results may wait in memory."""
 
+Lot = list[tuple[Decisions, int]]
 Result = TypeVar("Result")
 
 
@@ -62,38 +62,44 @@ class Play:
         return {name: getattr(self, name) for name in names} | {"players": list(self.players)}
 
 
-def from_workers(play: Play, workers: int) -> Iterator[tuple[Decisions, int]]:
-    """What `from_play` gives, played by several processes. Nothing is played before it is asked for.
+def from_workers(play: Play, workers: int = 1, on_ray: bool = False) -> Iterator[tuple[Decisions, int]]:
+    """What `from_play` gives, played by several processes or on a Ray cluster. Nothing is played before it is asked for.
 
     Raises:
         ValueError: see `from_play`; also if there is not at least one worker.
+        MissingExtraError: Ray is asked for and not installed.
         ForfeitError: a player failed.
         WorkerError: a process was killed.
     """
     if workers < 1:
         raise ValueError(f"workers must be 1 or more, not {workers}")
     alone = play.lot(0, play.matches)  # complains where something is wrong
-    return alone if workers == 1 else _from_processes(play, workers)
+    return alone if workers == 1 and not on_ray else _joined(play, workers, on_ray)
 
 
-def _from_processes(play: Play, workers: int) -> Iterator[tuple[Decisions, int]]:
+def _joined(play: Play, workers: int, on_ray: bool) -> Iterator[tuple[Decisions, int]]:
     deals = 0
-    for lot in in_processes(_played, ((play, first) for first in play.lots), workers):
+    for lot in played_lots([(play, first) for first in play.lots], workers, on_ray):
         for decisions, ended in lot:
             decisions["record"] += deals
             yield decisions, ended
         deals = int(decisions["record"][-1]) + 1
 
 
-def _played(play: Play, first: int) -> list[tuple[Decisions, int]]:
+def played_lots(lots: Iterable[tuple[Play, int]], workers: int, on_ray: bool = False) -> Iterator[Lot]:
+    """The decisions of lots of matches, in their order; see `from_workers` for what is raised.
+
+    Args:
+        lots: matches, and the first of each lot.
+        workers: processes.
+        on_ray: use the Ray cluster at RAY_ADDRESS instead, or all cores of this machine where there is none.
+    """
+    return in_ray(play_lot, lots) if on_ray else in_processes(play_lot, lots, workers)
+
+
+def play_lot(play: Play, first: int) -> Lot:
+    """The decisions of a lot of matches."""
     return list(play.lot(first))
-
-
-def write_lot(play: Play, first: int, folder: str, file_format: FileFormat = "npz") -> int:
-    """Write a lot of the matches as a data set of its own, whole or not at all; returns the number of decisions."""
-    source = play.source | {"first": first}
-    decisions = (part for part, _ in play.lot(first))
-    return write_shards(decisions, Path(folder), source, file_format, columns=columns_of(play.targets)).decisions
 
 
 def in_processes(function: Callable[..., Result], jobs: Iterable[tuple[Any, ...]], workers: int) -> Iterator[Result]:
@@ -131,3 +137,35 @@ def in_processes(function: Callable[..., Result], jobs: Iterable[tuple[Any, ...]
 
 def _leave_interrupts_to_the_parent() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def in_ray(function: Callable[..., Result], jobs: Iterable[tuple[Any, ...]]) -> Iterator[Result]:
+    """As `in_processes`, on the Ray cluster at RAY_ADDRESS, or on one of all cores of this machine that ends with the iterator.
+
+    Every machine of the cluster needs this package, and the players' files under the same names.
+
+    Raises:
+        MissingExtraError: Ray is not installed.
+        WorkerError: a process was killed again and again.
+        Exception: what the function raises.
+    """
+    ray = require("ray", "rllib", "--ray")
+    is_own = not ray.is_initialized()
+    if is_own:
+        ray.init(log_to_driver=False)
+    try:
+        task, ahead = ray.remote(function), AHEAD * int(ray.cluster_resources()["CPU"])
+        waiting, left = deque[Any](), iter(jobs)
+        while True:
+            for job in left:
+                waiting.append(task.remote(*job))
+                if len(waiting) >= ahead:
+                    break
+            if not waiting:
+                return
+            yield ray.get(waiting.popleft())
+    except ray.exceptions.WorkerCrashedError as error:
+        raise WorkerError("a process has been killed again and again, perhaps for want of memory") from error
+    finally:
+        if is_own:
+            ray.shutdown()
