@@ -8,7 +8,7 @@ cards. Card players call such names canonical. The suits of the Decktet differ i
 from __future__ import annotations
 
 import copy
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import gymnasium
 import numpy as np
@@ -22,6 +22,11 @@ from noms_env.envs.common import Observation
 from noms_env.envs.gym.seat_vector import SeatVectorEnv
 from noms_env.observation.feature_layout import FeatureLayout
 from noms_env.observation.features import ORDER_NUMBER, SUITS, moved_actions
+
+if TYPE_CHECKING:
+    Wrapper = VectorWrapper[Any, Any, Any, Any, Any]
+else:
+    Wrapper = VectorWrapper  # takes no parameters before Gymnasium 1.3
 
 
 def canonical_suits(env: Any) -> Any:
@@ -160,7 +165,7 @@ class CanonicalSeat(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs
         return renamed
 
 
-class CanonicalVector(VectorWrapper[Any, Any, Any, Any, Any]):
+class CanonicalVector(Wrapper):
     """Environments for one learner each with their suits in canonical order."""
 
     def __init__(self, env: SeatVectorEnv, layout: FeatureLayout) -> None:

@@ -1,6 +1,7 @@
 """RLlib: the environment, the module, the players of checkpoints, and the example's league on a cluster of two nodes."""
 
 import runpy
+import time
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -22,6 +23,7 @@ from noms_env.interop.rllib import RLlibEnv
 from noms_env.players import NOBODY, make_player
 from noms_training.agents.external import external_player
 from noms_training.cli import main as noms
+from noms_training.data import workers
 from noms_training.interop import rllib
 
 pytestmark = [
@@ -365,3 +367,27 @@ def test_a_past_self_is_the_learner_as_it_was(cluster: Cluster) -> None:
         assert same(algorithm.get_module("past_0").get_state(), before)
     finally:
         algorithm.stop()
+
+
+def test_an_export_on_two_nodes_is_that_of_one_process(cluster: Cluster, tmp_path: Path) -> None:
+    words = ["export", "--variant", "down_up", "--seats", "3", "--option", "ranks=3", "--matches", "200", "--format", "npz"]
+    assert noms([*words, "--player", "thumb", "--out", str(tmp_path / "one")]) == 0
+    assert noms([*words, "--player", "thumb", "--ray", "--out", str(tmp_path / "two")]) == 0
+    for path in (tmp_path / "one").iterdir():
+        assert path.read_bytes() == (tmp_path / "two" / path.name).read_bytes()
+    nodes = {node for (node,) in workers.in_ray(node_of, [()] * 8)}
+    assert len(nodes) == 2
+
+
+def node_of() -> tuple[str]:
+    """Where a job runs; it takes so long that others go elsewhere."""
+    time.sleep(0.2)
+    return (ray.get_runtime_context().get_node_id(),)
+
+
+def test_what_fails_on_a_node_is_told(cluster: Cluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "wrong.py").write_text("def act(observation, mask, rng):\n    return 149\n", encoding="utf-8")
+    words = ["export", "--variant", "down_up", "--player", f"{tmp_path / 'wrong.py'}:act", "--ray"]
+    assert noms([*words, "--out", str(tmp_path / "set")]) == 2
+    assert "chose action 149, which was not legal" in capsys.readouterr().err
+    assert not (tmp_path / "set").exists()

@@ -81,9 +81,8 @@ def _joined(play: Play, workers: int, on_ray: bool) -> Iterator[tuple[Decisions,
     deals = 0
     for lot in played_lots([(play, first) for first in play.lots], workers, on_ray):
         for decisions, ended in lot:
-            decisions["record"] += deals
-            yield decisions, ended
-        deals = int(decisions["record"][-1]) + 1
+            yield decisions | {"record": decisions["record"] + deals}, ended  # what comes from Ray cannot be written to
+        deals += int(decisions["record"][-1]) + 1
 
 
 def played_lots(lots: Iterable[tuple[Play, int]], workers: int, on_ray: bool = False) -> Iterator[Lot]:
