@@ -137,7 +137,7 @@ class OpponentsConfig(_Checked):
 
 @dataclass(frozen=True)
 class CurriculumConfig(_Checked):
-    """What is learnt when: imitation, then rollout targets, then PPO.
+    """What is learnt when: imitation, then PPO.
 
     Attributes:
         expert: A player by name to imitate, such as `thumb`; none if empty. Of a trained policy, the probabilities of all
@@ -148,8 +148,6 @@ class CurriculumConfig(_Checked):
         kickstart_until: Share of the budget at which that coefficient reaches 0; above 1, some of it is left at the end.
         shards: Folders of decisions that the policy also learns from, written by `noms export --targets`.
         distil_coef: Initial coefficient of the cross entropy to their policies; linear decay to 0.
-        rollout_targets: Share of the budget after imitation in which the policy learns from the value of every legal
-            action, found by playing the deal out as `thumb` would and solving its end; ignored with an initial policy.
         matches: Share of the tables that play whole matches in games whose deals depend on the deal before (`noms`).
         critic_warmup: With an initial policy, share of the budget, at its start, in which only the critic learns.
     """
@@ -160,13 +158,12 @@ class CurriculumConfig(_Checked):
     kickstart_until: float = 0.5
     shards: Annotated[tuple[str, ...], by_default("none", "FOLDER ...")] = ()
     distil_coef: float = 1.0
-    rollout_targets: float = 0.0
     matches: float = 0.5
     critic_warmup: float = 0.02
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _check_range(self, 0, 1, "imitation", "rollout_targets", "matches", "critic_warmup")
+        _check_range(self, 0, 1, "imitation", "matches", "critic_warmup")
         _check_range(self, 0, 1000, "kickstart_coef", "kickstart_until", "distil_coef")
 
     @property

@@ -138,7 +138,7 @@ def test_the_run_takes_nothing_from_a_player_by_rule() -> None:
     config = demo_config("noms", 123, 4)
     assert (config.variants, config.decisions, config.seed) == (("noms",), 123, 4)
     assert (config.rule_based_prior, config.initial_policy, config.opponents.players) == (False, "", ())
-    assert (config.curriculum.expert, config.curriculum.rollout_targets) == ("", 0.0)
+    assert config.curriculum.expert == ""
 
 
 @pytest.mark.parametrize(

@@ -104,7 +104,6 @@ def some(*extras: str) -> tuple[Tensor, ActorBatch]:
         "kickstart_choice": torch.where(asked, legal.float().multinomial(1)[:, 0], -1),
         "kickstart_coef": 0.5 * asked,
         "expert_probs": (2 * torch.randn(ROWS, ACTIONS)).masked_fill(~legal, -torch.inf).softmax(-1),
-        "action_values": torch.randn(ROWS, ACTIONS) * legal,
     }
     batch = ActorBatch(
         features=torch.zeros(ROWS, 1),
@@ -127,8 +126,6 @@ def reference(logits: list[float], one: dict[str, Any], settings: PPOConfig) -> 
     log_ratio = 0.0
     if "expert_probs" in one:
         gain = sum(one["expert_probs"][k] * math.log(policy[k]) for k in legal)
-    elif "action_values" in one:
-        gain = sum((policy[k] - 1 / len(legal)) * one["action_values"][k] for k in legal)
     else:
         log_ratio = math.log(policy[one["choice"]]) - one["log_prob"]
         ratio, clip = math.exp(log_ratio), settings.clip_coef
@@ -152,7 +149,6 @@ def reference(logits: list[float], one: dict[str, Any], settings: PPOConfig) -> 
         ("ema_log_policy",),
         ("kickstart_choice", "kickstart_coef", "ema_log_policy"),
         ("expert_probs",),
-        ("action_values", "kickstart_choice", "kickstart_coef"),
     ],
 )
 def test_losses_and_figures_are_those_of_a_slow_reference(extras: tuple[str, ...]) -> None:
@@ -166,12 +162,10 @@ def test_losses_and_figures_are_those_of_a_slow_reference(extras: tuple[str, ...
     sums = [sum(column) for column in zip(*(of_row for _, of_row in expected), strict=True)]
     assert figures.tolist() == pytest.approx(sums, rel=1e-5)
     clipped = figures[ACTOR_FIGURES.index("clipfrac")]
-    assert clipped == 0 if {"expert_probs", "action_values"} & {*extras} else ROWS / 10 < clipped < ROWS
+    assert clipped == 0 if "expert_probs" in extras else ROWS / 10 < clipped < ROWS
 
 
-@pytest.mark.parametrize(
-    "extras", [("kickstart_choice", "kickstart_coef", "ema_log_policy"), ("expert_probs",), ("action_values",)]
-)
+@pytest.mark.parametrize("extras", [("kickstart_choice", "kickstart_coef", "ema_log_policy"), ("expert_probs",)])
 def test_nothing_pulls_at_what_is_not_legal(extras: tuple[str, ...]) -> None:
     logits, batch = some(*extras)
     losses, _ = policy_losses(logits.requires_grad_(), batch, PPOConfig())

@@ -8,13 +8,12 @@ import pytest
 from training.config import CurriculumConfig, OpponentsConfig, PPOConfig, TrainConfig
 from training.learn import schedule
 from training.learn.reward_norm import LARGEST_REWARD, RewardNorm
-from training.learn.rollout_targets import ENT_COEF, OPPONENT_SHARE
 from training.learn.schedule import Stage
 
 PPO = PPOConfig(
     learning_rate=1e-3, ent_coef_call=0.05, ent_coef_play=0.03, uniform_kl_coef=0.1, kl_ema_coef=0.04, kl_ema_start=0.3
 )
-PLAY, IMITATION, TARGETS, WARMUP = Stage.SELF_PLAY, Stage.IMITATION, Stage.ROLLOUT_TARGETS, Stage.CRITIC_WARMUP
+PLAY, IMITATION, WARMUP = Stage.SELF_PLAY, Stage.IMITATION, Stage.CRITIC_WARMUP
 
 
 def test_the_learning_rate_is_a_cosine_to_a_tenth() -> None:
@@ -27,16 +26,16 @@ def test_entropy_coefficients_fall_but_not_to_nothing() -> None:
     assert [now.ent_coef_call for now in found] == pytest.approx([0.05, 0.03, 0.01])
     assert [now.ent_coef_play for now in found] == pytest.approx([0.03, 0.0175, 0.005])
     assert [now.uniform_kl_coef for now in found] == pytest.approx([0.1, 0.06, 0.02])
-    assert [schedule.settings_at(0, PPO, stage).uniform_kl_coef for stage in (IMITATION, TARGETS)] == [0, 0]
-    assert [schedule.settings_at(0, PPO, stage).ent_coef_call for stage in (IMITATION, TARGETS)] == [0, ENT_COEF]
+    assert [schedule.settings_at(0, PPO, stage).uniform_kl_coef for stage in (IMITATION, WARMUP)] == [0, 0]
+    assert [schedule.settings_at(0, PPO, stage).ent_coef_call for stage in (IMITATION, WARMUP)] == [0, 0]
 
 
 def test_the_kl_to_the_ema_policy_and_the_opponents_begin_when_they_should() -> None:
     assert [schedule.settings_at(at, PPO, PLAY).kl_ema_coef for at in (0.29, 0.3)] == [0, 0.04]
-    assert schedule.settings_at(0.5, PPO, TARGETS).kl_ema_coef == 0
+    assert schedule.settings_at(0.5, PPO, IMITATION).kl_ema_coef == 0
     opponents = OpponentsConfig(share=0.2, start=0.6)
     assert [schedule.opponent_share(at, opponents, PLAY) for at in (0.59, 0.6)] == [0, 0.2]
-    assert [schedule.opponent_share(0.6, opponents, stage) for stage in (IMITATION, TARGETS)] == [0, OPPONENT_SHARE]
+    assert schedule.opponent_share(0.6, opponents, IMITATION) == 0
 
 
 @pytest.mark.parametrize(
@@ -45,11 +44,6 @@ def test_the_kl_to_the_ema_policy_and_the_opponents_begin_when_they_should() -> 
         (CurriculumConfig(critic_warmup=0.0), [PLAY] * 5),
         (CurriculumConfig(imitation=0.2, critic_warmup=0.0), [PLAY] * 5),  # nobody to imitate
         (CurriculumConfig(expert="thumb", imitation=0.2, critic_warmup=0.0), [IMITATION, IMITATION, PLAY, PLAY, PLAY]),
-        (CurriculumConfig(rollout_targets=0.3, critic_warmup=0.0), [TARGETS, TARGETS, TARGETS, PLAY, PLAY]),
-        (
-            CurriculumConfig(expert="thumb", imitation=0.1, rollout_targets=0.3, critic_warmup=0.0),
-            [IMITATION, TARGETS, TARGETS, TARGETS, PLAY],
-        ),
         (CurriculumConfig(critic_warmup=0.15), [WARMUP, WARMUP, PLAY, PLAY, PLAY]),
     ],
 )
@@ -58,7 +52,7 @@ def test_the_stages_of_a_run(settings: CurriculumConfig, expected: list[Stage]) 
 
 
 def test_an_initial_policy_is_not_taught_what_it_knows_but_waits_for_its_critic() -> None:
-    settings = CurriculumConfig(expert="thumb", imitation=0.2, rollout_targets=0.3, critic_warmup=0.1)
+    settings = CurriculumConfig(expert="thumb", imitation=0.2, critic_warmup=0.1)
     config = TrainConfig(("noms",), curriculum=settings)
     assert schedule.stage(0.0, schedule.curriculum_of(config)) is IMITATION
     started = replace(config, initial_policy="noms")

@@ -140,7 +140,7 @@ def test_explained_variance_and_entropy_by_hand() -> None:
         {"variants": ("noms",), "curriculum": CurriculumConfig(expert="thumb", imitation=0.001, kickstart_coef=0.2)},
         {"variants": ("down_up", "noms"), "opponents": OpponentsConfig(share=0.5, start=0.0, players=("random",))},
         {"variants": ("big_ships",), "seats": (3, 5), "privileged_critic": False},
-        {"variants": ("sniped_whist",), "rule_based_prior": False, "curriculum": CurriculumConfig(rollout_targets=0.15)},
+        {"variants": ("sniped_whist",), "card_features": False},
     ],
 )
 def test_a_resumed_run_equals_one_that_was_never_stopped(changes: dict[str, Any]) -> None:

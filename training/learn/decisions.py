@@ -1,4 +1,4 @@
-"""The record of the learner's decisions: what it saw and did, and what an expert and the rollouts say of it."""
+"""The record of the learner's decisions: what it saw and did, and what an expert says of it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from noms_env.core.actions import PHASES, PLAYING
 from noms_env.policy.encoding import Encoding
 
 from ..agents.table_pool import Choose, TablePool
-from .rollout_targets import RolloutTargets
 
 NO_CHOICE = -1
 
@@ -34,8 +33,6 @@ class Decisions:
         phase: int64, shape (n,).
         expert_choice: int64, shape (n,): what the expert would have taken; `NO_CHOICE` where it was not asked.
         expert_probs: float32, shape (n, n_choices): the policy of an imitated expert; None without one.
-        action_values: float32, shape (n, n_choices): points that each choice would have brought (`RolloutTargets`); None
-            where that was not asked for.
     """
 
     features: np.ndarray
@@ -49,7 +46,6 @@ class Decisions:
     phase: np.ndarray
     expert_choice: np.ndarray
     expert_probs: np.ndarray | None = None
-    action_values: np.ndarray | None = None
 
     def __len__(self) -> int:
         return len(self.choice)
@@ -91,18 +87,15 @@ def choices_of(actions: np.ndarray, encoding: Encoding, order: np.ndarray) -> np
 class Recorder:
     """Keeps the learner's decisions; a decision without alternative is dropped, since there is nothing to learn from it."""
 
-    def __init__(
-        self, encoding: Encoding, privileged: bool = True, expert: Choose | None = None, targets: RolloutTargets | None = None
-    ) -> None:
+    def __init__(self, encoding: Encoding, privileged: bool = True, expert: Choose | None = None) -> None:
         """Create an empty record.
 
         Args:
             encoding: of the observations.
             privileged: record the hidden state too.
             expert: is asked before the play what it would do; its answer is recorded and not played.
-            targets: finds the value of every legal action; it is recorded too.
         """
-        self.encoding, self.privileged, self.expert, self.targets = encoding, privileged, expert, targets
+        self.encoding, self.privileged, self.expert = encoding, privileged, expert
         self._kept: list[Decisions] = []
 
     def record(
@@ -127,8 +120,6 @@ class Recorder:
         has_alternative = seen.mask.sum(axis=1, dtype=np.int64) > 1
         if not has_alternative.all():
             taken = taken.select(has_alternative)
-        if self.targets is not None:
-            taken = replace(taken, action_values=self.targets.action_values(batch, taken.table, seen.order[has_alternative]))
         self._kept.append(taken)
 
     def _hidden(self, batch: BatchEnv, seen: Seen) -> np.ndarray:

@@ -8,9 +8,9 @@ Each goes through the decisions of an iteration several times, in minibatches.
             + distil_coef * KL(recorded policy || policy), of recorded decisions
     critic: (value - target)^2 / 2
 
-While an expert is imitated, the cross entropy to it takes the place of the surrogate, and with rollout targets the mean action
-value under the policy does. With several processes DistributedDataParallel averages the gradients; losses are weighted so that
-the result is the gradient of the mean over all decisions of the minibatch, wherever they lie.
+While an expert is imitated, the cross entropy to it takes the place of the surrogate. With several processes
+DistributedDataParallel averages the gradients; losses are weighted so that the result is the gradient of the mean over all
+decisions of the minibatch, wherever they lie.
 """
 
 from __future__ import annotations
@@ -50,7 +50,6 @@ class ActorBatch:
         kickstart_choice: int64, shape (n,): what the expert would take, anything where the coefficient is 0; None without one.
         kickstart_coef: float32, shape (n,); None without an expert.
         expert_probs: float32, shape (n, n_choices): the policy of the expert to imitate; None if nobody is imitated.
-        action_values: float32, shape (n, n_choices): rollout targets in units of the reward scale; None without them.
     """
 
     features: Tensor
@@ -64,7 +63,6 @@ class ActorBatch:
     kickstart_choice: Tensor | None = None
     kickstart_coef: Tensor | None = None
     expert_probs: Tensor | None = None
-    action_values: Tensor | None = None
 
 
 @dataclass(frozen=True)
@@ -189,8 +187,7 @@ def update_actor(
 
     Returns:
         Means over the decisions: `ACTOR_FIGURES`, `epochs`, and with recorded decisions `distillation_kl`. The policy loss is
-        the cross entropy while an expert is imitated, and with rollout targets what is lost on the mean legal action; nothing
-        is clipped then.
+        the cross entropy while an expert is imitated; nothing is clipped then.
     """
     bare = bare_module(actor)
     total = torch.zeros(len(ACTOR_FIGURES), dtype=torch.float64, device=batch.features.device)
@@ -243,9 +240,6 @@ def policy_losses(logits: Tensor, batch: ActorBatch, settings: PPOConfig) -> tup
     log_ratio = torch.zeros_like(batch.log_prob)
     if batch.expert_probs is not None:
         gain = (batch.expert_probs * log_policy).sum(-1)
-    elif batch.action_values is not None:
-        mean = (batch.action_values * batch.mask).sum(-1) / batch.mask.sum(-1)
-        gain = (policy * batch.action_values).sum(-1) - mean
     else:
         log_ratio = log_prob_of(log_policy, batch.choice) - batch.log_prob
         gain = clipped_surrogate(log_ratio, batch.advantage, settings.clip_coef)

@@ -7,7 +7,6 @@ from dataclasses import replace
 from enum import Enum
 
 from ..config import CurriculumConfig, OpponentsConfig, PPOConfig, TrainConfig
-from . import rollout_targets
 
 LEARNING_RATE_LEFT = 1 / 10
 CALL_COEFS_LEFT, ENT_COEF_PLAY_LEFT = 1 / 5, 1 / 6
@@ -17,15 +16,14 @@ class Stage(Enum):
     """What the policy learns from."""
 
     IMITATION = "the decisions of an expert that plays in its place"
-    ROLLOUT_TARGETS = "the value of every action, found by playing the deal out"
     CRITIC_WARMUP = "nothing: only the critic learns"
     SELF_PLAY = "its own play, by PPO"
 
 
 def curriculum_of(config: TrainConfig) -> CurriculumConfig:
-    """The curriculum of a run: an initial policy has learnt what imitation and rollout targets teach, but has no critic yet."""
+    """The curriculum of a run: an initial policy has learnt what imitation teaches, but has no critic yet."""
     if config.initial_policy:
-        return replace(config.curriculum, imitation=0.0, rollout_targets=0.0)
+        return replace(config.curriculum, imitation=0.0)
     return replace(config.curriculum, critic_warmup=0.0)
 
 
@@ -35,8 +33,6 @@ def stage(progress: float, settings: CurriculumConfig) -> Stage:
         return Stage.CRITIC_WARMUP
     if progress < settings.imitation_end:
         return Stage.IMITATION
-    if progress < settings.imitation_end + settings.rollout_targets:
-        return Stage.ROLLOUT_TARGETS
     return Stage.SELF_PLAY
 
 
@@ -47,8 +43,7 @@ def settings_at(progress: float, settings: PPOConfig, of: Stage) -> PPOConfig:
     ent_coef_play = _linear(settings.ent_coef_play, settings.ent_coef_play * ENT_COEF_PLAY_LEFT, progress)
     uniform_kl_coef = _linear(settings.uniform_kl_coef, settings.uniform_kl_coef * CALL_COEFS_LEFT, progress)
     if of is not Stage.SELF_PLAY:
-        ent_coef_call = ent_coef_play = rollout_targets.ENT_COEF if of is Stage.ROLLOUT_TARGETS else 0.0
-        uniform_kl_coef = 0.0
+        ent_coef_call = ent_coef_play = uniform_kl_coef = 0.0
     has_ema_kl = of is Stage.SELF_PLAY and progress >= settings.kl_ema_start  # the average of a fast learner is too old
     return replace(
         settings,
@@ -77,8 +72,6 @@ def opponent_share(progress: float, settings: OpponentsConfig, of: Stage) -> flo
     """Share of the tables at which opponents sit."""
     if of is Stage.IMITATION:
         return 0.0
-    if of is Stage.ROLLOUT_TARGETS:
-        return rollout_targets.OPPONENT_SHARE
     return settings.share if progress >= settings.start else 0.0
 
 

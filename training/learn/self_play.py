@@ -30,7 +30,7 @@ from ..config import TrainConfig
 from ..evaluation.behaviour_stats import Tally
 from ..options import parse_options
 from ..thread_pool import ThreadPool
-from . import distillation, ppo, rollout_targets, schedule
+from . import distillation, ppo, schedule
 from .decisions import NO_CHOICE, Decisions, Recorder, entropies
 from .distillation import Distillation
 from .distributed import Processes, device_of, precision_of
@@ -41,7 +41,6 @@ from .opponents import draw_opponent
 from .ppo import ActorBatch, CriticBatch, DistilledBatch, MinibatchPlan
 from .reward_norm import RewardNorm
 from .rollout import ActorPlayer, Learner, Rollout, RolloutWorker, draw_sizes, joined, make_workers
-from .rollout_targets import RolloutTargets
 from .schedule import Stage
 
 DEALS, LEARNING, OPPONENTS, TRIAL, KICKSTART, DISTILLATION = range(6)
@@ -86,7 +85,6 @@ class SelfPlay:
         self.reward_norm = RewardNorm(len(self.rule_sets))
         self.past: dict[str, Actor] = {}
         names = [*config.opponents.players, self.curriculum.expert]
-        names += [rollout_targets.OPPONENT] if self.curriculum.rollout_targets > 0 else []
         self.players: dict[str, AgentSpec] = {name: agent_spec(name) for name in names if name}
 
     def _make_networks(self) -> None:
@@ -186,8 +184,7 @@ class SelfPlay:
         expert = None
         if schedule.kickstart_coef(self.progress, self.curriculum, self.stage) > 0:
             expert = self.players[self.curriculum.expert].at_tables(self._stream(KICKSTART, worker.number))
-        targets = RolloutTargets(self.encoding) if self.stage is Stage.ROLLOUT_TARGETS else None
-        return Recorder(self.encoding, self.config.privileged_critic, expert, targets)
+        return Recorder(self.encoding, self.config.privileged_critic, expert)
 
     def _learner(self, recorder: Recorder, rng: np.random.Generator) -> Choose:
         if self.stage is Stage.IMITATION:
@@ -200,8 +197,6 @@ class SelfPlay:
 
     def draw_opponent(self, worker: RolloutWorker) -> str | None:
         """A past policy, or a player by name, that sits at some tables of a worker; None if nobody does."""
-        if self.stage is Stage.ROLLOUT_TARGETS:
-            return rollout_targets.OPPONENT
         if schedule.opponent_share(self.progress, self.config.opponents, self.stage) == 0:
             return None
         return draw_opponent([*self.past, *self.config.opponents.players], self._stream(OPPONENTS, worker.number))
@@ -247,9 +242,7 @@ class SelfPlay:
             return tensor(np.where(decisions.phase < PLAYING, call, play).astype(np.float32))
 
         now = schedule.settings_at(self.progress, self.config.ppo, self.stage)
-        features, mask, values = tensor(decisions.features), tensor(decisions.mask), decisions.action_values
-        if values is not None:
-            values = self.reward_norm.normalised(values, decisions.rule_set)
+        features, mask = tensor(decisions.features), tensor(decisions.mask)
         batch = ActorBatch(
             features=features,
             mask=mask,
@@ -260,7 +253,6 @@ class SelfPlay:
             uniform_kl_coef=by_phase(now.uniform_kl_coef, 0),
             ema_log_policy=self._ema_log_policy(features, mask) if now.kl_ema_coef > 0 else None,
             expert_probs=tensor(decisions.expert_probs),
-            action_values=tensor(values),
         )
         coef = schedule.kickstart_coef(self.progress, self.curriculum, self.stage)
         if coef > 0:
