@@ -28,7 +28,7 @@ COMMANDS = {
     "watch": ("watch", "Watch players play, decision by decision."),
     "record": ("record", "Play matches and write them to a file."),
     "replay": ("replay", "Show the deals of a file, trick by trick."),
-    "check": ("check", "Check the deals of a file against the rules."),
+    "check": ("replay", "Check the deals of a file against the rules."),
     "export": ("export", "Make a data set of decisions."),
     "train": ("train", "Train a policy by self-play."),
     "improve": ("improve", "Improve a policy by rounds of search and learning."),
@@ -38,7 +38,7 @@ COMMANDS = {
     "publish": ("publish", "Publish a trained policy, and the results of all policies."),
     "demo": ("demo", "Train a policy for a few minutes and show what it has learnt."),
 }
-"""The subcommands: module of `training.commands` (and function in it), and a line for the help."""
+"""The subcommands: module of `training.commands`, and a line for the help."""
 
 SHELLS = ("bash", "zsh")
 
@@ -149,10 +149,14 @@ def print_completion(shell: str) -> int:
 def load(name: str, words: Sequence[str]) -> Callable[..., int]:
     """The function of a subcommand.
 
-    Where the defaults depend on the words behind its name, the module makes the function by `command(words)`.
+    It has the name of the subcommand, or of its module. Where the defaults depend on the words behind its name, the module
+    makes the function by `command(words)`.
     """
     module = import_module(f".commands.{COMMANDS[name][0]}", __package__)
-    function: Callable[..., int] = module.command(words) if hasattr(module, "command") else getattr(module, COMMANDS[name][0])
+    if hasattr(module, "command"):
+        made: Callable[..., int] = module.command(words)
+        return made
+    function: Callable[..., int] = getattr(module, name if hasattr(module, name) else COMMANDS[name][0])
     return function
 
 

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 import tyro
 
-from .options import OFF, by_default
+from .options import by_default
 
 
 class _Checked:
@@ -192,7 +192,6 @@ class TrainConfig(_Checked):
         privileged_critic: The critic also sees the hidden cards.
         card_features: The networks also see, for each card in hand, whether it beats the trick and how many of the cards that
             are still out are higher and lower.
-        rule_based_prior: The networks also see what the player `thumb` would do, and mostly do it at first.
         network: Size of the actor.
         critic: Size of the critic.
         ppo: The update.
@@ -218,7 +217,6 @@ class TrainConfig(_Checked):
     precision: Literal["auto", "bf16", "fp32"] = "auto"
     privileged_critic: bool = True
     card_features: bool = True
-    rule_based_prior: Annotated[bool, OFF] = False
     network: NetworkConfig = field(default_factory=NetworkConfig)
     critic: NetworkConfig = field(default_factory=NetworkConfig)
     ppo: PPOConfig = field(default_factory=PPOConfig)

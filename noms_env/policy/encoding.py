@@ -10,8 +10,7 @@
    cards first). Masks and actions are renamed likewise; `Encoding.actions` leads back. What a suit was called is lost, which
    matters to nothing but the order of the piles where the deck is not shuffled. The Decktet, whose cards bear two suits, keeps
    its names.
-4. *Extra features* (`extra_features`), where asked for: card features, and the rule-based prior, one feature for each output
-   of the network; these are the last features.
+4. *Card features* (`extra_features`), where asked for; these are the last features.
 """
 
 from __future__ import annotations
@@ -26,20 +25,18 @@ from noms_env._jit import jit, jit_allocating, jit_inline
 from noms_env.core.cards import DECKTET
 from noms_env.observation import features as inputs
 from noms_env.observation.layout import START
-from noms_env.players.rule_based.heuristics import new_workspaces
 from noms_env.policy.extra_features import (
     BEATEN_BY,
     BEATS,
     BOTTOM,
     OF_SUIT,
-    PRIOR_START,
     TAKES,
     TOP,
     extend,
     new_extended,
     section_start,
 )
-from noms_env.policy.rules_lookup import number_of_rules, rules_rows, rules_tables
+from noms_env.policy.rules_lookup import rules_rows
 from noms_env.variants import Rules
 from noms_env.variants.families import AUCTION
 from noms_env.variants.table_record import choice_names
@@ -66,9 +63,7 @@ class Encoding:
         partners: seats, 0 where nobody has a partner: so many hidden features follow.
         options: names of the bytes of the section `choices` that are features.
         card_features: whether some features are those of `card_features`, and `index` so reaches behind the observation.
-        rule_based_prior: whether the last `n_choices` features say what `thumb` would do.
         rules: `rules_lookup.rules_rows`.
-        tables: `rules_lookup.rules_tables`.
         digest: SHA-256 of all of this: networks with equal digests read the same features.
     """
 
@@ -84,9 +79,7 @@ class Encoding:
     partners: int
     options: tuple[str, ...]
     card_features: bool
-    rule_based_prior: bool
     rules: np.ndarray = field(repr=False, compare=False)
-    tables: np.ndarray = field(repr=False, compare=False)
     digest: str
 
     @property
@@ -114,7 +107,7 @@ class Encoding:
         try:
             return np.array([place_of[pair] for pair in zip(other.index[0], other.value[0], strict=True)])
         except KeyError:
-            missing = [name for name in ("card_features", "rule_based_prior") if getattr(other, name) > getattr(self, name)]
+            missing = ["card_features"] if other.card_features > self.card_features else []
             missing += sorted(set(other.options) - set(self.options))
             raise ValueError(f"these features are missing: {', '.join(missing)}") from None
 
@@ -137,10 +130,8 @@ class Encoding:
         features = np.empty((len(rows), self.n_features), np.uint8)
         moved_mask = np.empty((len(rows), self.n_choices), np.int8)
         suit_orders(observation, rows, order)
-        if self.card_features or self.rule_based_prior:
-            work = (self.tables.copy(), new_workspaces()) if self.rule_based_prior else (None, None)
-            extra = (self.card_features, self.rule_based_prior, self.rules, *work, new_extended())
-            write_extended_features(observation, mask, rows, order, self.index, self.value, extra, features)
+        if self.card_features:
+            write_extended_features(observation, rows, order, self.index, self.value, new_extended(), features)
         else:
             write_features(observation, rows, order, self.index, self.value, features)
         gather_rows(mask, rows, order, self.actions, moved_mask)
@@ -204,17 +195,10 @@ def write_features(observation, rows, order, index, value, features):
 
 
 @jit
-def write_extended_features(observation, mask, rows, order, index, value, extra, features):
-    """`write_features` with extra features.
-
-    `extra`: whether there are card features, whether there is a prior, `rules_rows`, `rules_tables`, `new_workspaces`,
-    `new_extended`; tables and workspaces are None without a prior.
-    """
-    with_cards, with_prior, rules, tables, workspaces, extended = extra
+def write_extended_features(observation, rows, order, index, value, extended, features):
+    """`write_features` with card features; `extended`: `new_extended`, is overwritten."""
     for i in range(len(rows)):
-        row = observation[rows[i]]
-        number = number_of_rules(row, rules) if with_prior else 0
-        extend(row, mask[rows[i]], with_cards, number, tables, workspaces, extended)
+        extend(observation[rows[i]], extended)
         write_row(extended, index[order[i]], value[order[i]], features[i])
 
 
@@ -238,7 +222,6 @@ def gather_rows(source, rows, order, index, out):
 def make_encoding(
     rule_sets: Sequence[Rules],
     card_features: bool = False,
-    rule_based_prior: bool = False,
     options: Sequence[str] | None = None,
 ) -> Encoding:
     """The features for tables of some rules.
@@ -246,7 +229,6 @@ def make_encoding(
     Args:
         rule_sets: the rules.
         card_features: whether what a player counts at each of its cards is among them.
-        rule_based_prior: whether what `thumb` would do is among them.
         options: which bytes of the section `choices` are among them (names as in `choice_names`): those that a policy was
             trained with, so that an option declared later changes nothing; all in which the tables differ when None.
 
@@ -263,10 +245,6 @@ def make_encoding(
     scale = np.array([feature.scale for feature, _ in parts], np.float32)
     choices = np.array(sorted(set().union(*map(inputs.possible_actions, rule_sets))), np.int16)
     actions = np.ascontiguousarray(inputs.moved_actions()[:, choices])
-    if rule_based_prior:
-        index = np.concatenate([index, PRIOR_START + actions], axis=1)
-        value = np.concatenate([value, np.full_like(actions, inputs.COPY)], axis=1)
-        scale = np.concatenate([scale, np.ones(len(choices), np.float32)])
     arrays = {
         "index": index,
         "value": value,
@@ -287,9 +265,7 @@ def make_encoding(
         partners=tables.seats if tables.plays(AUCTION) else 0,
         options=options,
         card_features=card_features,
-        rule_based_prior=rule_based_prior,
         rules=rules_rows(rule_sets),
-        tables=rules_tables(rule_sets),
         digest=digest.hexdigest(),
     )
 

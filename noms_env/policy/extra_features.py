@@ -1,9 +1,8 @@
-"""What follows from an observation, as bytes behind it: the card features, and the rule-based prior.
+"""What follows from an observation, as bytes behind it: the card features.
 
-    OBSERVATION_SIZE bytes of the observation | CARD_FEATURES_SIZE bytes (card features) | a byte for each action, 1 for the one
-    that `thumb` would take (`rule_based_prior`)
+    OBSERVATION_SIZE bytes of the observation | CARD_FEATURES_SIZE bytes (card features)
 
-What a network does not look at is never written. Card features are what a player counts at each of its cards:
+They are written only for networks that look at them. Card features are what a player counts at each of its cards:
 
 1. Cards that are out: of the deck, neither in the own hand nor played, nor known to lie in the stock.
 2. A card stands in its suit; one that bears the trump in the trump suit, any other two-suited card in both.
@@ -18,11 +17,9 @@ from __future__ import annotations
 import numpy as np
 
 from noms_env._jit import jit, jit_inline, lowest, nonzero, size
-from noms_env.core.actions import NUM_ACTIONS
 from noms_env.core.cards import CARD_SUITS, DECKTET, FRENCH, SUIT_CARDS, above, has
 from noms_env.core.state import MAX_SEATS
 from noms_env.observation.layout import CARD_BYTES, OBSERVATION_SIZE, SEAT_BYTES, START
-from noms_env.policy.rule_based_prior import prior_action
 from noms_env.variants.table_record import choice_names
 
 TAKES, BEATEN_BY, BEATS, TOP, BOTTOM, SECOND = range(6)
@@ -30,9 +27,7 @@ TAKES, BEATEN_BY, BEATS, TOP, BOTTOM, SECOND = range(6)
 OF_SUIT = SECOND - BEATEN_BY
 SECTIONS = SECOND + OF_SUIT
 CARD_FEATURES_SIZE = SECTIONS * CARD_BYTES
-PRIOR_START = OBSERVATION_SIZE + CARD_FEATURES_SIZE
-EXTENDED_SIZE = PRIOR_START + NUM_ACTIONS
-NO_PRIOR = -1
+EXTENDED_SIZE = OBSERVATION_SIZE + CARD_FEATURES_SIZE
 
 _HAND, _PLAYED_IN, _EXPOSED, _ON_TABLE = (START[name] for name in ("hand", "trick_of", "exposed", "on_table"))
 _SEATS, _TRUMP, _LED, _PHASE = (START[name] for name in ("seats", "trump", "led_suit", "phase"))
@@ -136,42 +131,14 @@ def mark(out, section, cards):
         cards &= cards - 1
 
 
-def size_with(card_features: bool, rule_based_prior: bool) -> int:
-    """How many bytes of an extended observation a network looks at."""
-    return int(EXTENDED_SIZE if rule_based_prior else PRIOR_START if card_features else OBSERVATION_SIZE)
-
-
 def new_extended() -> np.ndarray:
-    """Room for an extended observation, uint8, shape (EXTENDED_SIZE,); the parts that are not written stay 0."""
-    return np.zeros(EXTENDED_SIZE, np.uint8)
+    """Room for an extended observation, uint8, shape (EXTENDED_SIZE,)."""
+    return np.empty(EXTENDED_SIZE, np.uint8)
 
 
 @jit
-def extend(seen, mask, with_cards, number, tables, workspaces, extended):
-    """Write an observation with what is asked for behind it.
-
-    Args:
-        seen: the observation, uint8, shape (OBSERVATION_SIZE,).
-        mask: the legal actions, int8, shape (NUM_ACTIONS,).
-        with_cards: whether the card features are written.
-        number: of the rules (`rules_lookup.number_of_rules`); not looked at without a prior.
-        tables: `rules_lookup.rules_tables`, of which the one of these rules is overwritten but for its rules. The prior is
-            written where an action is legal and the rules are known; with None there is none (and `thumb` is not compiled).
-        workspaces: `heuristics.new_workspaces`, or None without a prior.
-        extended: `new_extended`; is overwritten.
-
-    Returns:
-        The action of the prior, or `NO_PRIOR`.
-    """
+def extend(seen, extended):
+    """Write an observation, uint8, shape (OBSERVATION_SIZE,), with the card features behind it into `new_extended`."""
     for byte in range(OBSERVATION_SIZE):
         extended[byte] = seen[byte]
-    if with_cards:
-        write_card_features(seen, extended[OBSERVATION_SIZE:PRIOR_START])
-    action = np.int64(NO_PRIOR)
-    if tables is not None:
-        for byte in range(PRIOR_START, EXTENDED_SIZE):
-            extended[byte] = 0
-        if number < len(tables) and mask.any():
-            action = np.int64(prior_action(seen, mask, tables[number], workspaces[0]))
-            extended[PRIOR_START + action] = 1
-    return action
+    write_card_features(seen, extended[OBSERVATION_SIZE:])

@@ -42,10 +42,12 @@ NETWORK_KEYS = {"width": 4, "blocks": 0, "card_width": 1}
 """The sizes of a network, and the least that each may be."""
 TYPES = {
     **{"training": dict, "seed": int, "decisions": int, "score": float | None, "packages": dict, "revision": str | None},
-    **{"card_features": bool, "rule_based_prior": bool, "options": list},
+    **{"card_features": bool, "options": list},
 }
 """The entries of the document that stand in a `PolicyInfo` as they are (options as a tuple)."""
 FIELDS = {*TYPES, "format", "rules", "environment", "layout", "encoding", "network", "sha256"}
+FORMER = "rule_based_prior"
+"""An entry of older files: false, or the network had an input that is there no more."""
 
 
 class PolicyFileError(ValueError):
@@ -66,7 +68,6 @@ class PolicyInfo:
         packages: versions of the packages that made the file.
         revision: of the code, as `git describe` names it; None if it is not known.
         card_features: whether its network sees what a player counts at each of its cards.
-        rule_based_prior: whether its network sees what `thumb` would do.
         options: the options that its network sees, see `make_encoding`; those in which the tables differ if none are given.
     """
 
@@ -79,7 +80,6 @@ class PolicyInfo:
     packages: dict[str, str] = field(default_factory=lambda: package_versions())
     revision: str | None = None
     card_features: bool = False
-    rule_based_prior: bool = False
     options: tuple[str, ...] = None  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
@@ -89,7 +89,7 @@ class PolicyInfo:
     @property
     def encoding(self) -> Encoding:
         """What its network sees."""
-        return make_encoding(self.rule_sets, self.card_features, self.rule_based_prior, self.options)
+        return make_encoding(self.rule_sets, self.card_features, self.options)
 
 
 def package_versions() -> dict[str, str]:
@@ -117,7 +117,7 @@ def save_policy(path: Path | str, tensors: Mapping[str, np.ndarray], info: Polic
     """
     encoding = info.encoding
     arrays = {name: np.ascontiguousarray(tensor) for name, tensor in tensors.items()}
-    _check_tensors(arrays, shapes_of(encoding.n_features, info.network, info.rule_based_prior), "the policy")
+    _check_tensors(arrays, shapes_of(encoding.n_features, info.network), "the policy")
     document = {
         "format": FORMAT,
         "rules": [
@@ -191,7 +191,7 @@ def read_policy(path: Path | str) -> tuple[PolicyInfo, Encoding, dict[str, np.nd
     encoding = info.encoding
     if document["encoding"] != encoding.digest:
         raise PolicyFileError(f"{file} was made for another encoding of observations than this version of noms-env has")
-    _check_tensors(tensors, shapes_of(encoding.n_features, info.network, info.rule_based_prior), str(file))
+    _check_tensors(tensors, shapes_of(encoding.n_features, info.network), str(file))
     return info, encoding, tensors
 
 
@@ -248,8 +248,10 @@ def _document(file: Path, entries: Mapping[str, str] | None) -> dict[str, Any]:
     if is_as_written and document.get("format") != FORMAT:
         found = str(document.get("format"))[:40]
         raise PolicyFileError(f"{file} has the format {found!r}; this version of noms-env reads {FORMAT!r}")
-    if not is_as_written or set(document) != FIELDS:
+    if not is_as_written or set(document) - {FORMER} != FIELDS or document.get(FORMER, False) not in (True, False):
         raise PolicyFileError(f"what {file} says of its policy is damaged")
+    if document.get(FORMER):
+        raise PolicyFileError(f"{file} was trained with an input that this version of noms-env no longer has: {FORMER}")
     return dict(document)
 
 

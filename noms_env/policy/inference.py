@@ -19,9 +19,8 @@ from noms_env.core.actions import NOMINATE, NUM_ACTIONS
 from noms_env.core.state import MAX_VARIANTS, NUM_CHOICES
 from noms_env.observation.features import COPY
 from noms_env.observation.layout import OBSERVATION_SIZE
-from noms_env.players.rule_based.heuristics import new_workspaces
 from noms_env.policy.encoding import Encoding
-from noms_env.policy.extra_features import size_with
+from noms_env.policy.extra_features import EXTENDED_SIZE
 from noms_env.policy.inference_kernels import infer_rows
 from noms_env.policy.matmul import PANEL, as_panels, padded, padded_columns
 from noms_env.policy.rules_lookup import CHOICES, SEATS, VARIANT
@@ -29,13 +28,12 @@ from noms_env.policy.rules_lookup import CHOICES, SEATS, VARIANT
 CARDS = 52
 
 
-def shapes_of(n_features: int, network: Mapping[str, int], rule_based_prior: bool = False) -> dict[str, tuple[int, ...]]:
+def shapes_of(n_features: int, network: Mapping[str, int]) -> dict[str, tuple[int, ...]]:
     """Names and shapes of an actor's parameters, as `training.learn.network.Actor` names them.
 
     Args:
         n_features: inputs.
         network: `width`, `blocks` and `card_width`.
-        rule_based_prior: whether it sees what `thumb` would do.
     """
     width, blocks, card_width = network["width"], network["blocks"], network["card_width"]
     shapes: dict[str, tuple[int, ...]] = {"trunk.first.weight": (width, n_features), "trunk.first.bias": (width,)}
@@ -43,24 +41,20 @@ def shapes_of(n_features: int, network: Mapping[str, int], rule_based_prior: boo
         shapes |= {f"trunk.norms.{block}.weight": (width,), f"trunk.norms.{block}.bias": (width,)}
     for block in range(blocks):
         shapes |= {f"trunk.layers.{block}.weight": (width, width), f"trunk.layers.{block}.bias": (width,)}
-    return (
-        shapes
-        | {
-            "head.cards": (CARDS, card_width),
-            "head.play.weight": (card_width, width),
-            "head.nominate.weight": (card_width, width),
-            "head.words.weight": (NOMINATE - CARDS, width),
-            "head.bias": (NUM_ACTIONS,),
-        }
-        | ({"head.prior": (NUM_ACTIONS,)} if rule_based_prior else {})
-    )
+    return shapes | {
+        "head.cards": (CARDS, card_width),
+        "head.play.weight": (card_width, width),
+        "head.nominate.weight": (card_width, width),
+        "head.words.weight": (NOMINATE - CARDS, width),
+        "head.bias": (NUM_ACTIONS,),
+    }
 
 
 @dataclass(frozen=True)
 class Forward:
     """A policy's parameters, folded and laid out for the compiled functions.
 
-    `rules`, `actions`, `card_features`, `rule_based_prior` and `tables` are those of the encoding.
+    `rules`, `actions` and `card_features` are those of the encoding.
 
     Attributes:
         first: float32, shape (padded width / PANEL, n, PANEL): weights with scales folded in, of copied features, then of
@@ -74,7 +68,6 @@ class Forward:
             copied to, or -1.
         hot_columns: int16, shape (n_hot,): the bytes with one-hot features.
         hot_rows: int16, shape (24, n_hot, 256): per order, byte and value, the feature, or -1.
-        prior: float32, shape (n_choices,): is added to the logit of what `thumb` would do; zeros without a prior.
     """
 
     rules: np.ndarray = field(repr=False)
@@ -89,9 +82,6 @@ class Forward:
     hot_rows: np.ndarray = field(repr=False)
     actions: np.ndarray = field(repr=False)
     card_features: bool
-    rule_based_prior: bool
-    prior: np.ndarray = field(repr=False)
-    tables: np.ndarray = field(repr=False)
 
     @classmethod
     def folded(cls, encoding: Encoding, tensors: Mapping[str, np.ndarray]) -> Forward:
@@ -112,7 +102,6 @@ class Forward:
         width = len(first)
         known, of_rules = _follow_from_rules(encoding, encoding.rules)
         copied, hot = (np.flatnonzero(~known & chosen) for chosen in (encoding.value[0] == COPY, encoding.value[0] != COPY))
-        prior = exact["head.prior"][encoding.choices] if encoding.rule_based_prior else np.zeros(encoding.n_choices)
         return cls(
             encoding.rules,
             as_panels(first[:, np.concatenate([copied, hot])]),
@@ -121,24 +110,21 @@ class Forward:
             as_panels(weight),
             padded_columns(np.stack(biases) if biases else np.zeros((0, width))),
             padded_columns(head_bias[np.newaxis])[0],
-            _copies(encoding.index[:, copied], size_with(encoding.card_features, encoding.rule_based_prior)),
+            _copies(encoding.index[:, copied], EXTENDED_SIZE if encoding.card_features else OBSERVATION_SIZE),
             *_hot(encoding.index[:, hot], encoding.value[:, hot], len(copied)),
             np.ascontiguousarray(encoding.actions),
             encoding.card_features,
-            encoding.rule_based_prior,
-            prior.astype(np.float32),
-            encoding.tables,
         )
 
     def is_finite(self) -> bool:
         """Whether the folding kept all numbers finite."""
-        parts = (self.first, self.first_bias, self.layers, self.head, self.biases, self.head_bias, self.prior)
+        parts = (self.first, self.first_bias, self.layers, self.head, self.biases, self.head_bias)
         return all(np.isfinite(part).all() for part in parts)
 
     @cached_property
     def parameters(self) -> tuple[np.ndarray, ...]:
-        """All of it but the tables, which are overwritten, as the compiled functions take it."""
-        return tuple(getattr(self, part.name) for part in fields(self) if part.name != "tables")
+        """All of it, as the compiled functions take it."""
+        return tuple(getattr(self, part.name) for part in fields(self))
 
     def infer(
         self, observation: np.ndarray, mask: np.ndarray, seeds: np.ndarray, temperature: float, probabilities: bool
@@ -148,10 +134,9 @@ class Forward:
         Probabilities are float32, shape (n, NUM_ACTIONS).
         """
         n = len(observation)
-        work = (self.tables.copy(), new_workspaces()) if self.rule_based_prior else (None, None)
         shares = np.zeros((n if probabilities else 0, NUM_ACTIONS), np.float32)
         verdict, actions = np.empty(n, np.int64), np.empty(0 if probabilities else n, np.int64)
-        infer_rows(observation, mask, seeds, temperature, self.parameters, work, (verdict, actions, shares))
+        infer_rows(observation, mask, seeds, temperature, self.parameters, (verdict, actions, shares))
         return verdict, shares if probabilities else actions
 
 

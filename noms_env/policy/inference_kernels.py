@@ -11,7 +11,7 @@ from noms_env._jit import jit, jit_allocating, jit_inline, jit_sums, lowest, non
 from noms_env.core.chance import philox
 from noms_env.players.protocol import NOBODY
 from noms_env.policy.encoding import suit_orders
-from noms_env.policy.extra_features import EXTENDED_SIZE, NO_PRIOR, extend
+from noms_env.policy.extra_features import EXTENDED_SIZE, extend
 from noms_env.policy.matmul import PANEL, SIDE_BY_SIDE, multiply, multiply_sparse
 from noms_env.policy.rules_lookup import number_of_rules
 
@@ -29,7 +29,7 @@ FINE, OTHER_RULES, STRANGE_ACTION = range(3)
 
 
 @jit_allocating
-def infer_rows(observation, mask, seeds, temperature, parameters, work, out):
+def infer_rows(observation, mask, seeds, temperature, parameters, out):
     """Write actions or probabilities for some rows, block by block.
 
     Args:
@@ -38,13 +38,11 @@ def infer_rows(observation, mask, seeds, temperature, parameters, work, out):
         seeds: int64, shape (n,): of the draw of each row; not read at temperature 0.
         temperature: the logits are divided by it; 0 for the most probable action, the lowest of equals.
         parameters: see `Forward.parameters`.
-        work: tables of the rules and `new_workspaces`, which are written over; two times None without a prior.
         out: is written: verdicts, int64, shape (n,): `FINE`, or what is wrong with a row; actions, int64, shape (n,), or (0,)
             where none are asked for; probabilities, float32, zeros of shape (n, NUM_ACTIONS), or (0, NUM_ACTIONS).
     """
     rules, first, first_bias, layers, head, biases, head_bias = parameters[:7]
-    copies, hot_columns, hot_rows, actions, with_cards, with_prior, prior = parameters[7:]
-    tables, workspaces = work
+    copies, hot_columns, hot_rows, actions, with_cards = parameters[7:]
     _, taken, probabilities = out
     room, width = min(len(observation), BLOCK), head.shape[1]
     x = np.zeros((room, first_bias.shape[1]), np.float32)
@@ -60,20 +58,19 @@ def infer_rows(observation, mask, seeds, temperature, parameters, work, out):
     ends = np.zeros(room + 1, np.int64)
     every, needed = np.full(room, -1), np.empty(room, np.int64)
     weights = np.empty(actions.shape[1], np.float64)
-    prior_actions = np.full(room, NO_PRIOR)
-    extended = np.zeros(EXTENDED_SIZE, np.uint8)
+    extended = np.empty(EXTENDED_SIZE, np.uint8)
     next_row = 0
     while next_row < len(observation):
         next_row, count = next_block(observation, mask, rules, actions, next_row, rows, rule_sets, out)
         suit_orders(observation, rows[:count], order[:count])
         for i in range(count):
-            seen, names, legal = observation[rows[i]], actions[order[i]], mask[rows[i]]
-            if with_cards or with_prior:
-                prior_actions[i] = extend(seen, legal, with_cards, rule_sets[i], tables, workspaces, extended)
-                seen = extended[: copies.shape[1]]
+            seen, names = observation[rows[i]], actions[order[i]]
+            if with_cards:
+                extend(seen, extended)
+                seen = extended
             found = find_active(seen, copies[order[i]], active, amount, starts[i])
             starts[i + 1] = find_hot(seen, hot_columns, hot_rows[order[i]], active, amount, starts[i], found)
-            ends[i + 1], needed[i] = find_options(legal, names, options, ends[i])
+            ends[i + 1], needed[i] = find_options(mask[rows[i]], names, options, ends[i])
         multiply_sparse(active, amount, starts, count, first, y)
         for i in range(count):
             x[i] = 0
@@ -81,7 +78,7 @@ def infer_rows(observation, mask, seeds, temperature, parameters, work, out):
         run_layers(x, count, layers, head, biases, every, needed, level, y)
         for i in range(count):
             names, places = actions[order[i]], options[ends[i] : ends[i + 1]]
-            best = find_best(y[i], head_bias, places, names, prior, prior_actions[i], weights)
+            best = find_best(y[i], head_bias, places, names, weights)
             if len(probabilities) > 0:
                 write_probabilities(weights, places, names, best, temperature, probabilities[rows[i]])
             else:
@@ -227,13 +224,11 @@ def squares(x, width, mean):
 
 
 @jit_inline
-def find_best(y, bias, options, names, prior, prior_action, weights):
+def find_best(y, bias, options, names, weights):
     """Write the legal actions' logits; returns the place of the highest, of equals that of the lowest action, -1 for none."""
     best = -1
     for k in range(len(options)):
         weights[k] = np.float64(y[options[k]]) + np.float64(bias[options[k]])
-        if names[options[k]] == prior_action:
-            weights[k] += np.float64(prior[options[k]])
         is_lower = best >= 0 and names[options[k]] < names[options[best]]
         if best < 0 or weights[k] > weights[best] or (weights[k] == weights[best] and is_lower):
             best = k

@@ -8,11 +8,10 @@ import numpy as np
 
 from noms_env._jit import jit_inline
 from noms_env.core.state import MAX_TRICKS, NUM_CHOICES
-from noms_env.engine.row_kernels import kernel_view
 from noms_env.observation.features import hand_sizes
 from noms_env.observation.layout import START
 from noms_env.variants import Rules
-from noms_env.variants.table_record import choice_bytes, new_tables, write_rules
+from noms_env.variants.table_record import choice_bytes
 
 VARIANT, CHOICES, DEALT = START["variant"], START["choices"], START["numbers"]
 SEATS = DEALT + 6
@@ -32,14 +31,6 @@ def rules_rows(rule_sets: Sequence[Rules]) -> np.ndarray:
         row[NUM_CHOICES:SIZES] = rules.seats, rules.variant.number
         row[[SIZES + size for size in hand_sizes(rules)]] = 1
     return rows
-
-
-def rules_tables(rule_sets: Sequence[Rules]) -> np.ndarray:
-    """A table of each of some rules at which nothing has been dealt, shape (rule_sets,), as `kernel_view` makes them."""
-    tables = new_tables(len(rule_sets))
-    for table, rules in zip(tables, rule_sets, strict=True):
-        write_rules(table, rules)
-    return kernel_view(tables)
 
 
 @jit_inline

@@ -1,4 +1,4 @@
-"""Card features and the prior: counts against words, the prior against `thumb` at the table, and networks that see them."""
+"""Card features: counts against words, and networks that see them."""
 
 from pathlib import Path
 from typing import Any
@@ -8,10 +8,7 @@ import pytest
 
 from noms_env._jit import COMPILED
 from noms_env.core.cards import CARD_WORDS, DECKTET, NO_TRUMP, RANK_LETTERS, SUIT_LETTERS
-from noms_env.engine.row_kernels import kernel_view
 from noms_env.observation.layout import CARD_BYTES, OBSERVATION_SIZE
-from noms_env.players.rule_based.heuristics import new_workspaces
-from noms_env.players.rule_based.player import thumb_rows
 from noms_env.policy.encoding import make_encoding
 from noms_env.policy.extra_features import (
     BEATEN_BY,
@@ -25,16 +22,11 @@ from noms_env.policy.extra_features import (
 )
 from noms_env.policy.file import PolicyInfo, read_policy, save_policy
 from noms_env.policy.player import PolicyPlayer
-from noms_env.policy.rule_based_prior import prior_action
-from noms_env.policy.rules_lookup import number_of_rules, rules_rows, rules_tables
 from noms_env.variants import game, make_rules
 from tests.policy.test_encoding import TABLES, decisions, rules_of, tables_in_play
 from tests.policy.test_player import NETWORK, SMALL, by_torch, make_actor, tensors_of
 from tests.policy.test_player import decisions as policy_decisions
 from training.learn.network import initial_parameters
-
-Sees = tuple[bool, bool]
-"""Whether a network sees the card features, and whether the prior."""
 
 
 def cards_in(words: list[str], cards: int) -> list[str]:
@@ -93,22 +85,6 @@ def test_counts_are_those_of_the_words(name: str) -> None:
     assert (max(seen_sections) > BOTTOM) == (rules_of(TABLES[name]).variant.deck_kind == DECKTET), "two suits"
 
 
-@pytest.mark.uncompiled
-@pytest.mark.parametrize("name", TABLES)
-def test_the_prior_is_what_thumb_does_at_the_table(name: str) -> None:
-    rules, workspaces = rules_of(TABLES[name]), new_workspaces()
-    tables, known = rules_tables([rules]), rules_rows([rules])
-    phases, at_table = set(), np.empty(1, np.int64)
-    for table in tables_in_play(name, 2000 if COMPILED else 100):
-        seen, mask = table.view(int(table.row.seat))
-        assert number_of_rules(seen, known) == 0
-        prior = prior_action(seen, mask, tables[0], workspaces[0])
-        thumb_rows(kernel_view(table.determinize(np.random.default_rng(0))), new_workspaces(), at_table)
-        assert prior == at_table[0], table.phase
-        phases.add(table.phase)
-    assert "play" in phases
-
-
 @pytest.mark.parametrize("name", ["down up", "nonesuch", "noms, short deck"])
 def test_counts_stand_behind_the_other_features(name: str) -> None:
     plain, counting = (make_encoding([rules_of(TABLES[name])], counts) for counts in (False, True))
@@ -126,43 +102,10 @@ def test_counts_stand_behind_the_other_features(name: str) -> None:
     assert (counting.index[:, : plain.n_features] < OBSERVATION_SIZE).all()
 
 
-@pytest.mark.parametrize("counts", [False, True])
-@pytest.mark.parametrize("name", ["noms", "nonesuch", "up down, turn-up"])
-def test_the_prior_stands_behind_the_other_features(name: str, counts: bool) -> None:
-    plain, hinting = (make_encoding([rules_of(TABLES[name])], counts, prior) for prior in (False, True))
-    assert hinting.n_features == plain.n_features + plain.n_choices
-    assert hinting.digest != plain.digest
-    seen, legal, _ = decisions(name, 300)
-    without, _, _ = plain.encode(seen, legal)
-    features, mask, order = hinting.encode(seen, legal)
-    assert (features[:, : plain.n_features] == without).all()
-    prior = features[:, plain.n_features :]
-    assert (prior.sum(axis=1) == 1).all()
-    assert (prior <= mask).all(), "what thumb does is legal"
-    tables = rules_tables([rules_of(TABLES[name])])
-    workspaces = new_workspaces()
-    for row in range(0, len(seen), 7):
-        action = prior_action(seen[row], legal[row], tables[0], workspaces[0])
-        assert hinting.actions[order[row], prior[row].argmax()] == action
-
-
-def test_where_nobody_is_to_act_there_is_no_prior() -> None:
-    encoding = make_encoding([rules_of(TABLES["noms"])], rule_based_prior=True)
-    seen, legal, _ = decisions("noms", 30)
-    features, _, _ = encoding.encode(seen, np.zeros_like(legal))
-    assert not features[:, -encoding.n_choices :].any()
-
-
-@pytest.mark.parametrize(
-    ("tables", "sees"),
-    [
-        *((tables, (True, False)) for tables in ([("down_up", 4)], [("nonesuch", 4)], [("small_ships", 4), ("noms", 4)])),
-        *(([("noms", 4), ("small_ships", 3)], (counts, True)) for counts in (False, True)),
-    ],
-)
-def test_a_policy_that_sees_more_plays_as_in_torch(tables: list[tuple[str, int]], sees: Sees, tmp_path: Path) -> None:
+@pytest.mark.parametrize("tables", [[("down_up", 4)], [("nonesuch", 4)], [("small_ships", 4), ("noms", 4)]])
+def test_a_policy_that_counts_plays_as_in_torch(tables: list[tuple[str, int]], tmp_path: Path) -> None:
     rule_sets = tuple(make_rules(game(name), seats) for name, seats in tables)
-    encoding, info = make_encoding(rule_sets, *sees), info_of(rule_sets, NETWORK, sees)
+    encoding, info = make_encoding(rule_sets, card_features=True), PolicyInfo(rule_sets, NETWORK, card_features=True)
     actor = make_actor(rule_sets, NETWORK, encoding=encoding)
     save_policy(tmp_path / "policy.safetensors", tensors_of(actor), info)
     found, read, tensors = read_policy(tmp_path / "policy.safetensors")
@@ -171,33 +114,19 @@ def test_a_policy_that_sees_more_plays_as_in_torch(tables: list[tuple[str, int]]
     player = PolicyPlayer(found, read, tensors)
     seen, legal = policy_decisions(rule_sets, 200)
     answers = player.probabilities(seen, legal)
-    assert np.abs(answers - by_torch(actor, player, seen, legal)).max() < (2e-5 if sees[1] else 1e-5)
+    assert np.abs(answers - by_torch(actor, player, seen, legal)).max() < 1e-5
     assert (player.probabilities(seen[5], legal[5]) == answers[5]).all(), "a row's answer depends on the row alone"
     blind = {name: tensor.copy() for name, tensor in tensors.items()}
-    if sees[1]:
-        blind["head.prior"][:] = 0
-    else:
-        blind["trunk.first.weight"][:, make_encoding(rule_sets).n_features :] = 0
-    assert np.abs(answers - PolicyPlayer(found, read, blind).probabilities(seen, legal)).max() > (0.1 if sees[1] else 0.01)
+    blind["trunk.first.weight"][:, make_encoding(rule_sets).n_features :] = 0
+    assert np.abs(answers - PolicyPlayer(found, read, blind).probabilities(seen, legal)).max() > 0.01
 
 
-def info_of(rule_sets: Any, network: dict[str, int], sees: Sees) -> PolicyInfo:
-    return PolicyInfo(rule_sets, network, card_features=sees[0], rule_based_prior=sees[1])
-
-
-@pytest.mark.parametrize(
-    ("name", "seats", "less", "more"),
-    [
-        ("nonesuch", 4, (False, False), (True, False)),
-        *(("down_up", 3, less, (True, True)) for less in ((False, False), (True, False), (False, True))),
-    ],
-)
-def test_a_run_may_begin_with_a_policy_that_sees_less(name: str, seats: int, less: Sees, more: Sees, tmp_path: Path) -> None:
-    rule_sets = (make_rules(game(name), seats),)
-    plain, counting = make_encoding(rule_sets, *less), make_encoding(rule_sets, *more)
+def test_a_run_may_begin_with_a_policy_that_sees_less(tmp_path: Path) -> None:
+    rule_sets = (make_rules(game("nonesuch"), 4),)
+    plain, counting = (make_encoding(rule_sets, counts) for counts in (False, True))
     file = tmp_path / "policy.safetensors"
     tensors = tensors_of(make_actor(rule_sets, SMALL, encoding=plain))
-    save_policy(file, tensors, info_of(rule_sets, SMALL, less))
+    save_policy(file, tensors, PolicyInfo(rule_sets, SMALL))
     actor = make_actor(rule_sets, SMALL, seed=1, encoding=counting)
     actor.load_state_dict(initial_parameters(str(file), counting, actor))
     seen, legal = policy_decisions(rule_sets, 100)
@@ -206,17 +135,11 @@ def test_a_run_may_begin_with_a_policy_that_sees_less(name: str, seats: int, les
     np.testing.assert_allclose(after.probabilities(seen, legal), before.probabilities(seen, legal), atol=3e-5)
 
 
-@pytest.mark.parametrize(
-    ("policy", "run", "missing"),
-    [
-        ((True, False), (False, False), "card_features"),
-        *(((False, True), run, "rule_based_prior") for run in ((False, False), (True, False))),
-    ],
-)
-def test_a_run_may_not_begin_with_a_policy_that_sees_more(policy: Sees, run: Sees, missing: str, tmp_path: Path) -> None:
+def test_a_run_may_not_begin_with_a_policy_that_sees_more(tmp_path: Path) -> None:
     rule_sets = (make_rules(game("down_up"), 3),)
-    file, encoding = tmp_path / "policy.safetensors", make_encoding(rule_sets, *policy)
-    save_policy(file, tensors_of(make_actor(rule_sets, SMALL, encoding=encoding)), info_of(rule_sets, SMALL, policy))
-    encoding = make_encoding(rule_sets, *run)
-    with pytest.raises(ValueError, match=f"these features are missing: {missing}"):
-        initial_parameters(str(file), encoding, make_actor(rule_sets, SMALL, encoding=encoding))
+    file, counting = tmp_path / "policy.safetensors", make_encoding(rule_sets, card_features=True)
+    info = PolicyInfo(rule_sets, SMALL, card_features=True)
+    save_policy(file, tensors_of(make_actor(rule_sets, SMALL, encoding=counting)), info)
+    plain = make_encoding(rule_sets)
+    with pytest.raises(ValueError, match="these features are missing: card_features"):
+        initial_parameters(str(file), plain, make_actor(rule_sets, SMALL, encoding=plain))

@@ -107,6 +107,10 @@ def test_a_rewritten_file_is_fine(good: Path, tmp_path: Path) -> None:
     assert read_policy(rewritten(good, tmp_path / "same"))[0] == INFO
 
 
+def test_an_older_file_without_the_former_input_is_fine(good: Path, tmp_path: Path) -> None:
+    assert read_policy(rewritten(good, tmp_path / "older", setter(rule_based_prior=False)))[0] == INFO
+
+
 def setter(**values: Any) -> Callable[[dict[str, Any]], object]:
     """What puts values into a dictionary."""
     return lambda document: document.update(values)
@@ -122,6 +126,8 @@ DOCUMENTS = {
     "encoding": (setter(encoding="0" * 64), "another encoding of observations"),
     "entry missing": (lambda document: document.pop("seed"), "is damaged"),
     "entry added": (setter(extra=1), "is damaged"),
+    "former input": (setter(rule_based_prior=True), "trained with an input that this version of noms-env no longer has"),
+    "former input, damaged": (setter(rule_based_prior="no"), "is damaged"),
     "seed": (setter(seed="five"), "says 'five' for seed"),
     "revision": (setter(revision=5), "says 5 for revision"),
     "training": (setter(training=[]), r"says \[\] for training"),

@@ -40,7 +40,7 @@ def make_actor(rule_sets: tuple[Rules, ...], network: dict[str, int], seed: int 
     encoding = encoding or make_encoding(rule_sets)
     torch.manual_seed(seed)
     choices = torch.tensor(encoding.choices.astype(np.int64))
-    actor = Actor(torch.tensor(encoding.scale), choices, NetworkConfig(**network), encoding.rule_based_prior)
+    actor = Actor(torch.tensor(encoding.scale), choices, NetworkConfig(**network))
     with torch.no_grad():
         for name, parameter in actor.named_parameters():
             if parameter.ndim == 1:

@@ -294,10 +294,10 @@ def trained(decisions: int = 50) -> tuple[Actor, Trained]:
     """A network, and what a file tells of its run."""
     config = TrainConfig(("down_up",), seed=9, network=NetworkConfig(width=6, blocks=1, card_width=2))
     rule_sets = [make_rules(game("down_up"), 4), make_rules(game("down_up"), 3, {"hook": False})]
-    encoding = make_encoding(rule_sets, config.card_features, config.rule_based_prior)
+    encoding = make_encoding(rule_sets, config.card_features)
     choices = torch.tensor(encoding.choices.astype(np.int64))
     torch.manual_seed(decisions)
-    actor = Actor(torch.tensor(encoding.scale), choices, config.network, encoding.rule_based_prior)
+    actor = Actor(torch.tensor(encoding.scale), choices, config.network)
     run: Any = SimpleNamespace(config=config, rule_sets=rule_sets, decisions=decisions)
     return actor, run
 

@@ -137,7 +137,7 @@ def test_missing_libraries_are_named_before_anything_is_trained(
 def test_the_run_takes_nothing_from_a_player_by_rule() -> None:
     config = demo_config("noms", 123, 4)
     assert (config.variants, config.decisions, config.seed) == (("noms",), 123, 4)
-    assert (config.rule_based_prior, config.initial_policy, config.opponents.players) == (False, "", ())
+    assert (config.initial_policy, config.opponents.players) == ("", ())
     assert config.curriculum.expert == ""
 
 

@@ -18,9 +18,9 @@ def random_parameters(network: nn.Module) -> None:
         nn.init.normal_(parameter, std=0.5)
 
 
-def actor_and_bytes(blocks: int = 2, hints: bool = False) -> tuple[Actor, Tensor]:
+def actor_and_bytes(blocks: int = 2) -> tuple[Actor, Tensor]:
     torch.manual_seed(1)
-    actor = Actor(torch.rand(FEATURES), torch.randperm(150)[:CHOICES], NetworkConfig(16, blocks, 8), hints)
+    actor = Actor(torch.rand(FEATURES), torch.randperm(150)[:CHOICES], NetworkConfig(16, blocks, 8))
     random_parameters(actor)
     return actor, torch.randint(0, 9, (50, FEATURES), dtype=torch.uint8)
 
@@ -57,9 +57,8 @@ def test_their_gradients_are_those_of_the_plain_ones() -> None:
         torch.testing.assert_close(one, other, rtol=1e-3, atol=1e-3)
 
 
-@pytest.mark.parametrize("hints", [False, True])
-def test_a_frozen_policy_says_the_same_and_stays_as_it_was(hints: bool) -> None:
-    actor, features = actor_and_bytes(hints=hints)
+def test_a_frozen_policy_says_the_same_and_stays_as_it_was() -> None:
+    actor, features = actor_and_bytes()
     with torch.no_grad():
         logits = actor(features)
         policy = actor.frozen()

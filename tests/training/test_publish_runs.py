@@ -53,7 +53,7 @@ def evaluation(shift: float = 0.0) -> dict[str, float]:
 
 
 def actor_of(info: PolicyInfo) -> Actor:
-    return make_actor(info.rule_sets, info.network, 0, make_encoding(info.rule_sets, info.card_features, info.rule_based_prior))
+    return make_actor(info.rule_sets, info.network, 0, make_encoding(info.rule_sets, info.card_features))
 
 
 def make_run(folder: Path, config: TrainConfig = CONFIG, **changes: Any) -> Path:
@@ -69,7 +69,7 @@ def make_run(folder: Path, config: TrainConfig = CONFIG, **changes: Any) -> Path
         "packages": {"noms-env": "1.2", "numpy": "3.4"},
         "revision": "v1-2-gabc",
     }
-    sees = {"card_features": config.card_features, "rule_based_prior": config.rule_based_prior}
+    sees = {"card_features": config.card_features}
     info = PolicyInfo(rule_sets, dataclasses.asdict(config.network), **usual | sees | changes)
     save_policy(folder / "policy.safetensors", tensors_of(actor_of(info)), info)
     with Log(folder, events=False) as log:
@@ -287,6 +287,7 @@ OTHER: dict[str, Any] = {
     "precision": "fp32",
     "expert": "greedy",
     "players": ("random", "pimc:20"),
+    "shards": ("runs/searched", "runs/more"),
     "panel": (),
 }
 """Other values of fields that are no numbers."""

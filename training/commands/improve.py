@@ -208,7 +208,6 @@ def learnt(series: Settings, policy: str, info: PolicyInfo, folder: Path, seed: 
             seed=seed,
             decisions=series.decisions,
             card_features=info.card_features,
-            rule_based_prior=info.rule_based_prior,
             network=NetworkConfig(**info.network),
             ppo=FINE_TUNING,
             curriculum=CurriculumConfig(shards=tuple(shards)),

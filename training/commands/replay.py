@@ -1,15 +1,21 @@
-"""`noms replay`: show recorded deals trick by trick."""
+"""`noms replay` and `noms check`: recorded deals shown trick by trick, and held against the rules."""
 
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from collections import Counter
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
 from ..console import print_lines
 from ..options import by_default
+from ..text import count
 from .common import FOUND, OK, CommandError, lines_of
+
+if TYPE_CHECKING:
+    from noms_env.record import Record
 
 
 def replay(
@@ -54,3 +60,33 @@ def replay(
         asked_for = ("deal" if deal is None else f"deal {deal}") + ("" if match is None else f" in match {match}")
         raise CommandError(f"{file} has no {asked_for}")
     return status
+
+
+def check(file: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="FILE")]) -> int:
+    """Play the records of a file again, and print each disagreement with the rules on a line.
+
+    The exit status is 0 if all is right, 1 if not, and 2 if the file is empty or cannot be read.
+
+    For example:
+      noms check games.jsonl
+
+    Args:
+        file: A file of records (noms-record/1).
+    """
+    from noms_env.record import check_records
+
+    matches = Counter[int | None]()
+
+    def counted() -> Iterator[tuple[int, Record | str]]:
+        for number, record in lines_of(file):
+            matches[None if isinstance(record, str) else record["match"]] += 1
+            yield number, record
+
+    disagreements = 0
+    for disagreement in check_records(counted()):
+        disagreements += disagreement.match is not None
+        print(disagreement)
+    damaged = matches.pop(None, 0)
+    deals = f"{count(matches.total(), 'deal')} of {count(len(matches), 'match', 'matches')}"
+    print(f"{file}: {deals}, {count(disagreements, 'disagreement')}, {count(damaged, 'damaged line')}")
+    return FOUND if disagreements or damaged else OK

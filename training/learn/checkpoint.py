@@ -356,7 +356,6 @@ def write_policy(path: Path, actor: nn.Module, run: Trained, score: float | None
         score=None if score is None else float(score),
         revision=code_revision(),
         card_features=config.card_features,
-        rule_based_prior=config.rule_based_prior,
     )
     tensors = {name: tensor.detach().cpu().float().numpy() for name, tensor in actor.state_dict().items()}
     try:

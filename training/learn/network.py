@@ -31,8 +31,6 @@ from ..config import NetworkConfig
 CARDS = 52
 WORDS = NOMINATE - CARDS
 """Actions between the cards to play and the cards to nominate."""
-INITIAL_PRIOR = 3.0
-"""Initially added to the logit of what `thumb` would do: it then has two thirds of the probability among ten actions."""
 HEAD_GAIN = 0.01
 """Initial gain of the heads, so that the first policy is nearly uniform (Andrychowicz et al., arXiv 2006.05990, 3.2)."""
 
@@ -110,12 +108,11 @@ class CardHead(nn.Module):
     Args:
         choices: int64, shape (n_choices,): the numbers of the actions that the network tells apart.
         config: the size.
-        rule_based_prior: whether the last features say what `thumb` would do, and something is added to its logit.
     """
 
     choices: Tensor
 
-    def __init__(self, choices: Tensor, config: NetworkConfig, rule_based_prior: bool = False) -> None:
+    def __init__(self, choices: Tensor, config: NetworkConfig) -> None:
         super().__init__()
         self.register_buffer("choices", choices, persistent=False)
         self.cards = nn.Parameter(torch.randn(CARDS, config.card_width) * config.card_width**-0.5)
@@ -123,7 +120,6 @@ class CardHead(nn.Module):
         self.nominate = nn.Linear(config.width, config.card_width, bias=False)
         self.words = nn.Linear(config.width, WORDS, bias=False)
         self.bias = nn.Parameter(torch.zeros(NUM_ACTIONS))
-        self.prior = nn.Parameter(torch.full((NUM_ACTIONS,), INITIAL_PRIOR)) if rule_based_prior else None
         with torch.no_grad():
             for layer in (self.play, self.nominate, self.words):
                 layer.weight *= HEAD_GAIN
@@ -133,28 +129,18 @@ class CardHead(nn.Module):
         weight = torch.cat([self.cards @ self.play.weight, self.words.weight, self.cards @ self.nominate.weight])
         return weight[self.choices], self.bias[self.choices]
 
-    def of_prior(self) -> Tensor | None:
-        """What is added to the logit of each choice where `thumb` would take it, float32, shape (n_choices,), or None."""
-        return None if self.prior is None else self.prior[self.choices]
-
-
-def with_prior(logits: Tensor, features: Tensor, prior: Tensor | None) -> Tensor:
-    """Logits float32, shape (n, n_choices), plus `CardHead.of_prior` where the last features, shape (n, n_features), say so."""
-    return logits if prior is None else logits + features[:, -len(prior) :].float() * prior
-
 
 class Actor(nn.Module):
     """The policy: logits of all actions that can be legal, from what the seat sees."""
 
-    def __init__(self, scale: Tensor, choices: Tensor, config: NetworkConfig, rule_based_prior: bool = False) -> None:
+    def __init__(self, scale: Tensor, choices: Tensor, config: NetworkConfig) -> None:
         super().__init__()
         self.trunk = Trunk(scale, config)
-        self.head = CardHead(choices, config, rule_based_prior)
+        self.head = CardHead(choices, config)
 
     def forward(self, features: Tensor, dtype: torch.dtype = torch.float32) -> Tensor:
         """Logits float32, shape (n, n_choices), not masked."""
-        plain = functional.linear(self.trunk(features, dtype), *self._head(dtype)).float()
-        return with_prior(plain, features, self.head.of_prior())
+        return functional.linear(self.trunk(features, dtype), *self._head(dtype)).float()
 
     def _head(self, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
         """Weight and bias of the last layer, the last norm's folded in."""
@@ -163,11 +149,10 @@ class Actor(nn.Module):
     @torch.no_grad()
     def frozen(self, dtype: torch.dtype = torch.float32) -> Callable[[Tensor], Tensor]:
         """The policy as it is now: the same logits, with the weights prepared once for many small batches."""
-        layers, head, prior = self.trunk.folded(dtype), self._head(dtype), self.head.of_prior()
+        layers, head = self.trunk.folded(dtype), self._head(dtype)
 
         def logits(features: Tensor) -> Tensor:
-            plain = functional.linear(through(padded(features), layers), *head)[: len(features)].float()
-            return with_prior(plain, features, prior)
+            return functional.linear(through(padded(features), layers), *head)[: len(features)].float()
 
         return logits
 
@@ -215,7 +200,7 @@ def initial_parameters(name: str, encoding: Encoding, actor: Actor) -> dict[str,
         ValueError: it is for other tables, or of another size.
     """
     _, of_policy, tensors = read_policy(policy_file_of(name))
-    if make_encoding(of_policy.rule_sets, encoding.card_features, encoding.rule_based_prior).digest != encoding.digest:
+    if make_encoding(of_policy.rule_sets, encoding.card_features).digest != encoding.digest:
         trained = ", ".join(f"{rules.variant.name}_{rules.seats}" for rules in of_policy.rule_sets)
         raise ValueError(f"an initial policy must be for the same tables; {name} is for {trained}")
     try:
@@ -226,8 +211,6 @@ def initial_parameters(name: str, encoding: Encoding, actor: Actor) -> dict[str,
     tensors["trunk.first.weight"] = np.zeros((len(old), encoding.n_features), np.float32)
     tensors["trunk.first.weight"][:, places] = old
     state = actor.state_dict()
-    if encoding.rule_based_prior and not of_policy.rule_based_prior:
-        tensors["head.prior"] = np.zeros(tuple(state["head.prior"].shape), np.float32)
     if any(tensor.shape != state[key].shape for key, tensor in tensors.items() if key in state) or len(state) != len(tensors):
         raise ValueError(f"an initial policy must have the run's network size; {name} has layers of other sizes")
     return {key: torch.from_numpy(tensor) for key, tensor in tensors.items()}

@@ -70,7 +70,7 @@ class SelfPlay:
         self.processes = processes or Processes()
         self.rule_sets: list[Rules] = make_rule_sets(config.variants, config.seats, parse_options(config.option))
         self.labels = [label(rules) for rules in self.rule_sets]
-        self.encoding: Encoding = make_encoding(self.rule_sets, config.card_features, config.rule_based_prior)
+        self.encoding: Encoding = make_encoding(self.rule_sets, config.card_features)
         self.device = device_of(config.device)
         self.dtype = precision_of(config.precision, self.device)
         self.thread_pool = ThreadPool(config.threads or os.cpu_count() or 1)
@@ -107,7 +107,7 @@ class SelfPlay:
         """An actor of the run's shape."""
         encoding = self.encoding
         choices = torch.from_numpy(encoding.choices.astype(np.int64))
-        return Actor(torch.from_numpy(encoding.scale), choices, self.config.network, encoding.rule_based_prior).to(self.device)
+        return Actor(torch.from_numpy(encoding.scale), choices, self.config.network).to(self.device)
 
     def _tables_of_a_batch(self) -> int:
         """Tables whose deals make a batch of decisions, estimated from some deals of the first policy."""

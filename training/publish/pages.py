@@ -201,8 +201,7 @@ def fact_rows(policy: Trained) -> Iterator[Row]:
     info, network, last = policy.info, policy.info.network, policy.runs[-1]
     size = f"{network['width']} units, {count(network['blocks'], 'residual block')}, card embeddings of {network['card_width']}"
     yield "network", f"{size}; {policy.parameters:,} parameters"
-    seen = [("card features", info.card_features), ("the call or card of `thumb`", info.rule_based_prior)]
-    yield "input", ", ".join(["the observation", *(text for text, is_seen in seen if is_seen)])
+    yield "input", "the observation, card features" if info.card_features else "the observation"
     runs = f" in {len(policy.runs)} runs" if len(policy.runs) > 1 else ""
     made = "" if last.kept == last.made else f"; the last run made {last.made:,}"
     yield "decisions seen", f"{policy.seen:,}{runs}{made} (moves without alternative not counted)"
