@@ -293,7 +293,7 @@ PRESETS: dict[str, tuple[str, dict[str, Any]]] = {
         {"decisions": 400_000, "batch_size": 8_192, "evaluation_deals": 128, "evaluate_every": 100_000}
         | {"ppo": PPOConfig(minibatch_size=1024)},
     ),
-    "fast": ("half an hour on two cores: a fair player", {"decisions": 60_000_000}),
+    "fast": ("half an hour on two cores: a fair player", {"decisions": 100_000_000}),
     "standard": ("some hours: a strong player", {"decisions": 400_000_000, "batch_size": 65_536}),
     "long": (
         "a day or longer: the strongest player",
