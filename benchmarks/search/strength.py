@@ -240,13 +240,14 @@ def draw(all_results: Sequence[Results], path: Path) -> None:
     figure, axes = new_pictures(games)
     for results in all_results:
         axis = axes[games.index(results.game)][FIELDS.index(results.among)]
-        for kind, label in (("pimc:", "pimc"), ("search:", "search on the policy")):
+        for kind, label, colour in (("pimc:", "pimc", "C0"), ("search:", "search on the policy", "C1")):
             points = sorted((hero["ms"], name) for name, hero in results.heroes.items() if name.startswith(kind))
             if not points:
                 continue
             found = [estimate(results.values(name)) for _, name in points]
             spread = [(one.high - one.low) / 2 for one in found]
-            axis.errorbar([ms for ms, _ in points], [one.mean for one in found], spread, marker="o", capsize=2, label=label)
+            times, means = [ms for ms, _ in points], [one.mean for one in found]
+            axis.errorbar(times, means, spread, color=colour, marker="o", capsize=2, label=label)
         level = results.values(results.policy).mean() if results.policy in results.heroes else 0.0
         axis.axhline(level, color="grey", linestyle="--", linewidth=1, label="the policy")
         if axis.containers:  # a logarithmic axis needs something to show
