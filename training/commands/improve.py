@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from noms_env.policy.file import PolicyInfo
     from noms_env.variants import Rules
 
-FINE_TUNING = PPOConfig(learning_rate=5e-4, ent_coef_call=0.1, ent_coef_play=0.02, uniform_kl_coef=0.02)
-"""As at the end of a run with the usual settings: the policy has found its way."""
+FINE_TUNING = PPOConfig(learning_rate=3e-4, ent_coef_call=0.01, ent_coef_play=0.003, uniform_kl_coef=0.0)
+"""Of a policy that has found its way: the entropy that a run from nothing needs would flatten it again."""
 SETTINGS, RESULT = "improve.json", "result.json"
 
 
