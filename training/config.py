@@ -294,9 +294,9 @@ PRESETS: dict[str, tuple[str, dict[str, Any]]] = {
         | {"ppo": PPOConfig(minibatch_size=1024)},
     ),
     "fast": ("half an hour on two cores: a fair player", {"decisions": 100_000_000}),
-    "standard": ("some hours: a strong player", {"decisions": 400_000_000, "batch_size": 65_536}),
+    "standard": ("some hours: four times as many decisions", {"decisions": 400_000_000, "batch_size": 65_536}),
     "long": (
-        "a day or longer: the strongest player",
+        "a day or longer: thirty times as many decisions",
         {"decisions": 3_000_000_000, "batch_size": 131_072, "evaluation_deals": 2048, "save_every": 600.0}
         | {"ppo": PPOConfig(minibatch_size=4096)},
     ),
