@@ -13,6 +13,7 @@ import numpy as np
 
 from noms_env._jit import jit
 from noms_env.belief import new_sampling_workspace, sample_hidden_rows
+from noms_env.belief.sampling import order_deck
 from noms_env.core.actions import SCORED, brief
 from noms_env.core.chance import MAX_SEED
 from noms_env.engine.row_kernels import kernel_view
@@ -49,6 +50,35 @@ def sampled_tables(tables: np.recarray, rows: Rows, rng: np.random.Generator) ->
     seeds = rng.integers(MAX_SEED, endpoint=True, size=len(copies))
     determinize_rows(kernel_view(copies), np.arange(len(copies)), seeds, new_sampling_workspace())
     return copies
+
+
+def shown_tables(tables: np.recarray, rows: np.ndarray) -> np.recarray:
+    """Copies of tables whose deals are over and played out, without what nobody has seen: undealt cards, and chance to come.
+
+    Args:
+        tables: records, shape (tables,); they are left as they are.
+        rows: which of them, int64, shape (n,); of those for which `is_played_out` holds.
+
+    Returns:
+        Records, shape (n,).
+    """
+    copies: np.recarray = tables[rows].copy().view(np.recarray)
+    for name in ("seed", "table", "match"):
+        copies[name] = 0
+    order_decks(kernel_view(copies))
+    return copies
+
+
+def is_played_out(tables: np.recarray) -> np.ndarray:
+    """Whether a deal is over with all its cards played, so that all know who held what: bool, shape (tables,)."""
+    return np.asarray((tables.phase == SCORED) & (tables.cards_played != 0) & (tables.hands == 0).all(axis=1))
+
+
+@jit
+def order_decks(tables):
+    """Bring the decks into an order that tells no more than who held what."""
+    for i in range(len(tables)):
+        order_deck(tables[i])
 
 
 def row_numbers(rows: Rows, tables: int) -> np.ndarray:

@@ -13,13 +13,16 @@ from noms_env.players.protocol import (
     NOBODY,
     ActionValue,
     Player,
+    Remembers,
     Targets,
     TellsProbabilities,
     TellsTargets,
     TellsValues,
     as_batch,
     ask,
+    recalled,
     row_seeds,
+    with_memory,
 )
 from noms_env.players.registry import PLAYERS, Entry, Players, load_player, load_players
 
@@ -33,6 +36,7 @@ __all__ = [
     "Entry",
     "Player",
     "Players",
+    "Remembers",
     "Targets",
     "TellsProbabilities",
     "TellsTargets",
@@ -42,5 +46,7 @@ __all__ = [
     "load_player",
     "load_players",
     "make_player",
+    "recalled",
     "row_seeds",
+    "with_memory",
 ]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, TypeVar, 
 
 import numpy as np
 
+from noms_env.belief.determinize import is_played_out, shown_tables
 from noms_env.core.chance import MAX_SEED
 from noms_env.engine.row_kernels import kernel_view
 from noms_env.variants.table_record import new_tables
@@ -108,16 +109,71 @@ class TellsTargets(Protocol):
         ...
 
 
-def ask(player: Player, table: Table, rng: np.random.Generator) -> int:
+@runtime_checkable
+class Remembers(Protocol):
+    """A player that plays better for the deals before in the match, as the search on a policy does.
+
+    It keeps nothing by itself. Who runs the tables keeps what it has learnt (`recalled`), and asks the player that
+    `with_memory` returns; `record_matches`, `noms evaluate`, `noms play` and `noms watch` do.
+    """
+
+    def recall(self, tables: np.recarray) -> np.ndarray:
+        """What deals that are over tell: float64, shape (n, ...); that of several deals of a match adds up.
+
+        Args:
+            tables: with all that has been shown (`belief.determinize.shown_tables`), shape (n,).
+        """
+        ...
+
+    def with_memory(self, memory: np.ndarray) -> Player:
+        """The player with what it has learnt, shape (n, ...), about the n rows of the next call."""
+        ...
+
+
+def recalled(player: Player, tables: np.recarray | np.record, before: np.ndarray | None = None) -> np.ndarray | None:
+    """What a player has learnt of a match once deals are over; None for a player that remembers nothing.
+
+    Args:
+        player: who sits there.
+        tables: shape (n,), or one; those whose deals are not over, or ended with cards unplayed, teach nothing.
+        before: what it had learnt before these deals; None for nothing.
+    """
+    if not isinstance(player, Remembers):
+        return None
+    batch = as_rows(tables)
+    rows = np.flatnonzero(is_played_out(batch))
+    told = player.recall(shown_tables(batch, rows))
+    memory = np.zeros((len(batch), *told.shape[1:])) if before is None else before.copy()
+    memory[rows] += told
+    return memory
+
+
+def ask(player: Player, table: Table, rng: np.random.Generator, memory: np.ndarray | None = None) -> int:
     """What a player does for the seat to act at one table.
 
     Args:
         player: who is asked.
         table: stays as it is.
         rng: the player's stream of random numbers.
+        memory: what it has learnt in this match, from `recalled`, one row; None for nothing.
     """
+    player = with_memory(player, memory)
     sampled = table.determinize(rng) if player.wants_tables else None
     return int(player.act(*table.view(int(table.row.seat)), rng, tables=sampled))
+
+
+def with_memory(player: Player, memory: np.ndarray | None) -> Player:
+    """The player with what it has learnt, if that is anything."""
+    return player if memory is None or not isinstance(player, Remembers) else player.with_memory(memory)
+
+
+def as_rows(tables: np.recarray | np.record) -> np.recarray:
+    """Tables, shape (n,), or one of them as an array of one."""
+    if isinstance(tables, np.ndarray) and tables.ndim == 1:
+        return tables.view(np.recarray)
+    rows = new_tables(1)
+    rows[0] = tables
+    return rows
 
 
 ActT = TypeVar("ActT", bound=Callable[..., Any])
@@ -145,12 +201,7 @@ def as_batch(act: ActT) -> ActT:
                 "or tables=table.determinize(rng) for one Table (noms_env.belief.determinize)"
             )
         seen, legal = np.asarray(observation), np.asarray(mask)
-        rows: np.recarray | None = None
-        if isinstance(tables, np.ndarray) and tables.ndim == 1:
-            rows = tables.view(np.recarray)
-        elif tables is not None:
-            rows = new_tables(1)
-            rows[0] = tables
+        rows = None if tables is None else as_rows(tables)
         is_one = legal.ndim == 1
         if is_one:
             seen, legal = seen[np.newaxis], legal[np.newaxis]

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from noms_env.core.cards import CARD_WORDS, cards_in
-from noms_env.players import Player, Players, ask, load_players
+from noms_env.players import Player, Players, ask, load_players, recalled
 from noms_env.record.form import FORMAT, Record
 from noms_env.table import Table
 
@@ -158,11 +158,13 @@ def _played(table: Table, seated: list[Player], seed: int, matches: int, recorde
         keys = [np.random.Philox(key=player_key(seed, match), counter=[0, 0, 0, seat]) for seat in range(table.seats)]
         streams = [np.random.Generator(key) for key in keys]
         table.start(match)
+        memories: list[np.ndarray | None] = [None] * table.seats
         while not table.is_over:
             table.next_deal()  # does nothing before the first deal
             while not table.is_scored:
                 seat = int(table.row.seat)
-                action = ask(seated[seat], table, streams[seat])
+                action = ask(seated[seat], table, streams[seat], memories[seat])
                 recorder.note(table, action)
                 table.step(action)
             yield recorder.finish(table)
+            memories = [recalled(player, table.row, memory) for player, memory in zip(seated, memories, strict=True)]

@@ -90,7 +90,7 @@ def test_a_line_does_not_depend_on_what_the_seat_cannot_see(name: str) -> None:
         table, seat = env.table, int(env.table.row.seat)
         expected = told(table)
         assert told(mix_hidden(table, seat, rng)) == expected
-        row = sampled_tables(table._rows, None, chance)[0]  # what `at_tables` and `ask` give a player
+        row = sampled_tables(table._rows, None, chance)[0]  # what `AtTables` and `ask` give a player
         assert json.loads(decision(row, table.view(seat)[1], 0)) == expected
 
 

@@ -20,7 +20,7 @@ from noms_env.variants import VARIANTS as NAMES
 from noms_env.variants import Rules
 from noms_env.variants.table_record import new_tables, write_rules
 from tests.training.fakes import rules
-from training.agents.table_pool import TablePool, at_tables, play
+from training.agents.table_pool import AtTables, TablePool, play
 from training.evaluation.behaviour_stats import (
     COULD,
     DEFENDER,
@@ -62,7 +62,7 @@ class Watching:
     """A player whose chances to overtake the declarer are counted where they arise, from the table as it is then."""
 
     def __init__(self, player: Player, rng: np.random.Generator, seats: np.ndarray) -> None:
-        self.choose, self.seats, self.counts = at_tables(player, rng), seats, np.zeros((2, 2), int)
+        self.choose, self.seats, self.counts = AtTables(player, rng), seats, np.zeros((2, 2), int)
 
     def __call__(self, batch: BatchEnv, rows: np.ndarray) -> np.ndarray:
         actions = self.choose(batch, rows)

@@ -15,7 +15,7 @@ from noms_env.players import make_player
 from noms_env.policy.encoding import make_encoding
 from noms_env.variants import Rules, RulesError
 from tests.begun import begun
-from training.agents.table_pool import TablePool, at_tables, make_rule_sets, play, relative_points
+from training.agents.table_pool import AtTables, TablePool, make_rule_sets, play, relative_points
 from training.config import NetworkConfig, TrainConfig
 from training.learn.decisions import NO_CHOICE, Decisions, Recorder
 from training.learn.gae import advantages
@@ -173,7 +173,7 @@ def test_opponents_decisions_are_not_kept() -> None:
     seating[:, 1] = 1
     seating[:4] = 1
     pool.deal(0)
-    play(pool, [learner.choose, at_tables(make_player("random"), rng)], seating)
+    play(pool, [learner.choose, AtTables(make_player("random"), rng)], seating)
     decisions = recorder.decisions(pool)
     assert set(decisions.seat) == {0, 2, 3}
     assert decisions.table.min() == 4

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from noms_env.core.actions import NUMBER
 from noms_env.policy.file import PolicyFileError, read_policy
-from training.agents.table_pool import TablePool, at_tables, play
+from training.agents.table_pool import AtTables, TablePool, play
 from training.config import CurriculumConfig, NetworkConfig, OpponentsConfig, PPOConfig, TrainConfig
 from training.learn.checkpoint import write_policy
 from training.learn.decisions import Decisions, entropies
@@ -62,7 +62,7 @@ def one_card_bids(run: SelfPlay) -> dict[int, set[int]]:
     pool.deal(0)
     first = pool.batch.seat.astype(np.int64)
     held = pool.batch.tables.hands[np.arange(512), first]
-    choose = at_tables(run.player(run.actor, greedy=True), np.random.default_rng(0))
+    choose = AtTables(run.player(run.actor, greedy=True), np.random.default_rng(0))
     play(pool, [choose], np.zeros((512, 7), np.int64))
     calls = pool.batch.tables.call[np.arange(512), first] - 1
     ranks = np.log2(held).astype(int)

@@ -16,7 +16,7 @@ from ..thread_pool import Stopped
 from .external import what_failed
 from .forfeit import IllegalAnswerError
 from .spec import AgentSpec
-from .table_pool import Choose, at_tables
+from .table_pool import AtTables, Choose, LearnsFromDeals
 
 
 class Guarded:
@@ -59,6 +59,22 @@ class Guarded:
         if alive.any():
             actions[alive] = self._asked_in_turns(batch, rows[alive])
         return actions
+
+    def deal_over(self, batch: BatchEnv, rows: np.ndarray) -> None:
+        """See `table_pool.LearnsFromDeals`; a table whose deal the player fails to look at is lost."""
+        if not isinstance(self._choose, LearnsFromDeals):
+            return
+        try:
+            self._choose.deal_over(batch, rows)
+        except BaseException as error:
+            if self._strict:
+                raise
+            why = what_failed(error)
+            if len(rows) == 1:
+                self._lose(rows, why)
+            else:
+                for row in rows[:, np.newaxis]:
+                    self.deal_over(batch, row)
 
     def _asked_in_turns(self, batch: BatchEnv, rows: np.ndarray) -> np.ndarray:
         parts, at_once = [], self._at_once or len(rows)
@@ -135,7 +151,7 @@ def _made(spec: AgentSpec, rng: np.random.Generator, stack: ExitStack) -> Choose
         return fail
     if hasattr(player, "close"):
         stack.callback(player.close)
-    return at_tables(player, rng)
+    return AtTables(player, rng)
 
 
 def first_legal(batch: BatchEnv, rows: np.ndarray) -> np.ndarray:

@@ -14,7 +14,7 @@ from noms_env.players import NOBODY, Player, as_batch, row_seeds
 from noms_env.players.registry import check_rules
 from noms_env.variants import Rules
 
-from .table_pool import Choose, at_tables
+from .table_pool import AtTables, Choose
 
 BLOCK, SEARCH_BLOCK, EXTERNAL_BLOCK = 128, 8, 32
 """Deals that are played side by side: fewer with players that search or may be slow. Results depend on it."""
@@ -52,7 +52,7 @@ class AgentSpec:
 
     def at_tables(self, rng: np.random.Generator) -> Choose:
         """The player at the tables, with its stream of random numbers; nothing guards against its failures."""
-        return at_tables(self.make(), rng)
+        return AtTables(self.make(), rng)
 
 
 class RowByRow(ABC):

@@ -8,18 +8,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from time import perf_counter
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
 from noms_env import BatchEnv, TableGroup, make_batch
 from noms_env.belief.determinize import sampled_tables
 from noms_env.core.actions import span
-from noms_env.players import Player
+from noms_env.players import Player, recalled, with_memory
 from noms_env.variants import Rules, RulesError, game, make_rules
 
 Choose = Callable[[BatchEnv, np.ndarray], np.ndarray]
 """Legal actions, int64, shape (n,), for the seats to act at some rows of a batch, int64, shape (n,)."""
+
+
+@runtime_checkable
+class LearnsFromDeals(Protocol):
+    """What chooses, and is told when deals are over and others of the same match follow."""
+
+    def deal_over(self, batch: BatchEnv, rows: np.ndarray) -> None:
+        """Look at the deals at some rows of a batch, int64, shape (n,)."""
+        ...
 
 
 def make_rule_sets(variants: Sequence[str], seats: Sequence[int] = (), options: Mapping[str, Any] | None = None) -> list[Rules]:
@@ -168,7 +177,7 @@ def play(pool: TablePool, players: Sequence[Choose], seating: np.ndarray) -> Non
 
     Args:
         pool: the tables; afterwards `pool.batch.points` are the points of the deals.
-        players: who plays; for a `Player` see `at_tables`.
+        players: who plays; for a `Player` see `AtTables`.
         seating: integers, shape (n, MAX_SEATS): which of the players sits on each seat.
     """
     batch = pool.batch
@@ -200,17 +209,34 @@ def play_deal_by_deal(pool: TablePool, players: Sequence[Choose], seating: np.nd
         yield playing
         if batch.over.all():
             return
+        going_on = np.flatnonzero(~batch.over)
+        for player in players:
+            if isinstance(player, LearnsFromDeals):
+                player.deal_over(batch, going_on)
         batch.next_deal()
 
 
-def at_tables(player: Player, rng: np.random.Generator) -> Choose:
-    """A player at the tables, with its stream of random numbers."""
+class AtTables:
+    """A player at the tables of a batch, with its stream of random numbers, and what it has learnt of their matches."""
 
-    def choose(batch: BatchEnv, rows: np.ndarray) -> np.ndarray:
+    def __init__(self, player: Player, rng: np.random.Generator) -> None:
+        self._player, self._rng = player, rng
+        self._memory: np.ndarray | None = None
+
+    def __call__(self, batch: BatchEnv, rows: np.ndarray) -> np.ndarray:
+        """See `Choose`."""
+        player, rng = with_memory(self._player, None if self._memory is None else self._memory[rows]), self._rng
         tables = sampled_tables(batch.tables, rows, rng) if player.wants_tables else None
         return np.asarray(player.act(batch.observation[rows], batch.mask[rows], rng, tables=tables))
 
-    return choose
+    def deal_over(self, batch: BatchEnv, rows: np.ndarray) -> None:
+        """See `LearnsFromDeals`."""
+        told = recalled(self._player, batch.tables[rows])
+        if told is None:
+            return
+        if self._memory is None:
+            self._memory = np.zeros((len(batch), *told.shape[1:]))
+        self._memory[rows] += told
 
 
 def relative_points(points: np.ndarray, seats: np.ndarray) -> np.ndarray:

@@ -12,7 +12,7 @@ from noms_env import BatchEnv
 from noms_env.players import Player, TellsProbabilities
 from noms_env.policy.encoding import Encoding
 
-from ..agents.table_pool import at_tables
+from ..agents.table_pool import AtTables
 from .decisions import Recorder, Seen, choices_of
 
 
@@ -22,7 +22,7 @@ class ImitatedExpert:
     def __init__(self, expert: Player, encoding: Encoding, rng: np.random.Generator, recorder: Recorder) -> None:
         """Let an expert play for a learner that has this encoding; `rng` is the expert's stream."""
         self.expert, self.encoding, self.recorder = expert, encoding, recorder
-        self._act = at_tables(expert, rng)
+        self._act = AtTables(expert, rng)
 
     def choose(self, batch: BatchEnv, rows: np.ndarray) -> np.ndarray:
         """See `Choose`."""

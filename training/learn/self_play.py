@@ -25,7 +25,7 @@ from noms_env.variants import Rules
 
 from ..agents.registry import agent_spec, label
 from ..agents.spec import AgentSpec
-from ..agents.table_pool import Choose, TablePool, at_tables, make_rule_sets, play, relative_points
+from ..agents.table_pool import AtTables, Choose, TablePool, make_rule_sets, play, relative_points
 from ..config import TrainConfig
 from ..evaluation.behaviour_stats import Tally
 from ..options import parse_options
@@ -176,7 +176,7 @@ class SelfPlay:
         learner = self._learner(recorder, rng)
         name, opponent = self.draw_opponent(worker), None
         if name is not None:
-            opponent = at_tables(self.player(self.past[name]) if name in self.past else self.players[name].make(), rng)
+            opponent = AtTables(self.player(self.past[name]) if name in self.past else self.players[name].make(), rng)
         share = schedule.opponent_share(self.progress, self.config.opponents, self.stage)
         return worker.play(self.iteration, learner, recorder, opponent, share, rng)
 

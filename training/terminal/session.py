@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from noms_env.core.chance import checked_seed
-from noms_env.players import ActionValue, Player, TellsProbabilities, TellsValues, ask
+from noms_env.players import ActionValue, Player, TellsProbabilities, TellsValues, ask, recalled, with_memory
 from noms_env.record import Record
 from noms_env.record.recorder import head_of, player_key, result_of
 from noms_env.table import Table
@@ -99,12 +99,16 @@ class Deal:
         start: the table before the first decision (`Table.get_state`).
         actions: taken so far.
         finished: the record, once the deal is scored.
+        scored: the table (`Table.row`) as it was then.
+        memories: what players (by `id`) had learnt of the match after this deal.
     """
 
     def __init__(self, table: Table) -> None:
         self.start = table.get_state()
         self.actions: list[int] = []
         self.finished: Record | None = None
+        self.scored: np.record | None = None
+        self.memories: dict[int, np.ndarray | None] = {}
         self._head = head_of(table)
         self._steps: list[Record] = []
 
@@ -119,7 +123,7 @@ class Deal:
         self._steps.append({**step, "action": table.word(action)})
         self.actions.append(action)
         if table.is_scored:
-            self.finished = self.record(table)
+            self.finished, self.scored = self.record(table), table.row.copy()
 
     def record(self, table: Table) -> Record:
         """The record (`noms-record/1`); of a deal under way one that ends where the deal stands."""
@@ -132,7 +136,7 @@ class Deal:
             return False
         kept = self.actions[: places[-1]]
         table.set_state(self.start)
-        self.actions, self._steps, self.finished = [], [], None
+        self.actions, self._steps, self.finished, self.scored, self.memories = [], [], None, None, {}
         for action in kept:
             self.take(table, action)
         return True
@@ -211,11 +215,13 @@ class Session:
         Raises:
             ValueError: see `acting`.
         """
-        return ask(self.acting.player, self.table, self._stream(DECIDING))
+        player = self.acting.player
+        return ask(player, self.table, self._stream(DECIDING), self._memory(player))
 
     def values(self) -> list[ActionValue]:
         """What the player to act expects of its actions (`action_values`), as it found for `choose`."""
-        return action_values(self.acting.player, self.table, self._stream(DECIDING))
+        player = self.acting.player
+        return action_values(with_memory(player, self._memory(player)), self.table, self._stream(DECIDING))
 
     def take(self, action: int) -> None:
         """Take an action for the seat to act.
@@ -265,6 +271,7 @@ class Session:
         if not self.is_persons_turn:
             raise ValueError("the players give advice when it is the person's turn")
         others, table = dict(one for one in self.players if one is not None), self.table
+        knowing = {name: with_memory(player, self._memory(player)) for name, player in others.items()}
         return [
             Advice(
                 name,
@@ -272,12 +279,22 @@ class Session:
                 action_probabilities(player, table),
                 action_values(player, table, self._stream(ADVISING)),
             )
-            for name, player in others.items()
+            for name, player in knowing.items()
         ]
 
     def records(self) -> list[Record]:
         """The records of the deals that are scored."""
         return [deal.finished for deal in self.deals if deal.finished is not None]
+
+    def _memory(self, player: Player) -> np.ndarray | None:
+        """What a player has learnt from the deals before in this match (`noms_env.players.Remembers`)."""
+        memory = None
+        for deal in self.deals[:-1]:
+            if deal.scored is not None and deal.scored.match == self.table.row.match:
+                if id(player) not in deal.memories:
+                    deal.memories[id(player)] = recalled(player, deal.scored, memory)
+                memory = deal.memories[id(player)]
+        return memory
 
     def _stream(self, purpose: int) -> np.random.Generator:
         row = self.table.row

@@ -10,7 +10,7 @@ one of the models, drawn by how probable that model finds what the seat did ther
 |---|---|
 | `policy` | they play like the policy |
 | `thumb` | they play by rules of thumb |
-| `mixture` | each seat plays like one of the two, which one the seat's own actions tell |
+| `mixture` | each seat plays like one of the two, which one its actions in this match tell |
 | name of a policy | they play like that one |
 """
 
@@ -29,6 +29,7 @@ from noms_env.core.chance import MAX_SEED
 from noms_env.core.state import MAX_SEATS
 from noms_env.engine.row_kernels import kernel_view
 from noms_env.observation.layout import OBSERVATION_SIZE, PADDED_MASK_SIZE
+from noms_env.players.protocol import NOBODY
 from noms_env.players.rule_based.heuristics import new_workspaces
 from noms_env.players.rule_based.player import thumb_action
 from noms_env.policy.player import PolicyPlayer
@@ -149,10 +150,24 @@ def add_log_likelihoods(worlds: np.ndarray, seat: int, models: Sequence[Model], 
     logs[:, :, ~fine] = -np.inf
 
 
+def styles_shown(tables: np.ndarray, models: Sequence[Model]) -> np.ndarray:
+    """What deals that are over tell of the seats, float64, shape (models, MAX_SEATS, n): as `log_likelihoods`, of all seats.
+
+    0 for a deal that cannot be played again.
+
+    Args:
+        tables: as `belief.determinize.shown_tables` and then `kernel_view` make them.
+        models: of the seats.
+    """
+    logs = log_likelihoods(tables, NOBODY, models)
+    logs[:, :, ~np.isfinite(logs).all(axis=(0, 1))] = 0
+    return logs
+
+
 def weights_of(logs: np.ndarray, exponent: float = EXPONENT) -> np.ndarray:
     """Probabilities of worlds, float64, shape (n,), from `log_likelihoods`; equal ones if all vanish.
 
-    Each seat is like one of the models, all equally likely.
+    Each seat is like one of the models, all equally likely but for what `logs` contain of earlier deals.
     """
     total = np.logaddexp.reduce(logs, axis=0).sum(axis=0)
     if not np.isfinite(total).any():
@@ -181,7 +196,13 @@ def resampled(weights: np.ndarray, count: int, start: float) -> np.ndarray:
 
 
 def draw_worlds(
-    tables: np.ndarray, row: int, seed: int, models: Sequence[Model], count: int, row_threads: RowThreads = ONE_THREAD
+    tables: np.ndarray,
+    row: int,
+    seed: int,
+    models: Sequence[Model],
+    count: int,
+    row_threads: RowThreads = ONE_THREAD,
+    shown: np.ndarray | float = 0.0,
 ) -> Worlds:
     """So many worlds of a row, in any order; without models uniform ones, in which all seats play like the policy.
 
@@ -192,6 +213,7 @@ def draw_worlds(
         models: of the others.
         count: how many.
         row_threads: that share the work; the worlds do not depend on them.
+        shown: sum of `styles_shown` of earlier deals, shape (models, MAX_SEATS).
     """
     sampling = new_sampling_workspace()
     worlds = Worlds(kernel_view(new_tables(count)), np.empty(count, np.int64), np.zeros((count, MAX_SEATS), np.int64))
@@ -199,13 +221,13 @@ def draw_worlds(
     if not models:
         return worlds
     seat, rows, pools, parts = int(tables[row]["seat"]), np.arange(POOL * count), list[np.ndarray](), list[np.ndarray]()
-    weights = np.empty(0)
+    weights, earlier = np.empty(0), np.asarray(shown)[..., np.newaxis]
     while len(pools) < MOST_POOLS:
         pool = kernel_view(new_tables(len(rows)))
         further = (seed + (1 + len(pools)) * FURTHER) & MAX_SEED
         deal_worlds(tables, row, further, pool, rows, np.empty(len(rows), np.int64), sampling)
         pools.append(pool)
-        parts.append(log_likelihoods(pool, seat, models, row_threads))
+        parts.append(log_likelihoods(pool, seat, models, row_threads) + earlier)
         weights = weights_of(np.concatenate(parts, axis=2))
         if 1 / (weights**2).sum() >= LEAST_EFFECTIVE * count:
             break

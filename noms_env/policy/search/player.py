@@ -15,18 +15,20 @@ from __future__ import annotations
 import math
 import time as clock
 from collections import deque
+from copy import copy
 from typing import Any, ClassVar
 
 import numpy as np
 
 from noms_env._threads import ONE_THREAD, RowThreads
 from noms_env.core.chance import MAX_SEED
+from noms_env.core.state import MAX_SEATS
 from noms_env.engine.row_kernels import kernel_view
 from noms_env.players.protocol import NOBODY, ActionValue, Targets, as_batch, row_seeds
 from noms_env.players.registry import load_player
 from noms_env.players.search.player import MOST_WORLDS, checked_number
 from noms_env.policy.player import PolicyPlayer
-from noms_env.policy.search.beliefs import Model, draw_worlds, policy_model, thumb_model
+from noms_env.policy.search.beliefs import Model, draw_worlds, policy_model, styles_shown, thumb_model
 from noms_env.policy.search.findings import Findings, Rounds
 from noms_env.policy.search.rollouts import Task, candidates_of, play_out
 from noms_env.policy.search.worlds import Worlds
@@ -40,7 +42,7 @@ TOGETHER = 1024
 
 
 class SearchPlayer:
-    """Searches on a policy: see the module. It remembers nothing, so that several threads may ask it.
+    """Searches on a policy: see the module. It changes nothing of itself, so that several threads may ask it.
 
     Attributes:
         policy: that plays the worlds out. Its own temperature is that of the choice: 0 takes the best action, and 1 draws.
@@ -84,6 +86,7 @@ class SearchPlayer:
         self.opponents, self.models = opponents, models_of(opponents, policy)
         self.worlds = checked_number("worlds", usual if worlds is None else worlds, MOST_WORLDS)
         self._row_threads = RowThreads(checked_number("threads", threads, 64))
+        self._memory: np.ndarray | None = None
 
     def __repr__(self) -> str:
         limit = "" if self.time is None else f", {self.time:g} ms"
@@ -98,6 +101,21 @@ class SearchPlayer:
     def policies(self) -> tuple[PolicyPlayer | None, ...]:
         """Those that play the worlds out: the own one, and those of the models; None for rules of thumb."""
         return self.policy, *(model.policy for model in self.models)
+
+    def recall(self, tables: np.recarray) -> np.ndarray:
+        """See `noms_env.players.Remembers`: how well each model explains what each seat did, (n, models, MAX_SEATS).
+
+        Of one model there is nothing to learn.
+        """
+        if len(self.models) < 2 or len(tables) == 0:
+            return np.zeros((len(tables), len(self.models), MAX_SEATS))
+        return styles_shown(kernel_view(tables), self.models).transpose(2, 0, 1)
+
+    def with_memory(self, memory: np.ndarray) -> SearchPlayer:
+        """See `noms_env.players.Remembers`."""
+        twin = copy(self)
+        twin._memory = memory
+        return twin
 
     @as_batch
     def act(
@@ -200,7 +218,8 @@ class SearchPlayer:
                 count = min(one.to_come, TOGETHER) if self.time is None else worlds
                 if clock.perf_counter() <= deadline:
                     seed = (one.seed + one.worlds) & MAX_SEED
-                    drawn[one.row] = draw_worlds(tables, one.row, seed, self.models, count, row_threads)
+                    shown = 0.0 if self._memory is None else self._memory[one.row]
+                    drawn[one.row] = draw_worlds(tables, one.row, seed, self.models, count, row_threads, shown)
 
         if len(turns) < self._row_threads.threads:
             draw(0, len(turns), self._row_threads)

@@ -1,0 +1,252 @@
+"""What a search learns from the deals before in a match: how the others play, from what all have seen."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from noms_env.belief.determinize import is_played_out, shown_tables
+from noms_env.core.state import MAX_SEATS
+from noms_env.engine.row_kernels import kernel_view
+from noms_env.players import Player, ask, make_player, recalled
+from noms_env.policy.search.beliefs import draw_worlds
+from noms_env.record import record_matches
+from noms_env.table import Table
+from noms_env.variants import VARIANTS, game, make_rules
+from noms_env.variants.rulebook import Rules
+from tests.begun import begun
+from tests.policy.search.test_player import small_player
+from tests.policy.test_player import rules_of, save_small
+from training.agents.registry import agent_spec
+from training.agents.table_pool import AtTables, TablePool, play_deal_by_deal
+from training.evaluation.matches import compare_matches
+from training.terminal.session import Seated, Session
+
+
+def played(table: Table, players: list[Player], deals: int) -> list[np.record]:
+    """The tables at the ends of some deals, of as many matches as it takes."""
+    ends, rng = list[np.record](), np.random.default_rng(1)
+    table.start()
+    while len(ends) < deals:
+        while not table.is_scored:
+            table.step(ask(players[int(table.row.seat)], table, rng))
+        ends.append(table.row.copy())
+        if table.is_over:
+            table.start()
+        else:
+            table.next_deal()
+    return ends
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_it_learns_who_is_like_which_model(variant: str) -> None:
+    """Seats 0 and 2 play by rules of thumb, the others like the policy; all four hands are recalled, its own too."""
+    (rules,) = rules_of(variant)
+    player = small_player(rules)
+    memory, players = None, [make_player("thumb"), player.policy] * 2
+    for end in played(Table(variant, seed=3), players, 6):
+        memory = recalled(player, end, memory)
+    assert memory is not None
+    assert memory.shape == (1, 2, MAX_SEATS)
+    like_policy = memory[0, 0] - memory[0, 1]
+    assert (like_policy[[0, 2]] < -3).all()
+    assert (like_policy[[1, 3]] > 3).all()
+    assert (like_policy[4:] == 0).all()
+
+
+def test_a_deal_tells_the_probabilities_of_what_was_done_in_it() -> None:
+    (rules,) = rules_of("small_ships")
+    player, table, rng = small_player(rules), begun(Table("small_ships", seed=8)), np.random.default_rng(2)
+    thumb, expected = make_player("thumb"), np.zeros((2, MAX_SEATS))
+    while not table.is_scored:
+        seat, (seen, legal) = int(table.row.seat), table.view(int(table.row.seat))
+        action = ask(player.policy, table, rng)
+        if legal.sum() > 1:
+            expected[0, seat] += np.log(0.98 * player.policy.probabilities(seen, legal)[action] + 0.02 / legal.sum())
+            expected[1, seat] += np.log(0.7 * (ask(thumb, table, rng) == action) + 0.3 / legal.sum())
+        table.step(action)
+    told = recalled(player, table.row)
+    assert told is not None
+    assert told[0] == pytest.approx(expected, rel=1e-5)
+    assert np.std(expected[0, :4]) > 0.1
+
+
+def test_of_one_model_nothing_is_learnt() -> None:
+    (rules,) = rules_of("small_ships")
+    table = Table("small_ships", seed=8)
+    (end,) = played(table, [make_player("thumb")] * 4, 1)
+    for opponents, models in (("thumb", 1), ("uniform", 0)):
+        told = recalled(small_player(rules, opponents=opponents), end)
+        assert told is not None
+        assert told.shape == (1, models, MAX_SEATS)
+        assert not told.any()
+    assert recalled(make_player("thumb"), end) is None
+
+
+def test_a_deal_that_ends_before_its_cards_are_played_teaches_nothing() -> None:
+    (rules,) = rules_of("noms")
+    table = begun(Table("noms", seed=1))
+    while not table.is_scored:
+        table.act("pass")
+    assert not is_played_out(table._rows).any()
+    told = recalled(small_player(rules), table.row)
+    assert told is not None
+    assert not told.any()
+
+
+def test_what_nobody_has_seen_has_no_influence() -> None:
+    """The seed and the order of the deck, in which undealt cards may lie anywhere."""
+    table = Table("up_down", 4, seed=5)
+    (end,) = played(table, [make_player("thumb")] * 4, 1)
+    rows = np.zeros(2, table._rows.dtype).view(np.recarray)
+    rows[0] = rows[1] = end
+    rows[1].seed, rows[1].table, rows[1].match = 12345, 7, 9
+    undealt = slice(4 * int(end.deal_size) + 1, len(table.rules.deck))
+    rows[1].deck[undealt] = rows[1].deck[undealt][::-1].copy()
+    assert rows[0].deck.tolist() != rows[1].deck.tolist()
+    shown = shown_tables(rows, np.arange(2))
+    assert shown[:1].tobytes() == shown[1:].tobytes()
+    assert rows[0].tobytes() == end.tobytes(), "the tables are left as they are"
+    assert shown.seed[0] == shown.match[0] == 0
+
+
+def test_memory_decides_like_whom_the_others_are_taken_to_play() -> None:
+    (rules,) = rules_of("small_ships")
+    player, table = small_player(rules, worlds=40), begun(Table("small_ships", seed=4))
+    view, memory = kernel_view(table._rows), np.zeros((2, MAX_SEATS))
+    for model in (0, 1):
+        shown = memory.copy()
+        shown[model] = 50
+        styles = draw_worlds(view, 0, 3, player.models, 40, shown=shown).styles
+        assert (np.delete(styles, int(table.row.seat), axis=1)[:, :3] == 1 + model).all()
+    without = draw_worlds(view, 0, 3, player.models, 40)
+    same = draw_worlds(view, 0, 3, player.models, 40, shown=memory)
+    assert all((one == other).all() for one, other in zip(without, same, strict=True))
+
+
+class Remembering:
+    """Plays at random, and keeps what it is told."""
+
+    wants_tables = False
+
+    def __init__(self, log: list[Any], memory: np.ndarray | None = None, fails: int = -1) -> None:
+        self.log, self.memory, self.fails = log, memory, fails
+
+    def act(self, observation: np.ndarray, mask: np.ndarray, rng: np.random.Generator, *, tables: Any = None) -> Any:
+        self.log.append((len(np.atleast_2d(mask)), self.memory))
+        return make_player("random").act(observation, mask, rng)
+
+    def recall(self, tables: np.recarray) -> np.ndarray:
+        if self.fails in tables.dealer:
+            raise RuntimeError("forgotten")
+        return np.stack([np.ones(len(tables)), tables.dealer], axis=1)
+
+    def with_memory(self, memory: np.ndarray) -> Player:
+        return Remembering(self.log, memory)
+
+
+ALL_SEATS = np.zeros((8, MAX_SEATS), np.int64)
+"""Eight tables at which the first player sits on all seats."""
+
+
+def at_tables(player: Player) -> AtTables:
+    """A player with a stream of random numbers."""
+    return AtTables(player, np.random.default_rng(0))
+
+
+def usual(variant: str) -> Rules:
+    return make_rules(game(variant))
+
+
+def test_tables_side_by_side_have_memories_of_their_own() -> None:
+    log = list[Any]()
+    pool = TablePool([usual("down_up")], [0], 3, seed=4, in_matches=True)
+    pool.deal(0)
+    dealers, after = np.zeros(3), list[np.ndarray]()
+    for _ in play_deal_by_deal(pool, [at_tables(Remembering(log))], ALL_SEATS[:3]):
+        assert all(memory is None if not after else memory.shape == (rows, 2) for rows, memory in log)
+        if after:
+            assert {float(number) for _, memory in log for number in memory[:, 1]} == set(dealers.tolist())
+        dealers += pool.batch.tables.dealer
+        after.append(dealers.copy())
+        log.clear()
+    assert len(after) > 3
+
+
+def test_who_fails_to_recall_loses_the_table() -> None:
+    spec = agent_spec("random")
+    failing: Any = type(spec)("failing", lambda: Remembering([], fails=2))
+    with pytest.raises(RuntimeError, match="forgotten"):
+        at_tables(failing.make()).deal_over(*scored_batch())
+    found = compare_matches(usual("down_up"), failing, spec, 4)
+    assert found.estimate("alone").mean == 0.0
+
+
+def scored_batch() -> tuple[Any, np.ndarray]:
+    pool = TablePool([usual("down_up")], [0], 8, seed=4, in_matches=True)
+    pool.deal(0)
+    next(
+        play_deal_by_deal(pool, [AtTables(make_player("random"), np.random.default_rng(0))], np.zeros((8, MAX_SEATS), np.int64))
+    )
+    pool.batch.tables.dealer[3] = 2
+    return pool.batch, np.arange(8)
+
+
+def test_records_and_sittings_remember_the_match() -> None:
+    """From deal to deal, also when a deal is taken back; the next match begins with nothing."""
+    log = list[Any]()
+    records = list(record_matches("down_up", matches=2, players=[Remembering(log), "thumb", "thumb", "thumb"], seed=2))
+    deals = len(records) // 2
+
+    def told() -> list[float | None]:
+        """Deals that were remembered, in the order in which they were."""
+        return list(dict.fromkeys(None if memory is None else float(memory[0, 0]) for _, memory in log))
+
+    assert told() == [None, *range(1, deals)]
+    log.clear()
+    others = [Seated("remembering", Remembering(log)), *(Seated("thumb", make_player("thumb")) for _ in range(3))]
+    session = Session(usual("down_up"), others, seed=2, deals=deals + 2)
+    session.let_others_act()
+    for _ in range(deals + 1):
+        session.next_deal()
+        session.let_others_act()
+    assert told() == [None, *range(1, deals)]
+
+
+def test_a_deal_that_is_taken_back_is_forgotten() -> None:
+    log = list[Any]()
+    others = [Seated("remembering", Remembering(log)), *(Seated("thumb", make_player("thumb")) for _ in range(2))]
+    session = Session(usual("down_up"), [None, *others], seed=2)
+
+    def play_deal() -> list[Any]:
+        log.clear()
+        while not session.table.is_scored:
+            session.let_others_act()
+            if session.is_persons_turn:
+                session.take(session.table.legal_actions()[0])
+        return [None if memory is None else memory.tolist() for _, memory in log]
+
+    assert set(play_deal()) == {None}
+    session.next_deal()
+    once = play_deal()
+    assert session.take_back()
+    play_deal()
+    while len(session.deals) > 1:
+        assert session.take_back()
+    assert set(play_deal()) == {None}
+    session.next_deal()
+    assert play_deal() == once
+    scored = session.deals[0].scored
+    assert scored is not None
+    assert once[0] == [[1.0, float(scored.dealer)]]
+
+
+def test_a_search_plays_whole_matches_with_its_memory(tmp_path: Path) -> None:
+    rules = usual("down_up")
+    save_small(tmp_path / "policy.safetensors", (rules,))
+    name = f"search:{tmp_path / 'policy.safetensors'},worlds=2"
+    first, again = (list(record_matches("down_up", players=[name, "thumb", "thumb", "thumb"], seed=1)) for _ in range(2))
+    assert first == again
+    found = compare_matches(rules, agent_spec(name), agent_spec("thumb"), 2)
+    assert found.deals > 2 * len(first)
