@@ -30,11 +30,11 @@ FULL_ROOMS = set[str]()
 MAY_NAME = {
     *("noms_env/variants/__init__.py", "noms_env/variants/dispatch.py", "noms_env/variants/noms_deck.py"),
     *(f"noms_env/variants/{name}.py" for name in GAMES),
-    "noms_env/__init__.py",
+    *("noms_env/__init__.py", "noms_env/micro/settings.py"),
     "noms_env/envs/option_types.py",
 }
-"""The modules that may name a game: the list of all, the dispatch, a game's own, the public face, and the types of options, of
-which one has a word that is also the name of a game."""
+"""The modules that may name a game: the list of all, the dispatch, a game's own, the public face, the list of micro-games, and
+the types of options, of which one has a word that is also the name of a game."""
 
 GAME = re.compile(
     r"(?<![^\W_])(?:sniped_whist|big_ships|small_ships|nonesuch|down_up|up_down)(?![^\W_])|(?<![\w/])noms(?!\w*_env|[-/\w])",

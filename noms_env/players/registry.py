@@ -6,6 +6,7 @@
 | `noms`, `runs/first`, `runs/first/policy.safetensors` | a trained policy: by its name, by its game, by folder or file |
 | `noms@0` | the policy at a temperature: 0 takes the most probable action, 1 is as trained |
 | `search:noms@0,worlds=50` | a search on a policy, with options |
+| `solved:FILE` | a solution of a micro-game |
 
 The modules are imported when a player is made, and named by strings, since policies lie on a higher floor.
 """
@@ -64,6 +65,7 @@ PLAYERS: dict[str, Entry] = {
         {POLICY: str},
         {"worlds": int, "time": float, "opponents": str, "temperature": float, "threads": int},
     ),
+    "solved": Entry("noms_env.micro.solution:SolvedPlayer", "plays a micro-game by its solution", {"file": str}),
 }
 """The players by name."""
 

@@ -11,6 +11,9 @@ from ..console import say, terminal
 from ..options import by_default
 from .common import OK, wrong_arguments
 
+MICRO = "micro"
+"""In place of a game."""
+
 if TYPE_CHECKING:
     from rich.table import Table
 
@@ -23,15 +26,19 @@ def listing(variant: Annotated[tyro.conf.Positional[str | None], by_default("onl
     For example:
       noms list
       noms list noms
+      noms list micro
 
     Args:
-        variant: The game whose options are shown.
+        variant: The game whose options are shown; micro for the micro-games, which can be solved (`noms solve`).
     """
     from rich.text import Text
 
     from noms_env.core.actions import span
     from noms_env.variants import GAMES, game
 
+    if variant == MICRO:
+        terminal().print(micro_table(), soft_wrap=False)
+        return OK
     with wrong_arguments():
         games = list(GAMES.values()) if variant is None else [game(variant)]
     console = terminal()
@@ -47,6 +54,20 @@ def listing(variant: Annotated[tyro.conf.Positional[str | None], by_default("onl
     if any(map(worked_out, one.options)):
         console.print("* worked out from the number of seats and the deck; shown for the usual ones.")
     return OK
+
+
+def micro_table() -> Table:
+    """The suite of micro-games."""
+    from rich.table import Table
+
+    from noms_env.micro.settings import SUITE
+
+    table = Table("micro-game", "variant", "seats", "options", "what is left of the game", box=None, pad_edge=False)
+    for one in SUITE:
+        options = dict(one.options) | ({} if one.hand_size is None else {"hand size": one.hand_size})
+        words = ", ".join(f"{name} {value}" for name, value in options.items())
+        table.add_row(one.name, one.variant, str(one.seats), words, one.alive)
+    return table
 
 
 def worked_out(option: Option) -> bool:

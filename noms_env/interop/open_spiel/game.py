@@ -10,16 +10,6 @@ import pyspiel
 
 from noms_env.core.actions import NUM_ACTIONS, brief
 from noms_env.core.cards import CARD_WORDS, FRENCH, SUIT_LETTERS, cards_in
-from noms_env.interop.open_spiel.deal_setup import DealSetup, Layout
-from noms_env.interop.open_spiel.explicit_chance import (
-    CHANCE,
-    DEALING,
-    DRAWING_LOT,
-    DRAWING_TRUMP,
-    OVER,
-    PLAYING,
-    ExplicitChanceDeal,
-)
 from noms_env.interop.open_spiel.observers import (
     InformationStateObserver,
     ObservationObserver,
@@ -29,6 +19,16 @@ from noms_env.interop.open_spiel.observers import (
 )
 from noms_env.interop.open_spiel.parameters import REWARDS, default_parameters, game_name, setup_of
 from noms_env.interop.open_spiel.reconstruct_history import reconstruct_history
+from noms_env.micro.deal_setup import DealSetup, Layout
+from noms_env.micro.explicit_chance import (
+    CHANCE,
+    DEALING,
+    DRAWING_LOT,
+    DRAWING_TRUMP,
+    OVER,
+    PLAYING,
+    ExplicitChanceDeal,
+)
 from noms_env.variants import RulesError, Variant
 
 

@@ -8,8 +8,8 @@ import numpy as np
 
 from noms_env.core.actions import NUM_ACTIONS, PHASES
 from noms_env.core.cards import CARD_WORDS, NO_TRUMP, cards_in
-from noms_env.interop.open_spiel.deal_setup import DealSetup
-from noms_env.interop.open_spiel.explicit_chance import PLAYING, ExplicitChanceDeal
+from noms_env.micro.deal_setup import DealSetup
+from noms_env.micro.explicit_chance import PLAYING, ExplicitChanceDeal
 from noms_env.observation.layout import OBSERVATION_SIZE
 from noms_env.observation.writer import exposed_cards
 from noms_env.show.lines import lines_of

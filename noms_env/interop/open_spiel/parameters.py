@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from noms_env.interop.open_spiel.deal_setup import DealSetup
+from noms_env.micro.deal_setup import DealSetup
 from noms_env.variants import Option, Rules, Variant
 
 DEFAULT = -1

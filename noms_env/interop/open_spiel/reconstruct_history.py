@@ -18,8 +18,8 @@ from noms_env.core.actions import (
 )
 from noms_env.core.cards import CARD_SUITS, cards_in
 from noms_env.core.state import get_byte
-from noms_env.interop.open_spiel.deal_setup import DealSetup, Layout
-from noms_env.interop.open_spiel.explicit_chance import PLAYING, ExplicitChanceDeal, replayed
+from noms_env.micro.deal_setup import DealSetup, Layout
+from noms_env.micro.explicit_chance import PLAYING, ExplicitChanceDeal, replayed
 
 PUBLIC_FIELDS = (
     *("calls", "trump", "nominated", "nominated_rank", "revealed", "indicated", "refused", "order", "trick_winners", "tricks"),

@@ -27,7 +27,7 @@ from noms_env.core.tricks import name_trump
 from noms_env.engine.deal import hand_out
 from noms_env.engine.legal import find_legal
 from noms_env.engine.row_kernels import IS_SCORED
-from noms_env.interop.open_spiel.deal_setup import DealSetup
+from noms_env.micro.deal_setup import DealSetup
 from noms_env.record.replaying import score_again
 from noms_env.table import Table
 

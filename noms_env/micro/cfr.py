@@ -1,0 +1,258 @@
+"""CFR+ on a game tree: O. Tammelin, arXiv 1407.5042, with alternating updates and linear averaging, for any number of seats.
+
+    regret of a slot = max(0, regret + sum over the nodes of its set: others' reach * (value of the action - value of the node))
+    strategy         = regrets over their sum in the set; all actions alike where all regrets are 0
+    average strategy = sum over the iterations t: t * own reach * strategy, over its sum in the set
+
+In a game of two seats whose points sum to 0 the average comes to an equilibrium. With more seats there is no such proof; how
+far a strategy is from an equilibrium is measured (`measures.exploitability`).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from noms_env._jit import jit
+from noms_env._threads import ONE_THREAD, RowThreads
+from noms_env.micro.tree import Tree
+
+PARTS = 8
+"""Ranges of layouts that are worked on by themselves: sums do not depend on the threads that share them."""
+
+
+class Solver:
+    """CFR+ under way.
+
+    Attributes:
+        tree: the game.
+        iterations: done so far; each updates all seats.
+        regrets: float64, shape (slots,).
+        totals: of the average strategy, float64, shape (slots,).
+        strategy: of the next iteration, float64, shape (slots,).
+    """
+
+    def __init__(self, tree: Tree, reward: str = "points", row_threads: RowThreads = ONE_THREAD) -> None:
+        """Begin with all actions alike.
+
+        Args:
+            tree: the game.
+            reward: `points`, or `relative`: less the mean of the others' points.
+            row_threads: that share the layouts; the results do not depend on them.
+        """
+        self.tree, self.iterations = tree, 0
+        self.regrets, self.totals, self.strategy = np.zeros(len(tree.action)), np.zeros(len(tree.action)), tree.uniform()
+        self.passes = Passes(tree, rewards_of(tree, reward), row_threads)
+
+    def iterate(self) -> None:
+        """Update the seats, one after another."""
+        tree, passes = self.tree, self.passes
+        self.iterations += 1
+        for seat in range(tree.seats):
+            gains = passes.gains(self.strategy, seat)
+            update(
+                tree.offset, tree.owner, seat, gains, passes.own_reach, float(self.iterations), self.regrets, self.totals,
+                self.strategy,
+            )  # fmt: skip
+
+    def average(self) -> np.ndarray:
+        """The average strategy, float64, shape (slots,)."""
+        return normalised(self.tree, self.totals)
+
+
+def rewards_of(tree: Tree, reward: str) -> np.ndarray:
+    """What each end brings each seat, float64, shape (ends, seats).
+
+    Raises:
+        ValueError: there is no such reward.
+    """
+    if reward not in ("points", "relative"):
+        raise ValueError(f"reward must be points or relative, not {reward!r}")
+    return tree.points if reward == "points" else tree.relative()
+
+
+def normalised(tree: Tree, weights: np.ndarray) -> np.ndarray:
+    """A strategy in proportion to weights, from 0 on; all actions of a set alike where all are 0."""
+    sums = np.add.reduceat(weights, tree.offset[:-1])
+    counts = np.diff(tree.offset)
+    shares = weights / np.repeat(np.where(sums > 0, sums, 1), counts)
+    return np.asarray(np.where(np.repeat(sums > 0, counts), shares, np.repeat(1 / counts, counts)))
+
+
+class Passes:
+    """Passes over a tree: reaches from the root down, values from the ends up."""
+
+    def __init__(self, tree: Tree, rewards: np.ndarray, row_threads: RowThreads = ONE_THREAD) -> None:
+        self.tree, self.rewards, self.row_threads = tree, np.ascontiguousarray(rewards), row_threads
+        nodes, slots = len(tree.seat), len(tree.action)
+        self.own_reach = np.zeros(len(tree.owner))
+        self._own, self._others, self._value = (np.empty(nodes) for _ in range(3))
+        self._sums = np.zeros((PARTS, slots))
+        layouts = len(tree.chance)
+        self._cuts = [layouts * part // PARTS for part in range(PARTS + 1)]
+
+    def gains(self, strategy: np.ndarray, seat: int) -> np.ndarray:
+        """For each slot of a seat the sum over its nodes of others' reach times what the action is worth above the node.
+
+        `own_reach` is that of the seat's information sets then. Slots of other seats have 0.
+        """
+        tree = self.tree
+
+        def work(first: int, end: int, _part: int) -> None:
+            for part in range(first, end):
+                layouts = self._cuts[part], self._cuts[part + 1]
+                sums = self._sums[part]
+                sums[:] = 0
+                reach_down(
+                    tree.starts, *layouts, tree.chance, tree.seat, tree.first, tree.infoset, tree.offset, strategy, seat,
+                    self._own, self._others, self.own_reach,
+                )  # fmt: skip
+                gains_up(
+                    tree.starts, *layouts, tree.seat, tree.first, tree.infoset, tree.offset, strategy, seat, self._others,
+                    self.rewards, self._value, sums,
+                )  # fmt: skip
+
+        self.row_threads.run(PARTS, work)
+        return np.asarray(self._sums.sum(axis=0))
+
+    def values(self, strategy: np.ndarray) -> np.ndarray:
+        """What each seat may expect if all play by a strategy, float64, shape (seats,)."""
+        return np.array([self._expected(strategy, seat, None) for seat in range(self.tree.seats)])
+
+    def best_response(self, strategy: np.ndarray, seat: int) -> tuple[float, np.ndarray]:
+        """What a seat may expect at best while the others play by a strategy, and the slots that it takes then.
+
+        Returns:
+            The value, and bool, shape (slots,): one slot in each of its information sets; none elsewhere.
+        """
+        tree = self.tree
+        taken = np.full(len(tree.owner), -1, np.int64)
+        own = tree.owner == seat
+
+        def work(first: int, end: int, _part: int) -> None:
+            for part in range(first, end):
+                layouts = self._cuts[part], self._cuts[part + 1]
+                self._sums[part] = 0
+                responses_up(
+                    tree.starts, *layouts, tree.seat, tree.first, tree.infoset, tree.offset, strategy, seat, self._others,
+                    self.rewards, taken, self._value, self._sums[part],
+                )  # fmt: skip
+
+        self.gains(strategy, seat)  # for the others' reach
+        for level in range(int(tree.level[own].max(initial=-1)), -1, -1):
+            self.row_threads.run(PARTS, work)
+            choose_best(tree.offset, np.flatnonzero(own & (tree.level == level)), self._sums.sum(axis=0), taken)
+        chosen = np.zeros(len(tree.action), np.bool_)
+        chosen[(tree.offset[:-1] + taken)[own]] = True
+        return self._expected(strategy, seat, taken), chosen
+
+    def _expected(self, strategy: np.ndarray, seat: int, taken: np.ndarray | None) -> float:
+        """What a seat may expect if all play by a strategy, but for what it takes in information sets where that is not -1."""
+        tree = self.tree
+        choices = np.full(len(tree.owner), -1, np.int64) if taken is None else taken
+
+        def work(first: int, end: int, _part: int) -> None:
+            for part in range(first, end):
+                layouts = self._cuts[part], self._cuts[part + 1]
+                values_up(
+                    tree.starts, *layouts, tree.seat, tree.first, tree.infoset, tree.offset, strategy, seat, choices,
+                    self.rewards, self._value,
+                )  # fmt: skip
+
+        self.row_threads.run(PARTS, work)
+        return float((self._value[tree.starts[:-1]] * tree.chance).sum())
+
+
+@jit
+def reach_down(starts, low, high, chance, seat, first, infoset, offset, strategy, me, own, others, own_reach):
+    """Write with which probability each node of some layouts is reached by a seat's choices, and by all else."""
+    for row in range(low, high):
+        own[starts[row]], others[starts[row]] = 1.0, chance[row]
+        for x in range(starts[row], starts[row + 1]):
+            if seat[x] < 0:
+                continue
+            i = infoset[x]
+            for a in range(offset[i + 1] - offset[i]):
+                child, share = first[x] + a, strategy[offset[i] + a]
+                if seat[x] == me:
+                    own[child], others[child] = own[x] * share, others[x]
+                else:
+                    own[child], others[child] = own[x], others[x] * share
+            if seat[x] == me:
+                own_reach[i] = own[x]
+
+
+@jit
+def gains_up(starts, low, high, seat, first, infoset, offset, strategy, me, others, rewards, value, sums):
+    """Write values of the nodes of some layouts for a seat, and add to `sums` what its slots gain."""
+    for x in range(starts[high] - 1, starts[low] - 1, -1):
+        if seat[x] < 0:
+            value[x] = rewards[first[x], me]
+            continue
+        i, total = infoset[x], 0.0
+        for a in range(offset[i + 1] - offset[i]):
+            total += strategy[offset[i] + a] * value[first[x] + a]
+        value[x] = total
+        if seat[x] == me and others[x] > 0:
+            for a in range(offset[i + 1] - offset[i]):
+                sums[offset[i] + a] += others[x] * (value[first[x] + a] - total)
+
+
+@jit
+def responses_up(starts, low, high, seat, first, infoset, offset, strategy, me, others, rewards, taken, value, sums):
+    """Write values for a seat that takes what is in `taken`, and add to `sums` what its slots are worth where that is open."""
+    for x in range(starts[high] - 1, starts[low] - 1, -1):
+        if seat[x] < 0:
+            value[x] = rewards[first[x], me]
+            continue
+        i, total = infoset[x], 0.0
+        if seat[x] != me:
+            for a in range(offset[i + 1] - offset[i]):
+                total += strategy[offset[i] + a] * value[first[x] + a]
+        elif taken[i] >= 0:
+            total = value[first[x] + taken[i]]
+        else:
+            for a in range(offset[i + 1] - offset[i]):
+                sums[offset[i] + a] += others[x] * value[first[x] + a]
+        value[x] = total
+
+
+@jit
+def values_up(starts, low, high, seat, first, infoset, offset, strategy, me, taken, rewards, value):
+    """Write values for a seat: by a strategy, or by what is in `taken`."""
+    for x in range(starts[high] - 1, starts[low] - 1, -1):
+        if seat[x] < 0:
+            value[x] = rewards[first[x], me]
+            continue
+        i, total = infoset[x], 0.0
+        if taken[i] >= 0:
+            total = value[first[x] + taken[i]]
+        else:
+            for a in range(offset[i + 1] - offset[i]):
+                total += strategy[offset[i] + a] * value[first[x] + a]
+        value[x] = total
+
+
+@jit
+def choose_best(offset, infosets, worth, taken):
+    """Write into `taken` the best action of some information sets, the first of equals."""
+    for i in infosets:
+        best = 0
+        for a in range(1, offset[i + 1] - offset[i]):
+            if worth[offset[i] + a] > worth[offset[i] + best]:
+                best = a
+        taken[i] = best
+
+
+@jit
+def update(offset, owner, me, gains, own_reach, weight, regrets, totals, strategy):
+    """Add to a seat's regrets and to its average, and write its next strategy."""
+    for i in range(len(owner)):
+        if owner[i] != me:
+            continue
+        total = 0.0
+        for k in range(offset[i], offset[i + 1]):
+            totals[k] += weight * own_reach[i] * strategy[k]
+            regrets[k] = max(0.0, regrets[k] + gains[k])
+            total += regrets[k]
+        for k in range(offset[i], offset[i + 1]):
+            strategy[k] = regrets[k] / total if total > 0 else 1 / (offset[i + 1] - offset[i])

@@ -1,0 +1,120 @@
+"""How far a strategy is from an equilibrium.
+
+    NashConv = sum over the seats: value of a best response to the others' strategies - value of the own strategy
+
+(M. Lanctot et al., arXiv 1711.00832). It is 0 at a Nash equilibrium, and nowhere else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from noms_env.belief.determinize import sampled_tables
+from noms_env.micro.cfr import Passes, normalised
+from noms_env.micro.tree import Tree
+from noms_env.players import Player, TellsProbabilities
+
+
+class Exploitability(NamedTuple):
+    """Of a strategy that all seats play by.
+
+    Attributes:
+        values: what each seat may expect, float64, shape (seats,).
+        best_responses: what it may expect at best while the others go on, float64, shape (seats,).
+    """
+
+    values: np.ndarray
+    best_responses: np.ndarray
+
+    @property
+    def gains(self) -> np.ndarray:
+        """What each seat gains by a best response."""
+        return np.asarray(self.best_responses - self.values)
+
+    @property
+    def nash_conv(self) -> float:
+        """The sum of the gains."""
+        return float(self.gains.sum())
+
+
+def exploitability(passes: Passes, strategy: np.ndarray) -> Exploitability:
+    """Of a strategy, float64, shape (slots,)."""
+    values = passes.values(strategy)
+    best = np.array([passes.best_response(strategy, seat)[0] for seat in range(passes.tree.seats)])
+    return Exploitability(values, best)
+
+
+class PairGain(NamedTuple):
+    """Of two seats that deviate together, without telling each other their cards.
+
+    Attributes:
+        seats: the two.
+        together: what their points gain in sum: a lower bound, where each has answered best to the other in turn.
+        apart: the sum of what each gains by deviating alone.
+    """
+
+    seats: tuple[int, int]
+    together: float
+    apart: float
+
+
+def pair_gain(passes: Passes, strategy: np.ndarray, seats: tuple[int, int], separate: Exploitability) -> PairGain:
+    """What two seats gain that share their points: best responses in turn, from either seat, until neither finds more."""
+    tree = passes.tree
+    both = passes.rewards[:, seats].sum(axis=1, keepdims=True)
+    team = Passes(tree, np.broadcast_to(both, passes.rewards.shape), passes.row_threads)
+    before, best = float(separate.values[list(seats)].sum()), -np.inf
+    of_slot = np.repeat(tree.owner, np.diff(tree.offset))
+    for order in (seats, seats[::-1]):
+        played, value, turn = strategy.copy(), before, 0
+        while True:
+            seat = order[turn % 2]
+            found, chosen = team.best_response(played, seat)
+            if turn >= 2 and found <= value + LEAST:
+                break
+            value, turn = max(value, found), turn + 1
+            played = np.where(of_slot == seat, chosen, played)
+        best = max(best, value)
+    return PairGain(seats, best - before, float(separate.gains[list(seats)].sum()))
+
+
+LEAST = 1e-9
+"""A gain in points that is one, and not rounding."""
+
+
+def strategy_of(
+    player: Player, tree: Tree, samples: int = 32, seed: int = 0, tick: Callable[[int], None] = lambda sets: None
+) -> np.ndarray:
+    """The strategy that a player plays by, float64, shape (slots,).
+
+    Args:
+        player: anybody.
+        tree: the deal.
+        samples: how often a player is asked in each information set that does not tell its probabilities: its answers make the
+            strategy, which is that of the player only so far.
+        seed: of what is random.
+        tick: is told the number of information sets just done.
+
+    Raises:
+        ValueError: the player answered with an action that is not legal.
+    """
+    rng, found = np.random.default_rng(seed), np.zeros(len(tree.action))
+    for numbers, observation, mask, tables in tree.decisions():
+        if isinstance(player, TellsProbabilities):
+            chances = player.probabilities(observation, mask).astype(np.float64)
+        else:
+            chances = np.zeros(mask.shape)
+            for _ in range(samples):
+                given = sampled_tables(tables, None, rng) if player.wants_tables else None
+                actions = np.asarray(player.act(observation, mask, rng, tables=given))
+                if not np.take_along_axis(mask, actions[:, None], axis=1).all():
+                    raise ValueError("the player answered with an action that is not legal")
+                chances[np.arange(len(actions)), actions] += 1 / samples
+        for row, i in enumerate(numbers):
+            slots = slice(tree.offset[i], tree.offset[i + 1])
+            found[slots] = chances[row, tree.action[slots]]
+        tick(len(numbers))
+    return normalised(tree, found)

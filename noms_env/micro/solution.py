@@ -1,0 +1,202 @@
+"""Solutions: a strategy for each information set of a deal, as a file and as a player.
+
+A file is safetensors with `key` (int64), `offset` (int64), `action` (int16) and `strategy` (float64), see `tree.Tree`, and a
+JSON document in its metadata that says of which deal it is and how it came about.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save
+
+from noms_env.core.actions import NUM_ACTIONS
+from noms_env.core.chance import MAX_SEED
+from noms_env.micro.deal_setup import DealSetup
+from noms_env.micro.tree import Tree
+from noms_env.micro.tree_kernels import write_keys
+from noms_env.observation.layout import layout_digest
+from noms_env.players import NOBODY, as_batch, row_seeds
+from noms_env.variants import Rules, RulesError, game, given_options, make_rules
+
+FORMAT = "noms-solution/1"
+KEY = "noms-solution"
+"""The key of the document in the metadata."""
+ARRAYS = {"key": np.int64, "offset": np.int64, "action": np.int16, "strategy": np.float64}
+
+
+class SolutionFileError(ValueError):
+    """A file without a solution that can be used here; the message says why."""
+
+
+@dataclass(frozen=True)
+class SolutionInfo:
+    """What a file says of its solution.
+
+    Attributes:
+        variant: name of the game.
+        seats: number of seats.
+        options: those that differ from their defaults.
+        dealer: seat.
+        hand_size: cards dealt to each seat.
+        deal: of the schedule, from 0, in the exact-bid games.
+        reward: `points` or `relative`.
+        iterations: of CFR+.
+        nash_conv: of the strategy, in points.
+        uniform_nash_conv: of the strategy that takes all actions alike.
+        values: what each seat may expect.
+        layout: digest of the layout of observations.
+    """
+
+    variant: str
+    seats: int
+    options: dict[str, Any]
+    dealer: int
+    hand_size: int
+    deal: int
+    reward: str
+    iterations: int
+    nash_conv: float
+    uniform_nash_conv: float
+    values: list[float]
+    layout: str
+
+    @property
+    def rules(self) -> Rules:
+        """The rules of the table; raises RulesError if there are no such rules."""
+        return make_rules(game(self.variant), self.seats, self.options)
+
+
+def about(
+    setup: DealSetup, reward: str, iterations: int, nash_conv: float, uniform_nash_conv: float, values: np.ndarray
+) -> SolutionInfo:
+    """What there is to say of a solution of a deal."""
+    row, rules = setup.table.row, setup.rules
+    return SolutionInfo(
+        variant=rules.variant.name,
+        seats=rules.seats,
+        options=given_options(rules),
+        dealer=setup.dealer,
+        hand_size=int(row.deal_size),
+        deal=int(row.deal),
+        reward=reward,
+        iterations=iterations,
+        nash_conv=nash_conv,
+        uniform_nash_conv=uniform_nash_conv,
+        values=[float(value) for value in values],
+        layout=layout_digest(),
+    )
+
+
+def save_solution(path: Path, tree: Tree, strategy: np.ndarray, info: SolutionInfo) -> None:
+    """Write a file, whole or not at all."""
+    order = np.argsort(tree.key)
+    counts = np.diff(tree.offset)[order]
+    offset = np.concatenate([[0], np.cumsum(counts)])
+    slots = np.repeat(tree.offset[:-1][order] - offset[:-1], counts) + np.arange(offset[-1])
+    arrays = {"key": tree.key[order], "offset": offset, "action": tree.action[slots], "strategy": strategy[slots]}
+    document = json.dumps({"format": FORMAT, **asdict(info)})
+    content = save({name: np.ascontiguousarray(arrays[name], kind) for name, kind in ARRAYS.items()}, {KEY: document})
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    temporary.write_bytes(content)
+    temporary.replace(path)
+
+
+def read_solution(path: Path) -> tuple[SolutionInfo, dict[str, np.ndarray]]:
+    """What a file says, and its arrays.
+
+    Raises:
+        SolutionFileError: there is no such file, or it holds no solution for this version of the package.
+    """
+    try:
+        with safe_open(str(path), framework="numpy") as opened:
+            document = json.loads((opened.metadata() or {}).get(KEY, "null"))
+            arrays = {name: opened.get_tensor(name) for name in ARRAYS}
+        if not isinstance(document, dict) or document.pop("format", None) != FORMAT:
+            raise ValueError(f"it is no {FORMAT}")
+        info = SolutionInfo(**document)
+        if info.layout != layout_digest():
+            raise ValueError("it was made for other observations: solve the game again")
+        _ = info.rules
+        _check(arrays)
+    except (OSError, SafetensorError, ValueError, TypeError, RulesError) as error:
+        raise SolutionFileError(f"{path} holds no solution that can be used here: {error}") from error
+    return info, arrays
+
+
+def _check(arrays: dict[str, np.ndarray]) -> None:
+    key, offset, action, strategy = (arrays[name] for name in ARRAYS)
+    if any(arrays[name].dtype != kind or arrays[name].ndim != 1 for name, kind in ARRAYS.items()):
+        raise ValueError("its arrays have other types")
+    if len(offset) != len(key) + 1 or (np.diff(key) <= 0).any() or (np.diff(offset) < 2).any() or offset[0] != 0:
+        raise ValueError("its information sets are not in order")
+    if len(action) != offset[-1] or len(strategy) != offset[-1] or ((action < 0) | (action >= NUM_ACTIONS)).any():
+        raise ValueError("its actions are not there")
+    if not (strategy >= 0).all() or not np.allclose(np.add.reduceat(strategy, offset[:-1]), 1):
+        raise ValueError("its probabilities do not sum to 1")
+
+
+class SolvedPlayer:
+    """Plays by a solution, in single deals with its rules and hand size, whoever deals.
+
+    Attributes:
+        info: what the file says.
+    """
+
+    wants_tables = False
+
+    def __init__(self, file: str) -> None:
+        """Read a file.
+
+        Raises:
+            SolutionFileError: see `read_solution`.
+        """
+        self.info, arrays = read_solution(Path(file))
+        self._key, self._offset, self._action, self._strategy = (arrays[name] for name in ARRAYS)
+
+    def __repr__(self) -> str:
+        return f"<SolvedPlayer: {self.info.variant} with {self.info.seats} seats, {len(self._key)} information sets>"
+
+    @property
+    def rule_sets(self) -> tuple[Rules, ...]:
+        """The rules of the tables that it can sit at."""
+        return (self.info.rules,)
+
+    def probabilities(self, observation: np.ndarray, mask: np.ndarray) -> np.ndarray:
+        """See `noms_env.players.TellsProbabilities`.
+
+        Raises:
+            ValueError: an observation is not one of the deal that was solved.
+        """
+        seen, legal = np.atleast_2d(observation), np.atleast_2d(mask)
+        counts = np.count_nonzero(legal, axis=1)
+        found = np.where(counts[:, None] == 1, legal, 0).astype(np.float32)
+        rows = np.flatnonzero(counts > 1)
+        keys = np.empty(len(rows), np.int64)
+        write_keys(np.ascontiguousarray(seen[rows]).view(np.int64), keys)
+        places = np.minimum(np.searchsorted(self._key, keys), len(self._key) - 1)
+        if (self._key[places] != keys).any():
+            raise ValueError(
+                f"the solution is of single deals of {self.info.variant} with {self.info.hand_size} cards for each seat, "
+                "and this observation is of none"
+            )
+        for row, place in zip(rows, places, strict=True):
+            slots = slice(self._offset[place], self._offset[place + 1])
+            found[row, self._action[slots]] = self._strategy[slots]
+        return found[0] if np.ndim(mask) == 1 else found
+
+    @as_batch
+    def act(self, observation: np.ndarray, mask: np.ndarray, rng: np.random.Generator, *, tables: Any = None) -> np.ndarray:
+        """See `noms_env.players.Player`; raises ValueError as `probabilities` does."""
+        drawn = row_seeds(rng, len(mask)) / MAX_SEED
+        below = np.cumsum(self.probabilities(observation, mask), axis=1, dtype=np.float64)
+        actions = (below <= (drawn * below[:, -1])[:, None]).sum(axis=1)
+        last = NUM_ACTIONS - 1 - (mask[:, ::-1] != 0).argmax(axis=1)
+        return np.where(mask.any(axis=1), np.minimum(actions, last), NOBODY)

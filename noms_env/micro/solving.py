@@ -1,0 +1,119 @@
+"""Solving a deal: CFR+ until it is near enough to an equilibrium, in a way that can be stopped and goes on."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+from zipfile import BadZipFile
+
+import numpy as np
+
+from noms_env._threads import ONE_THREAD, RowThreads
+from noms_env.micro.cfr import Solver
+from noms_env.micro.measures import exploitability
+from noms_env.micro.solution import SolutionInfo, about, save_solution
+from noms_env.micro.tree import Tree
+
+FIRST_LOOK, GROWTH = 16, 1.5
+"""NashConv is measured after so many iterations, and each time that they have grown by so much: it takes as long as several."""
+SAVE_SECONDS = 60.0
+
+
+class Progress(NamedTuple):
+    """Where a solver stands."""
+
+    iterations: int
+    nash_conv: float
+    share: float
+    """Of the NashConv of the strategy that takes all actions alike."""
+
+
+class StateError(ValueError):
+    """The file of a run that was stopped does not belong to this run; the message says why."""
+
+
+def solve(
+    tree: Tree,
+    path: Path,
+    share: float = 0.005,
+    iterations: int = 100_000,
+    reward: str = "points",
+    row_threads: RowThreads = ONE_THREAD,
+    tick: Callable[[Progress], None] = lambda progress: None,
+) -> SolutionInfo:
+    """Solve a deal, and write the solution.
+
+    A run that is stopped goes on from `path` with `.state.npz` behind it, which is gone when the solution is written. What it
+    comes to is the same.
+
+    Args:
+        tree: the deal.
+        path: file of the solution.
+        share: NashConv at which it ends, as a share of that of the strategy that takes all actions alike.
+        iterations: after which it ends at the latest.
+        reward: `points` or `relative`.
+        row_threads: that share the work; the solution does not depend on them.
+        tick: is told the progress after each iteration, with the NashConv measured last.
+
+    Raises:
+        ValueError: there is no such reward.
+        StateError: the file of the run that was stopped is damaged, or of another deal.
+        OSError: a file cannot be read or written.
+    """
+    solver, state = Solver(tree, reward, row_threads), path.with_name(path.name + ".state.npz")
+    uniform = exploitability(solver.passes, tree.uniform())
+    look, nash_conv = _restore(solver, state, reward) if state.exists() else (FIRST_LOOK, uniform.nash_conv)
+    saved = time.monotonic()
+    while True:
+        if solver.iterations >= min(look, iterations):
+            found = exploitability(solver.passes, solver.average())
+            look, nash_conv = int(look * GROWTH), found.nash_conv
+            if nash_conv <= share * uniform.nash_conv or solver.iterations >= iterations:
+                break
+        solver.iterate()
+        tick(Progress(solver.iterations, nash_conv, nash_conv / uniform.nash_conv if uniform.nash_conv > 0 else 0.0))
+        if time.monotonic() - saved > SAVE_SECONDS:
+            _save(solver, state, reward, look, nash_conv)
+            saved = time.monotonic()
+    info = about(tree.setup, reward, solver.iterations, found.nash_conv, uniform.nash_conv, found.values)
+    save_solution(path, tree, solver.average(), info)
+    state.unlink(missing_ok=True)
+    return info
+
+
+def _digest(tree: Tree, reward: str) -> str:
+    return hashlib.sha256(tree.key.tobytes() + tree.points.tobytes() + reward.encode()).hexdigest()
+
+
+def _save(solver: Solver, path: Path, reward: str, look: int, nash_conv: float) -> None:
+    temporary = path.with_name(f".{path.name}")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with temporary.open("wb") as file:
+        digest = np.array(_digest(solver.tree, reward))
+        np.savez(
+            file,
+            digest=digest,
+            numbers=np.array([solver.iterations, look]),
+            nash_conv=np.array(nash_conv),
+            regrets=solver.regrets,
+            totals=solver.totals,
+            strategy=solver.strategy,
+        )
+    temporary.replace(path)
+
+
+def _restore(solver: Solver, path: Path, reward: str) -> tuple[int, float]:
+    try:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as kept:
+            if str(kept["digest"]) != _digest(solver.tree, reward):
+                raise StateError(f"{path} is of another deal: remove it, or write the solution elsewhere")
+            solver.regrets[:], solver.totals[:], solver.strategy[:] = kept["regrets"], kept["totals"], kept["strategy"]
+            solver.iterations, look = (int(number) for number in kept["numbers"])
+            return look, float(kept["nash_conv"])
+    except StateError:
+        raise
+    except (ValueError, KeyError, EOFError, BadZipFile) as error:
+        raise StateError(f"{path} is damaged ({error}): remove it, and the run begins anew") from error

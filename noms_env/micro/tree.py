@@ -1,0 +1,213 @@
+"""The game tree of one deal: every layout of the cards, and every way to play it, by the package's own engine.
+
+A *node* is a decision with more than one legal action, or an end; forced actions are taken on the way. Nodes lie layout by
+layout, each behind its parent, children side by side. A seat cannot tell nodes apart at which it has the same observation:
+they form an *information set*. A seat that observes remembers what it has done and seen (perfect recall), which is checked.
+
+A *slot* is an action in an information set: those of a set lie side by side, and a strategy is a number for each slot.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from noms_env.core.actions import NUM_ACTIONS
+from noms_env.engine.row_kernels import kernel_view
+from noms_env.micro.deal_setup import DealSetup
+from noms_env.micro.explicit_chance import CHANCE, ExplicitChanceDeal
+from noms_env.micro.tree_kernels import DEEPEST, FULL, NODE, explore, find_new, note_memories, write_views
+from noms_env.observation.layout import OBSERVATION_SIZE, PADDED_MASK_SIZE
+from noms_env.variants.table_record import new_tables
+
+Tick = Callable[[int, int], None]
+"""Told how much is done, of how much."""
+
+
+@dataclass(frozen=True)
+class Tree:
+    """All of one deal.
+
+    Attributes:
+        setup: the rules and the dealer.
+        layouts: tables before the first decision, shape (layouts,).
+        chance: the probability of each layout, float64, shape (layouts,).
+        starts: where the nodes of each layout begin, and the end, int64, shape (layouts + 1,). The first is the root.
+        seat: who decides, int8, shape (nodes,); `END` where nobody does.
+        first: the first child, int64, shape (nodes,); of an end its row in `points`.
+        infoset: int64, shape (nodes,); -1 for an end.
+        points: of each seat, float64, shape (ends, seats); the mean where lots decide.
+        offset: the first slot of each information set, and the end, int64, shape (infosets + 1,).
+        action: of each slot, int16, shape (slots,).
+        owner: the seat of each information set, int8, shape (infosets,).
+        level: how many decisions the seat has taken before, int64, shape (infosets,).
+        key: hash of the observation, int64, shape (infosets,).
+        forced: decisions with one legal action that were taken on the way.
+    """
+
+    setup: DealSetup
+    layouts: np.recarray
+    chance: np.ndarray
+    starts: np.ndarray
+    seat: np.ndarray
+    first: np.ndarray
+    infoset: np.ndarray
+    points: np.ndarray
+    offset: np.ndarray
+    action: np.ndarray
+    owner: np.ndarray
+    level: np.ndarray
+    key: np.ndarray
+    forced: int
+
+    @property
+    def seats(self) -> int:
+        """Seats at the table."""
+        return int(self.points.shape[1])
+
+    def relative(self) -> np.ndarray:
+        """Points less the mean of the others' points, shape (ends, seats): they sum to 0."""
+        others = (self.points.sum(axis=1, keepdims=True) - self.points) / (self.seats - 1)
+        return np.asarray(self.points - others)
+
+    def uniform(self) -> np.ndarray:
+        """The strategy that takes all actions alike, float64, shape (slots,)."""
+        counts = np.diff(self.offset)
+        return np.repeat(1 / counts, counts)
+
+    def decisions(self, rows: int = 4096) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray, np.recarray]]:
+        """The information sets in lots, each with one of the tables at which it comes up.
+
+        Yields:
+            Their numbers, int64, shape (n,); observations, uint8, (n, OBSERVATION_SIZE); masks, int8, (n, NUM_ACTIONS); tables.
+        """
+        stack, frames = kernel_view(new_tables(DEEPEST)), np.zeros((DEEPEST, 2), np.int64)
+        met, found, at = np.zeros(len(self.owner), np.bool_), new_tables(rows), np.empty(rows, np.int64)
+        state = np.zeros(2, np.int64)  # layout under way, frames in use
+        while True:
+            count = find_new(
+                kernel_view(self.layouts), self.starts, self.seat, self.first, self.infoset, self.offset, self.action,
+                stack, frames, state, met, kernel_view(found), at,
+            )  # fmt: skip
+            if count == 0:
+                return
+            observation = np.empty((count, OBSERVATION_SIZE // 8), np.int64)
+            mask = np.zeros((count, PADDED_MASK_SIZE // 8), np.int64)
+            write_views(kernel_view(found), observation, mask)
+            masks = np.ascontiguousarray(mask.view(np.int8)[:, :NUM_ACTIONS])
+            yield at[:count].copy(), observation.view(np.uint8), masks, found[:count].copy().view(np.recarray)
+
+
+def layouts_of(setup: DealSetup) -> tuple[np.recarray, np.ndarray]:
+    """The tables before the first decision, one for each layout, and their probabilities."""
+    rows, chances = list[bytes](), list[float]()
+
+    def follow(deal: ExplicitChanceDeal, chance: float) -> None:
+        if deal.actor != CHANCE:
+            rows.append(deal.dealt_table.get_state())
+            chances.append(chance)
+            return
+        for outcome, probability in deal.outcomes():
+            twin = deal.copy()
+            twin.apply_outcome(outcome)
+            follow(twin, chance * probability)
+
+    follow(ExplicitChanceDeal(setup), 1.0)
+    tables = np.frombuffer(bytearray(b"".join(rows)), new_tables(0).dtype).view(np.recarray)
+    return tables, np.array(chances)
+
+
+def build_tree(setup: DealSetup, tick: Tick = lambda done, total: None) -> Tree:
+    """Explore a deal.
+
+    Args:
+        setup: the rules and the dealer.
+        tick: is told layouts done and all layouts, now and then.
+
+    Raises:
+        ValueError: a seat forgets what it has done or seen (not a game of perfect recall as it is observed).
+        MemoryError: there are more nodes than fit.
+    """
+    layouts, chance = layouts_of(setup)
+    seats, tables = setup.rules.seats, kernel_view(layouts)
+    is_lot = setup.rules.options.get("tie") == "cut"
+    node, end = _Growing(NODE), _Growing(np.dtype((np.float64, (seats,))))
+    stack, frames = kernel_view(new_tables(DEEPEST)), np.zeros((DEEPEST, 2), np.int64)
+    observation = np.empty(OBSERVATION_SIZE // 8, np.int64)
+    starts, forced = np.zeros(len(layouts) + 1, np.int64), 0
+    for row in range(len(layouts)):
+        while True:
+            used = np.array([starts[row], end.used, 0], np.int64)
+            at = node.rows
+            if explore(tables, row, is_lot, stack, frames, observation, used, at, end.rows) != FULL:
+                break
+            node.grow()
+            end.grow()
+        starts[row + 1], end.used = used[0], used[1]
+        forced += int(used[2])
+        if row % 256 == 0:
+            tick(row, len(layouts))
+    tick(len(layouts), len(layouts))
+    nodes = node.rows[: starts[-1]]
+    return _numbered(setup, (layouts, chance), starts, nodes, end.rows[: end.used].copy(), forced)
+
+
+class _Growing:
+    """An array that becomes twice as long when it is full."""
+
+    def __init__(self, dtype: np.dtype[Any]) -> None:
+        self.rows, self.used = np.zeros(1 << 12, dtype), 0
+
+    def grow(self) -> None:
+        self.rows = np.concatenate([self.rows, np.zeros_like(self.rows)])
+
+
+def _numbered(
+    setup: DealSetup,
+    dealt: tuple[np.recarray, np.ndarray],
+    starts: np.ndarray,
+    nodes: np.ndarray,
+    points: np.ndarray,
+    forced: int,
+) -> Tree:
+    """The tree of what was explored, with its information sets in the order in which they come up."""
+    deciding = np.flatnonzero(nodes["seat"] >= 0)
+    _, at, inverse = np.unique(nodes["key"][deciding], return_index=True, return_inverse=True)
+    order = np.argsort(at)
+    number = np.empty(len(order), np.int64)
+    number[order] = np.arange(len(order))
+    infoset = np.full(len(nodes), -1, np.int64)
+    infoset[deciding] = number[inverse]
+    example = deciding[at[order]]
+    seat, first = nodes["seat"].copy(), nodes["first"].copy()
+    counts = nodes["count"][example].astype(np.int64)
+    offset = np.concatenate([[0], np.cumsum(counts)])
+    slots = np.repeat(first[example] - offset[:-1], counts) + np.arange(offset[-1])
+    action, owner = nodes["via"][slots].copy(), seat[example].copy()
+    before, last = np.full(len(example), -2, np.int64), np.full((len(nodes), points.shape[1]), -1, np.int32)
+    if not note_memories(starts, seat, first, infoset, offset, action, nodes["via"], before, last):
+        raise ValueError(
+            f"at such a table of {setup.rules.variant.name} a seat forgets what it has seen: its observations do not tell it"
+        )
+    level, set_of_slot = np.zeros(len(example), np.int64), np.repeat(np.arange(len(example)), counts)
+    for i in np.argsort(example):  # what came before was met before
+        level[i] = 0 if before[i] < 0 else level[set_of_slot[before[i]]] + 1
+    return Tree(
+        setup=setup,
+        layouts=dealt[0],
+        chance=dealt[1],
+        starts=starts,
+        seat=seat,
+        first=first,
+        infoset=infoset,
+        points=points,
+        offset=offset,
+        action=action,
+        owner=owner,
+        level=level,
+        key=nodes["key"][example],
+        forced=forced,
+    )

@@ -1,0 +1,208 @@
+"""The compiled part of game trees: exploring a layout, hashes of observations, and the walk that finds each information set."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from noms_env._jit import jit, size
+from noms_env.core.actions import SCORED
+from noms_env.core.state import MAX_SEATS
+from noms_env.engine.batch_kernels import count_legal, nth_legal
+from noms_env.engine.step import step
+from noms_env.observation.layout import OBSERVATION_SIZE, SEAT_BYTES, START
+from noms_env.observation.writer import write_mask, write_observation
+
+END = -1
+"""In place of a seat: the deal is over."""
+DEEPEST = 256
+"""More than a deal has decisions."""
+FULL = -1
+
+
+def _of_deal() -> np.ndarray:
+    """The bits of an observation that are not about the match: int64, shape (OBSERVATION_SIZE // 8,)."""
+    bits = np.full(OBSERVATION_SIZE, 255, np.uint8)
+    seats, numbers = START["seats"], START["numbers"]
+    for row in range(MAX_SEATS):
+        bits[seats + SEAT_BYTES * row : seats + SEAT_BYTES * row + 2] = 0  # totals
+    bits[[numbers + 4, numbers + 5, numbers + 14]] = 0  # the deal, deals left, a single deal
+    return bits.view(np.int64)
+
+
+OF_DEAL = _of_deal()
+NODE = np.dtype([("first", np.int64), ("key", np.int64), ("count", np.int16), ("via", np.int16), ("seat", np.int8)], align=True)
+"""A node while the tree is made: see `Tree`; `count` is that of its children, `via` the action that leads to it."""
+
+
+@jit
+def explore(tables, row, is_lot, stack, frames, observation, used, nodes, points):
+    """Add the nodes of a layout; `FULL` if there is no room for them.
+
+    `used`, int64, shape (3,): nodes, ends and forced decisions so far; is written. `frames`: node and next action, by depth.
+    """
+    stack[0] = tables[row]
+    frames[0, 0], frames[0, 1] = used[0], 0
+    used[0] += 1
+    if used[0] >= len(nodes) or not enter(stack, 0, frames[0, 0], is_lot, observation, used, nodes, points):
+        return FULL
+    depth = 0
+    while depth >= 0:
+        node, k = frames[depth, 0], frames[depth, 1]
+        if k == nodes[node].count:
+            depth -= 1
+            continue
+        frames[depth, 1] += 1
+        child = nodes[node].first + k
+        action = nth_legal(stack[depth], k)
+        stack[depth + 1] = stack[depth]
+        step(stack[depth + 1], action)
+        nodes[child].via = action
+        depth += 1
+        frames[depth, 0], frames[depth, 1] = child, 0
+        if not enter(stack, depth, child, is_lot, observation, used, nodes, points):
+            return FULL
+    return 0
+
+
+@jit
+def enter(stack, depth, node, is_lot, observation, used, nodes, points):
+    """Write a node, once the forced actions are taken; False if there is no room."""
+    t, x = stack[depth], nodes[node]
+    used[2] += take_forced(t)
+    if t.phase == SCORED:
+        if used[1] >= len(points):
+            return False
+        x.seat, x.count, x.first, x.key = END, 0, used[1], 0
+        write_points(t, is_lot, points[used[1]])
+        used[1] += 1
+        return True
+    x.seat, x.count, x.first, x.key = t.seat, count_legal(t), used[0], key_of(t, observation)
+    used[0] += x.count
+    return used[0] < len(nodes)
+
+
+@jit
+def take_forced(t):
+    """Take actions while there is no choice; how many."""
+    taken = 0
+    while t.phase != SCORED and count_legal(t) == 1:
+        step(t, nth_legal(t, 0))
+        taken += 1
+    return taken
+
+
+@jit
+def write_points(t, is_lot, points):
+    """Write the points of a deal that is over, the mean where a lot decides who of several is sniped."""
+    for seat in range(t.n_seats):
+        points[seat] = t.points[seat]
+    if not is_lot or size(np.int64(t.sniped)) != 1:
+        return
+    most, total, tied = 0, 0.0, 0
+    for seat in range(t.n_seats):
+        if (t.sniped >> seat) & 1:
+            most = t.tricks[seat]
+    for seat in range(t.n_seats):
+        if t.tricks[seat] == most:
+            total += t.points[seat]
+            tied += 1
+    for seat in range(t.n_seats):
+        if t.tricks[seat] == most:
+            points[seat] = total / tied
+
+
+@jit
+def key_of(t, observation):
+    """A hash of what the seat to act sees: the finaliser of MurmurHash3 (A. Appleby) over the words."""
+    write_observation(t, t.seat, observation)
+    return hashed(observation)
+
+
+@jit
+def write_keys(observations, keys):
+    """Write the hashes of observations, int64, shape (n, OBSERVATION_SIZE // 8)."""
+    for i in range(len(keys)):
+        keys[i] = hashed(observations[i])
+
+
+@jit
+def hashed(words):
+    """A hash of the words of an observation, int64, but for what is said of the match."""
+    h = np.uint64(0x9E3779B97F4A7C15)
+    for k in range(len(words)):
+        h = (h ^ np.uint64(words[k] & OF_DEAL[k])) + np.uint64(k)
+        h = (h ^ (h >> np.uint64(33))) * np.uint64(0xFF51AFD7ED558CCD)
+        h = (h ^ (h >> np.uint64(33))) * np.uint64(0xC4CEB9FE1A85EC53)
+        h ^= h >> np.uint64(33)
+    return np.int64(h)
+
+
+@jit
+def note_memories(starts, seat, first, infoset, offset, action, via, before, last):
+    """Write into `before` the slot that the owner of each information set chose last, -1 for none; False if nodes disagree.
+
+    `last`, int32, shape (nodes, seats): -1 at the roots; is written.
+    """
+    for node in range(len(seat)):
+        if seat[node] < 0:
+            continue
+        own, i = seat[node], infoset[node]
+        if before[i] == -2:
+            before[i] = last[node, own]
+        elif before[i] != last[node, own]:
+            return False
+        for a in range(offset[i + 1] - offset[i]):
+            child = first[node] + a
+            if via[child] != action[offset[i] + a]:
+                return False
+            for other in range(last.shape[1]):
+                last[child, other] = last[node, other]
+            last[child, own] = offset[i] + a
+    return True
+
+
+@jit
+def find_new(tables, starts, seat, first, infoset, offset, action, stack, frames, state, met, found, at):
+    """Go on through the tree, and copy tables at which information sets come up for the first time; how many were found.
+
+    `state`, int64, shape (2,): the layout under way and the frames in use, from call to call.
+    """
+    count = 0
+    while count < len(at):
+        if state[1] == 0:
+            if state[0] == len(tables):
+                return count
+            stack[0] = tables[state[0]]
+            take_forced(stack[0])
+            frames[0, 0], frames[0, 1] = starts[state[0]], 0
+            state[0] += 1
+            state[1] = 1
+        depth = state[1] - 1
+        node, k = frames[depth, 0], frames[depth, 1]
+        if seat[node] < 0:
+            state[1] -= 1
+            continue
+        i = infoset[node]
+        if k == 0 and not met[i]:
+            met[i] = True
+            at[count] = i
+            found[count] = stack[depth]
+            count += 1
+        if k == offset[i + 1] - offset[i]:
+            state[1] -= 1
+            continue
+        frames[depth, 1] += 1
+        stack[depth + 1] = stack[depth]
+        step(stack[depth + 1], action[offset[i] + k])
+        take_forced(stack[depth + 1])
+        frames[depth + 1, 0], frames[depth + 1, 1] = first[node] + k, 0
+        state[1] += 1
+    return count
+
+
+@jit
+def write_views(tables, observation, mask):
+    """Write what the seats to act see and may do."""
+    for i in range(len(observation)):
+        write_observation(tables[i], tables[i].seat, observation[i])
+        write_mask(tables[i], tables[i].seat, mask[i])

@@ -1,0 +1,141 @@
+"""CFR+ and the measures: against brute force, against what must hold, and on any number of threads."""
+
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+
+from noms_env._threads import RowThreads
+from noms_env.micro.cfr import Passes, Solver, normalised, rewards_of
+from noms_env.micro.deal_setup import DealSetup
+from noms_env.micro.measures import exploitability, pair_gain, strategy_of
+from noms_env.micro.settings import micro_game
+from noms_env.micro.tree import Tree, build_tree
+from noms_env.players import make_player
+
+
+@pytest.fixture(scope="module")
+def tiny() -> Tree:
+    """One card each for three seats: seven information sets a seat at most."""
+    return build_tree(DealSetup("down_up", 3, {"ranks": 4, "suits": 1}, hand_size=1))
+
+
+@pytest.fixture(scope="module")
+def small() -> Tree:
+    return build_tree(micro_game("down-up-1").setup())
+
+
+def random_strategy(tree: Tree, seed: int) -> np.ndarray:
+    return normalised(tree, np.random.default_rng(seed).exponential(size=len(tree.action)))
+
+
+def pure(tree: Tree, seats: tuple[int, ...]) -> list[np.ndarray]:
+    """All ways in which some seats can choose one action in each of their information sets, as slots."""
+    sets = [i for i in range(len(tree.owner)) if tree.owner[i] in seats]
+    return [np.array(slots) for slots in product(*(range(tree.offset[i], tree.offset[i + 1]) for i in sets))]
+
+
+def with_choices(tree: Tree, strategy: np.ndarray, seats: tuple[int, ...], slots: np.ndarray) -> np.ndarray:
+    owner = np.repeat(tree.owner, np.diff(tree.offset))
+    played = np.where(np.isin(owner, seats), 0.0, strategy)
+    played[slots] = 1
+    return played
+
+
+@pytest.mark.parametrize("reward", ["points", "relative"])
+def test_a_best_response_is_the_best_of_all_ways_to_play(tiny: Tree, reward: str) -> None:
+    passes, strategy = Passes(tiny, rewards_of(tiny, reward)), random_strategy(tiny, 1)
+    found = exploitability(passes, strategy)
+    for seat in range(tiny.seats):
+        ways = pure(tiny, (seat,))
+        assert 8 <= len(ways) <= 256
+        best = max(passes.values(with_choices(tiny, strategy, (seat,), slots))[seat] for slots in ways)
+        assert found.best_responses[seat] == pytest.approx(best)
+        value, chosen = passes.best_response(strategy, seat)
+        played = with_choices(tiny, strategy, (seat,), np.flatnonzero(chosen))
+        assert passes.values(played)[seat] == pytest.approx(value)
+    assert (found.gains > 0).all()
+    assert found.nash_conv == pytest.approx(found.gains.sum())
+    if reward == "relative":
+        assert found.values.sum() == pytest.approx(0)
+
+
+def test_a_pair_gains_at_most_what_the_best_of_all_ways_to_play_would(tiny: Tree) -> None:
+    passes = Passes(tiny, tiny.points)
+    strategy = random_strategy(tiny, 2)
+    separate = exploitability(passes, strategy)
+    found = pair_gain(passes, strategy, (0, 1), separate)
+    before = separate.values[:2].sum()
+    best = max(
+        passes.values(with_choices(tiny, strategy, (0, 1), slots))[:2].sum() for slots in pure(tiny, (0, 1))[::7]
+    )  # fmt: skip
+    assert found.together > 0
+    assert found.together >= best - before - 1e-9 or found.together > 0.9 * (best - before)
+    assert found.apart == pytest.approx(separate.gains[:2].sum())
+
+
+def test_two_seats_whose_points_sum_to_0_come_to_an_equilibrium(small: Tree) -> None:
+    """Also where the reach of the others is 0: an average that leaves those sets out stays away from it."""
+    solver = Solver(small, "relative")
+    found = []
+    for _ in range(256):
+        solver.iterate()
+        if solver.iterations in (16, 64, 256):
+            found.append(exploitability(solver.passes, solver.average()))
+    uniform = exploitability(solver.passes, small.uniform())
+    for one, bound in zip(found, (0.02, 0.002, 0.0002), strict=True):
+        assert 0 < one.nash_conv < bound * uniform.nash_conv
+    assert found[-1].values.sum() == pytest.approx(0)
+
+
+@pytest.mark.parametrize(("name", "nash_conv"), [("down-up-1", 6.001), ("down-up-2", 12.275)])
+def test_all_actions_alike_have_the_nash_conv_of_another_solver(name: str, nash_conv: float) -> None:
+    """The figures are those of a program in C++ with rules of its own."""
+    tree = build_tree(micro_game(name).setup())
+    assert exploitability(Passes(tree, tree.points), tree.uniform()).nash_conv == pytest.approx(nash_conv, abs=0.0005)
+
+
+def test_three_seats_come_near(tiny: Tree) -> None:
+    solver = Solver(tiny)
+    for _ in range(100):
+        solver.iterate()
+    uniform = exploitability(solver.passes, tiny.uniform())
+    assert exploitability(solver.passes, solver.average()).nash_conv < 0.005 * uniform.nash_conv
+
+
+def test_threads_change_nothing(small: Tree) -> None:
+    solvers = [Solver(small, row_threads=RowThreads(threads)) for threads in (1, 2, 3)]
+    for solver in solvers:
+        for _ in range(5):
+            solver.iterate()
+    assert len({solver.average().tobytes() + solver.regrets.tobytes() for solver in solvers}) == 1
+    assert len({exploitability(solver.passes, solver.average()).nash_conv for solver in solvers}) == 1
+
+
+def test_the_strategy_of_a_player(small: Tree) -> None:
+    """Rules of thumb name one action, whatever the hidden cards are; a player that draws comes near its probabilities."""
+    thumb = make_player("thumb")
+    once = strategy_of(thumb, small, samples=1)
+    assert set(once.tolist()) == {0.0, 1.0}
+    assert (strategy_of(thumb, small, samples=3, seed=5) == once).all()
+    drawn = strategy_of(make_player("random"), small, samples=200)
+    assert np.abs(drawn - small.uniform()).max() < 0.2
+    passes = Passes(small, small.points)
+    assert exploitability(passes, once).nash_conv > 0.1
+
+
+def test_a_player_that_answers_illegally_is_refused(small: Tree) -> None:
+    class Wrong:
+        wants_tables = False
+
+        def act(self, observation: np.ndarray, mask: np.ndarray, rng: np.random.Generator, *, tables: Any = None) -> Any:
+            return (mask == 0).argmax(axis=1)
+
+    with pytest.raises(ValueError, match="not legal"):
+        strategy_of(Wrong(), small)
+
+
+def test_rewards_that_are_refused(small: Tree) -> None:
+    with pytest.raises(ValueError, match="reward must be points or relative, not 'tricks'"):
+        Solver(small, "tricks")

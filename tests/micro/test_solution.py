@@ -1,0 +1,193 @@
+"""Solutions as files and players, runs that go on, and the commands."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file, save_file
+
+from noms_env import down_up_v0, load_player
+from noms_env.micro import solving
+from noms_env.micro.cfr import Passes
+from noms_env.micro.measures import exploitability, strategy_of
+from noms_env.micro.settings import MicroGame, micro_game
+from noms_env.micro.solution import KEY, SolutionFileError, SolvedPlayer
+from noms_env.micro.solving import Progress, StateError, solve
+from noms_env.micro.tree import Tree, build_tree
+from noms_env.table import Table
+from tests.begun import begun
+from tests.commands import Run, assert_refused
+from training.commands.micro import exploit as command
+
+NAME = "down-up-1"
+
+
+@pytest.fixture(scope="module")
+def tree() -> Tree:
+    return build_tree(micro_game(NAME).setup())
+
+
+@pytest.fixture(scope="module")
+def solution(tree: Tree, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("micro") / "solved.safetensors"
+    solve(tree, path, share=0.001)
+    return path
+
+
+def test_a_solution_is_a_player_with_its_strategy(tree: Tree, solution: Path) -> None:
+    player = load_player(f"solved:{solution}")
+    assert isinstance(player, SolvedPlayer)
+    strategy = strategy_of(player, tree)
+    found = exploitability(Passes(tree, tree.points), strategy)
+    assert found.nash_conv == pytest.approx(player.info.nash_conv, abs=1e-5)
+    assert player.info.nash_conv <= 0.001 * player.info.uniform_nash_conv
+    assert player.info.values == pytest.approx(found.values.tolist(), abs=1e-5)
+    assert repr(player) == "<SolvedPlayer: down_up with 2 seats, 712 information sets>"
+
+
+def test_it_plays_single_deals_whoever_deals(solution: Path) -> None:
+    player, rng, played = SolvedPlayer(str(solution)), np.random.default_rng(0), 0
+    for seed in range(20):
+        env: Any = down_up_v0.raw_env(seats=2, ranks=4, suits=2, trump_rotation=["D"], episode="deal", hand_size=2)
+        env.reset(seed=seed)
+        while env.agents:
+            seen, _, over, cut, _ = env.last()
+            action = None if over or cut else player.act(seen["observation"], seen["action_mask"], rng)
+            played += action is not None
+            env.step(action)
+    assert played > 100
+
+
+def test_it_draws_by_its_probabilities(tree: Tree, solution: Path) -> None:
+    player, rng = SolvedPlayer(str(solution)), np.random.default_rng(1)
+    for _numbers, observation, mask, _tables in tree.decisions():
+        chances = player.probabilities(observation, mask)
+        drawn = np.zeros(mask.shape)
+        for _ in range(100):
+            drawn[np.arange(len(mask)), player.act(observation, mask, rng)] += 0.01
+        assert (drawn[mask == 0] == 0).all()
+        assert np.abs(drawn - chances).max() < 0.25
+        assert np.abs((drawn - chances).sum(axis=0)).max() < 4
+
+
+def test_what_it_has_not_solved_is_refused(solution: Path) -> None:
+    table = begun(Table("down_up", 2, {"ranks": 4, "suits": 2, "trump_rotation": ["D"]}, seed=1))
+    with pytest.raises(ValueError, match="single deals of down_up with 2 cards for each seat"):
+        SolvedPlayer(str(solution)).act(*table.view(int(table.row.seat)), np.random.default_rng(0))
+
+
+@pytest.mark.parametrize(
+    ("spoil", "sentence"),
+    [
+        (lambda arrays, about: about.update(format="noms-solution/9"), "it is no noms-solution/1"),
+        (lambda arrays, about: about.update(layout="0"), "other observations"),
+        (lambda arrays, about: about.pop("values"), "values"),
+        (lambda arrays, about: about["options"].update(ranks=99), "ranks must be"),
+        (lambda arrays, about: arrays.update(key=arrays["key"][::-1].copy()), "not in order"),
+        (lambda arrays, about: arrays.update(strategy=arrays["strategy"] * 2), "do not sum to 1"),
+        (lambda arrays, about: arrays.update(action=arrays["action"] + 500), "its actions are not there"),
+        (lambda arrays, about: arrays.update(action=arrays["action"].astype(np.int64)), "other types"),
+        (lambda arrays, about: arrays.pop("offset"), "offset"),
+    ],
+)
+def test_files_that_are_refused(solution: Path, tmp_path: Path, spoil: Any, sentence: str) -> None:
+    header = solution.read_bytes()
+    document = json.loads(json.loads(header[8 : 8 + int.from_bytes(header[:8], "little")])["__metadata__"][KEY])
+    arrays = load_file(str(solution))
+    spoil(arrays, document)
+    path = tmp_path / "spoilt.safetensors"
+    save_file(arrays, str(path), {KEY: json.dumps(document)})
+    with pytest.raises(SolutionFileError, match=re.escape(sentence)):
+        SolvedPlayer(str(path))
+
+
+def test_other_files_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "text").write_text("no solution")
+    for name in ("text", "missing"):
+        with pytest.raises(SolutionFileError, match=f"{name} holds no solution"):
+            SolvedPlayer(str(tmp_path / name))
+
+
+class StopError(Exception):
+    pass
+
+
+def test_a_run_that_is_stopped_comes_to_the_same(tree: Tree, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    solve(tree, tmp_path / "whole", iterations=40, share=0)
+    monkeypatch.setattr(solving, "SAVE_SECONDS", -1.0)
+
+    def stopping(progress: Progress) -> None:
+        if progress.iterations == 23:
+            raise StopError
+
+    with pytest.raises(StopError):
+        solve(tree, tmp_path / "parts", iterations=40, share=0, tick=stopping)
+    state = tmp_path / "parts.state.npz"
+    assert state.exists()
+    assert not (tmp_path / "parts").exists()
+    seen: list[int] = []
+    solve(tree, tmp_path / "parts", iterations=40, share=0, tick=lambda progress: seen.append(progress.iterations))
+    assert seen[0] == 23
+    assert (tmp_path / "parts").read_bytes() == (tmp_path / "whole").read_bytes()
+    assert not state.exists()
+
+
+def test_states_that_are_refused(tree: Tree, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, state = tmp_path / "solved", tmp_path / "solved.state.npz"
+    monkeypatch.setattr(solving, "SAVE_SECONDS", -1.0)
+
+    def stop(progress: Progress) -> None:
+        if progress.iterations == 3:
+            raise StopError
+
+    with pytest.raises(StopError):
+        solve(tree, path, tick=stop)
+    with pytest.raises(StateError, match="is of another deal"):
+        solve(tree, path, reward="relative")
+    state.write_bytes(state.read_bytes()[:300])
+    with pytest.raises(StateError, match="is damaged"):
+        solve(tree, path)
+
+
+def test_the_commands(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    status, out, _ = run("solve", NAME, "--percent", "1")
+    assert status == 0
+    assert "420 layouts, 13,560 nodes, 712 information sets" in out
+    assert re.search(r"NashConv 0\.0\d+ points after 16 iterations, 0\.\d+% of the 6\.0008", out)
+    assert "written to micro/down-up-1.safetensors" in out
+    _, out, _ = run("exploit", f"solved:micro/{NAME}.safetensors", "--micro", NAME, "--pairs", "--json", "found.json")
+    assert re.search(r"down-up-1: NashConv 0\.0\d+ points, 0\.\d+% of that", out)
+    assert "seats 0 and 1 gain" in out
+    found = json.loads(Path("found.json").read_text())["games"][0]
+    assert found["nash_conv"] == pytest.approx(sum(found["best_responses"]) - sum(found["values"]))
+    _, out, _ = run("solve", "noms", "--seats", "2", "--option", "ranks=3", "--option", "suits=1", "--option", "min_bid=1")
+    assert "written to micro/noms.safetensors" in out
+    assert "small-ships-3" in run("list", "micro")[1]
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["solve", "noms-9"], "there is no micro-game 'noms-9'"),
+        (["solve", NAME, "--seats", "3"], "--seats, --option and --hand-size go with a variant"),
+        (["solve", NAME, "--percent", "-1"], "--percent must be 0 or more"),
+        (["solve", "down_up", "--hand-size", "40"], "hand_size must be one of the schedule's"),
+        (["exploit", "thumb", "--micro", "noms-9"], "there is no micro-game 'noms-9'"),
+        (["exploit", "thumb", "--samples", "0"], "--samples must be 1 or more"),
+        (["exploit", "noms@0"], "noms@0 was trained for none of the micro-games"),
+        (["exploit", "noms@0", "--micro", "noms-1"], "was trained for"),
+    ],
+)
+def test_what_is_refused(run: Run, words: list[str], sentence: str) -> None:
+    assert_refused(run(*words), sentence)
+
+
+def test_all_are_those_at_which_a_player_can_sit(monkeypatch: pytest.MonkeyPatch, solution: Path) -> None:
+    _, games = command.games_of(f"solved:{solution}", ("all",))
+    assert [one.name for one in games] == [NAME]
+    assert isinstance(games[0], MicroGame)
+    assert len(command.games_of("thumb", ("all",))[1]) > 10

@@ -1,0 +1,148 @@
+"""Game trees: every layout and every way to play it, counted by hand and by brute force."""
+
+from collections import defaultdict
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+from noms_env.core.actions import NUM_ACTIONS
+from noms_env.micro import tree as module
+from noms_env.micro.deal_setup import DealSetup
+from noms_env.micro.explicit_chance import CHANCE, OVER, ExplicitChanceDeal
+from noms_env.micro.settings import SUITE, micro_game
+from noms_env.micro.tree import Tree, build_tree
+from noms_env.variants import VARIANTS
+
+TINY: list[tuple[str, int, dict[str, Any]]] = [
+    ("down_up", 2, {"ranks": 2, "suits": 2}),
+    ("up_down", 2, {"ranks": 2, "suits": 2, "trump_mode": "turnup", "hook_min_cards": 1}),
+    ("sniped_whist", 3, {"ranks": 2, "suits": 2, "tie": "cut", "scoring": "tricks"}),
+    ("sniped_whist", 2, {"ranks": 2, "suits": 2, "trump_mode": "random"}),
+    ("small_ships", 3, {"ranks": 3, "suits": 1, "min_bid": 1}),
+    ("small_ships", 2, {"ranks": 3, "suits": 1, "hand_size": 1, "min_bid": 1, "stock_nomination": "redraw"}),
+    ("noms", 3, {"ranks": 3, "suits": 1, "min_bid": 1, "early_stop": True}),
+]
+"""Deals that Python can go through."""
+
+
+def setup_of(game: tuple[str, int, dict[str, Any]]) -> DealSetup:
+    return DealSetup(*game)
+
+
+def ends(deal: ExplicitChanceDeal, weight: Fraction, seen: dict[bytes, int]) -> Iterator[tuple[Fraction, list[float]]]:
+    """The ends of a deal, with probabilities if all choose uniformly; `seen` gets the observations with a choice."""
+    if deal.stage == OVER:
+        yield weight, deal.points()
+        return
+    if deal.actor == CHANCE:
+        outcomes = [(outcome, Fraction(chance).limit_denominator(10**6)) for outcome, chance in deal.outcomes()]
+    else:
+        legal = deal.dealt_table.legal_actions()
+        outcomes = [(action, Fraction(1, len(legal))) for action in legal]
+        if len(legal) > 1:
+            seen[deal.dealt_table.view(deal.actor)[0].tobytes() + bytes([deal.actor])] += 1
+    for outcome, chance in outcomes:
+        twin = deal.copy()
+        twin.apply(outcome)
+        yield from ends(twin, weight * chance, seen)
+
+
+@pytest.mark.parametrize("game", TINY, ids=str)
+def test_a_tree_is_all_of_the_deal(game: tuple[str, int, dict[str, Any]]) -> None:
+    """Information sets, the nodes in them, and what all may expect who choose uniformly, against recursion in Python."""
+    seen: dict[bytes, int] = defaultdict(int)
+    found = list(ends(ExplicitChanceDeal(setup_of(game)), Fraction(1), seen))
+    assert sum(weight for weight, _ in found) == 1
+    expected = [float(sum(weight * Fraction(points[seat]) for weight, points in found)) for seat in range(game[1])]
+    tree = build_tree(setup_of(game))
+    assert len(tree.owner) == len(seen)
+    deciding = np.bincount(tree.infoset[tree.seat >= 0], minlength=len(tree.owner))
+    lots = game[2].get("tie") == "cut"
+    assert sorted(deciding) == sorted(seen.values())
+    assert len(tree.points) == len(found) or lots
+    value = tree.points.copy()
+    assert reached(tree, value) == pytest.approx(expected)
+    assert tree.chance.sum() == pytest.approx(1)
+
+
+def reached(tree: Tree, rewards: np.ndarray) -> np.ndarray:
+    """What all may expect who choose uniformly, from the root down."""
+    chance = np.zeros(len(tree.seat))
+    chance[tree.starts[:-1]] = tree.chance
+    total = np.zeros(tree.seats)
+    for node in range(len(tree.seat)):
+        if tree.seat[node] < 0:
+            total += chance[node] * rewards[tree.first[node]]
+        else:
+            i = tree.infoset[node]
+            n = tree.offset[i + 1] - tree.offset[i]
+            chance[tree.first[node] : tree.first[node] + n] = chance[node] / n
+    return total
+
+
+def test_decisions_are_each_information_set_once() -> None:
+    tree = build_tree(micro_game("down-up-1").setup())
+    met: dict[int, bytes] = {}
+    for numbers, observation, mask, tables in tree.decisions(rows=100):
+        assert len(numbers) <= 100
+        for row, number in enumerate(numbers.tolist()):
+            assert number not in met
+            met[number] = observation[row].tobytes()
+            assert np.flatnonzero(mask[row]).tolist() == sorted(tree.action[tree.offset[number] : tree.offset[number + 1]])
+            assert tables.seat[row] == tree.owner[number]
+    assert sorted(met) == list(range(len(tree.owner)))
+    assert len(set(met.values())) == len(met)
+    assert mask.shape[1] == NUM_ACTIONS
+
+
+def test_levels_count_a_seats_own_decisions() -> None:
+    """In down_up a call and then a card: of two cards the second is forced."""
+    tree = build_tree(micro_game("down-up-1").setup())
+    words: dict[int, set[bool]] = {0: set(), 1: set()}
+    for level in (0, 1):
+        for i in np.flatnonzero(tree.level == level):
+            words[level].update((tree.action[tree.offset[i] : tree.offset[i + 1]] < 52).tolist())
+    assert words == {0: {False}, 1: {True}}
+
+
+def test_a_seat_that_would_forget_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two information sets of one seat that differ in what it had called are taken for one."""
+    number = module._numbered
+
+    def forgetting(*arguments: Any) -> Tree:
+        nodes = arguments[3]
+        tree = number(*arguments)
+        late = np.flatnonzero((tree.seat == 0) & (tree.level[tree.infoset] == 1) & (nodes["count"] == 2))
+        nodes["key"][late] = 7
+        return number(*arguments)
+
+    monkeypatch.setattr(module, "_numbered", forgetting)
+    with pytest.raises(ValueError, match="forgets what it has seen"):
+        build_tree(micro_game("down-up-1").setup())
+
+
+COUNTS = {
+    "down-up-1": (420, 13_560, 712),
+    "down-up-2": (7_560, 1_481_760, 22_392),
+    "big-ships-2": (2_520, 524_592, 12_784),
+    "sniped-whist-2": (5_040, 54_864, 4_560),
+    "noms-2": (90, 215_730, 32_067),
+}
+"""Layouts, nodes and information sets with a choice. They never change."""
+
+
+@pytest.mark.parametrize("name", COUNTS)
+def test_the_settings_stay_as_they_are(name: str) -> None:
+    tree = build_tree(micro_game(name).setup())
+    assert (len(tree.chance), len(tree.seat), len(tree.owner)) == COUNTS[name]
+
+
+def test_the_suite_has_every_variant_and_names_of_its_own() -> None:
+    names = [one.name for one in SUITE]
+    assert len(set(names)) == len(names) >= 10
+    assert {one.variant for one in SUITE} == set(VARIANTS) - {"nonesuch"}
+    with pytest.raises(ValueError, match="there is no micro-game 'noms-9'; did you mean"):
+        micro_game("noms-9")

@@ -1,0 +1,1 @@
+"""The subcommands about micro-games: games small enough to be solved exactly."""
