@@ -35,8 +35,8 @@ COMMANDS = {
     "plot": ("plot", "Draw the learning curves of training runs."),
     "evaluate": ("evaluate", "Measure how much better one player is than another."),
     "tournament": ("tournament", "Rank players: everybody plays everybody."),
-    "solve": ("micro.solve", "Solve a micro-game exactly."),
-    "exploit": ("micro.exploit", "Measure how much can be gained against a player."),
+    "solve": ("exploitability.solve", "Solve a micro-game exactly."),
+    "exploit": ("exploitability.exploit", "Measure how much can be gained against a player."),
     "publish": ("publish", "Publish a trained policy, and the results of all policies."),
     "demo": ("demo", "Train a policy for a few minutes and show what it has learnt."),
 }

@@ -122,12 +122,14 @@ class OpponentsConfig(_Checked):
         start: Share of the budget after which opponents come; until then the policy plays itself.
         past: Past policies that are kept as opponents, their ages spaced about geometrically.
         players: Players by name that are opponents too, such as `random`, `thumb`, or a policy's file.
+        alone: At those tables the policy has one seat, and the opponents all others; otherwise they have one to all but one.
     """
 
     share: float = 0.0
     start: float = 0.6
     past: int = 12
     players: Annotated[tuple[str, ...], by_default("none")] = ()
+    alone: Annotated[bool, by_default("off")] = False
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -20,7 +20,7 @@ from noms_env.micro.tree import Tree, build_tree
 from noms_env.table import Table
 from tests.begun import begun
 from tests.commands import Run, assert_refused
-from training.commands.micro import exploit as command
+from training.commands.exploitability import exploit as command
 
 NAME = "down-up-1"
 
@@ -177,13 +177,36 @@ def test_the_commands(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
         (["solve", NAME, "--percent", "-1"], "--percent must be 0 or more"),
         (["solve", "down_up", "--hand-size", "40"], "hand_size must be one of the schedule's"),
         (["exploit", "thumb", "--micro", "noms-9"], "there is no micro-game 'noms-9'"),
-        (["exploit", "thumb", "--samples", "0"], "--samples must be 1 or more"),
+        (["exploit", "thumb", "--samples", "0"], "--samples and --budget must be 1 or more"),
+        (["exploit", "thumb", "--budget", "0"], "--samples and --budget must be 1 or more"),
+        (["exploit", "thumb", "--seats", "4"], "--seats, --option and --out go with --variant"),
+        (["exploit", "thumb", "--variant", "noms", "--pairs"], "give --variant, or --micro and --pairs, and not both"),
+        (["exploit", "noms@0", "--variant", "small_ships"], "was trained for"),
         (["exploit", "noms@0"], "noms@0 was trained for none of the micro-games"),
         (["exploit", "noms@0", "--micro", "noms-1"], "was trained for"),
     ],
 )
 def test_what_is_refused(run: Run, words: list[str], sentence: str) -> None:
     assert_refused(run(*words), sentence)
+
+
+def test_a_best_response_on_a_full_game_goes_on_and_is_measured(run: Run, tmp_path: Path) -> None:
+    """A small one; the figures are those of the file."""
+    words = ["exploit", "random", "--variant", "down_up", "--seats", "2", "--option", "ranks=2", "--option", "suits=2"]
+    words += ["--budget", "60000", "--deals", "100", "--threads", "1", "--out", str(tmp_path / "run"), "--json"]
+    status, out, _ = run(*words, tmp_path / "found.json")
+    assert status == 0
+    assert "a best response to random, learnt in 60,000 decisions, gains +" in out
+    (found,) = json.loads((tmp_path / "found.json").read_text())["games"]
+    assert found["low"] > 0, "against random there is much to gain"
+    assert found["deals"] == 100
+    config = json.loads((tmp_path / "run" / "config.json").read_text())
+    assert config["opponents"]["alone"]
+    assert config["opponents"]["players"] == config["panel"] == ["random"]
+    before = (tmp_path / "run" / "policy.safetensors").read_bytes()
+    assert run(*words, tmp_path / "again.json")[0] == 0
+    assert (tmp_path / "again.json").read_bytes() == (tmp_path / "found.json").read_bytes()
+    assert (tmp_path / "run" / "policy.safetensors").read_bytes() == before
 
 
 def test_all_are_those_at_which_a_player_can_sit(monkeypatch: pytest.MonkeyPatch, solution: Path) -> None:

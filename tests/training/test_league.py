@@ -23,6 +23,15 @@ def test_the_learner_and_the_opponent_each_have_a_seat(seed: int, seats: int) ->
     assert set(seating.ravel()) == {0, 1}
 
 
+def test_a_learner_that_sits_alone_has_each_seat_alike() -> None:
+    seats = np.where(np.arange(9_000) % 2 == 0, 4, 3)
+    seating = draw_seating(seats, 1.0, np.random.default_rng(1), alone=True)
+    assert ((seating == 1).sum(1) == seats - 1).all()
+    for number in (3, 4):
+        own = (seating[seats == number, :number] == 0).mean(0)
+        np.testing.assert_allclose(own, 1 / number, atol=0.03)
+
+
 def test_opponents_get_their_share_of_the_tables_all_seats_and_all_numbers_of_seats() -> None:
     seats = np.where(np.arange(20_000) % 2 == 0, 4, 3)
     seating = draw_seating(seats, 0.25, np.random.default_rng(1))

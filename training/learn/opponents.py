@@ -1,7 +1,8 @@
 """The opponents that sit at some of the tables, past policies and players by name, so that the policy does not forget them.
 
-They come after a share of the budget (`OpponentsConfig.start`), at a share of the tables, on one to all but one of the seats,
-for a whole deal. In an iteration each worker has one opponent, so that its forward passes are not too small.
+They come after a share of the budget (`OpponentsConfig.start`), at a share of the tables, on one to all but one of the seats
+(on all but one with `OpponentsConfig.alone`), for a whole deal. In an iteration each worker has one opponent, so that its
+forward passes are not too small.
 """
 
 from __future__ import annotations
@@ -18,20 +19,21 @@ def draw_opponent(names: Sequence[str], rng: np.random.Generator) -> str | None:
     return names[int(rng.integers(len(names)))] if names else None
 
 
-def draw_seating(seats: np.ndarray, share: float, rng: np.random.Generator) -> np.ndarray:
+def draw_seating(seats: np.ndarray, share: float, rng: np.random.Generator, alone: bool = False) -> np.ndarray:
     """Who sits where in the next deals.
 
     Args:
         seats: int64, shape (n,): seats of each table.
         share: of the tables that have the opponent.
         rng: of the draws.
+        alone: there the opponent has all seats but one.
 
     Returns:
         int64, shape (n, MAX_SEATS): 0 for the learner, who has at least one seat everywhere, 1 for the opponent.
     """
     order = np.argsort(rng.random((len(seats), MAX_SEATS)) + (np.arange(MAX_SEATS) >= seats[:, None]), axis=1)
     place = np.argsort(order, axis=1)  # of each seat in a random order of the table's seats
-    taken = rng.integers(1, np.maximum(seats, 2))
+    taken = np.where(alone, seats - 1, rng.integers(1, np.maximum(seats, 2)))
     chosen = rng.random(len(seats)) < share
     return np.where(chosen[:, None] & (place < taken[:, None]), 1, 0)
 

@@ -171,6 +171,7 @@ class RolloutWorker:
         opponent: Choose | None,
         share: float,
         rng: np.random.Generator,
+        alone: bool = False,
     ) -> Rollout:
         """Play a deal at each table.
 
@@ -181,13 +182,14 @@ class RolloutWorker:
             opponent: takes some of the seats, if there is one.
             share: of the tables at which it does.
             rng: of the hand sizes and the seating.
+            alone: there it takes all seats but one.
         """
         pool = self.pool
         before = pool.engine_seconds
         pool.deal(iteration, None if pool.in_matches else draw_sizes(pool, self.rule_sets, rng))
         seating = np.zeros((len(pool), MAX_SEATS), np.int64)
         if opponent is not None:
-            seating = draw_seating(pool.seats, share, rng)
+            seating = draw_seating(pool.seats, share, rng, alone)
         play(pool, [learner, opponent or learner], seating)
         return Rollout(
             decisions=recorder.decisions(pool),

@@ -178,7 +178,7 @@ class SelfPlay:
         if name is not None:
             opponent = AtTables(self.player(self.past[name]) if name in self.past else self.players[name].make(), rng)
         share = schedule.opponent_share(self.progress, self.config.opponents, self.stage)
-        return worker.play(self.iteration, learner, recorder, opponent, share, rng)
+        return worker.play(self.iteration, learner, recorder, opponent, share, rng, self.config.opponents.alone)
 
     def _recorder(self, worker: RolloutWorker) -> Recorder:
         expert = None

@@ -1,1 +1,0 @@
-"""The subcommands about micro-games: games small enough to be solved exactly."""
