@@ -335,7 +335,8 @@ def _byte_values(option: Option) -> str:
         return ", ".join(f"{place} `{word}`" for place, word in enumerate(option.words, 1))
     if option.rotation:
         return "1 `C`, 2 `D`, 3 `H`, 4 `S`, 5 `NT`, one byte for each place of the list, 0 behind its end"
-    return "1 + number" + (", 255 None" if option.none else "")
+    late = f", 0 for {option.default}" if option.late else ""
+    return "1 + number" + late + (", 255 None" if option.none else "")
 
 
 if __name__ == "__main__":

@@ -53,11 +53,12 @@ DECKTET_PAIRS = {
 }
 
 
-def decktet() -> list[str]:
-    """The 36 basic cards and the Excuse."""
+def decktet(ranks: int = 10, suits: int = 6) -> list[str]:
+    """The basic cards, 36 in the whole deck, and the Excuse; in a short one those of the top ranks and the first suits."""
     singles = [rank + suit for rank in "AC" for suit in DECKTET_SUITS]
     pairs = [rank + pair for rank, pairs in DECKTET_PAIRS.items() for pair in pairs]
-    return [*singles, *pairs, EXCUSE]
+    missing = {*DECKTET_RANKS[: len(DECKTET_RANKS) - ranks], *DECKTET_SUITS[suits:]}
+    return [*(card for card in singles + pairs if missing.isdisjoint(card)), EXCUSE]
 
 
 def french_deck(ranks: int = 13, suits: int = 4) -> list[str]:
@@ -67,12 +68,13 @@ def french_deck(ranks: int = 13, suits: int = 4) -> list[str]:
 
 def deck_of(variant: str, options: Options) -> list[str]:
     """All cards of the deck, in hand order."""
-    return decktet() if variant == "nonesuch" else french_deck(options["ranks"], options["suits"])
+    deck = decktet if variant == "nonesuch" else french_deck
+    return deck(options["ranks"], options["suits"])
 
 
 def suits_in(variant: str, options: Options) -> list[str]:
     """The suits of the deck."""
-    return list(DECKTET_SUITS) if variant == "nonesuch" else list(FRENCH_SUITS[: options["suits"]])
+    return list((DECKTET_SUITS if variant == "nonesuch" else FRENCH_SUITS)[: options["suits"]])
 
 
 def suits_of(card: str) -> str:
@@ -240,6 +242,8 @@ OPTIONS: dict[str, dict[str, Option]] = {
         "half": choice("ceil", "exact", "floor"),
         "target": limit(31, 100_000, range(10, 50)),
         "max_hands": number(100, 1, 1000, range(1, 15)),
+        "ranks": number(10, 2, 10, range(2, 11)),
+        "suits": number(6, 2, 6, range(2, 7)),
     },
 }
 
@@ -301,13 +305,14 @@ def _is_allowed(value: Any, allowed: Container[Any]) -> bool:
 
 def _settle_deck_and_seats(variant: str, seats: int, options: Options) -> None:
     lowest, highest = SEATS[variant]
-    if variant != "nonesuch":
-        for name in ("ranks", "suits"):
-            _require(_is_allowed(options[name], OPTIONS[variant][name].allowed), name)
-        if options["ranks"] < 13 or options["suits"] < 4:
-            lowest = 2
+    for name in ("ranks", "suits"):
+        _require(_is_allowed(options[name], OPTIONS[variant][name].allowed), name)
+    if variant != "nonesuch" and (options["ranks"] < 13 or options["suits"] < 4):
+        lowest = 2
     _require(lowest <= seats <= highest, "number of seats")
-    _require(len(deck_of(variant, options)) >= seats, "number of seats with so few cards")
+    cards = len(deck_of(variant, options))
+    _require(cards >= seats, "number of seats with so few cards")
+    _require(variant != "nonesuch" or cards % seats == 1, "number of seats: one card must be left over")
 
 
 def _settle_rotation(variant: str, options: Options, given: Options) -> None:
@@ -377,7 +382,7 @@ def hand_size_of(variant: str, seats: int, options: Options, deal: int) -> int:
     """Cards that each seat is dealt in deal number `deal`, counted from 0."""
     if variant in EXACT_BID:
         return schedule(variant, seats, options)[deal]
-    return 36 // seats if variant == "nonesuch" else options["hand_size"]
+    return len(deck_of(variant, options)) // seats if variant == "nonesuch" else options["hand_size"]
 
 
 def seats_in_turn(first: int, seats: int) -> list[int]:
@@ -669,8 +674,8 @@ def noms_is_decided(options: Options, contract: str, declarer: int, partner: int
 
 
 def settle_nonesuch(options: Options, bids: Sequence[str], tricks: Sequence[int]) -> list[Number]:
-    """5.2 Scoring. The tricks of the whole deal are 12 or 9."""
-    total = 36 // len(bids)
+    """5.2 Scoring. The tricks of the whole deal are 12 or 9 with the whole deck."""
+    total = sum(tricks)
     return [nonesuch_points(options, bid, taken, total) for bid, taken in zip(bids, tricks, strict=True)]
 
 

@@ -112,3 +112,11 @@ def set_of(cards: list[int]) -> int:
 def french_deck(ranks: int, suits: int) -> list[int]:
     """The top `ranks` ranks of the first `suits` suits (C D H S), in ascending order of the card numbers."""
     return [13 * suit + rank for suit in range(suits) for rank in range(13 - ranks, 13)]
+
+
+def decktet_deck(ranks: int, suits: int) -> list[int]:
+    """The cards of the top `ranks` ranks that bear only the first `suits` suits (M S W L Y K), ascending, and the Excuse."""
+    basic = [
+        card for card in range(EXCUSE) if CARD_RANK[DECKTET, card] >= 10 - ranks and CARD_SUITS[DECKTET, card] >> suits == 0
+    ]
+    return [*basic, EXCUSE]

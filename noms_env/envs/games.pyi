@@ -546,6 +546,8 @@ class _Nonesuch(ModuleType):
         half: Literal["ceil", "exact", "floor"] = "ceil",
         target: int | None = 31,
         max_hands: int = 100,
+        ranks: int = 10,
+        suits: int = 6,
     ) -> AECEnv:
         """The environment in PettingZoo's usual wrappers: an illegal action ends the episode.
 
@@ -564,6 +566,8 @@ class _Nonesuch(ModuleType):
             half: what a failed Most is counted from, with nine tricks: 5, 4.5 or 4.
             target: points that end the match.
             max_hands: deals after which the match is truncated.
+            ranks: the top ranks that are in the deck (not of the rulebook).
+            suits: only cards of the first suits, of M S W L Y K, are in the deck (not of the rulebook).
         """
 
     def raw_env(
@@ -582,6 +586,8 @@ class _Nonesuch(ModuleType):
         half: Literal["ceil", "exact", "floor"] = "ceil",
         target: int | None = 31,
         max_hands: int = 100,
+        ranks: int = 10,
+        suits: int = 6,
     ) -> TrickTakingEnv:
         """The bare environment: an illegal action raises an error.
 
@@ -602,6 +608,8 @@ class _Nonesuch(ModuleType):
             half: what a failed Most is counted from, with nine tricks: 5, 4.5 or 4.
             target: points that end the match.
             max_hands: deals after which the match is truncated.
+            ranks: the top ranks that are in the deck (not of the rulebook).
+            suits: only cards of the first suits, of M S W L Y K, are in the deck (not of the rulebook).
         """
 
 nonesuch_v0: _Nonesuch

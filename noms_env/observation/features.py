@@ -75,7 +75,8 @@ class Tables:
         self.seats = max(rules.seats for rules in rule_sets)
         self.decks = {rules.variant.deck_kind for rules in rule_sets}
         self.cards = sorted({card for rules in rule_sets for card in rules.deck})
-        self.suits = max(MAX_SUITS if deck == DECKTET else SUITS for deck in self.decks)
+        suits = [rules.options["suits"] if rules.variant.deck_kind == DECKTET else SUITS for rules in rule_sets]
+        self.suits = max(suits)  # those of the Decktet keep their names
         self.ranks = 10 if self.decks == {DECKTET} else RANKS
         self.options = [rules.options for rules in rule_sets]
         if FRENCH in self.decks:  # any suit may come to stand in any place

@@ -33,17 +33,15 @@ from noms_env.policy.extra_features import (
     TAKES,
     TOP,
     extend,
+    has_decktet,
     new_extended,
     section_start,
 )
 from noms_env.policy.rules_lookup import rules_rows
 from noms_env.variants import Rules
 from noms_env.variants.families import AUCTION
-from noms_env.variants.table_record import choice_names
 
 _HAND, _PLAYED, _TRUMP = START["hand"], START["played"], START["trump"]
-_RANKS = START["choices"] + choice_names().index("ranks")
-"""Where an observation has an option of all games with the French deck, 0 with the Decktet."""
 
 
 @dataclass(frozen=True)
@@ -159,7 +157,7 @@ def suit_orders(observation, rows, order):
     weight = np.empty(inputs.SUITS, np.int64)
     for i in range(len(rows)):
         row = observation[rows[i]]
-        if row[_RANKS] == 0:
+        if has_decktet(row):
             order[i] = inputs.IDENTITY
             continue
         for suit in range(inputs.SUITS):

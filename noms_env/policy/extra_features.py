@@ -17,9 +17,10 @@ from __future__ import annotations
 import numpy as np
 
 from noms_env._jit import jit, jit_inline, lowest, nonzero, size
-from noms_env.core.cards import CARD_SUITS, DECKTET, FRENCH, SUIT_CARDS, above, has
+from noms_env.core.cards import CARD_SUITS, DECKTET, EXCUSE, FRENCH, SUIT_CARDS, above, decktet_deck, has, set_of
 from noms_env.core.state import MAX_SEATS
 from noms_env.observation.layout import CARD_BYTES, OBSERVATION_SIZE, SEAT_BYTES, START
+from noms_env.variants import GAMES
 from noms_env.variants.table_record import choice_names
 
 TAKES, BEATEN_BY, BEATS, TOP, BOTTOM, SECOND = range(6)
@@ -32,6 +33,13 @@ EXTENDED_SIZE = OBSERVATION_SIZE + CARD_FEATURES_SIZE
 _HAND, _PLAYED_IN, _EXPOSED, _ON_TABLE = (START[name] for name in ("hand", "trick_of", "exposed", "on_table"))
 _SEATS, _TRUMP, _LED, _PHASE = (START[name] for name in ("seats", "trump", "led_suit", "phase"))
 _RANKS, _SUITS = (START["choices"] + choice_names().index(name) for name in ("ranks", "suits"))
+_DECKTET_GAMES = np.array([START["variant"] + game.number for game in GAMES.values() if game.deck_kind == DECKTET])
+_DECKTET_CARDS = np.zeros((12, 8), np.int64)
+"""[byte of ranks, byte of suits]: the cards of the Decktet in use that bear a suit; a byte is 0 for all ranks or suits."""
+for _ranks in range(12):
+    for _suits in range(8):
+        _deck = decktet_deck(_ranks - 1 if _ranks else 10, _suits - 1 if _suits else 6)
+        _DECKTET_CARDS[_ranks, _suits] = set_of(_deck) & ~(1 << EXCUSE)
 _NUMBER, _BEST, _IS_OPEN = 7, 7, 7  # in a row of `on_table`, in a row of `seats`, and in `phase`
 
 
@@ -51,10 +59,10 @@ def write_card_features(seen, out):
             same four in its other suit. All other bytes are 0.
     """
     out[:] = 0
-    is_decktet = seen[_RANKS] == 0
+    is_decktet = has_decktet(seen)
     kind = DECKTET if is_decktet else FRENCH
     hand = nonzero(seen, _HAND)
-    unseen = (decktet_cards() if is_decktet else french_cards(seen)) & ~hand & ~nonzero(seen, _PLAYED_IN)
+    unseen = (decktet_cards(seen) if is_decktet else french_cards(seen)) & ~hand & ~nonzero(seen, _PLAYED_IN)
     if seen[_PHASE + _IS_OPEN] == 0:
         unseen &= ~nonzero(seen, _EXPOSED)
     trumps = SUIT_CARDS[kind, suit_at(seen, _TRUMP)]
@@ -75,9 +83,18 @@ def write_card_features(seen, out):
 
 
 @jit_inline
-def decktet_cards():
-    """The cards of the Decktet that bear a suit."""
-    return np.int64((1 << 36) - 1)
+def has_decktet(seen):
+    """Whether an observation is of a game with the Decktet."""
+    found = False
+    for number in range(len(_DECKTET_GAMES)):
+        found |= seen[_DECKTET_GAMES[number]] != 0
+    return found
+
+
+@jit_inline
+def decktet_cards(seen):
+    """The cards of the Decktet in use that bear a suit."""
+    return _DECKTET_CARDS[seen[_RANKS], seen[_SUITS]]
 
 
 @jit_inline

@@ -19,18 +19,38 @@ from __future__ import annotations
 from noms_env._jit import jit, lowest, size
 from noms_env.core.actions import CALL_MOST, CALL_NONE, CALL_SOME, CALLING, INDICATE, NAMING_TRUMP, SUIT
 from noms_env.core.bids import half_up, record_call
-from noms_env.core.cards import CARD_SUITS, DECKTET, EXCUSE, NO_TRUMP, bit, has
+from noms_env.core.cards import CARD_SUITS, DECKTET, EXCUSE, NO_TRUMP, bit, decktet_deck, has
 from noms_env.core.partners import holder_of
 from noms_env.core.state import eldest
 from noms_env.core.tricks import name_trump, open_play
 from noms_env.variants.families import SHARES
-from noms_env.variants.rulebook import Option, Variant
+from noms_env.variants.rulebook import Option, RulesError, Values, Variant
 
 HALVES = ("ceil", "exact", "floor")
 UP, EXACTLY, DOWN = range(3)
 
 
 NUMBER = 4
+
+
+def basic_cards(values: Values) -> int:
+    """Cards of the deck in use, the Excuse left out: so many are dealt."""
+    return len(decktet_deck(values["ranks"], values["suits"])) - 1
+
+
+def refuse_uneven_deck(values: Values, seats: int) -> None:
+    """Refuse a short deck of which not every seat would be dealt the same number.
+
+    Raises:
+        RulesError: the basic cards are not a multiple of the seats.
+    """
+    cards = basic_cards(values)
+    if cards % seats:
+        raise RulesError(
+            f"ranks={values['ranks']} and suits={values['suits']} leave {cards} basic cards, but with {seats} seats "
+            f"their number must be a multiple of {seats}"
+        )
+
 
 GAME = Variant(
     name="nonesuch",
@@ -42,7 +62,8 @@ GAME = Variant(
     family=SHARES,
     seats=(3, 4),
     deck_kind=DECKTET,
-    deal_size=lambda _values, seats: 36 // seats,
+    complete=refuse_uneven_deck,
+    deal_size=lambda values, seats: basic_cards(values) // seats,
     breaks_trumps=True,
     point_range=lambda _values, tricks: (-tricks, 2 * tricks),
     max_decisions=lambda _values, seats, tricks, _undealt: seats + 1 + tricks + seats * tricks,
@@ -51,10 +72,22 @@ GAME = Variant(
         Option("half", "ceil", "what a failed Most is counted from, with nine tricks: 5, 4.5 or 4", words=HALVES, byte=45),
         Option("target", 31, "points that end the match", numbers=(1, 10000), none=True, byte=18),
         Option("max_hands", 100, "deals after which the match is truncated", numbers=(1, 1000), byte=44),
+        Option("ranks", 10, "the top ranks that are in the deck (not of the rulebook)", numbers=(2, 10), late=True, byte=0),
+        Option(
+            "suits",
+            6,
+            "only cards of the first suits, of M S W L Y K, are in the deck (not of the rulebook)",
+            numbers=(2, 6),
+            late=True,
+            byte=1,
+        ),
     ),
     details={
         "half": "`ceil`: from 5; `exact`: from 4.5; `floor`: from 4, but made only with 5",
         "target": "None: only `max_hands` ends the match",
+        "ranks": "The Excuse is always in the deck. The number of the other cards must be a multiple of the seats: "
+        "`ranks=5` and `suits=3` leave 6MW, 8MS, 9MS, CM, CS and CW for three seats",
+        "suits": "A card with a suit that is not in the deck is not in it either",
     },
 )
 
@@ -62,7 +95,7 @@ GAME = Variant(
 @jit
 def open_deal(t):
     """1, 2, 3. The last card is turned up; trump is known if it bears one suit, or is the Excuse."""
-    t.turn_up = t.deck[36]
+    t.turn_up = t.deck[t.n_seats * t.deal_size]
     t.stock = 0
     find_holders(t)
     suits = CARD_SUITS[t.deck_kind, t.turn_up]

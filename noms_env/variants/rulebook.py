@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from noms_env.core.actions import brief, is_integer, perhaps, span
-from noms_env.core.cards import FRENCH, SUIT_LETTERS, french_deck
+from noms_env.core.cards import FRENCH, SUIT_LETTERS, decktet_deck, french_deck
 from noms_env.core.messages import literal
 from noms_env.core.state import MAX_ROTATION, MAX_TRICKS, MAX_VARIANTS, NUM_CHOICES
 
@@ -48,12 +48,13 @@ class Option:
     that says what is shown, not how it is played, or that stands elsewhere in an observation. It is the same in every
     variant that has the option, and never changes, since trained policies look for it there."""
     late: bool = False
-    """The variant got it after policies were published: its byte is 0 at the default, as it was before."""
+    """The variant got it after policies were published: its byte is 0 at the default, and so is its field in a table's record,
+    as they were before."""
     record_field: str = ""
     """The field of a table's record that holds it, where that is not the option's name."""
 
     def __post_init__(self) -> None:
-        """Refuse, with a ValueError, a byte that `choices` does not have, and a number too large for a record."""
+        """Refuse, with a ValueError, a byte that `choices` does not have, and values for which a record has no room."""
         if self.byte is not None and not 0 <= self.byte <= NUM_CHOICES - self.width:
             raise ValueError(
                 f"there is no room for the option {self.name} at byte {self.byte} of the section `choices` of an observation, "
@@ -61,6 +62,9 @@ class Option:
             )
         if self.numbers and max(map(abs, self.numbers)) > MAX_NUMBER:
             raise ValueError(f"the option {self.name} allows {self.numbers[1]}, but a record holds numbers up to {MAX_NUMBER}")
+        has_zero = not self.numbers or self.numbers[0] <= 0
+        if self.late and has_zero and self.code(self.default) != 0:
+            raise ValueError(f"the option {self.name} is late, so 0 in a record is its default, but it is another value too")
 
     @property
     def width(self) -> int:
@@ -107,6 +111,10 @@ class Option:
         if value is None:
             return -1
         return self.words.index(value) if self.words else int(value)
+
+    def is_as_before(self, value: Any) -> bool:
+        """Whether a table with the value is as it was before the variant got the option."""
+        return self.late and bool(value == self.default)
 
 
 MAX_NUMBER = 2**15 - 1
@@ -231,9 +239,8 @@ class Rules:
     @property
     def deck(self) -> list[int]:
         """Numbers of the cards in use, ascending."""
-        if self.variant.deck_kind != FRENCH:
-            return list(range(37))
-        return french_deck(self.options["ranks"], self.options["suits"])
+        deck = french_deck if self.variant.deck_kind == FRENCH else decktet_deck
+        return deck(self.options["ranks"], self.options["suits"])
 
 
 def make_rules(variant: Variant, seats: int | None = None, options: Mapping[str, Any] | None = None) -> Rules:

@@ -49,7 +49,7 @@ OPTIONS = declared_options(GAMES.values())
 
 OPTION_FIELDS = tuple(name for name, option in OPTIONS.items() if not option.record_field and not option.rotation)
 """The options that have a field of their own name: flags 0 and 1, words by their place among the words of the option, None
-as -1, and 0 where the variant has no such option."""
+as -1, and 0 where the variant has no such option, or has it as before (`Option.late`)."""
 
 
 def _table_dtype() -> np.dtype[Any]:
@@ -98,7 +98,10 @@ def write_rules(t: Any, rules: Rules) -> None:
     t.n_seats = rules.seats
     t.cards = set_of(rules.deck)
     for name in OPTION_FIELDS:
-        setattr(t, name, variant.option(name).code(values[name]) if name in values else 0)
+        setattr(t, name, 0)
+    for option in variant.options:
+        if option.name in OPTION_FIELDS and not option.is_as_before(values[option.name]):
+            setattr(t, option.name, option.code(values[option.name]))
     t.usual_deal_size = variant.deal_size(values, rules.seats)
     schedule = rules.schedule
     t.n_deals = len(schedule) if schedule else values.get("n_hands", -1)
@@ -129,7 +132,7 @@ def choice_bytes(rules: Rules) -> np.ndarray:
     found = np.zeros(NUM_CHOICES, np.uint8)
     for option in rules.variant.options:
         value = rules.options[option.name]
-        if option.byte is None or (option.late and value == option.default):
+        if option.byte is None or option.is_as_before(value):
             continue
         if option.rotation:
             found[option.byte : option.byte + len(value)] = [1 + ROTATION_WORDS.index(word) for word in value]

@@ -460,6 +460,8 @@ PUZZLES: dict[str, tuple[str, int, dict[str, Any], Wanted]] = {
     "nonesuch, three": ("nonesuch", 3, {}, up_card_in_hand),
     "nonesuch, four": ("nonesuch", 4, {}, lambda puzzle: different_voids(puzzle) >= 2),
     "nonesuch, trump led": ("nonesuch", 3, {}, trump_lead),
+    "nonesuch, eight cards": ("nonesuch", 4, {"ranks": 4, "suits": 4}, lambda puzzle: different_voids(puzzle) >= 1),
+    "nonesuch, nine cards, trump led": ("nonesuch", 3, {"ranks": 8, "suits": 3}, trump_lead),
 }
 
 
@@ -504,6 +506,18 @@ def test_every_consistent_layout_is_drawn_equally_often_and_no_other(name: str, 
     found = [check_puzzle(puzzle, seed) for seed, puzzle in puzzles(name, wanted, most)]
     assert len(found) >= least
     assert name in FREE or any(solutions < ways for solutions, ways in found)
+
+
+def test_all_layouts_of_nonesuch_with_six_cards() -> None:
+    """Every moment of some deals, for every seat: 6MW 8MS 9MS CM CS CW and the Excuse."""
+    found = set()
+    for seed in range(20):
+        for table, deal in play("nonesuch", 3, {"ranks": 5, "suits": 3}, seed):
+            for seat in range(3):
+                puzzle = Puzzle(table, deal, seat)
+                found.add(check_puzzle(puzzle, seed))
+    assert {(1, 1), (6, 6)} <= found, "all is known, or two cards each are in two hands"
+    assert any(solutions < ways for solutions, ways in found)
 
 
 @pytest.mark.soak

@@ -103,6 +103,8 @@ def test_a_deal_far_away_never_changes() -> None:
 def test_a_shortened_deck_is_shuffled_alone() -> None:
     table = begun(Table("big_ships", 2, {"ranks": 2, "suits": 3}, seed=4))
     assert sorted(deck_words(table)) == ["AC", "AD", "AH", "KC", "KD", "KH"]
+    decktet = begun(Table("nonesuch", 3, {"ranks": 5, "suits": 3}, seed=4))
+    assert sorted(deck_words(decktet)) == ["6MW", "8MS", "9MS", "CM", "CS", "CW", "EX"]
 
 
 AXES = ("seed", "table", "match", "deal")

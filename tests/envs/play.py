@@ -61,6 +61,8 @@ KINDS = {
     "noms, short deck": Kind("noms", 3, {"ranks": 7, "hand_size": 8, "implicit_announcements": True, "min_bid": 4}),
     "nonesuch": Kind("nonesuch", 4, {}),
     "nonesuch, three": Kind("nonesuch", 3, {"half": "exact", "target": None, "max_hands": 5}),
+    "nonesuch, short deck": Kind("nonesuch", 3, {"ranks": 8, "suits": 3}),
+    "nonesuch, shorter deck": Kind("nonesuch", 4, {"suits": 4, "ranks": 4, "half": "floor"}),
     "down up": Kind("down_up", 6, {}),
     "down up, short deck": Kind("down_up", 3, {"ranks": 4, "hook_min_cards": 2}),
     "up down": Kind("up_down", 4, {}),

@@ -66,6 +66,7 @@ SMALL_TREES = [
     "noms_noms(seats=2,ranks=3,suits=1,hand_size=1,min_bid=1)",
     "noms_noms(seats=3,ranks=3,suits=1,min_bid=1,early_stop=True)",
     "noms_noms(seats=2,ranks=3,suits=1,hand_size=1,min_bid=1,early_stop=True,implicit_announcements=True)",
+    "noms_nonesuch(seats=3,ranks=2,suits=2)",
 ]
 
 
@@ -312,7 +313,7 @@ def test_parameters() -> None:
     assert loaded("noms_noms(dealer_forced=1)").setup.rules.options["dealer_forced"] is True
     assert str(loaded("noms_small_ships(seats=4,ranks=5)")) == "noms_small_ships(ranks=5,seats=4)"
     for variant in GAMES.values():
-        assert {"ranks", "suits"} <= {option.name for option in options_of(variant)} or variant.name == "nonesuch"
+        assert {"ranks", "suits"} <= {option.name for option in options_of(variant)}
     with pytest.raises(RulesError, match="reward must be 'points' or 'relative', not 'chips'"):
         loaded("noms_noms(reward=chips)")
     with pytest.raises(RulesError, match="hand_size must be one of the schedule's, 1 to 10, not 11"):
@@ -427,7 +428,7 @@ def test_a_bot_that_knows_its_probabilities() -> None:
 
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_bots_of_openspiel_at_our_tables(variant: str) -> None:
-    short = {"ranks": 4, "suits": 4} if variant != "nonesuch" else {}
+    short = {"ranks": 4, "suits": 4}
     search = OpenSpielPlayer(lambda game, seat, seed: ismcts_bot(game, seat, seed, simulations=2))
     seats = make_rules(GAMES[variant], None, short).seats
     players = [cast(Player, search if seat == 0 else uniform_random()) for seat in range(seats)]

@@ -330,7 +330,7 @@ class Sight:
         if name not in values:
             return 0
         value, option = values[name], game(self.deal.variant).option(name)
-        if option.late and value is False:
+        if option.late and value == option.default:
             return 0
         if value is None:
             return 255

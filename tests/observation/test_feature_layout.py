@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 from noms_env import Table, feature_layout
+from noms_env.core.actions import MOST, NO_TRUMP_ACTION, NONE, PASS, SOME, SUIT
 from noms_env.core.state import NUM_CHOICES
 from noms_env.observation import features as inputs
 from noms_env.observation.feature_layout import FIELDS, LEFT_OUT, FeatureLayout
-from noms_env.observation.features import COPY, row_start
+from noms_env.observation.features import COPY, possible_actions, row_start
 from noms_env.observation.layout import OBSERVATION, OBSERVATION_SIZE
 from noms_env.policy.encoding import make_encoding
 from noms_env.variants import game, make_rules
@@ -152,6 +153,19 @@ def test_the_layout_by_the_arguments_of_an_environment() -> None:
     assert sections["played"].shape == (3, 20)
     with pytest.raises(ValueError, match="there is no variant 'up'; the variants are "):
         feature_layout("up")
+
+
+def test_a_short_decktet_has_features_for_its_cards_and_suits_alone() -> None:
+    layout = feature_layout("nonesuch", 3, episode="deal", ranks=5, suits=3)
+    shapes = {part.name: part.shape for part in layout.sections}
+    assert (shapes["hand"], shapes["played"], shapes["trick_of"]) == ((7,), (3, 7), (7,))
+    assert (shapes["trump"], shapes["led_suit"], shapes["turn_up.suits"]) == ((5,), (3,), (3,)), "M S W; no trump, unsaid"
+    assert (shapes["on_table.suits"], shapes["tricks.voids"]) == ((3, 3), (3, 3))
+    whole = {part.name: part.shape for part in feature_layout("nonesuch", 3, episode="deal").sections}
+    assert (whole["hand"], whole["trump"], whole["tricks.voids"]) == ((37,), (8,), (3, 6))
+    rules = make_rules(game("nonesuch"), 3, {"ranks": 5, "suits": 3})
+    suits = {SUIT, SUIT + 1, SUIT + 2, NO_TRUMP_ACTION}
+    assert possible_actions(rules) == {18, 24, 27, 30, 31, 32, 36, *suits, PASS, NONE, SOME, MOST}
 
 
 @pytest.mark.parametrize("observation", [np.zeros(OBSERVATION_SIZE), np.zeros((2, 9), np.uint8), np.zeros((), np.uint8)])

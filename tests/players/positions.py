@@ -24,7 +24,7 @@ SPECIAL: dict[str, list[tuple[int, dict[str, Any]]]] = {
         (5, {"forced_bid_numeric_only": False, "min_bid": 1}),
     ],
     "noms": [(4, {"min_bid": 7}), (4, {"implicit_announcements": True}), (4, {"ranks": 6, "suits": 3}), (4, {"mis_value": 10})],
-    "nonesuch": [(3, {}), (4, {"half": "floor"})],
+    "nonesuch": [(3, {}), (4, {"half": "floor"}), (3, {"ranks": 5, "suits": 3}), (4, {"ranks": 7, "suits": 3})],
     "down_up": [(6, {}), (3, {}), (2, {"ranks": 4, "suits": 2})],
     "up_down": [(4, {"trump_mode": "turnup"}), (4, {"ranks": 3, "suits": 2})],
 }

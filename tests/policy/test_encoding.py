@@ -16,8 +16,7 @@ from noms_env.core.cards import CARD_WORDS, FRENCH, SUIT_LETTERS
 from noms_env.observation.features import COPY, ORDERS, moved_card
 from noms_env.observation.layout import HIDDEN, HIDDEN_SIZE, OBSERVATION, OBSERVATION_SIZE
 from noms_env.policy.encoding import Encoding, make_encoding, suit_orders
-from noms_env.variants import VARIANTS, Rules, game, make_rules
-from noms_env.variants.table_record import choice_names
+from noms_env.variants import GAMES, VARIANTS, Rules, game, make_rules
 from tests.begun import begun
 from tests.envs.play import EVERY_TABLE, KINDS, Kind, choose, make, walk
 
@@ -185,7 +184,7 @@ def test_the_order_of_suits() -> None:
     seen[2, HAND + 13 + 5] = 0  # a diamond was played
     seen[2, PLAYED + 13 + 5] = 1
     seen[3, PLAYED + 56 + 39] = 1  # another seat played a spade
-    seen[:4, SECTIONS["choices"].start + choice_names().index("ranks")] = 1 + 13  # the last one has the Decktet
+    seen[4, SECTIONS["variant"].start + GAMES["nonesuch"].number] = 1  # the last one has the Decktet
     order = np.zeros(5, np.int64)
     suit_orders(seen, np.arange(5), order)
     assert [ORDERS[number] for number in order] == [(1, 0, 2, 3), (3, 1, 0, 2), (1, 0, 2, 3), (1, 0, 2, 3), (0, 1, 2, 3)]

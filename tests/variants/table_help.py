@@ -55,7 +55,7 @@ def hand_size_of(rules: Rules, deal: int = 0) -> int:
     """Cards that each seat is dealt in a deal of the match."""
     if rules.schedule:
         return rules.schedule[deal]
-    return 36 // rules.seats if rules.variant.name == "nonesuch" else int(rules.options["hand_size"])
+    return len(rules.deck) // rules.seats if rules.variant.name == "nonesuch" else int(rules.options["hand_size"])
 
 
 def seats_dealt_to(rules: Rules, dealer: int, deal: int = 0) -> list[int]:

@@ -8,6 +8,9 @@ import pytest
 
 from noms_env.core.cards import CARD_RANK, CARD_SUITS, CARD_WORDS, DECKTET, RANK_LETTERS, SUIT_CARDS, SUIT_LETTERS, cards_in
 from noms_env.table import IllegalActionError, Table
+from noms_env.variants import RulesError, game, make_rules
+from noms_env.variants.table_record import choice_bytes
+from tests.agreement import play_together
 from tests.begun import begun
 from tests.variants.table_help import (
     WatchedTable,
@@ -166,6 +169,84 @@ def test_5_2_deal(seats: int, cards: int) -> None:
     assert [len(hand) for hand in dealt(table)] == [cards] * seats
     assert table.word(table.row.turn_up) == deck[36], "the last card is turned up"
     assert (table.row.deal_size, table.row.seat) == (cards, 2)
+
+
+SHORT_DECKS = [
+    (3, 2, 2, "9MS CM CS EX"),
+    (4, 4, 2, "8MS 9MS CM CS EX"),
+    (4, 2, 3, "9MS CM CS CW EX"),
+    (3, 5, 3, "6MW 8MS 9MS CM CS CW EX"),
+    (4, 7, 3, "4MS 5SW 6MW 8MS 9MS CM CS CW EX"),
+    (3, 8, 3, "3MW 4MS 5SW 6MW 8MS 9MS CM CS CW EX"),
+    (4, 10, 3, "AM AS AW 3MW 4MS 5SW 6MW 8MS 9MS CM CS CW EX"),
+    (4, 4, 4, "7ML 8MS 8WL 9MS CM CS CW CL EX"),
+    (3, 3, 5, "8MS 8WL 9MS 9WY CM CS CW CL CY EX"),
+    (3, 2, 6, "9MS 9WY 9LK CM CS CW CL CY CK EX"),
+    (4, 3, 6, "8MS 8WL 8YK 9MS 9WY 9LK CM CS CW CL CY CK EX"),
+]
+"""Seats, ranks, suits, and the cards of the deck."""
+
+
+@pytest.mark.parametrize(("seats", "ranks", "suits", "cards"), SHORT_DECKS)
+def test_short_decks_by_hand(seats: int, ranks: int, suits: int, cards: str) -> None:
+    options = {"ranks": ranks, "suits": suits}
+    table = begun(WatchedTable(GAME, seats, options, seed=1))
+    deck = [table.word(card) for card in table.row.deck[: len(cards.split())]]
+    assert table.card_words(table.row.cards) == [CARDS[card] for card in table.rules.deck] == cards.split()
+    assert sorted(deck) == sorted(cards.split())
+    assert [len(hand) for hand in dealt(table)] == [len(deck) // seats] * seats
+    assert table.word(table.row.turn_up) == deck[-1], "all are dealt but the last"
+    assert set.union(*dealt(table), {deck[-1]}) == set(deck)
+
+
+ALLOWED = {
+    3: {2: [2], 3: [5, 8, 9, 10], 4: [5, 9], 5: [3, 6, 9], 6: [2, 3, 4, 5, 6, 7, 8, 9, 10]},
+    4: {2: [3, 4, 5, 6], 3: [2, 7, 10], 4: [4], 5: [], 6: [3, 7, 10]},
+}
+"""By seats and suits, the ranks with which the basic cards are a multiple of the seats."""
+
+
+@pytest.mark.parametrize("suits", range(2, 7))
+@pytest.mark.parametrize("seats", [3, 4])
+def test_decks_that_leave_more_than_one_card_are_refused(seats: int, suits: int) -> None:
+    for ranks in range(2, 11):
+        options = {"ranks": ranks, "suits": suits}
+        if ranks in ALLOWED[seats][suits]:
+            assert len(make_rules(game(GAME), seats, options).deck) % seats == 1
+            continue
+        said = rf"^ranks={ranks} and suits={suits} leave \d+ basic cards, but with {seats} seats their number must be a "
+        with pytest.raises(RulesError, match=rf"{said}multiple of {seats}$"):
+            make_rules(game(GAME), seats, options)
+
+
+@pytest.mark.parametrize("seats", [2, 5])
+def test_a_short_deck_is_for_three_or_four_too(seats: int) -> None:
+    with pytest.raises(RulesError, match="nonesuch is played with 3 to 4 seats, not"):
+        make_rules(game(GAME), seats, {"ranks": 3})
+
+
+def test_the_whole_deck_is_as_it_was_before_there_were_short_ones() -> None:
+    row = begun(Table(GAME)).row
+    assert (row.ranks, row.suits) == (0, 0)
+    assert choice_bytes(make_rules(game(GAME), 4, {"ranks": 10, "suits": 6}))[:2].tolist() == [0, 0]
+    assert choice_bytes(make_rules(game(GAME), 3, {"ranks": 5, "suits": 3}))[:2].tolist() == [6, 4]
+    assert choice_bytes(make_rules(game(GAME), 4, {"ranks": 7}))[:2].tolist() == [8, 0]
+    assert choice_bytes(make_rules(game(GAME), 3, {"suits": 3}))[:2].tolist() == [0, 4]
+
+
+@pytest.mark.parametrize(("seats", "ranks", "suits", "cards"), SHORT_DECKS)
+def test_the_referee_agrees_at_short_decks(seats: int, ranks: int, suits: int, cards: str) -> None:
+    for seed, half in enumerate(("ceil", "exact", "floor")):
+        options = {"ranks": ranks, "suits": suits, "half": half, "target": None}
+        assert play_together(GAME, seats, options, seed, most_deals=12) == 12
+    assert len(cards.split()) % seats == 1
+
+
+@pytest.mark.parametrize("half", ["ceil", "exact", "floor"])
+def test_5_3_half_of_a_single_trick(half: str) -> None:
+    """Whatever is said to be half of it, the one trick makes a Most, and without it the bid fails."""
+    found = settled([1, 0, 0], ["most", "most", "none"], half=half, ranks=2, suits=2)
+    assert found == [2, {"ceil": -1, "exact": -0.5, "floor": 0}[half], 1]
 
 
 @pytest.mark.parametrize("up", CARDS)

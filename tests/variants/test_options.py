@@ -126,6 +126,9 @@ CHOICES: dict[str, dict[str, Choice]] = {
         "half": words("ceil", "exact", "floor"),
         "target": number(31, 1, 10_000, None),
         "max_hands": number(100, 1, 1000),
+        # Four seats need a multiple of four.
+        "ranks": number(10, 2, 10)._replace(accepted=(3, 7, 10, np.int64(7))),
+        "suits": number(6, 2, 6)._replace(accepted=(3, 6, np.int64(3))),
     },
     "down_up": {"hook": flag(True), "hook_min_cards": number(1, 1, 17), "trump_rotation": rotation("S H C D NT"), **SHORT_DECK},
     "up_down": {
@@ -342,6 +345,14 @@ def test_defaults_that_depend_on_the_table(variant: str, seats: int, given: dict
             {"start_cards": 4, "ranks": 3},
             "start_cards must be an integer from 1 to 3 with 12 cards and 4 seats",
         ),
+        (
+            "nonesuch",
+            4,
+            {"ranks": 9},
+            "ranks=9 and suits=6 leave 30 basic cards, but with 4 seats their number must be a multiple of 4",
+        ),
+        ("nonesuch", 3, {"suits": 5}, "ranks=10 and suits=5 leave 26 basic cards, but with 3 .* must be a multiple of 3"),
+        ("nonesuch", 4, {"ranks": 2, "suits": 2}, "ranks=2 and suits=2 leave 3 basic cards, but with 4 seats"),
         ("down_up", 4, {"hook": False, "hook_min_cards": 3}, "hook_min_cards has an effect only with hook=True"),
         ("down_up", 4, {"trump_rotation": ["D"], "suits": 1}, "trump_rotation names D, .* 1 suits; allowed are C, NT"),
         ("up_down", 4, {"trump_mode": "none", "trump_rotation": ["S"]}, "trump_rotation has an effect only with trump_mode"),
@@ -409,7 +420,13 @@ CHANGES: dict[str, Rows] = {
         **HAND,
         **DECK,
     },
-    "nonesuch": {"half": FULL, "target": (FULL, 5, (4, 7, None)), "max_hands": (FULL, 2, (1, 3))},
+    "nonesuch": {
+        "half": FULL,
+        "target": (FULL, 5, (4, 7, None)),
+        "max_hands": (FULL, 2, (1, 3)),
+        "ranks": (FULL, 10, (3, 7)),
+        "suits": (FULL, 6, (3,)),
+    },
     "down_up": {
         "hook_min_cards": (SMALL, 1, (4, 5, 6, 17)),
         "trump_rotation": (SMALL, None, (["S", "C"], ["D"])),

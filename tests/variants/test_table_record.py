@@ -97,6 +97,16 @@ def test_an_option_is_refused_when_its_numbers_do_not_fit_the_record() -> None:
         bonus(numbers=(0, 2**15))
 
 
+def test_a_late_option_is_refused_when_0_in_a_record_would_be_two_values() -> None:
+    assert bonus(late=True).late
+    assert bonus(late=True, default=3, numbers=(1, 50)).late
+    for changes in ({"default": 3}, {"default": True, "numbers": None, "flag": True}, {"default": None, "none": True}):
+        with pytest.raises(
+            ValueError, match="zero_bonus is late, so 0 in a record is its default, but it is another value too"
+        ):
+            bonus(late=True, **changes)
+
+
 def test_a_variant_needs_a_number_for_which_there_is_room() -> None:
     last: Variant = replace(DOWN_UP, name="ours", number=MAX_VARIANTS - 1)
     assert last.number == 15

@@ -257,6 +257,8 @@ def _value(row: np.record, option: Option) -> Any:
     code = int(row.usual_deal_size if option.name == "hand_size" else row[option.name])
     if code < 0 and option.none:
         return None
+    if option.late and code == 0:
+        return option.default
     if option.flag:
         return bool(code)
     return option.words[code] if option.words else code
