@@ -47,16 +47,10 @@ DIAMONDS: dict[str, Any] = {"trump_rotation": ["D"]}
 
 
 SUITE = (
-    MicroGame("down-up-1", "down_up", 2, _deck(2, 4, **DIAMONDS), 2, "the hook, trumps, undealt cards"),
-    MicroGame("down-up-2", "down_up", 3, _deck(3, 3, **DIAMONDS), 2, "the hook, trumps, undealt cards"),
-    MicroGame("up-down-1", "up_down", 4, _deck(2, 4, hook_min_cards=2, **DIAMONDS), 2, "the hook, trumps, all cards dealt"),
-    MicroGame(
-        "up-down-2", "up_down", 3, _deck(2, 4, hook_min_cards=2, trump_mode="turnup"), 2, "the hook, a card turned up for trump"
-    ),
-    MicroGame("big-ships-1", "big_ships", 4, _deck(2, 4, **DIAMONDS), 2, "bids without a hook, trumps, all cards dealt"),
-    MicroGame("big-ships-2", "big_ships", 3, _deck(2, 4, bonus="at_least", **DIAMONDS), 2, "a bonus for the bid or more"),
     MicroGame("sniped-whist-1", "sniped_whist", 3, _deck(3, 3, hand_size=3), None, "a card turned up for trump, three tricks"),
     MicroGame("sniped-whist-2", "sniped_whist", 4, _deck(2, 4, hand_size=2, tie="cut"), None, "ties cut by lot"),
+    MicroGame("big-ships-1", "big_ships", 4, _deck(2, 4, **DIAMONDS), 2, "bids without a hook, trumps, all cards dealt"),
+    MicroGame("big-ships-2", "big_ships", 3, _deck(2, 4, bonus="at_least", **DIAMONDS), 2, "a bonus for the bid or more"),
     MicroGame(
         "small-ships-1", "small_ships", 4, _deck(2, 4, hand_size=2, min_bid=2), None, "an auction, misere, a hidden partner"
     ),
@@ -68,6 +62,13 @@ SUITE = (
     ),
     MicroGame("noms-1", "noms", 4, _deck(2, 4, hand_size=2, min_bid=2), None, "an auction, Mis, a hidden partner"),
     MicroGame("noms-2", "noms", 3, _deck(2, 3, hand_size=2, min_bid=1), None, "the same with three seats, and lower bids"),
+    MicroGame("nonesuch-1", "nonesuch", 3, _deck(3, 5), None, "the Excuse, a trump to choose, cards of two suits"),
+    MicroGame("down-up-1", "down_up", 2, _deck(2, 4, **DIAMONDS), 2, "the hook, trumps, undealt cards"),
+    MicroGame("down-up-2", "down_up", 3, _deck(3, 3, **DIAMONDS), 2, "the hook, trumps, undealt cards"),
+    MicroGame("up-down-1", "up_down", 4, _deck(2, 4, hook_min_cards=2, **DIAMONDS), 2, "the hook, trumps, all cards dealt"),
+    MicroGame(
+        "up-down-2", "up_down", 3, _deck(2, 4, hook_min_cards=2, trump_mode="turnup"), 2, "the hook, a card turned up for trump"
+    ),
 )
 """The settings, in the order of the variants."""
 
