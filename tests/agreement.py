@@ -97,6 +97,7 @@ def play_deal_together(table: Table, match: referee.Match, rng: random.Random) -
         assert (table.phase, row.seat) == (deal.phase, deal.seat), here
         legal = deal.legal()
         assert sorted(table.legal_words()) == sorted(legal), here
+        assert public_place(table) == deal.public_place(), here
         word = "pass" if "pass" in legal and rng.random() < passing else rng.choice(legal)
         table.act(word)
         deal.act(word)
@@ -106,6 +107,14 @@ def play_deal_together(table: Table, match: referee.Match, rng: random.Random) -
     assert (bool(row.over), bool(row.truncated)) == (match.over, match.truncated), where
     winners = [seat for seat in range(seats) if row.winners >> seat & 1]
     assert winners == sorted(match.winners), where
+
+
+def public_place(table: Table) -> int | str | None:
+    """Where all know that the nominated card was dealt, as the table's record has it."""
+    row = table.row
+    if row.nominated >= 0 and row.alone:
+        return "stock"
+    return int(row.revealed) if row.revealed >= 0 else None
 
 
 def check_end(table: Table, deal: referee.Deal, where: Any) -> None:

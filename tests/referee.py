@@ -211,6 +211,7 @@ OPTIONS: dict[str, dict[str, Option]] = {
         "target": limit(100, 100_000, range(5, 40)),
         "max_hands": limit(20, 100_000, range(1, 12)),
         "indication": switch(False),
+        "open_partner": switch(False),
         **HAND_SIZE,
         **SHORT_DECK,
     },
@@ -223,6 +224,7 @@ OPTIONS: dict[str, dict[str, Option]] = {
         "forced_bid_closes": switch(False),
         "first_lead": choice("bidder", "left_of_dealer"),
         "implicit_announcements": switch(False),
+        "open_partner": switch(False),
         "tie": choice("joint", "play_on"),
         "cut": Option(None, (None, *range(52)), (None, *range(52))),
         "cut_min": number(1, 1, 26, range(1, 27)),
@@ -802,6 +804,20 @@ class Deal:
     def holder(self, card: str) -> int | None:
         """The seat that was dealt the card; None if it lies in the stock."""
         return next((seat for seat, hand in enumerate(self.initial_hands) if card in hand), None)
+
+    def public_place(self) -> int | str | None:
+        """Where all know that the nominated card was dealt: to a seat, or to the "stock"; None as long as they do not know.
+
+        A card shows its holder when it is played, and one who indicates shows himself. Under `open_partner` the announcement
+        itself says who was dealt the card, or that nobody was.
+        """
+        if self.nominated is None:
+            return None
+        if self.options["open_partner"]:
+            holder = self.holder(self.nominated)
+            return "stock" if holder is None else holder
+        gone = {card for trick in self.trick_history for card in trick.cards} | {card for _, card in self.table}
+        return self.holder(self.nominated) if self.nominated in gone else self.indicated
 
     # -- what is legal -------------------------------------------------------------------------------------------------
 

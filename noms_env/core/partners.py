@@ -21,9 +21,22 @@ def holder_of(t, card):
 
 @jit
 def nominate(t, card):
-    """Fix the nominated card: its holder, if another seat than the declarer, is the hidden partner."""
+    """Fix the nominated card and with it the partner; with `open_partner` all learn at once who was dealt the card.
+
+    If nobody was, they learn that the declarer is alone.
+    """
     t.nominated = card
-    holder = holder_of(t, card)
+    find_partner(t)
+    if t.open_partner != 0:
+        t.revealed = holder_of(t, card)
+        if t.revealed < 0:
+            t.alone = 1
+
+
+@jit
+def find_partner(t):
+    """The holder of the nominated card, if another seat than the declarer, is the hidden partner."""
+    holder = holder_of(t, t.nominated)
     t.partner = -1 if holder == t.declarer else holder
 
 

@@ -25,7 +25,7 @@ MOST_MULTIPLIER = 2.0**999
 MOST_POINTS = 1e306
 """No total of a match is higher, nor lower than minus this."""
 NUM_CHOICES = 96
-"""Bytes of an observation for the options, 39 of them free; see `Option.byte`."""
+"""Bytes of an observation for the options, 38 of them free; see `Option.byte`."""
 
 MAX_VARIANTS = 16
 """Bytes of an observation for the variants."""
@@ -101,7 +101,10 @@ FIELDS = (
     ("open_misere", _I2),  # 1 where Mis a Vis exists
     ("contract", _I2),  # call
     ("declarer", _I2),
-    ("alone", _I2),  # 1 for a contract without nomination: everybody knows that the declarer is alone
+    (
+        "alone",
+        _I2,
+    ),  # 1 if all know that no seat was dealt a nominated card: the contract has none, or (`open_partner`) it is undealt
     ("trump", _I2),  # suit, NO_TRUMP or UNSAID
     ("nominated", _I2),  # card
     ("nominated_rank", _I2),  # bare rank

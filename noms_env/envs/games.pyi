@@ -259,6 +259,7 @@ class _SmallShips(ModuleType):
         target: int | None = 100,
         max_hands: int | None = 20,
         indication: bool = False,
+        open_partner: bool = False,
         hand_size: int | None = None,
         ranks: int = 13,
         suits: int = 4,
@@ -292,6 +293,7 @@ class _SmallShips(ModuleType):
             target: points that end the match.
             max_hands: deals that end the match.
             indication: the holder of the nominated card may show himself, at a price.
+            open_partner: who holds the nominated card is public from the nomination on (not of the rulebook).
             hand_size: cards for each seat; by default as many as the deck has for all.
             ranks: the top ranks of each suit that are in the deck (not of the rulebook).
             suits: the first suits, of C D H S, that are in the deck (not of the rulebook).
@@ -325,6 +327,7 @@ class _SmallShips(ModuleType):
         target: int | None = 100,
         max_hands: int | None = 20,
         indication: bool = False,
+        open_partner: bool = False,
         hand_size: int | None = None,
         ranks: int = 13,
         suits: int = 4,
@@ -360,6 +363,7 @@ class _SmallShips(ModuleType):
             target: points that end the match.
             max_hands: deals that end the match.
             indication: the holder of the nominated card may show himself, at a price.
+            open_partner: who holds the nominated card is public from the nomination on (not of the rulebook).
             hand_size: cards for each seat; by default as many as the deck has for all.
             ranks: the top ranks of each suit that are in the deck (not of the rulebook).
             suits: the first suits, of C D H S, that are in the deck (not of the rulebook).
@@ -390,6 +394,7 @@ class _Noms(ModuleType):
         keep_mis_a_vis: bool = False,
         first_lead: Literal["bidder", "left_of_dealer"] = "bidder",
         implicit_announcements: bool = False,
+        open_partner: bool = False,
         tie: Literal["joint", "play_on"] = "joint",
         cut: int | None = None,
         cut_min: int = 1,
@@ -429,6 +434,7 @@ class _Noms(ModuleType):
             keep_mis_a_vis: Mis a Vis can be bid besides a Mis of 10.
             first_lead: who leads to the first trick.
             implicit_announcements: trump may be left unsaid, a bare rank nominated.
+            open_partner: who holds the nominated card is public from the nomination on (not of the rulebook).
             tie: equal leaders at the end win together, or play on.
             cut: cards that every cut takes off the top; None draws it.
             cut_min: fewest cards that a cut takes off or leaves.
@@ -468,6 +474,7 @@ class _Noms(ModuleType):
         keep_mis_a_vis: bool = False,
         first_lead: Literal["bidder", "left_of_dealer"] = "bidder",
         implicit_announcements: bool = False,
+        open_partner: bool = False,
         tie: Literal["joint", "play_on"] = "joint",
         cut: int | None = None,
         cut_min: int = 1,
@@ -509,6 +516,7 @@ class _Noms(ModuleType):
             keep_mis_a_vis: Mis a Vis can be bid besides a Mis of 10.
             first_lead: who leads to the first trick.
             implicit_announcements: trump may be left unsaid, a bare rank nominated.
+            open_partner: who holds the nominated card is public from the nomination on (not of the rulebook).
             tie: equal leaders at the end win together, or play on.
             cut: cards that every cut takes off the top; None draws it.
             cut_min: fewest cards that a cut takes off or leaves.

@@ -42,6 +42,7 @@ class Options(TypedDict, total=False):
     n_hands: int
     objective: Literal["least", "most"]
     observe_previous_hand: bool
+    open_partner: bool
     pile_order: Literal["left_first", "right_first", "random"]
     ranks: int
     repeat_one: bool

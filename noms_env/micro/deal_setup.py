@@ -28,6 +28,7 @@ class DealSetup:
         has_excuse: the Excuse may be shown.
         has_open_cards: all seats may learn where some unplayed cards are (an open hand, refused nominations).
         has_open_stock: the declarer may learn the stock (`stock_nomination="illegal"`).
+        has_open_partner: all seats learn at the nomination where the card lies (`open_partner`).
         action_texts: the word of each action, shape (NUM_ACTIONS,). Where two actions share a word, the phase is added.
     """
 
@@ -69,6 +70,7 @@ class DealSetup:
         self.has_excuse = self.rules.variant.deck_kind == DECKTET
         self.has_open_cards = self.rules.variant.opens_hand or refusal == "redraw"
         self.has_open_stock = refusal == "illegal"
+        self.has_open_partner = bool(self.rules.options.get("open_partner"))
         self.action_texts = tuple(_action_text(action, self.table.deck_kind) for action in range(NUM_ACTIONS))
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -72,7 +72,7 @@ class View:
     refused: tuple[int, ...]
     revealed: int | None  # seat known to all to have held the nominated card
     indicated: bool
-    alone: bool  # a contract without a nomination
+    alone: bool  # all know that nobody was dealt a nominated card
     partner: int | None  # the hidden partner, only in the full view
     role: str | None  # the viewer's role, as far as the viewer knows it
     # --- the cards

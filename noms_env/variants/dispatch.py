@@ -26,7 +26,7 @@ names the others, which have no such rule or are never asked.
 | `find_winners` | the winners of a match, as a bit set; elsewhere the highest totals | exact_bid, auction, shares |
 | `standing` | what an observation shows of a seat's match so far; elsewhere the total | exact_bid, auction, shares |
 | `excuse_is_shown` | whether all know who was dealt the Excuse | plain, exact_bid, auction |
-| `note_open_cards` | add the unplayed cards whose place the rules let a seat know, besides open hands, to `known` | noms |
+| `note_open_cards` | add the unplayed cards whose place the rules let a seat know, besides open hands, to `known` | |
 | `knows_stock` | whether a seat has found out which cards are undealt | plain, exact_bid, noms, shares |
 | `rule_out` | take cards that cannot lie at a place off `allowed`; the field `partner` is used as scratch | plain, exact_bid |
 | `out_of_play` | the cards of the deck that nobody can hold now | plain, exact_bid, auction |
@@ -270,6 +270,8 @@ def note_open_cards(t, seat, known):
         nonesuch.note_open_cards(t, known)
     elif t.variant == small_ships.NUMBER:
         small_ships.note_open_cards(t, seat, known)
+    elif t.variant == noms.NUMBER:
+        auction.note_open_partner(t, known)
     elif t.family == EXACT_BID or t.variant == sniped_whist.NUMBER:
         trumps.note_turn_up(t, known)
 

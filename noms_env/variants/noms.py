@@ -43,7 +43,7 @@ from noms_env.core.partners import is_on_side, nominate, reveal, side_tricks
 from noms_env.core.state import STOCK, eldest
 from noms_env.core.tricks import name_trump, open_play
 from noms_env.variants.families import AUCTION
-from noms_env.variants.families.auction import bid_number, declare, is_misere, max_decisions
+from noms_env.variants.families.auction import OPEN_PARTNER, bid_number, declare, is_misere, max_decisions
 from noms_env.variants.match import leaders, reaches_target, several
 from noms_env.variants.noms_deck import DECK_DETAILS, DECK_NEEDS, DECK_OPTIONS
 from noms_env.variants.rulebook import (
@@ -170,6 +170,7 @@ GAME = Variant(
         Option("keep_mis_a_vis", False, "Mis a Vis can be bid besides a Mis of 10", flag=True, late=True, byte=56),
         Option("first_lead", "bidder", "who leads to the first trick", words=FIRST_LEADS, byte=33),
         Option("implicit_announcements", False, "trump may be left unsaid, a bare rank nominated", flag=True, byte=34),
+        OPEN_PARTNER,
         Option("tie", "joint", "equal leaders at the end win together, or play on", words=TIES, byte=7),
         *DECK_OPTIONS,
         Option("double_repeat", "double", "what a pass-out in a double hand leads to", words=DOUBLE_REPEATS, byte=42),
@@ -185,6 +186,7 @@ GAME = Variant(
         "min_bid": "With hands of other than 13 cards: any number up to the hand size, by default about ten thirteenths of it",
         "mis_value": "With hands of other than 13 cards the hand size stands for 13",
         "first_lead": "`bidder`: the bidder; `left_of_dealer`: eldest",
+        "open_partner": "A card in the stock leaves the bidder alone for all to see; a bare rank waits for the trump suit",
         "tie": "`joint`: they win together; `play_on`: the match goes on until one seat leads alone",
         "double_repeat": "`double`: the next deal counts double; `quadruple`: twice as much as this one, without a limit; "
         "`single`: once",

@@ -27,9 +27,9 @@ from noms_env.core.partners import is_on_side, nominate, reveal, side_tricks
 from noms_env.core.state import STOCK, eldest
 from noms_env.core.tricks import name_trump, open_play
 from noms_env.variants.families import AUCTION
-from noms_env.variants.families.auction import bid_number, declare, is_misere, max_decisions
+from noms_env.variants.families.auction import OPEN_PARTNER, bid_number, declare, is_misere, max_decisions, note_open_partner
 from noms_env.variants.match import reaches_target
-from noms_env.variants.rulebook import HAND_SIZE, SHORT_DECK, Option, RulesError, Values, Variant, complete_hand_size
+from noms_env.variants.rulebook import HAND_SIZE, SHORT_DECK, Need, Option, RulesError, Values, Variant, complete_hand_size
 
 MISERE_TRUMPS = ("choice", "none")
 MISERE_WITHOUT_TRUMP = 1
@@ -90,6 +90,7 @@ GAME = Variant(
     opponents_score_tricks=True,
     point_range=point_range,
     max_decisions=partial(max_decisions, highest_bids=1),
+    needs=(Need("indication", "with open_partner=False", lambda values: not values["open_partner"]),),
     options=(
         Option(
             "min_bid",
@@ -125,6 +126,7 @@ GAME = Variant(
         Option("target", 100, "points that end the match", numbers=(1, 10000), none=True, byte=18),
         Option("max_hands", 20, "deals that end the match", numbers=(1, 1000), none=True, byte=44),
         Option("indication", False, "the holder of the nominated card may show himself, at a price", flag=True, byte=29),
+        OPEN_PARTNER,
         HAND_SIZE,
         *SHORT_DECK,
     ),
@@ -142,6 +144,7 @@ GAME = Variant(
         "target": "None: only `max_hands` ends the match",
         "max_hands": "None: only `target` ends the match",
         "indication": "It costs twice the bid, and only the one who shows himself",
+        "open_partner": "A card in the stock leaves the declarer alone for all to see",
     },
 )
 
@@ -300,11 +303,12 @@ def knows_stock(t, seat):
 
 @jit
 def note_open_cards(t, seat, known):
-    """3.3. The stock, to a declarer who knows it. 7. The nominated card, once its holder has indicated."""
+    """3.3. The stock, to a declarer who knows it. 7. The nominated card, once its holder has shown himself."""
     if knows_stock(t, seat):
         known[STOCK] = t.stock
     if t.indicated >= 0:
         known[t.indicated] |= bit(t.nominated) & ~t.cards_played
+    note_open_partner(t, known)
 
 
 @jit

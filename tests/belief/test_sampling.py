@@ -95,6 +95,8 @@ def told_again(table: Table, deal: referee.Deal, deck: list[str], seat: int) -> 
         other.act(step["action"])
     if (other.seat, other.phase) != (deal.seat, deal.phase) or open_hand(other) != open_hand(deal):
         return None
+    if other.public_place() != deal.public_place():
+        return None
     return other if seat != deal.seat or sorted(other.legal()) == sorted(deal.legal()) else None
 
 
@@ -331,6 +333,15 @@ def indicated(puzzle: Puzzle) -> bool:
     )
 
 
+def known_elsewhere(puzzle: Puzzle) -> bool:
+    """With `open_partner`: the seat does not hold the nominated card, which is unplayed, and knows who does."""
+    return nominated_is_unseen(puzzle) and puzzle.deal.public_place() != "stock"
+
+
+def known_in_the_stock(puzzle: Puzzle) -> bool:
+    return puzzle.deal.public_place() == "stock"
+
+
 def first_card(puzzle: Puzzle) -> tuple[int, str] | None:
     """Who led to the first trick, and what."""
     plays = [step for step in puzzle.deal.steps if step["phase"] == "play" and step["action"] != "indicate"]
@@ -427,6 +438,27 @@ PUZZLES: dict[str, tuple[str, int, dict[str, Any], Wanted]] = {
     ),
     "accepted nomination": ("small_ships", 3, {**SHIPS, "stock_nomination": "redraw"}, nominated_is_unseen),
     "indication": ("small_ships", 4, {**SHIPS, "indication": True}, indicated),
+    "open partner": ("small_ships", 4, {**SHIPS, "open_partner": True}, known_elsewhere),
+    "open partner, of four suits": ("small_ships", 4, {**SHIPS, "ranks": 4, "suits": 4, "open_partner": True}, known_elsewhere),
+    "open partner, card of the declarer": (
+        "small_ships",
+        3,
+        {**SHIPS, "open_partner": True},
+        lambda puzzle: known_elsewhere(puzzle) and puzzle.deal.public_place() == puzzle.deal.declarer,
+    ),
+    "open partner, card in the stock": ("small_ships", 3, {**SHIPS, "open_partner": True}, known_in_the_stock),
+    "open partner, no nomination from the stock": (
+        "small_ships",
+        3,
+        {**SHIPS, "open_partner": True, "stock_nomination": "illegal"},
+        known_elsewhere,
+    ),
+    "open partner, refused nominations": (
+        "small_ships",
+        3,
+        {**SHIPS, "open_partner": True, "stock_nomination": "redraw"},
+        lambda puzzle: known_elsewhere(puzzle) and bool(puzzle.deal.refused),
+    ),
     "lead of the nominated suit": ("small_ships", 3, {**SHIPS, "suits": 2, "ranks": 6}, banned_lead),
     "lead of the nominated suit, by card": (
         "small_ships",
@@ -449,6 +481,14 @@ PUZZLES: dict[str, tuple[str, int, dict[str, Any], Wanted]] = {
         4,
         {**SMALL_NOMS, "ranks": 3, "implicit_announcements": True},
         lambda puzzle: puzzle.size > 0,
+    ),
+    "open partner, noms": ("noms", 4, {**SMALL_NOMS, "open_partner": True}, known_elsewhere),
+    "open partner, noms, card in the stock": ("noms", 4, {**SMALL_NOMS, "open_partner": True}, known_in_the_stock),
+    "open partner, implicit": (
+        "noms",
+        4,
+        {**SMALL_NOMS, "ranks": 3, "implicit_announcements": True, "open_partner": True},
+        known_elsewhere,
     ),
     "open hand": (
         "noms",

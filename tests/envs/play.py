@@ -44,6 +44,7 @@ KINDS = {
     "small ships, refused nominations": Kind("small_ships", 5, {"stock_nomination": "redraw", "hand_size": 4}),
     "small ships, no nomination from the stock": Kind("small_ships", 3, {"stock_nomination": "illegal", "hand_size": 9}),
     "small ships, lone misere": Kind("small_ships", 4, {"misere_nominates": False, "misere_trump": "none", "indication": True}),
+    "small ships, open partner": Kind("small_ships", 5, {"open_partner": True, "hand_size": 6}),
     "small ships, short deck": Kind(
         "small_ships", 2, {"ranks": 6, "suits": 3, "hand_size": 5, "min_bid": 3, "misere_above": 2}
     ),
@@ -57,6 +58,10 @@ KINDS = {
     ),
     "noms, stopped early": Kind(
         "noms", 4, {"early_stop": True, "observe_previous_hand": True, "deal_mode": "packets_shuffled"}
+    ),
+    "noms, open partner": Kind("noms", 4, {"open_partner": True, "min_bid": 7}),
+    "noms, open partner, short deck": Kind(
+        "noms", 3, {"open_partner": True, "ranks": 6, "hand_size": 6, "implicit_announcements": True, "min_bid": 3}
     ),
     "noms, short deck": Kind("noms", 3, {"ranks": 7, "hand_size": 8, "implicit_announcements": True, "min_bid": 4}),
     "nonesuch": Kind("nonesuch", 4, {}),

@@ -63,9 +63,11 @@ SMALL_TREES = [
     "noms_small_ships(seats=3,ranks=3,suits=1,min_bid=1)",
     "noms_small_ships(seats=2,ranks=3,suits=1,hand_size=1,min_bid=1,stock_nomination=illegal,misere_nominates=False)",
     "noms_small_ships(seats=2,ranks=3,suits=1,hand_size=1,min_bid=1,misere_trump=none,stock_nomination=redraw,indication=True)",
+    "noms_small_ships(seats=3,ranks=4,suits=1,hand_size=1,min_bid=1,open_partner=True)",
     "noms_noms(seats=2,ranks=3,suits=1,hand_size=1,min_bid=1)",
     "noms_noms(seats=3,ranks=3,suits=1,min_bid=1,early_stop=True)",
     "noms_noms(seats=2,ranks=3,suits=1,hand_size=1,min_bid=1,early_stop=True,implicit_announcements=True)",
+    "noms_noms(seats=2,ranks=3,suits=1,hand_size=1,min_bid=1,implicit_announcements=True,open_partner=True)",
     "noms_nonesuch(seats=3,ranks=2,suits=2)",
 ]
 

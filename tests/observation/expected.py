@@ -70,9 +70,11 @@ class Sight:
     def latest_calls(self) -> dict[int, str]:
         return {(self.deal.eldest + turn) % self.seats: word for turn, word in enumerate(self.deal.calls)}
 
-    def is_alone_by_contract(self) -> bool:
-        """A contract without a nomination."""
+    def is_alone_to_all(self) -> bool:
+        """A contract without a nomination, or the announcement told that nobody was dealt the nominated card."""
         deal = self.deal
+        if deal.nominated is not None:
+            return bool(deal.options["open_partner"]) and deal.holder(deal.nominated) is None
         if deal.contract not in ("mis", "mis_a_vis"):
             return False
         return deal.variant == "noms" or not deal.options["misere_nominates"]
@@ -80,6 +82,9 @@ class Sight:
     def known_holder(self) -> int:
         """The seat of which all know that it was dealt the nominated card."""
         deal = self.deal
+        if deal.nominated is not None and deal.options["open_partner"]:
+            holder = deal.holder(deal.nominated)
+            return NOBODY if holder is None else holder
         shown = [seat for seat, card in self.plays() if card == deal.nominated]
         return shown[0] if shown else NOBODY if deal.indicated is None else deal.indicated
 
@@ -253,11 +258,11 @@ class Sight:
             named = deal.nominated is not None
             if self.seat == deal.declarer:
                 holds = named and deal.nominated in deal.initial_hands[self.seat]
-                own = "alone" if self.is_alone_by_contract() or holds else "declarer"
-            elif self.is_alone_by_contract() or named:
+                own = "alone" if self.is_alone_to_all() or holds else "declarer"
+            elif self.is_alone_to_all() or named:
                 own = "partner" if self.seat == deal.partner else "opponent"
         known = self.known_holder()
-        alone = deal.declarer is not None and (self.is_alone_by_contract() or known == deal.declarer)
+        alone = deal.declarer is not None and (self.is_alone_to_all() or known == deal.declarer)
         return [*(int(own == name) for name in names), int(alone), int(known != NOBODY), 0]
 
     def contract(self) -> list[int]:

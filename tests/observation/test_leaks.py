@@ -46,7 +46,7 @@ def public_unplayed(table: Table) -> int:
         known |= 1 << int(row.turn_up)
     if row.exposed >= 0:
         known |= int(row.hands[row.exposed])
-    if row.indicated >= 0:
+    if row.indicated >= 0 or (row.open_partner and row.nominated >= 0):
         known |= 1 << int(row.nominated)
     if row.variant == nonesuch.NUMBER and table.phase == "trump":
         known |= 1 << EXCUSE

@@ -217,6 +217,16 @@ def test_answers_are_words_or_numbers() -> None:
         assert len(str(refusal.value)) < 200
 
 
+def test_a_program_is_told_that_an_open_nomination_found_nobody() -> None:
+    table = begun(Table("small_ships", 5, {"open_partner": True}, seed=3))
+    for word in ("10", "S"):
+        table.act(word)
+    assert [told(table)[key] for key in ("revealed", "alone")] == [None, False]
+    table.act(table.card_words(table.row.stock)[0])
+    assert [told(table)[key] for key in ("revealed", "alone")] == [None, True]
+    assert "alone" not in told(begun(Table("small_ships", 5, seed=3)))
+
+
 def test_the_page_lists_every_key() -> None:
     page = (EXAMPLES / "README.md").read_text(encoding="utf-8")
     (shown,) = (json.loads(block) for block in re.findall(r"(?s)```json\n(.*?)```", page) if '"decision"' in block)

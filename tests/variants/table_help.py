@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from noms_env.core.actions import PASS, action_number
 from noms_env.core.cards import CARD_WORDS
 from noms_env.core.partners import ROLES, role_known_to
+from noms_env.observation.layout import SEAT_BYTES, START
 from noms_env.table import Table
 from noms_env.variants import Rules, dispatch, game, make_rules
 from tests import referee
@@ -182,6 +183,32 @@ def play_out(table: Table, rng: random.Random) -> list[str]:
 
 def roles(table: Table) -> list[str]:
     return [ROLES[role_known_to(table.row, seat)] for seat in range(table.seats)]
+
+
+class Sides(NamedTuple):
+    """What the observation of a seat says of the sides; seats are those of the table."""
+
+    role: str
+    alone: bool
+    shown: list[int]
+    """The seats that are marked as the holder of the nominated card."""
+    wanted: dict[int, int]
+    """The tricks still wanted, of the seats that are on the declarer's side for all that is known."""
+
+
+def sides_seen_by(table: Table, seat: int) -> Sides:
+    """Read what a seat is shown of the sides."""
+    seen = [int(byte) for byte in table.view(seat)[0]]
+    role = seen[START["role"] : START["role"] + SEAT_BYTES]
+    shown, wanted = [], {}
+    for other in range(table.seats):
+        row = SEAT_BYTES * ((other - seat) % table.seats)
+        if seen[START["seats"] + row + 6]:
+            shown.append(other)
+        if seen[START["tricks"] + row + 7]:
+            wanted[other] = seen[START["tricks"] + row + 7] - 64
+    assert role[6] == bool(shown)
+    return Sides(ROLES[role.index(1)], bool(role[5]), shown, wanted)
 
 
 class Played(NamedTuple):

@@ -3,10 +3,12 @@
 import random
 from typing import Any
 
+import numpy as np
 import pytest
 
 from noms_env.observation.layout import START
 from noms_env.table import IllegalActionError, Table
+from tests.agreement import play_together
 from tests.variants.table_help import (
     dealt,
     legal,
@@ -16,6 +18,7 @@ from tests.variants.table_help import (
     points,
     roles,
     set_tricks_and_settle,
+    sides_seen_by,
     table_with,
     totals,
     tricks,
@@ -283,6 +286,93 @@ def test_4_2_the_trump_that_was_left_unsaid_wins_tricks() -> None:
     table = golden(f"{GOLDEN_AUCTION} unsaid AD {' '.join(order)}", **IMPLICIT)
     assert table.row.trick_winners[8] == 3
     assert points(table) == GOLDEN_POINTS
+
+
+OPEN: dict[str, Any] = {"open_partner": True}
+
+
+def test_open_partner_shows_all_seats_the_holder_at_the_nomination() -> None:
+    table = golden(f"{GOLDEN_AUCTION} H", **OPEN)
+    assert [sides_seen_by(table, seat) for seat in range(4)] == [
+        (role, False, [], {3: 12}) for role in ("none", "none", "none", "declarer")
+    ]
+    play(table, "AD")
+    assert (table.row.partner, table.row.revealed, table.row.alone) == (1, 1, 0)
+    assert [sides_seen_by(table, seat) for seat in range(4)] == [
+        (role, False, [1], {1: 12, 3: 12}) for role in ("opponent", "partner", "opponent", "declarer")
+    ]
+    play(table, GOLDEN_TRICKS[0])
+    assert [sides_seen_by(table, seat)[1:] for seat in range(4)] == [(False, [1], {1: 11, 3: 11})] * 4
+    play(table, " ".join(GOLDEN_TRICKS[1:]))
+    assert points(table) == GOLDEN_POINTS
+
+
+def test_open_partner_a_card_of_the_bidder() -> None:
+    table = golden(f"{GOLDEN_AUCTION} H TH", **OPEN)
+    assert (table.row.partner, table.row.revealed, table.row.alone) == (-1, 3, 0), "as when he plays it"
+    assert [sides_seen_by(table, seat) for seat in range(4)] == [
+        (role, True, [3], {3: 12}) for role in ("opponent", "opponent", "opponent", "declarer_alone")
+    ]
+    assert points(play(table, GOLDEN_PLAY)) == [12, 12, 12, 0]
+
+
+def test_open_partner_a_card_in_the_stock() -> None:
+    hands, options = [hand.split()[:3] for hand in MIS_HANDS], {**SHORT, "hand_size": 3, **OPEN}
+    table = play(table_with(GAME, hands, dealer=3, stock="JS", options=options), "3 pass pass pass C JS")
+    assert (table.row.partner, table.row.revealed, table.row.alone) == (-1, -1, 1)
+    assert [sides_seen_by(table, seat) for seat in range(4)] == [
+        (role, True, [], {0: 3}) for role in ("declarer_alone", "opponent", "opponent", "opponent")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("words", "revealed"), [("D A", 1), ("C J", 0), ("H K", 3), ("unsaid AD", 1), ("unsaid 2D", 3), ("NT JD", 0)]
+)
+def test_open_partner_with_implicit_announcements(words: str, revealed: int) -> None:
+    table = golden(f"{GOLDEN_AUCTION} {words}", **IMPLICIT, **OPEN)
+    assert (table.phase, table.row.n_table, table.row.revealed) == ("play", 0, revealed)
+    for seat in range(4):
+        assert sides_seen_by(table, seat).shown == [revealed]
+        assert sides_seen_by(table, seat).alone == (revealed == 3)
+
+
+@pytest.mark.parametrize(("rank", "lead", "revealed"), [("A", "2D", 1), ("J", "QC", 0), ("4", "2D", 3), ("2", "2D", 3)])
+def test_open_partner_a_rank_without_a_suit_shows_its_holder_at_the_first_lead(rank: str, lead: str, revealed: int) -> None:
+    table = golden(f"{GOLDEN_AUCTION} unsaid {rank}", **IMPLICIT, **OPEN)
+    assert (table.row.nominated, table.row.revealed, table.row.alone) == (-1, -1, 0)
+    assert [sides_seen_by(table, seat) for seat in range(4)] == [
+        (role, False, [], {3: 12}) for role in ("none", "none", "none", "declarer")
+    ]
+    play(table, lead)
+    assert (table.row.n_table, table.row.revealed) == (1, revealed)
+    for seat in range(4):
+        assert sides_seen_by(table, seat).shown == [revealed]
+        assert sides_seen_by(table, seat).wanted == dict.fromkeys({3, revealed}, 12)
+
+
+def test_open_partner_a_rank_without_a_suit_whose_card_is_in_the_stock() -> None:
+    hands, options = [hand.split()[:3] for hand in MIS_HANDS], {**SHORT, "hand_size": 3, **IMPLICIT, **OPEN}
+    table = play(table_with(GAME, hands, dealer=3, stock="JH", options=options), "3 pass pass pass unsaid J")
+    assert table.row.alone == 0
+    play(table, "QH")
+    assert (table.word(table.row.nominated), table.row.revealed, table.row.alone) == ("JH", -1, 1)
+    assert sides_seen_by(table, 0) == ("declarer_alone", True, [], {0: 3})
+
+
+@pytest.mark.parametrize("bid", ["mis", "mis_a_vis"])
+def test_open_partner_changes_nothing_in_mis(bid: str) -> None:
+    calls = f"pass pass {bid}" + (" pass pass pass" if bid == "mis" else "")
+    tables = [mis(calls, **given) for given in ({}, OPEN)]
+    for seat in range(4):
+        seen, open_seen = (table.view(seat)[0].astype(int) for table in tables)
+        assert np.flatnonzero(seen != open_seen).tolist() == [START["choices"] + 57], "the byte of the option"
+
+
+@pytest.mark.parametrize("given", [{}, IMPLICIT, {"early_stop": True}, {"first_lead": "left_of_dealer"}])
+def test_the_referee_agrees_with_open_partner(given: dict[str, Any]) -> None:
+    for seats in (2, 3, 4):
+        options = {"ranks": 5, "hand_size": 3, "min_bid": 1, "target": None, "max_deals": 12, **given, **OPEN}
+        assert play_together(GAME, seats, options, seed=seats) == 12
 
 
 def test_4_2_numbers_only() -> None:

@@ -94,6 +94,7 @@ CHOICES: dict[str, dict[str, Choice]] = {
         "target": number(100, 1, 10_000, None),
         "max_hands": number(20, 1, 1000, None),
         "indication": flag(False),
+        "open_partner": flag(False),
         "hand_size": number(13, 1, 13),
         **SHORT_DECK,
     },
@@ -106,6 +107,7 @@ CHOICES: dict[str, dict[str, Choice]] = {
         "mis_value": Choice(13, (10, 13), (9, 11, 12, 14, 26, 0, 13.0, "13", True), "13 or 10 with 13 cards"),
         "first_lead": words("bidder", "left_of_dealer"),
         "implicit_announcements": flag(False),
+        "open_partner": flag(False),
         "tie": words("joint", "play_on"),
         "cut": number(None, 0, 51, None),
         "cut_min": number(1, 1, 26),
@@ -306,6 +308,12 @@ def test_defaults_that_depend_on_the_table(variant: str, seats: int, given: dict
         ),
         ("small_ships", 4, {"min_bid": 9, "misere_above": 7}, "misere_above must be an integer from 8 .* to 13, not 7"),
         ("small_ships", 6, {"min_bid": 9}, "min_bid must be an integer from 1 to 8 with 8 cards, not 9"),
+        (
+            "small_ships",
+            4,
+            {"open_partner": True, "indication": True},
+            "indication has an effect only with open_partner=False; elsewhere leave it at False",
+        ),
         ("small_ships", 4, {"hand_size": 14}, "hand_size must be an integer from 1 to 13 with 52 cards and 4 seats, not 14"),
         ("small_ships", 6, {"ranks": 5, "suits": 1}, "a deck of 5 cards is too small for 6 seats"),
         ("noms", 4, {"deal_mode": "packets", "ranks": 12}, "deal_mode must be 'single_shuffled' unless 52 cards .* to 4 seats"),
@@ -476,7 +484,7 @@ def trace(variant: str, options: dict[str, Any], seed: int) -> list[Any]:
         seen += [row.hands.tolist(), int(row.stock), int(row.dealer), int(row.multiplier), int(row.deal_size)]
         while table.phase is not None:
             legal = table.legal_actions()
-            seen.append((int(row.seat), table.phase, legal, table.trump_word()))
+            seen.append((int(row.seat), table.phase, legal, table.trump_word(), int(row.revealed), int(row.alone)))
             passes, fraction = rng.random() < passing, rng.random()
             table.step(74 if passes and 74 in legal else legal[int(fraction * len(legal))])
         seen += [row.points.tolist(), row.totals.tolist(), int(row.over), int(row.truncated), int(row.winners)]

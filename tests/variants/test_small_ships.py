@@ -2,10 +2,26 @@
 
 from typing import Any
 
+import numpy as np
 import pytest
 
+from noms_env import show
 from noms_env.table import IllegalActionError, Table
-from tests.variants.table_help import dealt, legal, play, points, roles, set_tricks_and_settle, table_with, totals, tricks
+from noms_env.variants import game, make_rules
+from noms_env.variants.table_record import choice_bytes
+from tests.agreement import play_together
+from tests.variants.table_help import (
+    dealt,
+    legal,
+    play,
+    points,
+    roles,
+    set_tricks_and_settle,
+    sides_seen_by,
+    table_with,
+    totals,
+    tricks,
+)
 from tests.variants.table_help import started as started_game
 
 pytestmark = pytest.mark.uncompiled
@@ -383,6 +399,116 @@ def test_3_4_no_indication_without_the_option_or_by_a_lone_declarer(nominated: s
     for card in GOLDEN_PLAY.split():
         assert "indicate" not in legal(table)
         table.act(card)
+
+
+OPEN: dict[str, Any] = {"open_partner": True}
+
+
+def test_open_partner_shows_all_seats_the_holder_at_the_nomination() -> None:
+    table = golden(GOLDEN_AUCTION + " S", **OPEN)
+    assert [sides_seen_by(table, seat) for seat in range(4)] == [
+        ("none", False, [], {1: 9}),
+        ("declarer", False, [], {1: 9}),
+        ("none", False, [], {1: 9}),
+        ("none", False, [], {1: 9}),
+    ]
+    play(table, "AS")
+    assert (table.row.partner, table.row.revealed, table.row.alone, table.row.indicated) == (3, 3, 0, -1)
+    assert [sides_seen_by(table, seat) for seat in range(4)] == [
+        (role, False, [3], {1: 9, 3: 9}) for role in ("opponent", "declarer", "opponent", "partner")
+    ]
+    assert all("partner seat 3" in show.text(table, seat) for seat in (None, 0, 1, 2, 3))
+    cards = GOLDEN_PLAY.split()
+    play(table, cards[:16])  # seats 1, 1 and 3 take a trick each
+    assert [sides_seen_by(table, seat)[1:] for seat in range(4)] == [(False, [3], {1: 6, 3: 6})] * 4
+    play(table, cards[16:])
+    assert table.row.revealed == 3
+    assert points(table) == GOLDEN_POINTS
+
+
+def test_without_open_partner_each_seat_knows_its_own_role_alone() -> None:
+    table = golden(f"{GOLDEN_AUCTION} {GOLDEN_ANNOUNCED}")
+    assert [sides_seen_by(table, seat) for seat in range(4)] == [
+        ("opponent", False, [], {1: 9}),
+        ("declarer", False, [], {1: 9}),
+        ("opponent", False, [], {1: 9}),
+        ("partner", False, [], {1: 9, 3: 9}),
+    ]
+
+
+def test_open_partner_a_card_of_the_declarer() -> None:
+    table = golden(f"{GOLDEN_AUCTION} S KS", **OPEN)
+    assert (table.row.partner, table.row.revealed, table.row.alone) == (-1, 1, 0), "as when he plays it"
+    assert [sides_seen_by(table, seat) for seat in range(4)] == [
+        (role, True, [1], {1: 9}) for role in ("opponent", "declarer_alone", "opponent", "opponent")
+    ]
+    assert "· alone" in show.text(table, 0)
+    play(table, GOLDEN_PLAY)
+    assert points(table) == [1, 9, 1, 1]
+
+
+def test_open_partner_a_card_in_the_stock() -> None:
+    table = with_stock("10 S 2S", **OPEN)
+    assert (table.row.partner, table.row.revealed, table.row.alone) == (-1, -1, 1)
+    assert [sides_seen_by(table, seat) for seat in range(5)] == [
+        (role, True, [], {0: 10}) for role in ("declarer_alone", *["opponent"] * 4)
+    ]
+    assert all("· alone" in show.text(table, seat) for seat in (None, 1))
+    for seat in range(5):
+        twin = table.sample_hidden(seat, np.random.default_rng(seat))
+        assert "2S" in twin.card_words(twin.row.stock)
+        assert (twin.row.partner, twin.row.alone) == (-1, 1)
+    while not table.is_scored:
+        table.step(table.legal_actions()[0])
+    taken = tricks(table)
+    assert points(table) == [10 if taken[0] == 10 else 0, *taken[1:]]
+    table.next_deal()
+    assert (table.row.revealed, table.row.alone) == (-1, 0)
+
+
+def test_open_partner_a_refused_card_shows_nobody() -> None:
+    table = with_stock("10 S 2S", stock_nomination="redraw", **OPEN)
+    assert (table.phase, table.row.revealed, table.row.alone) == ("nominate", -1, 0)
+    assert sides_seen_by(table, 2) == ("none", False, [], {0: 10})
+    play(table, "KH")
+    assert (table.row.partner, table.row.revealed, table.row.alone) == (2, 2, 0)
+    assert sides_seen_by(table, 4) == ("opponent", False, [2], {0: 10, 2: 10})
+
+
+def test_open_partner_with_no_nomination_from_the_stock() -> None:
+    table = with_stock("10 S", stock_nomination="illegal", **OPEN)
+    assert not {"2S", "3S"} & legal(table)
+    assert sides_seen_by(play(table, "AC"), 3) == ("opponent", True, [0], {0: 10})
+
+
+def test_open_partner_in_misere() -> None:
+    table = misere(MISERE_DECLARED, **OPEN)
+    assert [sides_seen_by(table, seat) for seat in range(3)] == [
+        (role, False, [1], {0: 0, 1: 0}) for role in ("declarer", "partner", "opponent")
+    ]
+    assert points(play(table, MISERE_MADE)) == [4, 4, 5]
+
+
+def test_open_partner_changes_nothing_in_a_misere_without_nomination() -> None:
+    tables = [misere("mis pass pass H", misere_nominates=False, **given) for given in ({}, OPEN)]
+    for table in tables:
+        assert (table.phase, table.row.revealed, table.row.alone) == ("play", -1, 1)
+    for seat in range(3):
+        seen, open_seen = (table.view(seat)[0].astype(int) for table in tables)
+        assert np.flatnonzero(seen != open_seen).tolist() == [976 + 57], "the byte of the option"
+
+
+def test_open_partner_is_a_late_option_with_byte_57() -> None:
+    choices = [choice_bytes(make_rules(game(GAME), 4, given)) for given in ({}, {"open_partner": False}, OPEN)]
+    assert [found[57] for found in choices] == [0, 0, 2]
+    assert golden().row.open_partner == 0
+
+
+@pytest.mark.parametrize("stock_nomination", ["alone", "illegal", "redraw"])
+def test_the_referee_agrees_with_open_partner(stock_nomination: str) -> None:
+    for seats, hand_size in ((2, 4), (3, 5), (5, 2)):
+        options = {"ranks": 5, "hand_size": hand_size, "min_bid": 1, "stock_nomination": stock_nomination, **OPEN}
+        assert play_together(GAME, seats, {**options, "target": None, "max_hands": 12}, seed=seats) == 12
 
 
 def ended(**start: Any) -> Table:

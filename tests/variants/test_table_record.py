@@ -20,8 +20,8 @@ NAMES = """
     dealer_forced unbid_slam_loses mis_value first_lead implicit_announcements early_stop cut cut_min trick_order trick_stack
     pile_order deal_mode double_repeat max_deals max_hands half
 """
-BYTES = [*NAMES.split(), *(f"trump_rotation[{place}]" for place in range(10)), "keep_mis_a_vis"]
-"""What bytes 0 to 56 of `choices` hold. Policies look for them there: options that come later get bytes behind these."""
+BYTES = [*NAMES.split(), *(f"trump_rotation[{place}]" for place in range(10)), "keep_mis_a_vis", "open_partner"]
+"""What bytes 0 to 57 of `choices` hold. Policies look for them there: options that come later get bytes behind these."""
 
 
 def test_no_option_ever_moves() -> None:
@@ -53,7 +53,7 @@ def bonus(**changes: Any) -> Option:
         "default": 0,
         "doc": "points for a call of 0",
         "numbers": (0, 50),
-        "byte": 57,
+        "byte": 58,
     }
     usual.update(changes)
     return Option(**usual)
@@ -67,11 +67,11 @@ def test_an_option_more_is_declared_with_a_byte_that_is_free() -> None:
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
-        ({"byte": 13}, "the option zero_bonus of down_up has byte 13, as bonus has; the next free one is 57"),
+        ({"byte": 13}, "the option zero_bonus of down_up has byte 13, as bonus has; the next free one is 58"),
         ({"rotation": True, "byte": 40}, "zero_bonus of down_up has byte 40, as pile_order has"),
         (
             {"name": "tie"},
-            "declares the option tie with byte 57, another variant with byte 7: an option has one byte in all variants",
+            "declares the option tie with byte 58, another variant with byte 7: an option has one byte in all variants",
         ),
         ({"name": "dealer"}, "down_up cannot call an option dealer: the record has another field of that name"),
     ],

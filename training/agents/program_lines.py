@@ -145,6 +145,7 @@ def _seen(t: SimpleNamespace, role: str) -> Document:
         "refused": _cards(t.refused, deck),
         "indicated": t.indicated >= 0,
         "revealed": _or_none(t.revealed),
+        **({"alone": bool(t.alone)} if t.open_partner else {}),
         "role": role,
         "open": None if t.exposed < 0 else {"seat": t.exposed, "hand": _cards(t.hands[t.exposed], deck)},
         "excuse": _or_none(t.excuse) if t.deck_kind == DECKTET and PHASES[t.phase] != "call" else None,

@@ -52,6 +52,7 @@ class InformationStateObserver(Observer):
     | `open` | (cards,) | each unplayed card whose holder is public: an open hand, refused nominations |
     | `stock` | (cards,) | each undealt card, for a declarer who has seen them (`stock_nomination="illegal"`) |
     | `excuse` | (seats,) | the seat that has shown the Excuse |
+    | `holder` | (seats + 1,) | the seat that was dealt the nominated card, last the stock; only with `open_partner` |
     | `decisions` | (most decisions, seats + 150) | for each decision, in order: the seat and the action |
     """
 
@@ -69,6 +70,7 @@ class InformationStateObserver(Observer):
                 "open": (cards,),
                 "stock": (cards,),
                 "excuse": (seats,),
+                **({"holder": (seats + 1,)} if setup.has_open_partner else {}),
                 "decisions": (setup.max_decisions(), seats + NUM_ACTIONS),
             }
         )
@@ -96,6 +98,8 @@ class InformationStateObserver(Observer):
             self._mark("stock", row["stock"])
         if setup.has_excuse and excuse_is_shown(row):
             self.dict["excuse"][row["excuse"]] = 1
+        if setup.has_open_partner and row["nominated"] >= 0:
+            self.dict["holder"][row["revealed"]] = 1  # -1, the last place, where the card is in the stock
         decisions = self.dict["decisions"]
         for number, (seat, action) in enumerate(deal.decisions):
             decisions[number, seat] = decisions[number, seats + action] = 1
@@ -146,6 +150,8 @@ def public_words(deal: ExplicitChanceDeal) -> list[str]:
         words.insert(0, f"up {CARD_WORDS[deck_kind][row['turn_up']]}")
     if setup.has_excuse and excuse_is_shown(row):
         words.append(f"excuse {row['excuse']}")
+    if setup.has_open_partner and row["nominated"] >= 0:
+        words.append(f"holder {row['revealed'] if row['revealed'] >= 0 else 'stock'}")
     if setup.has_open_cards and row["exposed"] >= 0:
         words.append(f"open {words_of(row['hands'][row['exposed']], deck_kind)}")
     return [*words, f"{PHASES[row['phase']]} {deal.actor}" if deal.stage == PLAYING else "over"]

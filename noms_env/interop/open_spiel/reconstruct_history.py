@@ -22,8 +22,8 @@ from noms_env.micro.deal_setup import DealSetup, Layout
 from noms_env.micro.explicit_chance import PLAYING, ExplicitChanceDeal, replayed
 
 PUBLIC_FIELDS = (
-    *("calls", "trump", "nominated", "nominated_rank", "revealed", "indicated", "refused", "order", "trick_winners", "tricks"),
-    *("voids", "n_table", "led_suit", "phase", "seat"),
+    *("calls", "trump", "nominated", "nominated_rank", "revealed", "indicated", "refused", "order", "trick_winners"),
+    *("alone", "tricks", "voids", "n_table", "led_suit", "phase", "seat"),
 )
 """The fields of a record in which two histories with the same cards can differ."""
 

@@ -222,7 +222,7 @@ def cards_to_choose(t, seat, m):
     if t.n_table > 0:
         return t.legal_cards
     if not is_on_side(t, seat):
-        if t.nominated >= 0 and t.revealed < 0 and not has(t.trump_cards, t.nominated):
+        if t.nominated >= 0 and t.revealed < 0 and t.alone == 0 and not has(t.trump_cards, t.nominated):
             m.liked = SUIT_CARDS[t.deck_kind, suit_of(int(t.nominated))]
             m.liking = FORCE_CARD
         return t.legal_cards

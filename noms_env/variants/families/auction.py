@@ -4,9 +4,19 @@ from __future__ import annotations
 
 from noms_env._jit import jit
 from noms_env.core.actions import CALL_MIS, CALL_MIS_A_VIS, CALL_ZERO
-from noms_env.core.partners import nominate
-from noms_env.core.state import MAX_CALLS
-from noms_env.variants.rulebook import Values
+from noms_env.core.cards import bit
+from noms_env.core.partners import find_partner
+from noms_env.core.state import MAX_CALLS, STOCK
+from noms_env.variants.rulebook import Option, Values
+
+OPEN_PARTNER = Option(
+    "open_partner",
+    False,
+    "who holds the nominated card is public from the nomination on (not of the rulebook)",
+    flag=True,
+    late=True,
+    byte=57,
+)
 
 
 def max_decisions(values: Values, seats: int, tricks: int, undealt: int, highest_bids: int) -> int:
@@ -42,4 +52,12 @@ def bid_number(t):
 def find_holders(t):
     """Find the hidden partner anew."""
     if t.nominated >= 0:
-        nominate(t, t.nominated)
+        find_partner(t)
+
+
+@jit
+def note_open_partner(t, known):
+    """With `open_partner`: the nominated card, until it is played, at the seat that holds it or in the stock."""
+    if t.open_partner != 0 and t.nominated >= 0:
+        place = STOCK if t.revealed < 0 else int(t.revealed)
+        known[place] |= bit(int(t.nominated)) & ~t.cards_played
