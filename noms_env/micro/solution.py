@@ -152,12 +152,16 @@ class SolvedPlayer:
 
     wants_tables = False
 
-    def __init__(self, file: str) -> None:
+    def __init__(self, file: str | None = None) -> None:
         """Read a file.
 
         Raises:
-            SolutionFileError: see `read_solution`.
+            SolutionFileError: see `read_solution`; also if no file is given.
         """
+        if not file:
+            raise SolutionFileError(
+                "the player solved needs a solution: give solved:FILE, a file that `noms solve` has written"
+            )
         self.info, arrays = read_solution(Path(file))
         self._key, self._offset, self._action, self._strategy = (arrays[name] for name in ARRAYS)
 
