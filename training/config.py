@@ -145,9 +145,6 @@ class CurriculumConfig(_Checked):
         expert: A player by name to imitate, such as `thumb`; none if empty. Of a trained policy, the probabilities of all
             actions are imitated (policy distillation: Rusu et al., arXiv 1511.06295); of `NAME@0`, its most probable actions.
         imitation: Share of the budget, at its start, in which the policy imitates the expert; ignored with an initial policy.
-        kickstart_coef: After imitation, initial coefficient of the cross entropy to the expert's calls, trumps and
-            nominations; linear decay to 0 (kickstarting: Schmitt et al., arXiv 1803.03835).
-        kickstart_until: Share of the budget at which that coefficient reaches 0; above 1, some of it is left at the end.
         shards: Folders of decisions that the policy also learns from, written by `noms export --targets`.
         distil_coef: Initial coefficient of the cross entropy to their policies; linear decay to 0.
         matches: Share of the tables that play whole matches in games whose deals depend on the deal before (`noms`).
@@ -156,8 +153,6 @@ class CurriculumConfig(_Checked):
 
     expert: Annotated[str, by_default("none")] = ""
     imitation: float = 0.1
-    kickstart_coef: float = 0.0
-    kickstart_until: float = 0.5
     shards: Annotated[tuple[str, ...], by_default("none", "FOLDER ...")] = ()
     distil_coef: float = 1.0
     matches: float = 0.5
@@ -166,7 +161,7 @@ class CurriculumConfig(_Checked):
     def __post_init__(self) -> None:
         super().__post_init__()
         _check_range(self, 0, 1, "imitation", "matches", "critic_warmup")
-        _check_range(self, 0, 1000, "kickstart_coef", "kickstart_until", "distil_coef")
+        _check_range(self, 0, 1000, "distil_coef")
 
     @property
     def imitation_end(self) -> float:

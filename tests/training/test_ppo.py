@@ -98,11 +98,8 @@ def some(*extras: str) -> tuple[Tensor, ActorBatch]:
     legal[torch.arange(ROWS), choice] = True
     logits = 3 * torch.randn(ROWS, ACTIONS)
     policy = logits.masked_fill(~legal, -1e9).log_softmax(-1)
-    asked = torch.arange(ROWS) % 3 > 0
     values = {
         "ema_log_policy": torch.randn(ROWS, ACTIONS).log_softmax(-1),
-        "kickstart_choice": torch.where(asked, legal.float().multinomial(1)[:, 0], -1),
-        "kickstart_coef": 0.5 * asked,
         "expert_probs": (2 * torch.randn(ROWS, ACTIONS)).masked_fill(~legal, -torch.inf).softmax(-1),
     }
     batch = ActorBatch(
@@ -113,7 +110,7 @@ def some(*extras: str) -> tuple[Tensor, ActorBatch]:
         advantage=torch.randn(ROWS).double(),
         ent_coef=0.1 * torch.rand(ROWS).double(),
         uniform_kl_coef=0.1 * torch.rand(ROWS).double(),
-        **{name: value if name == "kickstart_choice" else value.double() for name, value in values.items() if name in extras},
+        **{name: value.double() for name, value in values.items() if name in extras},
     )
     return logits.double(), batch
 
@@ -136,21 +133,11 @@ def reference(logits: list[float], one: dict[str, Any], settings: PPOConfig) -> 
         ema_kl = sum(policy[k] * (math.log(policy[k]) - one["ema_log_policy"][k]) for k in legal)
     loss = -gain - one["ent_coef"] * entropy / math.log(max(len(legal), 2)) + settings.kl_ema_coef * ema_kl
     loss += one["uniform_kl_coef"] * sum(math.log(1 / len(legal) / policy[k]) / len(legal) for k in legal)
-    if one.get("kickstart_coef", 0) > 0:
-        loss -= one["kickstart_coef"] * math.log(policy[one["kickstart_choice"]])
     ratio = math.exp(log_ratio)
     return loss, [-gain, ratio - 1 - log_ratio, float(abs(ratio - 1) > settings.clip_coef), ema_kl]
 
 
-@pytest.mark.parametrize(
-    "extras",
-    [
-        (),
-        ("ema_log_policy",),
-        ("kickstart_choice", "kickstart_coef", "ema_log_policy"),
-        ("expert_probs",),
-    ],
-)
+@pytest.mark.parametrize("extras", [(), ("ema_log_policy",), ("expert_probs",)])
 def test_losses_and_figures_are_those_of_a_slow_reference(extras: tuple[str, ...]) -> None:
     logits, batch = some(*extras)
     settings = PPOConfig(clip_coef=0.2, kl_ema_coef=0.3)
@@ -165,7 +152,7 @@ def test_losses_and_figures_are_those_of_a_slow_reference(extras: tuple[str, ...
     assert clipped == 0 if "expert_probs" in extras else ROWS / 10 < clipped < ROWS
 
 
-@pytest.mark.parametrize("extras", [("kickstart_choice", "kickstart_coef", "ema_log_policy"), ("expert_probs",)])
+@pytest.mark.parametrize("extras", [("ema_log_policy",), ("expert_probs",)])
 def test_nothing_pulls_at_what_is_not_legal(extras: tuple[str, ...]) -> None:
     logits, batch = some(*extras)
     losses, _ = policy_losses(logits.requires_grad_(), batch, PPOConfig())
@@ -235,21 +222,6 @@ def test_the_policy_moves_towards_what_paid() -> None:
     settings = PPOConfig(update_epochs=4, minibatch_size=64, target_kl=0)
     actor, _ = updated(settings, replace(batch, advantage=paid))
     assert policy_of(actor, batch)[:, 2].mean() > policy_of(make_actor(), batch)[:, 2].mean() + 0.1
-
-
-def test_what_the_expert_would_do_is_learnt_where_it_has_weight_and_nowhere_else() -> None:
-    batch = make_batch(128)
-    plain = replace(batch, advantage=torch.zeros(128), ent_coef=torch.zeros(128))
-    asked = torch.arange(128) % 2 == 0
-    choice = torch.where(asked, 2 + torch.arange(128) // 2 % 2, -1)
-    kickstarted = replace(plain, kickstart_choice=choice, kickstart_coef=0.5 * asked)
-
-    def chances(of: ActorBatch) -> Tensor:
-        actor, _ = updated(PPOConfig(update_epochs=8, minibatch_size=32, target_kl=0), of)
-        return policy_of(actor, of).gather(1, choice.clamp(min=0)[:, None])[asked, 0]
-
-    assert chances(kickstarted).mean() > chances(plain).mean() + 0.1
-    torch.testing.assert_close(chances(replace(kickstarted, kickstart_coef=torch.zeros(128))), chances(plain))
 
 
 def test_epochs_end_once_the_policy_has_moved_far_enough() -> None:

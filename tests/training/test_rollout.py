@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from noms_env import BatchEnv, make_batch
-from noms_env.core.actions import PLAYING
+from noms_env import make_batch
 from noms_env.core.state import MAX_SEATS
 from noms_env.players import make_player
 from noms_env.policy.encoding import make_encoding
@@ -17,7 +16,7 @@ from noms_env.variants import Rules, RulesError
 from tests.begun import begun
 from training.agents.table_pool import AtTables, TablePool, make_rule_sets, play, relative_points
 from training.config import NetworkConfig, TrainConfig
-from training.learn.decisions import NO_CHOICE, Decisions, Recorder
+from training.learn.decisions import Decisions, Recorder
 from training.learn.gae import advantages
 from training.learn.network import Actor, masked
 from training.learn.rollout import ActorPlayer, Learner, draw_choices, draw_sizes, joined, make_workers
@@ -177,30 +176,6 @@ def test_opponents_decisions_are_not_kept() -> None:
     decisions = recorder.decisions(pool)
     assert set(decisions.seat) == {0, 2, 3}
     assert decisions.table.min() == 4
-
-
-def lowest(batch: BatchEnv, rows: np.ndarray) -> np.ndarray:
-    return np.asarray(np.argmax(batch.mask[rows] != 0, axis=1))
-
-
-def test_an_expert_is_asked_before_the_play_and_not_followed() -> None:
-    rule_sets, kept = make_rule_sets(["small_ships"]), []
-    for expert in (lowest, None):
-        pool = make_pool(rule_sets)
-        learner, recorder = make_learner(rule_sets, expert=expert)
-        pool.deal(0)
-        play(pool, [learner.choose], np.zeros((len(pool), MAX_SEATS), np.int64))
-        kept.append(recorder.decisions(pool))
-    kickstarted, alone = kept
-    assert (kickstarted.choice == alone.choice).all()
-    assert (alone.expert_choice == NO_CHOICE).all()
-    before = kickstarted.phase < PLAYING
-    assert (kickstarted.expert_choice[~before] == NO_CHOICE).all()
-    calls = kickstarted.phase == 0  # the words of calls keep their order in the network
-    assert (kickstarted.expert_choice[calls] == np.argmax(kickstarted.mask[calls] != 0, axis=1)).all()
-    assert (kickstarted.mask[before, kickstarted.expert_choice[before]] == 1).all()
-    assert set(kickstarted.phase[before]) == {0, 1, 2}
-    assert (kickstarted.expert_choice[before] != kickstarted.choice[before]).any()
 
 
 def test_without_a_privileged_critic_nothing_hidden_is_kept() -> None:

@@ -59,16 +59,6 @@ def test_an_initial_policy_is_not_taught_what_it_knows_but_waits_for_its_critic(
     assert [schedule.stage(at, schedule.curriculum_of(started)) for at in (0.0, 0.1)] == [WARMUP, PLAY]
 
 
-def test_kickstarting_follows_imitation_and_falls_to_nothing() -> None:
-    settings = CurriculumConfig(expert="thumb", imitation=0.1, kickstart_coef=0.4, kickstart_until=0.5)
-    assert schedule.kickstart_coef(0.09, settings, IMITATION) == 0
-    coefs = [schedule.kickstart_coef(progress, settings, PLAY) for progress in (0.1, 0.2, 0.4, 0.5, 0.9)]
-    assert coefs == pytest.approx([0.4, 0.3, 0.1, 0, 0])
-    assert schedule.kickstart_coef(0.2, replace(settings, expert=""), PLAY) == 0
-    lasting = replace(settings, imitation=0.0, kickstart_until=2.0)
-    assert [schedule.kickstart_coef(at, lasting, PLAY) for at in (0.0, 0.5, 1.0)] == pytest.approx([0.4, 0.3, 0.2])
-
-
 def test_rewards_are_divided_by_the_root_mean_square_of_their_kind() -> None:
     scale = RewardNorm(3)
     assert scale.scale.tolist() == [1, 1, 1]

@@ -137,7 +137,7 @@ def test_explained_variance_and_entropy_by_hand() -> None:
     "changes",
     [
         {"variants": ("small_ships",)},
-        {"variants": ("noms",), "curriculum": CurriculumConfig(expert="thumb", imitation=0.001, kickstart_coef=0.2)},
+        {"variants": ("noms",), "curriculum": CurriculumConfig(expert="thumb", imitation=0.001)},
         {"variants": ("down_up", "noms"), "opponents": OpponentsConfig(share=0.5, start=0.0, players=("random",))},
         {"variants": ("big_ships",), "seats": (3, 5), "privileged_critic": False},
         {"variants": ("sniped_whist",), "card_features": False},
@@ -224,26 +224,6 @@ def test_an_imitated_expert_plays_and_the_policy_comes_to_play_like_it() -> None
     assert afterwards > chance + 0.05
     assert figures["approx_kl"] == figures["clipfrac"] == 0
     assert figures["policy_loss"] > 0
-
-
-def test_kickstarting_brings_the_calls_near_the_experts() -> None:
-    kickstarting = CurriculumConfig(expert="thumb", imitation=0.0, kickstart_coef=5.0, kickstart_until=1.0)
-    settings = PPOConfig(minibatch_size=256, learning_rate=3e-3)
-    run = SelfPlay(tiny("noms", curriculum=kickstarting, ppo=settings, decisions=10**7, tables=128))
-
-    def agreement() -> float:
-        """How probable the expert's calls are."""
-        decisions = _decisions(run)
-        calls = np.flatnonzero(decisions.phase == 0)
-        return float(_log_policy(run, decisions).exp().numpy()[calls, decisions.expert_choice[calls]].mean())
-
-    before = agreement()
-    for _ in range(12):
-        run.iterate()
-    assert run.progress < 0.01
-    assert before < 0.5
-    assert agreement() > 0.8
-    run.close()
 
 
 @pytest.mark.parametrize(
@@ -345,13 +325,11 @@ def test_a_policy_is_learnt_sooner_where_it_tells_its_probabilities(tmp_path: Pa
     assert np.mean(shown[10:]) < shown[0] - 0.05
 
 
-def test_an_initial_policy_imitates_nobody_and_is_kickstarted(first_policy: Path) -> None:
-    imitation = CurriculumConfig(expert="thumb", imitation=1.0, kickstart_coef=0.5, kickstart_until=1.0)
+def test_an_initial_policy_imitates_nobody(first_policy: Path) -> None:
+    imitation = CurriculumConfig(expert="thumb", imitation=1.0)
     for initial in ("", str(first_policy)):
         run = SelfPlay(tiny("down_up", curriculum=imitation, initial_policy=initial))
         assert run.stage is (Stage.CRITIC_WARMUP if initial else Stage.IMITATION)
-        has_expert = run._recorder(run.workers[0]).expert is not None
-        assert has_expert == bool(initial)
         run.close()
 
 

@@ -1,4 +1,4 @@
-"""The record of the learner's decisions: what it saw and did, and what an expert says of it."""
+"""The record of the learner's decisions: what it saw and did, or what an expert did that it imitates."""
 
 from __future__ import annotations
 
@@ -9,12 +9,10 @@ from typing import NamedTuple
 import numpy as np
 
 from noms_env import BatchEnv
-from noms_env.core.actions import PHASES, PLAYING
+from noms_env.core.actions import PHASES
 from noms_env.policy.encoding import Encoding
 
-from ..agents.table_pool import Choose, TablePool
-
-NO_CHOICE = -1
+from ..agents.table_pool import TablePool
 
 
 @dataclass(frozen=True)
@@ -31,7 +29,6 @@ class Decisions:
         seat: int64, shape (n,).
         rule_set: int64, shape (n,): number of the rules.
         phase: int64, shape (n,).
-        expert_choice: int64, shape (n,): what the expert would have taken; `NO_CHOICE` where it was not asked.
         expert_probs: float32, shape (n, n_choices): the policy of an imitated expert; None without one.
     """
 
@@ -44,7 +41,6 @@ class Decisions:
     seat: np.ndarray
     rule_set: np.ndarray
     phase: np.ndarray
-    expert_choice: np.ndarray
     expert_probs: np.ndarray | None = None
 
     def __len__(self) -> int:
@@ -87,15 +83,14 @@ def choices_of(actions: np.ndarray, encoding: Encoding, order: np.ndarray) -> np
 class Recorder:
     """Keeps the learner's decisions; a decision without alternative is dropped, since there is nothing to learn from it."""
 
-    def __init__(self, encoding: Encoding, privileged: bool = True, expert: Choose | None = None) -> None:
+    def __init__(self, encoding: Encoding, privileged: bool = True) -> None:
         """Create an empty record.
 
         Args:
             encoding: of the observations.
             privileged: record the hidden state too.
-            expert: is asked before the play what it would do; its answer is recorded and not played.
         """
-        self.encoding, self.privileged, self.expert = encoding, privileged, expert
+        self.encoding, self.privileged = encoding, privileged
         self._kept: list[Decisions] = []
 
     def record(
@@ -103,7 +98,6 @@ class Recorder:
     ) -> None:
         """Keep some decisions; the arguments are as in `Decisions`."""
         rows = seen.rows
-        phase = batch.tables.phase[rows].astype(np.int64)
         taken = Decisions(
             features=seen.features,
             hidden=self._hidden(batch, seen),
@@ -113,8 +107,7 @@ class Recorder:
             table=rows,
             seat=batch.seat[rows].astype(np.int64),
             rule_set=np.zeros(len(rows), np.int64),
-            phase=phase,
-            expert_choice=self._expert_choice(batch, seen, phase),
+            phase=batch.tables.phase[rows].astype(np.int64),
             expert_probs=expert_probs,
         )
         has_alternative = seen.mask.sum(axis=1, dtype=np.int64) > 1
@@ -127,14 +120,6 @@ class Recorder:
             return np.empty((len(seen.rows), 0), np.uint8)
         assert batch.hidden_state is not None
         return self.encoding.encode_hidden(batch.hidden_state, seen.rows, seen.order)
-
-    def _expert_choice(self, batch: BatchEnv, seen: Seen, phase: np.ndarray) -> np.ndarray:
-        """What the expert would do before the play, int64, shape (n,)."""
-        found = np.full(len(phase), NO_CHOICE, np.int64)
-        asked = np.flatnonzero(phase < PLAYING)
-        if self.expert is not None and len(asked) > 0:
-            found[asked] = choices_of(self.expert(batch, seen.rows[asked]), self.encoding, seen.order[asked])
-        return found
 
     def decisions(self, pool: TablePool) -> Decisions:
         """All decisions since the last call, once their deals are over."""
@@ -154,7 +139,6 @@ class Recorder:
             seat=none,
             rule_set=none,
             phase=none,
-            expert_choice=none,
         )
 
 

@@ -4,7 +4,7 @@ Actor and critic share no parameter, so `update_actor` and `update_critic` are i
 Each goes through the decisions of an iteration several times, in minibatches.
 
     actor:  - surrogate - ent_coef * entropy / log(legal actions) + uniform_kl_coef * KL(uniform || policy)
-            + kl_ema_coef * KL(policy || EMA policy) - kickstart_coef * log policy(what the expert would do)
+            + kl_ema_coef * KL(policy || EMA policy)
             + distil_coef * KL(recorded policy || policy), of recorded decisions
     critic: (value - target)^2 / 2
 
@@ -47,8 +47,6 @@ class ActorBatch:
         ent_coef: float32, shape (n,).
         uniform_kl_coef: float32, shape (n,).
         ema_log_policy: float32, shape (n, n_choices): log probabilities of the EMA policy; None where its KL does not count.
-        kickstart_choice: int64, shape (n,): what the expert would take, anything where the coefficient is 0; None without one.
-        kickstart_coef: float32, shape (n,); None without an expert.
         expert_probs: float32, shape (n, n_choices): the policy of the expert to imitate; None if nobody is imitated.
     """
 
@@ -60,8 +58,6 @@ class ActorBatch:
     ent_coef: Tensor
     uniform_kl_coef: Tensor
     ema_log_policy: Tensor | None = None
-    kickstart_choice: Tensor | None = None
-    kickstart_coef: Tensor | None = None
     expert_probs: Tensor | None = None
 
 
@@ -245,9 +241,6 @@ def policy_losses(logits: Tensor, batch: ActorBatch, settings: PPOConfig) -> tup
         gain = clipped_surrogate(log_ratio, batch.advantage, settings.clip_coef)
     losses = -gain - batch.ent_coef * normalised_entropy(policy, log_policy, batch.mask)
     losses = losses + batch.uniform_kl_coef * uniform_kl(log_policy, batch.mask)
-    if batch.kickstart_choice is not None and batch.kickstart_coef is not None:
-        expert_log_prob = log_prob_of(log_policy, batch.kickstart_choice.clamp(min=0))
-        losses = losses - torch.where(batch.kickstart_coef > 0, batch.kickstart_coef * expert_log_prob, 0.0)
     ema_kl = torch.zeros_like(losses)
     if batch.ema_log_policy is not None:
         ema_kl = (policy * (log_policy - batch.ema_log_policy)).sum(-1)

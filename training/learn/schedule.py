@@ -55,14 +55,6 @@ def settings_at(progress: float, settings: PPOConfig, of: Stage) -> PPOConfig:
     )
 
 
-def kickstart_coef(progress: float, settings: CurriculumConfig, of: Stage) -> float:
-    """Nothing while the expert is imitated, then a straight line from the whole coefficient to 0."""
-    if settings.expert == "" or of is Stage.IMITATION or progress >= settings.kickstart_until:
-        return 0.0
-    left = (settings.kickstart_until - progress) / max(settings.kickstart_until - settings.imitation, 1e-9)
-    return settings.kickstart_coef * left
-
-
 def distil_coef(progress: float, settings: CurriculumConfig, of: Stage) -> float:
     """A straight line from the whole coefficient to 0, in self-play."""
     return settings.distil_coef * max(0.0, 1 - progress) if settings.shards and of is Stage.SELF_PLAY else 0.0

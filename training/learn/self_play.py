@@ -10,7 +10,6 @@ import copy
 import itertools
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from functools import partial
 from time import perf_counter
 from typing import Any
@@ -31,7 +30,7 @@ from ..evaluation.behaviour_stats import Tally
 from ..options import parse_options
 from ..thread_pool import ThreadPool
 from . import distillation, ppo, schedule
-from .decisions import NO_CHOICE, Decisions, Recorder, entropies
+from .decisions import Decisions, Recorder, entropies
 from .distillation import Distillation
 from .distributed import Processes, device_of, precision_of
 from .gae import advantages, calibration, explained_variance
@@ -43,7 +42,7 @@ from .reward_norm import RewardNorm
 from .rollout import ActorPlayer, Learner, Rollout, RolloutWorker, draw_sizes, joined, make_workers
 from .schedule import Stage
 
-DEALS, LEARNING, OPPONENTS, TRIAL, KICKSTART, DISTILLATION = range(6)
+DEALS, LEARNING, OPPONENTS, TRIAL, DISTILLATION = range(5)
 """Purposes of random streams; a stream follows from (seed, iteration, purpose, number)."""
 TRIAL_TABLES = 64
 """Tables for each of the rules, from whose deals the number of tables is found."""
@@ -172,19 +171,13 @@ class SelfPlay:
     def collect(self, worker: RolloutWorker) -> Rollout:
         """The deals of one worker."""
         rng = self._stream(DEALS, worker.number)
-        recorder = self._recorder(worker)
+        recorder = Recorder(self.encoding, self.config.privileged_critic)
         learner = self._learner(recorder, rng)
         name, opponent = self.draw_opponent(worker), None
         if name is not None:
             opponent = AtTables(self.player(self.past[name]) if name in self.past else self.players[name].make(), rng)
         share = schedule.opponent_share(self.progress, self.config.opponents, self.stage)
         return worker.play(self.iteration, learner, recorder, opponent, share, rng, self.config.opponents.alone)
-
-    def _recorder(self, worker: RolloutWorker) -> Recorder:
-        expert = None
-        if schedule.kickstart_coef(self.progress, self.curriculum, self.stage) > 0:
-            expert = self.players[self.curriculum.expert].at_tables(self._stream(KICKSTART, worker.number))
-        return Recorder(self.encoding, self.config.privileged_critic, expert)
 
     def _learner(self, recorder: Recorder, rng: np.random.Generator) -> Choose:
         if self.stage is Stage.IMITATION:
@@ -243,7 +236,7 @@ class SelfPlay:
 
         now = schedule.settings_at(self.progress, self.config.ppo, self.stage)
         features, mask = tensor(decisions.features), tensor(decisions.mask)
-        batch = ActorBatch(
+        return ActorBatch(
             features=features,
             mask=mask,
             choice=tensor(decisions.choice),
@@ -254,11 +247,6 @@ class SelfPlay:
             ema_log_policy=self._ema_log_policy(features, mask) if now.kl_ema_coef > 0 else None,
             expert_probs=tensor(decisions.expert_probs),
         )
-        coef = schedule.kickstart_coef(self.progress, self.curriculum, self.stage)
-        if coef > 0:
-            coefs = np.where(decisions.expert_choice == NO_CHOICE, 0, coef).astype(np.float32)
-            batch = replace(batch, kickstart_choice=tensor(decisions.expert_choice), kickstart_coef=tensor(coefs))
-        return batch
 
     def _ema_log_policy(self, features: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
         """Log probabilities of the EMA policy, float32, shape (n, n_choices)."""
