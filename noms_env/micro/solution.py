@@ -159,9 +159,7 @@ class SolvedPlayer:
             SolutionFileError: see `read_solution`; also if no file is given.
         """
         if not file:
-            raise SolutionFileError(
-                "the player solved needs a solution: give solved:FILE, a file that `noms solve` has written"
-            )
+            raise SolutionFileError("the player solved needs a solution: give solved:FILE, the file of one")
         self.info, arrays = read_solution(Path(file))
         self._key, self._offset, self._action, self._strategy = (arrays[name] for name in ARRAYS)
 
