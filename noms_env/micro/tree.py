@@ -45,7 +45,6 @@ class Tree:
         owner: the seat of each information set, int8, shape (infosets,).
         level: how many decisions the seat has taken before, int64, shape (infosets,).
         key: hash of the observation, int64, shape (infosets,).
-        forced: decisions with one legal action that were taken on the way.
     """
 
     setup: DealSetup
@@ -61,7 +60,6 @@ class Tree:
     owner: np.ndarray
     level: np.ndarray
     key: np.ndarray
-    forced: int
 
     @property
     def seats(self) -> int:
@@ -137,22 +135,21 @@ def build_tree(setup: DealSetup, tick: Tick = lambda done, total: None) -> Tree:
     node, end = _Growing(NODE), _Growing(np.dtype((np.float64, (seats,))))
     stack, frames = kernel_view(new_tables(DEEPEST)), np.zeros((DEEPEST, 2), np.int64)
     observation = np.empty(OBSERVATION_SIZE // 8, np.int64)
-    starts, forced = np.zeros(len(layouts) + 1, np.int64), 0
+    starts = np.zeros(len(layouts) + 1, np.int64)
     for row in range(len(layouts)):
         while True:
-            used = np.array([starts[row], end.used, 0], np.int64)
+            used = np.array([starts[row], end.used], np.int64)
             at = node.rows
             if explore(tables, row, is_lot, stack, frames, observation, used, at, end.rows) != FULL:
                 break
             node.grow()
             end.grow()
         starts[row + 1], end.used = used[0], used[1]
-        forced += int(used[2])
         if row % 256 == 0:
             tick(row, len(layouts))
     tick(len(layouts), len(layouts))
     nodes = node.rows[: starts[-1]]
-    return _numbered(setup, (layouts, chance), starts, nodes, end.rows[: end.used].copy(), forced)
+    return _numbered(setup, (layouts, chance), starts, nodes, end.rows[: end.used].copy())
 
 
 class _Growing:
@@ -171,7 +168,6 @@ def _numbered(
     starts: np.ndarray,
     nodes: np.ndarray,
     points: np.ndarray,
-    forced: int,
 ) -> Tree:
     """The tree of what was explored, with its information sets in the order in which they come up."""
     deciding = np.flatnonzero(nodes["seat"] >= 0)
@@ -209,5 +205,4 @@ def _numbered(
         owner=owner,
         level=level,
         key=nodes["key"][example],
-        forced=forced,
     )

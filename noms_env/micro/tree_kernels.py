@@ -38,7 +38,7 @@ NODE = np.dtype([("first", np.int64), ("key", np.int64), ("count", np.int16), ("
 def explore(tables, row, is_lot, stack, frames, observation, used, nodes, points):
     """Add the nodes of a layout; `FULL` if there is no room for them.
 
-    `used`, int64, shape (3,): nodes, ends and forced decisions so far; is written. `frames`: node and next action, by depth.
+    `used`, int64, shape (2,): nodes and ends so far; is written. `frames`: node and next action, by depth.
     """
     stack[0] = tables[row]
     frames[0, 0], frames[0, 1] = used[0], 0
@@ -68,7 +68,7 @@ def explore(tables, row, is_lot, stack, frames, observation, used, nodes, points
 def enter(stack, depth, node, is_lot, observation, used, nodes, points):
     """Write a node, once the forced actions are taken; False if there is no room."""
     t, x = stack[depth], nodes[node]
-    used[2] += take_forced(t)
+    take_forced(t)
     if t.phase == SCORED:
         if used[1] >= len(points):
             return False
@@ -83,12 +83,9 @@ def enter(stack, depth, node, is_lot, observation, used, nodes, points):
 
 @jit
 def take_forced(t):
-    """Take actions while there is no choice; how many."""
-    taken = 0
+    """Take actions while there is no choice."""
     while t.phase != SCORED and count_legal(t) == 1:
         step(t, nth_legal(t, 0))
-        taken += 1
-    return taken
 
 
 @jit
