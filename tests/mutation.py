@@ -37,7 +37,9 @@ SEEN = "off all tests/envs/test_positions.py tests/observation/test_layout.py te
 LARGE = ("rows_do_not_depend_on_their_number_nor_on_threads", "step_with_observe_does_not_depend_on_threads")
 BATCH = "tests/envs/test_batch.py"
 BATCHES = " ".join(["off all", BATCH, *(f"--deselect={BATCH}::test_{name}" for name in LARGE)])
-SPIEL = "tests/interop/test_open_spiel.py tests/interop/test_oh_hell.py tests/interop/test_cleanrl.py"
+SPIEL = (
+    "tests/interop/test_open_spiel.py tests/interop/test_micro.py tests/interop/test_oh_hell.py tests/interop/test_cleanrl.py"
+)
 NAMES = "statistics deal_sets figures probes matches comparison tournament evaluate_command"
 EVALUATION = " ".join(["on all", *(f"tests/training/test_{name}.py" for name in NAMES.split())])
 # Per room the globs of its sources, and the runs of pytest, quickest first: compiler off or on, marked tests, files.

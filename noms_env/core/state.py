@@ -101,10 +101,7 @@ FIELDS = (
     ("open_misere", _I2),  # 1 where Mis a Vis exists
     ("contract", _I2),  # call
     ("declarer", _I2),
-    (
-        "alone",
-        _I2,
-    ),  # 1 if all know that no seat was dealt a nominated card: the contract has none, or (`open_partner`) it is undealt
+    ("alone", _I2),  # 1 if all know that there is no partner: nothing is nominated, or (`open_partner`) an undealt card
     ("trump", _I2),  # suit, NO_TRUMP or UNSAID
     ("nominated", _I2),  # card
     ("nominated_rank", _I2),  # bare rank
