@@ -67,7 +67,7 @@ class NetworkConfig(_Checked):
             _check_range(self, least, 8192, name)
 
 
-COEFFICIENTS = ("target_kl", "max_grad_norm", "ent_coef_call", "ent_coef_play", "uniform_kl_coef", "kl_ema_coef")
+COEFFICIENTS = ("target_kl", "max_grad_norm", "ent_coef_call", "ent_coef_play", "uniform_kl_coef")
 
 
 @dataclass(frozen=True)
@@ -86,9 +86,6 @@ class PPOConfig(_Checked):
         ent_coef_play: Initial entropy coefficient of card play; linear decay to a sixth.
         uniform_kl_coef: Initial coefficient of KL(uniform || policy) of calls, trumps and nominations; linear decay to a fifth.
             It keeps every call possible, so that auctions are not passed out for ever.
-        kl_ema_coef: Coefficient of the KL to the EMA policy, the moving average of the policy (0: off).
-        kl_ema_start: Share of the budget after which that KL counts.
-        ema_rate: Share of the EMA policy that each optimizer step replaces.
     """
 
     update_epochs: int = 1
@@ -101,15 +98,12 @@ class PPOConfig(_Checked):
     ent_coef_call: float = 0.5
     ent_coef_play: float = 0.12
     uniform_kl_coef: float = 0.1
-    kl_ema_coef: float = 0.0
-    kl_ema_start: float = 0.3
-    ema_rate: float = 2e-3
 
     def __post_init__(self) -> None:
         super().__post_init__()
         _check_range(self, 1, 100, "update_epochs")
         _check_range(self, 1, 1 << 22, "minibatch_size")
-        _check_range(self, 0, 1, "learning_rate", "clip_coef", "gae_lambda", "kl_ema_start", "ema_rate")
+        _check_range(self, 0, 1, "learning_rate", "clip_coef", "gae_lambda")
         _check_range(self, 0, 1000, *COEFFICIENTS)
 
 

@@ -1,6 +1,5 @@
 """Distillation: recorded decisions are read as a network sees them, and the policy comes nearer to who took them."""
 
-import copy
 import json
 import math
 from collections.abc import Iterator
@@ -117,7 +116,7 @@ def test_the_policy_comes_nearer_to_the_recorded_one(coef: float) -> None:
     optimizer = torch.optim.Adam(actor.parameters(), lr=0.01)
     settings = PPOConfig(update_epochs=40, minibatch_size=64, target_kl=0.0)
     before = float(distance_from(recorded, actor(recorded.features)).detach())
-    figures = update_actor(actor, copy.deepcopy(actor), optimizer, batch, plan(64, 64), settings, distilled=repeat(recorded))
+    figures = update_actor(actor, optimizer, batch, plan(64, 64), settings, distilled=repeat(recorded))
     after = float(distance_from(recorded, actor(recorded.features)).detach())
     assert figures["distillation_kl"] > 0
     assert (after < before / 4) == (coef > 0)

@@ -17,9 +17,7 @@ from training.learn.ppo import (
     CriticBatch,
     MinibatchPlan,
     clipped_surrogate,
-    log_policy_of,
     log_prob_of,
-    move_ema,
     normalised_entropy,
     policy_losses,
     uniform_kl,
@@ -79,7 +77,7 @@ def updated(
     batch = batch or make_batch()
     optimizer = torch.optim.Adam(actor.parameters(), lr=learning_rate)
     of = plan(len(batch.choice), settings.minibatch_size)
-    return actor, update_actor(actor, copy.deepcopy(actor), optimizer, batch, of, settings)
+    return actor, update_actor(actor, optimizer, batch, of, settings)
 
 
 def policy_of(actor: Actor, batch: ActorBatch) -> Tensor:
@@ -99,7 +97,6 @@ def some(*extras: str) -> tuple[Tensor, ActorBatch]:
     logits = 3 * torch.randn(ROWS, ACTIONS)
     policy = logits.masked_fill(~legal, -1e9).log_softmax(-1)
     values = {
-        "ema_log_policy": torch.randn(ROWS, ACTIONS).log_softmax(-1),
         "expert_probs": (2 * torch.randn(ROWS, ACTIONS)).masked_fill(~legal, -torch.inf).softmax(-1),
     }
     batch = ActorBatch(
@@ -128,19 +125,16 @@ def reference(logits: list[float], one: dict[str, Any], settings: PPOConfig) -> 
         ratio, clip = math.exp(log_ratio), settings.clip_coef
         gain = min(ratio * one["advantage"], min(max(ratio, 1 - clip), 1 + clip) * one["advantage"])
     entropy = -sum(p * math.log(p) for p in policy.values())
-    ema_kl = 0.0
-    if "ema_log_policy" in one:
-        ema_kl = sum(policy[k] * (math.log(policy[k]) - one["ema_log_policy"][k]) for k in legal)
-    loss = -gain - one["ent_coef"] * entropy / math.log(max(len(legal), 2)) + settings.kl_ema_coef * ema_kl
+    loss = -gain - one["ent_coef"] * entropy / math.log(max(len(legal), 2))
     loss += one["uniform_kl_coef"] * sum(math.log(1 / len(legal) / policy[k]) / len(legal) for k in legal)
     ratio = math.exp(log_ratio)
-    return loss, [-gain, ratio - 1 - log_ratio, float(abs(ratio - 1) > settings.clip_coef), ema_kl]
+    return loss, [-gain, ratio - 1 - log_ratio, float(abs(ratio - 1) > settings.clip_coef)]
 
 
-@pytest.mark.parametrize("extras", [(), ("ema_log_policy",), ("expert_probs",)])
+@pytest.mark.parametrize("extras", [(), ("expert_probs",)])
 def test_losses_and_figures_are_those_of_a_slow_reference(extras: tuple[str, ...]) -> None:
     logits, batch = some(*extras)
-    settings = PPOConfig(clip_coef=0.2, kl_ema_coef=0.3)
+    settings = PPOConfig(clip_coef=0.2)
     losses, figures = policy_losses(logits, batch, settings)
     columns = {name: value.tolist() for name, value in vars(batch).items() if value is not None}
     rows = [{name: column[i] for name, column in columns.items()} for i in range(ROWS)]
@@ -152,7 +146,7 @@ def test_losses_and_figures_are_those_of_a_slow_reference(extras: tuple[str, ...
     assert clipped == 0 if "expert_probs" in extras else ROWS / 10 < clipped < ROWS
 
 
-@pytest.mark.parametrize("extras", [("ema_log_policy",), ("expert_probs",)])
+@pytest.mark.parametrize("extras", [(), ("expert_probs",)])
 def test_nothing_pulls_at_what_is_not_legal(extras: tuple[str, ...]) -> None:
     logits, batch = some(*extras)
     losses, _ = policy_losses(logits.requires_grad_(), batch, PPOConfig())
@@ -192,21 +186,6 @@ def test_kl_and_clip_fraction_are_those_of_the_decisions() -> None:
     moved = [math.exp(d) - 1 - d for d in (0.0, 0.1, -0.1, 0.5)]
     assert figures["approx_kl"] == pytest.approx(sum(moved) / 4, rel=1e-4)
     assert figures["clipfrac"] == pytest.approx(1 / 4)  # only exp(0.5) is further than 0.2 from 1
-
-
-def test_the_log_policy_is_that_of_the_actor_in_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
-    batch, actor = make_batch(8), make_actor(3)
-    monkeypatch.setattr("training.learn.ppo.CHUNK", 3)
-    found = log_policy_of(actor, batch.features, batch.mask, torch.float32)
-    torch.testing.assert_close(found.exp(), policy_of(actor, batch))
-
-
-def test_the_ema_policy_moves_by_its_rate() -> None:
-    average, present = make_actor(0), make_actor(1)
-    expected = [0.75 * a + 0.25 * b for a, b in zip(average.parameters(), present.parameters(), strict=True)]
-    move_ema(average, present, 0.25)
-    for found, wanted in zip(average.parameters(), expected, strict=True):
-        torch.testing.assert_close(found, wanted)
 
 
 def test_the_ratio_is_one_before_the_first_step() -> None:

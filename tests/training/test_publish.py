@@ -275,12 +275,9 @@ def test_before_it_is_measured_a_card_has_the_figures_of_the_training(policy: Tr
     against = part(text, "Against others")
     assert against.startswith("Measured in training only")
     assert "| nonesuch, 4 seats | `mine` | `thumb` | +0.100 ±0.300 |" in against
-    assert "while the file holds the EMA policy" not in against
     does = part(text, "What it does")
     assert "At tables with nobody else, in training, on deals of the set `dev`:" in does
     assert rows(does) == [["`mine`", "64", "37.5%"]] * 3
-    earlier = dataclasses.replace(policy, runs=(dataclasses.replace(policy.runs[0], kept=1000),))
-    assert "while the file holds the EMA policy" in card_of(earlier)
     before = dataclasses.replace(policy, runs=(dataclasses.replace(policy.runs[0], kept=10),))
     assert part(card_of(before), "Against others") == part(card_of(before), "What it does") == "Not measured.\n\n"
 

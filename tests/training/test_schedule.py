@@ -10,9 +10,7 @@ from training.learn import schedule
 from training.learn.reward_norm import LARGEST_REWARD, RewardNorm
 from training.learn.schedule import Stage
 
-PPO = PPOConfig(
-    learning_rate=1e-3, ent_coef_call=0.05, ent_coef_play=0.03, uniform_kl_coef=0.1, kl_ema_coef=0.04, kl_ema_start=0.3
-)
+PPO = PPOConfig(learning_rate=1e-3, ent_coef_call=0.05, ent_coef_play=0.03, uniform_kl_coef=0.1)
 PLAY, IMITATION, WARMUP = Stage.SELF_PLAY, Stage.IMITATION, Stage.CRITIC_WARMUP
 
 
@@ -30,9 +28,7 @@ def test_entropy_coefficients_fall_but_not_to_nothing() -> None:
     assert [schedule.settings_at(0, PPO, stage).ent_coef_call for stage in (IMITATION, WARMUP)] == [0, 0]
 
 
-def test_the_kl_to_the_ema_policy_and_the_opponents_begin_when_they_should() -> None:
-    assert [schedule.settings_at(at, PPO, PLAY).kl_ema_coef for at in (0.29, 0.3)] == [0, 0.04]
-    assert schedule.settings_at(0.5, PPO, IMITATION).kl_ema_coef == 0
+def test_the_opponents_come_when_they_should() -> None:
     opponents = OpponentsConfig(share=0.2, start=0.6)
     assert [schedule.opponent_share(at, opponents, PLAY) for at in (0.59, 0.6)] == [0, 0.2]
     assert schedule.opponent_share(0.6, opponents, IMITATION) == 0

@@ -16,7 +16,8 @@ from training.config import CurriculumConfig, NetworkConfig, OpponentsConfig, PP
 from training.learn.checkpoint import write_policy
 from training.learn.decisions import Decisions, entropies
 from training.learn.gae import calibration, explained_variance
-from training.learn.ppo import log_policy_of, update_critic
+from training.learn.network import masked
+from training.learn.ppo import update_critic
 from training.learn.schedule import Stage
 from training.learn.self_play import SelfPlay
 
@@ -32,14 +33,14 @@ def tiny(*variants: str, **changes: Any) -> TrainConfig:
         "network": TINY,
         "critic": TINY,
         "decisions": 20_000,
-        "ppo": PPOConfig(minibatch_size=256, kl_ema_start=0.0),
+        "ppo": PPOConfig(minibatch_size=256),
     }
     return TrainConfig(variants=variants, **usual | changes)
 
 
 def parameters(run: SelfPlay) -> list[np.ndarray]:
-    """All of them, of actor, EMA policy, and critic."""
-    modules = (run.actor, run.ema_policy, run.critic)
+    """All of them, of actor and critic."""
+    modules = (run.actor, run.critic)
     return [parameter.detach().numpy().copy() for module in modules for parameter in module.parameters()]
 
 
@@ -200,7 +201,7 @@ def _decisions(run: SelfPlay) -> Decisions:
 def _log_policy(run: SelfPlay, decisions: Decisions) -> Tensor:
     """Logarithms of the probabilities of its actions, float32, shape (decisions, choices)."""
     features, mask = torch.from_numpy(decisions.features), torch.from_numpy(decisions.mask)
-    return log_policy_of(run.actor, features, mask, torch.float32)
+    return masked(run.actor.frozen()(features), mask).log_softmax(-1)
 
 
 def test_an_imitated_expert_plays_and_the_policy_comes_to_play_like_it() -> None:

@@ -208,7 +208,7 @@ def test_tables_that_cannot_be_are_refused(field: str, value: int) -> None:
         pools[1].restore(saved)
 
 
-def test_evaluations_tell_of_sampled_greedy_and_ema_policies_and_the_best_is_kept(tmp_path: Path) -> None:
+def test_evaluations_tell_of_sampled_and_most_probable_actions_and_the_best_is_kept(tmp_path: Path) -> None:
     config = tiny("down_up", decisions=6_000, evaluate_every=1_000, evaluation_deals=16, opponents=OpponentsConfig(share=0))
     noting = Noting()
     with RunFolder.create(tmp_path / "run", config.as_dict()) as folder:
@@ -217,10 +217,10 @@ def test_evaluations_tell_of_sampled_greedy_and_ema_policies_and_the_best_is_kep
     assert noting.beginnings == [(0, 6_000)]
     assert len(noting.evaluations) >= 3
     for metrics in noting.evaluations:
-        for name in ("points/down_up_4/random", "ema/points/down_up_4/random", "greedy/points/down_up_4/random"):
+        for name in ("points/down_up_4/random", "greedy/points/down_up_4/random"):
             assert np.isfinite(metrics[name])
-    assert "score/policy" not in noting.evaluations[0]
-    scores = [max(metrics["score/policy"], metrics["score/ema"]) for metrics in noting.evaluations[1:]]
+    assert "score" not in noting.evaluations[0]
+    scores = [metrics["score"] for metrics in noting.evaluations[1:]]
     best = [score for place, score in enumerate(scores) if score > max(scores[:place], default=-np.inf)]
     assert len([note for note in noting.notes if "policy.safetensors" in note]) == len(best)
     assert load_policy(folder.policy).info.score == pytest.approx(best[-1])

@@ -1,6 +1,5 @@
 """What `test_processes.py` runs on each of two processes: an update on half of the data each, or a run of two iterations."""
 
-import copy
 import sys
 from unittest.mock import patch
 
@@ -12,8 +11,7 @@ from tests.training.test_ppo import make_actor, make_batches, make_critic
 from tests.training.test_self_play import tiny
 from training.config import PPOConfig
 from training.learn.distributed import Processes, join_processes, leave_processes
-from training.learn.network import Actor
-from training.learn.ppo import ActorBatch, CriticBatch, MinibatchPlan, bare_module, select, update_actor, update_critic
+from training.learn.ppo import ActorBatch, CriticBatch, MinibatchPlan, select, update_actor, update_critic
 from training.learn.rollout import Rollout, RolloutWorker
 from training.learn.self_play import SelfPlay
 
@@ -23,10 +21,8 @@ SIZE, CUT = 60, 23
 def learn(actor: nn.Module, critic: nn.Module, batches: tuple[ActorBatch, CriticBatch], plans: list[MinibatchPlan]) -> None:
     """One step of each optimizer on all decisions."""
     settings = PPOConfig(update_epochs=1)
-    bare = bare_module(actor)
-    assert isinstance(bare, Actor)
     optimizers = [torch.optim.SGD(module.parameters(), lr=0.5) for module in (actor, critic)]
-    update_actor(actor, copy.deepcopy(bare), optimizers[0], batches[0], plans[0], settings)
+    update_actor(actor, optimizers[0], batches[0], plans[0], settings)
     update_critic(critic, optimizers[1], batches[1], plans[1], settings)
 
 
@@ -72,7 +68,7 @@ def run(processes: Processes) -> dict[str, np.ndarray]:
         "decisions": np.array(self_play.decisions),
         "own": np.array(sum(own)),
         "hands": hands,
-        **named("parameters", self_play.actor, self_play.ema_policy, self_play.critic),
+        **named("parameters", self_play.actor, self_play.critic),
     }
 
 

@@ -43,12 +43,12 @@ class Watcher:
     The figures of an iteration: `decisions_per_second`, `rollout_seconds`, `engine_seconds`, `learn_seconds`, `learning_rate`,
     `entropy/<phase>` (0 to 1: divided by the logarithm of the number of legal actions), `approx_kl`, `clipfrac`,
     `explained_variance`, `calibration_error` and `calibration/<decile>/...` (`gae.calibration`), `policy_loss`, `value_loss`,
-    `ema_kl`, `epochs`, `distillation_kl` (to recorded decisions), and `played/<rules>/<figure>`: the learner's behaviour in the
+    `epochs`, `distillation_kl` (to recorded decisions), and `played/<rules>/<figure>`: the learner's behaviour in the
     deals that it learns from (whose hand sizes and opponents are not those of a match).
 
     The figures of an evaluation: `points/<rules>/<opponent>` (own points less the mean of the others', per duplicate deal)
-    with its 95 % interval `.../low` and `.../high`, the same of the EMA policy as `ema/...` and of the most probable actions as
-    `greedy/...`, `score/policy` and `score/ema`, and `probe/<rules>/<figure>`: the policy's behaviour against itself.
+    with its 95 % interval `.../low` and `.../high`, the same of the most probable actions as `greedy/...`, `score`, and
+    `probe/<rules>/<figure>`: the policy's behaviour against itself.
     """
 
     def started(self, done: int, total: int) -> None:

@@ -4,8 +4,8 @@
     torchrun --nproc_per_node=2 -m noms_training train small_ships  several: each has its own tables, gradients are averaged
 
 Ctrl-C ends the run after the present iteration, with a checkpoint. Before the first iteration, and after every twentieth of the
-budget (or `evaluate_every`), the policy and the EMA policy play duplicate deals against the panel. The better of the two is
-written to `policy.safetensors` if it is better than what is there, and the policy joins the past policies that are opponents.
+budget (or `evaluate_every`), the policy plays duplicate deals against the panel. It is written to `policy.safetensors` if it is
+better than what is there, and it joins the past policies that are opponents.
 """
 
 from __future__ import annotations
@@ -28,7 +28,6 @@ from ..evaluation.comparison import figures
 from .checkpoint import CheckpointError, RunFolder, write_policy
 from .distributed import Processes, device_of, join_processes, leave_processes
 from .log import Watcher
-from .network import Actor
 from .opponents import thinned
 from .self_play import SelfPlay
 
@@ -192,44 +191,37 @@ class _Loop:
     # -------------------------------------------------------------------------------------------------- evaluations
 
     def _evaluate(self) -> None:
-        """Measure the policy and the EMA policy, and keep the better one if it is the best so far."""
+        """Measure the policy, and keep it if it is the best so far."""
         run, standing = self.run, self.standing
         standing.evaluations = run.decisions // self.every
-        if scores := self._measure():
-            better = max(scores, key=lambda name: scores[name])
-            if standing.best is None or scores[better] > standing.best:
-                standing.best = scores[better]
-                actor = run.actor if better == "policy" else run.ema_policy
-                write_policy(self.folder.policy, actor, run, scores[better])
-                which = "policy" if better == "policy" else "EMA policy"
-                self.watcher.note(f"policy.safetensors is now the {which} at {run.decisions:,} decisions")
+        score = self._measure()
+        if score is not None and (standing.best is None or score > standing.best):
+            standing.best = score
+            write_policy(self.folder.policy, run.actor, run, score)
+            self.watcher.note(f"policy.safetensors is now the policy at {run.decisions:,} decisions")
         self._join_opponents()
 
-    def _measure(self, scored: bool = True) -> dict[str, float]:
-        """Log what the policy and the EMA policy do against the panel, and their scores, in the first process only."""
-        run = self.run
+    def _measure(self, scored: bool = True) -> float | None:
+        """Log what the policy does against the panel, and its score, in the first process only."""
         if not self.processes.leads:
-            return {}
-        found = {"policy": self._figures(run.actor, probes=True), "ema": self._figures(run.ema_policy)}
-        greedy = self._figures(run.actor, greedy=True)
-        scores = {name: self._score(metrics) for name, metrics in found.items()} if scored else {}
-        metrics = found["policy"] | {f"ema/{name}": value for name, value in _points(found["ema"]).items()}
-        metrics |= {f"greedy/{name}": value for name, value in _points(greedy).items()}
-        self.watcher.evaluation(run.decisions, metrics | {f"score/{name}": score for name, score in scores.items()})
-        return scores
+            return None
+        drawn, greedy = self._figures(), self._figures(greedy=True)
+        score = self._score(drawn) if scored else None
+        metrics = drawn | {f"greedy/{name}": value for name, value in _points(greedy).items()}
+        self.watcher.evaluation(self.run.decisions, metrics | ({} if score is None else {"score": score}))
+        return score
 
-    def _figures(self, actor: Actor, *, greedy: bool = False, probes: bool = False) -> dict[str, float]:
-        """What an actor does against the panel, and, with `probes`, against itself."""
+    def _figures(self, *, greedy: bool = False) -> dict[str, float]:
+        """What the policy does against the panel; where it draws its actions, against itself too."""
         run, config = self.run, self.config
-
-        player = run.player(actor, greedy)
+        player = run.player(run.actor, greedy)
         return figures(
             run.rule_sets,
             AgentSpec("policy", lambda: player),
             self.panel,
             config.evaluation_deals,
             seed=config.seed,
-            probes=probes,
+            probes=not greedy,
             runner=run.thread_pool.all,
         )
 

@@ -4,7 +4,6 @@ Actor and critic share no parameter, so `update_actor` and `update_critic` are i
 Each goes through the decisions of an iteration several times, in minibatches.
 
     actor:  - surrogate - ent_coef * entropy / log(legal actions) + uniform_kl_coef * KL(uniform || policy)
-            + kl_ema_coef * KL(policy || EMA policy)
             + distil_coef * KL(recorded policy || policy), of recorded decisions
     critic: (value - target)^2 / 2
 
@@ -25,7 +24,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from ..config import PPOConfig
-from .network import GRAIN, Actor, Critic, masked, padded
+from .network import GRAIN, Critic, masked, padded
 
 CHUNK = 2048
 """Rows that go through a network at once where no gradients are needed."""
@@ -46,7 +45,6 @@ class ActorBatch:
         advantage: float32, shape (n,): normalised.
         ent_coef: float32, shape (n,).
         uniform_kl_coef: float32, shape (n,).
-        ema_log_policy: float32, shape (n, n_choices): log probabilities of the EMA policy; None where its KL does not count.
         expert_probs: float32, shape (n, n_choices): the policy of the expert to imitate; None if nobody is imitated.
     """
 
@@ -57,7 +55,6 @@ class ActorBatch:
     advantage: Tensor
     ent_coef: Tensor
     uniform_kl_coef: Tensor
-    ema_log_policy: Tensor | None = None
     expert_probs: Tensor | None = None
 
 
@@ -156,12 +153,11 @@ def _part_sizes(size: int, parts: int) -> list[int]:
 
 # --------------------------------------------------------------------------------------------------------- the actor
 
-ACTOR_FIGURES = ("policy_loss", "approx_kl", "clipfrac", "ema_kl")
+ACTOR_FIGURES = ("policy_loss", "approx_kl", "clipfrac")
 
 
 def update_actor(
     actor: nn.Module,
-    ema_policy: Actor,
     optimizer: torch.optim.Optimizer,
     batch: ActorBatch,
     plan: MinibatchPlan,
@@ -173,7 +169,6 @@ def update_actor(
 
     Args:
         actor: an `Actor`, or one in DistributedDataParallel.
-        ema_policy: moving average of the policy; moves a little with each step.
         optimizer: of the actor's parameters.
         batch: this process's decisions.
         plan: of the minibatches.
@@ -185,7 +180,6 @@ def update_actor(
         Means over the decisions: `ACTOR_FIGURES`, `epochs`, and with recorded decisions `distillation_kl`. The policy loss is
         the cross entropy while an expert is imitated; nothing is clipped then.
     """
-    bare = bare_module(actor)
     total = torch.zeros(len(ACTOR_FIGURES), dtype=torch.float64, device=batch.features.device)
     distances = list[Tensor]()
     for epoch in range(settings.update_epochs):
@@ -202,7 +196,6 @@ def update_actor(
                 distances.append(distance.detach())
                 loss = loss + others.coef * distance
             take_step(optimizer, actor, loss, settings)
-            move_ema(ema_policy, bare, settings.ema_rate)
             of_epoch += figures
         of_epoch = plan.summed(of_epoch)
         total += of_epoch
@@ -241,15 +234,11 @@ def policy_losses(logits: Tensor, batch: ActorBatch, settings: PPOConfig) -> tup
         gain = clipped_surrogate(log_ratio, batch.advantage, settings.clip_coef)
     losses = -gain - batch.ent_coef * normalised_entropy(policy, log_policy, batch.mask)
     losses = losses + batch.uniform_kl_coef * uniform_kl(log_policy, batch.mask)
-    ema_kl = torch.zeros_like(losses)
-    if batch.ema_log_policy is not None:
-        ema_kl = (policy * (log_policy - batch.ema_log_policy)).sum(-1)
-        losses = losses + settings.kl_ema_coef * ema_kl
     with torch.no_grad():
         ratio = log_ratio.exp()
         approx_kl = ratio - 1 - log_ratio  # never negative (Schulman 2020, "Approximating KL Divergence", k3)
         clipped = ((ratio - 1).abs() > settings.clip_coef).float()
-        figures = torch.stack([-gain, approx_kl, clipped, ema_kl]).double().sum(1)
+        figures = torch.stack([-gain, approx_kl, clipped]).double().sum(1)
     return losses, figures
 
 
@@ -274,21 +263,6 @@ def uniform_kl(log_policy: Tensor, mask: Tensor) -> Tensor:
     """KL(uniform over the legal actions || policy): its gradient does not vanish where an action has become improbable."""
     legal = mask.sum(-1, dtype=torch.float32)
     return -(log_policy * mask).sum(-1) / legal - legal.log()
-
-
-@torch.no_grad()
-def move_ema(average: nn.Module, module: nn.Module, rate: float) -> None:
-    """Move an exponential moving average of parameters towards the present ones by a share of the way."""
-    torch._foreach_lerp_(list(average.parameters()), list(module.parameters()), rate)
-
-
-@torch.inference_mode()
-def log_policy_of(actor: Actor, features: Tensor, mask: Tensor, dtype: torch.dtype) -> Tensor:
-    """Log probabilities of an actor, float32, shape (n, n_choices)."""
-    logits = actor.frozen(dtype)
-    parts = zip(features.split(CHUNK), mask.split(CHUNK), strict=True)
-    found = [functional.log_softmax(masked(logits(seen), legal), -1) for seen, legal in parts]
-    return torch.cat(found) if found else torch.zeros(mask.shape)
 
 
 # -------------------------------------------------------------------------------------------------------- the critic
@@ -332,8 +306,3 @@ def values_of(critic: Critic, features: Tensor, dtype: torch.dtype) -> Tensor:
     if len(features) == 0:
         return torch.zeros(0)
     return torch.cat([critic(padded(part), dtype)[: len(part)] for part in features.split(CHUNK)])
-
-
-def bare_module(module: nn.Module) -> nn.Module:
-    """A module without DistributedDataParallel."""
-    return module.module if isinstance(module, nn.parallel.DistributedDataParallel) else module

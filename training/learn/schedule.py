@@ -44,14 +44,12 @@ def settings_at(progress: float, settings: PPOConfig, of: Stage) -> PPOConfig:
     uniform_kl_coef = _linear(settings.uniform_kl_coef, settings.uniform_kl_coef * CALL_COEFS_LEFT, progress)
     if of is not Stage.SELF_PLAY:
         ent_coef_call = ent_coef_play = uniform_kl_coef = 0.0
-    has_ema_kl = of is Stage.SELF_PLAY and progress >= settings.kl_ema_start  # the average of a fast learner is too old
     return replace(
         settings,
         learning_rate=settings.learning_rate * (LEARNING_RATE_LEFT + (1 - LEARNING_RATE_LEFT) * cosine),
         ent_coef_call=ent_coef_call,
         ent_coef_play=ent_coef_play,
         uniform_kl_coef=uniform_kl_coef,
-        kl_ema_coef=settings.kl_ema_coef if has_ema_kl else 0.0,
     )
 
 

@@ -6,7 +6,6 @@ that was never stopped, on one machine with the same number of threads.
 
 from __future__ import annotations
 
-import copy
 import itertools
 import os
 from collections.abc import Iterator, Sequence
@@ -53,7 +52,7 @@ class SelfPlay:
 
     Attributes:
         iteration, decisions: done so far.
-        actor, ema_policy, critic: the networks.
+        actor, critic: the networks.
         workers: the tables, each with its thread.
         past: past policies that are opponents, by name.
     """
@@ -95,7 +94,6 @@ class SelfPlay:
         hidden = encoding.n_hidden if config.privileged_critic else 0
         scale = torch.cat([torch.from_numpy(encoding.scale), torch.ones(hidden)])
         self.critic = Critic(scale, config.critic).to(self.device)
-        self.ema_policy = copy.deepcopy(self.actor)
         self.shared_actor = self.processes.wrapped(self.actor, 0)
         self.shared_critic = self.processes.wrapped(self.critic, 1)
         settings: dict[str, Any] = {"lr": config.ppo.learning_rate, "eps": 1e-5, "fused": True}
@@ -244,18 +242,7 @@ class SelfPlay:
             advantage=tensor(self._normalised(advantage, decisions.rule_set)),
             ent_coef=by_phase(now.ent_coef_call, now.ent_coef_play),
             uniform_kl_coef=by_phase(now.uniform_kl_coef, 0),
-            ema_log_policy=self._ema_log_policy(features, mask) if now.kl_ema_coef > 0 else None,
             expert_probs=tensor(decisions.expert_probs),
-        )
-
-    def _ema_log_policy(self, features: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-        """Log probabilities of the EMA policy, float32, shape (n, n_choices)."""
-        threads = self.thread_pool.threads
-        parts = zip(features.tensor_split(threads), mask.tensor_split(threads), strict=True)
-        return torch.cat(
-            self.thread_pool.all(
-                [partial(ppo.log_policy_of, self.ema_policy, seen, legal, self.dtype) for seen, legal in parts]
-            )
         )
 
     def _update(self, actor_batch: ActorBatch, critic_batch: CriticBatch) -> dict[str, float]:
@@ -271,7 +258,7 @@ class SelfPlay:
         critic = (self.shared_critic, self.critic_optimizer, critic_batch, critic_plan, now, self.dtype)
         jobs = [partial(ppo.update_critic, *critic)]
         if self.stage is not Stage.CRITIC_WARMUP:
-            actor = (self.shared_actor, self.ema_policy, self.actor_optimizer, actor_batch, actor_plan, now, self.dtype)
+            actor = (self.shared_actor, self.actor_optimizer, actor_batch, actor_plan, now, self.dtype)
             jobs.append(partial(ppo.update_actor, *actor, self._distilled(now.minibatch_size)))
         figures = {"learning_rate": now.learning_rate}
         for found in self.thread_pool.all(jobs):
@@ -292,7 +279,6 @@ class SelfPlay:
     def _parts(self) -> dict[str, Any]:
         return {
             "actor": self.actor,
-            "ema_policy": self.ema_policy,
             "critic": self.critic,
             "actor_optimizer": self.actor_optimizer,
             "critic_optimizer": self.critic_optimizer,

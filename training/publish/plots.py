@@ -98,7 +98,6 @@ def panels_of(runs: Mapping[str, Series]) -> Iterator[Panel]:
     movement = [
         ("approx_kl", "approximate KL"),
         ("clipfrac", "clip fraction"),
-        ("ema_kl", "KL to the EMA policy"),
         ("distillation_kl", "KL to recorded decisions"),
     ]
     yield from filled(names, "how far an update moves the policy", movement, at_least_zero=True)

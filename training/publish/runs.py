@@ -27,9 +27,9 @@ RUNS, CURVE = "runs.json", "curve.csv"
 """In the folder of a published policy: the runs that made it, in their order, and `Trained.curve`."""
 MOST_BYTES = 20_000_000
 """Of a published policy: it lies in the repository and in every wheel."""
-EVALUATED = ("points", "ema", "greedy", "score", "probe")
+EVALUATED = ("points", "greedy", "score", "probe")
 """First parts of the names of figures that come from evaluations."""
-COURSE = ("approx_kl", "clipfrac", "ema_kl", "explained_variance", SECONDS)
+COURSE = ("approx_kl", "clipfrac", "explained_variance", SECONDS)
 """Figures of the iterations that the curve keeps, besides the entropies."""
 BEGUN = "run/begun"
 """In the curve of several runs: the decisions at which each began, and its number from 1."""
@@ -79,12 +79,6 @@ class Trained:
             for name, (at, values) in self.curve.items()
             if name.partition("/")[0] in EVALUATED and self.seen in at
         }
-
-    @property
-    def is_ema(self) -> bool:
-        """Whether the run's EMA policy was kept, because it was better than the last policy."""
-        scores = self.evaluation()
-        return scores.get("score/ema", 0.0) > scores.get("score/policy", 0.0)
 
     def named(self, name: str) -> Trained:
         """The policy as it is published: its runs in folders of that name (`chained`), figures with six digits."""
