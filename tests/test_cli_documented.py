@@ -24,6 +24,7 @@ RUN_ELSEWHERE = {"train", "improve", "plot", "publish", "demo", "solve", "exploi
 SMALL = {
     "evaluate": ["--deals", "4", "--matches", "2"],
     "tournament": ["--deals", "2"],
+    "crossplay": ["--deals", "2"],
     "watch": ["--deals", "1", "--seed", "1"],
     "play": ["--deals", "1", "--seed", "1"],
     "record": ["--matches", "1"],
@@ -33,6 +34,7 @@ SMALL = {
 OWN = {
     **{"pimc:20": "pimc:1", "search:nonesuch@0": "search:nonesuch@0,worlds=1"},
     **{"auctions": "noms", "runs/first@0": "runs/small_ships-fast@0"},
+    **{f"runs/seed-{seed}@0": name for seed, name in enumerate(("runs/small_ships-fast@0", "thumb", "greedy"))},
 }
 """Players in place of slow ones, and of those that a reader has made."""
 TINY = ["--decisions", "200", "--tables", "8", "--threads", "1", "--evaluation-deals", "4", "--ppo.update-epochs", "1"]

@@ -1,0 +1,114 @@
+"""`noms crossplay`: what policies lose that never met."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import tyro
+
+from ..console import fitted, say, terminal
+from ..options import by_default, rules_of
+from .arguments import DealSet, Option, PlayerSeed, Seats, Threads, check_run
+from .common import OK, STOPPED, CommandError, file_errors, wrong_arguments
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from ..evaluation.cross_play import CrossPlay
+
+TITLES = {
+    "alone": "one seat of the policy of the row, the others of that of the column",
+    "mixed": "half of the seats each",
+}
+
+
+def crossplay(
+    player: Annotated[tyro.conf.Positional[tuple[str, ...]], tyro.conf.arg(metavar="POLICY ...", help_behavior_hint="")],
+    variant: Annotated[str, tyro.conf.arg(metavar="VARIANT")],
+    seats: Seats = None,
+    option: Option = (),
+    deals: Annotated[int, tyro.conf.arg(metavar="N")] = 2000,
+    deal_set: DealSet = "dev",
+    seed: PlayerSeed = 0,
+    threads: Threads = None,
+    json_file: Annotated[str | None, tyro.conf.arg(name="json"), by_default("none", "FILE")] = None,
+) -> int:
+    """Seat policies of independent runs at one table, and print what they lose against tables of one policy alone.
+
+    Policies that learn by self-play may come to agree on conventions that only their own copies understand. Then a policy makes
+    fewer points at a table with a policy of another seed than among its copies. The table shows the points per deal of the
+    policy's own seats: on the diagonal among its copies, elsewhere with the other policy. The stronger of two gains what the
+    weaker loses, so the mark of conventions is the mean loss over all pairs.
+
+    For example:
+      noms crossplay runs/seed-0@0 runs/seed-1@0 runs/seed-2@0 --variant small_ships
+      noms crossplay thumb pimc:4 --variant noms --deals 200 --json crossplay.json
+
+    Args:
+        player: Two or more policies, or other players, as for `noms evaluate`.
+        variant: The game; `noms list` shows all.
+        deals: Deals of each table.
+        json_file: Write the figures there, too.
+    """
+    check_run(seed, threads, None)
+    from ..agents.registry import agent_spec
+    from ..evaluation.comparison import NothingPlayedError
+    from ..evaluation.cross_play import cross_play
+    from ..evaluation.tournament import dump
+    from ..progress_bar import progress_bar
+
+    with wrong_arguments():
+        rules = rules_of(variant, seats, option)
+        players = [agent_spec(name) for name in player]
+        with progress_bar(f"{rules.variant.name}, {rules.seats} seats", "deals", deals) as tick:
+            try:
+                found = cross_play(
+                    rules, players, deals, seed=seed, deal_set=deal_set, threads=threads or os.cpu_count() or 1, tick=tick
+                )
+            except NothingPlayedError as nothing:
+                raise CommandError("stopped by Ctrl-C before there were any figures", STOPPED) from nothing
+    show(found)
+    if json_file:
+        with file_errors(f"cannot write {json_file}"):
+            Path(json_file).write_bytes(dump(json.loads(json.dumps(found.as_json(players)))))
+    if found.ending != "all":
+        raise CommandError("stopped by Ctrl-C; the figures are those of the deals until then", STOPPED)
+    return OK
+
+
+def show(found: CrossPlay) -> None:
+    """Print a table for each kind of table, and the mean loss."""
+    from rich.text import Text
+
+    from ..evaluation.statistics import plus_minus
+
+    console = terminal()
+    for kind in found.points:
+        head = f"{found.rules.variant.name}, {found.rules.seats} seats, {TITLES[kind]}: points per deal, {found.deals:,} deals"
+        say(console, Text(head, style="bold"))
+        console.print(fitted(points_table(found, kind), console.width))
+        say(console, Text(f"mean loss against self-play: {plus_minus(found.mean_loss(kind))} points per deal"))
+
+
+def points_table(found: CrossPlay, kind: str) -> Table:
+    """Rows: whose seats; columns: with whom, by the number of its row, so that it stays narrow."""
+    from rich.text import Text
+
+    from ..console import colour, new_table
+    from ..evaluation.statistics import estimate, plus_minus
+    from ..text import short_names
+
+    names = short_names(found.names)
+    table = new_table("seats of \\ with", *(str(place) for place in range(1, len(names) + 1)))
+    for a, name in enumerate(names):
+        row = [Text(f"{a + 1} {name}")]
+        for b in range(len(names)):
+            loss = found.loss(kind, a, b)
+            row.append(
+                Text(plus_minus(estimate(found.points[kind][a, b])), "bold" if a == b else colour(-loss.high, -loss.low))
+            )
+        table.add_row(*row)
+    return table
