@@ -206,27 +206,31 @@ if COMPILED:
         return types.int64(types.int64), codegen
 
     @intrinsic
-    def widened(_context: Any, bits: Any) -> Any:
-        """The float32 number that 16 bits are as bfloat16."""
+    def widened(_context: Any, kept: Any) -> Any:
+        """The float32 number that 16 bits are as bfloat16; a float32 number is itself."""
 
         def codegen(_target: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+            if kept == types.float32:
+                return arguments[0]
             word = ir.IntType(32)
             return builder.bitcast(builder.shl(builder.zext(arguments[0], word), word(16)), ir.FloatType())
 
-        return types.float32(types.uint16), codegen
+        return types.float32(kept), codegen
 
     @intrinsic
-    def narrowed(_context: Any, number: Any) -> Any:
-        """The bits of the bfloat16 number nearest to a float32 number, of two equally near the even one; no NaN."""
+    def narrowed(_context: Any, number: Any, like: Any) -> Any:
+        """A float32 number as `like` is kept: the bits of the nearest bfloat16 number (of two the even one; no NaN), or it."""
 
         def codegen(_target: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+            if like == types.float32:
+                return arguments[0]
             word = ir.IntType(32)
             bits = builder.bitcast(arguments[0], word)
             odd = builder.and_(builder.lshr(bits, word(16)), word(1))
             rounded = builder.add(builder.add(bits, word(0x7FFF)), odd)
             return builder.trunc(builder.lshr(rounded, word(16)), ir.IntType(16))
 
-        return types.uint16(types.float32), codegen
+        return like(number, like), codegen
 
     @intrinsic
     def spread(_context: Any, out: Any, start: Any, bits: Any) -> Any:
@@ -354,12 +358,14 @@ else:
         number = int(cards)
         return (number & -number).bit_length() - 1 if number else 64
 
-    def widened(bits: Any) -> np.float32:
-        """The float32 number that 16 bits are as bfloat16."""
-        return np.uint32(int(bits) << 16).view(np.float32)
+    def widened(kept: Any) -> np.float32:
+        """The float32 number that 16 bits are as bfloat16; a float32 number is itself."""
+        return kept if isinstance(kept, np.float32) else np.uint32(int(kept) << 16).view(np.float32)
 
-    def narrowed(number: Any) -> np.uint16:
-        """The bits of the bfloat16 number nearest to a float32 number, of two equally near the even one; no NaN."""
+    def narrowed(number: Any, like: Any) -> Any:
+        """A float32 number as `like` is kept: the bits of the nearest bfloat16 number (of two the even one; no NaN), or it."""
+        if isinstance(like, np.float32):
+            return np.float32(number)
         bits = int(np.float32(number).view(np.uint32))
         return np.uint16((bits + 0x7FFF + (bits >> 16 & 1)) >> 16)
 

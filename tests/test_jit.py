@@ -206,7 +206,7 @@ def test_only_functions_that_say_so_make_arrays() -> None:
 @_jit.jit
 def converted(numbers, halves, back):  # type: ignore[no-untyped-def]  # compiled functions have no annotations
     for i in range(len(numbers)):
-        halves[i] = _jit.narrowed(numbers[i])
+        halves[i] = _jit.narrowed(numbers[i], halves[i])
         back[i] = _jit.widened(halves[i])
 
 

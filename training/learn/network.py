@@ -218,11 +218,15 @@ def initial_parameters(name: str, encoding: Encoding, actor: Actor) -> dict[str,
 
 # ------------------------------------------------------------------------------------------ between two layers, compiled
 #
-# x + relu(y), and the same with each row brought to mean 0 and variance 1, in one pass over the memory each way: on a CPU with
-# bf16 matrix units, training takes a tenth longer with torch's own operations, which do it in several passes.
+# x + relu(y), and the same with each row brought to mean 0 and variance 1, in one pass over the memory each way: with torch's
+# own operations, which do it in several passes, an update takes a tenth longer on a CPU.
 
 EPSILON = 1e-5
 """Added to the variance, as torch's LayerNorm does."""
+
+
+KEPT = (torch.bfloat16, torch.float32)
+"""How numbers may be kept that the compiled passes work on; they reckon in float32."""
 
 
 def add_and_normalise(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
@@ -235,7 +239,7 @@ def add_and_normalise(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
     Returns:
         Two like them.
     """
-    if COMPILED and x.dtype == torch.bfloat16 and x.device.type == "cpu":
+    if COMPILED and x.dtype in KEPT and x.device.type == "cpu":
         added, normal = _AddAndNormalise.apply(x, y)
         return added, normal
     added = x + functional.relu(y)
@@ -248,7 +252,7 @@ class _AddAndNormalise(torch.autograd.Function):
         """The two results."""
         x, y = x.contiguous(), y.contiguous()
         added, normal, inverse = torch.empty_like(x), torch.empty_like(x), torch.empty(len(x))
-        write_normalised(_bits(x), _bits(y), _bits(added), _bits(normal), inverse.numpy())
+        write_normalised(_kept(x), _kept(y), _kept(added), _kept(normal), inverse.numpy())
         ctx.save_for_backward(y, normal, inverse)
         return added, normal
 
@@ -258,14 +262,14 @@ class _AddAndNormalise(torch.autograd.Function):
         y, normal, inverse = ctx.saved_tensors
         of_added, of_normal = (gradient.contiguous() for gradient in gradients)
         of_x, of_y = torch.empty_like(y), torch.empty_like(y)
-        given = (_bits(of_added), _bits(of_normal), _bits(normal), _bits(y))
-        write_gradients(*given, _bits(of_x), _bits(of_y), inverse.numpy())
+        given = (_kept(of_added), _kept(of_normal), _kept(normal), _kept(y))
+        write_gradients(*given, _kept(of_x), _kept(of_y), inverse.numpy())
         return of_x, of_y
 
 
-def _bits(numbers: Tensor) -> np.ndarray:
-    """The memory of bfloat16 numbers as uint16."""
-    return numbers.view(torch.int16).numpy().view(np.uint16)
+def _kept(numbers: Tensor) -> np.ndarray:
+    """The memory of numbers: bfloat16 as uint16, float32 as such."""
+    return numbers.detach().numpy() if numbers.dtype == torch.float32 else numbers.view(torch.int16).numpy().view(np.uint16)
 
 
 @jit_sums
@@ -273,7 +277,7 @@ def write_normalised(x, y, added, normal, inverse):
     """Write `x + relu(y)`, and its rows brought to mean 0 and variance 1.
 
     Args:
-        x: uint16, the bits of bfloat16, shape (n, width).
+        x: uint16, the bits of bfloat16, or float32, shape (n, width).
         y: the same.
         added: the same; is written with the sum.
         normal: the same; is written with its rows.
@@ -284,16 +288,16 @@ def write_normalised(x, y, added, normal, inverse):
         total = zero
         squares = zero
         for k in range(x.shape[1]):
-            bits = narrowed(widened(x[i, k]) + max(widened(y[i, k]), zero))
-            added[i, k] = bits
-            number = widened(bits)
+            kept = narrowed(widened(x[i, k]) + max(widened(y[i, k]), zero), x[i, k])
+            added[i, k] = kept
+            number = widened(kept)
             total += number
             squares += number * number
         mean = total / width
         scale = np.float32(1) / np.sqrt(max(squares / width - mean * mean, zero) + np.float32(EPSILON))
         inverse[i] = scale
         for k in range(x.shape[1]):
-            normal[i, k] = narrowed((widened(added[i, k]) - mean) * scale)
+            normal[i, k] = narrowed((widened(added[i, k]) - mean) * scale, x[i, k])
 
 
 @jit_sums
@@ -301,7 +305,7 @@ def write_gradients(of_added, of_normal, normal, y, of_x, of_y, inverse):
     """Write the gradients of what `write_normalised` does (Ba et al., arXiv 1607.06450).
 
     Args:
-        of_added: uint16, the bits of bfloat16, shape (n, width): gradient of the sum.
+        of_added: uint16, the bits of bfloat16, or float32, shape (n, width): gradient of the sum.
         of_normal: the same: gradient of its rows.
         normal: the same, from the way there.
         y: the same.
@@ -322,6 +326,6 @@ def write_gradients(of_added, of_normal, normal, y, of_x, of_y, inverse):
         scale = inverse[i]
         for k in range(y.shape[1]):
             through_norm = (widened(of_normal[i, k]) - total - widened(normal[i, k]) * along) * scale
-            bits = narrowed(widened(of_added[i, k]) + through_norm)
-            of_x[i, k] = bits
-            of_y[i, k] = bits if widened(y[i, k]) > zero else np.uint16(0)
+            sum_of_both = widened(of_added[i, k]) + through_norm
+            of_x[i, k] = narrowed(sum_of_both, y[i, k])
+            of_y[i, k] = narrowed(sum_of_both if widened(y[i, k]) > zero else zero, y[i, k])
