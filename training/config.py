@@ -67,6 +67,21 @@ class NetworkConfig(_Checked):
             _check_range(self, least, 8192, name)
 
 
+@dataclass(frozen=True)
+class ActorConfig(NetworkConfig):
+    """Size of the actor.
+
+    Attributes:
+        scorer_width: Hidden units of the small network that scores each card to play, the same for all cards (0: none).
+    """
+
+    scorer_width: int = 32
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _check_range(self, 0, 512, "scorer_width")
+
+
 COEFFICIENTS = ("target_kl", "max_grad_norm", "ent_coef_call", "ent_coef_play", "uniform_kl_coef")
 
 
@@ -208,7 +223,7 @@ class TrainConfig(_Checked):
     precision: Literal["auto", "bf16", "fp32"] = "auto"
     privileged_critic: bool = True
     card_features: bool = True
-    network: NetworkConfig = field(default_factory=NetworkConfig)
+    network: ActorConfig = field(default_factory=ActorConfig)
     critic: NetworkConfig = field(default_factory=NetworkConfig)
     ppo: PPOConfig = field(default_factory=PPOConfig)
     opponents: OpponentsConfig = field(default_factory=OpponentsConfig)
@@ -251,7 +266,7 @@ class TrainConfig(_Checked):
 
 
 PARTS: dict[str, type[Any]] = {
-    "network": NetworkConfig,
+    "network": ActorConfig,
     "critic": NetworkConfig,
     "ppo": PPOConfig,
     "opponents": OpponentsConfig,

@@ -13,7 +13,7 @@ from typing import Any
 
 from benchmarks.speed.clock import PERCENT, Case
 from benchmarks.speed.ours import GAME
-from training.config import PRESETS, NetworkConfig, PPOConfig, TrainConfig
+from training.config import PRESETS, ActorConfig, NetworkConfig, PPOConfig, TrainConfig
 from training.learn.self_play import SelfPlay
 
 FAST = TrainConfig((GAME,), **PRESETS["fast"][1])
@@ -23,12 +23,12 @@ SMALL = TrainConfig(
     batch_size=65_536,
     privileged_critic=False,
     card_features=False,
-    network=NetworkConfig(16, 1, 16),
+    network=ActorConfig(16, 1, 16, scorer_width=0),
     critic=NetworkConfig(16, 1, 16),
     ppo=PPOConfig(minibatch_size=8192, target_kl=0.0),
 )
 """As PufferLib 3.0's trainer at its fastest: 1,024 seats x 64 decisions, minibatches of 8,192, one epoch, no LSTM."""
-TINY: dict[str, Any] = {"network": NetworkConfig(16, 1, 8), "critic": NetworkConfig(16, 1, 8), "batch_size": 400}
+TINY: dict[str, Any] = {"network": ActorConfig(16, 1, 8, scorer_width=8), "critic": NetworkConfig(16, 1, 8), "batch_size": 400}
 """Sizes that show that everything runs."""
 PARTS = {"engine": "the tables", "rollout": "play, the tables included", "learn": "learning"}
 

@@ -30,6 +30,7 @@ from noms_env.policy.extra_features import (
     BEATS,
     BOTTOM,
     OF_SUIT,
+    SECTIONS,
     TAKES,
     TOP,
     extend,
@@ -41,6 +42,8 @@ from noms_env.policy.rules_lookup import rules_rows
 from noms_env.variants import Rules
 from noms_env.variants.families import AUCTION
 
+CARDS = 52
+"""Actions that play a card; they come first."""
 _HAND, _PLAYED, _TRUMP = START["hand"], START["played"], START["trump"]
 
 
@@ -94,6 +97,18 @@ class Encoding:
     def n_choices(self) -> int:
         """Outputs of a policy network."""
         return len(self.choices)
+
+    @property
+    def card_columns(self) -> np.ndarray:
+        """Where the card features of each card to play stand, int64, shape (cards to play, sections of card features).
+
+        The cards to play are the first of `choices`. Without card features there are no sections.
+        """
+        cards = [int(choice) for choice in self.choices if choice < CARDS]
+        copied = np.flatnonzero(self.value[inputs.IDENTITY] == inputs.COPY)
+        place_of = dict(zip(self.index[inputs.IDENTITY, copied].tolist(), copied.tolist(), strict=True))
+        starts = [start for start in map(section_start, range(SECTIONS)) if start + cards[0] in place_of]
+        return np.array([[place_of[start + card] for start in starts] for card in cards], np.int64).reshape(len(cards), -1)
 
     def places_of(self, other: Encoding) -> np.ndarray:
         """Where the features of another encoding of the same rules stand among these, int64, shape (other.n_features,).

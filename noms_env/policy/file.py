@@ -35,11 +35,9 @@ KEY = "noms-policy"
 MAX_HEADER = 1 << 20
 MAX_FILE = 1 << 30
 MAX_RULES = 1000
-MAX_SIZE = 8192
-"""The largest width, number of blocks and width of a card's embedding."""
 PACKAGES = ("noms-env", "numpy", "numba", "safetensors", "torch")
-NETWORK_KEYS = {"width": 4, "blocks": 0, "card_width": 1}
-"""The sizes of a network, and the least that each may be."""
+NETWORK_KEYS = {"width": (4, 8192), "blocks": (0, 8192), "card_width": (1, 8192), "scorer_width": (0, 512)}
+"""The sizes of a network, and the least and the most that each may be."""
 TYPES = {
     **{"training": dict, "seed": int, "decisions": int, "score": float | None, "packages": dict, "revision": str | None},
     **{"card_features": bool, "options": list},
@@ -60,7 +58,7 @@ class PolicyInfo:
 
     Attributes:
         rule_sets: the rules of the tables on which it was trained.
-        network: `width`, `blocks` and `card_width`.
+        network: `width`, `blocks`, `card_width` and `scorer_width` (0 of older files).
         training: the configuration of the training run, plain values.
         seed: of the training run.
         decisions: number of decisions that it was trained on.
@@ -117,7 +115,7 @@ def save_policy(path: Path | str, tensors: Mapping[str, np.ndarray], info: Polic
     """
     encoding = info.encoding
     arrays = {name: np.ascontiguousarray(tensor) for name, tensor in tensors.items()}
-    _check_tensors(arrays, shapes_of(encoding.n_features, info.network), "the policy")
+    _check_tensors(arrays, shapes_of(encoding, info.network), "the policy")
     document = {
         "format": FORMAT,
         "rules": [
@@ -191,7 +189,7 @@ def read_policy(path: Path | str) -> tuple[PolicyInfo, Encoding, dict[str, np.nd
     encoding = info.encoding
     if document["encoding"] != encoding.digest:
         raise PolicyFileError(f"{file} was made for another encoding of observations than this version of noms-env has")
-    _check_tensors(tensors, shapes_of(encoding.n_features, info.network), str(file))
+    _check_tensors(tensors, shapes_of(encoding, info.network), str(file))
     return info, encoding, tensors
 
 
@@ -295,8 +293,9 @@ def _rule_sets(file: Path, entries: Any) -> tuple[Rules, ...]:
 
 
 def _network(file: Path, sizes: Any) -> dict[str, int]:
+    sizes = {"scorer_width": 0, **sizes} if isinstance(sizes, dict) else sizes
     is_known = isinstance(sizes, dict) and set(sizes) == set(NETWORK_KEYS) and all(type(size) is int for size in sizes.values())
-    if not is_known or not all(least <= sizes[name] <= MAX_SIZE for name, least in NETWORK_KEYS.items()):
+    if not is_known or not all(least <= sizes[name] <= most for name, (least, most) in NETWORK_KEYS.items()):
         raise PolicyFileError(f"{file} gives no size of a network: {', '.join(NETWORK_KEYS)}")
     return dict(sizes)
 

@@ -2,9 +2,11 @@
 
     first layer (sum of the weights of the features that are not 0) -> ReLU
     -> blocks times x + ReLU(W normalised(x) + b) -> W normalised(x) + b
+    of a legal card to play also: + out . ReLU(card @ what is counted at it + own + context)
 
-where `normalised` brings a row to mean 0 and variance 1; its scale and shift are folded into the layer behind it. About a
-tenth of the features are not 0, so the first layer is a sum of few rows of its weights.
+where `normalised` brings a row to mean 0 and variance 1; its scale and shift are folded into the layer behind it. The context
+comes from rows of the last W behind those of the choices. About a tenth of the features are not 0, so the first layer is a sum
+of few rows of its weights.
 """
 
 from __future__ import annotations
@@ -17,30 +19,36 @@ import numpy as np
 
 from noms_env.core.actions import NOMINATE, NUM_ACTIONS
 from noms_env.core.state import MAX_VARIANTS, NUM_CHOICES
-from noms_env.observation.features import COPY
+from noms_env.observation.features import COPY, IDENTITY
 from noms_env.observation.layout import OBSERVATION_SIZE
-from noms_env.policy.encoding import Encoding
+from noms_env.policy.encoding import CARDS, Encoding
 from noms_env.policy.extra_features import EXTENDED_SIZE
 from noms_env.policy.inference_kernels import infer_rows
 from noms_env.policy.matmul import PANEL, as_panels, padded, padded_columns
 from noms_env.policy.rules_lookup import CHOICES, SEATS, VARIANT
 
-CARDS = 52
 
-
-def shapes_of(n_features: int, network: Mapping[str, int]) -> dict[str, tuple[int, ...]]:
+def shapes_of(encoding: Encoding, network: Mapping[str, int]) -> dict[str, tuple[int, ...]]:
     """Names and shapes of an actor's parameters, as `training.learn.network.Actor` names them.
 
     Args:
-        n_features: inputs.
-        network: `width`, `blocks` and `card_width`.
+        encoding: what it sees.
+        network: `width`, `blocks`, `card_width` and, of networks that have one, `scorer_width`.
     """
     width, blocks, card_width = network["width"], network["blocks"], network["card_width"]
-    shapes: dict[str, tuple[int, ...]] = {"trunk.first.weight": (width, n_features), "trunk.first.bias": (width,)}
+    shapes: dict[str, tuple[int, ...]] = {"trunk.first.weight": (width, encoding.n_features), "trunk.first.bias": (width,)}
     for block in range(blocks + 1):
         shapes |= {f"trunk.norms.{block}.weight": (width,), f"trunk.norms.{block}.bias": (width,)}
     for block in range(blocks):
         shapes |= {f"trunk.layers.{block}.weight": (width, width), f"trunk.layers.{block}.bias": (width,)}
+    if units := network.get("scorer_width", 0):
+        shapes |= {
+            "scorer.card": (units, encoding.card_columns.shape[1]),
+            "scorer.own": (CARDS, units),
+            "scorer.context.weight": (units, width),
+            "scorer.context.bias": (units,),
+            "scorer.out": (units,),
+        }
     return shapes | {
         "head.cards": (CARDS, card_width),
         "head.play.weight": (card_width, width),
@@ -61,9 +69,13 @@ class Forward:
             one-hot ones.
         first_bias: float32, shape (rule_sets, padded width): with the features that are constant at a table.
         layers: float32, shape (blocks, padded width / PANEL, width, PANEL).
-        head: float32, shape (padded choices / PANEL, width, PANEL).
+        head: float32, shape (padded outputs / PANEL, width, PANEL): of the choices, then of the scorer's context.
         biases: float32, shape (blocks, padded width): of the blocks.
-        head_bias: float32, shape (padded choices,).
+        head_bias: float32, shape (padded outputs,).
+        counted: int64, shape (k,): where the sections of what is counted at cards begin in an extended observation.
+        card: float32, shape (k, units): weights of the scorer, with scales folded in.
+        own: float32, shape (cards to play, units): what it knows of each card, with its bias.
+        out: float32, shape (units,): its last layer; no units where there is no scorer.
         copies: int16, shape (24, bytes of an extended observation): per order of the suits and byte, the feature that it is
             copied to, or -1.
         hot_columns: int16, shape (n_hot,): the bytes with one-hot features.
@@ -77,6 +89,10 @@ class Forward:
     head: np.ndarray = field(repr=False)
     biases: np.ndarray = field(repr=False)
     head_bias: np.ndarray = field(repr=False)
+    counted: np.ndarray = field(repr=False)
+    card: np.ndarray = field(repr=False)
+    own: np.ndarray = field(repr=False)
+    out: np.ndarray = field(repr=False)
     copies: np.ndarray = field(repr=False)
     hot_columns: np.ndarray = field(repr=False)
     hot_rows: np.ndarray = field(repr=False)
@@ -97,8 +113,11 @@ class Forward:
             biases.append(bias)
         cards = exact["head.cards"]
         head = [cards @ exact["head.play.weight"], exact["head.words.weight"], cards @ exact["head.nominate.weight"]]
-        of_choices = np.concatenate(head)[encoding.choices], exact["head.bias"][encoding.choices]
-        weight, head_bias = _behind_norm(exact, blocks, *of_choices)
+        last, last_bias = np.concatenate(head)[encoding.choices], exact["head.bias"][encoding.choices]
+        if "scorer.out" in exact:
+            last = np.concatenate([last, exact["scorer.context.weight"]])
+            last_bias = np.concatenate([last_bias, exact["scorer.context.bias"]])
+        weight, head_bias = _behind_norm(exact, blocks, last, last_bias)
         width = len(first)
         known, of_rules = _follow_from_rules(encoding, encoding.rules)
         copied, hot = (np.flatnonzero(~known & chosen) for chosen in (encoding.value[0] == COPY, encoding.value[0] != COPY))
@@ -110,6 +129,7 @@ class Forward:
             as_panels(weight),
             padded_columns(np.stack(biases) if biases else np.zeros((0, width))),
             padded_columns(head_bias[np.newaxis])[0],
+            *_scorer(encoding, exact, head_bias[len(encoding.choices) :]),
             _copies(encoding.index[:, copied], EXTENDED_SIZE if encoding.card_features else OBSERVATION_SIZE),
             *_hot(encoding.index[:, hot], encoding.value[:, hot], len(copied)),
             np.ascontiguousarray(encoding.actions),
@@ -118,7 +138,17 @@ class Forward:
 
     def is_finite(self) -> bool:
         """Whether the folding kept all numbers finite."""
-        parts = (self.first, self.first_bias, self.layers, self.head, self.biases, self.head_bias)
+        parts = (
+            self.first,
+            self.first_bias,
+            self.layers,
+            self.head,
+            self.biases,
+            self.head_bias,
+            self.card,
+            self.own,
+            self.out,
+        )
         return all(np.isfinite(part).all() for part in parts)
 
     @cached_property
@@ -138,6 +168,19 @@ class Forward:
         verdict, actions = np.empty(n, np.int64), np.empty(0 if probabilities else n, np.int64)
         infer_rows(observation, mask, seeds, temperature, self.parameters, (verdict, actions, shares))
         return verdict, shares if probabilities else actions
+
+
+def _scorer(
+    encoding: Encoding, exact: Mapping[str, np.ndarray], context_bias: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """`counted`, `card`, `own` and `out` of a `Forward`."""
+    columns = encoding.card_columns
+    starts = encoding.index[IDENTITY, columns[0]].astype(np.int64) - encoding.choices[0]
+    if "scorer.out" not in exact:
+        return starts[:0], *(np.zeros(shape, np.float32) for shape in ((0, 0), (len(columns), 0), (0,)))
+    card = (exact["scorer.card"] * encoding.scale[columns[0]]).T
+    own = exact["scorer.own"][encoding.choices[: len(columns)]] + context_bias
+    return starts, *(np.ascontiguousarray(part, np.float32) for part in (card, own, exact["scorer.out"]))
 
 
 def _copies(index: np.ndarray, size: int) -> np.ndarray:

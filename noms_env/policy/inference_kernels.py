@@ -42,7 +42,8 @@ def infer_rows(observation, mask, seeds, temperature, parameters, out):
             where none are asked for; probabilities, float32, zeros of shape (n, NUM_ACTIONS), or (0, NUM_ACTIONS).
     """
     rules, first, first_bias, layers, head, biases, head_bias = parameters[:7]
-    copies, hot_columns, hot_rows, actions, with_cards = parameters[7:]
+    scorer = parameters[7:11]
+    copies, hot_columns, hot_rows, actions, with_cards = parameters[11:]
     _, taken, probabilities = out
     room, width = min(len(observation), BLOCK), head.shape[1]
     x = np.zeros((room, first_bias.shape[1]), np.float32)
@@ -55,6 +56,8 @@ def infer_rows(observation, mask, seeds, temperature, parameters, out):
     amount = np.empty(len(active), np.float32)
     starts = np.zeros(room + 1, np.int64)
     options = np.empty(room * actions.shape[1] + 1, np.int16)
+    at_cards = np.empty((len(options), len(scorer[0])), np.uint8)
+    hidden = np.empty(len(scorer[3]), np.float32)
     ends = np.zeros(room + 1, np.int64)
     every, needed = np.full(room, -1), np.empty(room, np.int64)
     weights = np.empty(actions.shape[1], np.float64)
@@ -71,6 +74,8 @@ def infer_rows(observation, mask, seeds, temperature, parameters, out):
             found = find_active(seen, copies[order[i]], active, amount, starts[i])
             starts[i + 1] = find_hot(seen, hot_columns, hot_rows[order[i]], active, amount, starts[i], found)
             ends[i + 1], needed[i] = find_options(mask[rows[i]], names, options, ends[i])
+            if len(scorer[3]) > 0:
+                needed[i] |= note_counted(seen, names, options[ends[i] : ends[i + 1]], scorer, at_cards[ends[i] :])
         multiply_sparse(active, amount, starts, count, first, y)
         for i in range(count):
             x[i] = 0
@@ -78,6 +83,7 @@ def infer_rows(observation, mask, seeds, temperature, parameters, out):
         run_layers(x, count, layers, head, biases, every, needed, level, y)
         for i in range(count):
             names, places = actions[order[i]], options[ends[i] : ends[i + 1]]
+            score_cards(y[i], places, names, at_cards[ends[i] :], scorer, hidden)
             best = find_best(y[i], head_bias, places, names, weights)
             if len(probabilities) > 0:
                 write_probabilities(weights, places, names, best, temperature, probabilities[rows[i]])
@@ -185,6 +191,47 @@ def find_options(legal, names, options, start):
     for place in range(start, end):
         panels |= 1 << (np.int64(options[place]) // PANEL)
     return end, panels
+
+
+@jit_inline
+def note_counted(seen, names, options, scorer, at_cards):
+    """Write what is counted at the legal cards to play, card by card; returns the panels of the context, if there is one."""
+    counted, _, own, out = scorer
+    panels = np.int64(0)
+    for k in range(len(options)):
+        if options[k] < len(own):
+            for section in range(len(counted)):
+                at_cards[k, section] = seen[counted[section] + names[options[k]]]
+            first, last = len(names) // PANEL, (len(names) + len(out) - 1) // PANEL
+            panels |= (1 << (last + 1)) - (1 << first)
+    return panels
+
+
+@jit_inline
+def score_cards(y, options, names, at_cards, scorer, hidden):
+    """Add their scores to the logits of the legal cards to play; the context stands behind the logits of all choices."""
+    _, card, own, out = scorer
+    first = len(names)
+    for k in range(len(options)):
+        place = options[k]
+        if place < len(own):
+            for unit in range(len(out)):
+                hidden[unit] = y[first + unit] + own[place, unit]
+            for section in range(len(card)):
+                number = np.float32(at_cards[k, section])
+                if number != 0:
+                    for unit in range(len(out)):
+                        hidden[unit] += number * card[section, unit]
+            y[place] += along_positive(hidden, out)
+
+
+@jit_sums
+def along_positive(hidden, out):
+    """The sum of ReLU(hidden) * out."""
+    result = np.float32(0)
+    for unit in range(len(out)):
+        result += max(hidden[unit], np.float32(0)) * out[unit]
+    return result
 
 
 @jit_inline

@@ -116,22 +116,23 @@ def test_a_policy_that_counts_plays_as_in_torch(tables: list[tuple[str, int]], t
     answers = player.probabilities(seen, legal)
     assert np.abs(answers - by_torch(actor, player, seen, legal)).max() < 1e-5
     assert (player.probabilities(seen[5], legal[5]) == answers[5]).all(), "a row's answer depends on the row alone"
-    blind = {name: tensor.copy() for name, tensor in tensors.items()}
-    blind["trunk.first.weight"][:, make_encoding(rule_sets).n_features :] = 0
-    assert np.abs(answers - PolicyPlayer(found, read, blind).probabilities(seen, legal)).max() > 0.01
+    for part, columns in (("trunk.first.weight", make_encoding(rule_sets).n_features), ("scorer.card", 0)):
+        blind = {name: tensor.copy() for name, tensor in tensors.items()}
+        blind[part][:, columns:] = 0
+        assert np.abs(answers - PolicyPlayer(found, read, blind).probabilities(seen, legal)).max() > 0.01, part
 
 
 def test_a_run_may_begin_with_a_policy_that_sees_less(tmp_path: Path) -> None:
     rule_sets = (make_rules(game("nonesuch"), 4),)
     plain, counting = (make_encoding(rule_sets, counts) for counts in (False, True))
-    file = tmp_path / "policy.safetensors"
-    tensors = tensors_of(make_actor(rule_sets, SMALL, encoding=plain))
-    save_policy(file, tensors, PolicyInfo(rule_sets, SMALL))
-    actor = make_actor(rule_sets, SMALL, seed=1, encoding=counting)
+    file, network = tmp_path / "policy.safetensors", SMALL | {"scorer_width": 3}
+    tensors = tensors_of(make_actor(rule_sets, network, encoding=plain))
+    save_policy(file, tensors, PolicyInfo(rule_sets, network))
+    actor = make_actor(rule_sets, network, seed=1, encoding=counting)
     actor.load_state_dict(initial_parameters(str(file), counting, actor))
     seen, legal = policy_decisions(rule_sets, 100)
-    before = PolicyPlayer(PolicyInfo(rule_sets, SMALL), plain, tensors)
-    after = PolicyPlayer(PolicyInfo(rule_sets, SMALL), counting, tensors_of(actor))
+    before = PolicyPlayer(PolicyInfo(rule_sets, network), plain, tensors)
+    after = PolicyPlayer(PolicyInfo(rule_sets, network), counting, tensors_of(actor))
     np.testing.assert_allclose(after.probabilities(seen, legal), before.probabilities(seen, legal), atol=3e-5)
 
 

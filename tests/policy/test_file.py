@@ -68,7 +68,7 @@ def test_the_names_of_the_tensors_are_those_of_the_network() -> None:
     for network in (NETWORK, SMALL | {"blocks": 0}):
         actor = make_actor(rules_of("noms"), network)
         shapes = {name: tuple(tensor.shape) for name, tensor in actor.state_dict().items()}
-        assert shapes == shapes_of(make_encoding(rules_of("noms")).n_features, network)
+        assert shapes == shapes_of(make_encoding(rules_of("noms")), network)
 
 
 @pytest.mark.parametrize("name", KINDS)

@@ -22,12 +22,12 @@ from noms_env.policy.inference import shapes_of
 from noms_env.policy.matmul import LANES, PANEL, SIDE_BY_SIDE, TILE, as_panels, multiply, multiply_sparse
 from noms_env.policy.player import PolicyPlayer
 from noms_env.variants import VARIANTS, Rules, game, make_rules
-from training.config import NetworkConfig
+from training.config import ActorConfig
 from training.learn.network import Actor
 
-NETWORK = {"width": 40, "blocks": 2, "card_width": 6}
+NETWORK = {"width": 40, "blocks": 2, "card_width": 6, "scorer_width": 7}
 """Unequal sizes, of which none fills its tiles."""
-SMALL = {"width": 5, "blocks": 1, "card_width": 2}
+SMALL = {"width": 5, "blocks": 1, "card_width": 2, "scorer_width": 0}
 
 
 def rules_of(*variants: str) -> tuple[Rules, ...]:
@@ -39,13 +39,12 @@ def make_actor(rule_sets: tuple[Rules, ...], network: dict[str, int], seed: int 
     """A network with numbers that leave no part without effect."""
     encoding = encoding or make_encoding(rule_sets)
     torch.manual_seed(seed)
-    choices = torch.tensor(encoding.choices.astype(np.int64))
-    actor = Actor(torch.tensor(encoding.scale), choices, NetworkConfig(**network))
+    actor = Actor.of(encoding, ActorConfig(**network))
     with torch.no_grad():
         for name, parameter in actor.named_parameters():
             if parameter.ndim == 1:
                 parameter.add_(torch.randn_like(parameter) * 0.3)
-            elif name.startswith("head."):
+            elif name.startswith(("head.", "scorer.")):
                 parameter.mul_(20)
     return actor
 
@@ -88,7 +87,8 @@ def by_torch(actor: Actor, player: PolicyPlayer, seen: np.ndarray, legal: np.nda
     """The probabilities as training reckons them."""
     features, mask, order = player.encoding.encode(seen, legal)
     with torch.no_grad():
-        logits = actor(torch.from_numpy(features)).masked_fill(torch.from_numpy(mask) == 0, -torch.inf)
+        seen_by_it, allowed = torch.from_numpy(features), torch.from_numpy(mask)
+        logits = actor(seen_by_it, allowed).masked_fill(allowed == 0, -torch.inf)
     out = np.zeros((len(seen), NUM_ACTIONS), np.float32)
     np.put_along_axis(out, player.encoding.actions[order].astype(np.int64), logits.softmax(1).numpy(), axis=1)
     return out
@@ -270,7 +270,7 @@ def test_greedy_takes_the_most_probable_and_draws_nothing(player: PolicyPlayer, 
 @pytest.mark.uncompiled
 def test_of_equals_the_lowest_action_is_taken() -> None:
     rule_sets = rules_of("big_ships")
-    zeros = {name: np.zeros(shape, np.float32) for name, shape in shapes_of(make_encoding(rule_sets).n_features, SMALL).items()}
+    zeros = {name: np.zeros(shape, np.float32) for name, shape in shapes_of(make_encoding(rule_sets), SMALL).items()}
     player = PolicyPlayer(PolicyInfo(rule_sets, SMALL), make_encoding(rule_sets), zeros)
     seen, legal = decisions(rule_sets, 60)
     orders = set(player.encoding.encode(seen, legal)[2].tolist())

@@ -20,7 +20,7 @@ from benchmarks.speed.peers import collected
 from benchmarks.speed.report import Results
 from benchmarks.speed.train import FAST, PARTS, SMALL, TINY, Trainer
 from benchmarks.speed.train_peers import SelfPlayEnv, learning
-from training.config import NetworkConfig
+from training.config import ActorConfig, NetworkConfig
 from training.learn.self_play import SelfPlay
 
 
@@ -30,7 +30,7 @@ def trainer() -> Trainer:
 
 
 def test_the_small_setting_is_that_of_pufferlib() -> None:
-    assert FAST.network == FAST.critic == NetworkConfig(128, 3)
+    assert (FAST.network, FAST.critic) == (ActorConfig(128, 3), NetworkConfig(128, 3))
     assert (SMALL.privileged_critic, SMALL.ppo.update_epochs) == (False, 1)
     assert 13_000 <= Trainer(replace(SMALL, batch_size=400)).parameters <= 33_000, "of PufferLib's networks for small games"
 

@@ -23,7 +23,7 @@ import torch
 from noms_env.policy.encoding import make_encoding
 from noms_env.policy.player import load_policy
 from noms_env.variants import game, make_rules
-from training.config import NetworkConfig, TrainConfig
+from training.config import ActorConfig, TrainConfig
 from training.learn import checkpoint
 from training.learn.checkpoint import (
     CheckpointError,
@@ -292,12 +292,11 @@ def test_two_processes_do_not_share_a_folder(tmp_path: Path) -> None:
 
 def trained(decisions: int = 50) -> tuple[Actor, Trained]:
     """A network, and what a file tells of its run."""
-    config = TrainConfig(("down_up",), seed=9, network=NetworkConfig(width=6, blocks=1, card_width=2))
+    config = TrainConfig(("down_up",), seed=9, network=ActorConfig(width=6, blocks=1, card_width=2))
     rule_sets = [make_rules(game("down_up"), 4), make_rules(game("down_up"), 3, {"hook": False})]
     encoding = make_encoding(rule_sets, config.card_features)
-    choices = torch.tensor(encoding.choices.astype(np.int64))
     torch.manual_seed(decisions)
-    actor = Actor(torch.tensor(encoding.scale), choices, config.network)
+    actor = Actor.of(encoding, config.network)
     run: Any = SimpleNamespace(config=config, rule_sets=rule_sets, decisions=decisions)
     return actor, run
 
@@ -315,7 +314,7 @@ def test_the_policy_of_a_run(tmp_path: Path) -> None:
         assert folder.policy.read_bytes() == before
     info = player.info
     assert (info.rule_sets, info.decisions, info.seed, info.score) == (tuple(run.rule_sets), 50, 9, 1.5)
-    assert info.network == {"width": 6, "blocks": 1, "card_width": 2}
+    assert info.network == {"width": 6, "blocks": 1, "card_width": 2, "scorer_width": 32}
     assert info.revision == code_revision()
     assert TrainConfig.from_dict(info.training) == run.config
 

@@ -115,9 +115,9 @@ def test_the_policy_comes_nearer_to_the_recorded_one(coef: float) -> None:
     recorded = DistilledBatch(batch.features, batch.mask, probs, coef)
     optimizer = torch.optim.Adam(actor.parameters(), lr=0.01)
     settings = PPOConfig(update_epochs=40, minibatch_size=64, target_kl=0.0)
-    before = float(distance_from(recorded, actor(recorded.features)).detach())
+    before = float(distance_from(recorded, actor(recorded.features, recorded.mask)).detach())
     figures = update_actor(actor, optimizer, batch, plan(64, 64), settings, distilled=repeat(recorded))
-    after = float(distance_from(recorded, actor(recorded.features)).detach())
+    after = float(distance_from(recorded, actor(recorded.features, recorded.mask)).detach())
     assert figures["distillation_kl"] > 0
     assert (after < before / 4) == (coef > 0)
 

@@ -6,10 +6,10 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from training.config import NetworkConfig
+from training.config import ActorConfig, NetworkConfig
 from training.learn.network import Actor, Critic, Trunk
 
-FEATURES, CHOICES = 40, 30
+FEATURES, CHOICES, CARDS = 40, 30, 13
 
 
 def random_parameters(network: nn.Module) -> None:
@@ -20,9 +20,21 @@ def random_parameters(network: nn.Module) -> None:
 
 def actor_and_bytes(blocks: int = 2) -> tuple[Actor, Tensor]:
     torch.manual_seed(1)
-    actor = Actor(torch.rand(FEATURES), torch.randperm(150)[:CHOICES], NetworkConfig(16, blocks, 8))
+    choices = torch.cat([torch.randperm(52)[:CARDS], 52 + torch.randperm(98)[: CHOICES - CARDS]])
+    columns = torch.randint(FEATURES - 3, (CARDS, 1)) + torch.arange(3)
+    scale = torch.rand(FEATURES)
+    scale[columns] = 0.5  # that of all cards is one
+    actor = Actor(scale, choices, columns, ActorConfig(16, blocks, 8, scorer_width=6))
     random_parameters(actor)
     return actor, torch.randint(0, 9, (50, FEATURES), dtype=torch.uint8)
+
+
+def some_legal(rows: int = 50) -> Tensor:
+    """A mask with cards in most rows, and none in some."""
+    legal = torch.rand(rows, CHOICES) < 0.3
+    legal[::7, :CARDS] = False
+    legal[:, -1] = True
+    return legal.to(torch.int8)
 
 
 def plain(trunk: Trunk, features: Tensor) -> Tensor:
@@ -59,25 +71,53 @@ def test_their_gradients_are_those_of_the_plain_ones() -> None:
 
 def test_a_frozen_policy_says_the_same_and_stays_as_it_was() -> None:
     actor, features = actor_and_bytes()
+    mask = some_legal()
     with torch.no_grad():
-        logits = actor(features)
+        logits = actor(features, mask)
         policy = actor.frozen()
-        torch.testing.assert_close(policy(features), logits, rtol=1e-4, atol=1e-4)
+        torch.testing.assert_close(policy(features, mask), logits, rtol=1e-4, atol=1e-4)
         random_parameters(actor)
-        torch.testing.assert_close(policy(features), logits, rtol=1e-4, atol=1e-4)
-        assert (actor(features) - logits).abs().max() > 0.1
-    assert policy(features).shape == (50, CHOICES)
+        torch.testing.assert_close(policy(features, mask), logits, rtol=1e-4, atol=1e-4)
+        assert (actor(features, mask) - logits).abs().max() > 0.1
+    assert policy(features, mask).shape == (50, CHOICES)
+
+
+def test_the_scorer_adds_to_each_legal_card_what_it_says_of_it() -> None:
+    actor, features = actor_and_bytes()
+    mask, scorer = some_legal(), actor.scorer
+    assert scorer is not None
+    with torch.no_grad():
+        found = actor(features, mask)
+        seen = whole(actor.trunk, features)
+        weight, bias = actor.head.folded()
+        expected = seen @ weight.T + bias
+        context = scorer.context(seen)
+        for row, card in mask[:, :CARDS].nonzero().tolist():
+            counted = features[row, scorer.columns[card]] * actor.trunk.scale[scorer.columns[card]]
+            hidden = scorer.card @ counted + scorer.own[actor.head.choices[card]] + context[row]
+            expected[row, card] += scorer.out @ hidden.relu()
+    torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-4)
+
+
+def test_without_a_scorer_or_without_card_features_there_is_an_actor_too() -> None:
+    columns, choices = torch.empty((CARDS, 0), dtype=torch.int64), torch.arange(CHOICES)
+    features, mask = torch.randint(0, 9, (50, FEATURES), dtype=torch.uint8), some_legal()
+    for units in (0, 5):
+        actor = Actor(torch.rand(FEATURES), choices, columns, ActorConfig(16, 1, 8, scorer_width=units))
+        assert (actor.scorer is None) == (units == 0)
+        assert actor(features, mask).shape == (50, CHOICES)
 
 
 def test_in_half_precision_the_results_are_float32_and_about_the_same() -> None:
     actor, features = actor_and_bytes()
     torch.manual_seed(2)
+    mask = some_legal()
     critic = Critic(actor.trunk.scale, NetworkConfig(16, 2, 8))
     random_parameters(critic)
     passes: list[Callable[[torch.dtype], Tensor]] = [
-        lambda dtype: actor(features, dtype),
+        lambda dtype: actor(features, mask, dtype),
         lambda dtype: critic(features, dtype),
-        lambda dtype: actor.frozen(dtype)(features),
+        lambda dtype: actor.frozen(dtype)(features, mask),
     ]
     for one in passes:
         exact, rough = one(torch.float32).detach(), one(torch.bfloat16).detach()

@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from training.config import NetworkConfig, PPOConfig
+from training.config import ActorConfig, PPOConfig
 from training.learn.network import Actor, Critic, masked
 from training.learn.ppo import (
     ACTOR_FIGURES,
@@ -26,12 +26,12 @@ from training.learn.ppo import (
 )
 
 FEATURES, HIDDEN, CHOICES = 12, 5, 7
-SMALL = NetworkConfig(width=16, blocks=1, card_width=4)
+SMALL = ActorConfig(width=16, blocks=1, card_width=4, scorer_width=4)
 
 
 def make_actor(seed: int = 0) -> Actor:
     torch.manual_seed(seed)
-    return Actor(torch.ones(FEATURES), torch.arange(CHOICES), SMALL)
+    return Actor(torch.ones(FEATURES), torch.arange(CHOICES), torch.arange(2 * CHOICES).view(-1, 2) % FEATURES, SMALL)
 
 
 def make_critic(seed: int = 0) -> Critic:
@@ -47,7 +47,7 @@ def make_batches(size: int = 64) -> tuple[ActorBatch, CriticBatch]:
     mask[:, 2:4] = 1
     features = everything[:, :FEATURES]
     with torch.no_grad():
-        policy = masked(make_actor()(features), mask).log_softmax(-1)
+        policy = masked(make_actor()(features, mask), mask).log_softmax(-1)
     choice = policy.exp().multinomial(1, generator=generator).squeeze(1)
     batch = ActorBatch(
         features=features,
@@ -82,7 +82,7 @@ def updated(
 
 def policy_of(actor: Actor, batch: ActorBatch) -> Tensor:
     with torch.no_grad():
-        return masked(actor(batch.features), batch.mask).softmax(-1)
+        return masked(actor(batch.features, batch.mask), batch.mask).softmax(-1)
 
 
 ROWS, ACTIONS = 150, 12

@@ -255,7 +255,10 @@ def test_without_a_library_a_sentence_says_so(
 def test_what_the_card_says_of_the_policy(policy: Trained) -> None:
     text = card_of(policy)
     assert "# mine\n\nA policy for `nonesuch` with 3 and 4 seats, `down_up` with 3 and 4 seats, trained by self-play." in text
-    assert f"5 units, 1 residual block, card embeddings of 2; {policy.parameters:,} parameters |" in text
+    assert (
+        f"5 units, 1 residual block, card embeddings of 2, a scorer of cards with 3 units; {policy.parameters:,} parameters |"
+        in text
+    )
     assert "| decisions seen | 2,000; the last run made 3,000 (moves without alternative not counted) |" in text
     assert "| made with | noms-env 1.2, numpy 3.4 |\n" in text
     assert f"SHA-256 `{policy.sha256}`" in text

@@ -17,7 +17,7 @@ from noms_env.policy.file import PolicyFileError, PolicyInfo, save_policy
 from tests.policy.test_player import make_actor, tensors_of
 from training.agents.table_pool import make_rule_sets
 from training.commands.train import command
-from training.config import PRESETS, CurriculumConfig, NetworkConfig, OpponentsConfig, TrainConfig
+from training.config import PRESETS, ActorConfig, CurriculumConfig, OpponentsConfig, TrainConfig
 from training.learn.log import Log
 from training.learn.network import Actor
 from training.options import parse_options
@@ -26,9 +26,9 @@ from training.publish.plots import SMOOTHED
 from training.publish.reproduce import WIDTH, Run, chained, run_of, train_command
 from training.publish.runs import BEGUN, CURVE, RunError, Trained, read_trained
 
-NETWORK = {"width": 5, "blocks": 1, "card_width": 2}
+NETWORK = {"width": 5, "blocks": 1, "card_width": 2, "scorer_width": 3}
 CONFIG = TrainConfig(
-    ("nonesuch", "down_up"), seats=(3, 4), decisions=4000, evaluation_deals=64, network=NetworkConfig(**NETWORK), seed=3
+    ("nonesuch", "down_up"), seats=(3, 4), decisions=4000, evaluation_deals=64, network=ActorConfig(**NETWORK), seed=3
 )
 KEPT, DONE = 2000, 3000
 """Decisions after which the policy was kept, and those of the run so far."""
@@ -130,7 +130,7 @@ def test_runs_one_after_the_other(tmp_path: Path) -> None:
     first, other = make_run(tmp_path / "first"), make_run(tmp_path / "other", dataclasses.replace(CONFIG, seats=(3,)))
     second = make_run(tmp_path / "second", dataclasses.replace(CONFIG, initial_policy="runs/first"))
     larger = make_run(
-        tmp_path / "larger", dataclasses.replace(CONFIG, initial_policy="runs/first", network=NetworkConfig(8, 0, 2))
+        tmp_path / "larger", dataclasses.replace(CONFIG, initial_policy="runs/first", network=ActorConfig(8, 0, 2))
     )
     found = read_trained(second, [first])
     assert [run.kept for run in found.runs] == [KEPT, KEPT]
@@ -153,7 +153,7 @@ def test_runs_one_after_the_other(tmp_path: Path) -> None:
 
 def test_an_expert_may_be_of_another_size_but_not_for_other_tables(tmp_path: Path) -> None:
     first, other = make_run(tmp_path / "first"), make_run(tmp_path / "other", dataclasses.replace(CONFIG, seats=(3,)))
-    taught = dataclasses.replace(CONFIG, network=NetworkConfig(8, 0, 2), curriculum=CurriculumConfig(expert="runs/first"))
+    taught = dataclasses.replace(CONFIG, network=ActorConfig(8, 0, 2), curriculum=CurriculumConfig(expert="runs/first"))
     second = make_run(tmp_path / "second", taught)
     assert len(read_trained(second, [first]).runs) == 2
     with pytest.raises(RunError, match="second cannot have learnt from the one before it, which is for other tables"):

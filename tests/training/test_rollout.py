@@ -15,13 +15,13 @@ from noms_env.policy.encoding import make_encoding
 from noms_env.variants import Rules, RulesError
 from tests.begun import begun
 from training.agents.table_pool import AtTables, TablePool, make_rule_sets, play, relative_points
-from training.config import NetworkConfig, TrainConfig
+from training.config import ActorConfig, TrainConfig
 from training.learn.decisions import Decisions, Recorder
 from training.learn.gae import advantages
 from training.learn.network import Actor, masked
 from training.learn.rollout import ActorPlayer, Learner, draw_choices, draw_sizes, joined, make_workers
 
-SMALL = NetworkConfig(width=16, blocks=1, card_width=4)
+SMALL = ActorConfig(width=16, blocks=1, card_width=4, scorer_width=4)
 VARIANTS = ("sniped_whist", "big_ships", "small_ships", "noms", "nonesuch", "down_up", "up_down")
 
 
@@ -29,8 +29,7 @@ def make_actor(rule_sets: Sequence[Rules], seed: int = 0) -> Actor:
     """A small network with no inclination to uniform choices."""
     torch.manual_seed(seed)
     encoding = make_encoding(rule_sets)
-    choices = torch.from_numpy(encoding.choices.astype(np.int64))
-    actor = Actor(torch.from_numpy(encoding.scale), choices, SMALL)
+    actor = Actor.of(encoding, SMALL)
     for layer in (actor.head.play, actor.head.words, actor.head.nominate):
         torch.nn.init.normal_(layer.weight, std=0.5)
     return actor
@@ -77,9 +76,8 @@ def deal(request: pytest.FixtureRequest) -> Deal:
 def test_the_ratio_is_one_under_the_same_parameters_for_every_seats_rows(deal: Deal) -> None:
     variant, _, _, decisions = deal
     with torch.no_grad():
-        logits = masked(
-            make_actor(make_rule_sets([variant]))(torch.from_numpy(decisions.features)), torch.from_numpy(decisions.mask)
-        )
+        features, mask = torch.from_numpy(decisions.features), torch.from_numpy(decisions.mask)
+        logits = masked(make_actor(make_rule_sets([variant]))(features, mask), mask)
         again = logits.log_softmax(-1).gather(1, torch.from_numpy(decisions.choice)[:, None]).squeeze(1).numpy()
     assert set(decisions.seat) == set(range(int(decisions.seat.max()) + 1))
     np.testing.assert_allclose(again, decisions.log_prob, atol=2e-5)

@@ -12,7 +12,7 @@ from torch import Tensor
 from noms_env.core.actions import NUMBER
 from noms_env.policy.file import PolicyFileError, read_policy
 from training.agents.table_pool import AtTables, TablePool, play
-from training.config import CurriculumConfig, NetworkConfig, OpponentsConfig, PPOConfig, TrainConfig
+from training.config import ActorConfig, CurriculumConfig, OpponentsConfig, PPOConfig, TrainConfig
 from training.learn.checkpoint import write_policy
 from training.learn.decisions import Decisions, entropies
 from training.learn.gae import calibration, explained_variance
@@ -21,7 +21,7 @@ from training.learn.ppo import update_critic
 from training.learn.schedule import Stage
 from training.learn.self_play import SelfPlay
 
-TINY = NetworkConfig(width=32, blocks=1, card_width=8)
+TINY = ActorConfig(width=32, blocks=1, card_width=8, scorer_width=8)
 
 
 def tiny(*variants: str, **changes: Any) -> TrainConfig:
@@ -201,7 +201,7 @@ def _decisions(run: SelfPlay) -> Decisions:
 def _log_policy(run: SelfPlay, decisions: Decisions) -> Tensor:
     """Logarithms of the probabilities of its actions, float32, shape (decisions, choices)."""
     features, mask = torch.from_numpy(decisions.features), torch.from_numpy(decisions.mask)
-    return masked(run.actor.frozen()(features), mask).log_softmax(-1)
+    return masked(run.actor.frozen()(features, mask), mask).log_softmax(-1)
 
 
 def test_an_imitated_expert_plays_and_the_policy_comes_to_play_like_it() -> None:
@@ -378,8 +378,14 @@ def test_the_critic_learns_in_one_thread_alone_too(first_policy: Path, monkeypat
     [
         (tiny("up_down"), r"an initial policy must be for the same tables; .* is for down_up_4"),
         (tiny("down_up", seats=(3,)), "must be for the same tables"),
-        (tiny("down_up", network=NetworkConfig(width=16, blocks=1, card_width=8)), "must have the run's network size"),
-        (tiny("down_up", network=NetworkConfig(width=32, blocks=2, card_width=8)), "must have the run's network size"),
+        (
+            tiny("down_up", network=ActorConfig(width=16, blocks=1, card_width=8, scorer_width=8)),
+            "must have the run's network size",
+        ),
+        (
+            tiny("down_up", network=ActorConfig(width=32, blocks=2, card_width=8, scorer_width=8)),
+            "must have the run's network size",
+        ),
     ],
 )
 def test_but_not_with_any_policy(first_policy: Path, config: TrainConfig, what: str) -> None:

@@ -15,7 +15,7 @@ from tests.commands import Run, assert_refused, is_one_sentence
 from tests.policy.test_player import SMALL, save_small
 from training.commands import train as command
 from training.commands.common import CommandError
-from training.config import PRESETS, NetworkConfig, TrainConfig, differences
+from training.config import PRESETS, ActorConfig, TrainConfig, differences
 from training.extras import MissingExtraError
 from training.learn import loop as loop
 from training.learn.checkpoint import CheckpointError, RunFolder
@@ -96,7 +96,7 @@ def test_the_usual_preset_and_folder(run: Run, started: Started) -> None:
 @pytest.mark.parametrize("preset", ["fast", "smoke"])
 def test_a_run_that_begins_with_a_policy_has_a_network_of_its_size(run: Run, started: Started, preset: str) -> None:
     save_small(Path("first.safetensors"), (make_rules(game("down_up")),))
-    own, usual = NetworkConfig(**SMALL), TrainConfig(("down_up",), **PRESETS[preset][1])
+    own, usual = ActorConfig(**SMALL), TrainConfig(("down_up",), **PRESETS[preset][1])
     assert own != usual.network
     assert run("down_up", "--preset", preset, "--initial-policy", "first.safetensors")[0] == 0
     ((config, _, _),) = started

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
-from ..config import NetworkConfig, PPOConfig, TrainConfig
+from ..config import ActorConfig, NetworkConfig, PPOConfig, TrainConfig
 from ..console import print_lines
 from ..extras import require
 from ..options import OFF, by_default
@@ -87,10 +87,10 @@ def demo_config(variant: str, decisions: int, seed: int) -> TrainConfig:
 
 def quick_config(variant: str, seed: int) -> TrainConfig:
     """As little as can be trained."""
-    tiny = NetworkConfig(width=8, blocks=0, card_width=4)
+    tiny: dict[str, int] = {"width": 8, "blocks": 0, "card_width": 4}
     ppo = PPOConfig(minibatch_size=64)
     usual = TrainConfig((variant,), seed=seed, decisions=200, tables=8, threads=1, evaluation_deals=4)
-    return dataclasses.replace(usual, network=tiny, critic=tiny, ppo=ppo)
+    return dataclasses.replace(usual, network=ActorConfig(**tiny, scorer_width=4), critic=NetworkConfig(**tiny), ppo=ppo)
 
 
 def free_folder(path: Path) -> Path:

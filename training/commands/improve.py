@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import tyro
 
-from ..config import CurriculumConfig, NetworkConfig, PPOConfig, TrainConfig
+from ..config import ActorConfig, CurriculumConfig, PPOConfig, TrainConfig
 from ..console import print_lines
 from ..extras import require
 from ..options import by_default
@@ -208,7 +208,7 @@ def learnt(series: Settings, policy: str, info: PolicyInfo, folder: Path, seed: 
             seed=seed,
             decisions=series.decisions,
             card_features=info.card_features,
-            network=NetworkConfig(**info.network),
+            network=ActorConfig(**info.network),
             ppo=FINE_TUNING,
             curriculum=CurriculumConfig(shards=tuple(shards)),
             panel=(policy,),

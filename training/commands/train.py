@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
 
-from ..config import PRESETS, NetworkConfig, TrainConfig, differences
+from ..config import PRESETS, ActorConfig, TrainConfig, differences
 from ..console import print_lines
 from ..extras import require
 from ..options import OFF, by_default
@@ -117,7 +117,7 @@ def of_its_size(config: TrainConfig, policy: str | None) -> TrainConfig:
     from noms_env.policy.player import policy_file_of
 
     try:
-        return dataclasses.replace(config, network=NetworkConfig(**read_info(policy_file_of(policy)).network))
+        return dataclasses.replace(config, network=ActorConfig(**read_info(policy_file_of(policy)).network))
     except (PolicyFileError, OSError):
         return config
 

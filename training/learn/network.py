@@ -7,11 +7,13 @@ and Amato, arXiv 2105.11674: on top of the observation, not instead of it). Sinc
 knows reaches the actor through the advantages only.
 
 Features are bytes; their scale is folded into the first layer, so a batch is converted once and never scaled.
-Logits of cards to play and cards to nominate are products with one table of card embeddings.
+Logits of cards to play and cards to nominate are products with one table of card embeddings. Each legal card to play is also
+scored by one small network, the same for all cards, from what is counted at the card (`CardScorer`).
 """
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from typing import Any
 
@@ -26,13 +28,17 @@ from noms_env.policy.encoding import Encoding, make_encoding
 from noms_env.policy.file import read_policy
 from noms_env.policy.player import policy_file_of
 
-from ..config import NetworkConfig
+from ..config import ActorConfig, NetworkConfig
 
 CARDS = 52
 WORDS = NOMINATE - CARDS
 """Actions between the cards to play and the cards to nominate."""
 HEAD_GAIN = 0.01
 """Initial gain of the heads, so that the first policy is nearly uniform (Andrychowicz et al., arXiv 2006.05990, 3.2)."""
+
+
+OWN_GAIN = 0.1
+"""Initial size of what the scorer knows of each card by itself."""
 
 
 class Trunk(nn.Module):
@@ -130,29 +136,100 @@ class CardHead(nn.Module):
         return weight[self.choices], self.bias[self.choices]
 
 
-class Actor(nn.Module):
-    """The policy: logits of all actions that can be legal, from what the seat sees."""
+class CardScorer(nn.Module):
+    """What is added to the logit of a card to play: out . ReLU(card @ what is counted at it + own of the card + context).
 
-    def __init__(self, scale: Tensor, choices: Tensor, config: NetworkConfig) -> None:
+    The same weights for all cards let the network learn once what it would else have to learn for each. The context is a layer
+    on the output of the trunk.
+
+    Args:
+        columns: int64, shape (cards to play, k): where the features of each card stand (`Encoding.card_columns`).
+        scale: float32, shape (n_features,), as in `Trunk`.
+        cards: int64, shape (cards to play,): their numbers.
+        config: the size.
+    """
+
+    columns: Tensor
+    scale: Tensor
+    cards: Tensor
+
+    def __init__(self, columns: Tensor, scale: Tensor, cards: Tensor, config: ActorConfig) -> None:
+        super().__init__()
+        self.register_buffer("columns", columns, persistent=False)
+        self.register_buffer("cards", cards, persistent=False)
+        self.register_buffer("scale", scale[columns[0]], persistent=False)
+        units, counted = config.scorer_width, columns.shape[1]
+        self.card = nn.Parameter(torch.randn(units, counted) * max(1, counted) ** -0.5)
+        self.own = nn.Parameter(torch.randn(CARDS, units) * OWN_GAIN)
+        self.context = nn.Linear(config.width, units)
+        self.out = nn.Parameter(torch.randn(units) * HEAD_GAIN)
+
+    def forward(self, outputs: Tensor, features: Tensor, mask: Tensor) -> Tensor:
+        """Logits with the scores of the legal cards to play.
+
+        Args:
+            outputs: float32, shape (n, n_choices + units): logits, then the context.
+            features: uint8, shape (n, n_features).
+            mask: int8, shape (n, n_choices), in which the cards to play come first.
+
+        Returns:
+            Logits float32, shape (n, n_choices).
+        """
+        choices = mask.shape[1]
+        logits, context = outputs[:, :choices], outputs[:, choices:]
+        row, place = mask[:, : len(self.columns)].nonzero(as_tuple=True)
+        counted = features.flatten()[(row * features.shape[1])[:, None] + self.columns[place]].float() * self.scale
+        hidden = functional.linear(counted, self.card)
+        # Gradients of `embedding` are added up far faster on a CPU than those of an index.
+        hidden = hidden + functional.embedding(self.cards[place], self.own) + functional.embedding(row, context)
+        scores = functional.relu(hidden) @ self.out
+        return logits.flatten().index_add(0, row * choices + place, scores).view_as(logits)
+
+
+class Actor(nn.Module):
+    """The policy: logits of all actions that can be legal, from what the seat sees.
+
+    Args:
+        scale: float32, shape (n_features,), as in `Trunk`.
+        choices: int64, shape (n_choices,), as in `CardHead`; the cards to play come first.
+        columns: int64, shape (cards to play, k), as in `CardScorer`.
+        config: the size.
+    """
+
+    def __init__(self, scale: Tensor, choices: Tensor, columns: Tensor, config: ActorConfig) -> None:
         super().__init__()
         self.trunk = Trunk(scale, config)
         self.head = CardHead(choices, config)
+        self.scorer = CardScorer(columns, scale, choices[: len(columns)], config) if config.scorer_width else None
 
-    def forward(self, features: Tensor, dtype: torch.dtype = torch.float32) -> Tensor:
-        """Logits float32, shape (n, n_choices), not masked."""
-        return functional.linear(self.trunk(features, dtype), *self._head(dtype)).float()
+    @classmethod
+    def of(cls, encoding: Encoding, config: ActorConfig) -> Actor:
+        """An actor that sees what an encoding gives."""
+        choices, columns = (torch.from_numpy(array.astype(np.int64)) for array in (encoding.choices, encoding.card_columns))
+        return cls(torch.from_numpy(encoding.scale), choices, columns, config)
 
-    def _head(self, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
-        """Weight and bias of the last layer, the last norm's folded in."""
-        return folded_norm(self.trunk.norms[-1], *self.head.folded(), dtype)
+    def forward(self, features: Tensor, mask: Tensor, dtype: torch.dtype = torch.float32) -> Tensor:
+        """Logits float32, shape (n, n_choices); those of actions that are not legal mean nothing."""
+        outputs = functional.linear(self.trunk(features, dtype), *self._last(dtype)).float()
+        return outputs if self.scorer is None else self.scorer(outputs, features, mask)
+
+    def _last(self, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
+        """Weight and bias of the last layer, the last norm's folded in: rows of the choices, then of the scorer's context."""
+        weight, bias = self.head.folded()
+        if self.scorer is not None:
+            context = self.scorer.context
+            weight, bias = torch.cat([weight, context.weight]), torch.cat([bias, context.bias])
+        return folded_norm(self.trunk.norms[-1], weight, bias, dtype)
 
     @torch.no_grad()
-    def frozen(self, dtype: torch.dtype = torch.float32) -> Callable[[Tensor], Tensor]:
+    def frozen(self, dtype: torch.dtype = torch.float32) -> Callable[[Tensor, Tensor], Tensor]:
         """The policy as it is now: the same logits, with the weights prepared once for many small batches."""
-        layers, head = self.trunk.folded(dtype), self._head(dtype)
+        layers, last = self.trunk.folded(dtype), self._last(dtype)
+        scorer = None if self.scorer is None else copy.deepcopy(self.scorer).requires_grad_(False)
 
-        def logits(features: Tensor) -> Tensor:
-            return functional.linear(through(padded(features), layers), *head)[: len(features)].float()
+        def logits(features: Tensor, mask: Tensor) -> Tensor:
+            outputs = functional.linear(through(padded(features), layers), *last)[: len(features)].float()
+            return outputs if scorer is None else scorer(outputs, features, mask)
 
         return logits
 
@@ -211,6 +288,8 @@ def initial_parameters(name: str, encoding: Encoding, actor: Actor) -> dict[str,
     tensors["trunk.first.weight"] = np.zeros((len(old), encoding.n_features), np.float32)
     tensors["trunk.first.weight"][:, places] = old
     state = actor.state_dict()
+    if "scorer.card" in state and "scorer.card" in tensors and not of_policy.card_features:
+        tensors["scorer.card"] = np.zeros((len(tensors["scorer.card"]), encoding.card_columns.shape[1]), np.float32)
     if any(tensor.shape != state[key].shape for key, tensor in tensors.items() if key in state) or len(state) != len(tensors):
         raise ValueError(f"an initial policy must have the run's network size; {name} has layers of other sizes")
     return {key: torch.from_numpy(tensor) for key, tensor in tensors.items()}

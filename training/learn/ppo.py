@@ -187,8 +187,10 @@ def update_actor(
         for rows, weight in plan.minibatches(epoch):
             part = select(batch, rows.to(batch.features.device))
             others = next(distilled) if distilled else None
-            seen = part.features if others is None else torch.cat([part.features, others.features])
-            logits = actor(seen, dtype)
+            seen, legal = part.features, part.mask
+            if others is not None:
+                seen, legal = torch.cat([seen, others.features]), torch.cat([legal, others.mask])
+            logits = actor(seen, legal, dtype)
             losses, figures = policy_losses(logits[: len(rows)], part, settings)
             loss = losses.sum() * weight
             if others is not None:

@@ -66,7 +66,8 @@ class ActorPlayer:
     def draw(self, features: np.ndarray, mask: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         """Choices, int64, shape (n,), and their log probabilities, float32, shape (n,)."""
         with torch.inference_mode():
-            logits = self.logits(torch.from_numpy(features).to(self.device)).cpu().numpy()
+            seen, legal = (torch.from_numpy(array).to(self.device) for array in (features, mask))
+            logits = self.logits(seen, legal).cpu().numpy()
         choice, log_prob = np.empty(len(mask), np.int64), np.empty(len(mask), np.float32)
         draws = np.full(len(mask), -1.0) if self.greedy else rng.random(len(mask))
         draw_choices(logits, mask, draws, choice, log_prob)

@@ -102,9 +102,7 @@ class SelfPlay:
 
     def new_actor(self) -> Actor:
         """An actor of the run's shape."""
-        encoding = self.encoding
-        choices = torch.from_numpy(encoding.choices.astype(np.int64))
-        return Actor(torch.from_numpy(encoding.scale), choices, self.config.network).to(self.device)
+        return Actor.of(self.encoding, self.config.network).to(self.device)
 
     def _tables_of_a_batch(self) -> int:
         """Tables whose deals make a batch of decisions, estimated from some deals of the first policy."""

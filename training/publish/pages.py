@@ -200,7 +200,8 @@ def fact_rows(policy: Trained) -> Iterator[Row]:
     """Figures of the policy itself."""
     info, network, last = policy.info, policy.info.network, policy.runs[-1]
     size = f"{network['width']} units, {count(network['blocks'], 'residual block')}, card embeddings of {network['card_width']}"
-    yield "network", f"{size}; {policy.parameters:,} parameters"
+    scorer = f", a scorer of cards with {count(units, 'unit')}" if (units := network.get("scorer_width", 0)) else ""
+    yield "network", f"{size}{scorer}; {policy.parameters:,} parameters"
     yield "input", "the observation, card features" if info.card_features else "the observation"
     runs = f" in {len(policy.runs)} runs" if len(policy.runs) > 1 else ""
     made = "" if last.kept == last.made else f"; the last run made {last.made:,}"
