@@ -1,11 +1,10 @@
 """The one compile decorator, its disk cache, and the machine instructions that Python has no word for.
 
-Numba's disk cache notices an edit in the file of a function, but not in the files of the functions which that function
-calls. The cache therefore lives in a folder named by the hash of all sources that compiled code may stand in or use: an
-edit in any of them starts a new folder. The folder is in the package's `__pycache__`, or in the user's cache directory
-where the package is read-only; `NUMBA_CACHE_DIR`, where set, takes precedence. The two newest folders of other versions
-are kept, older ones are removed. A damaged file is compiled anew; a full disk or a folder that cannot be written costs one
-sentence on standard error.
+Numba's disk cache notices an edit in the file of a function, but not in the files of the functions which that function calls.
+The cache therefore lives in a folder named by the hash of all sources that compiled code may stand in or use: an edit in any of
+them starts a new folder. The folder is in the package's `__pycache__`, or in the user's cache directory where the package is
+read-only; `NUMBA_CACHE_DIR`, where set, takes precedence. The two newest folders of other versions are kept, older ones are
+removed. A damaged file is compiled anew; a full disk or a folder that cannot be written costs one sentence on standard error.
 
 With `NUMBA_DISABLE_JIT=1` every decorated function is the plain Python function, and gives the same bytes.
 """
@@ -212,8 +211,7 @@ if COMPILED:
         def codegen(_target: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
             if kept == types.float32:
                 return arguments[0]
-            word = ir.IntType(32)
-            return builder.bitcast(builder.shl(builder.zext(arguments[0], word), word(16)), ir.FloatType())
+            return builder.bitcast(builder.shl(builder.zext(arguments[0], ir.IntType(32)), ir.IntType(32)(16)), ir.FloatType())
 
         return types.float32(kept), codegen
 
@@ -364,10 +362,8 @@ else:
 
     def narrowed(number: Any, like: Any) -> Any:
         """A float32 number as `like` is kept: the bits of the nearest bfloat16 number (of two the even one; no NaN), or it."""
-        if isinstance(like, np.float32):
-            return np.float32(number)
         bits = int(np.float32(number).view(np.uint32))
-        return np.uint16((bits + 0x7FFF + (bits >> 16 & 1)) >> 16)
+        return np.float32(number) if isinstance(like, np.float32) else np.uint16((bits + 0x7FFF + (bits >> 16 & 1)) >> 16)
 
     def spread(out: Any, start: Any, bits: Any) -> None:
         """Write the lower 56 bits of a set as 56 bytes of 0 or 1 into seven words of `out`, from word `start` on."""

@@ -211,18 +211,23 @@ def note_counted(seen, names, options, scorer, at_cards):
 def score_cards(y, options, names, at_cards, scorer, hidden):
     """Add their scores to the logits of the legal cards to play; the context stands behind the logits of all choices."""
     _, card, own, out = scorer
-    first = len(names)
     for k in range(len(options)):
         place = options[k]
         if place < len(own):
-            for unit in range(len(out)):
-                hidden[unit] = y[first + unit] + own[place, unit]
-            for section in range(len(card)):
-                number = np.float32(at_cards[k, section])
-                if number != 0:
-                    for unit in range(len(out)):
-                        hidden[unit] += number * card[section, unit]
+            write_hidden(y[len(names) :], at_cards[k], card, own[place], hidden)
             y[place] += along_positive(hidden, out)
+
+
+@jit_inline
+def write_hidden(context, counted, card, own, hidden):
+    """Write the hidden units of the scorer for a card, before the ReLU."""
+    for unit in range(len(own)):
+        hidden[unit] = context[unit] + own[unit]
+    for section in range(len(card)):
+        number = np.float32(counted[section])
+        if number != 0:
+            for unit in range(len(own)):
+                hidden[unit] += number * card[section, unit]
 
 
 @jit_sums

@@ -315,7 +315,7 @@ def test_a_policy_is_learnt_sooner_where_it_tells_its_probabilities(tmp_path: Pa
             found.append(float((torch.xlogy(probs, probs) - probs * _log_policy(run, decisions)).sum(1).mean()))
             with monkeypatch.context() as patched:
                 if not tells:
-                    patched.setattr("training.learn.imitation.TellsProbabilities", type("Nobody", (), {}))
+                    patched.setattr("training.learn.distillation.TellsProbabilities", type("Nobody", (), {}))
                 run.iterate()
         run.close()
         return found

@@ -1,7 +1,12 @@
-"""Distillation: the policy also learns from decisions of another player that were recorded with its probabilities.
+"""Learning from another player: from its decisions at the learner's own tables, or from recorded ones.
 
-`noms export --targets` records them. Of a search on the policy they are a step better than the policy, so playing, recording
-and learning in turns goes on improving it (expert iteration: T. Anthony et al., arXiv 1705.08439).
+*Imitation.* An expert plays in the learner's place, and the learner makes its decisions more probable. An expert that is a
+policy gives the probabilities of all actions, which say more of it than what it drew (policy distillation: Rusu et al., arXiv
+1511.06295). Of any other expert the action that it takes has probability 1.
+
+*Recorded decisions.* `noms export --targets` records them with probabilities. Those of a search on the policy are a step
+better than the policy, so playing, recording and learning in turns goes on improving it (expert iteration: T. Anthony et al.,
+arXiv 1705.08439).
 """
 
 from __future__ import annotations
@@ -13,10 +18,14 @@ from typing import Any
 import numpy as np
 import torch
 
+from noms_env import BatchEnv
+from noms_env.players import Player, TellsProbabilities
 from noms_env.policy.encoding import Encoding
 from noms_env.variants import Rules, game, make_rules
 
+from ..agents.table_pool import AtTables
 from ..data.shards import read_shards
+from .decisions import Recorder, Seen, choices_of
 from .ppo import DistilledBatch
 
 SHARE = 0.5
@@ -70,3 +79,30 @@ def _encoded(folder: Path, encoding: Encoding, rule_sets: Sequence[Rules]) -> li
 def _rules(source: dict[str, Any]) -> Rules | None:
     """The rules of exported play; None of records."""
     return make_rules(game(source["variant"]), source["seats"], source["options"]) if "variant" in source else None
+
+
+class ImitatedExpert:
+    """An expert whose decisions are recorded as if they were the learner's own."""
+
+    def __init__(self, expert: Player, encoding: Encoding, rng: np.random.Generator, recorder: Recorder) -> None:
+        """Let an expert play for a learner that has this encoding; `rng` is the expert's stream."""
+        self.expert, self.encoding, self.recorder = expert, encoding, recorder
+        self._act = AtTables(expert, rng)
+
+    def choose(self, batch: BatchEnv, rows: np.ndarray) -> np.ndarray:
+        """See `Choose`."""
+        seen = Seen.at(self.encoding, batch, rows)
+        actions = self._act(batch, rows)
+        choice = choices_of(actions, self.encoding, seen.order)
+        probs = self._probs(batch, seen, choice)
+        self.recorder.record(batch, seen, choice, np.zeros(len(rows), np.float32), probs)
+        return actions
+
+    def _probs(self, batch: BatchEnv, seen: Seen, choice: np.ndarray) -> np.ndarray:
+        """The expert's policy over the outputs of the network, float32, shape (n, n_choices)."""
+        if isinstance(self.expert, TellsProbabilities):
+            of_actions = self.expert.probabilities(batch.observation[seen.rows], batch.mask[seen.rows])
+            probs: np.ndarray = np.take_along_axis(of_actions, self.encoding.actions[seen.order].astype(np.int64), axis=1)
+        else:
+            probs = np.eye(self.encoding.n_choices, dtype=np.float32)[choice]
+        return probs

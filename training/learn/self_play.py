@@ -30,10 +30,9 @@ from ..options import parse_options
 from ..thread_pool import ThreadPool
 from . import distillation, ppo, schedule
 from .decisions import Decisions, Recorder, entropies
-from .distillation import Distillation
+from .distillation import Distillation, ImitatedExpert
 from .distributed import Processes, device_of, precision_of
 from .gae import advantages, calibration, explained_variance
-from .imitation import ImitatedExpert
 from .network import Actor, Critic, initial_parameters
 from .opponents import draw_opponent
 from .ppo import ActorBatch, CriticBatch, DistilledBatch, MinibatchPlan

@@ -1,11 +1,11 @@
-"""The sum and the norm between two layers, against torch's own operations."""
+"""Compiled parts of the networks, against torch's own operations."""
 
 import pytest
 import torch
 from torch import Tensor
 from torch.nn import functional
 
-from training.learn.network import add_and_normalise
+from training.learn.fused import add_and_normalise, add_scores
 
 DTYPES = (torch.bfloat16, torch.float32)
 STEP = {torch.bfloat16: 2**-8, torch.float32: 2**-20}
@@ -56,3 +56,32 @@ def test_other_types_are_left_to_torch() -> None:
     for one, other in zip(add_and_normalise(x, y), plain(x, y), strict=True):
         assert one.dtype == torch.float64
         assert torch.equal(one, other)
+
+
+def scored() -> list[Tensor]:
+    """Arguments of `add_scores`: outputs, features, mask, columns and the three weights."""
+    torch.manual_seed(5)
+    rows, choices, cards, sections, units = 40, 12, 7, 3, 6
+    columns = torch.randint(20, (cards, sections))
+    mask = (torch.rand(rows, choices) < 0.4).to(torch.int8)
+    mask[::9, :cards] = 0
+    features = torch.randint(0, 4, (rows, 20), dtype=torch.uint8)
+    weights = [torch.randn(*shape) for shape in ((sections, units), (cards, units), (units,))]
+    return [torch.randn(rows, choices + units), features, mask, columns, *weights]
+
+
+def test_compiled_scores_and_their_gradients_are_those_of_torch(monkeypatch: pytest.MonkeyPatch) -> None:
+    def found() -> tuple[Tensor, tuple[Tensor, ...]]:
+        outputs, features, mask, columns, *weights = scored()
+        learnt = [part.requires_grad_() for part in (outputs, *weights)]
+        logits = add_scores(outputs, features, mask, columns, weights)
+        return logits.detach(), torch.autograd.grad((logits * torch.randn(logits.shape)).sum(), learnt)
+
+    logits, gradients = found()
+    monkeypatch.setattr("training.learn.fused.COMPILED", False)
+    wanted, of_it = found()
+    assert (logits - scored()[0][:, : logits.shape[1]]).abs().max() > 0.1
+    torch.testing.assert_close(logits, wanted)
+    for one, other in zip(gradients, of_it, strict=True):
+        assert other.abs().max() > 0
+        torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-5)
