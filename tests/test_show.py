@@ -56,10 +56,10 @@ def test_text_for_every_seat_at_random_moments(variant: str, seats: int, options
 
 @every_table
 def test_image_for_every_seat_at_random_moments(variant: str, seats: int, options: dict[str, Any]) -> None:
-    table = next(table for table in moments(variant, seats, options, 1) if not table.is_scored)
+    table = moments(variant, seats, options, 1)[0]
     images = [show.image(table, seat) for seat in (None, *range(seats))]
     assert all(image.shape == (920, 720, 3) and image.dtype == np.uint8 for image in images)
-    assert all(not np.array_equal(one, other) for one, other in pairwise(images))
+    assert all(not np.array_equal(one, other) for one, other in pairwise(images[1:])), "each seat is at the bottom of its own"
     assert np.array_equal(images[0], show.image(table, None)), "a view is drawn the same way every time"
 
 
