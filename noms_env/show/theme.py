@@ -82,5 +82,9 @@ def style_sheet(theme: Theme) -> str:
 
 
 def page_style_sheet() -> str:
-    """The style sheet of a page, whose root element has `data-theme`, light or dark."""
-    return COMMON + "".join(_rules(palette, f"[data-theme={name}] ") for name, palette in PALETTES.items())
+    """The style sheet of a page, whose root element has `data-theme`, light or dark; the colours are variables of CSS too."""
+    sheets = [COMMON]
+    for name, palette in PALETTES.items():
+        colours = "".join(f"--{colour}:{code};" for colour, code in palette.items())
+        sheets.append(f"[data-theme={name}]{{{colours}color-scheme:{name}}}{_rules(palette, f'[data-theme={name}] ')}")
+    return "".join(sheets)
