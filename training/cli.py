@@ -26,6 +26,7 @@ COMMANDS = {
     "list": ("listing", "Show the games, and the options of one."),
     "play": ("play", "Play a game yourself."),
     "watch": ("watch", "Watch players play, decision by decision."),
+    "table": ("browser.table", "Play in the browser, alone or with others."),
     "record": ("record", "Play matches and write them to a file."),
     "replay": ("replay", "Show the deals of a file, trick by trick."),
     "check": ("replay", "Check the deals of a file against the rules."),

@@ -93,6 +93,6 @@ def use(symbol: str, x: float, y: float, width: float, height: float) -> str:
 
 
 def group(content: str, **attributes: str) -> str:
-    """A group; underscores in the names of attributes are hyphens."""
-    said = "".join(f' {name.replace("_", "-")}="{escaped(value)}"' for name, value in attributes.items())
+    """A group; underscores in the names of attributes are hyphens, but for the last one of `class_`."""
+    said = "".join(f' {name.rstrip("_").replace("_", "-")}="{escaped(value)}"' for name, value in attributes.items())
     return f"<g{said}>{content}</g>"

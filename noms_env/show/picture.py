@@ -6,6 +6,7 @@ the parts that differ. What may be clicked or chosen has `data-word`, the word o
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import cos, pi, sin
 
 from noms_env.core.cards import CARD_WORDS, DECKTET, NO_TRUMP
@@ -141,21 +142,29 @@ def prompt(view: View, notes: Notes) -> str:
 
 
 def trick(view: View, notes: Notes, first: int) -> str:
-    """The cards on the table on the sides of the seats that played them, numbered in order; the best one has a frame."""
-    width, height = TRICK_CARD
-    drawn = ""
-    for number, (seat, card) in enumerate(view.trick, 1):
-        angle = pi / 2 + 2 * pi * ((seat - first) % len(view.places)) / len(view.places)
-        x, y = CENTRE[0] + RADII[0] * cos(angle) - width / 2, CENTRE[1] + RADII[1] * sin(angle) - height / 2
-        drawn += use(card_symbol(card, view.deck_kind), x, y, width, height)
-        if seat == view.best_seat:
-            drawn += box(x, y, width, height, "lit", 8, 5)
-        drawn += coin(x + width - 3, y + 4, str(number))
+    """The trick under way; before its first card the one before, faded."""
+    drawn = cards_on_table(view, view.trick, view.best_seat, first)
     if view.led_suit is not None:
         return drawn + disc(*CENTRE, 20, "coin") + mark(view.led_suit, view.deck_kind, *CENTRE, 26)
+    if not view.trick and view.last_trick and view.phase == "play":
+        return group(cards_on_table(view, view.last_trick, view.last_winner, first), class_="noms-past")
     if not view.trick and not view.legal:
         words = f"{notes.name(view.to_act or 0)} {ASKED.get(view.phase or '', 'to lead')}"
         return drawn + text(*CENTRE, words, 24, "faint", anchor="middle", room=340)
+    return drawn
+
+
+def cards_on_table(view: View, cards: Sequence[tuple[int, int]], best: int | None, first: int) -> str:
+    """Cards on the sides of the seats that played them, numbered in order; the best one has a frame."""
+    width, height = TRICK_CARD
+    drawn = ""
+    for number, (seat, card) in enumerate(cards, 1):
+        angle = pi / 2 + 2 * pi * ((seat - first) % len(view.places)) / len(view.places)
+        x, y = CENTRE[0] + RADII[0] * cos(angle) - width / 2, CENTRE[1] + RADII[1] * sin(angle) - height / 2
+        drawn += use(card_symbol(card, view.deck_kind), x, y, width, height)
+        if seat == best:
+            drawn += box(x, y, width, height, "lit", 8, 5)
+        drawn += coin(x + width - 3, y + 4, str(number))
     return drawn
 
 

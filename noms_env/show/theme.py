@@ -68,7 +68,7 @@ COMMON = (
     ".noms-paper{fill:#fffdf6;stroke:#8a8a80}.noms-back{fill:#2f4a8c;stroke:#f4f1e6}.noms-lattice{fill:none;stroke:#7f95cf}"
     ".noms-print{fill:#17202e}.noms-dim{fill:#3c3c36;opacity:.36}.noms-lit{fill:none;stroke:#ffb400;stroke-width:5}"
     ".noms-chip{fill:#fffdf6;stroke:#6b6b62}.noms-coin{fill:#fffdf6;stroke:#17202e}.noms-bar{fill:#0067b1;stroke:#fffdf6}.noms-onbar{fill:#fffdf6}"
-    ".noms-taken{fill:none;stroke:#0067b1;stroke-width:5;stroke-dasharray:9 5}"
+    ".noms-past{opacity:.45}.noms-taken{fill:none;stroke:#0067b1;stroke-width:5;stroke-dasharray:9 5}"
     + "".join(f".noms-{name}{{color:{colour}}}" for name, colour in SUIT_COLOURS.items())
 )
 """The rules that are the same in light and dark: cards are of paper in both."""

@@ -43,7 +43,8 @@ class Board {
   document(title, fonts = "") {
     const copy = this.svg.cloneNode(true);
     const style = document.createElementNS("http://www.w3.org/2000/svg", "style");
-    style.textContent = fonts + byId("drawing-style").textContent;
+    const rules = [...byId("drawing-style").sheet.cssRules].filter((rule) => rule instanceof CSSStyleRule);
+    style.textContent = fonts + rules.map((rule) => rule.cssText).join("");
     copy.prepend(style);
     copy.removeAttribute("id");
     copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
@@ -103,7 +104,7 @@ function saveSvg(board, title) {
 
 function savePng(board, title) {
   const image = new Image();
-  const url = URL.createObjectURL(new Blob([board.document(title, byId("font-style").textContent)], { type: "image/svg+xml" }));
+  const url = URL.createObjectURL(new Blob([board.document(title, byId("font-style")?.textContent)], { type: "image/svg+xml" }));
   image.addEventListener("load", () => {
     const canvas = element("canvas");
     canvas.width = 1440;
