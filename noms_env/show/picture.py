@@ -7,6 +7,7 @@ the parts that differ. What may be clicked or chosen has `data-word`, the word o
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from math import cos, pi, sin
 
 from noms_env.core.cards import CARD_WORDS, DECKTET, NO_TRUMP
@@ -137,8 +138,8 @@ def contract(view: View, notes: Notes) -> str:
 
 
 def prompt(view: View, notes: Notes) -> str:
-    """Who is to do what."""
-    return status(view, notes.name)
+    """Who is to do what; names say by themselves who looks."""
+    return status(replace(view, viewer=None) if notes.names else view, notes.name)
 
 
 def trick(view: View, notes: Notes, first: int) -> str:

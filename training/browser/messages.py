@@ -70,7 +70,7 @@ class Allowance:
 
 
 def _text(value: Any, most: int = MOST_TEXT) -> str:
-    if not isinstance(value, str) or len(value) > most:
+    if not isinstance(value, str) or len(value) > most or any("\ud800" <= sign <= "\udfff" for sign in value):
         raise RefusedError(f"a text of {most} letters at most was expected")
     return value
 
@@ -112,10 +112,11 @@ def parsed(text: str) -> dict[str, Any]:
         RefusedError: it is no such message.
     """
     message = parsed_object(text)
-    wanted = FIELDS.get(message.get("do") if isinstance(message.get("do"), str) else "")
+    job = message.get("do")
+    wanted = FIELDS.get(job) if isinstance(job, str) else None
     if wanted is None or set(message) != {"do", *wanted}:
         raise RefusedError("there is no such message")
-    return {"do": message["do"], **{name: check(message[name]) for name, check in wanted.items()}}
+    return {"do": job, **{name: check(message[name]) for name, check in wanted.items()}}
 
 
 def parsed_object(text: str) -> dict[str, Any]:
@@ -162,12 +163,8 @@ def parsed_request(text: str) -> TableRequest:
     """
     given = parsed_object(text)
     options, players, people = given.get("options", {}), given.get("players"), given.get("people", {})
-    if (
-        not isinstance(options, dict)
-        or len(options) > MOST_OPTIONS
-        or not isinstance(people, dict)
-        or not isinstance(players, list)
-    ):
+    fits = isinstance(options, dict) and isinstance(people, dict) and isinstance(players, list)
+    if not fits or len(options) > MOST_OPTIONS:
         raise RefusedError("a table wants options, players and people")
     if len(players) > 16 or len(people) > 16 or not all(seat.isascii() and seat.isdigit() and len(seat) < 3 for seat in people):
         raise RefusedError("a table wants a player or a person for each seat")

@@ -148,7 +148,8 @@ class Room:
         options = table.options_of(advice)
         chances = {one["word"]: one["p"] for one in options if "p" in one}
         values = {one["word"]: one["v"] for one in options if "v" in one}
-        notes = Notes(table.names, chances, values, table.session.table.word(advice.action))
+        best = max(chances, key=chances.__getitem__) if chances else table.session.table.word(advice.action)
+        notes = Notes(table.names, chances, values, best)
         told = {"is": "hint", "name": advice.name, "options": options, "taken": notes.taken}
         await looker.tell({**told, **self._drawn(looker, notes)})
 

@@ -204,7 +204,7 @@ class Table {
     notice("");
     byId("advice").hidden = true;
     const mine = message.yours !== null && message.turn === message.yours;
-    byId("table-status").textContent = mine ? `${message.status}: that is you` : message.status;
+    byId("table-status").textContent = mine ? `Your turn. ${message.status}` : message.status;
     document.title = mine ? "Your turn · Noms" : "Noms";
     byId("deal-next").disabled = message.yours === null || !message.scored || message.over;
     byId("hint").disabled = !mine;
@@ -242,7 +242,7 @@ class Table {
       return line;
     });
     byId("people").replaceChildren(...lines);
-    byId("people").hidden = !lines.length;
+    byId("people").hidden = message.people.length < 2;
   }
 
   button(text, job) {

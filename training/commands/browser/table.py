@@ -71,9 +71,8 @@ def table(
     limits = Limits(tables=most_tables, idle_hours=idle_hours)
     hosts = LOOPBACK if is_local else () if host in ANY_HOST else (host, *LOOPBACK)
     app = application(Hall(Path(folder), Lobby(player), limits, token), hosts)
-    print(
-        f"open http://{host}:{port}/{f'#token={token}' if token else ''}; Ctrl-C ends the server, the tables stay", flush=True
-    )
+    address = f"http://{host}:{port}/" + (f"#token={token}" if token else "")
+    print(f"open {address}; Ctrl-C ends the server, the tables stay", flush=True)
     config = uvicorn.Config(
         app, host, port, log_level="warning", ws_max_size=limits.message_bytes, server_header=False, limit_concurrency=2000
     )
