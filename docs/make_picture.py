@@ -1,4 +1,4 @@
-"""The pictures of a table in the README and the documentation: `python docs/make_picture.py` writes `docs/table.png` and `.gif`."""
+"""The pictures of a table in the README and the documentation: `python docs/make_picture.py` writes `docs/table.*`."""
 
 from __future__ import annotations
 

@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient, WebSocketTestSession
 from starlette.websockets import WebSocketDisconnect
+from websockets.typing import Origin
 
 from noms_env.core.cards import CARD_WORDS, cards_in
 from noms_env.record import check_records, record_matches
@@ -560,7 +561,7 @@ def test_after_kill_9_the_tables_go_on_from_the_last_decision(tmp_path: Path) ->
                 break
             except httpx.ConnectError:
                 time.sleep(0.1)
-        with connect(f"ws://127.0.0.1:{port}/socket", origin=f"http://127.0.0.1:{port}") as socket:  # type: ignore[arg-type]
+        with connect(f"ws://127.0.0.1:{port}/socket", origin=Origin(f"http://127.0.0.1:{port}")) as socket:
             state = hello(socket)
             table = table_from((tmp_path / f"{told['table']}.json").read_text())
             seat = int(table.session.table.row.seat)

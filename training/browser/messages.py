@@ -15,7 +15,7 @@ MOST_TEXT = 200
 """Letters of a text within a message."""
 MOST_NAME = 40
 """Letters of a person's name."""
-MOST_OPTIONS = 64
+MOST_OPTIONS, MOST_SEATS = 64, 16
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ def _key(value: Any) -> str:
 
 
 def _seat(value: Any) -> int:
-    if type(value) is not int or not 0 <= value < 16:
+    if type(value) is not int or not 0 <= value < MOST_SEATS:
         raise RefusedError("a seat was expected")
     return value
 
@@ -163,10 +163,10 @@ def parsed_request(text: str) -> TableRequest:
     """
     given = parsed_object(text)
     options, players, people = given.get("options", {}), given.get("players"), given.get("people", {})
-    fits = isinstance(options, dict) and isinstance(people, dict) and isinstance(players, list)
-    if not fits or len(options) > MOST_OPTIONS:
+    if not isinstance(options, dict) or not isinstance(people, dict) or not isinstance(players, list):
         raise RefusedError("a table wants options, players and people")
-    if len(players) > 16 or len(people) > 16 or not all(seat.isascii() and seat.isdigit() and len(seat) < 3 for seat in people):
+    fits = len(players) <= MOST_SEATS and len(people) <= MOST_SEATS and len(options) <= MOST_OPTIONS
+    if not fits or not all(seat.isascii() and seat.isdigit() and len(seat) < 3 for seat in people):
         raise RefusedError("a table wants a player or a person for each seat")
     return TableRequest(
         _text(given.get("variant")),
