@@ -30,6 +30,7 @@ COMMANDS = {
     "record": ("record", "Play matches and write them to a file."),
     "replay": ("replay", "Show the deals of a file, trick by trick."),
     "check": ("replay", "Check the deals of a file against the rules."),
+    "analyse": ("browser.analyse", "Say what decisions lost, by search."),
     "export": ("export", "Make a data set of decisions."),
     "train": ("train", "Train a policy by self-play."),
     "improve": ("improve", "Improve a policy by rounds of search and learning."),

@@ -21,6 +21,7 @@ from noms_env.show.picture import parts
 from noms_env.show.view import View, look
 from noms_env.table import Table
 
+from ..evaluation.mistakes import Loss, biggest
 from ..terminal.narrate import action_text
 from ..terminal.score_sheet import result_lines
 from ..terminal.session import action_probabilities, action_values
@@ -178,6 +179,24 @@ class Film:
     def data(self) -> dict[str, Any]:
         """All that the page needs, for JSON."""
         return {"texts": self.texts, "deals": self.deals, "symbols": "".join(map(symbols_of, sorted(self.decks)))}
+
+
+MOST_LOSSES = 12
+"""Mistakes of a deal that are shown."""
+
+
+def told_losses(deal: dict[str, Any], found: Iterable[Loss]) -> list[dict[str, Any]]:
+    """The biggest mistakes of a deal of a film, for its page: where they are, and what they cost."""
+    return [
+        {
+            "moment": one.step,
+            "text": f"{deal['names'][one.seat]}: {deal['moments'][one.step]['said']}, better {one.best}",
+            "points": round(one.points, 2),
+            "error": round(one.error, 2),
+            "sure": one.is_sure,
+        }
+        for one in biggest(found, MOST_LOSSES)
+    ]
 
 
 def results(table: Table, names: Sequence[str]) -> list[str]:

@@ -19,14 +19,16 @@ from starlette.routing import Route, WebSocketRoute
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
+from noms_env.policy.player import policy_of_game
 from noms_env.record import Record, RecordError
 from noms_env.record.files import parsed_records
 from noms_env.show.pixels import FONTS
 from noms_env.show.theme import page_style_sheet
 from noms_env.variants import game, make_rules
 
+from ..evaluation.mistakes import USUAL_WORLDS, losses, search_of
 from ..terminal.session import seated
-from .film import Shown, film_of, symbols_of
+from .film import Film, Shown, film_of, symbols_of, told_losses
 from .live import RefusedError, table_from
 from .lobby import Lobby
 from .messages import Allowance, Limits, parsed, parsed_request
@@ -35,6 +37,8 @@ from .room import Looker, Room
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1", "[::1]")
 SWEEP_SECONDS = 60
+MOST_ANALYSED = 2
+"""Deals of a file that are analysed for a page: each takes seconds."""
 NAME = re.compile(r"[A-Za-z0-9_-]{8,32}")
 """Of a table."""
 FILES = {
@@ -287,7 +291,7 @@ async def film(hall: Hall, request: Request) -> Any:
     """The film of a file of records."""
     text, player = await body_of(hall, request), request.query_params.get("player", "")
 
-    def made() -> Any:
+    def shown() -> Any:
         lines = text.encode().splitlines()
         if not 1 <= len(lines) <= hall.limits.film_deals:
             raise RefusedError(f"a file of 1 to {hall.limits.film_deals} deals can be shown here, not of {len(lines)}")
@@ -297,10 +301,25 @@ async def film(hall: Hall, request: Request) -> Any:
             hall.lobby.check(records[0]["variant"], [player])
             rules = make_rules(game(records[0]["variant"]), records[0]["seats"], records[0]["options"])
             players = [seated([player], 1, rules)[0].player]
-        return film_of(records, Shown(players=players)).data()
+        made = film_of(records, Shown(players=players))
+        if request.query_params.get("analyse") == "1":
+            add_losses(made, records)
+        return made.data()
 
     async with hall.films:
-        return await asyncio.to_thread(made)
+        return await asyncio.to_thread(shown)
+
+
+def add_losses(film: Film, records: list[Record]) -> None:
+    """Put what the decisions of deals lost into their film; RefusedError if they are too many, or nothing can judge them."""
+    if len(records) > MOST_ANALYSED:
+        raise RefusedError(f"{MOST_ANALYSED} deals at most are analysed here, not {len(records)}; use noms analyse")
+    for record, deal in zip(records, film.deals, strict=True):
+        if policy_of_game(record["variant"]) is None:
+            raise RefusedError("no policy for this game comes with the package; use noms analyse --player")
+        rules = make_rules(game(record["variant"]), record["seats"], record["options"])
+        judge = search_of(seated([f"search:{record['variant']}@0"], 1, rules)[0].player)
+        deal["losses"] = told_losses(deal, losses(record, judge, USUAL_WORLDS))
 
 
 def checked(number: int, record: Record | str) -> Record:

@@ -92,9 +92,25 @@ class Replay {
     const ended = this.moment === deal.moments.length - 1;
     byId("result").hidden = !ended;
     byId("result-lines").replaceChildren(...deal.result.map((line) => element("li", line)));
+    this.mistakes(deal);
     byId("back").disabled = byId("first").disabled = this.moment === 0 && this.deal === 0;
     byId("next").disabled = ended && this.deal === this.film.deals.length - 1;
     byId("last").disabled = ended;
+  }
+
+  /* The biggest mistakes of a deal that was analysed; each leads to its moment. */
+  mistakes(deal) {
+    const found = deal.losses || [];
+    byId("analysis").hidden = !deal.losses;
+    const lines = found.map((one) => {
+      const text = `${one.points.toFixed(2)} ±${one.error.toFixed(2)}  ${one.text}${one.sure ? "" : " (may be chance)"}`;
+      const link = element("button", text);
+      link.type = "button";
+      link.className = one.moment === this.moment ? "link here" : "link";
+      link.addEventListener("click", () => this.go(this.deal, one.moment));
+      return element("li", "", link);
+    });
+    byId("losses").replaceChildren(...(lines.length ? lines : [element("li", "no mistake was found")]));
   }
 
   toggle() {

@@ -111,7 +111,9 @@ class Lobby {
     if (!file) return;
     try {
       const player = byId("thinker").value;
-      const film = await asked(`/api/film?player=${encodeURIComponent(player)}`, await file.text());
+      const analyse = byId("analyse").checked ? 1 : 0;
+      notice(analyse ? "Searching for mistakes" : "");
+      const film = await asked(`/api/film?player=${encodeURIComponent(player)}&analyse=${analyse}`, await file.text());
       notice("");
       byId("lobby").hidden = true;
       replay = replay || new Replay(board);

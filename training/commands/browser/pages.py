@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from noms_env.show.theme import Theme
 
     from ...browser.film import Shown
+    from ...evaluation.mistakes import Loss
 
 MOST_NAME = 200
 """Letters of a name."""
@@ -83,15 +84,19 @@ def shown_of(request: Request, record: Record) -> Shown:
     return Shown(request.seat, request.names, players)
 
 
-def page(records: list[Record], shown: Shown, title: str) -> bytes:
-    """The page; CommandError for a record that cannot be played."""
+def page(records: list[Record], shown: Shown, title: str, found: dict[tuple[int, int], list[Loss]] | None = None) -> bytes:
+    """The page, with the losses of each deal if there are any; CommandError for a record that cannot be played."""
     from noms_env.record import RecordError
 
-    from ...browser.film import film_of
+    from ...browser.film import film_of, told_losses
     from ...browser.page import page_of
 
     try:
-        return page_of(film_of(records, shown), f"{title}: {count(len(records), 'deal')}").encode()
+        film = film_of(records, shown)
+        for record, deal in zip(records, film.deals, strict=True):
+            if found is not None:
+                deal["losses"] = told_losses(deal, found[record["match"], record["deal"]])
+        return page_of(film, f"{title}: {count(len(records), 'deal')}").encode()
     except RecordError as error:
         raise CommandError(str(error)) from error
 
