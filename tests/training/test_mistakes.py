@@ -14,15 +14,15 @@ from noms_env.players import load_player
 from noms_env.policy.search.outcomes import outcomes
 from noms_env.record import Record, record_matches, write_records
 from noms_env.table import Table
-from tests.begun import begun
 from tests.commands import Run, assert_refused
 from training.evaluation.mistakes import Loss, biggest, by_seat_and_phase, loss_of, losses, search_of, with_taken
 
-JUDGE = "search:down_up@0"
+JUDGE = "search:up_down@0"
 
 
 def deals(count: int, player: str = "random") -> list[Record]:
-    records = record_matches("down_up", 3, 1, 3, {"start_cards": 3}, player)
+    """Deals of one card, two cards, and so on."""
+    records = record_matches("up_down", 4, 1, 3, None, player)
     return [record for _, record in zip(range(count), records, strict=False)]
 
 
@@ -71,7 +71,8 @@ def test_the_action_taken_is_among_those_that_are_compared() -> None:
 
 def test_actions_meet_the_same_worlds() -> None:
     player = search_of(load_player(JUDGE))
-    table = begun(Table("down_up", 3, {"start_cards": 3}, seed=4))
+    table = Table("up_down", seed=4)
+    table.start(deal=3)
     actions = np.array([*table.legal_actions(), table.legal_actions()[0]])
     tables = kernel_view(table.determinize(np.random.default_rng(0)))
     values = outcomes(player, tables, 0, 7, actions, 12)
@@ -85,15 +86,15 @@ def test_actions_meet_the_same_worlds() -> None:
 def test_a_policy_loses_less_than_chance() -> None:
     judge = search_of(load_player(JUDGE))
     lost = {}
-    for player in ("random", "down_up@0"):
+    for player in ("random", "up_down@0"):
         found = [one for record in deals(4, player) for one in losses(record, judge, 16)]
         assert all(one.error >= 0 for one in found)
         lost[player] = np.mean([one.points for one in found])
-    assert lost["random"] > lost["down_up@0"] + 0.3
+    assert lost["random"] > lost["up_down@0"] + 0.3
 
 
 def test_losses_are_of_the_decisions_with_a_choice_and_the_same_each_time() -> None:
-    judge, record = search_of(load_player(JUDGE)), deals(1)[0]
+    judge, record = search_of(load_player(JUDGE)), deals(3)[2]
     found = list(losses(record, judge, 8))
     assert found == list(losses(record, judge, 8))
     assert found != list(losses(record, judge, 8, seed=1))
@@ -125,12 +126,12 @@ def test_a_summary_has_deals_as_units() -> None:
 
 def test_the_command_tells_the_mistakes_and_makes_a_page_of_them(run: Run, tmp_path: Path) -> None:
     path, out = tmp_path / "games.jsonl", tmp_path / "games.html"
-    records = deals(2)
+    records = deals(3)[1:]
     write_records(path, records)
     status, said, _ = run("analyse", path, "--worlds", "8", "--most", "2", "--html", out)
     assert status == 0
     heads = re.findall(r"Match 0, deal (\d): \d+ decisions with a choice, -?\d+\.\d\d points lost", said)
-    assert heads == ["0", "1"]
+    assert heads == ["1", "2"]
     assert re.search(r"^ +\d+\.\d\d ±\d\.\d\d  step \d+ +seat \d (call|play) \S+, better \S+", said, re.M)
     assert "seat 2" in said
     assert "2 deals are few" in said
@@ -140,7 +141,7 @@ def test_the_command_tells_the_mistakes_and_makes_a_page_of_them(run: Run, tmp_p
     for deal, record in zip(film["deals"], records, strict=True):
         assert deal["losses"] == sorted(deal["losses"], key=lambda one: -one["points"])
         assert all(0 <= one["moment"] < len(record["steps"]) for one in deal["losses"])
-    only = run("analyse", path, "--worlds", "8", "--deal", "0", "--seat", "1")[1]
+    only = run("analyse", path, "--worlds", "8", "--deal", "1", "--seat", "1")[1]
     assert set(re.findall(r"step \d+ +(seat \d)", only)) <= {"seat 1"}
 
 
