@@ -298,5 +298,5 @@ byId("leave").addEventListener("click", (event) => {
   location.hash = "";
   location.reload();
 });
-if (address.get("table")) new Table(address.get("table"), address.get("key"));
-else asked("/api/games").then((games) => new Lobby(games)).catch((error) => notice(error.message));
+const table = address.get("table") ? new Table(address.get("table"), address.get("key")) : null;
+if (!table) asked("/api/games").then((games) => new Lobby(games)).catch((error) => notice(error.message));
