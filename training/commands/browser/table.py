@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import secrets
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
 from ...extras import require
 from ...options import by_default
 from ..common import OK, CommandError, file_errors, wrong_arguments
+
+if TYPE_CHECKING:
+    from ...browser.messages import Limits
 
 HOME = "127.0.0.1"
 ANY_HOST = ("0.0.0.0", "::")
@@ -53,31 +56,37 @@ def table(
         raise CommandError(f"--most-tables must be 1 or more, not {most_tables}")
     if not 0 < idle_hours < 1e6:
         raise CommandError(f"--idle-hours must be above 0 and below a million, not {idle_hours}")
-    uvicorn = require("uvicorn", "table")
-    require("starlette", "table")
-    require("websockets", "table")
+    for module in ("uvicorn", "starlette", "websockets"):
+        require(module, "table")
     from ...agents.registry import agent_spec
-    from ...browser.lobby import Lobby
     from ...browser.messages import Limits
-    from ...browser.server import LOOPBACK, Hall, application
 
     with wrong_arguments():
         for name in player:
             agent_spec(name)
     with file_errors(f"cannot use the folder {folder}"):
         Path(folder).mkdir(parents=True, exist_ok=True)
+    return serve(host, port, Path(folder), player, Limits(tables=most_tables, idle_hours=idle_hours))
+
+
+def serve(host: str, port: int, folder: Path, players: tuple[str, ...], limits: Limits) -> int:
+    """Serve the tables of a folder until Ctrl-C; CommandError if nothing can listen there."""
+    import uvicorn
+
+    from ...browser.lobby import Lobby
+    from ...browser.server import LOOPBACK, Hall, application
+
     is_local = host in LOOPBACK
     token = None if is_local else secrets.token_urlsafe(16)
-    limits = Limits(tables=most_tables, idle_hours=idle_hours)
     hosts = LOOPBACK if is_local else () if host in ANY_HOST else (host, *LOOPBACK)
-    app = application(Hall(Path(folder), Lobby(player), limits, token), hosts)
+    app = application(Hall(folder, Lobby(players), limits, token), hosts)
     address = f"http://{host}:{port}/" + (f"#token={token}" if token else "")
     print(f"open {address}; Ctrl-C ends the server, the tables stay", flush=True)
     config = uvicorn.Config(
         app, host, port, log_level="warning", ws_max_size=limits.message_bytes, server_header=False, limit_concurrency=2000
     )
+    server = uvicorn.Server(config)
     with file_errors(f"cannot listen at {host}:{port}"):
-        server = uvicorn.Server(config)
         server.run()
     if not server.started:
         raise CommandError(f"cannot listen at {host}:{port}")
