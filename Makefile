@@ -28,7 +28,7 @@ LIBRARIES := $(patsubst tests/interop/%.txt,%,$(wildcard tests/interop/*.txt))
 
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint suite uncompiled wheel soak mutation docs interop clean
+.PHONY: help demo table test lint suite uncompiled wheel soak browser mutation docs interop clean
 
 help: ## print this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | while IFS='|' read -r target text; do \
@@ -36,6 +36,9 @@ help: ## print this list
 
 demo: $(VENV)/.installed-demo ## set up and run the demonstration, `noms demo`
 	$(BIN)/noms demo
+
+table: $(VENV)/.installed-table ## set up and play in the browser, `noms table`
+	$(BIN)/noms table
 
 test: lint suite uncompiled wheel ## set up and run all checks: the four below, one after another
 
@@ -53,6 +56,9 @@ uncompiled: $(VENV)/.installed-dev ## the tests marked `uncompiled`, with the co
 
 wheel: $(VENV)/.installed-dev ## build the wheel and try it in an empty environment outside of the checkout
 	$(BIN)/python tests/check_wheel.py
+
+browser: $(VENV)/.installed-browser ## the tests of the pages in the system's Chromium
+	$(BIN)/python -m pytest -q -m browser tests/browser
 
 soak: $(VENV)/.installed-dev ## the long tests, marked `soak`
 	$(PYTEST) -m soak
@@ -85,10 +91,19 @@ $(VENV)/.installed-demo: $(VENV)/.created $(INSTALLED_FROM)
 	$(INSTALL) '.[plot,render,train]'
 	@touch $@
 
+$(VENV)/.installed-table: $(VENV)/.created $(INSTALLED_FROM)
+	$(PIP_INSTALL) $(BUILD)
+	$(INSTALL) '.[render,table]'
+	@touch $@
+
 $(VENV)/.installed-dev: $(VENV)/.created $(INSTALLED_FROM)
 	$(PIP_INSTALL) $(PINNED_FIRST)
 	$(INSTALL) '.[dev]'
-	@touch $(VENV)/.installed-demo $@
+	@touch $(VENV)/.installed-demo $(VENV)/.installed-table $@
+
+$(VENV)/.installed-browser: $(VENV)/.installed-dev $(INSTALLED_FROM)
+	$(INSTALL) '.[browser,dev]'
+	@touch $@
 
 $(VENV)/.installed-docs: $(VENV)/.created $(INSTALLED_FROM)
 	$(PIP_INSTALL) $(BUILD)

@@ -30,18 +30,15 @@ from benchmarks.search.timing import Rows, some_decisions
 from noms_env import load_player
 from noms_env._threads import RowThreads
 from noms_env.engine.row_kernels import kernel_view
-from noms_env.players.search.position import units
 from noms_env.policy.player import PolicyPlayer
 from noms_env.policy.search import beliefs
 from noms_env.policy.search.findings import Findings
+from noms_env.policy.search.outcomes import outcomes
 from noms_env.policy.search.player import USUAL_TEMPERATURE, SearchPlayer
-from noms_env.policy.search.rollouts import Task, play_out
 from noms_env.variants import VARIANTS
 from training.text import markdown_table
 
 COLUMNS = ("game", "worlds", "temperature", "pool", "policy", "regret", "spread", "ms")
-PART = 256
-"""Worlds of the reference that are drawn together."""
 
 
 @dataclass
@@ -75,17 +72,8 @@ def settings(args: Args) -> list[tuple[int, float, int]]:
 
 def reference_means(player: SearchPlayer, rows: Rows, found: list[Findings], worlds: int) -> dict[int, np.ndarray]:
     """For each row what its candidates come to in so many worlds, in points, float64, shape (candidates,)."""
-    view, policies, threads = kernel_view(rows.tables), player.policies, RowThreads(2)
-    means = dict[int, np.ndarray]()
-    for one in found:
-        parts = list[np.ndarray]()
-        for part in range(worlds // PART):
-            drawn = beliefs.draw_worlds(view, one.row, one.seed + 1_000_003 * (1 + part), player.models, PART, threads)
-            values = play_out([Task(drawn, one.actions)], policies, math.inf, threads)
-            assert values is not None, "there is no deadline"
-            parts.append(values[0].mean(axis=0))
-        means[one.row] = np.mean(parts, axis=0) / units(int(rows.tables.n_seats[one.row]))
-    return means
+    view, threads = kernel_view(rows.tables), RowThreads(2)
+    return {one.row: outcomes(player, view, one.row, one.seed, one.actions, worlds, threads).mean(axis=0) for one in found}
 
 
 def regret(found: list[Findings], means: dict[int, np.ndarray]) -> float:

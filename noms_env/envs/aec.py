@@ -25,6 +25,7 @@ from noms_env.envs.common import (
     checked_layout,
     frame,
     make_table,
+    notebook,
     observation_space,
 )
 from noms_env.envs.option_types import Options
@@ -138,6 +139,9 @@ class TrickTakingEnv(AECEnv):
 
     def __repr__(self) -> str:
         return described(self, "raw_env")
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
+        return notebook(self, self.render_seat, self.render_full)
 
     def observation_space(self, agent: str) -> spaces.Space[Any]:
         """The space of an agent's observations."""

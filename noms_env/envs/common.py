@@ -93,3 +93,11 @@ def frame(table: Table, seat: int | None, render_mode: str, *, full: bool = Fals
         return show.text(table, seat, full=full)
     print(show.text(table, seat, full=full, colour=True))
     return None
+
+
+def notebook(env: Any, seat: int | None, full: bool = False) -> dict[str, str]:
+    """What a notebook shows of an environment, by MIME type: the table as a seat sees it; before the first deal its name."""
+    from noms_env import show  # see `frame`
+
+    table: Table = env.unwrapped.table
+    return show.for_notebook(table, seat, full) if table.row.match >= 0 else {"text/plain": repr(env)}

@@ -12,7 +12,7 @@ from pettingzoo.utils import wrappers
 
 from noms_env.core.actions import NUM_ACTIONS, brief, is_integer
 from noms_env.envs.aec import TrickTakingEnv, described
-from noms_env.envs.common import ILLEGAL_REWARD
+from noms_env.envs.common import ILLEGAL_REWARD, notebook
 from noms_env.variants import RulesError
 
 
@@ -43,6 +43,9 @@ class CopyableWrapper(wrappers.OrderEnforcingWrapper):
 
     def __repr__(self) -> str:
         return described(self.unwrapped, "env")
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
+        return notebook(self, self.unwrapped.render_seat, self.unwrapped.render_full)
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
         kept = self._memory()

@@ -63,8 +63,13 @@ def read_records(path: str | os.PathLike[str]) -> Iterator[tuple[int, Record | s
         OSError: the file cannot be read.
     """
     with Path(path).open("rb") as file:
-        for number, line in enumerate(file, 1):
-            yield number, _parsed(line)
+        yield from parsed_records(file)
+
+
+def parsed_records(lines: Iterable[bytes]) -> Iterator[tuple[int, Record | str]]:
+    """The same of lines."""
+    for number, line in enumerate(lines, 1):
+        yield number, _parsed(line)
 
 
 def _parsed(line: bytes) -> Record | str:

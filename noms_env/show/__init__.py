@@ -1,22 +1,24 @@
-"""A table as people see it, from one seat: as text and as a picture.
+"""A table as people see it, from one seat: as text and as a drawing.
 
-`view.look` gathers what the seat may see; `lines` and `picture` make of that a text and an image, and read nothing else.
+`view.look` gathers what the seat may see; `lines` and `picture` make of that a text and an SVG drawing, and read nothing else.
 """
 
 from __future__ import annotations
 
-from io import BytesIO
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from noms_env.show.lines import card_text, hand_text, lines_of, points_text, suit_text, trick_text
+from noms_env.show.notes import Notes
+from noms_env.show.picture import drawing
+from noms_env.show.pixels import pixels
+from noms_env.show.theme import Theme
 from noms_env.show.view import call_text, look
 from noms_env.table import Table
-from noms_env.version import install_command
 
-__all__ = ["call_text", "card_text", "hand_text", "image", "look", "points_text", "suit_text", "text", "trick_text"]
+__all__ = ["call_text", "card_text", "hand_text", "image", "look", "points_text", "suit_text", "svg", "text", "trick_text"]
 
 
 def text(table: Table, seat: int | None, *, full: bool = False, colour: bool = False) -> str:
@@ -40,8 +42,27 @@ def text(table: Table, seat: int | None, *, full: bool = False, colour: bool = F
     return "\n".join(lines_of(look(table, seat, full), colour))
 
 
+def svg(table: Table, seat: int | None, *, full: bool = False, names: Sequence[str] = (), theme: Theme = "auto") -> str:
+    """The table as a seat sees it, drawn as a card table with that seat at the bottom: an SVG document.
+
+    Args:
+        table: a table at which a deal is under way or has just been scored.
+        seat: whose view it is; None for a spectator, who sees what is public.
+        full: show all hands, the stock, the partner and the legal actions of the seat to act. For debugging.
+        names: of the players, seat by seat; any text. `Seat 0` and so on when there are none.
+        theme: `light`, `dark`, or `auto` for what the reader's system prefers.
+
+    Returns:
+        A document of 720 by 920 units, which can be scaled to any size, with nothing to load from elsewhere.
+
+    Raises:
+        ValueError: there is no such seat, or nothing has been dealt yet.
+    """
+    return drawing(look(table, seat, full), Notes(names), theme)
+
+
 def image(table: Table, seat: int | None, *, full: bool = False) -> NDArray[np.uint8]:
-    """The table as a seat sees it, drawn as a card table with that seat at the bottom.
+    """The drawing of `svg` in its light colours, as pixels.
 
     Args:
         table: a table at which a deal is under way or has just been scored.
@@ -49,36 +70,19 @@ def image(table: Table, seat: int | None, *, full: bool = False) -> NDArray[np.u
         full: show all hands, the stock and the partner. For debugging.
 
     Returns:
-        Red, green and blue, shape (720, 960, 3), uint8.
+        Red, green and blue, shape (920, 720, 3), uint8.
 
     Raises:
         ValueError: there is no such seat, or nothing has been dealt yet.
-        ModuleNotFoundError: Pillow is not installed.
+        ModuleNotFoundError: resvg-py or Pillow is not installed.
     """
-    view = look(table, seat, full)
-    try:
-        from noms_env.show.picture import draw
-    except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] != "PIL":
-            raise
-        message = f"images of the table are drawn with Pillow, which is not installed: {install_command('render')}"
-        raise ModuleNotFoundError(message, name="PIL") from error
-    return draw(view)
+    return pixels(svg(table, seat, full=full, theme="light"))
 
 
-def for_notebook(table: Table) -> dict[str, Any]:
-    """The table as a spectator sees it, by MIME type: `text/plain`, and where Pillow is installed `image/png`, bytes.
+def for_notebook(table: Table, seat: int | None = None, full: bool = False) -> dict[str, str]:
+    """The table as a seat sees it (with None a spectator), by MIME type: `text/plain` and `image/svg+xml`.
 
     Raises:
         ValueError: nothing has been dealt yet.
     """
-    shown: dict[str, Any] = {"text/plain": text(table, None)}
-    try:
-        pixels = image(table, None)
-    except ModuleNotFoundError:
-        return shown
-    from PIL import Image
-
-    file = BytesIO()
-    Image.fromarray(pixels).save(file, "PNG")
-    return shown | {"image/png": file.getvalue()}
+    return {"text/plain": text(table, seat, full=full), "image/svg+xml": svg(table, seat, full=full)}

@@ -1,88 +1,114 @@
-"""Cards as pictures: faces, backs, and the marks of suits on them."""
+"""Cards as symbols of SVG: whole ones, narrow ones (tiles) for hands of others, backs, and the marks of suits."""
 
 from __future__ import annotations
 
-from functools import lru_cache
-
-from PIL import Image, ImageDraw
+import re
+from functools import cache
 
 from noms_env.core.cards import CARD_WORDS, EXCUSE, FRENCH, SUIT_LETTERS
-from noms_env.show.drawing import GOLD, INK, PAPER, SCALE, Colour, font
-from noms_env.show.marks import MARK_COLOURS, MARK_NAMES, mark
+from noms_env.show.elements import box, text, use
+from noms_env.show.marks import MARK_NAMES, MARKS
+from noms_env.show.rules import SUIT_NAMES
 from noms_env.show.view import suits_of
 
-ROUNDNESS = 1.42
-"""Height of a card for a width of 1."""
-BACK: Colour = (44, 62, 120)
-BACK_LINES: Colour = (92, 112, 176)
-HAND_CARD, TRICK_CARD, SMALL_CARD, BACK_CARD = 76, 60, 36, 26
-"""Widths of cards: at the bottom, in the trick, in other open hands and the last trick, and of the backs of the others."""
+CARD = (70, 100)
+TILE = (26, 46)
+"""Width and height of the two kinds of symbols."""
+RANK_NAMES = {"T": "10", "J": "Jack", "Q": "Queen", "K": "King", "A": "Ace"}
+_LATTICE = "".join(f"M{x} 6L{x + 88} 94M{x + 88} 6L{x} 94" for x in range(-81, 70, 15))
 
 
-def blank(width: int, fill: Colour, rim: Colour, thick: int = 1) -> Image.Image:
-    """A card without a face, at the scale of the sheet."""
-    size = (SCALE * width, round(SCALE * width * ROUNDNESS))
-    card = Image.new("RGBA", size, (0, 0, 0, 0))
-    ImageDraw.Draw(card).rounded_rectangle([0, 0, size[0] - 1, size[1] - 1], size[0] // 9, fill, rim, thick)
-    return card
+def card_title(card: int, deck_kind: int) -> str:
+    """A card in words: `Queen of Spades`, `2 of Moons and Knots`."""
+    word = CARD_WORDS[deck_kind][card]
+    if deck_kind != FRENCH and card == EXCUSE:
+        return "Excuse"
+    rank = "Crown" if deck_kind != FRENCH and word[0] == "C" else RANK_NAMES.get(word[0], word[0])
+    return f"{rank} of {' and '.join(SUIT_NAMES[deck_kind][suit] for suit in suits_of(card, deck_kind))}"
 
 
-@lru_cache(maxsize=512)
-def face(kind: int, card: int, width: int, lit: bool = False, dim: bool = False) -> Image.Image:
-    """A card face up; `lit` with a golden rim, `dim` greyed."""
-    image = blank(width, (206, 204, 198) if dim else PAPER, GOLD if lit else (120, 116, 108), 3 * SCALE if lit else 2)
-    suits = suits_of(card, kind)
-    draw_corner(image, kind, card, suits, width)
-    height = width * ROUNDNESS
-    if card == EXCUSE and kind != FRENCH:
-        ImageDraw.Draw(image).text((SCALE * width * 0.5, SCALE * height * 0.62), "Excuse", INK, font(width // 5), "mm")
-    elif width > SMALL_CARD:
-        centres = [(0.6, 0.62)] if len(suits) == 1 else [(0.64, 0.38), (0.52, 0.76)]
-        size = round(width * (0.52 if len(suits) == 1 else 0.4))
-        for suit, (x, y) in zip(suits, centres, strict=True):
-            stamp(image, kind, suit, width * x, height * y, size)
-    else:
-        for place, suit in enumerate(reversed(suits)):
-            stamp(image, kind, suit, width * 0.72, height * (0.8 - 0.32 * place), round(width * 0.36))
-    return image
+def mark(suit: int, deck_kind: int, x: float, y: float, size: float) -> str:
+    """The mark of a suit, centred at (x, y)."""
+    return use(MARK_NAMES[deck_kind][suit], x - size / 2, y - size / 2, size, size)
 
 
-def draw_corner(image: Image.Image, kind: int, card: int, suits: list[int], width: int) -> None:
-    """Rank and suits in the upper left corner, which stays visible in a fan: marks, or in the Decktet letters."""
-    pen, size = ImageDraw.Draw(image), round(width * (0.3 if width > SMALL_CARD else 0.42))
-    word = CARD_WORDS[kind][card]
-    rank = "10" if word[0] == "T" else word[0]
-    x, y = SCALE * size * 0.62, SCALE * size * 0.68
-    colours = [MARK_COLOURS[MARK_NAMES[kind][suit]] for suit in suits]
-    rank_colour = colours[0] if len(colours) == 1 else INK
-    pen.text((x, y), rank, rank_colour, font(size if rank != "10" else round(0.85 * size)), "mm", stroke_width=1)
-    for place, suit in enumerate(suits):
-        below = y + SCALE * size * (0.85 + 0.8 * place)
-        if kind == FRENCH:
-            stamp(image, kind, suit, x / SCALE, below / SCALE + size * 0.06, round(0.78 * size))
-        else:
-            pen.text((x, below), SUIT_LETTERS[kind][suit], colours[place], font(round(0.8 * size)), "mm", stroke_width=1)
+def card_symbol(card: int, deck_kind: int) -> str:
+    """Name of the symbol of a whole card."""
+    return f"c-{CARD_WORDS[deck_kind][card]}{'f' if deck_kind == FRENCH else 'd'}"
 
 
-def stamp(image: Image.Image, kind: int, suit: int, x: float, y: float, size: int) -> None:
-    """The mark of a suit onto a card, centred at (x, y)."""
-    drawn = mark(MARK_NAMES[kind][suit], SCALE * size)
-    image.paste(drawn, (round(SCALE * (x - size / 2)), round(SCALE * (y - size / 2))), drawn)
+def tile_symbol(card: int, deck_kind: int) -> str:
+    """Name of the symbol of a narrow card."""
+    return card_symbol(card, deck_kind).replace("c-", "t-", 1)
 
 
-@lru_cache(maxsize=4)
-def back(width: int) -> Image.Image:
-    """A card face down."""
-    card = blank(width, PAPER, (120, 116, 108), 2)
-    inner = SCALE * max(2, width // 14)
-    pattern = Image.new("RGB", card.size, BACK)
-    pen, step = ImageDraw.Draw(pattern), SCALE * max(4, width // 9)
-    for start in range(-card.height, card.width + card.height, step):
-        pen.line([start, 0, start + card.height, card.height], BACK_LINES, 2)
-        pen.line([start, 0, start - card.height, card.height], BACK_LINES, 2)
-    mask = Image.new("L", card.size, 0)
-    ImageDraw.Draw(mask).rounded_rectangle(
-        [inner, inner, card.width - 1 - inner, card.height - 1 - inner], card.width // 12, 255
-    )
-    card.paste(pattern, (0, 0), mask)
-    return card
+def _rank(card: int, deck_kind: int) -> str:
+    rank = CARD_WORDS[deck_kind][card][0]
+    return "10" if deck_kind == FRENCH and rank == "T" else rank
+
+
+def _coloured(words: str, suits: list[int], deck_kind: int) -> str:
+    """Text in the colour of a card's suit, if it has one alone."""
+    if len(suits) != 1:
+        return words
+    name = MARK_NAMES[deck_kind][suits[0]]
+    return f'<g class="noms-{name}" fill="currentColor">{words.replace(" noms-print", "")}</g>'
+
+
+def _face(card: int, deck_kind: int) -> str:
+    suits, rank = suits_of(card, deck_kind), _rank(card, deck_kind)
+    drawn = box(1, 1, 68, 98, "paper", 8)
+    if deck_kind != FRENCH and card == EXCUSE:
+        return (
+            drawn
+            + text(17, 20, "EX", 24, "print", bold=True, anchor="middle", room=29)
+            + text(35, 60, "Excuse", 18, "print", anchor="middle", room=60)
+        )
+    index = text(17, 20, rank, 30, "print", bold=True, anchor="middle", room=29)
+    drawn += _coloured(index, suits, deck_kind)
+    drawn += "".join(mark(suit, deck_kind, 17, 46 + 22 * place, 20) for place, suit in enumerate(suits))
+    if len(suits) == 1:
+        return drawn + mark(suits[0], deck_kind, 46, 70, 42)
+    return drawn + mark(suits[0], deck_kind, 48, 40, 30) + mark(suits[1], deck_kind, 48, 78, 30)
+
+
+def _tile(card: int, deck_kind: int) -> str:
+    suits, rank = suits_of(card, deck_kind), _rank(card, deck_kind)
+    drawn = box(0.75, 0.75, 24.5, 44.5, "paper", 4)
+    if deck_kind != FRENCH and card == EXCUSE:
+        return drawn + text(13, 22, "EX", 18, "print", bold=True, anchor="middle", room=22)
+    index = text(13, 14, rank, 20, "print", bold=True, anchor="middle", room=22)
+    drawn += _coloured(index, suits, deck_kind)
+    if len(suits) == 1:
+        return drawn + mark(suits[0], deck_kind, 13, 34, 17)
+    return drawn + mark(suits[0], deck_kind, 7.5, 34, 11.5) + mark(suits[1], deck_kind, 18.5, 34, 11.5)
+
+
+def _symbol(name: str, size: tuple[int, int], content: str) -> str:
+    return f'<symbol id="noms-{name}" viewBox="0 0 {size[0]} {size[1]}">{content}</symbol>'
+
+
+@cache
+def symbols(deck_kind: int) -> dict[str, str]:
+    """All symbols of a deck by name, each a `<symbol>`."""
+    made = {
+        name: _symbol(name, (100, 100), f'<g class="noms-{name}">{MARKS[name]}</g>')
+        for name in MARK_NAMES[deck_kind][: len(SUIT_LETTERS[deck_kind])]
+    }
+    for card in range(len(CARD_WORDS[deck_kind])):
+        whole, narrow = card_symbol(card, deck_kind), tile_symbol(card, deck_kind)
+        made[whole] = _symbol(whole, CARD, _face(card, deck_kind))
+        made[narrow] = _symbol(narrow, TILE, _tile(card, deck_kind))
+    pattern = f'<svg x="5" y="5" width="60" height="90" viewBox="5 5 60 90"><path d="{_LATTICE}" class="noms-lattice"/></svg>'
+    made["back"] = _symbol("back", CARD, box(2, 2, 66, 96, "back", 8, 4) + pattern)
+    return made
+
+
+def symbols_for(drawing: str, deck_kind: int) -> str:
+    """The symbols that a drawing uses, and those that these use, in a `<defs>`."""
+    known, wanted = symbols(deck_kind), set[str]()
+    fresh = set(re.findall(r'href="#noms-([^"]+)"', drawing))
+    while fresh:
+        wanted |= fresh
+        fresh = {name for one in fresh for name in re.findall(r'href="#noms-([^"]+)"', known[one])} - wanted
+    return f"<defs>{''.join(symbol for name, symbol in known.items() if name in wanted)}</defs>"

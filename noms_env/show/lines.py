@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from itertools import groupby
 
 from noms_env.core.cards import CARD_WORDS, EXCUSE, FRENCH, NO_TRUMP, RANK_LETTERS
@@ -108,8 +108,8 @@ def headline(view: View) -> str:
     return " · ".join(parts)
 
 
-def status(view: View) -> str:
-    """Who is to do what, or how the deal or the match ended."""
+def status(view: View, name: Callable[[int], str] = "Seat {}".format) -> str:
+    """Who is to do what, or how the deal or the match ended; `name` gives the name of a seat."""
     if view.over:
         winners = [place.seat for place in view.places if "winner" in place.marks]
         cut_off = ", cut off before its end" if view.truncated else ""
@@ -118,7 +118,7 @@ def status(view: View) -> str:
         return "All passed: no play" if view.passed_out else "The deal is over"
     asked = ASKED.get(view.phase) or ("to play" if view.trick else "to lead")
     you = " (you)" if view.to_act == view.viewer else ""
-    return f"Seat {view.to_act}{you} {asked}"
+    return f"{name(view.to_act or 0)}{you} {asked}"
 
 
 def contract_lines(view: View, colour: bool) -> list[str]:
@@ -165,16 +165,16 @@ def bid_parts(view: View, colour: bool = False) -> list[str]:
     return [part for part in parts if part]
 
 
-def partner_text(view: View) -> str:
-    """Who the partner is, as far as the viewer may know."""
+def partner_text(view: View, name: Callable[[int], str] = "seat {}".format) -> str:
+    """Who the partner is, as far as the viewer may know; `name` gives the name of a seat."""
     if view.alone or (view.revealed is not None and view.revealed == view.declarer):
         return "alone"
     if view.revealed is not None:
-        return f"partner seat {view.revealed}"
+        return f"partner {name(view.revealed)}"
     if view.nominated is None and view.nominated_rank is None:
         return ""
     if view.full and view.nominated is not None:
-        return "alone, hidden" if view.partner is None else f"partner seat {view.partner}, hidden"
+        return "alone, hidden" if view.partner is None else f"partner {name(view.partner)}, hidden"
     return "partner not shown"
 
 

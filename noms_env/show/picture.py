@@ -1,257 +1,218 @@
-"""A `View` as a picture: a card table seen from above, the viewer at the bottom."""
+"""A `View` as an SVG drawing: a card table seen from above, the viewer at the bottom.
+
+The drawing is made of named parts, each of which may be replaced alone: a page in a browser shows the next moment by replacing
+the parts that differ. What may be clicked or chosen has `data-word`, the word of the action.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from math import cos, pi, sin
 
-import numpy as np
-from numpy.typing import NDArray
+from noms_env.core.cards import CARD_WORDS, DECKTET, NO_TRUMP
+from noms_env.show.cards import card_symbol, mark, symbols_for, tile_symbol
+from noms_env.show.choices import chips, nominations
+from noms_env.show.elements import box, coin, disc, escaped, group, text, text_width, use
+from noms_env.show.lines import ASKED, ROLE_TEXTS, headline, partner_text, rank_text, status
+from noms_env.show.marks import MARK_NAMES
+from noms_env.show.notes import Notes
+from noms_env.show.places import other_seat, own_seat, tiles
+from noms_env.show.rules import SUIT_NAMES
+from noms_env.show.theme import Theme, style_sheet
+from noms_env.show.view import View
 
-from noms_env.core.cards import CARD_WORDS, NO_TRUMP, SUIT_LETTERS
-from noms_env.show.cards import BACK_CARD, HAND_CARD, ROUNDNESS, SMALL_CARD, TRICK_CARD, back, face
-from noms_env.show.drawing import CENTRE, CREAM, FAINT, GOLD, INK, PANEL, RIM, WIDTH, Picture, text_width
-from noms_env.show.lines import ASKED, ROLE_TEXTS, legal_text, partner_text, points_text, rank_text, status, tricks_text
-from noms_env.show.view import Place, View, call_said
-
-TRICK_RADII = (160, 98)
-PLATE = (166, 66)
-OWN_PLATE = (98, 654)
-HAND_CENTRE, HAND_TOP, HAND_SPAN = 478, 598, 556
-RAISED = 14
-"""Pixels by which legal cards stand out."""
-PROMPT_TOP = 516
-OTHERS: dict[int, tuple[tuple[int, int], ...]] = {
-    2: ((480, 90),),
-    3: ((190, 300), (770, 300)),
-    4: ((104, 330), (480, 90), (856, 330)),
-    5: ((104, 400), (330, 94), (630, 94), (856, 400)),
-    6: ((104, 420), (292, 150), (480, 90), (668, 150), (856, 420)),
-    7: ((104, 470), (104, 300), (366, 92), (594, 92), (856, 300), (856, 470)),
-}
-"""Per number of seats, the centres of the plates of the others, clockwise from the viewer's left."""
+WIDTH, HEIGHT = 720, 920
+CENTRE = (360, 436)
+RADII = (122, 98)
+TRICK_CARD = (62, 89)
+MOST_STOCK = 39
+"""Undealt cards that have room in the middle of the table."""
 
 
-def draw(view: View) -> NDArray[np.uint8]:
-    """The picture of a view, uint8 (720, 960, 3)."""
-    picture = Picture()
-    first = view.viewer or 0
-    seats = [view.places[(first + turn) % len(view.places)] for turn in range(len(view.places))]
-    draw_header(picture, view)
-    draw_trump(picture, view)
-    draw_contract(picture, view)
-    draw_stock(picture, view)
-    for place, centre in zip(seats[1:], OTHERS[len(seats)], strict=True):
-        draw_other(picture, view, place, centre)
-    draw_bottom(picture, view, seats[0])
-    if view.phase is None:
-        draw_result(picture, view)
-    else:
-        draw_trick(picture, view, first)
-        draw_prompt(picture, view)
-    draw_last_trick(picture, view)
-    return picture.pixels()
+def drawing(view: View, notes: Notes | None = None, theme: Theme = "auto") -> str:
+    """The drawing of a view as a document of its own; see `parts`."""
+    drawn = parts(view, notes)
+    content = "".join(group(content, data_part=name) for name, content in drawn.items())
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}" role="img">'
+        f"<title>{escaped(f'{headline(view)}. {status(view)}')}</title><style>{style_sheet(theme)}</style>"
+        f"{symbols_for(content, view.deck_kind)}{content}</svg>"
+    )
 
 
-def draw_header(picture: Picture, view: View) -> None:
-    """The game and the deal, and who is to do what."""
+def parts(view: View, notes: Notes | None = None) -> dict[str, str]:
+    """The parts of the drawing of a view, by name, from the back to the front.
+
+    Args:
+        view: whatever is not in it cannot be drawn.
+        notes: names and numbers to show beside it.
+    """
+    notes = notes or Notes()
+    first, count = view.viewer or 0, len(view.places)
+    drawn = {
+        "board": box(0, 0, WIDTH, HEIGHT, "page", 0, 0) + box(6, 122, 708, 542, "felt", 26, 3),
+        "head": head(view),
+        "trump": trump(view, notes),
+        "contract": contract(view, notes),
+    }
+    for turn in range(1, count):
+        seat = (first + turn) % count
+        drawn[f"seat{seat}"] = other_seat(view, notes, view.places[seat], turn)
+    drawn["centre"] = result(view) if view.phase is None else trick(view, notes, first)
+    drawn["last"] = last_trick(view, notes)
+    drawn["stock"] = stock(view)
+    drawn["choices"] = nominations(view, notes) if view.phase == "nominate" else chips(view, notes)
+    drawn[f"seat{first}"] = own_seat(view, notes, view.places[first])
+    drawn["legend"] = legend(view)
+    return drawn
+
+
+def head(view: View) -> str:
+    """The game and the deal."""
     deal = f"deal {view.deal}" + (f" of {view.deals}" if view.deals else "")
-    target = f" · to {view.target} points" if view.target is not None else ""
-    picture.bold(16, 19, view.title, 17, CREAM, "lm")
-    x = 16 + text_width(view.title, 17) + 16
-    cards = f"{view.deal_size} card{'s' if view.deal_size > 1 else ''}"
-    picture.text(x, 20, f"{deal} · {cards}{target}{' · all cards open' if view.full else ''}", 14, FAINT, "lm")
-    if view.phase is not None:
-        picture.bold(WIDTH - 16, 19, status(view), 15, GOLD, "rm")
+    facts = [deal, f"{view.deal_size} card{'s' if view.deal_size > 1 else ''}"]
+    facts += [f"to {view.target}"] if view.target is not None else []
+    facts += [f"points ×{view.multiplier}"] if view.multiplier > 1 else []
+    facts += ["all hands"] if view.full else []
+    title_room = min(360.0, text_width(view.title, 26) + 4)
+    return text(14, 25, view.title, 26, bold=True, room=title_room) + text(
+        706, 26, " · ".join(facts), 20, "faint", anchor="end", room=676 - title_room
+    )
 
 
-def draw_trump(picture: Picture, view: View) -> None:
-    """The badge with the trump, the card turned up, and the multiplier."""
+def trump(view: View, notes: Notes) -> str:
+    """The trump, the card turned up, and whether trumps may be led."""
     kind = view.deck_kind
-    picture.box(16, 50, 150, 96, PANEL, RIM)
-    picture.text(28, 58, "Trump", 13, FAINT)
+    drawn = box(6, 46, 214, 70, "panel", 12) + text(18, 62, "Trump", 18, "faint")
     suits = view.candidates if view.trump is None else () if view.trump == NO_TRUMP else (view.trump,)
-    if len(suits) == 1:
-        picture.coin(54, 106, 22)
-        picture.mark(54, 106, kind, suits[0], 28)
-    for place, suit in enumerate(suits if len(suits) > 1 else ()):
-        picture.coin(44 + 53 * place, 98, 17)
-        picture.mark(44 + 53 * place, 98, kind, suit, 22)
-        picture.text(70, 98, "or", 12, CREAM, "mm")
+    for place, suit in enumerate(suits):
+        drawn += disc(37 + 62 * place, 92, 19, "coin") + mark(suit, kind, 37 + 62 * place, 92, 25)
+    if len(suits) > 1:
+        drawn += text(68, 92, "or", 18, anchor="middle")
     if not suits:
-        words = "none" if view.trump == NO_TRUMP else "of the lead" if view.trump_unsaid else "not named"
-        picture.bold(28, 106, words, 17, CREAM, "lm")
+        words = "none" if view.trump == NO_TRUMP else "first lead" if view.trump_unsaid else "not named"
+        drawn += text(18, 92, words, 21, bold=True, room=150)
+    elif len(suits) == 1:
+        words = SUIT_NAMES[kind][suits[0]] if view.broken is None else "may be led" if view.broken else "not broken"
+        drawn += text(64, 92, words, 19, room=118 if view.turn_up is None else 116)
     if view.turn_up is not None:
-        picture.paste(124, 58, face(kind, view.turn_up, SMALL_CARD))
-        if view.excuse_shown_by is not None:
-            picture.text(158, 135, f"Excuse: seat {view.excuse_shown_by}", 12, FAINT, "rm")
-    if view.multiplier > 1:
-        picture.coin(178, 66, 16, f"x{view.multiplier}", GOLD)
+        drawn += use(tile_symbol(view.turn_up, kind), 184, 54, 31, 55)
+    if view.excuse_shown_by is not None:
+        drawn += text(178, 62, f"EX {notes.name(view.excuse_shown_by)}", 18, "faint", anchor="end", room=96)
+    return drawn
 
 
-def draw_contract(picture: Picture, view: View) -> None:
-    """The badge with the contract, the nominated card, and what the viewer knows of the sides."""
+def contract(view: View, notes: Notes) -> str:
+    """The contract, the nominated card, and what the viewer knows of the sides; or the sum of what was called."""
+    drawn = box(226, 46, 488, 70, "panel", 12)
     if view.declarer is None:
-        return
-    lines = contract_lines(view)
-    picture.box(754, 50, 190, max(70, 46 + 24 * len(lines)), PANEL, RIM)
-    picture.bold(766, 58, f"{view.contract} by seat {view.declarer}", 15)
-    for row, line in enumerate(lines):
-        picture.text(766, 87 + 25 * row, line, 12, GOLD if line.startswith("you") else CREAM)
-    if view.nominated is not None:
-        picture.paste(899, 59, face(view.deck_kind, view.nominated, SMALL_CARD))
-
-
-def contract_lines(view: View) -> list[str]:
-    """The text in the badge below the contract."""
-    rank = rank_text(view.nominated_rank) if view.nominated is None and view.nominated_rank is not None else ""
+        called = [place.called for place in view.places if place.called is not None]
+        if called:
+            words = f"{sum(called)} called, {view.deal_size} to take"
+            drawn += text(240, 64, words, 22, bold=True, room=462)
+            waiting = len(view.places) - len(called)
+            left = f"{waiting} still to call" if waiting else f"trick {min(view.tricks_done + 1, view.deal_size)}"
+            return drawn + text(240, 93, left, 19, "faint")
+        return (
+            drawn
+            + text(240, 64, prompt(view, notes), 22, bold=True, room=462)
+            + text(240, 93, f"trick {min(view.tricks_done + 1, view.deal_size)} of {view.deal_size}", 19, "faint")
+        )
+    right = 702
+    for card in [view.nominated] if view.nominated is not None else []:
+        drawn += use(tile_symbol(card, view.deck_kind), 675, 54, 31, 55)
+        drawn += text(668, 64, "nominated", 18, "faint", anchor="end")
+        right = 570
+    drawn += text(240, 64, f"{view.contract} by {notes.name(view.declarer)}", 22, bold=True, room=right - 246)
     refused = " ".join(CARD_WORDS[view.deck_kind][card] for card in view.refused[-4:])
-    lines = [rank, partner_text(view), ROLE_TEXTS.get(view.role or "", ""), f"refused {refused}" if refused else ""]
-    return [line for line in lines if line]
+    rank = rank_text(view.nominated_rank) if view.nominated is None and view.nominated_rank is not None else ""
+    said = [
+        rank,
+        "" if view.role == "partner" and view.revealed is not None else partner_text(view, notes.name),
+        "indicated" if view.indicated else "",
+        f"refused {refused}" if refused else "",
+        ROLE_TEXTS.get(view.role or "", ""),
+    ]
+    return drawn + text(240, 93, " · ".join(one for one in said if one), 19, "accent", room=424)
 
 
-def draw_stock(picture: Picture, view: View) -> None:
-    """The undealt cards where they may be seen, in words."""
-    words = [CARD_WORDS[view.deck_kind][card] for card in view.stock]
-    if words:
-        picture.text(16, 152, "Undealt", 12, FAINT)
-    for place, word in enumerate(words):
-        picture.text(16 + 22 * (place % 8), 167 + 13 * (place // 8), word, 11, CREAM)
+def prompt(view: View, notes: Notes) -> str:
+    """Who is to do what; names say by themselves who looks."""
+    return status(replace(view, viewer=None) if notes.names else view, notes.name)
 
 
-def draw_last_trick(picture: Picture, view: View) -> None:
-    """The last complete trick, small, in the lower right corner."""
-    if not view.last_trick:
-        return
-    picture.text(770, 618, f"Last trick: seat {view.last_winner}", 13, FAINT)
-    step = min(40, 134 // max(1, len(view.last_trick) - 1))
-    for place, (seat, card) in enumerate(view.last_trick):
-        won = seat == view.last_winner
-        picture.paste(770 + step * place, 640, face(view.deck_kind, card, SMALL_CARD, won))
-
-
-def draw_plate(picture: Picture, view: View, place: Place, centre: tuple[int, int]) -> None:
-    """The plate of a seat: who it is, its tricks, calls and points."""
-    width, height = PLATE
-    x, y = centre[0] - width / 2, centre[1] - height / 2
-    acts = place.seat == view.to_act
-    picture.box(x, y, width, height, PANEL, GOLD if acts else RIM, 2 if acts else 1)
-    name = f"Seat {place.seat}" + (" (you)" if place.seat == view.viewer else "")
-    picture.bold(x + 10, y + 15, name, 15, GOLD if acts else CREAM, "lm")
-    if "dealer" in place.marks:
-        picture.coin(x + 22 + text_width(name, 15), y + 15, 8, "D")
-    shown = [name for name in ("winner", "sniped", "declarer", "partner") if name in place.marks]
-    picture.text(x + width - 10, y + 15, shown[0] if shown else "", 11, GOLD, "rm")
-    tricks = tricks_text(place)
-    picture.text(x + 10, y + 35, f"{tricks} trick{'' if tricks == '1' else 's'}", 13, CREAM, "lm")
-    total = points_text(place.total)
-    picture.bold(x + width - 10, y + 35, total, 15, CREAM, "rm")
-    if place.points is not None:
-        change = points_text(place.points) if place.points < 0 else f"+{points_text(place.points)}"
-        picture.text(x + width - 18 - text_width(total, 15), y + 35, change, 13, GOLD, "rm")
-    if place.calls:
-        picture.text(x + 10, y + 54, shortened("called " + ", ".join(place.calls), place.calls), 12, FAINT, "lm")
-
-
-def shortened(text: str, calls: tuple[str, ...]) -> str:
-    """The calls of a seat, only the last ones where all are too long for the plate."""
-    while text_width(text, 12) > PLATE[0] - 20:
-        calls = calls[1:]
-        text = "called .. " + ", ".join(calls)
-    return text
-
-
-def draw_other(picture: Picture, view: View, place: Place, centre: tuple[int, int]) -> None:
-    """A seat that is not the viewer's: plate, and below it the backs of its cards or its open hand."""
-    bottom = centre[1] + PLATE[1] // 2
-    if place.hand is None:
-        draw_backs(picture, place.size, centre[0], bottom - 10)
-    else:
-        draw_small_hand(picture, view.deck_kind, place.hand, centre[0], bottom + 4)
-    draw_plate(picture, view, place, centre)
-
-
-def draw_backs(picture: Picture, count: int, middle: int, top: int) -> None:
-    """Cards face down, half hidden by a plate."""
-    step = min(12.0, 104 / max(1, count - 1))
-    left = middle - 10 - ((count - 1) * step + BACK_CARD) / 2
-    for place in range(count):
-        picture.paste(left + place * step, top, back(BACK_CARD))
-    if count:
-        picture.text(left + (count - 1) * step + BACK_CARD + 6, top + 26, str(count), 13, CREAM, "lm")
-
-
-def draw_small_hand(picture: Picture, kind: int, hand: tuple[int, ...], middle: int, top: int) -> None:
-    """An open hand, in one or two rows."""
-    rows = [hand] if len(hand) <= 9 else [hand[: (len(hand) + 1) // 2], hand[(len(hand) + 1) // 2 :]]
-    for row, cards in enumerate(rows):
-        left = middle - ((len(cards) - 1) * 17 + SMALL_CARD) / 2
-        for place, card in enumerate(cards):
-            picture.paste(left + 17 * place, top + 29 * row, face(kind, card, SMALL_CARD))
-
-
-def draw_bottom(picture: Picture, view: View, place: Place) -> None:
-    """The seat at the bottom: its plate and its hand, with the legal cards standing out in its turn."""
-    draw_plate(picture, view, place, OWN_PLATE)
-    step = min(46.0, (HAND_SPAN - HAND_CARD) / max(1, place.size - 1))
-    left = HAND_CENTRE - ((place.size - 1) * step + HAND_CARD) / 2
-    choosing = bool(view.legal_cards) and place.seat == view.to_act
-    for turn in range(place.size):
-        if place.hand is None:
-            picture.paste(left + turn * step, HAND_TOP, back(HAND_CARD))
-            continue
-        card = place.hand[turn]
-        legal = choosing and card in view.legal_cards
-        image = face(view.deck_kind, card, HAND_CARD, dim=choosing and not legal)
-        picture.paste(left + turn * step, HAND_TOP - (RAISED if legal else 0), image)
-
-
-def draw_trick(picture: Picture, view: View, first: int) -> None:
-    """The cards on the table, each on the side of the seat that played it; the best one has a golden rim."""
-    for seat, card in view.trick:
-        angle = pi / 2 + 2 * pi * ((seat - first) % len(view.places)) / len(view.places)
-        x = CENTRE[0] + TRICK_RADII[0] * cos(angle)
-        y = CENTRE[1] + TRICK_RADII[1] * sin(angle)
-        image = face(view.deck_kind, card, TRICK_CARD, seat == view.best_seat)
-        picture.paste(x - TRICK_CARD / 2, y - TRICK_CARD * ROUNDNESS / 2, image)
-        picture.coin(x + TRICK_CARD / 2 - 3, y - TRICK_CARD * ROUNDNESS / 2 + 3, 9, str(seat))
+def trick(view: View, notes: Notes, first: int) -> str:
+    """The trick under way; before its first card the one before, faded."""
+    drawn = cards_on_table(view, view.trick, view.best_seat, first)
     if view.led_suit is not None:
-        picture.coin(CENTRE[0], CENTRE[1], 17)
-        picture.mark(CENTRE[0], CENTRE[1], view.deck_kind, view.led_suit, 22)
-    elif not view.trick and view.phase is not None:
-        waiting = ASKED.get(view.phase, "to lead")
-        picture.text(CENTRE[0], CENTRE[1], f"Seat {view.to_act} {waiting}", 19, FAINT, "mm")
+        return drawn + disc(*CENTRE, 20, "coin") + mark(view.led_suit, view.deck_kind, *CENTRE, 26)
+    if not view.trick and view.last_trick and view.phase == "play":
+        return group(cards_on_table(view, view.last_trick, view.last_winner, first), class_="noms-past")
+    if not view.trick and not view.legal:
+        words = f"{notes.name(view.to_act or 0)} {ASKED.get(view.phase or '', 'to lead')}"
+        return drawn + text(*CENTRE, words, 24, "faint", anchor="middle", room=340)
+    return drawn
 
 
-def draw_result(picture: Picture, view: View) -> None:
+def cards_on_table(view: View, cards: Sequence[tuple[int, int]], best: int | None, first: int) -> str:
+    """Cards on the sides of the seats that played them, numbered in order; the best one has a frame."""
+    width, height = TRICK_CARD
+    drawn = ""
+    for number, (seat, card) in enumerate(cards, 1):
+        angle = pi / 2 + 2 * pi * ((seat - first) % len(view.places)) / len(view.places)
+        x, y = CENTRE[0] + RADII[0] * cos(angle) - width / 2, CENTRE[1] + RADII[1] * sin(angle) - height / 2
+        drawn += use(card_symbol(card, view.deck_kind), x, y, width, height)
+        if seat == best:
+            drawn += box(x, y, width, height, "lit", 8, 5)
+        drawn += coin(x + width - 3, y + 4, str(number))
+    return drawn
+
+
+def last_trick(view: View, notes: Notes) -> str:
+    """The last complete trick, small, at the lower left; the card that took it has a frame."""
+    if not view.last_trick:
+        return ""
+    words = f"Trick {view.tricks_done}: {notes.name(view.last_winner or 0)}"
+    drawn = text(20, 596, words, 18, "faint", room=200)
+    for place, (seat, card) in enumerate(view.last_trick):
+        drawn += use(tile_symbol(card, view.deck_kind), 20 + 28 * place, 608, 26, 46)
+        if seat == view.last_winner:
+            drawn += box(20 + 28 * place, 608, 26, 46, "lit", 4, 4)
+    return drawn
+
+
+def stock(view: View) -> str:
+    """The undealt cards where they may be seen: in the middle after the deal, before that at the lower right."""
+    if not view.stock:
+        return ""
+    if view.phase is None:
+        shown, per_row, width, right, top = view.stock[:MOST_STOCK], 13, 26, 529, 500
+    else:
+        shown, per_row, width, right, top = view.stock[:10], 10, 20, 706, 614
+    left = right - width * min(per_row, len(shown))
+    more = f" ({len(view.stock)})" if len(view.stock) > len(shown) else ""
+    label = text(right, top - 13, f"Undealt{more}", 18, "faint", anchor="end")
+    return label + tiles(shown, view.deck_kind, left, top, per_row, width)
+
+
+def result(view: View) -> str:
     """How the deal or the match ended."""
     words = status(view)
-    width = text_width(words, 18) + 48
-    picture.box(CENTRE[0] - width / 2, CENTRE[1] - 28, width, 56, PANEL, GOLD, 2)
-    picture.bold(CENTRE[0], CENTRE[1], words, 18, GOLD, "mm")
+    width = min(430.0, text_width(words, 24) + 44)
+    x, y = CENTRE[0], 430 if view.stock else CENTRE[1]
+    return box(x - width / 2, y - 30, width, 60, "turn", 14, 4) + text(
+        x, y, words, 24, bold=True, anchor="middle", room=width - 30
+    )
 
 
-def draw_prompt(picture: Picture, view: View) -> None:
-    """The words that the seat to act may choose from, above the hand at the bottom."""
-    if view.phase == "nominate" and view.legal:
-        words = legal_text(view)
-        picture.text(HAND_CENTRE, PROMPT_TOP + 30, f"nominate {words}", 14 if len(words) < 60 else 11, GOLD, "mm")
-        return
-    words_only = [call_said(word, view.misere) for word in view.legal if view.phase != "play" or word == "indicate"]
-    half = len(words_only) if len(words_only) <= 12 else (len(words_only) + 1) // 2
-    rows = [words_only[:half], words_only[half:]]
-    for row, words_of_row in enumerate(row for row in rows if row):
-        draw_chips(picture, view, words_of_row, PROMPT_TOP + (30 if len(words_only) <= 12 else 34 * row))
-
-
-def draw_chips(picture: Picture, view: View, words: list[str], top: float) -> None:
-    """Words side by side, each on a chip; suits as marks."""
-    widths = [max(34.0, text_width(word, 15) + 18) for word in words]
-    left = HAND_CENTRE - (sum(widths) + 6 * (len(words) - 1)) / 2
-    letters = SUIT_LETTERS[view.deck_kind]
-    for word, width in zip(words, widths, strict=True):
-        picture.box(left, top, width, 28, CREAM, INK)
-        if view.phase in ("trump", "suit") and word in letters:
-            picture.mark(left + width / 2, top + 14, view.deck_kind, letters.index(word), 20)
-        else:
-            picture.bold(left + width / 2, top + 14, word, 15, INK, "mm")
-        left += width + 6
+def legend(view: View) -> str:
+    """What the marks of the Decktet's suits are called."""
+    if view.deck_kind != DECKTET:
+        return ""
+    drawn = ""
+    for suit in range(len(MARK_NAMES[DECKTET])):
+        x = 22 + 117 * suit
+        drawn += disc(x + 12, 903, 14, "coin") + mark(suit, DECKTET, x + 12, 903, 19)
+        drawn += text(x + 31, 903, SUIT_NAMES[DECKTET][suit], 19)
+    return drawn

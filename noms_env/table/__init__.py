@@ -78,7 +78,7 @@ class Table:
         return f"<Table {self.rules.variant.name}: {self.rules.summary}; {about(self)}>"
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
-        """What a notebook shows: the table as a spectator sees it, as text, and as a picture where Pillow is installed."""
+        """What a notebook shows: the table as a spectator sees it, as text and as a drawing."""
         if self.row.match < 0:
             return {"text/plain": repr(self)}
         shown: dict[str, Any] = import_module("noms_env.show").for_notebook(self)  # by its name, since it is a higher floor

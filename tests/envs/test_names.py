@@ -95,20 +95,29 @@ def test_a_table_says_where_its_match_stands() -> None:
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_a_notebook_shows_a_table_as_a_spectator_sees_it(variant: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_notebook_shows_a_table_as_a_spectator_sees_it(variant: str) -> None:
     table = Table(variant, seed=3)
     table.start()
     for _ in range(5):
         table.step(table.legal_actions()[-1])
     shown = table._repr_mimebundle_(include=None, exclude=None)
     assert shown["text/plain"] == show.text(table, None)
-    assert shown["image/png"].startswith(b"\x89PNG")
+    assert shown["image/svg+xml"] == show.svg(table, None)
     other = table.sample_hidden(int(table.row.seat), np.random.default_rng(1))
     assert other._repr_mimebundle_() == shown, "other cards in the hands that a seat cannot see"
     assert repr(other) == repr(table)
-    monkeypatch.setattr(show, "image", _without_pillow)
-    assert table._repr_mimebundle_() == {"text/plain": shown["text/plain"]}
 
 
-def _without_pillow(*_: Any) -> Any:
-    raise ModuleNotFoundError("images of the table are drawn with Pillow, which is not installed")
+def test_a_notebook_shows_an_environment_as_its_render_seat_sees_it() -> None:
+    env = noms_env.down_up_v0.env(render_seat=2)
+    assert env._repr_mimebundle_() == {"text/plain": repr(env)}
+    env.reset(seed=1)
+    table = env.unwrapped.table
+    assert env._repr_mimebundle_() == env.unwrapped._repr_mimebundle_() == show.for_notebook(table, 2)
+    opened = noms_env.down_up_v0.env(render_seat=None, render_full=True)
+    opened.reset(seed=1)
+    assert opened._repr_mimebundle_() == show.for_notebook(table, None, full=True) != show.for_notebook(table, None)
+    seat = SeatEnv("noms", seat=1)
+    assert seat._repr_mimebundle_() == {"text/plain": repr(seat)}
+    seat.reset(seed=1)
+    assert seat._repr_mimebundle_()["image/svg+xml"] == show.svg(seat.table, 1)

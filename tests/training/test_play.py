@@ -118,19 +118,17 @@ def test_deals_go_on_into_the_next_match() -> None:
 def test_a_sitting_refuses_what_makes_no_table() -> None:
     kind = usual("noms")
     player = seated(["random"], 1, kind)[0]
-    with pytest.raises(ValueError, match=r"players must be 4, with one person at most; not 3 with 0"):
+    with pytest.raises(ValueError, match=r"players must be 4, one for each seat, not 3"):
         Session(kind, [player] * 3)
-    with pytest.raises(ValueError, match=r"not 4 with 2"):
-        Session(kind, [player, None, None, player])
     with pytest.raises(ValueError, match="deals must be 1 or more, not 0"):
         Session(kind, [player] * 4, deals=0)
     session = sitting_of(kind, int(Session(kind, [player] * 4).table.row.seat))
-    with pytest.raises(ValueError, match="it is the person's turn"):
+    with pytest.raises(ValueError, match="it is a person's turn"):
         session.choose()
     with pytest.raises(ValueError, match="deals are left"):
         session.next_deal()
     alone = Session(kind, [player] * 4)
-    with pytest.raises(ValueError, match="when it is the person's turn"):
+    with pytest.raises(ValueError, match="when it is a person's turn"):
         alone.advice()
     assert not alone.take_back()
     alone.let_others_act()

@@ -55,3 +55,18 @@ def lines_of(file: str) -> Iterator[tuple[int, Record | str]]:
             yield number, record
     if not number:
         raise CommandError(f"{file} is empty")
+
+
+def is_chosen(record: Record, match: int | None, deal: int | None, seat: int | None) -> bool:
+    """Whether a record is of the match and the deal that are asked for; CommandError if it is and there is no such seat."""
+    if match not in (None, record["match"]) or deal not in (None, record["deal"]):
+        return False
+    if seat is not None and not 0 <= seat < record["seats"]:
+        raise CommandError(f"--seat must be a seat from 0 to {record['seats'] - 1}, not {seat}")
+    return True
+
+
+def no_deal(file: str, match: int | None, deal: int | None) -> CommandError:
+    """The error of a file that has not got what was asked for."""
+    asked_for = ("deal" if deal is None else f"deal {deal}") + ("" if match is None else f" in match {match}")
+    return CommandError(f"{file} has no {asked_for}")

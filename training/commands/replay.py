@@ -12,7 +12,8 @@ import tyro
 from ..console import print_lines
 from ..options import by_default
 from ..text import count
-from .common import FOUND, OK, CommandError, lines_of
+from .arguments import Flag
+from .common import FOUND, OK, CommandError, is_chosen, lines_of, no_deal
 
 if TYPE_CHECKING:
     from noms_env.record import Record
@@ -23,19 +24,48 @@ def replay(
     match: Annotated[int | None, by_default("all", "M")] = None,
     deal: Annotated[int | None, by_default("all", "D")] = None,
     seat: Annotated[int | None, by_default("all hands", "S")] = None,
+    html: Annotated[str | None, by_default("none", "FILE")] = None,
+    picture: Annotated[str | None, by_default("none", "FILE")] = None,
+    moment: Annotated[int | None, by_default("the end of the deal", "N")] = None,
+    player: Annotated[tuple[str, ...], by_default("none", "NAME ...")] = (),
+    name: Annotated[tuple[str, ...], by_default("seat 0, seat 1, ...", "NAME ...")] = (),
+    dark: Flag = False,
 ) -> int:
-    """Show the deals of a file: hands, calls, contract, every trick, points.
+    """Show the deals of a file: hands, calls, contract, every trick, points; or make a page or a picture of them.
+
+    --html writes one file that any browser opens, without a server or a network: a slider over the decisions, all hands or
+    one seat's view, and what a player thinks of each decision. --picture writes a moment as SVG or PNG, or a deal as an
+    animated GIF.
 
     For example:
       noms replay games.jsonl --match 0 --deal 3
       noms replay games.jsonl --deal 0 --seat 2
+      noms replay games.jsonl --html games.html --player small_ships
+      noms replay games.jsonl --match 0 --deal 3 --picture deal.gif --name Ann Bo Cy Di
 
     Args:
         file: A file of records (noms-record/1).
         match: Only this match; they are numbered from 0.
         deal: Only this deal of each match; they are numbered from 0.
         seat: Show the hand of this seat only, as at a table; seats are numbered from 0.
+        html: Write a page with the deals.
+        picture: Write a picture of a deal, by the ending of the name .svg, .png or .gif.
+        moment: The picture is of the table after this many decisions.
+        player: Whose probabilities, or values, the page and the picture show: one player for all seats, or one for each.
+        name: What the seats are called on the page and on the picture, from seat 0.
+        dark: Dark colours for the picture.
     """
+    if html or picture:
+        from .browser.pages import Request, draw
+
+        return draw(Request(file, match, deal, seat, html, picture, moment, player, name, dark))
+    if moment is not None or player or name or dark:
+        raise CommandError("--moment, --player, --name and --dark are for a page or a picture: give --html or --picture too")
+    return tell(file, match, deal, seat)
+
+
+def tell(file: str, match: int | None, deal: int | None, seat: int | None) -> int:
+    """Print the chosen deals, and what is wrong with lines that cannot be shown."""
     from noms_env.record import RecordError
 
     from ..terminal.deal_text import deal_lines
@@ -44,10 +74,8 @@ def replay(
     for line, record in lines_of(file):
         fault: object = record
         if not isinstance(record, str):
-            if match not in (None, record["match"]) or deal not in (None, record["deal"]):
+            if not is_chosen(record, match, deal, seat):
                 continue
-            if seat is not None and not 0 <= seat < record["seats"]:
-                raise CommandError(f"--seat must be a seat from 0 to {record['seats'] - 1}, not {seat}")
             shown += 1
             try:
                 print_lines(deal_lines(record, seat))
@@ -57,8 +85,7 @@ def replay(
         print(f"noms: line {line}: {fault}", file=sys.stderr)
         status = FOUND
     if not shown and status == OK:
-        asked_for = ("deal" if deal is None else f"deal {deal}") + ("" if match is None else f" in match {match}")
-        raise CommandError(f"{file} has no {asked_for}")
+        raise no_deal(file, match, deal)
     return status
 
 

@@ -1,4 +1,4 @@
-"""Deals at one table, with one person or none: decisions, undo, advice and records.
+"""Deals at one table, with people or none: decisions, undo, advice and records.
 
 The seed, the players and the person's actions determine everything. Each decision of a player has its own random stream, so
 an undo does not change what the players do next.
@@ -157,9 +157,9 @@ class Session:
 
     Attributes:
         table: where it is played; it knows all cards.
-        players: who sits on each seat; None where the person does.
-        person: the person's seat; None if there is no person.
+        players: who sits on each seat; None where a person does. It may change between two decisions.
         deals: the deals so far, the last of them under way or just scored.
+        seed: of the cards, and of what is random in the players.
     """
 
     def __init__(self, rules: Rules, players: Sequence[Seated | None], *, seed: int = 0, deals: int | None = None) -> None:
@@ -167,29 +167,32 @@ class Session:
 
         Args:
             rules: of the table.
-            players: one for each seat; None for the person, on one seat at most.
+            players: one for each seat; None for a person.
             seed: 0 to 2**63 - 1: of the cards, and of what is random in the players.
             deals: deals to play, where one match ends the next begins; None for one match.
 
         Raises:
-            ValueError: not as many players, two persons, or a number out of range.
+            ValueError: not as many players, or a number out of range.
         """
-        persons = [seat for seat, player in enumerate(players) if player is None]
-        if len(players) != rules.seats or len(persons) > 1:
-            raise ValueError(f"players must be {rules.seats}, with one person at most; not {len(players)} with {len(persons)}")
+        if len(players) != rules.seats:
+            raise ValueError(f"players must be {rules.seats}, one for each seat, not {len(players)}")
         if deals is not None and deals < 1:
             raise ValueError(f"deals must be 1 or more, not {deals}")
         self.table = Table(rules.variant.name, rules.seats, rules.options, seed=checked_seed(seed))
         self.players = list(players)
-        self.person = persons[0] if persons else None
-        self._seed, self._most = seed, deals
+        self.seed, self._most = seed, deals
         self.table.start()
         self.deals = [Deal(self.table)]
 
     @property
+    def person(self) -> int | None:
+        """The first seat on which a person sits; None if there is no person."""
+        return next((seat for seat, player in enumerate(self.players) if player is None), None)
+
+    @property
     def is_persons_turn(self) -> bool:
-        """Whether the person is to act."""
-        return not self.table.is_scored and self.table.row.seat == self.person
+        """Whether a person is to act."""
+        return not self.table.is_scored and self.players[int(self.table.row.seat)] is None
 
     @property
     def is_over(self) -> bool:
@@ -201,11 +204,11 @@ class Session:
         """The player to act.
 
         Raises:
-            ValueError: that is nobody, or the person.
+            ValueError: that is nobody, or a person.
         """
         player = None if self.table.is_scored else self.players[int(self.table.row.seat)]
         if player is None:
-            why = "the deal is over" if self.table.is_scored else "it is the person's turn"
+            why = "the deal is over" if self.table.is_scored else "it is a person's turn"
             raise ValueError(f"no player is to act: {why}")
         return player
 
@@ -232,7 +235,7 @@ class Session:
         self.deals[-1].take(self.table, action)
 
     def let_others_act(self) -> None:
-        """Let the players act until the person is to act, or the deal is over."""
+        """Let the players act until a person is to act, or the deal is over."""
         while not self.table.is_scored and not self.is_persons_turn:
             self.take(self.choose())
 
@@ -251,26 +254,31 @@ class Session:
         self.deals.append(Deal(self.table))
 
     def take_back(self) -> bool:
-        """Go back to the person's last decision, in this deal or an earlier one.
+        """Go back to the last decision of the person, of several that of the first, in this deal or an earlier one.
 
         Returns:
             False if there is none; then nothing has changed.
         """
+        person = self.person
         for number in reversed(range(len(self.deals))):
-            if self.person is not None and self.deals[number].go_back(self.table, self.person):
+            if person is not None and self.deals[number].go_back(self.table, person):
                 del self.deals[number + 1 :]
                 return True
         return False
 
-    def advice(self) -> list[Advice]:
-        """What each of the players would do in the person's place, from what the person sees.
+    def advice(self, advisers: Sequence[Seated] | None = None) -> list[Advice]:
+        """What players would do in the place of the person to act, from what that person sees.
+
+        Args:
+            advisers: the players; those at the table when None.
 
         Raises:
-            ValueError: it is not the person's turn.
+            ValueError: it is not a person's turn.
         """
         if not self.is_persons_turn:
-            raise ValueError("the players give advice when it is the person's turn")
-        others, table = dict(one for one in self.players if one is not None), self.table
+            raise ValueError("the players give advice when it is a person's turn")
+        others = dict(one for one in (self.players if advisers is None else advisers) if one is not None)
+        table = self.table
         knowing = {name: with_memory(player, self._memory(player)) for name, player in others.items()}
         return [
             Advice(
@@ -299,5 +307,5 @@ class Session:
     def _stream(self, purpose: int) -> np.random.Generator:
         row = self.table.row
         moment = int(row.deal) * STEPS + len(self.deals[-1].actions)
-        key, counter = player_key(self._seed, int(row.match)), [0, moment, purpose, int(row.seat)]
+        key, counter = player_key(self.seed, int(row.match)), [0, moment, purpose, int(row.seat)]
         return np.random.Generator(np.random.Philox(key=key, counter=counter))

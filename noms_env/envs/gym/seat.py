@@ -19,7 +19,7 @@ from noms_env.core.actions import NUM_ACTIONS, is_integer
 from noms_env.core.chance import MAX_SEED
 from noms_env.engine import batch_kernels
 from noms_env.engine.row_kernels import IS_SCORED
-from noms_env.envs.common import ILLEGAL_REWARD, POSITION_KEYS, Observation, frame
+from noms_env.envs.common import ILLEGAL_REWARD, POSITION_KEYS, Observation, frame, notebook
 from noms_env.envs.gym.seat_config import SeatConfig
 from noms_env.envs.gym.seat_players import RowStreams, Seat, checked_seat, engine_streams, is_random, learner_seats
 from noms_env.envs.modules import environment_id
@@ -143,6 +143,9 @@ class SeatEnv(gymnasium.Env[Observation, int | np.integer]):
         return f"<SeatEnv {self._config.summary}>"
 
     __str__ = __repr__
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
+        return notebook(self, self.seat)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Observation, dict[str, Any]]:
         """Begin an episode, and play up to the learner's first decision.

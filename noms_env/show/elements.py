@@ -1,0 +1,98 @@
+"""Elements of SVG as text. All text that comes from outside goes through `text` or `attribute`, which escape it."""
+
+from __future__ import annotations
+
+import re
+from html import escape
+
+UNFIT = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""Signs that XML does not allow."""
+
+# fmt: off
+WIDTHS = (
+    28, 34, 55, 65, 65, 102, 67, 34, 38, 38, 56, 68, 33, 47, 33, 39, 67, 43, 63, 65, 68, 62, 65, 58, 65, 65, 33, 34, 68, 68,
+    68, 56, 102, 75, 66, 74, 72, 61, 59, 75, 75, 28, 58, 72, 57, 93, 76, 77, 65, 78, 66, 65, 67, 74, 75, 104, 74, 73, 66,
+    38, 39, 38, 49, 48, 37, 58, 63, 59, 63, 60, 40, 63, 62, 27, 27, 58, 27, 91, 62, 61, 63, 63, 41, 56, 37, 62, 60, 85, 58,
+    60, 57, 47, 37, 47, 68,
+)
+"""Of the signs from the space on, in hundredths of the size: in Inter, the wider of regular and bold."""
+# fmt: on
+WIDEST = 104
+TIGHTEST = 0.8
+"""Text that does not fit is pressed to this share of its width, and what does not fit then is cut."""
+
+
+def escaped(text: str) -> str:
+    """Text for the inside of an element or of an attribute in double quotes."""
+    return escape(UNFIT.sub("\ufffd", text), quote=True)
+
+
+def text_width(text: str, size: float) -> float:
+    """Width of a line of text, about; never too small in the fonts that come with the package."""
+    numbers = (ord(sign) - 32 for sign in text)
+    return size / 100 * sum(WIDTHS[number] if 0 <= number < len(WIDTHS) else WIDEST for number in numbers)
+
+
+def text(
+    x: float,
+    y: float,
+    words: str,
+    size: float,
+    look: str = "ink",
+    *,
+    bold: bool = False,
+    anchor: str = "start",
+    room: float | None = None,
+) -> str:
+    """A line of text whose middle is at height `y`.
+
+    Args:
+        x: where it starts, has its middle or ends, as `anchor` says.
+        y: height of its middle.
+        words: any text; it is escaped.
+        size: of the font.
+        look: class of its colour.
+        bold: heavy letters.
+        anchor: `start`, `middle` or `end`.
+        room: it is made to fit this width.
+    """
+    fit = ""
+    if room is not None and text_width(words, size) > room:
+        while len(words) > 1 and text_width(words, size) * TIGHTEST > room:
+            words = words.removesuffix("…")[:-1] + "…"
+        fit = f' textLength="{min(room, text_width(words, size)):.0f}" lengthAdjust="spacingAndGlyphs"'
+    placed = "" if anchor == "start" else f' text-anchor="{anchor}"'
+    weight = "bold" if bold else "text"
+    return (
+        f'<text x="{x:g}" y="{y + 0.36 * size:.4g}" font-size="{size:g}"{placed}{fit} class="noms-{weight} noms-{look}">'
+        f"{escaped(words)}</text>"
+    )
+
+
+def box(x: float, y: float, width: float, height: float, look: str, round_by: float = 10, thick: float = 1.5) -> str:
+    """A box with round corners."""
+    return (
+        f'<rect x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" rx="{round_by:g}" stroke-width="{thick:g}" '
+        f'class="noms-{look}"/>'
+    )
+
+
+def disc(x: float, y: float, radius: float, look: str, thick: float = 1.5) -> str:
+    """A disc."""
+    return f'<circle cx="{x:g}" cy="{y:g}" r="{radius:g}" stroke-width="{thick:g}" class="noms-{look}"/>'
+
+
+def coin(x: float, y: float, words: str, radius: float = 13) -> str:
+    """A disc with a letter or a number."""
+    return disc(x, y, radius, "coin") + text(x, y, words, 18, "print", bold=True, anchor="middle", room=2 * radius - 4)
+
+
+def use(symbol: str, x: float, y: float, width: float, height: float) -> str:
+    """A symbol of `cards` at a place."""
+    return f'<use href="#noms-{symbol}" x="{x:.5g}" y="{y:.5g}" width="{width:g}" height="{height:g}"/>'
+
+
+def group(content: str, **attributes: str) -> str:
+    """A group; underscores in the names of attributes are hyphens, but for the last one of `class_`."""
+    said = "".join(f' {name.rstrip("_").replace("_", "-")}="{escaped(value)}"' for name, value in attributes.items())
+    return f"<g{said}>{content}</g>"

@@ -1,0 +1,58 @@
+"""An SVG drawing as pixels, by resvg and with the fonts of this folder: the same on every machine."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from io import BytesIO
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+from numpy.typing import NDArray
+
+from noms_env.version import install_command
+
+FONTS = [str(path) for path in sorted((Path(__file__).parent / "fonts").glob("*.ttf"))]
+LIBRARIES = {"PIL": "Pillow", "resvg_py": "resvg-py"}
+
+
+def drawn_with(module: str) -> ModuleType:
+    """A library of the extra `render`.
+
+    Raises:
+        ModuleNotFoundError: it is not installed; the message says how it is.
+    """
+    try:
+        return import_module(module)
+    except ModuleNotFoundError as error:
+        top = module.partition(".")[0]
+        if (error.name or "").partition(".")[0] != top:
+            raise
+        message = f"pictures of the table need {LIBRARIES[top]}, which is not installed: {install_command('render')}"
+        raise ModuleNotFoundError(message, name=top) from error
+
+
+def png(svg: str, zoom: float = 1) -> bytes:
+    """A PNG of a drawing.
+
+    Args:
+        svg: the drawing, light or dark: `auto` is light here.
+        zoom: how many pixels a unit of the drawing has.
+
+    Raises:
+        ModuleNotFoundError: resvg-py is not installed.
+    """
+    made: bytes = drawn_with("resvg_py").svg_to_bytes(
+        svg_string=svg, zoom=zoom, skip_system_fonts=True, font_files=FONTS, font_family="Inter", sans_serif_family="Inter"
+    )
+    return bytes(made)
+
+
+def pixels(svg: str) -> NDArray[np.uint8]:
+    """Red, green and blue of a drawing, shape (height, width, 3), uint8.
+
+    Raises:
+        ModuleNotFoundError: resvg-py or Pillow is not installed.
+    """
+    image = drawn_with("PIL.Image")
+    return np.asarray(image.open(BytesIO(png(svg))).convert("RGB"), np.uint8).copy()

@@ -1,0 +1,90 @@
+"""The colours of the drawing, light and dark, as style sheets for the classes of its elements."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+Theme = Literal["light", "dark", "auto"]
+"""`auto` is light or dark as whoever looks has asked their system for."""
+
+FONTS = "Inter,'Segoe UI',Roboto,'Helvetica Neue',Arial,sans-serif"
+
+SUIT_COLOURS = {
+    "clubs": "#17202e",
+    "diamonds": "#c8102e",
+    "hearts": "#c8102e",
+    "spades": "#17202e",
+    "moons": "#2f3747",
+    "suns": "#d55e00",
+    "waves": "#0067b1",
+    "leaves": "#00845f",
+    "wyrms": "#a5307c",
+    "knots": "#7a5a00",
+}
+"""Of each suit's marks. Those of the Decktet follow the palette of Okabe and Ito, which the colour-blind can tell apart."""
+
+LIGHT = {
+    "page": "#f6f3ea",
+    "felt": "#cfe3d6",
+    "rim": "#8fb09c",
+    "panel": "#fffdf8",
+    "ink": "#17211c",
+    "faint": "#475a50",
+    "accent": "#7a3d00",
+    "glow": "#ffb400",
+}
+DARK = {
+    "page": "#101614",
+    "felt": "#1b4634",
+    "rim": "#39705a",
+    "panel": "#0e261c",
+    "ink": "#f4f0e4",
+    "faint": "#b4ccbe",
+    "accent": "#ffd166",
+    "glow": "#ffc233",
+}
+PALETTES = {"light": LIGHT, "dark": DARK}
+
+
+def _rules(palette: dict[str, str], scope: str) -> str:
+    """The rules that differ from palette to palette."""
+    shapes = {
+        "page": f"fill:{palette['page']}",
+        "felt": f"fill:{palette['felt']};stroke:{palette['rim']}",
+        "panel": f"fill:{palette['panel']};stroke:{palette['rim']}",
+        "turn": f"fill:{palette['panel']};stroke:{palette['glow']}",
+        "ink": f"fill:{palette['ink']}",
+        "faint": f"fill:{palette['faint']}",
+        "accent": f"fill:{palette['accent']}",
+        "glow": f"fill:{palette['glow']}",
+        "pill": f"fill:{palette['accent']}",
+        "onpill": f"fill:{palette['panel']}",
+    }
+    return "".join(f"{scope}.noms-{name}{{{style}}}" for name, style in shapes.items())
+
+
+COMMON = (
+    f".noms-text{{font-family:{FONTS};font-weight:400}}.noms-bold{{font-family:{FONTS};font-weight:700}}"
+    ".noms-paper{fill:#fffdf6;stroke:#8a8a80}.noms-back{fill:#2f4a8c;stroke:#f4f1e6}.noms-lattice{fill:none;stroke:#7f95cf}"
+    ".noms-print{fill:#17202e}.noms-dim{fill:#3c3c36;opacity:.36}.noms-lit{fill:none;stroke:#ffb400;stroke-width:5}"
+    ".noms-chip{fill:#fffdf6;stroke:#6b6b62}.noms-coin{fill:#fffdf6;stroke:#17202e}.noms-bar{fill:#0067b1;stroke:#fffdf6}.noms-onbar{fill:#fffdf6}"
+    ".noms-past{opacity:.45}.noms-taken{fill:none;stroke:#0067b1;stroke-width:5;stroke-dasharray:9 5}"
+    + "".join(f".noms-{name}{{color:{colour}}}" for name, colour in SUIT_COLOURS.items())
+)
+"""The rules that are the same in light and dark: cards are of paper in both."""
+
+
+def style_sheet(theme: Theme) -> str:
+    """The style sheet of a drawing by itself."""
+    if theme == "auto":
+        return f"{COMMON}{_rules(LIGHT, '')}@media (prefers-color-scheme:dark){{{_rules(DARK, '')}}}"
+    return COMMON + _rules(PALETTES[theme], "")
+
+
+def page_style_sheet() -> str:
+    """The style sheet of a page, whose root element has `data-theme`, light or dark; the colours are variables of CSS too."""
+    sheets = [COMMON]
+    for name, palette in PALETTES.items():
+        colours = "".join(f"--{colour}:{code};" for colour, code in palette.items())
+        sheets.append(f"[data-theme={name}]{{{colours}color-scheme:{name}}}{_rules(palette, f'[data-theme={name}] ')}")
+    return "".join(sheets)

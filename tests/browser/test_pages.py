@@ -1,0 +1,210 @@
+"""The pages in a real Chromium: deals played by clicks and by keys, two people at a table, a phone, and what axe finds."""
+
+from collections.abc import Callable
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from noms_env.record import record_matches, write_records
+from noms_env.variants import VARIANTS
+from training.browser.film import Shown, film_of
+from training.browser.page import page_of
+
+pytestmark = pytest.mark.browser
+NewPage = Callable[..., Any]
+CHOICES = "#board [data-word]"
+CORNER = {"x": 9, "y": 9}
+"""Of a card: the part that no other covers."""
+
+
+def until(page: Any, script: str, arg: object = None) -> None:
+    """Wait until a script says true; the page's policy lets no text be run in it, so the page is asked from outside."""
+    for _ in range(1200):
+        if page.evaluate(script, arg):
+            return
+        page.wait_for_timeout(50)
+    pytest.fail(f"it never came to {script}")
+
+
+def sit_down(page: Any, variant: str, player: str = "random", guests: int = 0) -> None:
+    """Open a table at which the others play at once."""
+    page.wait_for_selector("#lobby:not([hidden])")
+    page.select_option("#game", variant)
+    for place, select in enumerate(page.query_selector_all("#places select")[1:]):
+        select.select_option("-person" if place < guests else player)
+    page.click("#start")
+    page.wait_for_selector("#play-panel:not([hidden]) >> text=Pace")
+    page.wait_for_selector("#board [data-part=own], #board [data-part=seat0]", state="attached")
+    page.select_option("#pace", "0")
+
+
+def state(page: Any) -> str:
+    """Where the match stands."""
+    return str(page.evaluate("table.moment"))
+
+
+def wait_for_turn(page: Any) -> bool:
+    """Wait until the person is to act; False if the deal is over."""
+    until(page, f"Boolean(document.querySelector('{CHOICES}')) || table.state?.scored")
+    return page.query_selector(CHOICES) is not None
+
+
+def click(page: Any) -> None:
+    before = state(page)
+    page.locator(CHOICES).first.click(position=CORNER)
+    until(page, "(before) => table.moment !== before", before)
+
+
+def press(page: Any) -> None:
+    before = state(page)
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Enter")
+    until(page, "(before) => table.moment !== before", before)
+
+
+@pytest.mark.parametrize("act", [click, press])
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_a_deal_is_played_to_its_score(variant: str, act: Callable[[Any], None], new_page: NewPage, address: str) -> None:
+    page = new_page(address)
+    sit_down(page, variant)
+    while wait_for_turn(page):
+        act(page)
+    page.wait_for_selector("#sheet tbody tr")
+    assert page.inner_text("#table-status").startswith(("The deal is over", "The match is over", "All passed"))
+    assert page.inner_text("#last-result")
+
+
+def test_what_is_not_legal_does_not_react(new_page: NewPage, address: str) -> None:
+    page = new_page(address)
+    sit_down(page, "down_up")
+    dimmed = "#board > [data-part=seat0] > rect.noms-dim"
+    while wait_for_turn(page) and page.query_selector(dimmed) is None:
+        click(page)
+    before = state(page)
+    page.locator(dimmed).first.click(position=CORNER)
+    page.keyboard.press("Enter")
+    page.wait_for_timeout(300)
+    assert state(page) == before
+    assert page.is_hidden("#notice")
+
+
+def test_a_decision_is_taken_back_and_a_hint_is_shown(new_page: NewPage, address: str) -> None:
+    page = new_page(address)
+    sit_down(page, "up_down")
+    assert wait_for_turn(page)
+    before = state(page)
+    click(page)
+    page.keyboard.press("u")
+    until(page, "(before) => table.moment === before", before)
+    page.keyboard.press("h")
+    page.wait_for_selector("#advice li")
+    assert page.query_selector("#board .noms-taken") is not None
+
+
+def test_a_reload_in_the_middle_goes_on(new_page: NewPage, address: str) -> None:
+    page = new_page(address)
+    sit_down(page, "down_up")
+    for _ in range(3):
+        assert wait_for_turn(page)
+        click(page)
+    assert wait_for_turn(page)
+    before, drawn = state(page), page.inner_html("#board")
+    page.reload()
+    page.wait_for_selector(CHOICES)
+    assert (state(page), page.inner_html("#board")) == (before, drawn)
+
+
+def test_two_people_play_at_one_table(new_page: NewPage, address: str) -> None:
+    one = new_page(address)
+    sit_down(one, "up_down", guests=1)
+    two = new_page(one.input_value("#people input"))
+    two.wait_for_selector("#play-panel:not([hidden])")
+    until(two, "Boolean(table && table.state)")
+    until(one, "table.state.people.every((person) => person.here)")
+    for _ in range(60):
+        if one.evaluate("table.state.scored"):
+            break
+        for page in (one, two):
+            if page.query_selector(CHOICES) is not None:
+                before = state(page)
+                page.locator(CHOICES).first.click(position=CORNER)
+                for other in (one, two):
+                    until(other, "(before) => table.moment !== before", before)
+        one.wait_for_timeout(100)
+    assert one.evaluate("table.state.scored")
+    assert two.evaluate("table.state.sheet") == one.evaluate("table.state.sheet")
+
+
+def test_on_a_phone_nothing_sticks_out(new_page: NewPage, address: str) -> None:
+    page = new_page(address)
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.wait_for_selector("#lobby:not([hidden])")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    sit_down(page, "small_ships")
+    assert wait_for_turn(page)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    boxes = [place.bounding_box() for place in page.query_selector_all(CHOICES)]
+    assert all(box["width"] >= 24 and box["height"] >= 24 for box in boxes), "large enough for a finger"
+
+
+@pytest.fixture
+def film_page(tmp_path: Path) -> Path:
+    """A page with two recorded deals."""
+    records = list(islice(record_matches("nonesuch", seed=2), 2))
+    (tmp_path / "deals.html").write_text(page_of(film_of(records, Shown(names=["<b>Ann", "Bo", "Cy", "Di"])), "Two deals"))
+    return tmp_path / "deals.html"
+
+
+def test_a_page_of_recorded_deals_opens_without_a_server(new_page: NewPage, film_page: Path) -> None:
+    page = new_page(film_page.as_uri())
+    page.wait_for_selector("#replay:not([hidden])")
+    asked = list[str]()
+    page.on("request", lambda request: asked.append(request.url))
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("2")
+    assert page.url.endswith("#0,2,2")
+    shown = page.inner_html("#board")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("End")
+    assert page.inner_text("#result-lines")
+    page.goto(f"{film_page.as_uri()}#0,2,2")
+    until(page, "(shown) => document.getElementById('board').innerHTML === shown", shown)
+    assert "&lt;b&gt;Ann" in shown
+    with page.expect_download() as download:
+        page.click("#png")
+    assert Path(download.value.path()).read_bytes()[:4] == b"\x89PNG"
+    assert all(url.startswith(("file:", "blob:", "data:")) for url in asked)
+
+
+def test_a_file_of_records_is_shown_by_the_server(new_page: NewPage, address: str, tmp_path: Path) -> None:
+    write_records(tmp_path / "games.jsonl", islice(record_matches("noms", seed=2), 1))
+    page = new_page(address)
+    page.wait_for_selector("#lobby:not([hidden])")
+    page.select_option("#thinker", "thumb")
+    page.set_input_files("#file", tmp_path / "games.jsonl")
+    page.wait_for_selector("#replay:not([hidden])")
+    page.keyboard.press("End")
+    assert page.inner_text("#result-lines")
+
+
+def test_axe_finds_nothing_serious(new_page: NewPage, address: str, film_page: Path) -> None:
+    from axe_playwright_python.sync_playwright import Axe
+
+    def serious(page: Any) -> list[str]:
+        found = Axe().run(page).response["violations"]
+        return [f"{one['id']}: {one['nodes'][0]['html']}" for one in found if one["impact"] in ("serious", "critical")]
+
+    page = new_page(address)
+    page.wait_for_selector("#lobby:not([hidden])")
+    assert serious(page) == []
+    sit_down(page, "small_ships")
+    assert wait_for_turn(page)
+    assert serious(page) == []
+    page.click("#theme")
+    assert serious(page) == []
+    film = new_page(film_page.as_uri())
+    film.wait_for_selector("#replay:not([hidden])")
+    assert serious(film) == []

@@ -1,0 +1,216 @@
+"""The SVG drawing of a table: well-formed, legible and told apart by everybody, and nothing but text where text is meant."""
+
+import re
+from dataclasses import replace
+from itertools import combinations
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+from noms_env import show
+from noms_env.core.cards import CARD_WORDS, DECKTET, FRENCH
+from noms_env.show import cards, picture, theme
+from noms_env.show.elements import WIDTHS, escaped, text, text_width
+from noms_env.show.marks import MARK_NAMES
+from noms_env.show.notes import Notes
+from noms_env.show.pixels import FONTS, png
+from noms_env.show.view import View, look
+from noms_env.table import Table
+from tests.begun import begun
+from tests.envs.play import EVERY_TABLE, KINDS, Kind
+from tests.test_show import moments
+
+SVG = "{http://www.w3.org/2000/svg}"
+EVIL = """</text><script>alert("1")</script>&'\x00\ud800"""
+SMALLEST = 18
+"""Units: 9 pixels where the drawing is 360 pixels wide."""
+
+
+def views(kind: Kind, count: int = 2) -> list[View]:
+    """Views of every seat and of a spectator, and the full view, at random moments of every phase."""
+    tables = moments(kind.variant, kind.seats, kind.options, count, 100)
+    return [
+        look(table, seat, full) for table in tables for seat, full in ((int(table.row.seat), False), (None, False), (0, True))
+    ]
+
+
+def parsed(view: View, notes: Notes | None = None) -> ElementTree.Element:
+    return ElementTree.fromstring(picture.drawing(view, notes))
+
+
+@pytest.mark.parametrize("kind", [*EVERY_TABLE, *KINDS.values()], ids=str)
+def test_every_game_is_drawn_with_every_number_of_seats(kind: Kind) -> None:
+    for view in views(kind, 1):
+        root = parsed(view)
+        known = {element.get("id") for element in root.iter(f"{SVG}symbol")}
+        used = {(element.get("href") or "")[1:] for element in root.iter(f"{SVG}use")}
+        assert used == known, "every symbol is there, and none in vain"
+        assert {element.get("data-part") for element in root.iter()} - {None} == set(picture.parts(view))
+        sizes = [float(element.get("font-size") or 0) for element in root.iter(f"{SVG}text")]
+        assert min(sizes) >= SMALLEST, "legible at a width of 360 pixels"
+
+
+@pytest.mark.parametrize("kind", KINDS.values(), ids=str)
+def test_nothing_leaves_the_sheet(kind: Kind) -> None:
+    for view in views(kind):
+        for element in parsed(view, Notes(["A name that is longer than any plate has room for"] * kind.seats)):
+            for inside in element.iter():
+                if inside.tag in (f"{SVG}use", f"{SVG}rect") and element.get("data-part"):
+                    x, y, width, height = (float(inside.get(side) or 0) for side in ("x", "y", "width", "height"))
+                    assert min(x, y) >= 0, ElementTree.tostring(inside)
+                    assert x + width <= picture.WIDTH, ElementTree.tostring(inside)
+                    assert y + height <= picture.HEIGHT, ElementTree.tostring(inside)
+
+
+@pytest.mark.parametrize("kind", KINDS.values(), ids=str)
+def test_all_legal_actions_of_the_seat_to_act_can_be_chosen_and_no_others(kind: Kind) -> None:
+    phases = set()
+    for view in views(kind):
+        drawn = [element.get("data-word") for element in parsed(view).iter() if element.get("data-word")]
+        assert sorted(map(str, drawn)) == sorted(view.legal)
+        assert all(element.get("aria-label") for element in parsed(view).iter() if element.get("data-word"))
+        phases |= {view.phase} if view.legal else set()
+    assert "play" in phases
+
+
+def test_the_phases_have_their_ways_to_choose() -> None:
+    table = begun(Table("small_ships", seed=2))
+    table.act("pass")
+    parts = picture.parts(look(table, int(table.row.seat)))
+    assert 'data-word="7"' in parts["choices"]
+    assert "Your call" in parts["choices"]
+    chances = dict.fromkeys(("pass", "7", "mis"), 1 / 3)
+    noted = picture.parts(look(table, int(table.row.seat)), Notes(probabilities=chances, taken="7"))
+    assert noted["choices"].count("33%") == 3
+    assert noted["choices"].count("noms-taken") == 1
+    assert picture.parts(look(table, int(table.row.seat)), Notes(values={"7": -1.25}))["choices"].count("-1.2<") == 1
+    assert "noms-bar" not in parts["choices"]
+
+
+def test_names_and_all_else_from_outside_are_text() -> None:
+    table = begun(Table("noms", seed=2))
+    for seat in (None, 0):
+        drawn = show.svg(table, seat, names=[EVIL] * 4)
+        root = ElementTree.fromstring(drawn)
+        assert not list(root.iter(f"{SVG}script"))
+        assert "script>" not in drawn.replace("&lt;/text&gt;&lt;script&gt;", "")
+    assert escaped(EVIL) == "&lt;/text&gt;&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt;&amp;&#x27;��"
+    assert "onerror" not in re.sub(r">[^<]*<", "><", text(0, 0, '" onerror="x', 20))
+
+
+def test_a_name_is_made_to_fit() -> None:
+    assert "textLength" not in text(0, 0, "Ann", 20, room=100)
+    pressed = text(0, 0, "Ann and Bo", 20, room=text_width("Ann and Bo", 20) * 0.9)
+    assert 'lengthAdjust="spacingAndGlyphs">Ann and Bo<' in pressed.replace(' class="noms-text noms-ink"', "")
+    cut = text(0, 0, "runs/a-very-long-name", 20, room=80)
+    assert ">runs/a-…<" in cut
+
+
+def test_the_widths_are_those_of_the_fonts() -> None:
+    fonts = pytest.importorskip("fontTools.ttLib", reason="fonttools comes with matplotlib")
+    loaded = [fonts.TTFont(file) for file in FONTS]
+    assert len(loaded) == 2
+    for number, width in enumerate(WIDTHS):
+        wide = max(font["hmtx"][font.getBestCmap()[32 + number]][0] / font["head"].unitsPerEm for font in loaded)
+        assert abs(100 * wide - width) <= 0.5
+
+
+@pytest.mark.parametrize(("kind", "deck"), [("small_ships", FRENCH), ("nonesuch", DECKTET)])
+def test_the_legend_is_that_of_the_decktet(kind: str, deck: int) -> None:
+    table = begun(Table(kind, seed=2))
+    drawn = picture.parts(look(table, 0))["legend"]
+    assert [name for name in ("Moons", "Suns", "Waves", "Leaves", "Wyrms", "Knots") if name in drawn] == (
+        ["Moons", "Suns", "Waves", "Leaves", "Wyrms", "Knots"] if deck == DECKTET else []
+    )
+
+
+@pytest.mark.parametrize("deck", [FRENCH, DECKTET])
+def test_every_card_has_a_face_of_its_own_and_a_name(deck: int) -> None:
+    symbols, numbers = cards.symbols(deck), range(len(CARD_WORDS[deck]))
+    for name in (cards.card_symbol, cards.tile_symbol):
+        faces = {symbols[name(card, deck)].partition(">")[2] for card in numbers}
+        assert len(faces) == len(numbers)
+    assert len({cards.card_title(card, deck) for card in numbers}) == len(numbers)
+    assert cards.card_title(CARD_WORDS[DECKTET].index("2MK"), DECKTET) == "2 of Moons and Knots"
+    assert cards.card_title(CARD_WORDS[FRENCH].index("TH"), FRENCH) == "10 of Hearts"
+
+
+def colour(code: str) -> np.ndarray:
+    """Linear red, green and blue of `#rrggbb`."""
+    parts = np.array([int(code[place : place + 2], 16) / 255 for place in (1, 3, 5)])
+    linear: np.ndarray = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
+    return linear
+
+
+SEEN_BY = {
+    "all cones": np.eye(3),
+    "no red cones": np.array(
+        [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]]
+    ),
+    "no green cones": np.array(
+        [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]]
+    ),
+    "no blue cones": np.array(
+        [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.303900]]
+    ),
+}
+"""Machado, Oliveira and Fernandes (2009), severity 1, for linear colours."""
+TO_XYZ = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]])
+
+
+def lab(linear: np.ndarray) -> np.ndarray:
+    """CIE L*a*b* of a linear colour, under daylight."""
+    x, y, z = np.cbrt(np.clip(TO_XYZ @ linear / (0.9505, 1, 1.089), 1e-6, None))
+    return np.array([116 * y - 16, 500 * (x - y), 200 * (y - z)])
+
+
+@pytest.mark.parametrize("eyes", SEEN_BY)
+def test_the_colour_blind_tell_the_suits_apart(eyes: str) -> None:
+    seen = {name: lab(np.clip(SEEN_BY[eyes] @ colour(code), 0, 1)) for name, code in theme.SUIT_COLOURS.items()}
+    for names in MARK_NAMES:
+        for one, other in combinations(names, 2):
+            if theme.SUIT_COLOURS[one] != theme.SUIT_COLOURS[other]:
+                assert np.linalg.norm(seen[one] - seen[other]) >= 12, f"{one} and {other} look alike with {eyes}"
+
+
+def contrast(one: str, other: str) -> float:
+    """The contrast of two colours as WCAG 2 has it."""
+    low, high = sorted(float(TO_XYZ[1] @ colour(code)) for code in (one, other))
+    return (high + 0.05) / (low + 0.05)
+
+
+@pytest.mark.parametrize("palette", theme.PALETTES)
+def test_text_stands_out_from_what_it_is_written_on(palette: str) -> None:
+    colours = theme.PALETTES[palette]
+    for ink in ("ink", "faint", "accent"):
+        for ground in ("page", "panel", "felt"):
+            assert contrast(colours[ink], colours[ground]) >= 4.5, f"{ink} on {ground}"
+    assert min(contrast(code, "#fffdf6") for code in theme.SUIT_COLOURS.values()) >= 3.5
+
+
+def test_a_drawing_is_light_or_dark_or_what_the_reader_prefers() -> None:
+    table = begun(Table("noms", seed=2))
+    light, dark, auto = (show.svg(table, 0, theme=one) for one in ("light", "dark", "auto"))
+    assert theme.LIGHT["felt"] in light
+    assert theme.DARK["felt"] not in light
+    assert theme.DARK["felt"] in dark
+    assert "@media (prefers-color-scheme:dark)" in auto
+    assert not re.search(r"https?://(?!www\.w3\.org/2000/svg)", light + dark + auto), "nothing is loaded from elsewhere"
+    assert png(light)[:4] == b"\x89PNG"
+    assert len({png(light), png(dark)}) == 2
+
+
+def test_a_scored_deal_shows_what_it_brought() -> None:
+    view = look(begun(Table("down_up", 3, seed=1)), 0)
+    places = tuple(replace(place, points=points) for place, points in zip(view.places, (13.0, -2.0, 0.5), strict=True))
+    drawn = picture.parts(replace(view, phase=None, to_act=None, legal=(), places=places))
+    assert [bool(re.search(r">(\+13|-2|\+0\.5)<", drawn[f"seat{seat}"])) for seat in range(3)] == [True] * 3
+    assert "The deal is over" in drawn["centre"]
+
+
+def test_a_plain_picture_needs_no_font_of_the_system() -> None:
+    table: Any = begun(Table("noms", seed=2))
+    named = [show.svg(table, 0, names=[name] * 4, theme="light") for name in ("Ann", "Bea")]
+    assert png(named[0]) != png(named[1])

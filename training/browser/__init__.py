@@ -1,0 +1,1 @@
+"""Tables in a browser: recorded deals as a page and as pictures."""

@@ -1,0 +1,146 @@
+"use strict";
+
+/* The drawing on a page: its parts come as SVG from Python, and only the parts that differ are replaced. */
+class Board {
+  constructor(svg) {
+    this.svg = svg;
+    this.groups = new Map();
+    this.texts = new Map();
+  }
+
+  symbols(text) {
+    this.svg.querySelector("defs").innerHTML = text;
+  }
+
+  /* parts: pairs of a name and a text, from the back to the front. */
+  show(parts) {
+    const names = new Set(parts.map(([name]) => name));
+    for (const [name, group] of this.groups) {
+      if (!names.has(name)) {
+        group.remove();
+        this.groups.delete(name);
+        this.texts.delete(name);
+      }
+    }
+    let last = this.svg.querySelector("defs");
+    for (const [name, text] of parts) {
+      let group = this.groups.get(name);
+      if (!group) {
+        group = document.createElementNS("http://www.w3.org/2000/svg", "g");
+        group.dataset.part = name;
+        this.groups.set(name, group);
+      }
+      if (this.texts.get(name) !== text) {
+        group.innerHTML = text;
+        this.texts.set(name, text);
+      }
+      if (last.nextElementSibling !== group) last.after(group);
+      last = group;
+    }
+  }
+
+  /* The drawing as a document of its own, with the colours of now; with its fonts where they have to be drawn. */
+  document(title, fonts = "") {
+    const copy = this.svg.cloneNode(true);
+    const style = document.createElementNS("http://www.w3.org/2000/svg", "style");
+    const rules = [...byId("drawing-style").sheet.cssRules].filter((rule) => rule instanceof CSSStyleRule);
+    style.textContent = fonts + rules.map((rule) => rule.cssText).join("");
+    copy.prepend(style);
+    copy.removeAttribute("id");
+    copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
+    copy.setAttribute("data-theme", document.documentElement.dataset.theme);
+    copy.setAttribute("width", "720");
+    copy.setAttribute("height", "920");
+    copy.setAttribute("aria-label", title);
+    const used = new Set([...copy.querySelectorAll("use")].map((use) => use.getAttribute("href").slice(1)));
+    for (const symbol of copy.querySelectorAll("symbol")) if (!used.has(symbol.id)) symbol.remove();
+    return new XMLSerializer().serializeToString(copy);
+  }
+}
+
+function byId(id) {
+  return document.getElementById(id);
+}
+
+/* An element with text and children; nothing is ever parsed as HTML. */
+function element(tag, text, ...children) {
+  const made = document.createElement(tag);
+  if (text) made.textContent = text;
+  made.append(...children);
+  return made;
+}
+
+function setTheme(name) {
+  document.documentElement.dataset.theme = name;
+  try {
+    localStorage.setItem("noms-theme", name);
+  } catch (error) {
+    /* no storage: the choice lasts as long as the page */
+  }
+}
+
+function startTheme(button) {
+  let name = matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
+  try {
+    name = localStorage.getItem("noms-theme") || name;
+  } catch (error) {
+    /* as above */
+  }
+  document.documentElement.dataset.theme = name === "dark" ? "dark" : "light";
+  button.addEventListener("click", () => setTheme(document.documentElement.dataset.theme === "dark" ? "light" : "dark"));
+}
+
+function save(name, blob) {
+  const link = element("a");
+  link.href = URL.createObjectURL(blob);
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+}
+
+function saveSvg(board, title) {
+  save("table.svg", new Blob([board.document(title)], { type: "image/svg+xml" }));
+}
+
+function savePng(board, title) {
+  const image = new Image();
+  const url = URL.createObjectURL(new Blob([board.document(title, byId("font-style")?.textContent)], { type: "image/svg+xml" }));
+  image.addEventListener("load", () => {
+    const canvas = element("canvas");
+    canvas.width = 1440;
+    canvas.height = 1840;
+    canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
+    URL.revokeObjectURL(url);
+    canvas.toBlob((blob) => save("table.png", blob));
+  });
+  image.src = url;
+}
+
+/* A list of actions with bars: probabilities `p`, or points `v` with the standard error `e`. */
+function showOptions(list, options, taken) {
+  list.replaceChildren();
+  const values = options.filter((one) => "v" in one).map((one) => one.v);
+  const low = Math.min(...values), high = Math.max(...values);
+  for (const one of options) {
+    const share = "v" in one ? (high > low ? (one.v - low) / (high - low) : 1) : one.p;
+    const fill = element("div");
+    fill.className = "fill";
+    fill.style.width = `${Math.max(0, Math.min(1, share)) * 100}%`;
+    const track = element("div", "", fill);
+    track.className = "track";
+    const points = "v" in one ? `${one.v >= 0 ? "+" : ""}${one.v.toFixed(2)}` + (one.e ? ` ±${one.e.toFixed(2)}` : "") : "";
+    const chance = "p" in one ? `${(100 * one.p).toFixed(0)} %` : "";
+    const number = element("span", [chance, points].filter(Boolean).join(" · "));
+    number.className = "number";
+    const line = element("li", "", element("span", one.said), track, number);
+    if (one.word === taken) line.className = "taken";
+    list.append(line);
+  }
+}
+
+/* Bytes of base64, deflated (zlib), as text. */
+async function inflated(base64) {
+  const bytes = Uint8Array.from(atob(base64), (sign) => sign.charCodeAt(0));
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+  return new Response(stream).text();
+}

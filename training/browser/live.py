@@ -1,0 +1,261 @@
+"""A table at which people play over the network: who sits there, what was decided, and both as a text for a file.
+
+It is a `Session` with names and keys of people. Nothing here knows of sockets or of HTML.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from noms_env.policy.file import write_atomically
+from noms_env.show.notes import Notes
+from noms_env.show.picture import parts
+from noms_env.show.view import look
+from noms_env.variants import Rules, game, make_rules
+
+from ..terminal.session import Advice, Seated, Session, random_seed, seated
+from .film import results, said
+
+FORMAT = "noms-table/1"
+KEY_BYTES = 16
+SPEEDS = (0.0, 5.0)
+"""Seconds between two decisions of players, from and to."""
+USUAL_SPEED = 0.7
+
+
+class RefusedError(ValueError):
+    """What a person asked for is not possible now; the message is for that person."""
+
+
+@dataclass
+class Person:
+    """Somebody who may sit at a table.
+
+    Attributes:
+        name: any text.
+        key: a secret: whoever has it is this person.
+        sits: False while a player has the seat.
+    """
+
+    name: str
+    key: str = field(default_factory=lambda: secrets.token_urlsafe(KEY_BYTES))
+    sits: bool = True
+
+
+class LiveTable:
+    """A table with people.
+
+    Attributes:
+        session: the deals.
+        people: by seat.
+        hints: who is asked for a hint.
+        speed: seconds between two decisions of players.
+        sheet: of the finished deals: points, totals, and what each deal brought in words.
+        touched: when somebody last did something, in seconds; whoever keeps the table says so.
+    """
+
+    def __init__(self, session: Session, people: Mapping[int, Person], hints: Seated, speed: float = USUAL_SPEED) -> None:
+        self.session, self.people, self.hints, self.speed = session, dict(people), hints, speed
+        self.sheet: list[dict[str, Any]] = []
+        self.touched = 0.0
+        self._note_score()
+
+    @property
+    def rules(self) -> Rules:
+        """The rules of the table."""
+        return self.session.table.rules
+
+    @property
+    def moment(self) -> str:
+        """Where the match stands; it changes with every decision and with nothing else."""
+        return f"{len(self.session.deals)}.{len(self.session.deals[-1].actions)}"
+
+    @property
+    def names(self) -> list[str]:
+        """What the seats are called."""
+        return [
+            self.people[seat].name if player is None and seat in self.people else player.name if player else f"Seat {seat}"
+            for seat, player in enumerate(self.session.players)
+        ]
+
+    def seat_of(self, key: str) -> int | None:
+        """The seat of the person with a key; None for anybody else."""
+        found = [seat for seat, person in self.people.items() if secrets.compare_digest(person.key.encode(), key.encode())]
+        return found[0] if found else None
+
+    def act(self, seat: int, word: str, moment: str) -> None:
+        """Take an action for a person.
+
+        Args:
+            seat: of the person.
+            word: of the action, as in a record.
+            moment: at which the person chose it: a click that comes late does nothing.
+
+        Raises:
+            RefusedError: it is not that person's turn, or the action is not legal; nothing has changed.
+        """
+        table = self.session.table
+        if moment != self.moment:
+            raise RefusedError("the table has moved on since then")
+        if table.is_scored or int(table.row.seat) != seat or self.session.players[seat] is not None:
+            raise RefusedError("it is not your turn")
+        if word not in table.legal_words():
+            raise RefusedError(f"{word[:20]} is not legal now")
+        self.take(table.number(word))
+
+    def take(self, action: int) -> None:
+        """Take an action for the seat to act."""
+        self.session.take(action)
+        self._note_score()
+
+    def next_deal(self) -> None:
+        """Deal the next hand.
+
+        Raises:
+            RefusedError: the deal is not over, or nothing is left to play.
+        """
+        if not self.session.table.is_scored or self.session.is_over:
+            raise RefusedError("the next hand is dealt when a deal is over and the match is not")
+        self.session.next_deal()
+
+    def take_back(self, seat: int) -> None:
+        """Go back to a person's last decision.
+
+        Raises:
+            RefusedError: others play here too, or the person has decided nothing yet.
+        """
+        if [other for other, player in enumerate(self.session.players) if player is None] != [seat]:
+            raise RefusedError("a decision is taken back only where one person plays")
+        if not self.session.take_back():
+            raise RefusedError("you have decided nothing yet that could be taken back")
+        del self.sheet[len(self.session.records()) :]
+
+    def hint(self, seat: int) -> Advice:
+        """What the table's adviser would do in a person's place, from what that person sees.
+
+        Raises:
+            RefusedError: it is not that person's turn.
+        """
+        if not self.session.is_persons_turn or int(self.session.table.row.seat) != seat:
+            raise RefusedError("ask for a hint when it is your turn")
+        return self.session.advice([self.hints])[0]
+
+    def replace(self, seat: int, player: Seated) -> None:
+        """Let a player take a person's seat.
+
+        Raises:
+            RefusedError: no person sits there.
+        """
+        if seat not in self.people or self.session.players[seat] is not None:
+            raise RefusedError("nobody sits there who could be replaced")
+        self.session.players[seat] = player
+        self.people[seat].sits = False
+
+    def sit(self, seat: int) -> None:
+        """Give a person the seat back."""
+        self.session.players[seat] = None
+        self.people[seat].sits = True
+
+    def drawing(self, seat: int | None, notes: Notes | None = None) -> dict[str, str]:
+        """The parts of the drawing that a seat, or a spectator, may see."""
+        return parts(look(self.session.table, seat), notes or Notes(self.names))
+
+    def options_of(self, advice: Advice) -> list[dict[str, Any]]:
+        """Advice as a list of actions: `word`, `said`, and `p` or `v` and `e`; the one advised first."""
+        table = self.session.table
+        options: dict[int, dict[str, Any]] = {}
+        for action, chance in advice.probabilities or ():
+            options[action] = {"p": round(chance, 4)}
+        for value in advice.values:
+            options.setdefault(value.action, {}).update(v=round(value.mean, 3), e=round(value.error, 3))
+        options.setdefault(advice.action, {})
+        words = {action: table.word(action) for action in options}
+        return [{"word": words[action], "said": said(table, words[action]), **one} for action, one in options.items()]
+
+    def _note_score(self) -> None:
+        """Put the deal on the score sheet if it has just been scored."""
+        table = self.session.table
+        if not table.is_scored or len(self.sheet) == len(self.session.deals):
+            return
+        points, totals = ([round(float(x), 3) for x in row[: table.seats]] for row in (table.row.points, table.row.totals))
+        self.sheet.append({"points": points, "totals": totals, "lines": results(table, self.names)})
+
+    def to_json(self) -> str:
+        """All that is needed to go on from here."""
+        session = self.session
+        state = {
+            "format": FORMAT,
+            "variant": self.rules.variant.name,
+            "seats": self.rules.seats,
+            "options": dict(self.rules.options),
+            "seed": session.seed,
+            "players": [None if player is None else player.name for player in session.players],
+            "people": {str(seat): [person.name, person.key, person.sits] for seat, person in self.people.items()},
+            "hints": self.hints.name,
+            "speed": self.speed,
+            "touched": self.touched,
+            "deals": [deal.actions for deal in session.deals],
+        }
+        return json.dumps(state, separators=(",", ":"))
+
+    def save(self, path: Path) -> None:
+        """Write the table to a file, whole or not at all.
+
+        Raises:
+            OSError: it cannot be written; the old file stays.
+        """
+        write_atomically(path, self.to_json().encode())
+
+
+def new_table(
+    rules: Rules, names: Sequence[str | None], people: Mapping[int, str], hints: str, *, seed: int | None = None
+) -> LiveTable:
+    """A table with the first hand dealt.
+
+    Args:
+        rules: of the table.
+        names: of the players, seat by seat; None where a person sits.
+        people: names of the people by seat.
+        hints: name of the player that is asked for hints.
+        seed: of the deals and the players; drawn when None.
+
+    Raises:
+        ValueError: there is no such player, it cannot play this game, or the seats do not fit.
+    """
+    if len(names) != rules.seats or set(people) != {seat for seat, name in enumerate(names) if name is None}:
+        raise ValueError(f"each of the {rules.seats} seats wants a player or a person")
+    known = {name: seated([name], 1, rules)[0] for name in {*names, hints} if name is not None}
+    players = [None if name is None else known[name] for name in names]
+    session = Session(rules, players, seed=random_seed() if seed is None else seed)
+    return LiveTable(session, {seat: Person(name) for seat, name in people.items()}, known[hints])
+
+
+def table_from(text: str) -> LiveTable:
+    """The table that `to_json` described: the same cards, decisions and people.
+
+    Raises:
+        ValueError: the text describes none, or one whose players are not here.
+    """
+    try:
+        state = json.loads(text)
+        if state["format"] != FORMAT:
+            raise ValueError(f"its format is {state['format']!r}, not {FORMAT!r}")
+        rules = make_rules(game(state["variant"]), state["seats"], state["options"])
+        people = {int(seat): Person(name, key, sits) for seat, (name, key, sits) in state["people"].items()}
+        known = {name: seated([name], 1, rules)[0] for name in {*state["players"], state["hints"]} if name is not None}
+        players = [None if name is None else known[name] for name in state["players"]]
+        table = LiveTable(Session(rules, players, seed=state["seed"]), people, known[state["hints"]], state["speed"])
+        for number, actions in enumerate(state["deals"]):
+            if number:
+                table.next_deal()
+            for action in actions:
+                table.take(action)
+        table.touched = float(state["touched"])
+    except (KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
+        raise ValueError(f"it describes no table: {error}") from error
+    return table

@@ -1,0 +1,81 @@
+"""What somebody may choose from who opens a table: games, options, players."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from noms_env.policy.player import policy_of_game
+from noms_env.show.rules import rules_in_brief
+from noms_env.variants import GAMES, Rules, Variant, game, make_rules
+
+from ..options import parse_value
+from .live import LiveTable, RefusedError, new_table
+from .messages import TableRequest
+
+PLAYERS = ("thumb", "random", "greedy", "pimc:20", "pimc:100")
+"""Players that every game has; policies come before them."""
+
+
+class Lobby:
+    """The games and players of a server.
+
+    Attributes:
+        players: names that whoever started the server allows besides the usual ones. Others are refused, since a name can
+            stand for a file or a program.
+    """
+
+    def __init__(self, players: Sequence[str] = ()) -> None:
+        self.players = tuple(players)
+
+    def players_of(self, variant: str) -> list[str]:
+        """The players that may sit at tables of a game, the usual one first."""
+        policies = [variant, f"{variant}@0", f"search:{variant}@0"] if policy_of_game(variant) is not None else []
+        return [*policies, *PLAYERS, *self.players]
+
+    def games(self) -> list[dict[str, Any]]:
+        """The games, for a page."""
+        return [self._told(variant) for variant in GAMES.values()]
+
+    def _told(self, variant: Variant) -> dict[str, Any]:
+        usual = make_rules(variant)
+        options = [
+            {"name": option.name, "doc": option.doc, "usual": str(usual.options[option.name]), "allowed": option.allowed()}
+            for option in variant.options
+        ]
+        low, high = variant.seats[0], variant.seats[1]
+        return {
+            "name": variant.name,
+            "title": variant.title,
+            "seats": [*range(low, high + 1)],
+            "usual": usual.seats,
+            "options": options,
+            "players": self.players_of(variant.name),
+        }
+
+    def check(self, variant: str, names: Sequence[str | None]) -> None:
+        """Let only players pass that are offered.
+
+        Raises:
+            RefusedError: one is not.
+        """
+        allowed = {*self.players_of(variant), None}
+        for name in names:
+            if name not in allowed:
+                raise RefusedError("this server has no such player; start it with --player NAME")
+
+    def open(self, request: TableRequest) -> LiveTable:
+        """The table that is asked for.
+
+        Raises:
+            ValueError: there is no such game, option or player, or the seats do not fit.
+        """
+        variant = game(request.variant)
+        rules = make_rules(variant, request.seats, {name: parse_value(text) for name, text in request.options.items()})
+        self.check(variant.name, [*request.players, request.hints])
+        return new_table(rules, request.players, request.people, request.hints)
+
+
+def rules_page(rules: Rules) -> list[str]:
+    """The rules of a table in paragraphs."""
+    return [f"{rules.variant.title}, {rules.seats} seats", *rules_in_brief(rules)]

@@ -1,0 +1,62 @@
+"""A film as one HTML file that opens without a server and without a network."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+import zlib
+from functools import cache
+from pathlib import Path
+
+from noms_env.show.elements import escaped
+from noms_env.show.pixels import FONTS
+from noms_env.show.theme import page_style_sheet
+
+from .film import Film
+
+ASSETS = Path(__file__).parent / "assets"
+SCRIPTS = ("board.js", "replay.js", "replay_start.js")
+
+
+@cache
+def asset(name: str) -> str:
+    """A file of the page."""
+    return (ASSETS / name).read_text(encoding="utf-8")
+
+
+def font_faces(address: str | None = None) -> str:
+    """The fonts of the drawing for a style sheet: under an address, or within the sheet where there is none."""
+    faces = []
+    for file in map(Path, FONTS):
+        source = f"{address}{file.name}" if address else f"data:font/ttf;base64,{base64.b64encode(file.read_bytes()).decode()}"
+        weight = re.sub(r"\D", "", file.stem)
+        faces.append(f'@font-face{{font-family:Inter;font-weight:{weight};src:url("{source}")}}')
+    return "".join(faces)
+
+
+def page_of(film: Film, title: str) -> str:
+    """The page with the film in it.
+
+    Its Content-Security-Policy lets run the scripts of this file alone, and loads nothing.
+
+    Args:
+        film: with a deal at least.
+        title: any text.
+    """
+    packed = base64.b64encode(zlib.compress(json.dumps(film.data(), separators=(",", ":")).encode(), 9)).decode()
+    sheets = {"fonts": font_faces(), "drawing": page_style_sheet(), "page": asset("page.css")}
+    script = "\n".join(asset(name).replace('"use strict";', "") for name in SCRIPTS)
+    policy = (
+        f"default-src 'none'; script-src {digest(script)}; style-src {' '.join(map(digest, sheets.values()))}; "
+        "img-src blob:; font-src data:; base-uri 'none'; form-action 'none'"
+    )
+    fills = {"policy": policy, "title": escaped(title), "controls": asset("replay_controls.html"), **sheets}
+    fills |= {"script": script, "film": packed}
+    return re.sub(r"\{\{(\w+)\}\}", lambda mark: fills[mark[1]], asset("replay.html"))
+
+
+def digest(text: str) -> str:
+    """A text's hash as a Content-Security-Policy has it."""
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

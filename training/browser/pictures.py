@@ -1,0 +1,69 @@
+"""Moments of recorded deals as pictures: SVG, PNG, and an animated GIF of a whole deal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from io import BytesIO
+
+from noms_env.record import Record
+from noms_env.show.picture import drawing
+from noms_env.show.pixels import drawn_with, png
+from noms_env.show.theme import Theme
+from noms_env.table import Table
+
+from .film import Shown, moments
+
+SUFFIXES = (".svg", ".png", ".gif")
+PNG_ZOOM, GIF_ZOOM = 1.5, 0.5
+"""Pixels a unit of the drawing, which has 720 by 920."""
+GIF_MILLISECONDS, GIF_END = 900, 4000
+"""How long a moment is shown, and the last one."""
+GIF_COLOURS = 48
+
+
+def drawings(record: Record, shown: Shown, theme: Theme, before: Table | None = None) -> list[str]:
+    """The drawings of all moments of a deal, from the view of `shown.seat`, or with all hands open.
+
+    Raises:
+        RecordError: the record cannot be played.
+    """
+    made = []
+    for moment in moments(record, shown, before):
+        sees_options = moment.taken is not None and shown.seat in (None, int(moment.table.row.seat))
+        made.append(drawing(moment.view(shown.seat), moment.notes(shown.names, sees_options), theme))
+    return made
+
+
+def picture(drawn: Sequence[str], suffix: str, moment: int | None = None) -> bytes:
+    """The content of a picture file.
+
+    Args:
+        drawn: from `drawings`.
+        suffix: one of `SUFFIXES`; a GIF shows all moments.
+        moment: how many decisions are taken, or None for the end of the deal; nothing for a GIF.
+
+    Raises:
+        ValueError: there is no such kind of file, or no such moment.
+        ModuleNotFoundError: a library of the extra `render` is not installed.
+    """
+    if suffix not in SUFFIXES:
+        raise ValueError(f"a picture must be a file that ends with {', '.join(SUFFIXES)}, not {suffix or 'without an ending'}")
+    if suffix == ".gif":
+        if moment is not None:
+            raise ValueError("a GIF shows all moments of a deal; leave the moment out")
+        return animation(drawn)
+    if moment is not None and not 0 <= moment < len(drawn):
+        raise ValueError(f"the moment must be from 0 to {len(drawn) - 1} in this deal, not {moment}")
+    one = drawn[-1 if moment is None else moment]
+    return one.encode() if suffix == ".svg" else png(one, PNG_ZOOM)
+
+
+def animation(drawn: Sequence[str]) -> bytes:
+    """An animated GIF of drawings, all in the colours of the middle one."""
+    image = drawn_with("PIL.Image")
+    frames = [image.open(BytesIO(png(one, GIF_ZOOM))).convert("RGB") for one in drawn]
+    palette = frames[len(frames) // 2].quantize(GIF_COLOURS)
+    flat = [frame.quantize(palette=palette, dither=image.Dither.NONE) for frame in frames]
+    file, times = BytesIO(), [*[GIF_MILLISECONDS] * (len(flat) - 1), GIF_END]
+    flat[0].save(file, "GIF", save_all=True, append_images=flat[1:], duration=times, loop=0, optimize=True)
+    return file.getvalue()

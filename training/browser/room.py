@@ -1,0 +1,218 @@
+"""A table and the browsers that look at it: each is sent what its seat may see, and the players act when it is their turn."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from noms_env.show.lines import status
+from noms_env.show.notes import Notes
+from noms_env.show.view import look
+
+from ..terminal.session import Seated, seated
+from .live import LiveTable, RefusedError
+from .lobby import Lobby, rules_page
+
+SEND_SECONDS = 10
+"""A browser that takes longer to receive a message is left behind."""
+
+
+@dataclass(eq=False)
+class Looker:
+    """A browser at a table.
+
+    Attributes:
+        send: sends a text to it.
+        seat: whose view it gets; None for a spectator.
+        sent: the parts of the drawing that it has.
+        is_gone: it is sent nothing any more.
+    """
+
+    send: Callable[[str], Awaitable[None]]
+    seat: int | None
+    sent: dict[str, str] = field(default_factory=dict)
+    is_gone: bool = False
+
+    async def tell(self, message: dict[str, Any]) -> None:
+        """Send a message; whoever does not take it is gone."""
+        if self.is_gone:
+            return
+        try:
+            await asyncio.wait_for(self.send(json.dumps(message, separators=(",", ":"))), SEND_SECONDS)
+        except Exception:  # of whatever kind: the connection is of no more use
+            self.is_gone = True
+
+
+class Room:
+    """A table that is kept in a file, with its browsers.
+
+    Attributes:
+        table: which is changed while `lock` is held, and saved before anybody is told.
+        path: its file.
+        lookers: the browsers.
+    """
+
+    def __init__(self, table: LiveTable, path: Path, lobby: Lobby) -> None:
+        self.table, self.path, self.lobby = table, path, lobby
+        self.lock = asyncio.Lock()
+        self.lookers: list[Looker] = []
+        self._players: asyncio.Task[None] | None = None
+
+    async def enter(self, looker: Looker) -> None:
+        """Let a browser in, and tell it all."""
+        async with self.lock:
+            self.lookers.append(looker)
+            await looker.tell({"is": "rules", "lines": rules_page(self.table.rules)})
+            await self._tell_all()
+        self._wake()
+
+    async def leave(self, looker: Looker) -> None:
+        """Let a browser go."""
+        looker.is_gone = True
+        async with self.lock:
+            if looker in self.lookers:
+                self.lookers.remove(looker)
+            await self._tell_all()
+
+    async def handle(self, looker: Looker, message: dict[str, Any]) -> None:
+        """Do what a browser asks for.
+
+        Args:
+            looker: the browser.
+            message: from `messages.parsed`.
+
+        Raises:
+            RefusedError: it is not possible now; nothing has changed.
+        """
+        async with self.lock:
+            self.table.touched = time.time()
+            if message["do"] == "records":
+                await looker.tell({"is": "records", "text": self._records()})
+                return
+            if looker.seat is None:
+                raise RefusedError("you are a spectator")
+            if message["do"] == "hint":
+                await self._hint(looker, looker.seat)
+                return
+            await asyncio.to_thread(self._change, looker.seat, message)
+            await self._save()
+            await self._tell_all()
+        self._wake()
+
+    def _change(self, seat: int, message: dict[str, Any]) -> None:
+        table = self.table
+        match message["do"]:
+            case "act":
+                table.act(seat, message["word"], message["moment"])
+            case "back":
+                table.take_back(seat)
+            case "next":
+                table.next_deal()
+            case "speed":
+                table.speed = message["seconds"]
+            case "sit":
+                table.sit(seat)
+            case "replace":
+                self._replace(message["seat"], message["player"])
+            case _:
+                raise RefusedError("that is done already")
+
+    def _replace(self, seat: int, name: str) -> None:
+        if any(looker.seat == seat for looker in self.lookers):
+            raise RefusedError("whoever sits there is here")
+        self.lobby.check(self.table.rules.variant.name, [name])
+        at_table = {player.name: player for player in self.table.session.players if player is not None}
+        self.table.replace(seat, at_table.get(name) or self._new_player(name))
+
+    def _new_player(self, name: str) -> Seated:
+        try:
+            return seated([name], 1, self.table.rules)[0]
+        except ValueError as error:
+            raise RefusedError(str(error)) from error
+
+    def _records(self) -> str:
+        """The records of a match that is over: they hold all cards, also those that nobody was to see."""
+        if not self.table.session.is_over:
+            raise RefusedError("records hold all cards: they are given when the match is over")
+        return "".join(f"{json.dumps(record)}\n" for record in self.table.session.records())
+
+    async def _hint(self, looker: Looker, seat: int) -> None:
+        table = self.table
+        advice = await asyncio.to_thread(table.hint, seat)
+        options = table.options_of(advice)
+        chances = {one["word"]: one["p"] for one in options if "p" in one}
+        values = {one["word"]: one["v"] for one in options if "v" in one}
+        best = max(chances, key=chances.__getitem__) if chances else table.session.table.word(advice.action)
+        notes = Notes(table.names, chances, values, best)
+        told = {"is": "hint", "name": advice.name, "options": options, "taken": notes.taken}
+        await looker.tell({**told, **self._drawn(looker, notes)})
+
+    async def _save(self) -> None:
+        try:
+            await asyncio.to_thread(self.table.save, self.path)
+        except OSError as error:
+            for looker in self.lookers:
+                await looker.tell({"is": "refused", "text": f"the table is not saved: {error.strerror or error}"})
+
+    def _drawn(self, looker: Looker, notes: Notes | None = None) -> dict[str, Any]:
+        """The drawing for a browser: the order of the parts, and those that it has not got."""
+        drawn = self.table.drawing(looker.seat, notes)
+        fresh = {name: text for name, text in drawn.items() if looker.sent.get(name) != text}
+        looker.sent = drawn
+        return {"order": [*drawn], "parts": fresh, "moment": self.table.moment}
+
+    async def _tell_all(self) -> None:
+        """Tell every browser how its seat sees the table."""
+        self.lookers = [looker for looker in self.lookers if not looker.is_gone]
+        table, session = self.table, self.table.session
+        here = {looker.seat for looker in self.lookers}
+        people = [
+            {"seat": seat, "name": person.name, "here": seat in here, "sits": person.sits}
+            for seat, person in table.people.items()
+        ]
+        public = {
+            "is": "table",
+            "status": status(look(session.table, None), Notes(table.names).name),
+            "deck": session.table.deck_kind,
+            "names": table.names,
+            "people": people,
+            "turn": None if session.table.is_scored else int(session.table.row.seat),
+            "scored": session.table.is_scored,
+            "over": session.is_over,
+            "sheet": table.sheet,
+            "speed": table.speed,
+            "players": self.lobby.players_of(table.rules.variant.name),
+        }
+        told = [looker.tell({**public, "yours": looker.seat, **self._drawn(looker)}) for looker in self.lookers]
+        await asyncio.gather(*told)
+
+    def _wake(self) -> None:
+        """Let the players act, if they do not already."""
+        if self._players is None or self._players.done():
+            self._players = asyncio.create_task(self._play())
+
+    async def _play(self) -> None:
+        """Let the players act while it is their turn and somebody looks."""
+        session = self.table.session
+        while self.lookers and not session.table.is_scored and not session.is_persons_turn:
+            await asyncio.sleep(self.table.speed)
+            async with self.lock:
+                if session.table.is_scored or session.is_persons_turn or not self.lookers:
+                    continue
+                action = await asyncio.to_thread(session.choose)
+                self.table.take(action)
+                await self._save()
+                await self._tell_all()
+
+    async def close(self) -> None:
+        """Stop the players."""
+        if self._players is not None:
+            self._players.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._players

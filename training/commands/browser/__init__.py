@@ -1,0 +1,1 @@
+"""`noms table` and what else is shown in a browser."""

@@ -1,0 +1,143 @@
+"""`noms analyse`: what the decisions of recorded deals lost, by search."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import tyro
+
+from ...console import new_table, print_lines, table_lines
+from ...options import by_default
+from ...progress_bar import progress_bar
+from ...text import count
+from ..common import OK, CommandError, is_chosen, lines_of, no_deal, wrong_arguments
+
+if TYPE_CHECKING:
+    from noms_env.policy.search.player import SearchPlayer
+    from noms_env.record import Record
+
+    from ...evaluation.mistakes import Loss
+    from ...evaluation.statistics import Estimate
+
+MOST_WORLDS = 10_000
+
+
+def analyse(
+    file: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="FILE")],
+    player: Annotated[str | None, by_default("search on the policy of the game", "NAME")] = None,
+    worlds: Annotated[int, tyro.conf.arg(metavar="N")] = 100,
+    match: Annotated[int | None, by_default("all", "M")] = None,
+    deal: Annotated[int | None, by_default("all", "D")] = None,
+    seat: Annotated[int | None, by_default("all", "S")] = None,
+    most: Annotated[int, tyro.conf.arg(metavar="K")] = 5,
+    html: Annotated[str | None, by_default("none", "FILE")] = None,
+    seed: Annotated[int, tyro.conf.arg(metavar="S")] = 0,
+) -> int:
+    """Say what each decision of recorded deals lost against the best that a search finds: the biggest mistakes first.
+
+    For each decision worlds are dealt from what the seat knew, and in each of them every action that is worth trying is played
+    out by a policy. The loss is in points above the mean of the others' points, with its standard error. It is what the search
+    believes: it knows the policy's way to play, and not how the others really play. A loss of less than two standard errors
+    may be chance.
+
+    For example:
+      noms analyse games.jsonl --match 0 --deal 3
+      noms analyse evening.jsonl --seat 0 --worlds 400
+      noms analyse games.jsonl --player search:runs/first@0 --html games.html
+
+    Args:
+        file: A file of records (noms-record/1), all of one game.
+        player: The search that judges: search:POLICY.
+        worlds: Worlds in which actions are compared; the error falls with their square root.
+        match: Only this match; they are numbered from 0.
+        deal: Only this deal of each match; they are numbered from 0.
+        seat: Only the decisions of this seat; seats are numbered from 0.
+        most: Mistakes to show for each deal.
+        html: Write a page with the deals, in which the mistakes lead to their moments.
+        seed: 0 to 2**63 - 1, for the worlds.
+    """
+    from ...browser.film import Shown
+    from ...evaluation.mistakes import LEAST_WORLDS, by_seat_and_phase, losses
+
+    if not LEAST_WORLDS <= worlds <= MOST_WORLDS:
+        raise CommandError(f"--worlds must be from {LEAST_WORLDS} to {MOST_WORLDS}, not {worlds}")
+    if not 0 <= seed < 2**63:
+        raise CommandError(f"--seed must be from 0 to 2**63 - 1, not {seed}")
+    if html is not None and not Path(html).absolute().parent.is_dir():
+        raise CommandError(f"cannot write {html}: there is no folder {Path(html).parent}")
+    records = records_of(file, match, deal, seat)
+    judge = judge_of(player, records[0])
+    found: dict[tuple[int, int], list[Loss]] = {}
+    with progress_bar("analyse", "deals", len(records)) as advance, wrong_arguments():
+        for record in records:
+            told = losses(record, judge, worlds, seed)
+            found[record["match"], record["deal"]] = [one for one in told if seat in (None, one.seat)]
+            advance(1)
+    for record in records:
+        print_lines(deal_lines(record, found[record["match"], record["deal"]], most))
+    if len(records) > 1:
+        print_lines(["", *summary_lines(by_seat_and_phase(found, records[0]["seats"]), seat)])
+    if html is not None:
+        from .pages import page, write
+
+        write(html, page(records, Shown(seed=seed), Path(file).name, found))
+    return OK
+
+
+def records_of(file: str, match: int | None, deal: int | None, seat: int | None) -> list[Record]:
+    """The records that are asked for; CommandError for a damaged line, several games, or none."""
+    records = []
+    for line, record in lines_of(file):
+        if isinstance(record, str):
+            raise CommandError(f"{file}, line {line}: {record}")
+        if is_chosen(record, match, deal, seat):
+            records.append(record)
+    if not records:
+        raise no_deal(file, match, deal)
+    if len({(record["variant"], record["seats"]) for record in records}) > 1:
+        raise CommandError(f"{file} has deals of several games or numbers of seats; an analysis is of one")
+    return records
+
+
+def judge_of(name: str | None, record: Record) -> SearchPlayer:
+    """The search that judges; CommandError if there is none for the game."""
+    from noms_env.policy.player import policy_of_game
+    from noms_env.variants import game, make_rules
+
+    from ...evaluation.mistakes import search_of
+    from ...terminal.session import seated
+
+    if name is None and policy_of_game(record["variant"]) is None:
+        raise CommandError("no policy for this game comes with the package; name a search by --player search:POLICY")
+    with wrong_arguments():
+        rules = make_rules(game(record["variant"]), record["seats"], record["options"])
+        return search_of(seated([name or f"search:{record['variant']}@0"], 1, rules)[0].player)
+
+
+def deal_lines(record: Record, found: list[Loss], most: int) -> list[str]:
+    """The biggest mistakes of a deal."""
+    from ...evaluation.mistakes import biggest
+
+    total = sum(one.points for one in found)
+    choices = f"{count(len(found), 'decision')} with a choice, {total:.2f} points lost"
+    head = f"Match {record['match']}, deal {record['deal']}: {choices}"
+    lines = [
+        f"  {one.points:6.2f} ±{one.error:.2f}  step {one.step:<3} seat {one.seat} {one.phase} {one.taken}, better {one.best}"
+        + ("" if one.is_sure else "  (may be chance)")
+        for one in biggest(found, most)
+    ]
+    return ["", head, *lines]
+
+
+def summary_lines(summed: dict[tuple[int, str], Estimate], seat: int | None) -> list[str]:
+    """What the seats lost in a deal on the mean, phase by phase."""
+    from ...evaluation.statistics import FEW, plus_minus, too_few
+
+    phases = list(dict.fromkeys(phase for _, phase in summed))
+    table = new_table("points lost in a deal", *(phase or "all" for phase in phases))
+    for one in sorted({one for one, _ in summed}):
+        if seat in (None, one):
+            table.add_row(f"seat {one}", *(plus_minus(summed[one, phase], 2) for phase in phases))
+    deals = next(iter(summed.values())).deals
+    return [*table_lines(table), *([too_few(deals)] if deals < FEW else [])]

@@ -1,0 +1,93 @@
+"""`noms table`: a server on which people play in the browser."""
+
+from __future__ import annotations
+
+import secrets
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import tyro
+
+from ...extras import require
+from ...options import by_default
+from ..common import OK, CommandError, file_errors, wrong_arguments
+
+if TYPE_CHECKING:
+    from ...browser.messages import Limits
+
+HOME = "127.0.0.1"
+ANY_HOST = ("0.0.0.0", "::")
+"""Addresses that stand for all of a machine: then the server may be called by any name."""
+PORTS = (1, 65535)
+
+
+def table(
+    host: Annotated[str, tyro.conf.arg(metavar="ADDRESS")] = HOME,
+    port: Annotated[int, tyro.conf.arg(metavar="N")] = 8000,
+    folder: Annotated[str, tyro.conf.arg(metavar="FOLDER")] = "tables",
+    player: Annotated[tuple[str, ...], by_default("none", "NAME ...")] = (),
+    most_tables: Annotated[int, tyro.conf.arg(metavar="N")] = 200,
+    idle_hours: Annotated[float, tyro.conf.arg(metavar="HOURS")] = 72,
+) -> int:
+    """Play in the browser: open the address that is printed, choose a game, and sit down.
+
+    Players or policies hold the other seats, or people to whom you send a link. Tables are kept in a folder after every
+    decision: after a restart they go on. A browser is sent what its seat may see, and nothing else.
+
+    The server is for this machine alone. With another --host everybody needs the token in the address that is printed; the
+    connection is not encrypted, so use it in a network that you trust, or behind a proxy with HTTPS.
+
+    For example:
+      noms table
+      noms table --port 8080 --player runs/small_ships-fast search:small_ships@0
+      noms table --host 192.168.1.20
+
+    Args:
+        host: The address to listen at.
+        port: The port to listen at.
+        folder: Where the tables are kept; it is made if it is not there.
+        player: Players that may be chosen besides the usual ones, as for `noms evaluate`.
+        most_tables: Tables at a time.
+        idle_hours: Hours after which a table where nobody is gets removed.
+    """
+    if not PORTS[0] <= port <= PORTS[1]:
+        raise CommandError(f"--port must be from {PORTS[0]} to {PORTS[1]}, not {port}")
+    if most_tables < 1:
+        raise CommandError(f"--most-tables must be 1 or more, not {most_tables}")
+    if not 0 < idle_hours < 1e6:
+        raise CommandError(f"--idle-hours must be above 0 and below a million, not {idle_hours}")
+    for module in ("uvicorn", "starlette", "websockets"):
+        require(module, "table")
+    from ...agents.registry import agent_spec
+    from ...browser.messages import Limits
+
+    with wrong_arguments():
+        for name in player:
+            agent_spec(name)
+    with file_errors(f"cannot use the folder {folder}"):
+        Path(folder).mkdir(parents=True, exist_ok=True)
+    return serve(host, port, Path(folder), player, Limits(tables=most_tables, idle_hours=idle_hours))
+
+
+def serve(host: str, port: int, folder: Path, players: tuple[str, ...], limits: Limits) -> int:
+    """Serve the tables of a folder until Ctrl-C; CommandError if nothing can listen there."""
+    import uvicorn
+
+    from ...browser.lobby import Lobby
+    from ...browser.server import LOOPBACK, Hall, application
+
+    is_local = host in LOOPBACK
+    token = None if is_local else secrets.token_urlsafe(16)
+    hosts = LOOPBACK if is_local else () if host in ANY_HOST else (host, *LOOPBACK)
+    app = application(Hall(folder, Lobby(players), limits, token), hosts)
+    address = f"http://{host}:{port}/" + (f"#token={token}" if token else "")
+    print(f"open {address}; Ctrl-C ends the server, the tables stay", flush=True)
+    config = uvicorn.Config(
+        app, host, port, log_level="warning", ws_max_size=limits.message_bytes, server_header=False, limit_concurrency=2000
+    )
+    server = uvicorn.Server(config)
+    with file_errors(f"cannot listen at {host}:{port}"):
+        server.run()
+    if not server.started:
+        raise CommandError(f"cannot listen at {host}:{port}")
+    return OK

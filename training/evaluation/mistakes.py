@@ -1,0 +1,163 @@
+"""What the decisions of recorded deals lost, by search: the points that another action would have brought on the mean.
+
+Worlds are dealt from what the seat to act knows. In each of them every action that the search would try, and the one that was
+taken, is played out to the end of the deal by the search's policies. So the loss is what the search believes, and no more.
+
+The best of several means is too high by chance. So one half of the worlds says which action is best, and the other half what
+it gains over the one taken; then the halves change places, and the loss is the mean of both. It is right on the mean, and can
+be a little below 0 where the actions hardly differ. Its standard error is that of these gains.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from noms_env.engine.row_kernels import kernel_view
+from noms_env.players import Player
+from noms_env.policy.search.outcomes import outcomes
+from noms_env.policy.search.player import SearchPlayer
+from noms_env.policy.search.rollouts import candidates_of
+from noms_env.record import Record, replay
+from noms_env.table import Table
+
+from .statistics import Estimate, estimate
+
+USUAL_WORLDS, LEAST_WORLDS = 100, 8
+PHASES = ("call", "trump", "nominate", "play", "suit")
+
+
+@dataclass(frozen=True)
+class Loss:
+    """What a decision lost.
+
+    Attributes:
+        match: of the record.
+        deal: of the record.
+        step: number of the decision in the deal, from 0.
+        seat: whose decision it was.
+        phase: in which it was taken.
+        taken: word of the action.
+        best: word of the action with the best mean in all worlds; the taken one where it has that.
+        points: the loss.
+        error: its standard error.
+    """
+
+    match: int
+    deal: int
+    step: int
+    seat: int
+    phase: str
+    taken: str
+    best: str
+    points: float
+    error: float
+
+    @property
+    def is_sure(self) -> bool:
+        """Whether the loss is more than two standard errors."""
+        return self.points > 2 * self.error
+
+
+def loss_of(values: np.ndarray, taken: int) -> tuple[float, float]:
+    """A loss and its standard error; see the module.
+
+    Args:
+        values: points, float64, shape (worlds, actions), with four worlds at least.
+        taken: number of the action that was taken.
+    """
+    halves = values[::2], values[1::2]
+    means, variances = [], []
+    for choosing, judging in (halves, halves[::-1]):
+        chosen = choosing.mean(axis=0)
+        best = taken if chosen[taken] == chosen.max() else int(chosen.argmax())
+        gains = judging[:, best] - judging[:, taken]
+        means.append(float(gains.mean()))
+        variances.append(float(gains.var(ddof=1)) / len(gains))
+    return sum(means) / 2, float(np.sqrt(sum(variances))) / 2
+
+
+def losses(
+    record: Record, player: SearchPlayer, worlds: int = USUAL_WORLDS, seed: int = 0, before: Table | None = None
+) -> Iterator[Loss]:
+    """The losses of the decisions of a deal at which there was a choice, in order.
+
+    Args:
+        record: of the deal.
+        player: the search; its policy is for this game.
+        worlds: in which actions are compared, `LEAST_WORLDS` at least.
+        seed: of all that is random.
+        before: see `noms_env.record.replay`.
+
+    Raises:
+        ValueError: too few worlds, or a policy for another game.
+        RecordError: the record cannot be played (any further).
+    """
+    if worlds < LEAST_WORLDS:
+        raise ValueError(f"worlds must be {LEAST_WORLDS} or more, not {worlds}")
+    rng = np.random.default_rng([seed, record["match"], record["deal"]])
+    for number, table in enumerate(replay(record, before)):
+        if table.is_scored:
+            return
+        step, drawn = record["steps"][number], int(rng.integers(2**62))
+        observation, mask = table.view(int(table.row.seat))
+        if np.count_nonzero(mask) < 2:
+            continue
+        taken = table.number(step["action"])
+        tables = kernel_view(table.determinize(rng))
+        chances = player.policy.probabilities(observation, mask, temperature=1)
+        tried, _, members = candidates_of(tables, 0, chances)
+        actions, place = with_taken(tried, members, taken)
+        if len(actions) < 2:
+            continue  # all that could be done comes to the same
+        values = outcomes(player, tables, 0, drawn, actions, worlds)
+        points, error = loss_of(values, place)
+        means = values.mean(axis=0)
+        best = place if means[place] == means.max() else int(means.argmax())
+        words = (step["action"], table.word(int(actions[best])))
+        yield Loss(record["match"], record["deal"], number, step["seat"], step["phase"], *words, points, error)
+
+
+def with_taken(tried: np.ndarray, members: np.ndarray, taken: int) -> tuple[np.ndarray, int]:
+    """The actions to compare, and the place of the taken one among them: it is added where another stands for it, or none."""
+    for place in range(len(tried)):
+        if taken in (int(tried[place]), int(members[place])):
+            actions = tried.copy()
+            actions[place] = taken
+            return actions, place
+    return np.append(tried, taken), len(tried)
+
+
+def biggest(found: Iterable[Loss], most: int) -> list[Loss]:
+    """The biggest losses, the biggest first, without those that are no loss."""
+    return sorted((one for one in found if one.points > 0 and one.taken != one.best), key=lambda one: -one.points)[:most]
+
+
+def by_seat_and_phase(found: dict[tuple[int, int], list[Loss]], seats: int) -> dict[tuple[int, str], Estimate]:
+    """What a seat lost in a deal on the mean, in each phase and in all (`""`); a deal is the unit of the interval.
+
+    Args:
+        found: the losses of each deal, by match and deal.
+        seats: at the table.
+    """
+    told = {one.phase for deal in found.values() for one in deal}
+    phases = ["", *(phase for phase in PHASES if phase in told)]
+    summed: dict[tuple[int, str], Estimate] = {}
+    for seat in range(seats):
+        for phase in phases:
+            sums = [sum(one.points for one in deal if one.seat == seat and phase in ("", one.phase)) for deal in found.values()]
+            summed[seat, phase] = estimate(np.array(sums))
+    return summed
+
+
+def search_of(player: Player) -> SearchPlayer:
+    """The search that a player is.
+
+    Raises:
+        ValueError: it is none that says what each action comes to.
+    """
+    if not isinstance(player, SearchPlayer):
+        raise ValueError("decisions are judged by a search on a policy, search:POLICY, such as search:small_ships@0")
+    return player
