@@ -35,6 +35,7 @@ COMMANDS = {
     "plot": ("plot", "Draw the learning curves of training runs."),
     "evaluate": ("evaluate", "Measure how much better one player is than another."),
     "tournament": ("tournament", "Rank players: everybody plays everybody."),
+    "benchmark": ("benchmark.benchmark", "Compare algorithms on the seven games."),
     "solve": ("exploitability.solve", "Solve a micro-game exactly."),
     "exploit": ("exploitability.exploit", "Measure how much can be gained against a player."),
     "publish": ("publish", "Publish a trained policy, and the results of all policies."),
