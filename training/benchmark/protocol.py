@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Literal, TypeVar
@@ -167,6 +167,13 @@ def field_player(field: Field, name: str) -> str:
 def fields_of(part: Part) -> tuple[Field, ...]:
     """The fields of a part; none for `cross`."""
     return tuple(field for field in FIELDS if field.part == part)
+
+
+def of_protocol(field: Field) -> Field | None:
+    """The field of this name as the protocol has it, with all its deals; None if there is none."""
+    if field.part == "cross":
+        return replace(field, deals=CROSS_DEALS)
+    return next((one for one in FIELDS if one.name == field.name), None)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ all seeds and fields of a game, since they had the same cards. With three seeds 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,15 +20,13 @@ from ..evaluation.deal_sets import digest
 from .cells import Cell, Playing, as_documents
 from .entry import SCORES, Entry, EntryError, machine, read_json, versions, write_json
 from .protocol import (
-    CROSS_DEALS,
     DEAL_SET,
-    FIELDS,
     PARTS,
     PROTOCOL,
     REPLICATES,
-    Field,
     References,
     fields_of,
+    of_protocol,
     references,
     rules_of_game,
 )
@@ -160,7 +158,7 @@ def scored(entry: Entry, playing: Sequence[Playing]) -> dict[str, Any]:
         "protocol": PROTOCOL,
         **{"name": entry.name, "track": entry.track, "budget": entry.budget, "seeds": list(entry.seeds)},
         "deals": {"set": DEAL_SET, "sha256": {name: digest(rules_of_game(name), DEAL_SET) for name in entry.games}},
-        **({} if all(cell.field == known_field(cell.field) for cell in cells) else {"trial": True}),
+        **({} if all(cell.field == of_protocol(cell.field) for cell in cells) else {"trial": True}),
         "parts": parts,
         "cells": as_documents(playing),
     }
@@ -171,13 +169,6 @@ def scored(entry: Entry, playing: Sequence[Playing]) -> dict[str, Any]:
             known = all(field.name in anchors[name] for field in fields_of(part) for name in entry.games)
             document[part] = summary(values_of(cells, part), anchors) if known else None
     return document
-
-
-def known_field(field: Field) -> Field | None:
-    """The field of this name as the protocol has it."""
-    if field.part == "cross":
-        return replace(field, deals=CROSS_DEALS)
-    return next((one for one in FIELDS if one.name == field.name), None)
 
 
 def write_scores(folder: Path, document: Mapping[str, Any]) -> None:

@@ -143,7 +143,7 @@ class Task:
         Returns:
             The part of the budget that is used; at 1 the run must end.
         """
-        share = self._counted(decisions)
+        share = self.count(decisions)
         if any(self._last_share() < at <= share for at in CURVE_AT):
             seconds, before = self.seconds, (time.perf_counter(), time.process_time())
             one = alone_in_field(
@@ -160,11 +160,12 @@ class Task:
 
     def note(self, decisions: int, points: tuple[float, float, float]) -> float:
         """The same for an algorithm that measures itself: points a deal in the field `thumb`, with the 95 % interval."""
-        share = self._counted(decisions)
+        share = self.count(decisions)
         self._add(decisions, self.seconds, points)
         return share
 
-    def _counted(self, decisions: int) -> float:
+    def count(self, decisions: int) -> float:
+        """Tell how far the run is, without a measure of the policy; the part of the budget that is used, as from `log`."""
         self.tell(decisions - self._decisions)
         self._decisions = decisions
         return self.budget.share(decisions, self.seconds[1])
