@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from benchmarks import references as bench_references
 from noms_env.variants import VARIANTS
 from tests.commands import Run, assert_refused
 from training.agents.registry import file_sha256
@@ -48,6 +49,19 @@ def test_the_protocol_has_all_games_and_the_published_policies_as_they_are() -> 
     assert tuple(GAMES) == tuple(VARIANTS)
     for name, (policy, sha256) in POLICIES.items():
         assert file_sha256(policy) == sha256, name
+
+
+def test_the_references_are_what_the_two_play(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(protocol, "FIELDS", (Field("greedy", 4, "core"),))
+    before = json.loads(bench_references.FILE.read_text())["points"]
+    bench_references.main(bench_references.Args(tmp_path, parts=("core",), threads=1, file=tmp_path / "references.json"))
+    found = json.loads((tmp_path / "references.json").read_text())["points"]
+    for name in GAMES:
+        assert found[name]["greedy"] != before[name]["greedy"], "of fewer deals"
+        assert found[name]["greedy"][0] < found[name]["greedy"][1]
+        assert {field: pair for field, pair in found[name].items() if field != "greedy"} == {
+            field: pair for field, pair in before[name].items() if field != "greedy"
+        }
 
 
 def test_every_game_and_field_has_references_that_tell_the_two_apart() -> None:
@@ -195,9 +209,8 @@ def test_deals_of_another_policy_are_not_gone_on_with(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("few_deals")
 def test_a_function_in_a_file_is_scored_and_its_failures_lose_tables(run: Run, tmp_path: Path) -> None:
     file = tmp_path / "mine.py"
-    file.write_text(
-        "def lowest(observation, mask, rng):\n    return int(mask.argmax())\n\n\ndef bad(observation, mask, rng):\n    return -1\n"
-    )
+    lowest = "def lowest(observation, mask, rng):\n    return int(mask.argmax())\n"
+    file.write_text(f"{lowest}\n\ndef bad(observation, mask, rng):\n    return -1\n")
     for function, lost in (("lowest", 0), ("bad", 4 * DEALS)):
         folder = tmp_path / function
         found = scored_entry(folder, run, "--player", f"{file}:{function}", "--games", "down_up")

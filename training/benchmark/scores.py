@@ -182,16 +182,3 @@ def read_scores(folder: Path) -> dict[str, Any]:
     if document.get("format") != FORMAT or document.get("protocol") != PROTOCOL:
         raise EntryError(f"{folder / SCORES} is not of the format {FORMAT!r} and the protocol {PROTOCOL!r}")
     return document
-
-
-def write_references(path: Path, zero: Mapping[str, Any], one: Mapping[str, Any]) -> None:
-    """Write the references, from the scores of the two players: done once for a protocol."""
-    points = {
-        name: {
-            field: [cells["points"], one["cells"][name]["0"][field]["points"]]
-            for field, cells in zero["cells"][name]["0"].items()
-            if field in one["cells"][name]["0"]
-        }
-        for name in zero["cells"]
-    }
-    write_json(path, {"protocol": PROTOCOL, "zero": zero["name"], "one": one["name"], "points": points})
