@@ -3,6 +3,7 @@
 import csv
 import json
 import re
+import time
 from pathlib import Path
 
 import pytest
@@ -176,9 +177,9 @@ def test_a_budget_in_hours_ends_a_run_and_the_measure_of_the_curve_is_not_counte
 
     monkeypatch.setattr(task, "alone_in_field", slowly)
     for name in ("perf_counter", "process_time"):
-        monkeypatch.setattr(task.time, name, lambda: clock[0])
+        monkeypatch.setattr(time, name, lambda: clock[0])
     one = Task("noms", 4, 1, budget_of("10M,0.1h"), tmp_path)
-    shares = []
+    shares = list[float]()
     for _ in range(11):
         shares.append(one.log(len(shares), lambda: load_player("random")))
         clock[0] += 37
