@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import numpy as np
@@ -12,14 +13,25 @@ import pytest
 from benchmarks import references as bench_references
 from noms_env.variants import VARIANTS
 from tests.commands import Run, assert_refused
-from training.agents.registry import file_sha256
+from training.agents.registry import agent_spec, file_sha256
 from training.benchmark import checking, protocol, scores
 from training.benchmark.cells import Cell, cells_of_entry, play_cells
 from training.benchmark.checking import complaints, replayed, sampled_cells
 from training.benchmark.entry import Entry, EntryError, read_entry, write_entry
-from training.benchmark.protocol import GAMES, POLICIES, Budget, Field, References, budget_of, cells_of, references
+from training.benchmark.protocol import (
+    GAMES,
+    POLICIES,
+    Budget,
+    Field,
+    References,
+    budget_of,
+    cells_of,
+    references,
+    rules_of_game,
+)
 from training.benchmark.scores import cross_play, interquartile_mean, read_scores, replicates_of, scored, summary, write_scores
 from training.evaluation.deal_sets import FROZEN
+from training.evaluation.duplicate import Pairing, SaltedSet, line_ups
 
 DEALS = 6
 SMALL = ("down_up", "nonesuch")
@@ -145,6 +157,24 @@ def test_two_entries_of_the_same_policy_differ_by_no_more_than_the_intervals_say
         low, high = np.quantile(drawn[0] - drawn[1], (0.025, 0.975))
         held += bool(low <= 0 <= high)
     assert held >= 88  # fewer have a probability below 0.2 % at 95 %
+
+
+@pytest.mark.soak
+def test_the_same_policy_on_other_deals_differs_by_no_more_than_the_intervals_say() -> None:
+    """A/A with real play: a policy that draws its actions, on pairs of sets of deals that nobody else has."""
+    rules, seatings, tries, deals = rules_of_game("down_up"), line_ups(4, ("alone",)), 100, 128
+    player, field = agent_spec("down_up"), agent_spec("thumb")
+    rng, held = np.random.default_rng(2), 0
+    for number in range(tries):
+        sides = []
+        for side in "ab":
+            deal_set = SaltedSet("test", f"{number}, {side}".encode())
+            block = Pairing(rules, (player, field), seatings, number, deal_set).play(0, deals, Event())
+            values = {"thumb": block.values.mean(axis=1)[None]}
+            sides.append(replicates_of(values, references()["down_up"], 1000, rng)[0].mean(axis=1))
+        low, high = np.quantile(sides[0] - sides[1], (0.025, 0.975))
+        held += bool(low <= 0 <= high)
+    assert 88 <= held
 
 
 def test_cross_play_by_hand() -> None:

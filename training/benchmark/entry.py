@@ -16,7 +16,7 @@ import json
 import os
 import platform
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,7 @@ from noms_env.policy.file import package_versions, write_atomically
 from noms_env.version import ENV_VERSION, __version__
 
 from ..agents.registry import agent_spec, is_program
-from ..agents.spec import AgentSpec
+from ..agents.spec import BLOCK, EXTERNAL_BLOCK, AgentSpec
 from .protocol import GAMES, LEAST_SEEDS, PROTOCOL, TRACKS, rules_of_game
 
 FORMAT = "noms-benchmark-entry/1"
@@ -106,12 +106,17 @@ class Entry:
             EntryError: there is no such player, or it cannot sit at the tables of the game.
         """
         try:
-            found = {seed: agent_spec(self.player_name(folder, game, seed)) for seed in self.seeds}
+            found = {seed: in_large_blocks(agent_spec(self.player_name(folder, game, seed))) for seed in self.seeds}
             for spec in found.values():
                 spec.check(rules_of_game(game))
         except ValueError as error:
             raise EntryError(f"{game}: {error}") from error
         return found
+
+
+def in_large_blocks(spec: AgentSpec) -> AgentSpec:
+    """The same player, asked for as many tables at once as a policy is, unless it is asked row by row."""
+    return replace(spec, block=BLOCK) if spec.block == EXTERNAL_BLOCK and spec.at_once is None else spec
 
 
 def read_entry(folder: Path) -> Entry:
