@@ -34,7 +34,7 @@ def learnt(file: Path, folder: Path, budget: str) -> tuple[float, float]:
     """Points at the start and at the end of a learning curve."""
     entry = begin(folder, file, (GAME,), (1,), budget)
     train_all(entry, folder)
-    lines = (folder / "runs" / GAME / "1" / "curve.csv").read_text().splitlines()[1:]
+    lines = (folder / "trained" / GAME / "1" / "curve.csv").read_text().splitlines()[1:]
     first, last = (float(line.split(",")[3]) for line in (lines[0], lines[-1]))
     return first, last
 

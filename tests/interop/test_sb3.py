@@ -224,7 +224,7 @@ def test_the_baseline_of_the_benchmark_learns_and_its_policy_plays(tmp_path: Pat
     monkeypatch.setattr(task, "CURVE_AT", (0.0, 1.0))
     entry = begin(tmp_path, algorithm_file("maskable_ppo"), ("down_up",), (1,), "12k")
     train_all(entry, tmp_path)
-    run = tmp_path / "runs" / "down_up" / "1"
+    run = tmp_path / "trained" / "down_up" / "1"
     rows = [line.split(",") for line in (run / "curve.csv").read_text().splitlines()[1:]]
     assert float(rows[-1][3]) > float(rows[0][3])
     player = agent_spec(f"{run / 'player.py'}:player")

@@ -78,7 +78,7 @@ def test_a_run_leaves_a_policy_a_curve_and_what_it_took(run: Run, algorithm: Pat
     assert entry.description == "Highest cards: learns a number."
     for game in ("down_up", "nonesuch"):
         for seed in (1, 2):
-            made = folder / "runs" / game / str(seed)
+            made = folder / "trained" / game / str(seed)
             document = json.loads((made / "run.json").read_text())
             assert (document["decisions"], document["files"]) == (400, ["weights.json"])
             assert json.loads((made / "weights.json").read_text()) == 400 + seed
@@ -94,20 +94,20 @@ def test_a_run_leaves_a_policy_a_curve_and_what_it_took(run: Run, algorithm: Pat
 def complaints_of_runs(folder: Path) -> list[str]:
     from training.benchmark.checking import _of_run
 
-    return [sentence for run in (folder / "runs").glob("*/*") for sentence in _of_run(read_entry(folder), run)]
+    return [sentence for run in (folder / "trained").glob("*/*") for sentence in _of_run(read_entry(folder), run)]
 
 
 def test_runs_that_are_done_are_not_done_again_and_more_can_come(run: Run, algorithm: Path, tmp_path: Path) -> None:
     folder = trained(run, algorithm, tmp_path / "entry", "--seeds", 1)
-    first = folder / "runs" / "down_up" / "1" / "run.json"
+    first = folder / "trained" / "down_up" / "1" / "run.json"
     before = first.read_bytes()
-    (folder / "runs" / "nonesuch" / "1" / "run.json").unlink()  # as if it had been stopped
-    (folder / "runs" / "nonesuch" / "1" / "rest").touch()
+    (folder / "trained" / "nonesuch" / "1" / "run.json").unlink()  # as if it had been stopped
+    (folder / "trained" / "nonesuch" / "1" / "rest").touch()
     assert runs_left(read_entry(folder), folder) == [("nonesuch", 1)]
     trained(run, algorithm, folder, "--seeds", 2)
     assert first.read_bytes() == before
-    assert not (folder / "runs" / "nonesuch" / "1" / "rest").exists()
-    assert (folder / "runs" / "nonesuch" / "2" / "run.json").exists()
+    assert not (folder / "trained" / "nonesuch" / "1" / "rest").exists()
+    assert (folder / "trained" / "nonesuch" / "2" / "run.json").exists()
     assert_refused(
         run("benchmark", "run", algorithm, "--games", "down_up", "--budget", 500, "--out", folder),
         "another budget: 400, not 500",
@@ -124,14 +124,14 @@ def test_workers_do_the_same_as_one_process(run: Run, algorithm: Path, tmp_path:
     trained(run, algorithm, tmp_path / "one", "--seeds", 2)
     assert sum(told) == 800
     for seed in (1, 2):
-        one, two = (tmp_path / name / "runs" / "down_up" / str(seed) for name in ("one", "two"))
+        one, two = (tmp_path / name / "trained" / "down_up" / str(seed) for name in ("one", "two"))
         assert (one / "weights.json").read_text() == (two / "weights.json").read_text()
         assert not (two / task.PROGRESS).exists()
 
 
 def test_what_a_run_has_changed_or_overspent_is_found(run: Run, algorithm: Path, tmp_path: Path) -> None:
     folder = trained(run, algorithm, tmp_path / "entry", "--seeds", 1)
-    made = folder / "runs" / "down_up" / "1"
+    made = folder / "trained" / "down_up" / "1"
     (made / "weights.json").write_text("7")
     assert any("not those that the run has made" in sentence for sentence in complaints_of_runs(folder))
     (made / "weights.json").unlink()

@@ -2,7 +2,7 @@
 
     entry.json                 what the entry is (`Entry`)
     algorithm.py               the algorithm's file, if it learns
-    runs/GAME/SEED/            of each run: the policy, `curve.csv`, `run.json`, and `player.py`, which loads the policy
+    trained/GAME/SEED/         of each run: the policy, `curve.csv`, `run.json`, and `player.py`, which loads the policy
     cells/GAME/SEED/FIELD.json the points of every deal, as they are played
     scores.json                the scores
 
@@ -32,9 +32,9 @@ from .protocol import GAMES, LEAST_SEEDS, PROTOCOL, TRACKS, rules_of_game
 
 FORMAT = "noms-benchmark-entry/1"
 ENTRY, SCORES, ALGORITHM, RUNS, RUN, CURVE, PLAYER = (
-    *("entry.json", "scores.json", "algorithm.py", "runs", "run.json", "curve.csv", "player.py"),
+    *("entry.json", "scores.json", "algorithm.py", "trained", "run.json", "curve.csv", "player.py"),
 )
-OF_A_RUN = "{entry}/runs/{game}/{seed}/player.py:player"
+OF_A_RUN = "{entry}/trained/{game}/{seed}/player.py:player"
 """The players of an algorithm that `noms benchmark run` has trained."""
 
 

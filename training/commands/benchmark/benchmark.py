@@ -268,7 +268,9 @@ def show(document: dict[str, Any]) -> None:
     from ...console import new_table
 
     for part in ("core", "search"):
-        if document.get(part):
+        if part in document["parts"] and not document[part]:
+            print_lines([f"the part {part} has no references so far: the points are written, and no scores"])
+        elif document.get(part):
             head, rows = score_rows(document, part)
             table = new_table(*head)
             for row in rows:
