@@ -47,7 +47,7 @@ def test_the_policy_of_a_baseline_changes_is_kept_and_plays(name: str, tmp_path:
     file.write_text(text.replace('"pimc:20"', '"pimc:1"').replace("decisions // 10", "decisions // 2"))
     first, last = learnt(file, tmp_path / "entry", "600")
     assert first != last
-    spec = agent_spec(f"{tmp_path / 'entry' / 'runs' / GAME / '1' / 'player.py'}:player")
+    spec = agent_spec(f"{tmp_path / 'entry' / 'trained' / GAME / '1' / 'player.py'}:player")
     found = alone_in_field(rules_of_game(GAME), spec, agent_spec("random"), DEALS)  # strict: every answer must be legal
     again = alone_in_field(rules_of_game(GAME), spec, agent_spec("random"), DEALS)
     assert found == again

@@ -86,7 +86,7 @@ def test_a_run_leaves_a_policy_a_curve_and_what_it_took(run: Run, algorithm: Pat
                 rows = [(int(row["decisions"]), float(row["points"])) for row in csv.DictReader(file)]
             assert [decisions for decisions, _ in rows] == [0, *range(40, 401, 40)]
             assert len({points for _, points in rows}) == 1
-    player = agent_spec(f"{folder / 'runs' / 'down_up' / '1' / 'player.py'}:player").make()
+    player = agent_spec(f"{folder / 'trained' / 'down_up' / '1' / 'player.py'}:player").make()
     assert getattr(player, "wants_tables", None) is False
     assert list(complaints_of_runs(folder)) == []
 
