@@ -41,8 +41,10 @@ def curves_of(entry: Entry, folder: Path) -> dict[str, list[Curve]]:
 
 def draw_curves(curves: Mapping[str, Mapping[str, Sequence[Curve]]]) -> bytes:
     """Learning curves by entry and game, a panel for each game: the mean of the seeds, and from the lowest to the highest."""
-    picture, grid = _panels(len(GAMES))
-    for axes, name in zip(grid, GAMES, strict=False):
+    games = [name for name in GAMES if any(name in of_games for of_games in curves.values())]
+    picture, grid = _panels(len(games) + 1)  # the last is for the legend
+    grid[len(games)].set_axis_off()
+    for axes, name in zip(grid, games, strict=False):
         for number, (entry, of_games) in enumerate(curves.items()):
             runs = [run for run in of_games.get(name, []) if len(run)]
             if runs:
@@ -50,11 +52,11 @@ def draw_curves(curves: Mapping[str, Mapping[str, Sequence[Curve]]]) -> bytes:
         for level in (0.0, 1.0):
             axes.axhline(level, color=GREY, linewidth=0.8, zorder=0)
         axes.set_title(name, fontsize=9.5, loc="left")
-        axes.xaxis.set_major_formatter(lambda value, _: f"{value / 1e6:g}M" if value >= 1e5 else f"{value / 1e3:g}k")
+        axes.xaxis.set_major_formatter(lambda value, _: f"{value / 1e6:g}M" if value >= 1e6 else f"{value / 1e3:g}k")
         _plain(axes)
     picture.supxlabel("decisions of the learner", fontsize=9)
     picture.supylabel(f"score in the field {CURVE_FIELD}, set dev (0: {ZERO}, 1: {ONE})", fontsize=9)
-    _legend(picture, grid)
+    _legend(grid[: len(games)], grid[len(games)])
     return _png(picture)
 
 
@@ -123,11 +125,10 @@ def _plain(axes: Any) -> None:
     axes.spines[["top", "right"]].set_visible(False)
 
 
-def _legend(picture: Any, grid: Sequence[Any]) -> None:
-    """One legend for all panels, in the room of the one that is left over."""
-    found = {label: line for axes in grid for line, label in zip(*axes.get_legend_handles_labels(), strict=True)}
-    if found:
-        grid[-1].legend(found.values(), found.keys(), fontsize=9, frameon=False, loc="center")
+def _legend(panels: Sequence[Any], room: Any) -> None:
+    """One legend for all panels."""
+    found = {label: line for axes in panels for line, label in zip(*axes.get_legend_handles_labels(), strict=True)}
+    room.legend(found.values(), found.keys(), fontsize=9, frameon=False, loc="center")
 
 
 def _png(picture: Any) -> bytes:

@@ -52,7 +52,7 @@ class Scored:
 
 
 def read_scored(folders: Sequence[Path]) -> list[Scored]:
-    """Entries that are scored, the best first.
+    """Entries that are scored, the best first; those that lack games last.
 
     Raises:
         EntryError: one is not, or two have the same name.
@@ -67,7 +67,7 @@ def read_scored(folders: Sequence[Path]) -> list[Scored]:
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise EntryError(f"two entries have the name {twice[0]!r}")
-    return sorted(found, key=lambda one: -one.all()["value"])
+    return sorted(found, key=lambda one: (one.entry.games != tuple(GAMES), -one.all()["value"]))
 
 
 def interval(figure: Mapping[str, float]) -> str:
@@ -84,7 +84,8 @@ def score_rows(document: Mapping[str, Any], part: str) -> Table:
         (name, interval(game["score"]), *(f"{game['fields'][field]:z.2f}" for field in fields), interval(game["robustness"]))
         for name, game in games.items()
     ]
-    last = ("all games", interval(everything["score"]), *("" for _ in fields), interval(everything["robustness"]))
+    title = "all games" if tuple(games) == tuple(GAMES) else "these games"
+    last = (title, interval(everything["score"]), *("" for _ in fields), interval(everything["robustness"]))
     return head, [*rows, last]
 
 
@@ -98,7 +99,12 @@ def score_table(entries: Sequence[Scored], part: str = "core") -> Table:
         games = one.scores[part]["games"]
         each = [f"{games[name]['score']['value']:z.2f}" if name in games else "" for name in GAMES]
         entry, budget = one.entry, one.entry.budget or "none"
-        over = (interval(one.all("score", part)), *(f"{one.all(what, part)['value']:z.2f}" for what in ("mean", "robustness")))
+        over: Row = (
+            interval(one.all("score", part)),
+            *(f"{one.all(what, part)['value']:z.2f}" for what in ("mean", "robustness")),
+        )
+        if entry.games != tuple(GAMES):  # what is over some games compares with nothing
+            over = ("", "", "")
         rows.append((entry.name, entry.track, budget, str(len(entry.seeds)), *over, *each))
     return head, rows
 
