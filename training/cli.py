@@ -38,6 +38,7 @@ COMMANDS = {
     "evaluate": ("evaluate", "Measure how much better one player is than another."),
     "tournament": ("tournament", "Rank players: everybody plays everybody."),
     "crossplay": ("exploitability.crossplay", "Measure what policies lose that never met."),
+    "benchmark": ("benchmark.benchmark", "Compare algorithms on the seven games."),
     "solve": ("exploitability.solve", "Solve a micro-game exactly."),
     "exploit": ("exploitability.exploit", "Measure how much can be gained against a player."),
     "publish": ("publish", "Publish a trained policy, and the results of all policies."),

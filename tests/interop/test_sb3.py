@@ -18,6 +18,10 @@ from noms_env.interop.sb3 import SeatVecEnv
 from tests.begun import begun
 from tests.envs.play import WAYS, choose_in_rows
 from tests.interop.learning import assert_it_learns
+from training.agents.registry import agent_spec
+from training.benchmark import protocol, task
+from training.benchmark.running import algorithm_file, begin, train_all
+from training.evaluation.comparison import alone_in_field
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "sb3_maskable_ppo.py"
 ROWS = 4
@@ -212,3 +216,16 @@ def test_one_table_is_enough_and_masks_are_obeyed(policy: str, mask_in: MaskPlac
 def test_the_example_learns(capsys: pytest.CaptureFixture[str]) -> None:
     lines = assert_it_learns(capsys, runpy.run_path(str(EXAMPLE))["main"], tables=128, decisions=20_000, deals=100)
     assert lines[-1] == "It beats random players."
+
+
+def test_the_baseline_of_the_benchmark_learns_and_its_policy_plays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (task, protocol):
+        monkeypatch.setattr(module, "CURVE_DEALS", 16)
+    monkeypatch.setattr(task, "CURVE_AT", (0.0, 1.0))
+    entry = begin(tmp_path, algorithm_file("maskable_ppo"), ("down_up",), (1,), "12k")
+    train_all(entry, tmp_path)
+    run = tmp_path / "trained" / "down_up" / "1"
+    rows = [line.split(",") for line in (run / "curve.csv").read_text().splitlines()[1:]]
+    assert float(rows[-1][3]) > float(rows[0][3])
+    player = agent_spec(f"{run / 'player.py'}:player")
+    assert alone_in_field(protocol.rules_of_game("down_up"), player, agent_spec("random"), 8).deals == 8

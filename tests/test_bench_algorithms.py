@@ -1,0 +1,143 @@
+"""The baselines of the benchmark learn at tiny size: the policy changes, is kept, and plays."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from noms_env import feature_layout, make_batch
+from training.agents.registry import agent_spec
+from training.agents.spec import AgentSpec
+from training.benchmark import protocol, task
+from training.benchmark.learning import SelfPlay, drawn, next_of_same
+from training.benchmark.protocol import Budget, budget_of, rules_of_game
+from training.benchmark.running import BASELINES, algorithm_file, baselines, begin, train_all
+from training.benchmark.task import Task, load_algorithm
+from training.evaluation.comparison import alone_in_field
+
+GAME = "nonesuch"
+DEALS = 8
+NEED_MORE = {"maskable_ppo"}
+"""Those with a library in an environment of its own: tests/interop."""
+
+
+@pytest.fixture(autouse=True)
+def short_curves(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(task, "CURVE_AT", (0.0, 1.0))
+    for module in (task, protocol):
+        monkeypatch.setattr(module, "CURVE_DEALS", DEALS)
+
+
+def learnt(file: Path, folder: Path, budget: str) -> tuple[float, float]:
+    """Points at the start and at the end of a learning curve."""
+    entry = begin(folder, file, (GAME,), (1,), budget)
+    train_all(entry, folder)
+    lines = (folder / "trained" / GAME / "1" / "curve.csv").read_text().splitlines()[1:]
+    first, last = (float(line.split(",")[3]) for line in (lines[0], lines[-1]))
+    return first, last
+
+
+@pytest.mark.parametrize("name", sorted(set(baselines()) - NEED_MORE))
+def test_the_policy_of_a_baseline_changes_is_kept_and_plays(name: str, tmp_path: Path) -> None:
+    """With few tables, so that there are some iterations, and a quick expert."""
+    file, text = tmp_path / f"{name}.py", algorithm_file(name).read_text()
+    text = re.sub(r"(?m)^(.*\bTABLES\b.*?= .*?)\b(?:64|256|512)\b", r"\g<1>16", text)
+    file.write_text(text.replace('"pimc:20"', '"pimc:1"').replace("decisions // 10", "decisions // 2"))
+    first, last = learnt(file, tmp_path / "entry", "600")
+    assert first != last
+    spec = agent_spec(f"{tmp_path / 'entry' / 'trained' / GAME / '1' / 'player.py'}:player")
+    found = alone_in_field(rules_of_game(GAME), spec, agent_spec("random"), DEALS)  # strict: every answer must be legal
+    again = alone_in_field(rules_of_game(GAME), spec, agent_spec("random"), DEALS)
+    assert found == again
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("name", sorted(set(baselines()) - NEED_MORE - {"clone_pimc"}))
+def test_a_baseline_learns(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (task, protocol):
+        monkeypatch.setattr(module, "CURVE_DEALS", 256)
+    first, last = learnt(algorithm_file(name), tmp_path, "400k")
+    assert last > first + 0.5
+
+
+@pytest.mark.parametrize("name", baselines())
+def test_a_baseline_is_one_readable_file(name: str) -> None:
+    text = (BASELINES / f"{name}.py").read_text()
+    assert len(text.splitlines()) <= 160
+    assert "from noms_training" in text
+    assert "from benchmarks" not in text
+
+
+def some_task(folder: Path) -> Task:
+    return Task(GAME, 4, 1, Budget(10), folder)
+
+
+def test_decisions_of_self_play_are_linked_and_paid(tmp_path: Path) -> None:
+    play = SelfPlay(some_task(tmp_path), tables=16)
+    found = play.deals(lambda seen: seen.legal.int().argmax(dim=1).numpy())
+    assert len(found) == play.decisions == sum(step.stop - step.start for step in found.steps)
+    assert bool(found.legal.gather(1, found.action[:, None]).all())
+    key = found.table * 4 + found.seat
+    for row, after in enumerate(found.following.tolist()):
+        later = [other for other in range(row + 1, len(found)) if key[other] == key[row]]
+        assert after == (later[0] if later else -1)
+    last = found.following < 0
+    sums = torch.zeros(16).index_add(0, found.table[last], found.reward[last])
+    assert sums.abs().max() < 1e-4, "points less the mean of the others' add up to nothing"
+    assert found.reward.abs().max() > 0
+
+
+def test_the_next_with_the_same_key() -> None:
+    assert next_of_same(np.array([3, 1, 3, 3, 1, 2])).tolist() == [2, 4, 3, -1, -1, -1]
+
+
+def test_actions_are_drawn_with_their_probabilities_and_are_legal() -> None:
+    logits = torch.log(torch.tensor([[0.5, 0.2, 0.0, 0.3]])).repeat(4000, 1)
+    legal = torch.tensor([[True, False, True, True]]).repeat(4000, 1)
+    found = drawn(logits, legal, np.random.default_rng(0).random(4000))
+    assert np.bincount(found, minlength=4) / 4000 == pytest.approx([0.625, 0, 0, 0.375], abs=0.03)
+    assert drawn(logits[:1], torch.tensor([[True, False, False, False]]), np.array([1 - 1e-16])).tolist() == [0]
+
+
+def test_the_network_player_sees_what_the_learner_sees(tmp_path: Path) -> None:
+    """On the bytes of a table it takes the action that the learner takes on the features of that table."""
+    from training.benchmark.learning import NetworkPlayer, masked, network_of
+
+    torch.manual_seed(0)
+    one = some_task(tmp_path)
+    network = network_of(one.layout)
+    chosen = list[np.ndarray]()
+
+    def choose(seen: object) -> np.ndarray:
+        actions = masked(network(seen.features), seen.legal).argmax(dim=1).numpy()  # type: ignore[attr-defined]
+        chosen.append(actions)
+        return np.asarray(actions)
+
+    play = SelfPlay(one, tables=8)
+    with torch.no_grad():
+        found = play.deals(choose)
+    batch = make_batch(GAME, 8, seats=4, seed=1, episode="deal", skip_forced=True)
+    batch.reset()
+    batch.observe()
+    player, rng = NetworkPlayer(network, GAME), np.random.default_rng(0)
+    while not batch.over.all():
+        rows = np.flatnonzero(~batch.over)
+        actions = np.zeros(8, np.int64)
+        actions[rows] = player.act(batch.observation[rows], batch.mask[rows], rng)
+        batch.step(actions, observe=True)
+    points = batch.tables.points[:, :4]
+    relative = (4 * points - points.sum(axis=1, keepdims=True)) / 3
+    assert found.reward.numpy() == pytest.approx(relative[found.table.numpy(), found.seat.numpy()], abs=1e-4)
+    assert feature_layout(GAME, 4, episode="deal").n_features == one.layout.n_features
+
+
+def test_an_algorithm_is_a_player_before_it_has_learnt(tmp_path: Path) -> None:
+    """What the curve measures at its start is a player that answers legally."""
+    module = load_algorithm(algorithm_file("ppo"))
+    one = some_task(tmp_path)
+    network = module.network_of(one.layout, gain=0.01)
+    spec = AgentSpec("untrained", lambda: module.NetworkPlayer(network, GAME))
+    assert alone_in_field(rules_of_game(GAME), spec, agent_spec("greedy"), 8).mean < 0
+    assert budget_of("10").share(10, 0) == 1

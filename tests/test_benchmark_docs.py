@@ -1,0 +1,82 @@
+"""The pages on the benchmark: they say what the protocol says, and the algorithm of a reader becomes an entry."""
+
+import re
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.commands import Run
+from tests.test_docs import python_blocks
+from training.benchmark import protocol, scores, task
+from training.benchmark.checking import complaints
+from training.benchmark.entry import read_entry
+from training.benchmark.protocol import CROSS_DEALS, FIELDS, GAMES, TRACKS
+from training.benchmark.running import BASELINES, baselines
+from training.benchmark.task import load_algorithm, track_of
+
+DOCS = Path(__file__).parent.parent / "docs"
+PROTOCOL, ENTRY = ((DOCS / name).read_text(encoding="utf-8") for name in ("benchmark.md", "tutorials/own_entry.md"))
+
+
+def rows(section: str) -> list[tuple[str, ...]]:
+    """The rows of all tables in a section of the page on the protocol, without backticks."""
+    text = PROTOCOL.partition(f"## {section}\n")[2].partition("\n## ")[0].replace("`", "")
+    lines = [line for line in text.splitlines() if line.startswith("| ")]
+    return [tuple(cell.strip() for cell in line.strip("|").split("|")) for line in lines]
+
+
+def test_the_page_says_what_the_protocol_says() -> None:
+    assert set(rows("What is fixed")) >= {(name, str(seats)) for name, seats in GAMES.items()}
+    assert set(rows("What is fixed")) >= {(field.name, f"{field.deals:,}", field.part) for field in FIELDS}
+    assert ("each other seed of the algorithm", str(CROSS_DEALS), "cross") in rows("What is fixed")
+    assert rows("Tracks")[2:] == list(TRACKS.items())
+    assert f"each of {protocol.REPLICATES:,} replicates" in PROTOCOL
+    assert f"`{protocol.PROTOCOL}`" in PROTOCOL
+
+
+def test_the_page_names_every_baseline_with_its_track() -> None:
+    said = {row[0]: row[2].partition(":")[0] for row in rows("The baselines")[2:]}
+    assert set(said) == set(baselines())
+    for name in set(said) - {"maskable_ppo"}:  # needs a library of its own
+        assert track_of(load_algorithm(BASELINES / f"{name}.py")) == said[name], name
+    assert re.search(r'(?m)^TRACK = "best-response"$', (BASELINES / "maskable_ppo.py").read_text())
+
+
+@pytest.fixture
+def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The protocol at tiny size: one game, few deals, a short curve."""
+    fields = tuple(protocol.Field(field.name, 4, field.part) for field in FIELDS if field.part == "core")
+    changes: dict[str, Any] = {"FIELDS": fields, "CROSS_DEALS": 4}
+    for name, value in changes.items():
+        monkeypatch.setattr(protocol, name, value)
+    monkeypatch.setattr(task, "CURVE_DEALS", 4)
+    monkeypatch.setattr(task, "CURVE_AT", (0.0, 1.0))
+    monkeypatch.setattr(scores.summary, "__defaults__", (50,))
+
+
+@pytest.mark.usefixtures("tiny")
+def test_the_algorithm_of_a_reader_becomes_an_entry_by_the_commands_of_the_page(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (algorithm,) = python_blocks(ENTRY)
+    assert len(algorithm.splitlines()) <= 60
+    Path("my_algorithm.py").write_text(algorithm.replace("= 256,", "= 16,"))
+    block = next(block for block in re.findall(r"(?s)```sh\n(.*?)```", ENTRY) if "my_algorithm.py" in block)
+    small = {"10M": "12k", "2": "1"}
+    for line in block.splitlines():
+        words = [small.get(word, word) for word in shlex.split(line)[1:]]
+        more = {"run": ["--games", "nonesuch"], "score": ["--threads", "1"], "check": ["--threads", "1"]}.get(words[1], [])
+        status, out, err = run(*words, *more)
+        only_missing = words[1] == "check" and "games" in out and "are missing" in out  # of the seven games one was trained
+        assert status == 0 or only_missing, (line, out, err)
+    entry = read_entry(Path("entries/mine"))
+    assert (entry.name, entry.seeds, entry.games) == ("my_algorithm", (1, 2, 3), ("nonesuch",))
+    assert len(complaints(Path("entries/mine"))) == 1
+    monkeypatch.setattr(protocol, "GAMES", {"nonesuch": 4})
+    monkeypatch.setattr("training.benchmark.checking.GAMES", {"nonesuch": 4})
+    status, out, _ = run("benchmark", "check", "entries/mine", "--all", "--threads", 1, "--allow-programs")
+    assert (status, "accepted, 18 cells played again" in out) == (0, True), out
+    assert Path("report/report.html").stat().st_size > 50_000

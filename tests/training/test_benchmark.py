@@ -1,0 +1,383 @@
+"""The benchmark: the protocol, scores by hand, scoring that goes on, and what the checker refuses."""
+
+import json
+import re
+import shutil
+from pathlib import Path
+from threading import Event
+from typing import Any
+
+import numpy as np
+import pytest
+
+from benchmarks import references as bench_references
+from noms_env.variants import VARIANTS
+from tests.commands import Run, assert_refused
+from training.agents.registry import agent_spec, file_sha256
+from training.benchmark import checking, protocol, scores
+from training.benchmark.cells import Cell, cells_of_entry, play_cells
+from training.benchmark.checking import complaints, replayed, sampled_cells
+from training.benchmark.entry import Entry, EntryError, read_entry, write_entry
+from training.benchmark.protocol import (
+    GAMES,
+    POLICIES,
+    Budget,
+    Field,
+    References,
+    budget_of,
+    cells_of,
+    references,
+    rules_of_game,
+)
+from training.benchmark.scores import cross_play, interquartile_mean, read_scores, replicates_of, scored, summary, write_scores
+from training.evaluation.deal_sets import FROZEN
+from training.evaluation.duplicate import Pairing, SaltedSet, line_ups
+
+DEALS = 6
+SMALL = ("down_up", "nonesuch")
+
+
+@pytest.fixture
+def few_deals(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A protocol with few deals and without the fields that search, in which all else is as it is."""
+    fields = tuple(Field(field.name, DEALS, field.part) for field in protocol.FIELDS if field.part == "core")
+    monkeypatch.setattr(protocol, "FIELDS", fields)
+    monkeypatch.setattr(protocol, "CROSS_DEALS", DEALS)
+    monkeypatch.setattr(scores, "REPLICATES", 50)
+    monkeypatch.setattr(scores.summary, "__defaults__", (50,))
+
+
+def scored_entry(folder: Path, run: Run, *words: object) -> dict[str, Any]:
+    status, out, err = run("benchmark", "score", folder, *words, "--threads", 1)
+    assert status == 0, err
+    assert "these games" in out or "all games" in out
+    return read_scores(folder)
+
+
+# ---------------------------------------------------------------------------------------------------- the protocol
+
+
+def test_the_protocol_has_all_games_and_the_published_policies_as_they_are() -> None:
+    assert tuple(GAMES) == tuple(VARIANTS)
+    for name, (policy, sha256) in POLICIES.items():
+        assert file_sha256(policy) == sha256, name
+
+
+def test_the_references_are_what_the_two_play(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(protocol, "FIELDS", (Field("greedy", 4, "core"),))
+    before = json.loads(bench_references.FILE.read_text())["points"]
+    bench_references.main(bench_references.Args(tmp_path, parts=("core",), threads=1, file=tmp_path / "references.json"))
+    found = json.loads((tmp_path / "references.json").read_text())["points"]
+    for name in GAMES:
+        assert found[name]["greedy"] != before[name]["greedy"], "of fewer deals"
+        assert found[name]["greedy"][0] < found[name]["greedy"][1]
+        assert {field: pair for field, pair in found[name].items() if field != "greedy"} == {
+            field: pair for field, pair in before[name].items() if field != "greedy"
+        }
+
+
+def test_every_game_and_field_has_references_that_tell_the_two_apart() -> None:
+    core, search = ({field.name for field in protocol.fields_of(part)} for part in ("core", "search"))
+    measured = set(references()["noms"]) - core
+    assert measured in (set(), search), "the fields that search have all their references, or none so far"
+    for name in GAMES:
+        assert set(references()[name]) == core | measured
+        for field, pair in references()[name].items():
+            assert pair.one - pair.zero > 0.4, (name, field)
+            assert pair.score(pair.zero) == 0
+            assert pair.score(pair.one) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "decisions", "hours"),
+    [("10M", 10_000_000, None), ("500k", 500_000, None), ("0.5h", None, 0.5), ("10M,0.5h", 10_000_000, 0.5), ("7", 7, None)],
+)
+def test_budgets_are_read_and_written(text: str, decisions: int | None, hours: float | None) -> None:
+    assert budget_of(text) == Budget(decisions, hours)
+    assert str(budget_of(text)) == text
+
+
+@pytest.mark.parametrize("text", ["", "10 M", "-1", "0", "10M,20M", "1h,2h", "many"])
+def test_what_is_no_budget_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="a budget is such as"):
+        budget_of(text)
+
+
+def test_a_budget_ends_with_whichever_comes_first() -> None:
+    budget = Budget(100, 0.5)
+    assert budget.share(50, 900) == 0.5
+    assert budget.share(10, 1800) == 1
+    assert budget.share(150, 0) == 1.5
+
+
+def test_cells_are_each_seed_in_each_field_and_among_each_other_seed() -> None:
+    cells = list(cells_of(("noms",), (1, 2, 3), ("core", "cross")))
+    assert len(cells) == 3 * 4 + 3 * 2
+    assert {(seed, field.seed) for _, seed, field in cells if field.part == "cross"} == {
+        (a, b) for a in (1, 2, 3) for b in (1, 2, 3) if a != b
+    }
+
+
+# ---------------------------------------------------------------------------------------------------------- scores
+
+
+def test_the_interquartile_mean_leaves_out_a_quarter_at_each_end() -> None:
+    assert interquartile_mean(np.array([[-100.0, 1.0], [2.0, 100.0]])) == pytest.approx(1.5)
+    assert interquartile_mean(np.array([[[0.0, 4.0], [2.0, 2.0]], [[1.0, 1.0], [1.0, 1.0]]])).tolist() == [2.0, 1.0]
+
+
+def test_a_summary_by_hand() -> None:
+    values = {"noms": {"random": np.array([[1.0, 3.0], [3.0, 5.0]]), "thumb": np.array([[-1.0, -1.0], [0.0, 0.0]])}}
+    anchors = {"noms": {"random": References(0, 4), "thumb": References(-2, 0)}}
+    found = summary(values, anchors, count=100)
+    assert found["games"]["noms"]["fields"] == {"random": 0.75, "thumb": 0.75}
+    assert found["games"]["noms"]["seeds"] == [0.5, 1.0]
+    assert found["games"]["noms"]["score"]["value"] == 0.75
+    assert found["all"]["mean"]["value"] == 0.75
+    values["noms"]["thumb"] -= 1
+    found = summary(values, anchors, count=100)
+    assert found["games"]["noms"]["robustness"]["value"] == 0.25
+
+
+def test_the_bootstrap_has_the_spread_of_seeds_and_deals() -> None:
+    rng = np.random.default_rng(0)
+    seeds, deals = 10, 400
+    of_seed, of_deal = rng.normal(0, 0.3, (seeds, 1)), rng.normal(0, 2, (1, deals))
+    values = {"a": 0.5 + of_seed + of_deal + rng.normal(0, 1, (seeds, deals))}
+    drawn, least = replicates_of(values, {"a": References(0, 1)}, 4000, rng)
+    assert drawn.shape == (4000, seeds)
+    wanted = (of_seed.var() / seeds + 2**2 / deals + 1 / seeds / deals) ** 0.5
+    assert drawn.mean(axis=1).std() == pytest.approx(wanted, rel=0.15)
+    assert least.mean() == pytest.approx(values["a"].mean(), abs=0.02)
+
+
+def test_two_entries_of_the_same_policy_differ_by_no_more_than_the_intervals_say() -> None:
+    """A/A: the same player on independent deals, with seeds that differ; intervals of the difference hold 0 in about 95 %."""
+    rng, held, tries = np.random.default_rng(1), 0, 100
+    for _ in range(tries):
+        sides = [rng.normal(0, 0.2, (20, 1)) + rng.normal(0, 2, (20, 300)) for _ in "ab"]
+        drawn = [replicates_of({"a": side}, {"a": References(0, 1)}, 400, rng)[0].mean(axis=1) for side in sides]
+        low, high = np.quantile(drawn[0] - drawn[1], (0.025, 0.975))
+        held += bool(low <= 0 <= high)
+    assert held >= 88  # fewer have a probability below 0.2 % at 95 %
+
+
+@pytest.mark.soak
+def test_the_same_policy_on_other_deals_differs_by_no_more_than_the_intervals_say() -> None:
+    """A/A with real play: a policy that draws its actions, on pairs of sets of deals that nobody else has."""
+    rules, seatings, tries, deals = rules_of_game("down_up"), line_ups(4, ("alone",)), 100, 128
+    player, field = agent_spec("down_up"), agent_spec("thumb")
+    rng, held = np.random.default_rng(2), 0
+    for number in range(tries):
+        sides = []
+        for side in "ab":
+            deal_set = SaltedSet("test", f"{number}, {side}".encode())
+            block = Pairing(rules, (player, field), seatings, number, deal_set).play(0, deals, Event())
+            values = {"thumb": block.values.mean(axis=1)[None]}
+            sides.append(replicates_of(values, references()["down_up"], 1000, rng)[0].mean(axis=1))
+        low, high = np.quantile(sides[0] - sides[1], (0.025, 0.975))
+        held += bool(low <= 0 <= high)
+    assert held >= 88
+
+
+def test_cross_play_by_hand() -> None:
+    def cell(seed: int, other: int, points: int) -> Cell:
+        return Cell("noms", seed, Field(f"seed-{other}", 2, "cross"), None, None, {0: [points, points + 20_000]})
+
+    found = cross_play([cell(1, 2, 0), cell(2, 1, -40_000)], (1, 2))
+    assert found == {"noms": {"points": [[0, 1.0], [-3.0, 0]], "gap": -1.0}}
+
+
+# --------------------------------------------------------------------------------------------------------- scoring
+
+
+@pytest.mark.usefixtures("few_deals")
+def test_the_references_score_nought_and_one_to_the_last_digit(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    points: dict[str, Any] = {}
+    for name in ("random", "thumb"):
+        points[name] = scored_entry(tmp_path / name, run, "--player", name, "--games", *SMALL)["cells"]
+    anchors = {
+        game: {
+            field: References(points["random"][game]["0"][field]["points"], points["thumb"][game]["0"][field]["points"])
+            for field in ("random", "greedy", "thumb", "policy")
+        }
+        for game in SMALL
+    }
+    for module in (scores, checking):
+        monkeypatch.setattr(module, "references", lambda: anchors)
+    for name, score in (("random", 0.0), ("thumb", 1.0)):
+        found = scored_entry(tmp_path / name, run)["core"]
+        assert [game["score"]["value"] for game in found["games"].values()] == [score] * 2
+        assert found["all"]["robustness"]["value"] == score
+
+
+@pytest.mark.usefixtures("few_deals")
+def test_a_scoring_that_was_stopped_goes_on_and_ends_alike(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = scored_entry(tmp_path / "whole", run, "--player", "greedy", "--games", *SMALL)
+    folder = tmp_path / "stopped"
+    entry = Entry("stopped", "fixed", "greedy", SMALL)
+    write_entry(folder, entry)
+    playing = cells_of_entry(entry, folder, ["core"], kept=folder)
+    play_cells(playing[:3], folder)
+    with pytest.raises(EntryError, match=f"0 of {DEALS} deals are played"):
+        scored(entry, cells_of_entry(entry, folder, ["core"], kept=folder))
+    playing[2].cell.path(folder).write_text("{damaged")
+    again = cells_of_entry(entry, folder, ["core"], kept=folder)
+    assert [one.cell.is_complete for one in again] == [True, True, *[False] * 6]
+    assert scored_entry(folder, run)["cells"] == whole["cells"]
+
+
+@pytest.mark.usefixtures("few_deals")
+def test_deals_of_another_policy_are_not_gone_on_with(tmp_path: Path) -> None:
+    field = Field("thumb", DEALS, "core")
+    Cell("noms", 0, field, "one", None, {0: [1] * DEALS}).save(tmp_path)
+    for sha256, is_there in (("one", True), ("other", False)):
+        cell = Cell("noms", 0, field, sha256, None)
+        cell.load(tmp_path)
+        assert cell.is_complete == is_there
+
+
+@pytest.mark.usefixtures("few_deals")
+def test_a_function_in_a_file_is_scored_and_its_failures_lose_tables(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "mine.py"
+    lowest = "def lowest(observation, mask, rng):\n    return int(mask.argmax())\n"
+    file.write_text(f"{lowest}\n\ndef bad(observation, mask, rng):\n    return -1\n")
+    for function, lost in (("lowest", 0), ("bad", 4 * DEALS)):
+        folder = tmp_path / function
+        found = scored_entry(folder, run, "--player", f"{file}:{function}", "--games", "down_up")
+        assert found["cells"]["down_up"]["0"]["thumb"].get("lost", 0) == lost
+        assert found["cells"]["down_up"]["0"]["thumb"]["player_sha256"] is not None
+        assert_refused(run("benchmark", "score", folder), "it is run with --allow-programs only")
+        assert_refused(run("benchmark", "score", folder, "--player", "thumb"), "there is another entry in")
+
+
+def test_a_part_without_references_has_points_and_no_scores(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fields = (Field("thumb", 2, "core"), Field("pimc:1", 2, "search"))
+    monkeypatch.setattr(protocol, "FIELDS", fields)
+    words = ("--player", "greedy", "--games", "down_up", "--threads", 1)
+    status, out, _ = run("benchmark", "score", tmp_path, *words, "--parts", "core", "search")
+    assert (status, "the part search has no references so far" in out) == (0, True)
+    found = read_scores(tmp_path)
+    assert found["search"] is None
+    assert found["cells"]["down_up"]["0"]["pimc:1"]["deals"] == 2
+    assert found["core"]["games"]["down_up"]["fields"].keys() == {"thumb"}
+
+
+def test_a_trial_is_kept_apart(run: Run, tmp_path: Path) -> None:
+    folder = tmp_path / "greedy"
+    status, _, _ = run("benchmark", "score", folder, "--player", "greedy", "--games", "down_up", "--deals", 4, "--threads", 1)
+    assert status == 0
+    assert read_scores(folder / "trial")["trial"]
+    assert not (folder / "scores.json").exists()
+    assert_refused(run("benchmark", "check", folder), "is not scored")
+
+
+# -------------------------------------------------------------------------------------------------------- the check
+
+
+@pytest.fixture
+def complete(few_deals: None, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A complete entry of a player that does not learn, on two games."""
+    del few_deals
+    for module in (protocol, checking):
+        monkeypatch.setattr(module, "GAMES", dict.fromkeys(SMALL, 4))
+    folder = tmp_path / "entry"
+    scored_entry(folder, run, "--player", "{game}@0", "--games", *SMALL)
+    return folder
+
+
+def test_a_complete_entry_is_accepted_also_without_its_cells(run: Run, complete: Path) -> None:
+    for words in ([], ["--all"], ["--cells", 0]):
+        status, out, _ = run("benchmark", "check", complete, *words, "--threads", 1)
+        assert (status, "accepted" in out) == (0, True), out
+    shutil.rmtree(complete / "cells")
+    status, out, _ = run("benchmark", "check", complete, "--all", "--threads", 1)
+    assert (status, "8 cells played again" in out) == (0, True), out
+
+
+def changed(folder: Path, name: str, old: str, new: str) -> None:
+    """Change a file of an entry, wherever the text stands."""
+    text = (folder / name).read_text()
+    found, count = re.subn(old, new, text)
+    assert count, old
+    (folder / name).write_text(found)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "sentence"),
+    [
+        ('"value": 1', '"value": 2', "does not follow from its points"),
+        (r'"low": [^,]*', '"low": 0.0', "is not what the deals in"),
+        (FROZEN["test"]["nonesuch"], "0" * 64, "other deals than those of the set test"),
+        (f'"deals": {DEALS}', f'"deals": {DEALS - 1}', f"is not scored on {DEALS} deals"),
+        (r'"core"\s+\]', '"search"]', "the part core is not scored"),
+    ],
+)
+def test_scores_that_are_wrong_are_refused(run: Run, complete: Path, old: str, new: str, sentence: str) -> None:
+    changed(complete, "scores.json", old, new)
+    status, out, _ = run("benchmark", "check", complete, "--threads", 1)
+    assert (status, sentence in out, "refused" in out) == (1, True, True), out
+
+
+def test_scores_that_cannot_be_played_again_are_refused(complete: Path) -> None:
+    """Points that were made better everywhere, in the scores and in what they follow from."""
+    entry = read_entry(complete)
+    playing = cells_of_entry(entry, complete, ["core"], kept=complete)
+    for one in playing:
+        one.cell.blocks = {first: [point + 10_000 for point in points] for first, points in one.cell.blocks.items()}
+        one.cell.save(complete)
+    write_scores(complete, scored(entry, playing))
+    assert complaints(complete) == []
+    found = replayed(complete, sampled_cells(complete, 3, seed=0), threads=1)
+    assert len(found) == 3
+    assert all("points a deal when played again" in sentence for sentence in found)
+
+
+def test_elsewhere_the_mean_must_lie_within_the_interval(complete: Path) -> None:
+    document = json.loads((complete / "scores.json").read_text())
+    document["machine"]["processor"] = "another"
+    cell = document["cells"]["nonesuch"]["0"]["thumb"]
+    cell["sha256"], points = "0" * 64, cell["points"]
+    for shift, is_refused in ((0.5, False), (3.0, True)):
+        cell["points"] = points + shift * cell["error"]
+        (complete / "scores.json").write_text(json.dumps(document))
+        assert bool(replayed(complete, sampled_cells(complete, None, seed=0), threads=1)) == is_refused
+
+
+def test_an_entry_that_is_not_complete_is_refused(complete: Path) -> None:
+    changed(complete, "entry.json", '"nonesuch"', '"noms"')
+    assert any("nonesuch are missing" in sentence for sentence in complaints(complete))
+    changed(complete, "entry.json", '"fixed"', '"self-play"')
+    found = complaints(complete)
+    assert any("needs 3 seeds or more, not 1" in sentence for sentence in found)
+    assert any("does not say with which budget" in sentence for sentence in found)
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["score", "nowhere"], "there is no entry in nowhere"),
+        (["check", "nowhere"], "there is no entry in nowhere"),
+        (["report", "nowhere"], "there is no entry in nowhere"),
+        (["report"], "name the folder of at least one entry"),
+        (["score", "x", "--player", "nobody"], "nobody"),
+        (["score", "x", "--player", "thumb", "--games", "bridge"], "there is no game 'bridge'"),
+        (["score", "x", "--player", "thumb", "--deals", "1"], "--deals must be 2 or more"),
+        (["score", "x", "--player", "noms@0", "--games", "down_up"], "down_up: "),
+        (["check", "x", "--cells", "-1"], "--cells must be 0 or more"),
+        (["run", "nobody"], "there is no algorithm 'nobody'"),
+        (["run", "nobody.py"], "there is no file nobody.py"),
+        (["run", "ppo", "--budget", "much"], "a budget is such as"),
+        (["run", "ppo", "--seeds", "0"], "--seeds and --workers must be 1 or more"),
+        (["run"], "needs ALGORITHM"),
+        (["dance"], "does not take dance"),
+    ],
+)
+def test_wrong_requests_are_refused(
+    run: Run, words: list[str], sentence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert_refused(run("benchmark", *words), sentence)
+    assert list(tmp_path.iterdir()) == []

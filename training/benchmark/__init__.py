@@ -1,0 +1,1 @@
+"""The benchmark `noms-benchmark/1`: what is measured, how, and against whom."""

@@ -1,0 +1,250 @@
+"""The cells of an entry: each is a game, a seed and a field, and has the points of every duplicate deal.
+
+A cell is a file, and grows by the blocks of deals that are done, so that a scoring that was stopped goes on where it was. The
+points of a deal are those of the player above the mean of the others, over the games with it alone on each seat. They are kept
+in ten-thousandths, as whole numbers, and all figures follow from these.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from pathlib import Path
+from threading import Event
+from typing import Any
+
+import numpy as np
+
+from noms_env.policy.file import write_atomically
+
+from ..agents.registry import agent_spec
+from ..agents.spec import AgentSpec
+from ..evaluation.duplicate import ALONE, Block, Lost, Pairing, line_ups
+from ..thread_pool import Ending, run_jobs
+from .entry import Entry, EntryError, player_sha256
+from .protocol import DEAL_SET, PLAYER_SEED, POLICIES, PUBLISHED, Field, Part, cells_of, field_player, rules_of_game
+
+FORMAT = "noms-benchmark-cell/1"
+CELLS = "cells"
+UNIT = 10_000
+"""Of a point."""
+
+
+@dataclass
+class Cell:
+    """What is played of a cell.
+
+    Attributes:
+        game, seed, field: which.
+        player_sha256: of what the player plays by (`entry.player_sha256`), so that deals of another policy are not added.
+        field_sha256: likewise of the field.
+        blocks: points of the deals of each block in ten-thousandths, by the number of the first.
+        lost: the tables that the player lost by failing.
+    """
+
+    game: str
+    seed: int
+    field: Field
+    player_sha256: str | None
+    field_sha256: str | None
+    blocks: dict[int, list[int]] = dataclasses.field(default_factory=dict)
+    lost: Lost = dataclasses.field(default_factory=Lost)
+
+    @property
+    def deals(self) -> int:
+        """How many are played."""
+        return sum(map(len, self.blocks.values()))
+
+    @property
+    def is_complete(self) -> bool:
+        return self.deals == self.field.deals
+
+    @property
+    def numbers(self) -> np.ndarray:
+        """The points in ten-thousandths, int64, shape (deals,), in the order of the deals."""
+        return np.array([number for first in sorted(self.blocks) for number in self.blocks[first]], np.int64)
+
+    @property
+    def values(self) -> np.ndarray:
+        """The points of each deal, float64, shape (deals,)."""
+        points: np.ndarray = self.numbers / UNIT
+        return points
+
+    @property
+    def sha256(self) -> str:
+        """Of all points: two cells with the same hash are the same to the last digit."""
+        return hashlib.sha256(self.numbers.astype("<i8").tobytes()).hexdigest()
+
+    def path(self, folder: Path) -> Path:
+        """Its file in the folder of an entry."""
+        return folder / CELLS / self.game / str(self.seed) / f"{self.field.name.replace(':', '-')}.json"
+
+    def save(self, folder: Path) -> None:
+        """Write it, whole or not at all; OSError if it cannot be written."""
+        path = self.path(folder)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        document = {
+            "format": FORMAT,
+            "game": self.game,
+            "seed": self.seed,
+            **{"field": self.field.name, "deals": self.field.deals, "set": DEAL_SET, "unit": UNIT},
+            **{"player_sha256": self.player_sha256, "field_sha256": self.field_sha256},
+            "lost": asdict(self.lost),
+            "points": {str(first): self.blocks[first] for first in sorted(self.blocks)},
+        }
+        write_atomically(path, json.dumps(document, separators=(",", ":")).encode() + b"\n")
+
+    def load(self, folder: Path) -> None:
+        """Take over the blocks that its file has, if it is of the same players; a damaged file is as none."""
+        try:
+            document = json.loads(self.path(folder).read_text(encoding="utf-8"))
+            same = (document["player_sha256"], document["field_sha256"]) == (self.player_sha256, self.field_sha256)
+            blocks = {int(first): list(map(int, points)) for first, points in document["points"].items()}
+            lost = Lost(**document["lost"])
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            return
+        if same and sum(map(len, blocks.values())) <= self.field.deals:
+            self.blocks, self.lost = blocks, lost
+
+
+def whole(block: Block) -> list[int]:
+    """The points of the deals of a block as whole numbers."""
+    return [int(number) for number in np.rint(block.values.mean(axis=1) * UNIT)]
+
+
+@dataclass(frozen=True)
+class Playing:
+    """A cell and what plays it."""
+
+    cell: Cell
+    pairing: Pairing
+
+    def jobs(self) -> Iterator[tuple[int, Callable[[Event], Block]]]:
+        """The blocks that are still to be played, each with the number of its first deal."""
+        deals, block = self.cell.field.deals, self.pairing.block
+        for first in range(0, deals, block):
+            count = min(block, deals - first)
+            if len(self.cell.blocks.get(first, [])) != count:
+                yield first, partial(self.pairing.play, first, count)
+
+
+def cells_of_entry(
+    entry: Entry, folder: Path, parts: Sequence[Part], kept: Path | None = None, most: int | None = None
+) -> list[Playing]:
+    """The cells of an entry.
+
+    Args:
+        entry: the entry.
+        folder: where it is; its players are loaded.
+        parts: of the protocol.
+        kept: the folder whose cells are gone on with; None to begin anew.
+        most: deals of each cell at most; None for all, as the protocol has them.
+
+    Raises:
+        EntryError: a player of the entry cannot be had.
+        ValueError: a published policy is not that of the protocol.
+    """
+    specs = {game: entry.specs(folder, game) for game in entry.games}
+    shas = {
+        (game, seed): player_sha256(spec, entry.player_name(folder, game, seed))
+        for game, by_seed in specs.items()
+        for seed, spec in by_seed.items()
+    }
+    fields, found = dict[tuple[str, str], AgentSpec](), list[Playing]()
+    for game, seed, against in cells_of(entry.games, entry.seeds, tuple(parts)):
+        other = against.seed
+        if other is None and (game, against.name) not in fields:
+            fields[game, against.name] = field_spec(against, game)
+        opponent = fields[game, against.name] if other is None else specs[game][other]
+        sized = against if most is None else replace(against, deals=min(against.deals, most))
+        cell = Cell(game, seed, sized, shas[game, seed], opponent.sha256 if other is None else shas[game, other])
+        if kept is not None:
+            cell.load(kept)
+        rules = rules_of_game(game)
+        seatings = line_ups(rules.seats, (ALONE,))
+        found.append(Playing(cell, Pairing(rules, (specs[game][seed], opponent), seatings, PLAYER_SEED, DEAL_SET)))
+    return found
+
+
+def field_spec(field: Field, game: str) -> AgentSpec:
+    """The player of a field in a game; ValueError if the published policy is not that of the protocol."""
+    spec = agent_spec(field_player(field, game))
+    if field.name == PUBLISHED and spec.sha256 != POLICIES[game][1]:
+        name, sha256 = POLICIES[game]
+        raise ValueError(
+            f"the policy {name} is not the one of the protocol (SHA-256 {sha256}); a checkout of the version that "
+            "the protocol was frozen with has it"
+        )
+    return spec
+
+
+def play_cells(
+    playing: Sequence[Playing], folder: Path | None, *, threads: int = 1, tick: Callable[[int], None] = lambda deals: None
+) -> Ending:
+    """Play what is missing, block by block.
+
+    Args:
+        playing: the cells; what is played is added to them.
+        folder: of the entry, where each block is saved once it is done; None to save nothing.
+        threads: that share the blocks; they change no result.
+        tick: is told how many more deals are done.
+
+    Returns:
+        `all`, or `ctrl-c`.
+
+    Raises:
+        OSError: a cell cannot be written.
+    """
+    owners, jobs = list[tuple[Playing, int]](), list[Callable[[Event], Block]]()
+    for one in playing:
+        tick(one.cell.deals)
+        for first, job in one.jobs():
+            owners.append((one, first))
+            jobs.append(job)
+
+    def keep(number: int, block: Block) -> None:
+        one, first = owners[number]
+        one.cell.blocks[first] = whole(block)
+        one.cell.lost += block.lost[0]
+        if folder is not None:
+            one.cell.save(folder)
+        tick(len(block.values))
+
+    one_thread_of_torch()
+    return run_jobs(jobs, threads, tick=keep).ending
+
+
+def one_thread_of_torch() -> None:
+    """Let torch add up in one order, whatever the machine: with more threads the last digits of a product may differ."""
+    if "torch" in sys.modules:
+        sys.modules["torch"].set_num_threads(1)
+
+
+def as_documents(playing: Sequence[Playing]) -> dict[str, dict[str, dict[str, Any]]]:
+    """What `scores.json` says of complete cells, by game, seed and field.
+
+    Raises:
+        EntryError: a cell is not complete.
+    """
+    found: dict[str, dict[str, dict[str, Any]]] = {}
+    for one in playing:
+        cell = one.cell
+        if not cell.is_complete:
+            missing = f"{cell.deals} of {cell.field.deals} deals"
+            raise EntryError(f"{cell.game}, seed {cell.seed}, field {cell.field.name}: {missing} are played")
+        values = cell.values
+        found.setdefault(cell.game, {}).setdefault(str(cell.seed), {})[cell.field.name] = {
+            "points": float(values.mean()),
+            "error": float(values.std(ddof=1) / len(values) ** 0.5),
+            "deals": cell.deals,
+            "sha256": cell.sha256,
+            "player_sha256": cell.player_sha256,
+            "field_sha256": cell.field_sha256,
+            **({"lost": cell.lost.tables} if cell.lost.tables else {}),
+        }
+    return found

@@ -1,0 +1,178 @@
+"""Whether an entry is complete, and whether its scores can be played again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..evaluation.deal_sets import FROZEN
+from .cells import Cell, Playing, cells_of_entry, play_cells
+from .entry import (
+    ALGORITHM,
+    CURVE,
+    RUN,
+    RUNS,
+    Entry,
+    EntryError,
+    files_sha256,
+    machine,
+    read_entry,
+    read_json,
+    run_files,
+    sha256_of,
+    versions,
+)
+from .protocol import DEAL_SET, GAMES, Part, budget_of, cells_of, references
+from .scores import read_scores, scored
+
+OVER_BUDGET = 1.05
+"""A run may end its last iteration."""
+DIGITS = 1e-9
+"""Differences of sums that were added up in another order."""
+
+
+def complaints(folder: Path) -> list[str]:
+    """What an entry lacks, or has wrong, as sentences; what can be found without playing.
+
+    Raises:
+        EntryError: there is no entry, or it has no scores.
+    """
+    entry, document = read_entry(folder), read_scores(folder)
+    found = [*_of_entry(entry, folder), *_of_scores(entry, document)]
+    return found or [*_of_sums(document), *_of_cells(entry, folder, document)]
+
+
+def _of_entry(entry: Entry, folder: Path) -> Iterator[str]:
+    missing = [name for name in GAMES if name not in entry.games]
+    if missing:
+        yield f"the games {', '.join(missing)} are missing"
+    if len(entry.seeds) < entry.least_seeds:
+        yield f"the track {entry.track} needs {entry.least_seeds} seeds or more, not {len(entry.seeds)}"
+    if entry.track == "fixed":
+        return
+    if not entry.budget:
+        yield f"{folder} does not say with which budget it was trained"
+        return
+    if entry.algorithm and (not (folder / ALGORITHM).exists() or sha256_of(folder / ALGORITHM) != entry.algorithm):
+        yield f"{folder / ALGORITHM} is not the file that the runs were made with"
+    for name in entry.games:
+        for seed in entry.seeds:
+            yield from _of_run(entry, folder / RUNS / name / str(seed))
+
+
+def _of_run(entry: Entry, run: Path) -> Iterator[str]:
+    try:
+        document = read_json(run / RUN, f"the run {run} is not complete")
+        used = budget_of(entry.budget).share(document["decisions"], document["cpu_seconds"])
+        files, known = run_files(run), document["files_sha256"]
+    except EntryError as error:
+        yield str(error)
+        return
+    except (KeyError, TypeError, ValueError) as error:
+        yield f"{run / RUN} is damaged: {error!r}"
+        return
+    if used > OVER_BUDGET:
+        yield f"{run} has used {used:.2f} times the budget {entry.budget}"
+    if not (run / CURVE).exists():
+        yield f"{run} has no learning curve ({CURVE})"
+    if files and files_sha256(run, files) != known:
+        yield f"the files in {run} are not those that the run has made"
+
+
+def _of_scores(entry: Entry, document: Mapping[str, Any]) -> Iterator[str]:
+    if document.get("trial"):
+        yield "the scores are of a trial with fewer deals than the protocol has"
+    for name, sha256 in document["deals"]["sha256"].items():
+        if sha256 != FROZEN[DEAL_SET][name]:
+            yield f"the scores of {name} are of other deals than those of the set {DEAL_SET}"
+    for part in needed_parts(entry):
+        if part not in document["parts"]:
+            yield f"the part {part} is not scored"
+    for name, seed, field in cells_of(entry.games, entry.seeds, tuple(document["parts"])):
+        cell = document["cells"].get(name, {}).get(str(seed), {}).get(field.name)
+        if cell is None or cell["deals"] != field.deals:
+            yield f"{name}, seed {seed}, field {field.name} is not scored on {field.deals} deals"
+
+
+def needed_parts(entry: Entry) -> tuple[Part, ...]:
+    """What must be scored."""
+    return ("core", "cross") if len(entry.seeds) > 1 else ("core",)
+
+
+def _of_sums(document: Mapping[str, Any]) -> Iterator[str]:
+    """Whether the scores follow from the points of the cells."""
+    anchors = references()
+    for part in ("core", "search"):
+        for name, game in (document.get(part) or {"games": {}})["games"].items():
+            by_seed = document["cells"][name].values()
+            scores = [[anchors[name][field].score(cells[field]["points"]) for field in game["fields"]] for cells in by_seed]
+            if abs(float(np.mean(scores)) - game["score"]["value"]) > DIGITS:
+                yield f"the score of {name} ({part}) does not follow from its points"
+
+
+def _of_cells(entry: Entry, folder: Path, document: Mapping[str, Any]) -> Iterator[str]:
+    """Whether the scores, with their intervals, are those of the deals that are kept, where they are kept."""
+    if not (folder / "cells").is_dir():
+        return
+    try:
+        found = scored(entry, cells_of_entry(entry, folder, document["parts"], kept=folder))
+    except ValueError as error:
+        yield f"the deals in {folder / 'cells'} cannot be used: {error}"
+        return
+    for key, value in found.items():
+        if document.get(key) != value:
+            yield f"{key} in the scores is not what the deals in {folder / 'cells'} say"
+
+
+def sampled_cells(folder: Path, number: int | None, seed: int) -> list[Playing]:
+    """Cells of an entry to be played again, drawn at random, one of each game first; all if `number` is None.
+
+    Raises:
+        EntryError: a player of the entry is not here, so that nothing can be played.
+    """
+    entry, document = read_entry(folder), read_scores(folder)
+    playing = cells_of_entry(entry, folder, document["parts"])
+    if number is None:
+        return playing
+    order = np.random.default_rng(seed).permutation(len(playing))
+    ranks, seen = {}, dict[str, int]()
+    for place in order.tolist():
+        game = playing[place].cell.game
+        seen[game] = seen.get(game, 0) + 1
+        ranks[place] = seen[game]
+    return [playing[place] for place in sorted(order.tolist(), key=lambda place: ranks[place])[:number]]
+
+
+def replayed(
+    folder: Path, playing: Sequence[Playing], threads: int, tick: Callable[[int], None] = lambda deals: None
+) -> list[str]:
+    """Play cells again, and say which do not give the published points.
+
+    On the machine and with the versions that the scores name the points of every deal must be the same. Elsewhere the last
+    digits of a network's sums may differ, and with them some decisions: there the mean must lie within the interval.
+
+    Raises:
+        KeyboardInterrupt: Ctrl-C ended it.
+    """
+    document = read_scores(folder)
+    if play_cells(playing, None, threads=threads, tick=tick) != "all":
+        raise KeyboardInterrupt
+    here = (document["machine"], document["versions"]) == (machine(), versions())
+    found = (_difference(one.cell, document["cells"][one.cell.game][str(one.cell.seed)], here) for one in playing)
+    return [sentence for sentence in found if sentence]
+
+
+def _difference(cell: Cell, by_field: Mapping[str, Any], here: bool) -> str:
+    published = by_field[cell.field.name]
+    name = f"{cell.game}, seed {cell.seed}, field {cell.field.name}"
+    if (cell.player_sha256, cell.field_sha256) != (published["player_sha256"], published["field_sha256"]):
+        return f"{name}: the policy is not the one that was scored"
+    if cell.sha256 == published["sha256"]:
+        return ""
+    again = float(cell.values.mean())
+    if not here and abs(again - published["points"]) <= 1.96 * published["error"]:
+        return ""
+    return f"{name}: {again:+.6f} points a deal when played again, {published['points']:+.6f} published"

@@ -1,0 +1,227 @@
+"""An entry of the benchmark: a folder with who plays, how it was trained, and what it scored.
+
+    entry.json                 what the entry is (`Entry`)
+    algorithm.py               the algorithm's file, if it learns
+    trained/GAME/SEED/         of each run: the policy, `curve.csv`, `run.json`, and `player.py`, which loads the policy
+    cells/GAME/SEED/FIELD.json the points of every deal, as they are played
+    scores.json                the scores
+
+What is published may lack the policies and the cells: `entry.json` and `scores.json` have their hashes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from noms_env.policy.file import package_versions, write_atomically
+from noms_env.version import ENV_VERSION, __version__
+
+from ..agents.registry import agent_spec, is_program
+from ..agents.spec import BLOCK, EXTERNAL_BLOCK, AgentSpec
+from .protocol import GAMES, LEAST_SEEDS, PROTOCOL, TRACKS, rules_of_game
+
+FORMAT = "noms-benchmark-entry/1"
+ENTRY, SCORES, ALGORITHM, RUNS, RUN, CURVE, PLAYER = (
+    *("entry.json", "scores.json", "algorithm.py", "trained", "run.json", "curve.csv", "player.py"),
+)
+OF_A_RUN = "{entry}/trained/{game}/{seed}/player.py:player"
+"""The players of an algorithm that `noms benchmark run` has trained."""
+
+
+class EntryError(ValueError):
+    """A folder that holds no entry which can be used; the message says why."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What an entry is.
+
+    Attributes:
+        name: of the algorithm or player, as tables show it.
+        track: what it was allowed, one of `TRACKS`.
+        player: who plays, as for `noms evaluate`; `{entry}`, `{game}` and `{seed}` stand for the folder of the entry, the
+            game and the seed.
+        games: in the order of the protocol.
+        seeds: of the runs; one for a player that does not learn.
+        budget: as `protocol.budget_of` reads it; "" for a player that does not learn.
+        algorithm: SHA-256 of `algorithm.py`; "" if there is none.
+        description: a sentence on it.
+    """
+
+    name: str
+    track: str
+    player: str
+    games: tuple[str, ...] = tuple(GAMES)
+    seeds: tuple[int, ...] = (0,)
+    budget: str = ""
+    algorithm: str = ""
+    description: str = ""
+    protocol: str = field(default=PROTOCOL)
+
+    def __post_init__(self) -> None:
+        """Check it.
+
+        Raises:
+            EntryError: it cannot be scored by this protocol.
+        """
+        if self.protocol != PROTOCOL:
+            raise EntryError(f"the entry is of the protocol {self.protocol!r}; this version of noms-env has {PROTOCOL!r}")
+        if self.track not in TRACKS:
+            raise EntryError(f"the track must be one of {', '.join(TRACKS)}, not {self.track!r}")
+        unknown = [name for name in self.games if name not in GAMES]
+        if unknown or not self.games:
+            raise EntryError(f"the games must be of {', '.join(GAMES)}, not {unknown[0] if unknown else 'none'}")
+        if not self.seeds or len(set(self.seeds)) < len(self.seeds):
+            raise EntryError("an entry needs one seed or more, each once")
+        if not self.name.strip() or not self.player.strip():
+            raise EntryError("an entry needs a name and a player")
+
+    @property
+    def least_seeds(self) -> int:
+        """How many seeds make it complete."""
+        return 1 if self.track == "fixed" else LEAST_SEEDS
+
+    def player_name(self, folder: Path, game: str, seed: int) -> str:
+        """The name of a player, as for `noms evaluate`."""
+        places = {"{entry}": str(folder), "{game}": game, "{seed}": str(seed)}
+        name = self.player
+        for place, value in places.items():
+            name = name.replace(place, value)
+        return name
+
+    def specs(self, folder: Path, game: str) -> dict[int, AgentSpec]:
+        """The players of a game, by seed.
+
+        Raises:
+            EntryError: there is no such player, or it cannot sit at the tables of the game.
+        """
+        try:
+            found = {seed: in_large_blocks(agent_spec(self.player_name(folder, game, seed))) for seed in self.seeds}
+            for spec in found.values():
+                spec.check(rules_of_game(game))
+        except ValueError as error:
+            raise EntryError(f"{game}: {error}") from error
+        return found
+
+
+def in_large_blocks(spec: AgentSpec) -> AgentSpec:
+    """The same player, asked for as many tables at once as a policy is, unless it is asked row by row."""
+    return replace(spec, block=BLOCK) if spec.block == EXTERNAL_BLOCK and spec.at_once is None else spec
+
+
+def read_entry(folder: Path) -> Entry:
+    """The entry in a folder.
+
+    Raises:
+        EntryError: there is none, or it is damaged.
+    """
+    document = read_json(folder / ENTRY, f"there is no entry in {folder}")
+    if document.pop("format", None) != FORMAT:
+        raise EntryError(f"{folder / ENTRY} is not of the format {FORMAT!r}")
+    try:
+        values: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in document.items()}
+        return Entry(**values)
+    except TypeError as error:
+        raise EntryError(f"{folder / ENTRY} is damaged: {error}") from error
+
+
+def write_entry(folder: Path, entry: Entry) -> None:
+    """Write what an entry is; OSError if it cannot be written."""
+    folder.mkdir(parents=True, exist_ok=True)
+    write_json(folder / ENTRY, {"format": FORMAT, **asdict(entry)})
+
+
+def read_json(path: Path, otherwise: str) -> dict[str, Any]:
+    """An object in a file; EntryError with a sentence that begins like `otherwise` if there is none."""
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise EntryError(f"{otherwise}: {path.name} {'is damaged' if path.exists() else 'is not there'}") from error
+    if not isinstance(document, dict):
+        raise EntryError(f"{otherwise}: {path.name} holds no object")
+    return document
+
+
+def write_json(path: Path, document: Mapping[str, Any]) -> None:
+    """JSON for people to read, written whole or not at all; OSError if it cannot be."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(path, json.dumps(document, indent=1, ensure_ascii=False).encode() + b"\n")
+
+
+def runs_code(entry: Entry, folder: Path) -> bool:
+    """Whether the players of an entry are somebody's code."""
+    return is_program(entry.player_name(folder, entry.games[0], entry.seeds[0]))
+
+
+def player_sha256(spec: AgentSpec, name: str) -> str | None:
+    """SHA-256 of what a player plays by: the file of a policy, the files of a run, the module of a function.
+
+    None for players of the package and programs, which no file of the entry holds.
+    """
+    if spec.sha256 is not None:
+        return spec.sha256
+    file, colon, _ = name.rpartition(":")
+    if not colon or name.startswith("cmd:"):
+        return None
+    if file.endswith(".py"):
+        path = Path(file)
+        run = path.parent / RUN
+        return files_sha256(path.parent, run_files(path.parent)) if run.exists() else sha256_of(path)
+    if not is_program(name):
+        return None
+    source = getattr(import_module(file), "__file__", None)
+    return None if source is None else sha256_of(Path(source))
+
+
+def run_files(run: Path) -> list[str]:
+    """The files of a run's policy: all in its folder but the record of the training, by their paths there."""
+    kept = (path for path in run.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
+    return sorted(str(path.relative_to(run)) for path in kept if path.name not in (CURVE, RUN, PLAYER))
+
+
+def files_sha256(folder: Path, names: Sequence[str]) -> str:
+    """One hash of several files: their paths and contents."""
+    digest = hashlib.sha256()
+    for name in names:
+        digest.update(f"{Path(name).as_posix()} {sha256_of(folder / name)}\n".encode())
+    return digest.hexdigest()
+
+
+def sha256_of(path: Path) -> str:
+    """SHA-256 of a file; OSError if it cannot be read."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def versions() -> dict[str, str]:
+    """What played: versions of Python, the environment and the packages that matter."""
+    ours = {"python": platform.python_version(), "environment": str(ENV_VERSION), "noms-env": __version__}
+    return {**package_versions(), **ours}
+
+
+def machine() -> dict[str, Any]:
+    """Where it was played, as far as figures may depend on it; no name of it."""
+    return {
+        "system": platform.system(),
+        "processor": _processor(),
+        "cores": os.cpu_count(),
+        "blas": np.show_config(mode="dicts")["Build Dependencies"]["blas"]["name"],
+    }
+
+
+def _processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        lines = []
+    named = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return next(named, platform.processor() or platform.machine())

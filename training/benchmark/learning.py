@@ -1,0 +1,210 @@
+"""What algorithms of the benchmark can share, so that each is short: deals of self-play, and a network as a player.
+
+    play = SelfPlay(task, tables=512)
+    found = play.deals(choose)        # a deal at each table, decided by choose(seen): arrays of all decisions, with rewards
+    save_network(task, network)       # the weights, and for which game they are
+    player = NetworkPlayer(folder, make_network, choose)
+
+Features are those of single deals (`noms_env.feature_layout`), with the suits in one order (`noms_env.CanonicalSuits`), since
+no rule tells one side suit from another. Rewards are points less the mean of the others' points. All of it is on the public
+interfaces; an algorithm may do without.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+import torch
+from safetensors import safe_open
+from safetensors.torch import save_file
+from torch import Tensor, nn
+
+from noms_env import NUM_ACTIONS, BatchEnv, CanonicalSuits, FeatureLayout, feature_layout
+
+from ..agents.table_pool import relative_points
+from .protocol import GAMES
+
+if TYPE_CHECKING:
+    from .task import Task
+
+POLICY = "policy.safetensors"
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What is seen at some tables, one row for each.
+
+    Attributes:
+        features: float32, shape (n, n_features): scaled, the suits in order.
+        legal: bool, shape (n, NUM_ACTIONS): likewise.
+        table, seat: int64, shape (n,).
+        batch, orders: the tables, and the order of each row's suits (`CanonicalSuits.meant` leads back).
+    """
+
+    features: Tensor
+    legal: Tensor
+    table: np.ndarray
+    seat: np.ndarray
+    batch: BatchEnv
+    orders: np.ndarray
+
+
+@dataclass(frozen=True)
+class Decisions:
+    """All decisions of some deals, in the order of play: at each step one for each table that goes on.
+
+    Attributes:
+        features: uint8, shape (n, n_features): not scaled, the suits in order.
+        legal: bool, shape (n, NUM_ACTIONS).
+        action: int64, shape (n,).
+        table, seat: int64, shape (n,).
+        reward: float32, shape (n,): what the deal pays the seat, its points less the mean of the others'.
+        following: int64, shape (n,): the row of the seat's next decision in the deal; -1 behind the last.
+        steps: the rows of each step.
+    """
+
+    features: Tensor
+    legal: Tensor
+    action: Tensor
+    table: Tensor
+    seat: Tensor
+    reward: Tensor
+    following: Tensor
+    steps: list[slice]
+
+    def __len__(self) -> int:
+        return len(self.action)
+
+
+Choose = Callable[[Seen], np.ndarray]
+"""The actions of some rows, integers, shape (n,), by the numbers of the suits in order."""
+
+
+class SelfPlay:
+    """Tables of a task at which a learner has all seats.
+
+    Attributes:
+        layout: of the features.
+        scale: float32, shape (n_features,): features times this are for a network.
+        decisions: how many were made so far.
+    """
+
+    def __init__(self, task: Task, tables: int = 512) -> None:
+        self._batch = task.make_batch(tables, check_actions=False)
+        self.layout, self.decisions = task.layout, 0
+        self.scale = torch.from_numpy(self.layout.scale)
+        self._suits, self._seats = CanonicalSuits(self.layout), task.seats
+
+    def deals(self, choose: Choose) -> Decisions:
+        """Play the next deal at each table to its end."""
+        batch, actions = self._batch, np.zeros(len(self._batch), np.int64)
+        parts, steps, done = list[tuple[Tensor, ...]](), list[slice](), 0
+        batch.reset()
+        batch.observe()
+        while not batch.over.all():
+            table = np.flatnonzero(~batch.over)
+            seat = batch.seat[table].astype(np.int64)
+            seen = {"observation": batch.observation[table], "action_mask": batch.mask[table]}
+            renamed, orders = self._suits.rename(seen)
+            features = torch.from_numpy(renamed["observation"])
+            legal = torch.from_numpy(renamed["action_mask"]) != 0
+            action = np.asarray(choose(Seen(features * self.scale, legal, table, seat, batch, orders)), np.int64)
+            parts.append((features, legal, *map(torch.from_numpy, (action, table, seat))))
+            steps.append(slice(done, done + len(table)))
+            done += len(table)
+            actions[table] = self._suits.meant(action, orders)
+            batch.step(actions, observe=True)
+        self.decisions += done
+        features, legal, action_of, table_of, seat_of = (torch.cat(column) for column in zip(*parts, strict=True))
+        paid = torch.from_numpy(relative_points(batch.tables.points, np.full(len(batch), self._seats)))
+        following = torch.from_numpy(next_of_same(table_of.numpy() * self._seats + seat_of.numpy()))
+        return Decisions(features, legal, action_of, table_of, seat_of, paid[table_of, seat_of], following, steps)
+
+
+def next_of_same(keys: np.ndarray) -> np.ndarray:
+    """For each place the next one with the same key, -1 where there is none: int64, shape (n,)."""
+    order = np.argsort(keys, kind="stable")
+    found = np.full(len(keys), -1)
+    same = keys[order[1:]] == keys[order[:-1]]
+    found[order[:-1][same]] = order[1:][same]
+    return found
+
+
+def two_hidden_layers(inputs: int, outputs: int, width: int = 128, gain: float = 1.0) -> nn.Sequential:
+    """A network: orthogonal weights, those of the last layer by `gain`, and biases 0."""
+    layers = [nn.Linear(inputs, width), nn.Linear(width, width), nn.Linear(width, outputs)]
+    for layer, size in zip(layers, (math.sqrt(2), math.sqrt(2), gain), strict=True):
+        nn.init.orthogonal_(layer.weight, size)
+        nn.init.zeros_(layer.bias)
+    return nn.Sequential(layers[0], nn.ReLU(), layers[1], nn.ReLU(), layers[2])
+
+
+def masked(scores: Tensor, legal: Tensor) -> Tensor:
+    """Scores, shape (n, NUM_ACTIONS), in which actions that are not legal are never the best and have no probability."""
+    return scores.masked_fill(~legal, torch.finfo(scores.dtype).min)
+
+
+def drawn(logits: Tensor, legal: Tensor, chance: np.ndarray) -> np.ndarray:
+    """Actions with the probabilities of logits, from one number from 0 to 1 for each row: int64, shape (n,)."""
+    sums = masked(logits, legal).double().softmax(dim=1).cumsum(dim=1)
+    found = torch.searchsorted(sums, torch.from_numpy(chance)[:, None] * sums[:, -1:])[:, 0]
+    last = legal.shape[1] - 1 - legal.int().flip(1).argmax(dim=1)  # where rounding leads behind the last that is legal
+    return np.asarray(torch.minimum(found, last).numpy())
+
+
+def save_network(task: Task, network: nn.Module) -> None:
+    """Keep the weights of a network in the folder of a task, with the name of its game."""
+    state = {name: tensor.detach().clone().contiguous() for name, tensor in network.state_dict().items()}
+    save_file(state, task.folder / POLICY, {"game": task.game})
+
+
+class NetworkPlayer:
+    """A network at the tables (`noms_env.players.Player`): it scores actions by features.
+
+    Args:
+        network: from features, float32 (n, n_features), to scores of actions, float32 (n, NUM_ACTIONS).
+        game: which the features are of.
+        draws: scores are logits, and actions are drawn; otherwise the best is taken.
+    """
+
+    wants_tables: ClassVar[bool] = False
+
+    def __init__(self, network: nn.Module, game: str, draws: bool = False) -> None:
+        self._network, self._draws = network, draws
+        self._layout = feature_layout(game, GAMES[game], episode="deal")
+        self._suits = CanonicalSuits(self._layout)
+
+    @classmethod
+    def load(cls, folder: Path, make: Callable[[FeatureLayout], nn.Module], draws: bool = False) -> NetworkPlayer:
+        """The player of weights that `save_network` has kept; `make` makes the network."""
+        with safe_open(folder / POLICY, framework="pt") as opened:
+            game = str(opened.metadata()["game"])
+            state = {name: opened.get_tensor(name) for name in opened.keys()}  # noqa: SIM118 - not a dictionary
+        network = make(feature_layout(game, GAMES[game], episode="deal"))
+        network.load_state_dict(state)
+        return cls(network, game, draws)
+
+    @torch.inference_mode()
+    def act(
+        self, observation: np.ndarray, mask: np.ndarray, rng: np.random.Generator, *, tables: np.recarray | None = None
+    ) -> np.ndarray:
+        """See `noms_env.players.Player.act`."""
+        seen = {"observation": self._layout.encode(observation), "action_mask": mask}
+        renamed, orders = self._suits.rename(seen)
+        legal = torch.from_numpy(renamed["action_mask"]) != 0
+        scores = self._network(torch.from_numpy(renamed["observation"]))
+        if self._draws:
+            actions = drawn(scores, legal, rng.random(len(mask)))
+        else:
+            actions = masked(scores, legal).argmax(dim=1).numpy()
+        return np.asarray(self._suits.meant(actions, orders))
+
+
+def network_of(layout: FeatureLayout, outputs: int = NUM_ACTIONS, gain: float = 1.0) -> nn.Sequential:
+    """The network of the baselines: two hidden layers of 128 units on the features."""
+    return two_hidden_layers(layout.n_features, outputs, gain=gain)

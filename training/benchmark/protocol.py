@@ -1,0 +1,208 @@
+"""The protocol `noms-benchmark/1` as data: games, seats, fields, budgets, deals, references. docs/benchmark.md explains it.
+
+What stands here is frozen: to change any of it is to make another protocol with another number. The points of the two
+references, which are 0 and 1 of every score, are measured values and stand in `references.json` beside this module.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Literal, TypeVar
+
+import numpy as np
+
+from noms_env.variants import Rules, game, make_rules
+
+PROTOCOL = "noms-benchmark/1"
+GAMES = {
+    "sniped_whist": 4,
+    "big_ships": 4,
+    "small_ships": 4,
+    "noms": 4,
+    "nonesuch": 4,
+    "down_up": 4,
+    "up_down": 4,
+}
+"""The games, each with its number of seats; all options are the defaults."""
+DEAL_SET = "test"
+CURVE_SET = "dev"
+"""The deals of learning curves, which a run may look at."""
+PLAYER_SEED = 0
+"""Of what is random in the players."""
+ZERO, ONE = "random", "thumb"
+"""The references: whoever plays as the first has score 0, as the second 1."""
+LEAST_SEEDS = 3
+"""Runs of each game for an algorithm; a player that does not learn has one."""
+
+Part = Literal["core", "cross", "search"]
+PARTS: tuple[Part, ...] = ("core", "cross", "search")
+PUBLISHED = "policy"
+"""The field of the published policies, those of `POLICIES`."""
+
+
+@dataclass(frozen=True)
+class Field:
+    """Who sits on all other seats: a player, by its name, and how many duplicate deals are played against it."""
+
+    name: str
+    deals: int
+    part: Part
+
+    @property
+    def seed(self) -> int | None:
+        """In the part `cross`: the seed of the run that sits there."""
+        return int(self.name.removeprefix("seed-")) if self.part == "cross" else None
+
+
+FIELDS = (
+    Field("random", 2048, "core"),
+    Field("greedy", 2048, "core"),
+    Field("thumb", 2048, "core"),
+    Field(PUBLISHED, 2048, "core"),
+    Field("pimc:20", 128, "search"),
+    Field("pimc:100", 64, "search"),
+)
+"""The score is the mean over the fields of the part `core`; the fields that search are reported beside it."""
+CROSS_DEALS = 512
+"""Deals of each pair of seeds of an algorithm."""
+
+POLICIES = {
+    "sniped_whist": ("sniped_whist@0", "f4045b689a676921bb920bc51e93425e72439d66a24b06b2c503ce22fea43ec0"),
+    "big_ships": ("exact_bid@0", "5881ad36bf2382a3447a1e9c8f795360d769bdc2a8adc654fe5b9205f6c64ff1"),
+    "small_ships": ("small_ships@0", "275a4e91cf65b2b6d08b83e153a796138b018cca8c93cfe209b5561329269c1f"),
+    "noms": ("noms@0", "698e388edc6057778267dc82b332de5a5243b38154a958eedc63cddce31bc6b5"),
+    "nonesuch": ("nonesuch@0", "57fa7045a3a81e1cac966576d3409f89e847dcf4264e5a305ad7fa035269b03f"),
+    "down_up": ("exact_bid@0", "5881ad36bf2382a3447a1e9c8f795360d769bdc2a8adc654fe5b9205f6c64ff1"),
+    "up_down": ("exact_bid@0", "5881ad36bf2382a3447a1e9c8f795360d769bdc2a8adc654fe5b9205f6c64ff1"),
+}
+"""The published policy of each game, and the SHA-256 of its file: another policy is another field."""
+
+TRACKS = {
+    "self-play": "learns from nothing but the observation, the mask and the points; no search, no other player",
+    "open": "may use the package's search, rules of thumb and policies, to learn and to play",
+    "best-response": "learns against the players of the fields",
+    "fixed": "does not learn",
+}
+"""What is allowed."""
+BUDGETS = ("10M", "100M")
+"""The budgets of published results, in decisions; a limit in CPU-hours may come on top, and is named then."""
+
+CURVE_FIELD, CURVE_DEALS = "thumb", 256
+CURVE_AT = (0.0, 0.01, 0.02, 0.05, *(tenth / 10 for tenth in range(1, 11)))
+"""Shares of the budget at which a learning curve has its points."""
+
+PointsT = TypeVar("PointsT", float, np.ndarray)
+
+REPLICATES = 2000
+"""Of the bootstrap."""
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What a run may use, whichever comes first.
+
+    Attributes:
+        decisions: choices of the learner, on all seats that it plays; a move without alternative is none. None for no limit.
+        cpu_hours: processor time of the run, its curve not counted. None for no limit.
+    """
+
+    decisions: int | None
+    cpu_hours: float | None = None
+
+    def share(self, decisions: int, cpu_seconds: float) -> float:
+        """The part that is used, 1 or more at the end."""
+        parts = [decisions / self.decisions] if self.decisions else []
+        return max([*parts, *([cpu_seconds / 3600 / self.cpu_hours] if self.cpu_hours else [])])
+
+    def __str__(self) -> str:
+        parts = [] if self.decisions is None else [count_text(self.decisions)]
+        return ",".join([*parts, *([] if self.cpu_hours is None else [f"{self.cpu_hours:g}h"])])
+
+
+def budget_of(text: str) -> Budget:
+    """A budget as a user writes it: `10M`, `500k`, `0.5h`, or both as `10M,0.5h`.
+
+    Raises:
+        ValueError: it is none.
+    """
+    decisions, hours = None, None
+    for word in text.split(","):
+        found = re.fullmatch(r"(\d+(?:\.\d+)?)([kMGh]?)", word.strip())
+        value = float(found[1]) if found else 0.0
+        if found is None or value <= 0 or (found[2] == "h" and hours) or (found[2] != "h" and decisions):
+            raise ValueError(f"a budget is such as 10M, 500k, 0.5h or 10M,0.5h, not {text!r}")
+        if found[2] == "h":
+            hours = value
+        else:
+            decisions = round(value * {"": 1, "k": 10**3, "M": 10**6, "G": 10**9}[found[2]])
+    return Budget(decisions, hours)
+
+
+def count_text(decisions: int) -> str:
+    """`10M`, `500k` or `1234`."""
+    for letter, size in (("G", 10**9), ("M", 10**6), ("k", 10**3)):
+        if decisions % size == 0:
+            return f"{decisions // size}{letter}"
+    return str(decisions)
+
+
+@cache
+def rules_of_game(name: str) -> Rules:
+    """The tables of a game; ValueError if it is not one of the benchmark's."""
+    if name not in GAMES:
+        raise ValueError(f"there is no game {name!r} in {PROTOCOL}; they are {', '.join(GAMES)}")
+    return make_rules(game(name), GAMES[name])
+
+
+def field_player(field: Field, name: str) -> str:
+    """The name of the player of a field in a game."""
+    return POLICIES[name][0] if field.name == PUBLISHED else field.name
+
+
+def fields_of(part: Part) -> tuple[Field, ...]:
+    """The fields of a part; none for `cross`."""
+    return tuple(field for field in FIELDS if field.part == part)
+
+
+def of_protocol(field: Field) -> Field | None:
+    """The field of this name as the protocol has it, with all its deals; None if there is none."""
+    if field.part == "cross":
+        return replace(field, deals=CROSS_DEALS)
+    return next((one for one in FIELDS if one.name == field.name), None)
+
+
+@dataclass(frozen=True)
+class References:
+    """Points per deal of the two references in a game and a field, on the deals of that field."""
+
+    zero: float
+    one: float
+
+    def score(self, points: PointsT) -> PointsT:
+        """Points, or an array of them, on the scale of the references."""
+        found: PointsT = (points - self.zero) / (self.one - self.zero)
+        return found
+
+
+@cache
+def references() -> dict[str, dict[str, References]]:
+    """The references by game and field."""
+    document = json.loads((Path(__file__).parent / "references.json").read_text(encoding="utf-8"))
+    return {name: {field: References(*pair) for field, pair in fields.items()} for name, fields in document["points"].items()}
+
+
+def cells_of(games: tuple[str, ...], seeds: tuple[int, ...], parts: tuple[Part, ...]) -> Iterator[tuple[str, int, Field]]:
+    """All that is played for an entry: game, seed, and field; the fields of `cross` are the other seeds, `seed-2`."""
+    for part in PARTS:
+        if part not in parts:
+            continue
+        for name in games:
+            for seed in seeds:
+                others = (Field(f"seed-{other}", CROSS_DEALS, "cross") for other in seeds if other != seed)
+                for field in others if part == "cross" else fields_of(part):
+                    yield name, seed, field

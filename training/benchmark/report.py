@@ -1,0 +1,210 @@
+"""A report on entries: tables as Markdown, pictures as PNG, and both on one HTML page that needs no other file."""
+
+from __future__ import annotations
+
+import html
+import re
+from base64 import b64encode
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from noms_env.policy.file import write_atomically
+
+from ..text import duration, markdown_table
+from .entry import RUN, RUNS, Entry, EntryError, read_entry, read_json
+from .protocol import GAMES, ONE, PROTOCOL, ZERO
+from .scores import read_scores
+
+PAGE, TABLES = "report.html", "report.md"
+STYLE = """
+body { font: 15px/1.5 system-ui, sans-serif; margin: 2em auto; max-width: 75em; padding: 0 1em; color: #222; }
+table { border-collapse: collapse; margin: 1em 0; font-size: 13px; }
+th, td { padding: 0.25em 0.7em; border-bottom: 1px solid #ddd; text-align: right; }
+th:first-child, td:first-child { text-align: left; }
+img { max-width: 100%; }
+"""
+
+Row = tuple[str, ...]
+Table = tuple[Row, list[Row]]
+"""Head and rows."""
+
+
+@dataclass(frozen=True)
+class Scored:
+    """An entry with its scores and where it is."""
+
+    folder: Path
+    entry: Entry
+    scores: Mapping[str, Any]
+
+    @property
+    def name(self) -> str:
+        return self.entry.name
+
+    def all(self, what: str = "score", part: str = "core") -> Mapping[str, float]:
+        """A figure over all games."""
+        found: Mapping[str, float] = self.scores[part]["all"][what]
+        return found
+
+
+def read_scored(folders: Sequence[Path]) -> list[Scored]:
+    """Entries that are scored, the best first; those that lack games last.
+
+    Raises:
+        EntryError: one is not, or two have the same name.
+    """
+    found = [Scored(folder, read_entry(folder), read_scores(folder)) for folder in folders]
+    for one in found:
+        if not one.scores.get("core"):
+            raise EntryError(f"the part core of {one.folder} is not scored")
+        if tuple(one.scores["core"]["games"]) != one.entry.games:
+            raise EntryError(f"the scores in {one.folder} are not of all its games: score it again")
+    names = [one.name for one in found]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise EntryError(f"two entries have the name {twice[0]!r}")
+    return sorted(found, key=lambda one: (one.entry.games != tuple(GAMES), -one.all()["value"]))
+
+
+def interval(figure: Mapping[str, float]) -> str:
+    """`0.93 (0.90 to 0.95)`."""
+    return f"{figure['value']:z.2f} ({figure['low']:z.2f} to {figure['high']:z.2f})"
+
+
+def score_rows(document: Mapping[str, Any], part: str) -> Table:
+    """The scores of one entry: a row for each game, and one over all."""
+    games, everything = document[part]["games"], document[part]["all"]
+    fields = list(next(iter(games.values()))["fields"])
+    head = (f"score ({part})", "all fields", *fields, "least")
+    rows = [
+        (name, interval(game["score"]), *(f"{game['fields'][field]:z.2f}" for field in fields), interval(game["robustness"]))
+        for name, game in games.items()
+    ]
+    title = "all games" if tuple(games) == tuple(GAMES) else "these games"
+    last = (title, interval(everything["score"]), *("" for _ in fields), interval(everything["robustness"]))
+    return head, [*rows, last]
+
+
+def score_table(entries: Sequence[Scored], part: str = "core") -> Table:
+    """All entries: over all games, and each game."""
+    head = ("entry", "track", "budget", "seeds", "all games", "mean", "least field", *GAMES)
+    rows = list[Row]()
+    for one in entries:
+        if not one.scores.get(part):
+            continue
+        games = one.scores[part]["games"]
+        each = [f"{games[name]['score']['value']:z.2f}" if name in games else "" for name in GAMES]
+        entry, budget = one.entry, one.entry.budget or "none"
+        over: Row = (
+            interval(one.all("score", part)),
+            *(f"{one.all(what, part)['value']:z.2f}" for what in ("mean", "robustness")),
+        )
+        if entry.games != tuple(GAMES):  # what is over some games compares with nothing
+            over = ("", "", "")
+        rows.append((entry.name, entry.track, budget, str(len(entry.seeds)), *over, *each))
+    return head, rows
+
+
+def speed_table(entries: Sequence[Scored]) -> Table:
+    """What the runs of each entry took, on the mean of its runs."""
+    head = ("entry", "decisions", "wall time", "CPU time", "decisions/s", "processor")
+    rows = list[Row]()
+    for one in entries:
+        paths = [one.folder / RUNS / name / str(seed) / RUN for name in one.entry.games for seed in one.entry.seeds]
+        runs = [read_json(path, "the run is not complete") for path in paths if path.exists()]
+        if runs:
+            means = {key: float(np.mean([run[key] for run in runs])) for key in ("decisions", "wall_seconds", "cpu_seconds")}
+            processors = ", ".join(sorted({str(run["machine"]["processor"]) for run in runs}))
+            pace = means["decisions"] / means["wall_seconds"]
+            times = (duration(means["wall_seconds"]), duration(means["cpu_seconds"]))
+            rows.append((one.name, f"{means['decisions']:,.0f}", *times, f"{pace:,.0f}", processors))
+    return head, rows
+
+
+def cross_table(entries: Sequence[Scored]) -> Table:
+    """The mean points of a seed alone among another, of each entry and game."""
+    found = [(one.name, one.scores["cross_play"]) for one in entries if one.scores.get("cross_play")]
+    rows = [(name, *(f"{games[game]['gap']:+z.2f}" if game in games else "" for game in GAMES)) for name, games in found]
+    return ("entry", *GAMES), rows
+
+
+def sections(entries: Sequence[Scored]) -> Iterator[tuple[str, str, Table | None, dict[str, bytes]]]:
+    """The parts of a report: title, what it says, a table, and pictures by their names."""
+    from .figures import curves_of, draw_cross_play, draw_curves, draw_profiles
+
+    says = (
+        f"Protocol {PROTOCOL}: {ZERO} has score 0, {ONE} has score 1. Over all games: the interquartile mean over games and "
+        "seeds, with the 95 % interval of a stratified bootstrap over seeds and deals. Least field: the mean over the games of "
+        "the score in the field that suits the entry least."
+    )
+    yield "Scores", says, score_table(entries), {}
+    if any(one.scores.get("search") for one in entries):
+        yield "Scores in fields that search", "The same in the fields that search.", score_table(entries, "search"), {}
+    by_run = {one.name: [score for game in one.scores["core"]["games"].values() for score in game["seeds"]] for one in entries}
+    says = "The share of games and seeds in which an entry has more than a score: the higher line is the better entry."
+    yield "Performance profiles", says, None, {"profiles": draw_profiles(by_run)}
+    curves = {one.name: curves_of(one.entry, one.folder) for one in entries}
+    curves = {name: of_games for name, of_games in curves.items() if of_games}
+    if curves:
+        says = "The mean of the seeds, and from the lowest to the highest of them."
+        yield "Learning curves", says, speed_table(entries), {"curves": draw_curves(curves)}
+    if any(one.scores.get("cross_play") for one in entries):
+        pictures = {
+            f"cross-play-{file_name(one.name)}": draw_cross_play(one.name, one.scores["cross_play"], one.entry.seeds)
+            for one in entries
+            if one.scores.get("cross_play")
+        }
+        says = "Points a deal of a seed alone among another; the mean is below 0 where seeds have found different conventions."
+        yield "Cross-play", says, cross_table(entries), pictures
+    for one in entries:
+        yield f"{one.name}: games and fields", one.entry.description, score_rows(one.scores, "core"), {}
+
+
+def file_name(name: str) -> str:
+    """A name as that of a file."""
+    return re.sub(r"[^\w.-]+", "_", name)
+
+
+def write_report(folders: Sequence[Path], out: Path) -> Path:
+    """Write the report on entries.
+
+    Returns:
+        The HTML page; `report.md` and the pictures stand beside it.
+
+    Raises:
+        EntryError: an entry is not scored.
+        MissingExtraError: Matplotlib is not installed.
+        OSError: a file cannot be written.
+    """
+    entries = read_scored(folders)
+    out.mkdir(parents=True, exist_ok=True)
+    title = "Noms benchmark"
+    page = [
+        f"<!DOCTYPE html><html lang='en'><meta charset='utf-8'><title>{title}</title><style>{STYLE}</style><h1>{title}</h1>"
+    ]
+    text = [f"# {title}\n"]
+    for head, says, table, pictures in sections(entries):
+        page.append(f"<h2>{html.escape(head)}</h2><p>{html.escape(says)}</p>")
+        text.append(f"## {head}\n\n{says}\n")
+        if table is not None:
+            page.append(html_table(table))
+            text.append(markdown_table(table[1], *table[0]) + "\n")
+        for name, png in pictures.items():
+            write_atomically(out / f"{name}.png", png)
+            page.append(f"<img alt='{html.escape(head)}' src='data:image/png;base64,{b64encode(png).decode()}'>")
+            text.append(f"![{head}]({name}.png)\n")
+    write_atomically(out / TABLES, "\n".join(text).encode())
+    write_atomically(out / PAGE, "\n".join(page).encode() + b"\n</html>\n")
+    return out / PAGE
+
+
+def html_table(table: Table) -> str:
+    """A table in HTML."""
+    head, rows = table
+    lines = ["".join(f"<th>{html.escape(cell)}</th>" for cell in head)]
+    lines += ["".join(f"<td>{html.escape(cell)}</td>" for cell in row) for row in rows]
+    return f"<table>{''.join(f'<tr>{line}</tr>' for line in lines)}</table>"

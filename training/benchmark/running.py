@@ -1,0 +1,158 @@
+"""Training an algorithm on every game with every seed; each run is done whole, and not done again."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import threading
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from multiprocessing import active_children, get_context
+from pathlib import Path
+
+from .entry import ALGORITHM, ENTRY, OF_A_RUN, RUN, RUNS, Entry, EntryError, read_entry, sha256_of, write_entry
+from .protocol import GAMES, Budget, budget_of
+from .task import decisions_told, load_algorithm, told_by_file, track_of, train_run
+
+BASELINES = Path(__file__).resolve().parents[2] / "benchmarks" / "algorithms"
+"""The baselines, in a checkout."""
+LOOK = 1.0
+"""Seconds between two looks at the runs in other processes."""
+
+Runs = Sequence[tuple[str, int]]
+
+
+def algorithm_file(name: str) -> Path:
+    """The file of an algorithm: by its path, or of a baseline by its name.
+
+    Raises:
+        EntryError: there is none.
+    """
+    if name.endswith(".py"):
+        path = Path(name)
+        if not path.is_file():
+            raise EntryError(f"there is no file {name}")
+        return path
+    path = BASELINES / f"{name}.py"
+    if path.is_file() and not name.startswith("_"):
+        return path
+    known = baselines()
+    where = f"the baselines are {', '.join(known)}" if known else "the baselines are in a clone of the repository only"
+    raise EntryError(f"there is no algorithm {name!r}: name a Python file, or a baseline; {where}")
+
+
+def baselines() -> list[str]:
+    """The names of the baselines that are here."""
+    return sorted(path.stem for path in BASELINES.glob("*.py") if not path.stem.startswith("_"))
+
+
+def begin(folder: Path, algorithm: Path, games: tuple[str, ...], seeds: tuple[int, ...], budget: str) -> Entry:
+    """Make the folder of an entry, or go on with it: games and seeds may be added, all else must be as it was.
+
+    Raises:
+        EntryError: there is an entry of another algorithm or budget in it, or the algorithm cannot be loaded.
+        ValueError: the budget is none.
+        OSError: a file cannot be written.
+    """
+    module, text = load_algorithm(algorithm), str(budget_of(budget))
+    sha256 = sha256_of(algorithm)
+    about = (module.__doc__ or "").strip().split("\n\n")[0].replace("\n", " ")
+    entry = Entry(algorithm.stem, track_of(module), OF_A_RUN, games, seeds, text, sha256, about)
+    if (folder / ENTRY).exists():
+        before = read_entry(folder)
+        for what, was, now in (("algorithm", before.algorithm, sha256), ("budget", before.budget, text)):
+            if was != now:
+                raise EntryError(f"the entry in {folder} was begun with another {what}: {was}, not {now}; take another --out")
+        together = tuple(entry_order(before.games, games)), tuple(sorted({*before.seeds, *seeds}))
+        entry = Entry(before.name, entry.track, OF_A_RUN, *together, text, sha256, about)
+    folder.mkdir(parents=True, exist_ok=True)
+    if not (folder / ALGORITHM).exists():
+        shutil.copyfile(algorithm, folder / ALGORITHM)
+    write_entry(folder, entry)
+    return entry
+
+
+def entry_order(before: Sequence[str], more: Sequence[str]) -> list[str]:
+    """Games in the order of the protocol."""
+    return [name for name in GAMES if name in before or name in more]
+
+
+def runs_left(entry: Entry, folder: Path) -> Runs:
+    """The runs that are not done, seed by seed."""
+    pairs = [(name, seed) for seed in entry.seeds for name in entry.games]
+    return [pair for pair in pairs if not (run_folder(folder, *pair) / RUN).exists()]
+
+
+def run_folder(folder: Path, game: str, seed: int) -> Path:
+    """The folder of a run."""
+    return folder / RUNS / game / str(seed)
+
+
+def train_all(entry: Entry, folder: Path, *, workers: int = 1, tick: Callable[[int], None] = lambda decisions: None) -> None:
+    """Do the runs that are left; each worker is a process that does one run after another.
+
+    Args:
+        entry: from `begin`.
+        folder: of the entry.
+        workers: processes; with one the runs are done in this process.
+        tick: is told how many more decisions were made.
+
+    Raises:
+        EntryError: an algorithm left no policy.
+        KeyboardInterrupt: after Ctrl-C; the runs that are done stay.
+        Exception: what the algorithm raised.
+    """
+    left, budget = runs_left(entry, folder), budget_of(entry.budget)
+    if workers == 1:
+        for game, seed in left:
+            train_run(folder / ALGORITHM, game, seed, budget, run_folder(folder, game, seed), tick)
+        return
+    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+        running = {
+            pool.submit(_in_worker, str(folder / ALGORITHM), game, seed, budget, str(run_folder(folder, game, seed))): (
+                run_folder(folder, game, seed)
+            )
+            for game, seed in left
+        }
+        try:
+            _watch(running, tick)
+        except BaseException:
+            for child in active_children():
+                child.terminate()
+            raise
+
+
+def _watch(running: dict[Future[int], Path], tick: Callable[[int], None]) -> None:
+    """Tell of the progress of runs in other processes, until all are done."""
+    told = dict.fromkeys(running, 0)
+    while running:
+        for future in wait(running, LOOK, FIRST_COMPLETED).done:
+            tick(future.result() - told[future])
+            del running[future]
+        for future, folder in running.items():
+            now = decisions_told(folder)
+            if now > told[future]:
+                tick(now - told[future])
+                told[future] = now
+
+
+def _in_worker(algorithm: str, game: str, seed: int, budget: Budget, folder: str) -> int:
+    """A run in a process of its own; the number of its decisions."""
+    _end_with_parent()
+    path = Path(folder)
+    train_run(Path(algorithm), game, seed, budget, path, told_by_file(path))
+    return int(json.loads((path / RUN).read_text(encoding="utf-8"))["decisions"])
+
+
+def _end_with_parent() -> None:
+    """Let this process end once the one that has started it is gone."""
+    parent = os.getppid()
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(1.0)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()

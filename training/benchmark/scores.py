@@ -1,0 +1,184 @@
+"""From points to scores: normalised by the references, one for each game and one over all, with intervals.
+
+The score over all games is the interquartile mean over games and seeds, with the stratified bootstrap of rliable (Agarwal et
+al., Deep Reinforcement Learning at the Edge of the Statistical Precipice, NeurIPS 2021, arXiv 2108.13264; a few lines here,
+since its package brings much that is not needed): seeds are drawn anew within each game. Deals are drawn anew too, the same for
+all seeds and fields of a game, since they had the same cards. With three seeds such intervals are too narrow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.stats import trim_mean
+
+from ..evaluation.deal_sets import digest
+from .cells import Cell, Playing, as_documents
+from .entry import SCORES, Entry, EntryError, machine, read_json, versions, write_json
+from .protocol import (
+    DEAL_SET,
+    PARTS,
+    PROTOCOL,
+    REPLICATES,
+    References,
+    fields_of,
+    of_protocol,
+    references,
+    rules_of_game,
+)
+
+FORMAT = "noms-benchmark-scores/1"
+CUT = 0.25
+"""What an interquartile mean leaves out at each end."""
+
+Values = Mapping[str, Mapping[str, np.ndarray]]
+"""Points by game and field: float64, shape (seeds, deals). The first deals of a field are those of all others."""
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A figure and the 95 % interval of the bootstrap."""
+
+    value: float
+    low: float
+    high: float
+
+    @classmethod
+    def of(cls, value: float, replicates: np.ndarray) -> Interval:
+        """A figure, and those of the replicates, float64, shape (n,)."""
+        low, high = np.quantile(replicates, (0.025, 0.975))
+        return cls(float(value), float(low), float(high))
+
+
+def interquartile_mean(scores: np.ndarray) -> np.ndarray:
+    """Of scores, float64, shape (..., games, seeds), without the lowest and the highest quarter: shape (...)."""
+    found: np.ndarray = np.asarray(trim_mean(scores.reshape(*scores.shape[:-2], -1), CUT, axis=-1))
+    return found
+
+
+def normalised(values: Mapping[str, np.ndarray], of_game: Mapping[str, References]) -> np.ndarray:
+    """The score of each field and seed of a game, float64, shape (fields, seeds)."""
+    return np.array([of_game[field].score(points.mean(axis=1)) for field, points in values.items()])
+
+
+def replicates_of(
+    values: Mapping[str, np.ndarray], of_game: Mapping[str, References], count: int, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """The bootstrap of a game.
+
+    Returns:
+        Score of each seed that is drawn, float64, shape (count, seeds), and the least field's, float64, shape (count,).
+    """
+    most, seeds = max(points.shape[1] for points in values.values()), len(next(iter(values.values())))
+    times = rng.multinomial(most, np.full(most, 1 / most), size=count).astype(np.float64)
+    drawn = rng.integers(seeds, size=(count, seeds))
+    by_field = list[np.ndarray]()
+    for field, points in values.items():
+        weight = times[:, : points.shape[1]]
+        means = weight @ points.T / weight.sum(axis=1, keepdims=True)
+        by_field.append(np.take_along_axis(of_game[field].score(means), drawn, axis=1))
+    stacked = np.array(by_field)
+    return stacked.mean(axis=0), stacked.mean(axis=2).min(axis=0)
+
+
+def summary(values: Values, of_games: Mapping[str, Mapping[str, References]], count: int = REPLICATES) -> dict[str, Any]:
+    """The scores of each game and over all games, as plain values.
+
+    Returns:
+        By game: `score` and `robustness` with intervals, `fields` and `seeds` with their scores. Over all games: `score`, the
+        interquartile mean, `mean`, `median`, and `robustness`, the mean of the games'. Robustness is the score of the field
+        in which the mean of the seeds is the least.
+    """
+    rng, games, drawn, least = np.random.default_rng(0), dict[str, Any](), [], []
+    scores = []
+    for name, of_game in values.items():
+        by_field = normalised(of_game, of_games[name])
+        of_draws, least_of_draws = replicates_of(of_game, of_games[name], count, rng)
+        weakest = by_field.mean(axis=1)
+        games[name] = {
+            "score": asdict(Interval.of(by_field.mean(), of_draws.mean(axis=1))),
+            "robustness": asdict(Interval.of(weakest.min(), least_of_draws)),
+            "fields": dict(zip(of_game, weakest.tolist(), strict=True)),
+            "seeds": by_field.mean(axis=0).tolist(),
+        }
+        scores.append(by_field.mean(axis=0))
+        drawn.append(of_draws)
+        least.append(least_of_draws)
+    all_scores, all_drawn = np.array(scores), np.array(drawn).swapaxes(0, 1)
+    overall = {
+        "score": Interval.of(float(interquartile_mean(all_scores)), interquartile_mean(all_drawn)),
+        "mean": Interval.of(all_scores.mean(), all_drawn.mean(axis=(1, 2))),
+        "median": Interval.of(float(np.median(all_scores.mean(axis=1))), np.median(all_drawn.mean(axis=2), axis=1)),
+        "robustness": Interval.of(
+            float(np.mean([one["robustness"]["value"] for one in games.values()])), np.array(least).mean(axis=0)
+        ),
+    }
+    return {"games": games, "all": {name: asdict(one) for name, one in overall.items()}}
+
+
+def values_of(cells: Sequence[Cell], part: str) -> dict[str, dict[str, np.ndarray]]:
+    """The points of the cells of a part; see `Values`."""
+    found: dict[str, dict[str, list[np.ndarray]]] = {}
+    for cell in cells:
+        if cell.field.part == part:
+            found.setdefault(cell.game, {}).setdefault(cell.field.name, []).append(cell.values)
+    return {name: {field: np.array(rows) for field, rows in fields.items()} for name, fields in found.items()}
+
+
+def cross_play(cells: Sequence[Cell], seeds: Sequence[int]) -> dict[str, Any]:
+    """Of each game the points of each seed (row) alone among each other (column), and the mean of all pairs, `gap`.
+
+    A seed among itself has 0 points above the others. Where seeds have found different conventions, a newcomer at their
+    tables loses more than a stronger one wins, and the gap is below 0.
+    """
+    tables: dict[str, np.ndarray] = {}
+    for cell in cells:
+        if cell.field.seed is not None:
+            table = tables.setdefault(cell.game, np.zeros((len(seeds), len(seeds))))
+            table[seeds.index(cell.seed), seeds.index(cell.field.seed)] = cell.values.mean()
+    others = ~np.eye(len(seeds), dtype=np.bool_)
+    return {name: {"points": table.tolist(), "gap": float(table[others].mean())} for name, table in tables.items()}
+
+
+def scored(entry: Entry, playing: Sequence[Playing]) -> dict[str, Any]:
+    """All that `scores.json` says of complete cells.
+
+    Raises:
+        EntryError: one is not complete.
+    """
+    cells = [one.cell for one in playing]
+    parts = [part for part in PARTS if any(cell.field.part == part for cell in cells)]
+    anchors = references()
+    document: dict[str, Any] = {
+        "format": FORMAT,
+        "protocol": PROTOCOL,
+        **{"name": entry.name, "track": entry.track, "budget": entry.budget, "seeds": list(entry.seeds)},
+        "deals": {"set": DEAL_SET, "sha256": {name: digest(rules_of_game(name), DEAL_SET) for name in entry.games}},
+        **({} if all(cell.field == of_protocol(cell.field) for cell in cells) else {"trial": True}),
+        "parts": parts,
+        "cells": as_documents(playing),
+    }
+    for part in parts:
+        if part == "cross":
+            document["cross_play"] = cross_play(cells, entry.seeds)
+        else:
+            known = all(field.name in anchors[name] for field in fields_of(part) for name in entry.games)
+            document[part] = summary(values_of(cells, part), anchors) if known else None
+    return document
+
+
+def write_scores(folder: Path, document: Mapping[str, Any]) -> None:
+    """Write the scores, with what played them; OSError if they cannot be written."""
+    write_json(folder / SCORES, {**document, "versions": versions(), "machine": machine()})
+
+
+def read_scores(folder: Path) -> dict[str, Any]:
+    """The scores of an entry; EntryError if there are none of this format."""
+    document = read_json(folder / SCORES, f"{folder} is not scored")
+    if document.get("format") != FORMAT or document.get("protocol") != PROTOCOL:
+        raise EntryError(f"{folder / SCORES} is not of the format {FORMAT!r} and the protocol {PROTOCOL!r}")
+    return document

@@ -1,0 +1,1 @@
+"""`noms benchmark`: run, score, check, report."""

@@ -1,0 +1,279 @@
+"""`noms benchmark`: algorithms and players compared on the seven games by a fixed protocol."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import tyro
+
+from ...console import fitted, print_lines, terminal
+from ...options import by_default
+from ...text import count
+from ..arguments import Flag, Threads, check_run
+from ..common import FOUND, OK, STOPPED, CommandError, file_errors
+
+if TYPE_CHECKING:
+    from ...benchmark.cells import Playing
+    from ...benchmark.entry import Entry
+
+ALL = ("all",)
+Folder = Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="DIR")]
+Games = Annotated[tuple[str, ...], by_default("all", "GAME ...")]
+
+
+@dataclass(frozen=True)
+class Run:
+    """Train an algorithm on every game with every seed. A run that is done is not done again."""
+
+    algorithm: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="ALGORITHM")]
+    """A Python file with train(task) and player(folder), or a baseline by name."""
+    games: Games = ALL
+    """The games."""
+    budget: Annotated[str, tyro.conf.arg(metavar="BUDGET")] = "10M"
+    """Decisions of a run, such as 10M; CPU-hours, such as 0.5h; or both, such as 10M,0.5h: whichever comes first."""
+    seeds: Annotated[int, tyro.conf.arg(metavar="N")] = 3
+    """Runs of each game, with the seeds 1 to N."""
+    workers: Annotated[int, tyro.conf.arg(metavar="W")] = 1
+    """Processes; each does one run after another."""
+    out: Annotated[str | None, by_default("runs/benchmark/ALGORITHM", "DIR")] = None
+    """The folder of the entry."""
+
+
+@dataclass(frozen=True)
+class Score:
+    """Play the deals of the protocol and write DIR/scores.json. Stopped by Ctrl-C, it goes on with the same words."""
+
+    folder: Folder
+    """The folder of the entry."""
+    player: Annotated[str | None, by_default("those that noms benchmark run has trained", "PLAYER")] = None
+    """Make an entry of a player, as for noms evaluate; {game} and {seed} stand for the game and the seed."""
+    name: Annotated[str | None, by_default("that of the folder", "NAME")] = None
+    """With --player: the name in tables."""
+    track: Annotated[Literal["self-play", "open", "best-response", "fixed"], tyro.conf.arg(metavar="TRACK")] = "fixed"
+    """With --player: what it was allowed (docs/benchmark.md)."""
+    budget: Annotated[str, by_default("none", "BUDGET")] = ""
+    """With --player: what each run has used, as for noms benchmark run."""
+    games: Games = ALL
+    """With --player: the games."""
+    seeds: Annotated[tuple[int, ...], by_default("0", "SEED ...")] = (0,)
+    """With --player: the seeds of its runs."""
+    parts: Annotated[tuple[Literal["core", "cross", "search"], ...], by_default("core cross", "PART ...")] = ("core", "cross")
+    """What is played: the fields without search, the seeds among one another, the fields that search."""
+    deals: Annotated[int | None, by_default("as the protocol has them", "N")] = None
+    """A trial with fewer deals, kept apart in DIR/trial."""
+    threads: Threads = None
+    allow_programs: Flag = False
+    """Run the code of the entry that is in DIR."""
+
+
+@dataclass(frozen=True)
+class Check:
+    """Find out whether an entry is complete and its scores can be played again; status 1 if not."""
+
+    folder: Folder
+    """The folder of the entry."""
+    cells: Annotated[int, tyro.conf.arg(metavar="N")] = 7
+    """So many cells (a game, a seed, a field), drawn at random, are played again; 0 for none."""
+    all: Flag = False
+    """Play all cells again."""
+    seed: Annotated[int | None, by_default("drawn at random, and printed", "S")] = None
+    """Of the cells that are drawn."""
+    threads: Threads = None
+    allow_programs: Flag = False
+    """Run the code of the entry."""
+
+
+@dataclass(frozen=True)
+class Report:
+    """Tables, learning curves, cross-play and performance profiles of entries: PNG, Markdown and one HTML page."""
+
+    folders: Annotated[tuple[Path, ...], tyro.conf.Positional, tyro.conf.arg(metavar="DIR ...", help_behavior_hint="")]
+    """Folders of entries that are scored."""
+    out: Annotated[Path, tyro.conf.arg(metavar="DIR")] = Path("benchmark-report")
+    """The folder of the report."""
+
+
+def benchmark(what: Annotated[Run | Score | Check | Report, tyro.conf.arg(name="")]) -> int:
+    """Compare algorithms and players on the seven games: one score for each game and one over all.
+
+    The protocol noms-benchmark/1 fixes games, deals, opponents, budgets and tracks (docs/benchmark.md). Random play has score 0
+    and the rules of thumb 1. An entry is a folder: run trains an algorithm there, score plays the deals, check finds out
+    whether others can rely on it, and report draws it beside others.
+
+    For example:
+      noms benchmark run ppo --budget 10M --seeds 3 --out entries/ppo
+      noms benchmark run my_algorithm.py --games noms down_up --budget 200k --out entries/mine
+      noms benchmark score entries/ppo --allow-programs
+      noms benchmark score entries/thumb --player thumb
+      noms benchmark check entries/thumb
+      noms benchmark report entries/ppo entries/thumb --out report
+    """
+    doing: dict[type, Callable[[Any], int]] = {Run: run, Score: score, Check: check, Report: report}
+    return doing[type(what)](what)
+
+
+@contextmanager
+def refusals() -> Iterator[None]:
+    """Turn what is wrong with an entry into a CommandError."""
+    try:
+        yield
+    except ValueError as error:
+        raise CommandError(str(error)) from error
+
+
+def games_of(given: Sequence[str]) -> tuple[str, ...]:
+    """The games that the words name, in the order of the protocol; CommandError if there is no such game."""
+    from ...benchmark.protocol import GAMES, rules_of_game
+
+    if tuple(given) == ALL:
+        return tuple(GAMES)
+    with refusals():
+        for name in given:
+            rules_of_game(name)
+    return tuple(name for name in GAMES if name in given)
+
+
+def run(given: Run) -> int:
+    """Train."""
+    from ...benchmark.protocol import budget_of
+    from ...benchmark.running import algorithm_file, begin, runs_left, train_all
+    from ...progress_bar import progress_bar
+
+    if given.seeds < 1 or given.workers < 1:
+        raise CommandError(f"--seeds and --workers must be 1 or more, not {given.seeds} and {given.workers}")
+    with refusals(), file_errors("cannot begin the entry"):
+        algorithm = algorithm_file(given.algorithm)
+        folder = Path(given.out) if given.out else Path("runs") / "benchmark" / algorithm.stem
+        seeds = tuple(range(1, given.seeds + 1))
+        entry = begin(folder, algorithm, games_of(given.games), seeds, given.budget)
+    left, decisions = runs_left(entry, folder), budget_of(entry.budget).decisions
+    title = f"{entry.name}, {count(len(left), 'run')}"
+    try:
+        with refusals(), progress_bar(title, "decisions", decisions and decisions * len(left)) as tick:
+            train_all(entry, folder, workers=given.workers, tick=tick)
+    except KeyboardInterrupt as error:
+        raise CommandError("stopped by Ctrl-C; the same words do the runs that are left", STOPPED) from error
+    print_lines([f"trained: {folder} · next: noms benchmark score {folder} --allow-programs"])
+    return OK
+
+
+def score(given: Score) -> int:
+    """Play and score."""
+    from ...benchmark.cells import cells_of_entry, play_cells
+    from ...benchmark.entry import SCORES
+    from ...benchmark.protocol import PARTS
+    from ...benchmark.scores import read_scores, scored, write_scores
+    from ...progress_bar import progress_bar
+
+    check_run(0, given.threads, None)
+    if given.deals is not None and given.deals < 2:
+        raise CommandError(f"--deals must be 2 or more, not {given.deals}")
+    entry = entry_to_score(given)
+    kept = given.folder if given.deals is None else given.folder / "trial"
+    with refusals(), file_errors(f"cannot write in {kept}"):
+        before = read_scores(kept)["parts"] if (kept / SCORES).exists() else []
+        parts = [part for part in PARTS if part in (*before, *given.parts)]
+        playing = cells_of_entry(entry, given.folder, parts, kept=kept, most=given.deals)
+        with progress_bar(entry.name, "deals", sum(one.cell.field.deals for one in playing)) as tick:
+            ending = play_cells(playing, kept, threads=given.threads or os.cpu_count() or 1, tick=tick)
+        if ending != "all":
+            raise CommandError("stopped by Ctrl-C; the same words go on", STOPPED)
+        document = scored(entry, playing)
+        write_scores(kept, document)
+    show(document)
+    print_lines([f"written to {kept / SCORES}"])
+    return OK
+
+
+def entry_to_score(given: Score) -> Entry:
+    """The entry of the words, which is written if they name a player, or that of the folder."""
+    from ...benchmark.entry import ENTRY, Entry, read_entry, write_entry
+
+    with refusals(), file_errors(f"cannot write in {given.folder}"):
+        if given.player is None:
+            entry = read_entry(given.folder)
+            check_code(entry, given.folder, given.allow_programs)
+            return entry
+        name = given.name or given.folder.resolve().name
+        entry = Entry(name, given.track, given.player, games_of(given.games), given.seeds, given.budget)
+        if (given.folder / ENTRY).exists() and read_entry(given.folder) != entry:
+            raise CommandError(f"there is another entry in {given.folder}; take another folder, or leave --player away")
+        for game in entry.games:
+            entry.specs(given.folder, game)
+        write_entry(given.folder, entry)
+    return entry
+
+
+def check_code(entry: Entry, folder: Path, allowed: bool) -> None:
+    """Make sure that no code out of a folder is run unless the user allows it; CommandError otherwise."""
+    from ...benchmark.entry import runs_code
+
+    if not allowed and runs_code(entry, folder):
+        raise CommandError(f"the entry in {folder} brings code of its own: it is run with --allow-programs only")
+
+
+def check(given: Check) -> int:
+    """Check."""
+    import secrets
+
+    from ...benchmark.checking import complaints, replayed, sampled_cells
+    from ...benchmark.entry import read_entry
+    from ...progress_bar import progress_bar
+
+    check_run(given.seed or 0, given.threads, None)
+    if given.cells < 0:
+        raise CommandError(f"--cells must be 0 or more, not {given.cells}")
+    seed = secrets.randbits(31) if given.seed is None else given.seed
+    with refusals():
+        found, played = complaints(given.folder), list["Playing"]()
+        if not found and (given.all or given.cells):
+            check_code(read_entry(given.folder), given.folder, given.allow_programs)
+            played = sampled_cells(given.folder, None if given.all else given.cells, seed)
+            with progress_bar("played again", "deals", sum(one.cell.field.deals for one in played)) as tick:
+                try:
+                    found = replayed(given.folder, played, given.threads or os.cpu_count() or 1, tick)
+                except KeyboardInterrupt as error:
+                    raise CommandError("stopped by Ctrl-C before the check was done", STOPPED) from error
+    for sentence in found:
+        print_lines([sentence])
+    how = f"{count(len(played), 'cell')} played again" + ("" if given.all else f" (--seed {seed})")
+    print_lines([f"{given.folder}: {'refused' if found else 'accepted'}, {how}"])
+    return FOUND if found else OK
+
+
+def report(given: Report) -> int:
+    """Report."""
+    from ...benchmark.report import write_report
+    from ...extras import require
+
+    if not given.folders:
+        raise CommandError("name the folder of at least one entry that is scored, such as entries/ppo")
+    require("matplotlib", "plot", "noms benchmark report")
+    with refusals(), file_errors(f"cannot write in {given.out}"):
+        written = write_report(given.folders, given.out)
+    print_lines([f"written to {written}"])
+    return OK
+
+
+def show(document: dict[str, Any]) -> None:
+    """Print the scores of an entry."""
+    from rich.text import Text
+
+    from ...benchmark.report import score_rows
+    from ...console import new_table
+
+    for part in ("core", "search"):
+        if part in document["parts"] and not document[part]:
+            print_lines([f"the part {part} has no references so far: the points are written, and no scores"])
+        elif document.get(part):
+            head, rows = score_rows(document, part)
+            table = new_table(*head)
+            for row in rows:
+                table.add_row(*map(Text, row))
+            console = terminal()
+            console.print(fitted(table, console.width))
