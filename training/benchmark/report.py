@@ -119,9 +119,11 @@ def speed_table(entries: Sequence[Scored]) -> Table:
         if runs:
             means = {key: float(np.mean([run[key] for run in runs])) for key in ("decisions", "wall_seconds", "cpu_seconds")}
             processors = ", ".join(sorted({str(run["machine"]["processor"]) for run in runs}))
-            pace = means["decisions"] / means["wall_seconds"]
+            pace = (
+                f"{means['decisions'] / means['wall_seconds']:,.0f}" if means["wall_seconds"] else ""
+            )  # too short to be measured
             times = (duration(means["wall_seconds"]), duration(means["cpu_seconds"]))
-            rows.append((one.name, f"{means['decisions']:,.0f}", *times, f"{pace:,.0f}", processors))
+            rows.append((one.name, f"{means['decisions']:,.0f}", *times, pace, processors))
     return head, rows
 
 
