@@ -22,14 +22,13 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from noms_env.core.actions import NOMINATE, NUM_ACTIONS
-from noms_env.policy.encoding import Encoding, make_encoding
+from noms_env.policy.encoding import CARDS, Encoding, make_encoding
 from noms_env.policy.file import read_policy
 from noms_env.policy.player import policy_file_of
 
 from ..config import ActorConfig, NetworkConfig
 from .fused import add_and_normalise, add_scores
 
-CARDS = 52
 WORDS = NOMINATE - CARDS
 """Actions between the cards to play and the cards to nominate."""
 HEAD_GAIN = 0.01
