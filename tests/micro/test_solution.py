@@ -179,7 +179,7 @@ def test_the_commands(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
         (["exploit", "thumb", "--micro", "noms-9"], "there is no micro-game 'noms-9'"),
         (["exploit", "thumb", "--samples", "0"], "--samples and --budget must be 1 or more"),
         (["exploit", "thumb", "--budget", "0"], "--samples and --budget must be 1 or more"),
-        (["exploit", "thumb", "--seats", "4"], "--seats, --option and --out go with --variant"),
+        (["exploit", "thumb", "--seats", "4"], "--seats, --option, --initial-policy and --out go with"),
         (["exploit", "thumb", "--variant", "noms", "--pairs"], "give --variant, or --micro and --pairs, and not both"),
         (["exploit", "noms@0", "--variant", "small_ships"], "was trained for"),
         (["exploit", "noms@0"], "noms@0 was trained for none of the micro-games"),
@@ -207,6 +207,18 @@ def test_a_best_response_on_a_full_game_goes_on_and_is_measured(run: Run, tmp_pa
     assert run(*words, tmp_path / "again.json")[0] == 0
     assert (tmp_path / "again.json").read_bytes() == (tmp_path / "found.json").read_bytes()
     assert (tmp_path / "run" / "policy.safetensors").read_bytes() == before
+
+
+def test_a_best_response_may_start_from_a_policy(run: Run, tmp_path: Path) -> None:
+    table = ["--seats", "2", "--option", "ranks=2", "--option", "suits=2", "--threads", "1"]
+    assert run("train", "down_up", "--preset", "smoke", "--decisions", "20000", *table, "--out", tmp_path / "first")[0] == 0
+    words = ["exploit", "random", "--variant", "down_up", *table, "--budget", "20000", "--deals", "20"]
+    status, out, _ = run(*words, "--initial-policy", tmp_path / "first", "--out", tmp_path / "run")
+    assert status == 0
+    assert f"from {tmp_path / 'first'}" in out
+    config = json.loads((tmp_path / "run" / "config.json").read_text())
+    assert config["initial_policy"] == str(tmp_path / "first")
+    assert config["network"] == json.loads((tmp_path / "first" / "config.json").read_text())["network"]
 
 
 def test_all_are_those_at_which_a_player_can_sit(monkeypatch: pytest.MonkeyPatch, solution: Path) -> None:

@@ -297,7 +297,7 @@ def trained(decisions: int = 50) -> tuple[Actor, Trained]:
     encoding = make_encoding(rule_sets, config.card_features)
     torch.manual_seed(decisions)
     actor = Actor.of(encoding, config.network)
-    run: Any = SimpleNamespace(config=config, rule_sets=rule_sets, decisions=decisions)
+    run: Any = SimpleNamespace(config=config, encoding=encoding, decisions=decisions)
     return actor, run
 
 
@@ -313,7 +313,7 @@ def test_the_policy_of_a_run(tmp_path: Path) -> None:
             write_policy(folder.policy, actor, run, None)
         assert folder.policy.read_bytes() == before
     info = player.info
-    assert (info.rule_sets, info.decisions, info.seed, info.score) == (tuple(run.rule_sets), 50, 9, 1.5)
+    assert (info.rule_sets, info.decisions, info.seed, info.score) == (run.encoding.rule_sets, 50, 9, 1.5)
     assert info.network == {"width": 6, "blocks": 1, "card_width": 2, "scorer_width": 32}
     assert info.revision == code_revision()
     assert TrainConfig.from_dict(info.training) == run.config

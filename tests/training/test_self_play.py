@@ -11,6 +11,7 @@ from torch import Tensor
 
 from noms_env.core.actions import NUMBER
 from noms_env.policy.file import PolicyFileError, read_policy
+from noms_env.policy.player import load_policy
 from training.agents.table_pool import AtTables, TablePool, play
 from training.config import ActorConfig, CurriculumConfig, OpponentsConfig, PPOConfig, TrainConfig
 from training.learn.checkpoint import write_policy
@@ -352,6 +353,21 @@ def test_a_run_can_begin_with_a_policy_which_waits_for_the_critic(first_policy: 
     assert set(changes) == {True, False}
 
 
+def test_a_run_can_begin_with_a_policy_for_more_tables_than_its_own(tmp_path: Path) -> None:
+    more = SelfPlay(tiny("down_up", "big_ships", seats=(3, 4)))
+    write_policy(tmp_path / "policy.safetensors", more.actor, more, None)
+    more.close()
+    run = SelfPlay(tiny("down_up", seats=(4,), initial_policy=str(tmp_path), curriculum=CurriculumConfig(critic_warmup=0.0)))
+    assert run.labels == ["down_up_4"]
+    assert run.encoding == more.encoding
+    run.iterate()
+    write_policy(tmp_path / "later.safetensors", run.actor, run, None)
+    run.close()
+    player = load_policy(tmp_path / "later.safetensors")
+    assert player.rule_sets == more.encoding.rule_sets
+    assert not np.array_equal(player.info.training["seats"], (3, 4))
+
+
 def test_the_critic_learns_in_one_thread_alone_too(first_policy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     threads = []
 
@@ -376,8 +392,8 @@ def test_the_critic_learns_in_one_thread_alone_too(first_policy: Path, monkeypat
 @pytest.mark.parametrize(
     ("config", "what"),
     [
-        (tiny("up_down"), r"an initial policy must be for the same tables; .* is for down_up_4"),
-        (tiny("down_up", seats=(3,)), "must be for the same tables"),
+        (tiny("up_down"), r"an initial policy must be for the tables of the run; .* is for down_up_4"),
+        (tiny("down_up", seats=(3,)), "must be for the tables of the run"),
         (
             tiny("down_up", network=ActorConfig(width=16, blocks=1, card_width=8, scorer_width=8)),
             "must have the run's network size",

@@ -29,9 +29,9 @@ import torch
 from torch import Tensor, nn
 
 from noms_env._jit import PACKAGE
+from noms_env.policy.encoding import Encoding
 from noms_env.policy.file import PolicyFileError, PolicyInfo, read_policy, save_policy, write_atomically
 from noms_env.policy.player import POLICY_NAME
-from noms_env.variants import Rules
 
 from ..config import TrainConfig
 from ..state_file import from_bytes, to_bytes
@@ -136,7 +136,7 @@ class Trained(Protocol):
 
     config: TrainConfig
     decisions: int
-    rule_sets: list[Rules]
+    encoding: Encoding
 
 
 def _to_standard_error(line: str) -> None:
@@ -348,7 +348,7 @@ def write_policy(path: Path, actor: nn.Module, run: Trained, score: float | None
     """
     config = run.config
     info = PolicyInfo(
-        rule_sets=tuple(run.rule_sets),
+        rule_sets=run.encoding.rule_sets,
         network=asdict(config.network),
         training=json.loads(json.dumps(config.as_dict())),
         seed=config.seed,

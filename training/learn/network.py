@@ -14,7 +14,7 @@ scored by one small network, the same for all cards, from what is counted at the
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import torch
@@ -23,10 +23,11 @@ from torch.nn import functional
 
 from noms_env.core.actions import NOMINATE, NUM_ACTIONS
 from noms_env.policy.encoding import CARDS, Encoding, make_encoding
-from noms_env.policy.file import read_policy
+from noms_env.policy.file import read_info, read_policy
 from noms_env.policy.player import policy_file_of
+from noms_env.variants import Rules
 
-from ..config import ActorConfig, NetworkConfig
+from ..config import ActorConfig, NetworkConfig, TrainConfig
 from .fused import add_and_normalise, add_scores
 
 WORDS = NOMINATE - CARDS
@@ -244,22 +245,39 @@ ILLEGAL = -1e9
 """Finite, so that 0 * log 0 in entropy and KL is 0 and not NaN."""
 
 
+def encoding_of(config: TrainConfig, rule_sets: Sequence[Rules]) -> Encoding:
+    """What the networks of a run see: the features of its tables, or of all tables that its initial policy is for.
+
+    Args:
+        config: of the run.
+        rule_sets: of its tables.
+
+    Raises:
+        PolicyFileError: there is no such initial policy, or the file holds none that can be used here.
+        ValueError: the initial policy is not for all these tables.
+    """
+    if not config.initial_policy:
+        return make_encoding(rule_sets, config.card_features)
+    known = read_info(policy_file_of(config.initial_policy)).rule_sets
+    if not set(rule_sets) <= set(known):
+        trained = ", ".join(f"{rules.variant.name}_{rules.seats}" for rules in known)
+        raise ValueError(f"an initial policy must be for the tables of the run; {config.initial_policy} is for {trained}")
+    return make_encoding(known, config.card_features)
+
+
 def initial_parameters(name: str, encoding: Encoding, actor: Actor) -> dict[str, Tensor]:
     """The parameters of the policy that a run starts from; features that it did not see get weight 0.
 
     Args:
         name: file, folder or name of the policy.
-        encoding: of the run.
+        encoding: of the run, `encoding_of`.
         actor: an actor of the run's shape.
 
     Raises:
         PolicyFileError: there is no such policy, or it holds none that can be used here.
-        ValueError: it is for other tables, or of another size.
+        ValueError: it sees what the run does not, or is of another size.
     """
     _, of_policy, tensors = read_policy(policy_file_of(name))
-    if make_encoding(of_policy.rule_sets, encoding.card_features).digest != encoding.digest:
-        trained = ", ".join(f"{rules.variant.name}_{rules.seats}" for rules in of_policy.rule_sets)
-        raise ValueError(f"an initial policy must be for the same tables; {name} is for {trained}")
     try:
         places = encoding.places_of(of_policy)
     except ValueError as error:

@@ -18,7 +18,7 @@ import torch
 
 from noms_env.core.actions import PLAYING
 from noms_env.core.state import MAX_SEATS
-from noms_env.policy.encoding import Encoding, make_encoding
+from noms_env.policy.encoding import Encoding
 from noms_env.variants import Rules
 
 from ..agents.registry import agent_spec, label
@@ -33,7 +33,7 @@ from .decisions import Decisions, Recorder, entropies
 from .distillation import Distillation, ImitatedExpert
 from .distributed import Processes, device_of, precision_of
 from .gae import advantages, calibration, explained_variance
-from .network import Actor, Critic, initial_parameters
+from .network import Actor, Critic, encoding_of, initial_parameters
 from .opponents import draw_opponent
 from .ppo import ActorBatch, CriticBatch, DistilledBatch, MinibatchPlan
 from .reward_norm import RewardNorm
@@ -67,7 +67,7 @@ class SelfPlay:
         self.processes = processes or Processes()
         self.rule_sets: list[Rules] = make_rule_sets(config.variants, config.seats, parse_options(config.option))
         self.labels = [label(rules) for rules in self.rule_sets]
-        self.encoding: Encoding = make_encoding(self.rule_sets, config.card_features)
+        self.encoding: Encoding = encoding_of(config, self.rule_sets)
         self.device = device_of(config.device)
         self.dtype = precision_of(config.precision, self.device)
         self.thread_pool = ThreadPool(config.threads or os.cpu_count() or 1)
