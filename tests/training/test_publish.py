@@ -367,8 +367,8 @@ def test_tables_have_numbers_to_the_right() -> None:
 def test_a_policy_stands_with_its_best_known_figures(made: Path) -> None:
     page = results_page(made)
     assert rows(part(page, "The policies")) == [
-        ["`nonesuch`", "`mine`", "", "+0.500 ±0.250, 400 deals", ""],
-        ["`nonesuch`", "`mine@0`", "-0.250 ±0.250, 400 deals", "", ""],
+        ["`nonesuch`", "`mine`", "", "+0.500 ±0.250, 400 deals"],
+        ["`nonesuch`", "`mine@0`", "-0.250 ±0.250, 400 deals", ""],
     ]
     assert rows(part(page, "Other numbers of seats")) == [["`nonesuch`", "3", "`mine`", "+0.500 ±0.250, 400 deals"]]
 
@@ -387,7 +387,7 @@ def test_scored_deals_stand_beside_first_deals_and_matches(tmp_path: Path) -> No
     page = pages(read_results(tmp_path, {"mine": policy}), {})
     wins = "20.0 % ±25.0 (equals: 25.0 %)"
     text = page[Path(RESULTS)]
-    assert rows(part(text, "The policies"))[0][3] == f"-0.250 ±0.250, 400 deals; matches won {wins}"
+    assert rows(part(text, "The policies"))[0][2] == f"-0.250 ±0.250, 400 deals; matches won {wins}"
     assert f"| `noms` | `mine` | `thumb` | -0.250 ±0.250, 400 deals | -0.125 ±0.250 | {wins} |" in text
     card = part(page[Path("mine") / CARD], "Against others")
     assert rows(card)[0][4:] == ["-0.250 ±0.250", wins, "-4.000 ±0.250", "-0.125 ±0.250"]
@@ -426,6 +426,16 @@ def test_strength_is_reached_when_the_interval_is_clear_of_zero(made: Path, poli
         document = evaluation("mine@0", "pimc:100", entry(1, points=points), **{"mine@0": policy.sha256})
         put(made, PANEL, f"pimc-{deals}", document)
         assert shown()[0][-1] == cell
+
+
+def test_a_policy_against_the_one_before_it(made: Path, policy: Trained) -> None:
+    for opponent, mean in (("pimc:400", -1.0), ("previous/mine@0", 2.0)):
+        points = {name: estimate(mean, deals=300) for name in ("all", "alone")}
+        document = evaluation("mine@0", opponent, entry(1, points=points), **{"mine@0": policy.sha256})
+        put(made, PANEL, opponent.partition("/")[0].replace(":", "-"), document)
+    page = results_page(made)
+    assert "above `random` | above `thumb` | above `pimc:400` | above `previous` |" in page
+    assert rows(part(page, "The policies"))[1][4:] == ["-1.000 ±0.250, 300 deals", "+2.000 ±0.250, 300 deals"]
 
 
 def test_everybody_against_everybody(made: Path) -> None:

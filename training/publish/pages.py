@@ -20,14 +20,14 @@ from ..evaluation.statistics import NORMAL_95, Estimate, percent, plus_minus
 from ..evaluation.tournament import crosstable
 from ..extras import require
 from ..text import count, duration, markdown_table, rules_text
-from .results import BASE, REFERENCE, Behaviour, Duel, Results, place_of, rules_of
+from .results import BASE, PREVIOUS, REFERENCE, Behaviour, Duel, Results, place_of, rules_of
 from .runs import Trained
 
 CARD, RESULTS = "README.md", "RESULTS.md"
 NOTES_BEGIN = "<!-- Written by hand from here on; kept when the card is made again. -->"
 NOTES_END = "<!-- Written by hand to here. -->"
-OPPONENTS = ("random", "thumb", "pimc:100")
-"""Of the table of policies, from the weakest to the strongest."""
+OPPONENTS = ("random", "thumb", "pimc:100", "pimc:400", PREVIOUS)
+"""Of the table of policies."""
 SEARCH, SEARCHERS = "pimc:100", ("pimc:100", "pimc:20", "flat_mc:20")
 DUELS_HEAD = ("game", "policy", "against", "deals", "alone", "matches won alone", "all line-ups", "alone, first deals only")
 OF_A_SIZE = {"bid/hit/10": "bids of ten cards hit"}
@@ -268,9 +268,12 @@ def weaknesses(name: str, policy: Trained, duels: Sequence[Duel], in_training: S
 def results_facts(results: Results) -> dict[str, Any]:
     """What the template of RESULTS.md needs."""
     seats = [(name, rules) for name, rules in _tables(results) if not is_usual(rules)]
+    met = {duel.opponent for duels in results.duels.values() for duel in duels}
+    opponents = [opponent for opponent in OPPONENTS if opponent in met]
     return {
-        "opponents": OPPONENTS,
-        "policies": list(policy_rows(results)),
+        "opponents": [f"above `{opponent}`" for opponent in opponents],
+        "has_previous": PREVIOUS in opponents,
+        "policies": list(policy_rows(results, opponents)),
         "first": list(first_rows(results)),
         "seats": [
             (name_of(rules), str(rules.seats), f"`{duel.policy}`", above(duel.alone))
@@ -301,13 +304,13 @@ def _forms(results: Results, name: str, rules: Rules, opponent: str) -> list[Due
     return [best[form] for form in sorted(best)]
 
 
-def policy_rows(results: Results) -> Iterator[Row]:
+def policy_rows(results: Results, opponents: Sequence[str]) -> Iterator[Row]:
     """Each policy at the usual table, in each of its temperatures, against each of the opponents."""
     for name, rules in _tables(results):
         if is_usual(rules):
-            found = {opponent: {duel.policy: duel for duel in _forms(results, name, rules, opponent)} for opponent in OPPONENTS}
+            found = {opponent: {duel.policy: duel for duel in _forms(results, name, rules, opponent)} for opponent in opponents}
             for form in sorted({form for duels in found.values() for form in duels}):
-                duels = [found[opponent].get(form) for opponent in OPPONENTS]
+                duels = [found[opponent].get(form) for opponent in opponents]
                 yield (
                     name_of(rules),
                     f"`{form}`",

@@ -31,6 +31,8 @@ from .runs import Trained, read_trained
 PANEL, BEHAVIOUR, ABLATIONS = "panel", "behaviour", "ablations"
 BASE, REFERENCE = "base", "thumb"
 """The recipe, and the player, with which recipes are compared."""
+PREVIOUS = "previous"
+"""A folder with the policies that were published before, as results name it: `previous/noms@0`."""
 
 
 class ResultsError(ValueError):
@@ -45,7 +47,7 @@ class Duel:
         rules: of the tables.
         deal_set: the set of deals.
         policy: its name; `@` and a temperature may follow.
-        opponent: the other player.
+        opponent: the other player; `PREVIOUS` for a policy that was published before.
         points: points per deal that the policy is better, over all line-ups.
         alone: points per deal of the policy alone above the opponent on all other seats; None if not played.
         first: as `alone`, in first deals only, where a deal can be passed out.
@@ -182,6 +184,7 @@ def _duels(path: Path, document: Mapping[str, Any], policies: Mapping[str, Train
     players = [document["a"], document["b"]] if document["format"] == EVALUATION else document["players"]
     names = {player: _policy_of(player, path, document, policies) for player in players}
     shown = {player: name + player[len(player.partition("@")[0]) :] if name else player for player, name in names.items()}
+    shown |= {player: PREVIOUS for player in players if Path(player).parts[0] == PREVIOUS}
     read = _of_evaluation if document["format"] == EVALUATION else _of_tournament
     for policy, opponent, entry, figures in read(document):
         name = names[policy]
