@@ -222,7 +222,7 @@ def test_a_scoring_that_was_stopped_goes_on_and_ends_alike(run: Run, tmp_path: P
     playing = cells_of_entry(entry, folder, ["core"], kept=folder)
     play_cells(playing[:3], folder)
     with pytest.raises(EntryError, match=f"0 of {DEALS} deals are played"):
-        scored(entry, cells_of_entry(entry, folder, ["core"], kept=folder))
+        scored(entry, [one.cell for one in cells_of_entry(entry, folder, ["core"], kept=folder)])
     playing[2].cell.path(folder).write_text("{damaged")
     again = cells_of_entry(entry, folder, ["core"], kept=folder)
     assert [one.cell.is_complete for one in again] == [True, True, *[False] * 6]
@@ -328,7 +328,7 @@ def test_scores_that_cannot_be_played_again_are_refused(complete: Path) -> None:
     for one in playing:
         one.cell.blocks = {first: [point + 10_000 for point in points] for first, points in one.cell.blocks.items()}
         one.cell.save(complete)
-    write_scores(complete, scored(entry, playing))
+    write_scores(complete, scored(entry, [one.cell for one in playing]))
     assert complaints(complete) == []
     found = replayed(complete, sampled_cells(complete, 3, seed=0), threads=1)
     assert len(found) == 3
