@@ -120,7 +120,7 @@ class Playing:
 
     cell: Cell
     pairing: Pairing
-    names: tuple[str, str] = ("", "")
+    names: tuple[str, str]
 
     def blocks(self) -> Iterator[tuple[int, int]]:
         """Those that are still to be played: the first deal of each, and how many it has."""
@@ -244,7 +244,7 @@ def play_cells(
             one.cell.save(folder)
         tick(len(played[0]))
 
-    if on_ray:
+    if on_ray and blocks:
         jobs = (
             (one.cell.game, one.names, (one.cell.player_sha256, one.cell.field_sha256), first, count)
             for one, first, count in blocks
