@@ -201,6 +201,8 @@ def play_part(given: Score, title: str, playing: Sequence[Playing], kept: Path) 
     from ...data.workers import WorkerError
     from ...progress_bar import progress_bar
 
+    if not playing:
+        return
     cells, began = [one.cell for one in playing], time.perf_counter()
     before = sum(cell.deals for cell in cells)
     try:
@@ -209,9 +211,8 @@ def play_part(given: Score, title: str, playing: Sequence[Playing], kept: Path) 
             ending, cpu = play_cells(playing, kept, threads=threads, on_ray=given.ray, tick=tick)
     except WorkerError as error:
         raise CommandError(f"{error}; the same words go on") from error
-    if cells:
-        deals, wall = sum(cell.deals for cell in cells) - before, time.perf_counter() - began
-        add_times(kept, cells[0].field.part, before=before, deals=deals, wall=wall, cpu=cpu)
+    deals, wall = sum(cell.deals for cell in cells) - before, time.perf_counter() - began
+    add_times(kept, cells[0].field.part, before=before, deals=deals, wall=wall, cpu=cpu)
     if ending != "all":
         raise CommandError("stopped by Ctrl-C; the same words go on", STOPPED)
 
