@@ -66,7 +66,7 @@ def test_the_trainer_keeps_to_processor_time_and_ends_with_a_measured_policy(
 
     def iterate(self: TrainerSelfPlay) -> dict[str, float]:
         seconds[0] += 10.0
-        return iterated(self)
+        return dict(iterated(self))
 
     def count(self: Task, decisions: int) -> float:
         counted.append(decisions)
