@@ -45,7 +45,7 @@ def main(args: Args) -> None:
         write_entry(folder, entry)
         playing = cells_of_entry(entry, folder, [part for part in PARTS if part in args.parts], kept=folder)
         with progress_bar(name, "deals", sum(one.cell.field.deals for one in playing)) as tick:
-            if play_cells(playing, folder, threads=args.threads, tick=tick) != "all":
+            if play_cells(playing, folder, threads=args.threads, tick=tick)[0] != "all":
                 raise SystemExit("stopped by Ctrl-C; the same words go on")
         for one in playing:
             points[one.cell.game].setdefault(one.cell.field.name, []).append(float(one.cell.values.mean()))

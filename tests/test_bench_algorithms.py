@@ -1,5 +1,6 @@
 """The baselines of the benchmark learn at tiny size: the policy changes, is kept, and plays."""
 
+import json
 import re
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import pytest
 import torch
 
 from noms_env import feature_layout, make_batch
+from noms_training.learn.self_play import SelfPlay as TrainerSelfPlay  # under the name by which the baselines have it
 from training.agents.registry import agent_spec
 from training.agents.spec import AgentSpec
 from training.benchmark import protocol, task
@@ -30,11 +32,11 @@ def short_curves(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(module, "CURVE_DEALS", DEALS)
 
 
-def learnt(file: Path, folder: Path, budget: str) -> tuple[float, float]:
+def learnt(file: Path, folder: Path, budget: str, game: str = GAME) -> tuple[float, float]:
     """Points at the start and at the end of a learning curve."""
-    entry = begin(folder, file, (GAME,), (1,), budget)
+    entry = begin(folder, file, (game,), (1,), budget)
     train_all(entry, folder)
-    lines = (folder / "trained" / GAME / "1" / "curve.csv").read_text().splitlines()[1:]
+    lines = (folder / "trained" / game / "1" / "curve.csv").read_text().splitlines()[1:]
     first, last = (float(line.split(",")[3]) for line in (lines[0], lines[-1]))
     return first, last
 
@@ -53,12 +55,44 @@ def test_the_policy_of_a_baseline_changes_is_kept_and_plays(name: str, tmp_path:
     assert found == again
 
 
+def test_the_trainer_keeps_to_processor_time_and_ends_with_a_measured_policy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A clock on which an iteration takes ten seconds: the trial has three, and the rest of a budget of 200 goes to the run."""
+    file, text = tmp_path / "trainer.py", algorithm_file("ppo_self_play").read_text()
+    text = text.replace("TRIAL, MARGIN = 8_192, 0.9", "TRIAL, MARGIN = 400, 0.9").replace("decisions // 20", "400")
+    file.write_text(text.replace("decisions // 10", "10**9"))  # only the end is evaluated
+    seconds, counted = [0.0], list[int]()
+
+    def iterate(self: TrainerSelfPlay) -> dict[str, float]:
+        seconds[0] += 10.0
+        return dict(iterated(self))
+
+    def count(self: Task, decisions: int) -> float:
+        counted.append(decisions)
+        return counted_as(self, decisions)
+
+    iterated, counted_as = TrainerSelfPlay.iterate, Task.count
+    monkeypatch.setattr(TrainerSelfPlay, "iterate", iterate)
+    monkeypatch.setattr(Task, "count", count)
+    monkeypatch.setattr(Task, "seconds", property(lambda self: (seconds[0], seconds[0])))
+    entry = begin(tmp_path / "entry", file, (GAME,), (1,), f"1M,{200 / 3600:.6f}h")
+    train_all(entry, tmp_path / "entry")
+    made = tmp_path / "entry" / "trained" / GAME / "1"
+    document = json.loads((made / "run.json").read_text())
+    assert 170 <= document["cpu_seconds"] <= 200
+    assert document["files"] == ["policy.safetensors"]
+    rows = (made / "curve.csv").read_text().splitlines()[1:]
+    assert [int(row.split(",")[0]) for row in (rows[0], rows[-1])] == [min(counted), document["decisions"]]
+    assert len(rows) == 2
+
+
 @pytest.mark.soak
 @pytest.mark.parametrize("name", sorted(set(baselines()) - NEED_MORE - {"clone_pimc"}))
 def test_a_baseline_learns(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (task, protocol):
         monkeypatch.setattr(module, "CURVE_DEALS", 256)
-    first, last = learnt(algorithm_file(name), tmp_path, "400k")
+    first, last = learnt(algorithm_file(name), tmp_path, "300k", "down_up")  # where all learn soon
     assert last > first + 0.5
 
 

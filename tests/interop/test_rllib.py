@@ -1,5 +1,6 @@
 """RLlib: the environment, the module, the players of checkpoints, and the example's league on a cluster of two nodes."""
 
+import json
 import runpy
 import time
 from collections.abc import Iterator
@@ -379,6 +380,26 @@ def test_an_export_on_two_nodes_is_that_of_one_process(cluster: Cluster, tmp_pat
     assert len(nodes) == 2
 
 
+def test_a_scoring_on_two_nodes_is_that_of_one_process_and_goes_on(cluster: Cluster, tmp_path: Path) -> None:
+    act = "def act(observation, mask, rng):\n    return -1 if mask[7] else int(rng.choice(mask.nonzero()[0]))\n"
+    (tmp_path / "mine.py").write_text(act)
+    words = ["--player", f"{tmp_path / 'mine.py'}:act", "--name", "mine", "--games", "nonesuch", "--deals", "80"]
+    assert noms(["benchmark", "score", str(tmp_path / "one"), *words, "--threads", "1"]) == 0
+    assert noms(["benchmark", "score", str(tmp_path / "two"), *words, "--ray"]) == 0
+    files = [path.relative_to(tmp_path / "one") for path in (tmp_path / "one").rglob("*.json") if path.name != "times.json"]
+    assert len(files) == 1 + 1 + 4
+    for again in (False, True):
+        if again:
+            (tmp_path / "two" / files[-1]).unlink()
+            assert noms(["benchmark", "score", str(tmp_path / "two"), *words, "--ray"]) == 0
+        for file in files:
+            assert (tmp_path / "one" / file).read_bytes() == (tmp_path / "two" / file).read_bytes(), file
+    assert '"lost":{"tables":0' not in (tmp_path / "one/trial/cells/nonesuch/0/thumb.json").read_text()
+    times = json.loads((tmp_path / "two" / "trial" / "times.json").read_text())["core"]
+    assert times["deals"] >= 4 * 80
+    assert times["cpu_seconds"] > 0
+
+
 def node_of() -> tuple[str]:
     """Where a job runs; it takes so long that others go elsewhere."""
     time.sleep(0.2)
@@ -389,5 +410,7 @@ def test_what_fails_on_a_node_is_told(cluster: Cluster, tmp_path: Path, capsys: 
     (tmp_path / "wrong.py").write_text("def act(observation, mask, rng):\n    return 149\n", encoding="utf-8")
     words = ["export", "--variant", "down_up", "--player", f"{tmp_path / 'wrong.py'}:act", "--ray"]
     assert noms([*words, "--out", str(tmp_path / "set")]) == 2
-    assert "chose action 149, which was not legal" in capsys.readouterr().err
+    err = capsys.readouterr().err
+    assert "chose action 149, which was not legal" in err
+    assert "Traceback" not in err
     assert not (tmp_path / "set").exists()

@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+import sys
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -11,11 +12,12 @@ import numpy as np
 import pytest
 
 from benchmarks import references as bench_references
+from benchmarks import same_policy as bench_same_policy
 from noms_env.variants import VARIANTS
 from tests.commands import Run, assert_refused
-from training.agents.registry import agent_spec, file_sha256
+from training.agents.registry import file_sha256
 from training.benchmark import checking, protocol, scores
-from training.benchmark.cells import Cell, cells_of_entry, play_cells
+from training.benchmark.cells import Cell, cells_of_entry, play_block, play_by_name, play_cells
 from training.benchmark.checking import complaints, replayed, sampled_cells
 from training.benchmark.entry import Entry, EntryError, read_entry, write_entry
 from training.benchmark.protocol import (
@@ -27,11 +29,10 @@ from training.benchmark.protocol import (
     budget_of,
     cells_of,
     references,
-    rules_of_game,
 )
 from training.benchmark.scores import cross_play, interquartile_mean, read_scores, replicates_of, scored, summary, write_scores
+from training.benchmark.timing import add_times, read_times
 from training.evaluation.deal_sets import FROZEN
-from training.evaluation.duplicate import Pairing, SaltedSet, line_ups
 
 DEALS = 6
 SMALL = ("down_up", "nonesuch")
@@ -162,22 +163,34 @@ def test_two_entries_of_the_same_policy_differ_by_no_more_than_the_intervals_say
     assert held >= 88  # fewer have a probability below 0.2 % at 95 %
 
 
+def test_the_same_policy_is_entered_on_deals_that_the_two_do_not_share(capsys: pytest.CaptureFixture[str]) -> None:
+    (one,) = [
+        one
+        for one in cells_of_entry(Entry("greedy", "fixed", "greedy", ("down_up",)), Path(), ["core"], most=4)
+        if one.cell.field.name == "random"
+    ]
+    sides = [bench_same_policy.apart(one, number).pairing.play(0, 4, Event()).values for number in (1, 2, 1)]
+    assert np.array_equal(sides[0], sides[2])
+    assert not np.array_equal(sides[0], sides[1])
+    bench_same_policy.main(bench_same_policy.Args("random", ("down_up",), pairs=2, deals=4, threads=1))
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.partition(": ")[0] for line in lines] == [
+        *(f"all games, {name}" for name in ("score", "mean", "median", "robustness")),
+        "down_up",
+    ]
+    assert all(re.search(r": [012] of 2 pairs of random differ by no more than the intervals say$", line) for line in lines)
+
+
+def test_two_figures_agree_within_the_root_of_the_squares_of_their_half_widths() -> None:
+    one, other = {"value": 1.0, "low": 0.7, "high": 1.3}, {"low": 0.0, "high": 0.8}
+    assert bench_same_policy.agree(one, {**other, "value": 1.499})
+    assert not bench_same_policy.agree(one, {**other, "value": 0.499})
+
+
 @pytest.mark.soak
 def test_the_same_policy_on_other_deals_differs_by_no_more_than_the_intervals_say() -> None:
-    """A/A with real play: a policy that draws its actions, on pairs of sets of deals that nobody else has."""
-    rules, seatings, tries, deals = rules_of_game("down_up"), line_ups(4, ("alone",)), 100, 128
-    player, field = agent_spec("down_up"), agent_spec("thumb")
-    rng, held = np.random.default_rng(2), 0
-    for number in range(tries):
-        sides = []
-        for side in "ab":
-            deal_set = SaltedSet("test", f"{number}, {side}".encode())
-            block = Pairing(rules, (player, field), seatings, number, deal_set).play(0, deals, Event())
-            values = {"thumb": block.values.mean(axis=1)[None]}
-            sides.append(replicates_of(values, references()["down_up"], 1000, rng)[0].mean(axis=1))
-        low, high = np.quantile(sides[0] - sides[1], (0.025, 0.975))
-        held += bool(low <= 0 <= high)
-    assert held >= 88
+    held = bench_same_policy.measure(bench_same_policy.Args(games=("down_up", "noms"), threads=2))
+    assert min(held.values()) >= 88  # fewer have a probability below 0.2 % at 95 %
 
 
 def test_cross_play_by_hand() -> None:
@@ -222,7 +235,7 @@ def test_a_scoring_that_was_stopped_goes_on_and_ends_alike(run: Run, tmp_path: P
     playing = cells_of_entry(entry, folder, ["core"], kept=folder)
     play_cells(playing[:3], folder)
     with pytest.raises(EntryError, match=f"0 of {DEALS} deals are played"):
-        scored(entry, cells_of_entry(entry, folder, ["core"], kept=folder))
+        scored(entry, [one.cell for one in cells_of_entry(entry, folder, ["core"], kept=folder)])
     playing[2].cell.path(folder).write_text("{damaged")
     again = cells_of_entry(entry, folder, ["core"], kept=folder)
     assert [one.cell.is_complete for one in again] == [True, True, *[False] * 6]
@@ -265,6 +278,45 @@ def test_a_part_without_references_has_points_and_no_scores(run: Run, tmp_path: 
     assert found["core"]["games"]["down_up"]["fields"].keys() == {"thumb"}
 
 
+@pytest.mark.usefixtures("few_deals")
+def test_what_scoring_took_is_kept_by_part_and_stands_apart_from_the_scores(run: Run, tmp_path: Path) -> None:
+    folder = tmp_path / "greedy"
+    entry = Entry("greedy", "fixed", "greedy", ("down_up",))
+    write_entry(folder, entry)
+    playing = cells_of_entry(entry, folder, ["core"], kept=folder)
+    ending, cpu = play_cells(playing[:1], folder)
+    assert (ending, cpu > 0) == ("all", True)
+    add_times(folder, "core", before=0, deals=DEALS, wall=60, cpu=50)
+    status, out, _ = run("benchmark", "score", folder, "--threads", 1)
+    assert (status, f"core: {4 * DEALS} deals · 1:0" in out) == (0, True), out
+    took = read_times(folder)["core"]
+    assert (took["deals"], 50 < took["cpu_seconds"] < 60) == (4 * DEALS, True)
+    run("benchmark", "score", folder, "--threads", 1)
+    assert read_times(folder)["core"] == took, "nothing was played"
+    add_times(folder, "core", before=0, deals=DEALS, wall=1, cpu=1)
+    assert read_times(folder)["core"]["deals"] == DEALS, "the deals from before are no more"
+    assert not {"wall_seconds", "cpu_seconds"} & set(read_scores(folder))
+
+
+def test_a_block_by_the_names_of_its_players_is_the_block(tmp_path: Path) -> None:
+    """What a machine of a cluster plays."""
+    file = tmp_path / "mine.py"
+    file.write_text("def lowest(observation, mask, rng):\n    return int(mask.argmax())\n")
+    entry = Entry("lowest", "fixed", f"{file}:lowest", ("down_up",))
+    for one in cells_of_entry(entry, tmp_path, ["core"], most=6):
+        shas = one.cell.player_sha256, one.cell.field_sha256
+        by_name = play_by_name(one.cell.game, one.names, shas, 2, 4)
+        assert by_name[:2] == play_block(one.pairing, 2, 4, Event())[:2]
+        with pytest.raises(EntryError, match="another player on a machine of the cluster than here"):
+            play_by_name(one.cell.game, one.names, ("other", shas[1]), 2, 4)
+
+
+def test_without_ray_the_cluster_is_refused_with_a_sentence(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)
+    words = ("--player", "greedy", "--games", "down_up", "--deals", 4)
+    assert_refused(run("benchmark", "score", tmp_path, *words, "--ray"), "--ray needs ray, which is not installed")
+
+
 def test_a_trial_is_kept_apart(run: Run, tmp_path: Path) -> None:
     folder = tmp_path / "greedy"
     status, _, _ = run("benchmark", "score", folder, "--player", "greedy", "--games", "down_up", "--deals", 4, "--threads", 1)
@@ -294,7 +346,29 @@ def test_a_complete_entry_is_accepted_also_without_its_cells(run: Run, complete:
         assert (status, "accepted" in out) == (0, True), out
     shutil.rmtree(complete / "cells")
     status, out, _ = run("benchmark", "check", complete, "--all", "--threads", 1)
-    assert (status, "8 cells played again" in out) == (0, True), out
+    assert (status, "accepted as far as can be checked here, 8 cells played again" in out) == (0, True), out
+    assert "the points of the deals are not here" in out
+
+
+@pytest.mark.usefixtures("complete")
+def test_a_published_player_that_does_not_learn_is_played_again_to_the_last_digit(run: Run, tmp_path: Path) -> None:
+    whole, folder = tmp_path / "thumb", tmp_path / "published"
+    scored_entry(whole, run, "--player", "thumb", "--games", *SMALL)
+    folder.mkdir()
+    for name in ("entry.json", "scores.json"):
+        shutil.copyfile(whole / name, folder / name)
+    status, out, _ = run("benchmark", "check", folder, "--cells", 5, "--threads", 1)
+    assert (status, "5 cells played again" in out) == (0, True), out
+    cell = read_scores(folder)["cells"]["nonesuch"]["0"]["greedy"]
+    changed(folder, "scores.json", cell["sha256"], "0" * 64)
+    status, out, _ = run("benchmark", "check", folder, "--all", "--threads", 1)
+    assert (status, "nonesuch, seed 0, field greedy: " in out, out.count("when played again")) == (1, True, 1), out
+
+
+def test_a_score_among_another_policy_than_that_of_the_protocol_is_refused(run: Run, complete: Path) -> None:
+    changed(complete, "scores.json", f'"field_sha256": "{POLICIES["nonesuch"][1]}"', f'"field_sha256": "{"0" * 64}"')
+    status, out, _ = run("benchmark", "check", complete, "--cells", 0)
+    assert (status, "nonesuch, seed 0, are among another policy" in out) == (1, True), out
 
 
 def changed(folder: Path, name: str, old: str, new: str) -> None:
@@ -328,7 +402,7 @@ def test_scores_that_cannot_be_played_again_are_refused(complete: Path) -> None:
     for one in playing:
         one.cell.blocks = {first: [point + 10_000 for point in points] for first, points in one.cell.blocks.items()}
         one.cell.save(complete)
-    write_scores(complete, scored(entry, playing))
+    write_scores(complete, scored(entry, [one.cell for one in playing]))
     assert complaints(complete) == []
     found = replayed(complete, sampled_cells(complete, 3, seed=0), threads=1)
     assert len(found) == 3
@@ -366,6 +440,7 @@ def test_an_entry_that_is_not_complete_is_refused(complete: Path) -> None:
         (["score", "x", "--player", "thumb", "--games", "bridge"], "there is no game 'bridge'"),
         (["score", "x", "--player", "thumb", "--deals", "1"], "--deals must be 2 or more"),
         (["score", "x", "--player", "noms@0", "--games", "down_up"], "down_up: "),
+        (["score", "x", "--ray", "--threads", "2"], "give --threads or --ray, and not both"),
         (["check", "x", "--cells", "-1"], "--cells must be 0 or more"),
         (["run", "nobody"], "there is no algorithm 'nobody'"),
         (["run", "nobody.py"], "there is no file nobody.py"),

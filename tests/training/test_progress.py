@@ -231,3 +231,7 @@ def test_several_watchers_are_told_everything() -> None:
     for name, arguments, _ in told:
         getattr(Several([first, Watcher(), second]), name)(*arguments)
     assert first.method_calls == second.method_calls == told
+    first.ends_run.return_value = False
+    for answer in (False, True):
+        second.ends_run.return_value = answer
+        assert Several([first, Watcher(), second]).ends_run() == answer

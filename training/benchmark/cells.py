@@ -11,9 +11,10 @@ import dataclasses
 import hashlib
 import json
 import sys
-from collections.abc import Callable, Iterator, Sequence
+import time
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -24,9 +25,10 @@ from noms_env.policy.file import write_atomically
 
 from ..agents.registry import agent_spec
 from ..agents.spec import AgentSpec
-from ..evaluation.duplicate import ALONE, Block, Lost, Pairing, line_ups
+from ..data.workers import in_ray
+from ..evaluation.duplicate import ALONE, Lost, Pairing, line_ups
 from ..thread_pool import Ending, run_jobs
-from .entry import Entry, EntryError, player_sha256
+from .entry import Entry, EntryError, entry_player, player_sha256
 from .protocol import DEAL_SET, PLAYER_SEED, POLICIES, PUBLISHED, Field, Part, cells_of, field_player, rules_of_game
 
 FORMAT = "noms-benchmark-cell/1"
@@ -112,29 +114,34 @@ class Cell:
             self.blocks, self.lost = blocks, lost
 
 
-def whole(block: Block) -> list[int]:
-    """The points of the deals of a block as whole numbers."""
-    return [int(number) for number in np.rint(block.values.mean(axis=1) * UNIT)]
-
-
 @dataclass(frozen=True)
 class Playing:
-    """A cell and what plays it."""
+    """A cell and what plays it: here by `pairing`, on another machine by the two names that it was made of."""
 
     cell: Cell
     pairing: Pairing
+    names: tuple[str, str]
 
-    def jobs(self) -> Iterator[tuple[int, Callable[[Event], Block]]]:
-        """The blocks that are still to be played, each with the number of its first deal."""
+    def blocks(self) -> Iterator[tuple[int, int]]:
+        """Those that are still to be played: the first deal of each, and how many it has."""
         deals, block = self.cell.field.deals, self.pairing.block
         for first in range(0, deals, block):
             count = min(block, deals - first)
             if len(self.cell.blocks.get(first, [])) != count:
-                yield first, partial(self.pairing.play, first, count)
+                yield first, count
+
+
+Run = tuple[str, int]
+"""A game and a seed."""
 
 
 def cells_of_entry(
-    entry: Entry, folder: Path, parts: Sequence[Part], kept: Path | None = None, most: int | None = None
+    entry: Entry,
+    folder: Path,
+    parts: Sequence[Part],
+    kept: Path | None = None,
+    most: int | None = None,
+    without: Collection[Run] = (),
 ) -> list[Playing]:
     """The cells of an entry.
 
@@ -144,31 +151,40 @@ def cells_of_entry(
         parts: of the protocol.
         kept: the folder whose cells are gone on with; None to begin anew.
         most: deals of each cell at most; None for all, as the protocol has them.
+        without: runs whose policies are not here; cells that need one are left out.
 
     Raises:
         EntryError: a player of the entry cannot be had.
         ValueError: a published policy is not that of the protocol.
     """
-    specs = {game: entry.specs(folder, game) for game in entry.games}
-    shas = {
-        (game, seed): player_sha256(spec, entry.player_name(folder, game, seed))
-        for game, by_seed in specs.items()
-        for seed, spec in by_seed.items()
-    }
+    here = {game: tuple(seed for seed in entry.seeds if (game, seed) not in without) for game in entry.games}
+    names = {(game, seed): entry.player_name(folder.resolve(), game, seed) for game in here for seed in here[game]}
+    specs = {(game, seed): spec for game in here for seed, spec in entry.specs(folder, game, here[game]).items()}
+    shas = {run: player_sha256(spec, names[run]) for run, spec in specs.items()}
     fields, found = dict[tuple[str, str], AgentSpec](), list[Playing]()
     for game, seed, against in cells_of(entry.games, entry.seeds, tuple(parts)):
-        other = against.seed
-        if other is None and (game, against.name) not in fields:
-            fields[game, against.name] = field_spec(against, game)
-        opponent = fields[game, against.name] if other is None else specs[game][other]
+        own, other = (game, seed), (game, against.seed)
+        if own not in specs or (against.seed is not None and other not in specs):
+            continue
+        if against.seed is None:
+            if (game, against.name) not in fields:
+                fields[game, against.name] = field_spec(against, game)
+            opponent = fields[game, against.name]
+            name, sha256 = field_player(against, game), opponent.sha256
+        else:
+            opponent, name, sha256 = specs[game, against.seed], names[game, against.seed], shas[game, against.seed]
         sized = against if most is None else replace(against, deals=min(against.deals, most))
-        cell = Cell(game, seed, sized, shas[game, seed], opponent.sha256 if other is None else shas[game, other])
+        cell = Cell(game, seed, sized, shas[own], sha256)
         if kept is not None:
             cell.load(kept)
-        rules = rules_of_game(game)
-        seatings = line_ups(rules.seats, (ALONE,))
-        found.append(Playing(cell, Pairing(rules, (specs[game][seed], opponent), seatings, PLAYER_SEED, DEAL_SET)))
+        found.append(Playing(cell, pairing_of(game, specs[own], opponent), (names[own], name)))
     return found
+
+
+def pairing_of(game: str, player: AgentSpec, opponent: AgentSpec) -> Pairing:
+    """How the deals of a cell are played: the player alone on each seat."""
+    rules = rules_of_game(game)
+    return Pairing(rules, (player, opponent), line_ups(rules.seats, (ALONE,)), PLAYER_SEED, DEAL_SET)
 
 
 def field_spec(field: Field, game: str) -> AgentSpec:
@@ -183,40 +199,96 @@ def field_spec(field: Field, game: str) -> AgentSpec:
     return spec
 
 
+Played = tuple[list[int], Lost, float]
+"""The points of the deals of a block as whole numbers, the tables that were lost, and the processor seconds it took."""
+
+
 def play_cells(
-    playing: Sequence[Playing], folder: Path | None, *, threads: int = 1, tick: Callable[[int], None] = lambda deals: None
-) -> Ending:
+    playing: Sequence[Playing],
+    folder: Path | None,
+    *,
+    threads: int = 1,
+    on_ray: bool = False,
+    tick: Callable[[int], None] = lambda deals: None,
+) -> tuple[Ending, float]:
     """Play what is missing, block by block.
 
     Args:
         playing: the cells; what is played is added to them.
         folder: of the entry, where each block is saved once it is done; None to save nothing.
         threads: that share the blocks; they change no result.
+        on_ray: the machines of a Ray cluster share them instead (`data.workers.in_ray`), which changes no result either.
         tick: is told how many more deals are done.
 
     Returns:
-        `all`, or `ctrl-c`.
+        `all` or `ctrl-c`, and the processor seconds that were used, on all machines.
 
     Raises:
         OSError: a cell cannot be written.
+        MissingExtraError: Ray is not installed.
+        WorkerError: a process on the cluster was killed.
+        EntryError: a machine of the cluster has another policy.
     """
-    owners, jobs = list[tuple[Playing, int]](), list[Callable[[Event], Block]]()
     for one in playing:
         tick(one.cell.deals)
-        for first, job in one.jobs():
-            owners.append((one, first))
-            jobs.append(job)
+    blocks = [(one, first, count) for one in playing for first, count in one.blocks()]
+    seconds = 0.0
 
-    def keep(number: int, block: Block) -> None:
-        one, first = owners[number]
-        one.cell.blocks[first] = whole(block)
-        one.cell.lost += block.lost[0]
+    def keep(number: int, played: Played) -> None:
+        nonlocal seconds
+        one, first, _ = blocks[number]
+        one.cell.blocks[first], lost, used = played
+        one.cell.lost += lost
+        seconds += used
         if folder is not None:
             one.cell.save(folder)
-        tick(len(block.values))
+        tick(len(played[0]))
 
+    if on_ray and blocks:
+        jobs = (
+            (one.cell.game, one.names, (one.cell.player_sha256, one.cell.field_sha256), first, count)
+            for one, first, count in blocks
+        )
+        try:
+            for number, played in enumerate(in_ray(play_by_name, jobs)):
+                keep(number, played)
+        except KeyboardInterrupt:
+            return "ctrl-c", seconds
+        return "all", seconds
     one_thread_of_torch()
-    return run_jobs(jobs, threads, tick=keep).ending
+    before = time.process_time()
+    ending = run_jobs(
+        [partial(play_block, one.pairing, first, count) for one, first, count in blocks], threads, tick=keep
+    ).ending
+    return ending, time.process_time() - before
+
+
+def play_block(pairing: Pairing, first: int, count: int, stop: Event) -> Played:
+    """A block, played in a thread of this process, which cannot say what it alone has used; see `Pairing.play`."""
+    block = pairing.play(first, count, stop)
+    return [int(number) for number in np.rint(block.values.mean(axis=1) * UNIT)], block.lost[0], 0.0
+
+
+def play_by_name(game: str, names: tuple[str, str], sha256: tuple[str | None, str | None], first: int, count: int) -> Played:
+    """A block, played in a process that has nothing but the names of the players, and what their files must be.
+
+    Raises:
+        EntryError: a player cannot be had here, or is another one.
+    """
+    pairing = _pairing_by_name(game, names, sha256)
+    one_thread_of_torch()
+    before = time.process_time()
+    points, lost, _ = play_block(pairing, first, count, Event())
+    return points, lost, time.process_time() - before
+
+
+@cache
+def _pairing_by_name(game: str, names: tuple[str, str], sha256: tuple[str | None, str | None]) -> Pairing:
+    specs = [entry_player(name) for name in names]
+    for spec, name, known in zip(specs, names, sha256, strict=True):
+        if player_sha256(spec, name) != known:
+            raise EntryError(f"{name} is another player on a machine of the cluster than here")
+    return pairing_of(game, *specs)
 
 
 def one_thread_of_torch() -> None:
@@ -225,15 +297,14 @@ def one_thread_of_torch() -> None:
         sys.modules["torch"].set_num_threads(1)
 
 
-def as_documents(playing: Sequence[Playing]) -> dict[str, dict[str, dict[str, Any]]]:
+def as_documents(cells: Sequence[Cell]) -> dict[str, dict[str, dict[str, Any]]]:
     """What `scores.json` says of complete cells, by game, seed and field.
 
     Raises:
         EntryError: a cell is not complete.
     """
     found: dict[str, dict[str, dict[str, Any]]] = {}
-    for one in playing:
-        cell = one.cell
+    for cell in cells:
         if not cell.is_complete:
             missing = f"{cell.deals} of {cell.field.deals} deals"
             raise EntryError(f"{cell.game}, seed {cell.seed}, field {cell.field.name}: {missing} are played")

@@ -8,11 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from ..agents.registry import agent_spec, is_program
 from ..evaluation.deal_sets import FROZEN
-from .cells import Cell, Playing, cells_of_entry, play_cells
+from .cells import CELLS, Cell, Playing, Run, cells_of_entry, play_cells
 from .entry import (
     ALGORITHM,
     CURVE,
+    OF_A_RUN,
     RUN,
     RUNS,
     Entry,
@@ -25,7 +27,7 @@ from .entry import (
     sha256_of,
     versions,
 )
-from .protocol import DEAL_SET, GAMES, Part, budget_of, cells_of, references
+from .protocol import DEAL_SET, GAMES, POLICIES, PUBLISHED, Part, budget_of, cells_of, references
 from .scores import read_scores, scored
 
 OVER_BUDGET = 1.05
@@ -42,7 +44,42 @@ def complaints(folder: Path) -> list[str]:
     """
     entry, document = read_entry(folder), read_scores(folder)
     found = [*_of_entry(entry, folder), *_of_scores(entry, document)]
-    return found or [*_of_sums(document), *_of_cells(entry, folder, document)]
+    return found or [*_of_policies(entry, folder, document), *_of_sums(document), *_of_cells(entry, folder, document)]
+
+
+def unchecked(folder: Path) -> list[str]:
+    """What nobody can check with what is here of an entry, as sentences; the policies and the deals may be left out of one.
+
+    Raises:
+        EntryError: there is no entry.
+    """
+    entry, found = read_entry(folder), list[str]()
+    runs, absent = len(entry.games) * len(entry.seeds), len(runs_absent(entry, folder))
+    if absent:
+        whose = "the policies" if absent == runs else f"the policies of {absent} of {runs} runs"
+        found.append(f"{whose} are not here: {'no cell' if absent == runs else 'none of their cells'} can be played again")
+    if not (folder / CELLS).is_dir():
+        found.append("the points of the deals are not here: the intervals cannot be worked out again")
+    return found
+
+
+def runs_absent(entry: Entry, folder: Path) -> set[Run]:
+    """The runs whose players are not here, as far as that can be told without running somebody's code."""
+    return {(game, seed) for game in entry.games for seed in entry.seeds if not _is_here(entry, folder, game, seed)}
+
+
+def _is_here(entry: Entry, folder: Path, game: str, seed: int) -> bool:
+    name = entry.player_name(folder, game, seed)
+    if is_program(name):
+        file = Path(name.rpartition(":")[0])
+        if file.suffix != ".py":
+            return True
+        return file.is_file() and (entry.player != OF_A_RUN or bool(run_files(file.parent)))
+    try:
+        agent_spec(name)
+    except ValueError:
+        return False
+    return True
 
 
 def _of_entry(entry: Entry, folder: Path) -> Iterator[str]:
@@ -113,28 +150,48 @@ def _of_sums(document: Mapping[str, Any]) -> Iterator[str]:
                 yield f"the score of {name} ({part}) does not follow from its points"
 
 
+def _of_policies(entry: Entry, folder: Path, document: Mapping[str, Any]) -> Iterator[str]:
+    """Whether the policies that were scored are those of the runs, and of the protocol."""
+    for game, by_seed in document["cells"].items():
+        for seed, cells in by_seed.items():
+            scored_sha256 = {cell["player_sha256"] for cell in cells.values()}
+            if entry.player == OF_A_RUN:
+                run = folder / RUNS / game / seed / RUN
+                if scored_sha256 != {read_json(run, f"{run.parent} is not complete")["files_sha256"]}:
+                    yield f"the scores of {game}, seed {seed}, are of another policy than the run has made"
+            if PUBLISHED in cells and cells[PUBLISHED]["field_sha256"] != POLICIES[game][1]:
+                yield f"the scores of {game}, seed {seed}, are among another policy than that of the protocol"
+
+
 def _of_cells(entry: Entry, folder: Path, document: Mapping[str, Any]) -> Iterator[str]:
     """Whether the scores, with their intervals, are those of the deals that are kept, where they are kept."""
-    if not (folder / "cells").is_dir():
+    if not (folder / CELLS).is_dir():
         return
+    cells = list[Cell]()
+    for game, seed, field in cells_of(entry.games, entry.seeds, tuple(document["parts"])):
+        said = document["cells"][game][str(seed)][field.name]
+        cells.append(Cell(game, seed, field, said["player_sha256"], said["field_sha256"]))
+        cells[-1].load(folder)
     try:
-        found = scored(entry, cells_of_entry(entry, folder, document["parts"], kept=folder))
-    except ValueError as error:
-        yield f"the deals in {folder / 'cells'} cannot be used: {error}"
+        found = scored(entry, cells)
+    except EntryError as error:
+        yield f"the deals in {folder / CELLS} cannot be used: {error}"
         return
     for key, value in found.items():
         if document.get(key) != value:
-            yield f"{key} in the scores is not what the deals in {folder / 'cells'} say"
+            yield f"{key} in the scores is not what the deals in {folder / CELLS} say"
 
 
 def sampled_cells(folder: Path, number: int | None, seed: int) -> list[Playing]:
     """Cells of an entry to be played again, drawn at random, one of each game first; all if `number` is None.
 
+    Those whose players are not here (`unchecked`) are left out.
+
     Raises:
-        EntryError: a player of the entry is not here, so that nothing can be played.
+        EntryError: a player that is here cannot be had.
     """
     entry, document = read_entry(folder), read_scores(folder)
-    playing = cells_of_entry(entry, folder, document["parts"])
+    playing = cells_of_entry(entry, folder, document["parts"], without=runs_absent(entry, folder))
     if number is None:
         return playing
     order = np.random.default_rng(seed).permutation(len(playing))
@@ -158,7 +215,7 @@ def replayed(
         KeyboardInterrupt: Ctrl-C ended it.
     """
     document = read_scores(folder)
-    if play_cells(playing, None, threads=threads, tick=tick) != "all":
+    if play_cells(playing, None, threads=threads, tick=tick)[0] != "all":
         raise KeyboardInterrupt
     here = (document["machine"], document["versions"]) == (machine(), versions())
     found = (_difference(one.cell, document["cells"][one.cell.game][str(one.cell.seed)], here) for one in playing)

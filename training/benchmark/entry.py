@@ -99,14 +99,15 @@ class Entry:
             name = name.replace(place, value)
         return name
 
-    def specs(self, folder: Path, game: str) -> dict[int, AgentSpec]:
-        """The players of a game, by seed.
+    def specs(self, folder: Path, game: str, seeds: Sequence[int] | None = None) -> dict[int, AgentSpec]:
+        """The players of a game, by seed; `seeds` says of which, all if it is None.
 
         Raises:
             EntryError: there is no such player, or it cannot sit at the tables of the game.
         """
+        wanted = self.seeds if seeds is None else seeds
         try:
-            found = {seed: in_large_blocks(agent_spec(self.player_name(folder, game, seed))) for seed in self.seeds}
+            found = {seed: entry_player(self.player_name(folder, game, seed)) for seed in wanted}
             for spec in found.values():
                 spec.check(rules_of_game(game))
         except ValueError as error:
@@ -114,8 +115,13 @@ class Entry:
         return found
 
 
-def in_large_blocks(spec: AgentSpec) -> AgentSpec:
-    """The same player, asked for as many tables at once as a policy is, unless it is asked row by row."""
+def entry_player(name: str) -> AgentSpec:
+    """The player of a name, asked for as many tables at once as a policy is, unless it is asked row by row.
+
+    Raises:
+        ValueError: see `agent_spec`.
+    """
+    spec = agent_spec(name)
     return replace(spec, block=BLOCK) if spec.block == EXTERNAL_BLOCK and spec.at_once is None else spec
 
 

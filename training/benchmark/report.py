@@ -109,22 +109,26 @@ def score_table(entries: Sequence[Scored], part: str = "core") -> Table:
     return head, rows
 
 
+SPEED = ("decisions", "wall time", "CPU time", "decisions/s", "processor")
+"""What `speed_row` says."""
+
+
+def speed_row(one: Scored, games: Sequence[str]) -> Row | None:
+    """What the runs of an entry in some games took, on the mean of its runs; None if that is not known."""
+    paths = [one.folder / RUNS / name / str(seed) / RUN for name in games for seed in one.entry.seeds]
+    runs = [read_json(path, "the run is not complete") for path in paths if path.exists()]
+    if not runs:
+        return None
+    decisions, wall, cpu = (float(np.mean([run[key] for run in runs])) for key in ("decisions", "wall_seconds", "cpu_seconds"))
+    processors = ", ".join(sorted({str(run["machine"]["processor"]) for run in runs}))
+    pace = f"{decisions / wall:,.0f}" if wall else ""  # too short to be measured
+    return f"{decisions:,.0f}", duration(wall), duration(cpu), pace, processors
+
+
 def speed_table(entries: Sequence[Scored]) -> Table:
     """What the runs of each entry took, on the mean of its runs."""
-    head = ("entry", "decisions", "wall time", "CPU time", "decisions/s", "processor")
-    rows = list[Row]()
-    for one in entries:
-        paths = [one.folder / RUNS / name / str(seed) / RUN for name in one.entry.games for seed in one.entry.seeds]
-        runs = [read_json(path, "the run is not complete") for path in paths if path.exists()]
-        if runs:
-            means = {key: float(np.mean([run[key] for run in runs])) for key in ("decisions", "wall_seconds", "cpu_seconds")}
-            processors = ", ".join(sorted({str(run["machine"]["processor"]) for run in runs}))
-            pace = (
-                f"{means['decisions'] / means['wall_seconds']:,.0f}" if means["wall_seconds"] else ""
-            )  # too short to be measured
-            times = (duration(means["wall_seconds"]), duration(means["cpu_seconds"]))
-            rows.append((one.name, f"{means['decisions']:,.0f}", *times, pace, processors))
-    return head, rows
+    rows = ((one.name, speed_row(one, one.entry.games)) for one in entries)
+    return ("entry", *SPEED), [(name, *row) for name, row in rows if row is not None]
 
 
 def cross_table(entries: Sequence[Scored]) -> Table:

@@ -17,7 +17,7 @@ import numpy as np
 from scipy.stats import trim_mean
 
 from ..evaluation.deal_sets import digest
-from .cells import Cell, Playing, as_documents
+from .cells import Cell, as_documents
 from .entry import SCORES, Entry, EntryError, machine, read_json, versions, write_json
 from .protocol import (
     DEAL_SET,
@@ -144,13 +144,12 @@ def cross_play(cells: Sequence[Cell], seeds: Sequence[int]) -> dict[str, Any]:
     return {name: {"points": table.tolist(), "gap": float(table[others].mean())} for name, table in tables.items()}
 
 
-def scored(entry: Entry, playing: Sequence[Playing]) -> dict[str, Any]:
+def scored(entry: Entry, cells: Sequence[Cell]) -> dict[str, Any]:
     """All that `scores.json` says of complete cells.
 
     Raises:
         EntryError: one is not complete.
     """
-    cells = [one.cell for one in playing]
     parts = [part for part in PARTS if any(cell.field.part == part for cell in cells)]
     anchors = references()
     document: dict[str, Any] = {
@@ -160,7 +159,7 @@ def scored(entry: Entry, playing: Sequence[Playing]) -> dict[str, Any]:
         "deals": {"set": DEAL_SET, "sha256": {name: digest(rules_of_game(name), DEAL_SET) for name in entry.games}},
         **({} if all(cell.field == of_protocol(cell.field) for cell in cells) else {"trial": True}),
         "parts": parts,
-        "cells": as_documents(playing),
+        "cells": as_documents(cells),
     }
     for part in parts:
         if part == "cross":

@@ -163,6 +163,8 @@ def in_ray(function: Callable[..., Result], jobs: Iterable[tuple[Any, ...]]) -> 
             if not waiting:
                 return
             yield ray.get(waiting.popleft())
+    except ray.exceptions.RayTaskError as error:
+        raise error.cause from None  # Ray's own message has the whole stack of the other process
     except ray.exceptions.WorkerCrashedError as error:
         raise WorkerError("a process has been killed again and again, perhaps for want of memory") from error
     finally:

@@ -63,6 +63,10 @@ class Watcher:
     def note(self, text: str) -> None:
         """Something has happened that the user may want to know: a sentence."""
 
+    def ends_run(self) -> bool:
+        """Whether the run is to end, though there are decisions left; it is asked after each iteration."""
+        return False
+
 
 class Several(Watcher):
     """Tells several watchers, in their order."""
@@ -85,6 +89,9 @@ class Several(Watcher):
     def note(self, text: str) -> None:
         for watcher in self.watchers:
             watcher.note(text)
+
+    def ends_run(self) -> bool:
+        return any(watcher.ends_run() for watcher in self.watchers)
 
 
 class LogError(ValueError):

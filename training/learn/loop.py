@@ -138,12 +138,13 @@ class _Loop:
                 self.watcher.note(f"after {run.decisions:,} decisions: the policy learns from {stage.value}")
             metrics = run.iterate()
             self.watcher.iteration(run.decisions, metrics)
-            if run.decisions // self.every > self.standing.evaluations or run.decisions >= budget:
+            ends = self._agreed(self.watcher.ends_run())
+            if run.decisions // self.every > self.standing.evaluations or run.decisions >= budget or ends:
                 self._evaluate()
                 self._save()
             elif self._agreed(time.monotonic() - self.saved_at > self.config.save_every):
                 self._save()
-            stopped = self._agreed(stop.is_set())
+            stopped = ends or self._agreed(stop.is_set())
         self._save()
 
     def _agreed(self, wish: bool) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -67,6 +68,8 @@ class Score:
     deals: Annotated[int | None, by_default("as the protocol has them", "N")] = None
     """A trial with fewer deals, kept apart in DIR/trial."""
     threads: Threads = None
+    ray: Flag = False
+    """Play on the Ray cluster at RAY_ADDRESS, or on all cores of this machine where there is none. It changes no result."""
     allow_programs: Flag = False
     """Run the code of the entry that is in DIR."""
 
@@ -164,30 +167,54 @@ def run(given: Run) -> int:
 
 def score(given: Score) -> int:
     """Play and score."""
-    from ...benchmark.cells import cells_of_entry, play_cells
+    from ...benchmark.cells import cells_of_entry
     from ...benchmark.entry import SCORES
     from ...benchmark.protocol import PARTS
     from ...benchmark.scores import read_scores, scored, write_scores
-    from ...progress_bar import progress_bar
+    from ...benchmark.timing import read_times, times_text
 
     check_run(0, given.threads, None)
     if given.deals is not None and given.deals < 2:
         raise CommandError(f"--deals must be 2 or more, not {given.deals}")
+    if given.ray and given.threads is not None:
+        raise CommandError("give --threads or --ray, and not both")
     entry = entry_to_score(given)
     kept = given.folder if given.deals is None else given.folder / "trial"
     with refusals(), file_errors(f"cannot write in {kept}"):
         before = read_scores(kept)["parts"] if (kept / SCORES).exists() else []
         parts = [part for part in PARTS if part in (*before, *given.parts)]
         playing = cells_of_entry(entry, given.folder, parts, kept=kept, most=given.deals)
-        with progress_bar(entry.name, "deals", sum(one.cell.field.deals for one in playing)) as tick:
-            ending = play_cells(playing, kept, threads=given.threads or os.cpu_count() or 1, tick=tick)
-        if ending != "all":
-            raise CommandError("stopped by Ctrl-C; the same words go on", STOPPED)
-        document = scored(entry, playing)
+        for part in parts:
+            play_part(given, f"{entry.name}, {part}", [one for one in playing if one.cell.field.part == part], kept)
+        document = scored(entry, [one.cell for one in playing])
         write_scores(kept, document)
     show(document)
-    print_lines([f"written to {kept / SCORES}"])
+    times = read_times(kept)
+    print_lines([*(times_text(times, part) for part in parts if part in times), f"written to {kept / SCORES}"])
     return OK
+
+
+def play_part(given: Score, title: str, playing: Sequence[Playing], kept: Path) -> None:
+    """Play what is missing of a part, and note what it took."""
+    from ...benchmark.cells import play_cells
+    from ...benchmark.timing import add_times
+    from ...data.workers import WorkerError
+    from ...progress_bar import progress_bar
+
+    if not playing:
+        return
+    cells, began = [one.cell for one in playing], time.perf_counter()
+    before = sum(cell.deals for cell in cells)
+    try:
+        with progress_bar(title, "deals", sum(cell.field.deals for cell in cells)) as tick:
+            threads = given.threads or os.cpu_count() or 1
+            ending, cpu = play_cells(playing, kept, threads=threads, on_ray=given.ray, tick=tick)
+    except WorkerError as error:
+        raise CommandError(f"{error}; the same words go on") from error
+    deals, wall = sum(cell.deals for cell in cells) - before, time.perf_counter() - began
+    add_times(kept, cells[0].field.part, before=before, deals=deals, wall=wall, cpu=cpu)
+    if ending != "all":
+        raise CommandError("stopped by Ctrl-C; the same words go on", STOPPED)
 
 
 def entry_to_score(given: Score) -> Entry:
@@ -221,7 +248,7 @@ def check(given: Check) -> int:
     """Check."""
     import secrets
 
-    from ...benchmark.checking import complaints, replayed, sampled_cells
+    from ...benchmark.checking import complaints, replayed, runs_absent, sampled_cells, unchecked
     from ...benchmark.entry import read_entry
     from ...progress_bar import progress_bar
 
@@ -230,19 +257,21 @@ def check(given: Check) -> int:
         raise CommandError(f"--cells must be 0 or more, not {given.cells}")
     seed = secrets.randbits(31) if given.seed is None else given.seed
     with refusals():
-        found, played = complaints(given.folder), list["Playing"]()
+        found, left, played = complaints(given.folder), unchecked(given.folder), list["Playing"]()
         if not found and (given.all or given.cells):
-            check_code(read_entry(given.folder), given.folder, given.allow_programs)
+            entry = read_entry(given.folder)
+            if len(runs_absent(entry, given.folder)) < len(entry.games) * len(entry.seeds):
+                check_code(entry, given.folder, given.allow_programs)
             played = sampled_cells(given.folder, None if given.all else given.cells, seed)
             with progress_bar("played again", "deals", sum(one.cell.field.deals for one in played)) as tick:
                 try:
                     found = replayed(given.folder, played, given.threads or os.cpu_count() or 1, tick)
                 except KeyboardInterrupt as error:
                     raise CommandError("stopped by Ctrl-C before the check was done", STOPPED) from error
-    for sentence in found:
-        print_lines([sentence])
+    print_lines([*found, *([] if found else left)])
+    verdict = "refused" if found else "accepted as far as can be checked here" if left else "accepted"
     how = f"{count(len(played), 'cell')} played again" + ("" if given.all else f" (--seed {seed})")
-    print_lines([f"{given.folder}: {'refused' if found else 'accepted'}, {how}"])
+    print_lines([f"{given.folder}: {verdict}, {how}"])
     return FOUND if found else OK
 
 

@@ -1,0 +1,170 @@
+"""The results of the benchmark that the repository shows. `python -m benchmarks.publish [DIR ...]`.
+
+Each DIR is an entry that is scored. If nothing is wrong with it (`noms benchmark check DIR --cells 0`), it is copied to
+benchmarks/entries/NAME without policies and deals, whose hashes it has. Then docs/benchmark_results.md, its pictures and the
+rows of the README are written from all entries there; without DIR only that is done. Needs `pip install '.[plot]'`.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+
+from noms_env.policy.file import write_atomically
+from noms_env.variants import game
+from training.benchmark.checking import complaints
+from training.benchmark.entry import ALGORITHM, CURVE, ENTRY, RUN, RUNS, SCORES, read_entry
+from training.benchmark.figures import curves_of, draw_curves
+from training.benchmark.protocol import GAMES, ONE, PROTOCOL, ZERO
+from training.benchmark.report import (
+    SPEED,
+    Scored,
+    cross_table,
+    file_name,
+    read_scored,
+    score_table,
+    speed_row,
+)
+from training.benchmark.timing import TIMES
+from training.text import markdown_table
+
+ROOT = Path(__file__).resolve().parent.parent
+ENTRIES, PAGE, README = "benchmarks/entries", "docs/benchmark_results.md", "README.md"
+PICTURES = "benchmark_results"
+"""The folder beside the page."""
+BEGIN, END = "<!-- benchmark -->\n", "<!-- end -->\n"
+"""What stands between these in the README is written."""
+
+
+@dataclass
+class Args:
+    """The settings; `--help` prints them."""
+
+    folders: Annotated[tuple[Path, ...], tyro.conf.Positional] = ()
+    """entries that are added, or put in place of those of the same name"""
+    root: Path = ROOT
+    """the checkout"""
+
+
+def publish(folder: Path, entries: Path) -> Path:
+    """Copy what is published of an entry.
+
+    Returns:
+        Its folder there.
+
+    Raises:
+        EntryError: there is no entry, or it is not scored.
+        SystemExit: something is wrong with it; the message says what.
+    """
+    if found := complaints(folder):
+        raise SystemExit("\n".join([*found, f"{folder} is not published"]))
+    to = entries / file_name(read_entry(folder).name)
+    part = to.with_name(f"{to.name}.part")
+    shutil.rmtree(part, ignore_errors=True)
+    for pattern in (ENTRY, SCORES, TIMES, ALGORITHM, f"{RUNS}/*/*/{RUN}", f"{RUNS}/*/*/{CURVE}"):
+        for file in folder.glob(pattern):
+            copy = part / file.relative_to(folder)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(file, copy)
+    shutil.rmtree(to, ignore_errors=True)
+    return part.replace(to)
+
+
+def published(root: Path) -> list[Scored]:
+    """The entries of a checkout, the best first."""
+    return read_scored(sorted(file.parent for file in (root / ENTRIES).glob(f"*/{ENTRY}")))
+
+
+def page(entries: Sequence[Scored]) -> str:
+    """The page of results."""
+    return "\n\n".join(["# Benchmark results", *_parts(entries)]) + "\n"
+
+
+def _parts(entries: Sequence[Scored]) -> Iterator[str]:
+    if not entries:
+        yield f"No results of `{PROTOCOL}` are published so far. [The protocol](benchmark.md) says how they are made."
+        return
+    yield (
+        f"The published entries of [the protocol](benchmark.md) `{PROTOCOL}`: `{ZERO}` has score 0, `{ONE}` has score 1.\n"
+        "`benchmarks/entries` has their files. Scores of different tracks or budgets do not compare."
+    )
+    head, rows = score_table(entries)
+    yield "## Scores\n\n" + markdown_table(rows, *head)
+    for title, (head, rows) in (
+        ("In fields that search", score_table(entries, "search")),
+        ("Points of a seed alone among another", cross_table(entries)),
+    ):
+        if rows:
+            yield f"## {title}\n\n" + markdown_table(rows, *head)
+    learn = [one for one in entries if curves_of(one.entry, one.folder)]
+    if learn:
+        yield (
+            "## Learning curves\n\n"
+            "Scores in the field `thumb` on deals of the set dev: the mean of the seeds, and from the lowest to the highest.\n"
+            "Times are those of one run, on the mean of the seeds; measuring the curve is not counted."
+        )
+    for one in learn:
+        found = ((name, speed_row(one, [name])) for name in one.entry.games)
+        times = markdown_table([(name, *row) for name, row in found if row is not None], "game", *SPEED)
+        picture = f"![Learning curves of {one.name}]({PICTURES}/{file_name(one.name)}.png)"
+        yield "\n\n".join([f"### {one.name}", *filter(None, [one.entry.description]), picture, times])
+
+
+def readme_rows(entries: Sequence[Scored]) -> str:
+    """What stands in the README: the best entry of each game, of those that learn and of those that do not."""
+    if not entries:
+        return ""
+    rows = [(game(name).title, *(_best(entries, name, is_fixed) for is_fixed in (False, True))) for name in GAMES]
+    table = markdown_table(rows, "Game", "Learns", "Does not learn")
+    return f"\nThe best of [the benchmark]({PAGE}), where random play scores 0 and `{ONE}` 1:\n\n{table}\n\n"
+
+
+def _best(entries: Sequence[Scored], name: str, is_fixed: bool) -> str:
+    scores = [
+        (one.scores["core"]["games"][name]["score"]["value"], one.name)
+        for one in entries
+        if (one.entry.track == "fixed") == is_fixed and name in one.entry.games
+    ]
+    if not scores:
+        return ""
+    score, best = max(scores)
+    return f"`{best}` {score:z.2f}"
+
+
+def with_rows(readme: str, rows: str) -> str:
+    """A README with other rows between the two comments."""
+    before, begin, rest = readme.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not begin or not end:
+        raise SystemExit(f"the README lacks {BEGIN.strip()} or {END.strip()}")
+    return "".join([before, begin, rows, end, after])
+
+
+def write_pages(root: Path) -> None:
+    """Write the page, its pictures and the rows of the README from the entries of a checkout."""
+    entries = published(root)
+    pictures = (root / PAGE).parent / PICTURES
+    shutil.rmtree(pictures, ignore_errors=True)
+    for one in entries:
+        if curves := curves_of(one.entry, one.folder):
+            pictures.mkdir(exist_ok=True)
+            write_atomically(pictures / f"{file_name(one.name)}.png", draw_curves({one.name: curves}))
+    write_atomically(root / PAGE, page(entries).encode())
+    readme = with_rows((root / README).read_text(encoding="utf-8"), readme_rows(entries))
+    write_atomically(root / README, readme.encode())
+
+
+def main(args: Args) -> None:
+    """Publish the entries, and write the pages."""
+    for folder in args.folders:
+        print(publish(folder, args.root / ENTRIES))
+    write_pages(args.root)
+
+
+if __name__ == "__main__":
+    main(tyro.cli(Args))

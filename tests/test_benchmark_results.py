@@ -1,0 +1,137 @@
+"""The results of the benchmark in the repository: the pages say what the entries say; how an entry comes there."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from benchmarks import publish
+from tests.commands import Run
+from training.benchmark import checking, protocol, report, scores, task
+from training.benchmark.checking import complaints, unchecked
+from training.benchmark.protocol import Field
+
+ROOT = Path(__file__).parent.parent
+GAMES = {"down_up": 4, "nonesuch": 4}
+ALGORITHM = '''"""Takes the first: learns nothing | at all."""
+
+
+def train(task):
+    task.log(100, lambda: First())
+    (task.folder / "weights.txt").write_text(str(task.seed))
+
+
+class First:
+    wants_tables = False
+
+    def act(self, observation, mask, rng, *, tables=None):
+        return mask.argmax(axis=-1)
+
+
+def player(folder):
+    return First()
+'''
+
+
+def test_the_page_and_the_readme_are_what_the_entries_say() -> None:
+    entries = publish.published(ROOT)
+    readme = (ROOT / publish.README).read_text(encoding="utf-8")
+    again = "run `python -m benchmarks.publish`"
+    assert (ROOT / publish.PAGE).read_text(encoding="utf-8") == publish.page(entries), again
+    assert readme == publish.with_rows(readme, publish.readme_rows(entries)), again
+    drawn = {f"{report.file_name(one.name)}.png" for one in entries if (one.folder / "trained").is_dir()}
+    assert {path.name for path in (ROOT / publish.PAGE).parent.glob(f"{publish.PICTURES}/*")} == drawn, again
+
+
+def test_what_is_in_the_repository_is_complete() -> None:
+    for one in publish.published(ROOT):
+        assert complaints(one.folder) == []
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    """A checkout with the README and the page as they are without results."""
+    root = tmp_path / "checkout"
+    (root / "docs").mkdir(parents=True)
+    (root / publish.README).write_text(f"# Title\n\n{publish.BEGIN}old\n{publish.END}\nafter\n")
+    return root
+
+
+@pytest.fixture
+def entries(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+    """An algorithm and a player that does not learn, in a protocol with two games and few deals."""
+    fields = tuple(Field(field.name, 4, field.part) for field in protocol.FIELDS if field.part == "core")
+    monkeypatch.setattr(protocol, "FIELDS", fields)
+    monkeypatch.setattr(protocol, "CROSS_DEALS", 4)
+    monkeypatch.setattr(scores.summary, "__defaults__", (50,))
+    monkeypatch.setattr(task, "CURVE_DEALS", 2)
+    for module in (protocol, checking, report, publish):
+        monkeypatch.setattr(module, "GAMES", GAMES)
+    (tmp_path / "first.py").write_text(ALGORITHM)
+    folders = [tmp_path / "learnt", tmp_path / "fixed"]
+    for words in (
+        ["run", tmp_path / "first.py", "--budget", 100, "--seeds", 3, "--games", *GAMES, "--out", folders[0]],
+        ["score", folders[0], "--allow-programs", "--threads", 1],
+        ["score", folders[1], "--player", "thumb", "--name", "rules of thumb", "--games", *GAMES, "--threads", 1],
+    ):
+        status, out, err = run("benchmark", *words)
+        assert status == 0, (out, err)
+    return folders
+
+
+def test_without_entries_there_is_no_table(checkout: Path) -> None:
+    publish.main(publish.Args(root=checkout))
+    assert "No results" in (checkout / publish.PAGE).read_text()
+    assert (checkout / publish.README).read_text() == f"# Title\n\n{publish.BEGIN}{publish.END}\nafter\n"
+
+
+def test_entries_are_published_without_policies_and_deals(run: Run, checkout: Path, entries: list[Path]) -> None:
+    publish.main(publish.Args(tuple(entries), checkout))
+    folder = checkout / publish.ENTRIES / "first"
+    files = sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
+    runs = [f"trained/{game}/{seed}/{name}" for game in GAMES for seed in (1, 2, 3) for name in ("curve.csv", "run.json")]
+    assert files == ["algorithm.py", "entry.json", "scores.json", "times.json", *runs]
+    page = (checkout / publish.PAGE).read_text()
+    assert page == publish.page(publish.published(checkout))
+    rows = [line for line in page.splitlines() if line.startswith(("| rules of thumb |", "| first |"))]
+    assert rows[0].startswith("| rules of thumb | fixed | none | 1 | ")
+    assert rows[1].startswith("| first | self-play | 100 | 3 | ")
+    assert (
+        "### first\n\nTakes the first: learns nothing | at all.\n\n![Learning curves of first](benchmark_results/first.png)"
+        in page
+    )
+    for game in GAMES:
+        assert f"| {game} | 100 | " in page
+    assert (checkout / "docs" / "benchmark_results" / "first.png").read_bytes().startswith(b"\x89PNG")
+    readme = (checkout / publish.README).read_text()
+    assert "| Nonesuch | `first` -" in readme
+    assert readme.count("`rules of thumb`") == len(GAMES)
+    before = {path: path.read_bytes() for path in checkout.rglob("*") if path.is_file()}
+    publish.main(publish.Args(tuple(entries[:1]), checkout))
+    assert {path: path.read_bytes() for path in checkout.rglob("*") if path.is_file()} == before
+    status, out, _ = run("benchmark", "check", folder, "--all", "--threads", 1)
+    assert (status, "accepted as far as can be checked here, 0 cells played again" in out) == (0, True), out
+    assert "the policies are not here: no cell can be played again" in out
+
+
+def test_a_part_of_the_policies_is_enough_for_a_part_of_the_cells(run: Run, entries: list[Path]) -> None:
+    folder = entries[0]
+    (folder / "trained" / "nonesuch" / "2" / "weights.txt").unlink()
+    assert unchecked(folder) == ["the policies of 1 of 6 runs are not here: none of their cells can be played again"]
+    status, out, _ = run("benchmark", "check", folder, "--all", "--threads", 1, "--allow-programs")
+    cells = 6 * 4 + 2 * 3 * 2  # of these those of a seed alone in four fields, and of it among two others and they with it
+    assert (status, f"{cells - 4 - 2 * 2} cells played again" in out) == (0, True), out
+
+
+def test_what_is_wrong_is_not_published(checkout: Path, entries: list[Path]) -> None:
+    run_file = entries[0] / "trained" / "down_up" / "3" / "run.json"
+    run_file.write_text(json.dumps(json.loads(run_file.read_text()) | {"files_sha256": "0" * 64}))
+    shutil.rmtree(run_file.with_name("__pycache__"), ignore_errors=True)
+    run_file.with_name("weights.txt").unlink()
+    with pytest.raises(SystemExit, match="down_up, seed 3, are of another policy than the run has made"):
+        publish.main(publish.Args((entries[0],), checkout))
+    assert not (checkout / publish.ENTRIES).exists()
+    (checkout / publish.README).write_text("# Title\n")
+    with pytest.raises(SystemExit, match="the README lacks"):
+        publish.main(publish.Args(root=checkout))

@@ -1,0 +1,48 @@
+"""What scoring takes, by part: `times.json` of an entry, a file of its own, so that the same scores are the same file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from ..text import duration
+from .entry import EntryError, machine, read_json, write_json
+
+TIMES = "times.json"
+
+
+def read_times(folder: Path) -> dict[str, Any]:
+    """What each part took so far; nothing if that is not known."""
+    try:
+        return read_json(folder / TIMES, "no times are kept")
+    except EntryError:
+        return {}
+
+
+def add_times(folder: Path, part: str, *, before: int, deals: int, wall: float, cpu: float) -> None:
+    """Add what some deals of a part took.
+
+    Args:
+        folder: of the entry.
+        part: of the protocol.
+        before: deals of it that were played already; with none, what was kept is of deals that are no more.
+        deals: that were played now.
+        wall: seconds that it took.
+        cpu: processor seconds of all threads and machines, but for programs that play (`cmd:`).
+
+    Raises:
+        OSError: the file cannot be written.
+    """
+    if deals:
+        times = read_times(folder)
+        kept = times.get(part, {}) if before else {}
+        sums = {"deals": deals, "wall_seconds": round(wall, 2), "cpu_seconds": round(cpu, 2)}
+        added = {name: round(kept.get(name, 0) + value, 2) for name, value in sums.items()}
+        write_json(folder / TIMES, {**times, part: {**added, "processor": machine()["processor"]}})
+
+
+def times_text(times: dict[str, Any], part: str) -> str:
+    """`core: 57,344 deals · 0:31 wall time · 0:58 processor time`."""
+    took = times[part]
+    walls = ((took["wall_seconds"], "wall time"), (took["cpu_seconds"], "processor time"))
+    return " · ".join([f"{part}: {took['deals']:,} deals", *(f"{duration(seconds)} {what}" for seconds, what in walls)])
