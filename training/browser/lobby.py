@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 from noms_env.policy.player import policy_of_game
@@ -15,6 +16,12 @@ from .messages import TableRequest
 
 PLAYERS = ("thumb", "random", "greedy", "pimc:20", "pimc:100")
 """Players that every game has; policies come before them."""
+
+
+@cache
+def policies_of(variant: str) -> tuple[str, ...]:
+    """The players on the policy that comes with the package for a game; none where there is no policy."""
+    return () if policy_of_game(variant) is None else (variant, f"{variant}@0", f"search:{variant}@0")
 
 
 class Lobby:
@@ -30,8 +37,7 @@ class Lobby:
 
     def players_of(self, variant: str) -> list[str]:
         """The players that may sit at tables of a game, the usual one first."""
-        policies = [variant, f"{variant}@0", f"search:{variant}@0"] if policy_of_game(variant) is not None else []
-        return [*policies, *PLAYERS, *self.players]
+        return [*policies_of(variant), *PLAYERS, *self.players]
 
     def games(self) -> list[dict[str, Any]]:
         """The games, for a page."""

@@ -139,6 +139,7 @@ class Table {
     this.key = key;
     this.state = null;
     this.parts = new Map();
+    this.order = [];
     this.moment = "";
     this.wait = 500;
     byId("play-panel").hidden = false;
@@ -189,9 +190,10 @@ class Table {
 
   draw(message) {
     for (const [name, text] of Object.entries(message.parts)) this.parts.set(name, text);
+    this.order = message.order || this.order;
     this.moment = message.moment;
     const focused = document.activeElement && document.activeElement.closest && document.activeElement.closest("#board");
-    board.show(message.order.map((name) => [name, this.parts.get(name)]));
+    board.show(this.order.map((name) => [name, this.parts.get(name)]));
     const words = [...board.svg.querySelectorAll("[data-word]")];
     for (const word of words) {
       word.setAttribute("role", "button");
@@ -200,9 +202,11 @@ class Table {
     if (focused && words.length) words[0].focus();
   }
 
-  shown(message) {
+  /* Only what has changed is sent. */
+  shown(fresh) {
+    const message = { ...this.state, ...fresh };
     this.state = message;
-    this.draw(message);
+    this.draw(fresh);
     notice("");
     byId("advice").hidden = true;
     const mine = message.yours !== null && message.turn === message.yours;

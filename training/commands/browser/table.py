@@ -83,7 +83,14 @@ def serve(host: str, port: int, folder: Path, players: tuple[str, ...], limits: 
     address = f"http://{host}:{port}/" + (f"#token={token}" if token else "")
     print(f"open {address}; Ctrl-C ends the server, the tables stay", flush=True)
     config = uvicorn.Config(
-        app, host, port, log_level="warning", ws_max_size=limits.message_bytes, server_header=False, limit_concurrency=2000
+        app,
+        host,
+        port,
+        log_level="warning",
+        ws_max_size=limits.message_bytes,
+        ws_per_message_deflate=False,  # some kilobytes are sooner sent than packed
+        server_header=False,
+        limit_concurrency=2000,
     )
     server = uvicorn.Server(config)
     with file_errors(f"cannot listen at {host}:{port}"):
