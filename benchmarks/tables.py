@@ -65,7 +65,7 @@ class Args:
     think: float = 1.0
     """mean seconds before a click"""
     seconds: float = 30.0
-    """how long each number of tables is measured"""
+    """how long each number of tables is measured, once all are open"""
     variant: str = "small_ships"
     """game"""
     player: str = "small_ships"
@@ -78,17 +78,23 @@ class Person:
 
     Attributes:
         args: the settings.
-        end: when to stop, by the clock of `time.perf_counter`.
+        pace: seconds between two decisions of the players.
+        seed: of what the person does.
+        everybody: waits until all tables are open.
         waits: seconds from each click to the message that shows it.
         decisions: that were seen, of everybody.
+        state: what the person has been told of the table.
+        parts: the drawing.
     """
 
     args: Args
     pace: float
-    end: float
     seed: int
+    everybody: asyncio.Barrier
     waits: list[float] = field(default_factory=list)
     decisions: int = 0
+    state: dict[str, Any] = field(default_factory=dict)
+    parts: dict[str, str] = field(default_factory=dict)
 
     async def play(self, address: str) -> None:
         """Open a table, and play deal after deal."""
@@ -96,35 +102,36 @@ class Person:
         told = await asyncio.to_thread(opened, address, self.args)
         async with connect(f"ws{address.removeprefix('http')}socket") as line:
             await send(line, do="hello", table=told["table"], key=told["keys"]["0"], token=None)
-            parts: dict[str, str] = {}
-            await self.next_table(line, parts)
+            await self.next_table(line)
             await send(line, do="speed", seconds=self.pace)
-            state = await self.next_table(line, parts)
-            while time.perf_counter() < self.end:
-                if state["scored"]:
-                    await send(line, **({"do": "back"} if state["over"] else {"do": "next"}))
-                elif state["turn"] == 0:
+            await self.next_table(line)
+            await self.everybody.wait()
+            self.decisions, end = 0, time.perf_counter() + self.args.seconds
+            while time.perf_counter() < end:
+                if self.state["scored"]:
+                    await send(line, do="back" if self.state["over"] else "next")
+                elif self.state["turn"] == 0:
                     await asyncio.sleep(rng.expovariate(1 / self.args.think) if self.args.think else 0)
-                    words = re.findall(r'data-word="([^"]+)"', "".join(parts.values()))
-                    clicked = time.perf_counter()
-                    await send(line, do="act", word=rng.choice(words), moment=state["moment"])
-                    state = await self.next_table(line, parts)
+                    words = re.findall(r'data-word="([^"]+)"', "".join(self.parts.values()))
+                    clicked, before = time.perf_counter(), self.state["moment"]
+                    await send(line, do="act", word=rng.choice(words), moment=before)
+                    while self.state["moment"] == before:
+                        await self.next_table(line)
                     self.waits.append(time.perf_counter() - clicked)
                     continue
-                state = await self.next_table(line, parts)
+                await self.next_table(line)
 
-    async def next_table(self, line: ClientConnection, parts: dict[str, str]) -> dict[str, Any]:
-        """The next message that shows the table; its drawing is put into `parts`."""
+    async def next_table(self, line: ClientConnection) -> None:
+        """Take note of the next message that shows the table."""
         while True:
             message: dict[str, Any] = json.loads(await line.recv())
             if message["is"] == "refused":
                 raise RuntimeError(message["text"])
             if message["is"] == "table":
-                shown = {name: message["parts"].get(name, parts.get(name, "")) for name in message["order"]}
-                parts.clear()
-                parts.update(shown)
+                self.state |= message
+                self.parts = {name: message["parts"].get(name, self.parts.get(name, "")) for name in self.state["order"]}
                 self.decisions += 1
-                return message
+                return
 
 
 async def send(line: ClientConnection, **message: Any) -> None:
@@ -143,8 +150,8 @@ def opened(address: str, args: Args) -> dict[str, Any]:
 
 async def measured(address: str, args: Args, tables: int, pace: float) -> tuple[Any, ...]:
     """A row of the table."""
-    began = time.perf_counter()
-    people = [Person(args, pace, began + args.seconds, seed) for seed in range(tables)]
+    everybody = asyncio.Barrier(tables)
+    people = [Person(args, pace, seed, everybody) for seed in range(tables)]
     await asyncio.gather(*(person.play(address) for person in people))
     waits = 1000 * np.concatenate([person.waits for person in people])
     figures = (*np.percentile(waits, (50, 95, 99)), sum(person.decisions for person in people) / args.seconds)
