@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
@@ -11,14 +12,19 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from noms_env.record import Record
+from noms_env.record.replaying import replayed
 from noms_env.show.lines import status
 from noms_env.show.notes import Notes
 from noms_env.show.picture import parts
 from noms_env.show.view import look
 
+from ..evaluation.mistakes import analysed
 from ..terminal.session import Seated, seated
+from .film import Film, Shown, told_losses
 from .live import LiveTable, RefusedError
 from .lobby import Lobby, rules_page
+from .messages import Limits
 
 SEND_SECONDS = 10
 """A browser that takes longer to receive a message is left behind."""
@@ -63,11 +69,13 @@ class Room:
         lookers: the browsers.
     """
 
-    def __init__(self, table: LiveTable, path: Path, lobby: Lobby) -> None:
-        self.table, self.path, self.lobby = table, path, lobby
+    def __init__(self, table: LiveTable, path: Path, lobby: Lobby, limits: Limits | None = None) -> None:
+        self.table, self.path, self.lobby, self.limits = table, path, lobby, limits or Limits()
         self.lock = asyncio.Lock()
         self.lookers: list[Looker] = []
         self._players: asyncio.Task[None] | None = None
+        self._analysis: asyncio.Task[None] | None = None
+        self._analysed_at = -math.inf
 
     async def enter(self, looker: Looker) -> None:
         """Let a browser in, and tell it all."""
@@ -104,6 +112,9 @@ class Room:
                 raise RefusedError("you are a spectator")
             if message["do"] == "hint":
                 await self._hint(looker, looker.seat)
+                return
+            if message["do"] == "film":
+                self._start_film(looker, message["analyse"])
                 return
             await self._done(self._change, looker.seat, message)
         self._wake()
@@ -228,9 +239,56 @@ class Room:
                     continue
                 await self._done(lambda: self.table.take(session.choose()))
 
+    def scored_deals(self, seat: int | None) -> tuple[list[Record], Shown]:
+        """The deals so far, and what a seat may see of the last one: until the match is over its own view.
+
+        Raises:
+            RefusedError: the last one is not over.
+        """
+        session = self.table.session
+        if not session.table.is_scored:
+            raise RefusedError("wait until the deal is over")
+        return session.records(), Shown(None if session.is_over else seat, self.table.names)
+
+    def _start_film(self, looker: Looker, analyse: bool) -> None:
+        """Make the film of the deal that is over, while the table goes on; one at a time, analyses not too often."""
+        records, shown = self.scored_deals(looker.seat)
+        if self._analysis is not None and not self._analysis.done():
+            raise RefusedError("wait for the one that is under way")
+        if analyse:
+            wait = self._analysed_at + self.limits.analysis_seconds - time.monotonic()
+            if wait > 0:
+                raise RefusedError(f"the next analysis can be in {math.ceil(wait)} seconds")
+            self._analysed_at = time.monotonic()
+        self._analysis = asyncio.create_task(self._film(looker, records, shown, analyse))
+
+    async def _film(self, looker: Looker, records: list[Record], shown: Shown, analyse: bool) -> None:
+        rules = self.table.rules
+
+        def made() -> dict[str, Any]:
+            film = Film()
+            *_, (record, before) = replayed(records)
+            film.add(record, shown, before)
+            if analyse:
+                ((_, found),) = analysed(records, self.lobby.judge(rules), wanted=lambda one: one is record)
+                own = [one for one in found if shown.seat in (None, one.seat)]
+                film.deals[0]["losses"] = told_losses(film.deals[0], own)
+            return film.data()
+
+        try:
+            async with self.lobby.one_at_a_time:
+                told = await asyncio.to_thread(made)
+        except RefusedError as error:
+            await looker.tell({"is": "refused", "text": str(error)})
+            return
+        async with self.lock:
+            if records[-1] in self.table.session.records():  # else it was taken back, and goes on
+                await looker.tell({"is": "film", "film": told})
+
     async def close(self) -> None:
         """Stop the players."""
-        if self._players is not None:
-            self._players.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._players
+        for task in (self._players, self._analysis):
+            if task is not None:
+                task.cancel()
+                with suppress(asyncio.CancelledError):
+                    await task

@@ -9,6 +9,7 @@ import secrets
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,20 +20,22 @@ from starlette.routing import Route, WebSocketRoute
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from noms_env.policy.player import policy_of_game
+from noms_env.players import Player
 from noms_env.record import Record, RecordError
 from noms_env.record.files import parsed_records
+from noms_env.record.replaying import replayed
 from noms_env.show.pixels import FONTS
-from noms_env.show.theme import page_style_sheet
-from noms_env.variants import game, make_rules
+from noms_env.show.theme import Theme, page_style_sheet
+from noms_env.variants import Rules, game, make_rules
 
-from ..evaluation.mistakes import USUAL_WORLDS, losses, search_of
+from ..evaluation.mistakes import analysed
 from ..terminal.session import seated
-from .film import Film, Shown, film_of, symbols_of, told_losses
+from .film import ALL_HANDS, Film, Shown, film_of, symbols_of, told_losses
 from .live import RefusedError, table_from
 from .lobby import Lobby
-from .messages import Allowance, Limits, parsed, parsed_request
+from .messages import Allowance, Limits, parsed, parsed_object, parsed_request
 from .page import ASSETS, font_faces
+from .pictures import drawings, picture
 from .room import Looker, Room
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1", "[::1]")
@@ -72,7 +75,6 @@ class Hall:
     def __init__(self, folder: Path, lobby: Lobby, limits: Limits | None = None, token: str | None = None) -> None:
         self.folder, self.lobby, self.limits, self.token = folder, lobby, limits or Limits(), token
         self.rooms: dict[str, Room] = {}
-        self.films = asyncio.Semaphore(1)
         self._opening = asyncio.Lock()
 
     def path(self, name: str) -> Path:
@@ -96,7 +98,7 @@ class Hall:
             name = secrets.token_urlsafe(9)
             table.touched = time.time()
             table.save(self.path(name))
-            self.rooms[name] = Room(table, self.path(name), self.lobby)
+            self.rooms[name] = Room(table, self.path(name), self.lobby, self.limits)
         return {"table": name, "keys": {str(seat): person.key for seat, person in table.people.items()}}
 
     async def room(self, name: str) -> Room:
@@ -113,7 +115,7 @@ class Hall:
                     table = await asyncio.to_thread(lambda: table_from(self.path(name).read_text(encoding="utf-8")))
                 except (OSError, ValueError):
                     raise RefusedError("there is no such table") from None
-                self.rooms[name] = Room(table, self.path(name), self.lobby)
+                self.rooms[name] = Room(table, self.path(name), self.lobby, self.limits)
             return self.rooms[name]
 
     async def sweep(self) -> None:
@@ -213,6 +215,8 @@ def application(hall: Hall, hosts: tuple[str, ...] = LOOPBACK) -> ASGIApp:
         Route("/api/games", guarded(hall, games)),
         Route("/api/tables", guarded(hall, tables), methods=["POST"]),
         Route("/api/film", guarded(hall, film), methods=["POST"]),
+        Route("/api/gif", guarded(hall, gif), methods=["POST"]),
+        Route("/api/table-gif", guarded(hall, table_gif), methods=["POST"]),
         WebSocketRoute("/socket", Sockets(hall)),
     ]
     return Guard(Starlette(routes=routes, lifespan=sweeping), hosts)
@@ -257,8 +261,9 @@ def guarded(hall: Hall, answer: Answer) -> Callable[[Request], Any]:
         if not hall.knows(request.headers.get("authorization", "").removeprefix("Bearer ")):
             return JSONResponse({"error": "this server wants a token: open the address that it printed"}, 401)
         try:
-            return JSONResponse(await answer(hall, request))
-        except (RecordError, ValueError) as error:
+            told = await answer(hall, request)
+            return Response(told, media_type="image/gif") if isinstance(told, bytes) else JSONResponse(told)
+        except (RecordError, ValueError, ModuleNotFoundError) as error:
             return JSONResponse({"error": str(error)[:500]}, 400)
 
     return endpoint
@@ -289,37 +294,99 @@ async def tables(hall: Hall, request: Request) -> Any:
 
 async def film(hall: Hall, request: Request) -> Any:
     """The film of a file of records."""
-    text, player = await body_of(hall, request), request.query_params.get("player", "")
+    text = await body_of(hall, request)
 
-    def shown() -> Any:
-        lines = text.encode().splitlines()
-        if not 1 <= len(lines) <= hall.limits.film_deals:
-            raise RefusedError(f"a file of 1 to {hall.limits.film_deals} deals can be shown here, not of {len(lines)}")
-        records = [checked(number, record) for number, record in parsed_records(lines)]
-        players = []
-        if player:
-            hall.lobby.check(records[0]["variant"], [player])
-            rules = make_rules(game(records[0]["variant"]), records[0]["seats"], records[0]["options"])
-            players = [seated([player], 1, rules)[0].player]
-        made = film_of(records, Shown(players=players))
+    def made() -> Any:
+        records = records_in(hall, text)
+        film = film_of(records, Shown(players=thinkers(hall, request, records[0])))
         if request.query_params.get("analyse") == "1":
-            add_losses(made, records)
-        return made.data()
+            add_losses(hall, film, records)
+        return film.data()
 
-    async with hall.films:
-        return await asyncio.to_thread(shown)
+    async with hall.lobby.one_at_a_time:
+        return await asyncio.to_thread(made)
 
 
-def add_losses(film: Film, records: list[Record]) -> None:
+async def gif(hall: Hall, request: Request) -> bytes:
+    """An animated GIF of a deal in a file of records."""
+    text = await body_of(hall, request)
+
+    def made() -> bytes:
+        records = records_in(hall, text)
+        deal, view = (request.query_params.get(name, "") for name in ("deal", "view"))
+        if not deal.isdecimal() or int(deal) >= len(records):
+            raise RefusedError(f"there are deals 0 to {len(records) - 1}")
+        *_, (record, before) = replayed(records[: int(deal) + 1])
+        seats = {ALL_HANDS: None, **{str(seat): seat for seat in range(record["seats"])}}
+        if view not in seats:
+            raise RefusedError("there is no such view")
+        shown = Shown(seats[view], players=thinkers(hall, request, record))
+        return picture(drawings(record, shown, theme_of(request), before), ".gif")
+
+    async with hall.lobby.one_at_a_time:
+        return await asyncio.to_thread(made)
+
+
+async def table_gif(hall: Hall, request: Request) -> bytes:
+    """An animated GIF of the deal at a table that is over, as the seat whose key is given may see it."""
+    told = parsed_object(await body_of(hall, request))
+    name, key = told.get("table"), told.get("key")
+    if not isinstance(name, str) or not isinstance(key, str):
+        raise RefusedError("a table and a key were expected")
+    room = await hall.room(name)
+    seat = room.table.seat_of(key)
+    if seat is None:
+        raise RefusedError("this link leads to no seat of the table")
+    async with room.lock:
+        records, shown = room.scored_deals(seat)
+    view = request.query_params.get("view", "")
+    if shown.seat is None and view.isdecimal() and int(view) < len(shown.names):
+        shown = replace(shown, seat=int(view))
+
+    def made() -> bytes:
+        *_, (record, before) = replayed(records)
+        return picture(drawings(record, shown, theme_of(request), before), ".gif")
+
+    async with hall.lobby.one_at_a_time:
+        return await asyncio.to_thread(made)
+
+
+def theme_of(request: Request) -> Theme:
+    """The colours that are asked for."""
+    return "dark" if request.query_params.get("theme") == "dark" else "light"
+
+
+def records_in(hall: Hall, text: str) -> list[Record]:
+    """The records of a file; RefusedError if they are too many, or damaged."""
+    lines = text.encode().splitlines()
+    if not 1 <= len(lines) <= hall.limits.film_deals:
+        raise RefusedError(f"a file of 1 to {hall.limits.film_deals} deals can be shown here, not of {len(lines)}")
+    return [checked(number, record) for number, record in parsed_records(lines)]
+
+
+def thinkers(hall: Hall, request: Request, record: Record) -> list[Player]:
+    """The player whose thoughts are asked for, if one is."""
+    name = request.query_params.get("player", "")
+    if not name:
+        return []
+    hall.lobby.check(record["variant"], [name])
+    return [seated([name], 1, rules_of(record))[0].player]
+
+
+def rules_of(record: Record) -> Rules:
+    """The rules of a recorded deal."""
+    return make_rules(game(record["variant"]), record["seats"], record["options"])
+
+
+def add_losses(hall: Hall, film: Film, records: list[Record]) -> None:
     """Put what the decisions of deals lost into their film; RefusedError if they are too many, or nothing can judge them."""
     if len(records) > MOST_ANALYSED:
         raise RefusedError(f"{MOST_ANALYSED} deals at most are analysed here, not {len(records)}; use noms analyse")
-    for record, deal in zip(records, film.deals, strict=True):
-        if policy_of_game(record["variant"]) is None:
-            raise RefusedError("no policy for this game comes with the package; use noms analyse --player")
-        rules = make_rules(game(record["variant"]), record["seats"], record["options"])
-        judge = search_of(seated([f"search:{record['variant']}@0"], 1, rules)[0].player)
-        deal["losses"] = told_losses(deal, losses(record, judge, USUAL_WORLDS))
+    if any(rules_of(record) != rules_of(records[0]) for record in records):
+        raise RefusedError("deals of one game are analysed together; use noms analyse")
+    told = analysed(records, hall.lobby.judge(rules_of(records[0])))
+    for deal, (_, found) in zip(film.deals, told, strict=True):
+        deal["losses"] = told_losses(deal, found)
 
 
 def checked(number: int, record: Record | str) -> Record:
