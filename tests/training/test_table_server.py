@@ -134,6 +134,7 @@ def test_a_deal_of_every_game_is_played_to_its_score_and_is_by_the_rules(variant
 
 
 def test_fifty_tables_at_once_get_every_answer_and_reach_their_scores(tmp_path: Path) -> None:
+    import httpx2 as httpx
     from websockets.asyncio.client import ClientConnection, connect
 
     hall = Hall(tmp_path, Lobby(), Limits(rate=1e9))
@@ -144,10 +145,10 @@ def test_fifty_tables_at_once_get_every_answer_and_reach_their_scores(tmp_path: 
         state |= message
         drawn |= message.get("parts", {})
 
-    async def plays_a_deal(address: str, seed: int) -> tuple[str, list[str], dict[str, str]]:
+    async def plays_a_deal(client: httpx.AsyncClient, address: str, seed: int) -> tuple[str, list[str], dict[str, str]]:
         """The table's name, the moments that were told, and the drawing at the end."""
         wish = request("big_ships", 4, options={"start_cards": "3"})
-        told = await hall.open(json.dumps(wish))
+        told = (await client.post(f"{address}api/tables", json=wish)).json()
         rng, state, drawn, moments = random.Random(seed), dict[str, Any](), dict[str, str](), list[str]()
         async with connect(f"ws{address.removeprefix('http')}socket") as line:
             hello = {"do": "hello", "table": told["table"], "key": told["keys"]["0"], "token": None}
@@ -164,7 +165,8 @@ def test_fifty_tables_at_once_get_every_answer_and_reach_their_scores(tmp_path: 
         return told["table"], moments, {name: drawn[name] for name in state["order"]}
 
     async def all_play(address: str) -> list[tuple[str, list[str], dict[str, str]]]:
-        return await asyncio.gather(*(plays_a_deal(address, seed) for seed in range(50)))
+        async with httpx.AsyncClient(timeout=300) as client:
+            return await asyncio.gather(*(plays_a_deal(client, address, seed) for seed in range(50)))
 
     with served(hall) as address:
         ends = asyncio.run(all_play(address))
