@@ -42,12 +42,9 @@ COLUMNS = ("tables", "pace", "think", "clicks", "median", "p95", "p99", "rate")
 SERVER = """
 import sys
 from pathlib import Path
-import uvicorn
-from training.browser.lobby import Lobby
 from training.browser.messages import Limits
-from training.browser.server import Hall, application
-hall = Hall(Path(sys.argv[2]), Lobby(), Limits(rate=1e9))
-uvicorn.run(application(hall), host="127.0.0.1", port=int(sys.argv[1]), log_level="warning")
+from training.commands.browser.table import serve
+serve("127.0.0.1", int(sys.argv[1]), Path(sys.argv[2]), (), Limits(rate=1e9))
 """
 """`noms table`, but for the limit of messages, which people do not reach."""
 
@@ -107,7 +104,7 @@ class Person:
             await self.next_table(line)
             await self.everybody.wait()
             self.decisions, end = 0, time.perf_counter() + self.args.seconds
-            while time.perf_counter() < end:
+            while time.perf_counter() < end or not self.waits:
                 if self.state["scored"]:
                     await send(line, do="back" if self.state["over"] else "next")
                 elif self.state["turn"] == 0:
@@ -183,7 +180,7 @@ def main(args: Args) -> None:
     port, found = free_port(), list[tuple[Any, ...]]()
     address = f"http://127.0.0.1:{port}/"
     with TemporaryDirectory() as folder:
-        server = subprocess.Popen([sys.executable, "-c", SERVER, str(port), folder])
+        server = subprocess.Popen([sys.executable, "-c", SERVER, str(port), folder], stdout=subprocess.DEVNULL)
         try:
             wait_for(address)
             warm = Args(args.out, seconds=3, think=0, variant=args.variant, player=args.player)
