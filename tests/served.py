@@ -7,7 +7,8 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from training.browser.server import Hall, application
+from training.browser.hall import Hall
+from training.browser.server import application
 
 
 @contextmanager

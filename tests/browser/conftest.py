@@ -36,9 +36,9 @@ def chromium() -> Iterator[Any]:
 def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of a server in a thread of its own."""
     from tests.served import served
+    from training.browser.hall import Hall
     from training.browser.lobby import Lobby
     from training.browser.messages import Limits
-    from training.browser.server import Hall
 
     with served(Hall(tmp_path_factory.mktemp("tables"), Lobby(), Limits(rate=1000))) as address:
         yield address

@@ -30,10 +30,11 @@ from noms_env.table import Table
 from noms_env.variants import VARIANTS, game, make_rules
 from tests.commands import Run, assert_refused, disk_full
 from tests.served import served
+from training.browser.hall import Hall
 from training.browser.live import LiveTable, RefusedError, new_table, table_from
 from training.browser.lobby import Lobby
 from training.browser.messages import Allowance, Limits, parsed
-from training.browser.server import HEADERS, Hall, application
+from training.browser.server import HEADERS, application
 
 FAST = Limits(rate=1e9)
 ROOT = Path(__file__).parent.parent.parent

@@ -5,11 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-import secrets
-import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,30 +17,20 @@ from starlette.routing import Route, WebSocketRoute
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from noms_env.players import Player
-from noms_env.record import Record, RecordError
-from noms_env.record.files import parsed_records
-from noms_env.record.replaying import replayed
+from noms_env.record import RecordError
 from noms_env.show.pixels import FONTS
-from noms_env.show.theme import Theme, page_style_sheet
-from noms_env.variants import Rules, game, make_rules
+from noms_env.show.theme import page_style_sheet
 
-from ..evaluation.mistakes import analysed
-from ..terminal.session import seated
-from .film import ALL_HANDS, Film, Shown, film_of, symbols_of, told_losses
-from .live import RefusedError, table_from
-from .lobby import Lobby
-from .messages import Allowance, Limits, parsed, parsed_object, parsed_request
+from .film import symbols_of
+from .films import body_of, film, gif, table_gif
+from .hall import Hall
+from .live import RefusedError
+from .messages import Allowance, parsed
 from .page import ASSETS, font_faces
-from .pictures import drawings, picture
 from .room import Looker, Room
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1", "[::1]")
 SWEEP_SECONDS = 60
-MOST_ANALYSED = 2
-"""Deals of a file that are analysed for a page: each takes seconds."""
-NAME = re.compile(r"[A-Za-z0-9_-]{8,32}")
-"""Of a table."""
 FILES = {
     "board.js": "text/javascript",
     "replay.js": "text/javascript",
@@ -59,76 +46,6 @@ HEADERS = {
     "cross-origin-resource-policy": "same-origin",
     "cache-control": "no-store",
 }
-
-
-class Hall:
-    """The tables of a server.
-
-    Attributes:
-        folder: where they are kept, a file for each.
-        lobby: the games and players.
-        limits: what the server puts up with.
-        token: what everybody has to know, or None.
-        rooms: the tables at which somebody has been since the server started.
-    """
-
-    def __init__(self, folder: Path, lobby: Lobby, limits: Limits | None = None, token: str | None = None) -> None:
-        self.folder, self.lobby, self.limits, self.token = folder, lobby, limits or Limits(), token
-        self.rooms: dict[str, Room] = {}
-        self._opening = asyncio.Lock()
-
-    def path(self, name: str) -> Path:
-        """The file of a table."""
-        return self.folder / f"{name}.json"
-
-    def knows(self, token: str) -> bool:
-        """Whether somebody has the token, if there is one."""
-        return self.token is None or secrets.compare_digest(token.encode(), self.token.encode())
-
-    async def open(self, text: str) -> dict[str, Any]:
-        """Open a table, and return its name and the keys of the people.
-
-        Raises:
-            ValueError: it is no table that is possible, or there are too many.
-        """
-        async with self._opening:
-            if len([*self.folder.glob("*.json")]) >= self.limits.tables:
-                raise RefusedError(f"this server has {self.limits.tables} tables, and no room for more")
-            table = await asyncio.to_thread(lambda: self.lobby.open(parsed_request(text)))
-            name = secrets.token_urlsafe(9)
-            table.touched = time.time()
-            table.save(self.path(name))
-            self.rooms[name] = Room(table, self.path(name), self.lobby, self.limits)
-        return {"table": name, "keys": {str(seat): person.key for seat, person in table.people.items()}}
-
-    async def room(self, name: str) -> Room:
-        """The room of a table; one of which only the file is here goes on where it stopped.
-
-        Raises:
-            RefusedError: there is none.
-        """
-        if not NAME.fullmatch(name):
-            raise RefusedError("there is no such table")
-        async with self._opening:
-            if name not in self.rooms:
-                try:
-                    table = await asyncio.to_thread(lambda: table_from(self.path(name).read_text(encoding="utf-8")))
-                except (OSError, ValueError):
-                    raise RefusedError("there is no such table") from None
-                self.rooms[name] = Room(table, self.path(name), self.lobby, self.limits)
-            return self.rooms[name]
-
-    async def sweep(self) -> None:
-        """Remove the tables where nobody has been for long."""
-        oldest = time.time() - 3600 * self.limits.idle_hours
-        for path in self.folder.glob("*.json"):
-            room = self.rooms.get(path.stem)
-            if room is not None and (room.lookers or room.table.touched >= oldest):
-                continue
-            if room is None and path.stat().st_mtime >= oldest:
-                continue
-            self.rooms.pop(path.stem, None)
-            path.unlink(missing_ok=True)
 
 
 class Guard:
@@ -269,19 +186,6 @@ def guarded(hall: Hall, answer: Answer) -> Callable[[Request], Any]:
     return endpoint
 
 
-async def body_of(hall: Hall, request: Request) -> str:
-    """The body of a request; RefusedError if it is too large or no text."""
-    content = bytearray()
-    async for chunk in request.stream():
-        content += chunk
-        if len(content) > hall.limits.body_bytes:
-            raise RefusedError(f"more than {hall.limits.body_bytes} bytes are not taken")
-    try:
-        return content.decode("utf-8")
-    except UnicodeDecodeError:
-        raise RefusedError("text in UTF-8 was expected") from None
-
-
 async def games(hall: Hall, _: Request) -> Any:
     """The games."""
     return await asyncio.to_thread(hall.lobby.games)
@@ -290,110 +194,6 @@ async def games(hall: Hall, _: Request) -> Any:
 async def tables(hall: Hall, request: Request) -> Any:
     """Open a table."""
     return await hall.open(await body_of(hall, request))
-
-
-async def film(hall: Hall, request: Request) -> Any:
-    """The film of a file of records."""
-    text = await body_of(hall, request)
-
-    def made() -> Any:
-        records = records_in(hall, text)
-        film = film_of(records, Shown(players=thinkers(hall, request, records[0])))
-        if request.query_params.get("analyse") == "1":
-            add_losses(hall, film, records)
-        return film.data()
-
-    async with hall.lobby.one_at_a_time:
-        return await asyncio.to_thread(made)
-
-
-async def gif(hall: Hall, request: Request) -> bytes:
-    """An animated GIF of a deal in a file of records."""
-    text = await body_of(hall, request)
-
-    def made() -> bytes:
-        records = records_in(hall, text)
-        deal, view = (request.query_params.get(name, "") for name in ("deal", "view"))
-        if not deal.isdecimal() or int(deal) >= len(records):
-            raise RefusedError(f"there are deals 0 to {len(records) - 1}")
-        *_, (record, before) = replayed(records[: int(deal) + 1])
-        seats = {ALL_HANDS: None, **{str(seat): seat for seat in range(record["seats"])}}
-        if view not in seats:
-            raise RefusedError("there is no such view")
-        shown = Shown(seats[view], players=thinkers(hall, request, record))
-        return picture(drawings(record, shown, theme_of(request), before), ".gif")
-
-    async with hall.lobby.one_at_a_time:
-        return await asyncio.to_thread(made)
-
-
-async def table_gif(hall: Hall, request: Request) -> bytes:
-    """An animated GIF of the deal at a table that is over, as the seat whose key is given may see it."""
-    told = parsed_object(await body_of(hall, request))
-    name, key = told.get("table"), told.get("key")
-    if not isinstance(name, str) or not isinstance(key, str):
-        raise RefusedError("a table and a key were expected")
-    room = await hall.room(name)
-    seat = room.table.seat_of(key)
-    if seat is None:
-        raise RefusedError("this link leads to no seat of the table")
-    async with room.lock:
-        records, shown = room.scored_deals(seat)
-    view = request.query_params.get("view", "")
-    if shown.seat is None and view.isdecimal() and int(view) < len(shown.names):
-        shown = replace(shown, seat=int(view))
-
-    def made() -> bytes:
-        *_, (record, before) = replayed(records)
-        return picture(drawings(record, shown, theme_of(request), before), ".gif")
-
-    async with hall.lobby.one_at_a_time:
-        return await asyncio.to_thread(made)
-
-
-def theme_of(request: Request) -> Theme:
-    """The colours that are asked for."""
-    return "dark" if request.query_params.get("theme") == "dark" else "light"
-
-
-def records_in(hall: Hall, text: str) -> list[Record]:
-    """The records of a file; RefusedError if they are too many, or damaged."""
-    lines = text.encode().splitlines()
-    if not 1 <= len(lines) <= hall.limits.film_deals:
-        raise RefusedError(f"a file of 1 to {hall.limits.film_deals} deals can be shown here, not of {len(lines)}")
-    return [checked(number, record) for number, record in parsed_records(lines)]
-
-
-def thinkers(hall: Hall, request: Request, record: Record) -> list[Player]:
-    """The player whose thoughts are asked for, if one is."""
-    name = request.query_params.get("player", "")
-    if not name:
-        return []
-    hall.lobby.check(record["variant"], [name])
-    return [seated([name], 1, rules_of(record))[0].player]
-
-
-def rules_of(record: Record) -> Rules:
-    """The rules of a recorded deal."""
-    return make_rules(game(record["variant"]), record["seats"], record["options"])
-
-
-def add_losses(hall: Hall, film: Film, records: list[Record]) -> None:
-    """Put what the decisions of deals lost into their film; RefusedError if they are too many, or nothing can judge them."""
-    if len(records) > MOST_ANALYSED:
-        raise RefusedError(f"{MOST_ANALYSED} deals at most are analysed here, not {len(records)}; use noms analyse")
-    if any(rules_of(record) != rules_of(records[0]) for record in records):
-        raise RefusedError("deals of one game are analysed together; use noms analyse")
-    told = analysed(records, hall.lobby.judge(rules_of(records[0])))
-    for deal, (_, found) in zip(film.deals, told, strict=True):
-        deal["losses"] = told_losses(deal, found)
-
-
-def checked(number: int, record: Record | str) -> Record:
-    """A record, or RefusedError for a line that is damaged."""
-    if isinstance(record, str):
-        raise RefusedError(f"line {number}: {record}")
-    return record
 
 
 class Sockets:

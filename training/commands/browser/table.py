@@ -73,8 +73,9 @@ def serve(host: str, port: int, folder: Path, players: tuple[str, ...], limits: 
     """Serve the tables of a folder until Ctrl-C; CommandError if nothing can listen there."""
     import uvicorn
 
+    from ...browser.hall import Hall
     from ...browser.lobby import Lobby
-    from ...browser.server import LOOPBACK, Hall, application
+    from ...browser.server import LOOPBACK, application
 
     is_local = host in LOOPBACK
     token = None if is_local else secrets.token_urlsafe(16)
