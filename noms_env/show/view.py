@@ -108,7 +108,6 @@ def look(table: Table, seat: int | None, full: bool = False) -> View:
     scored = row.phase == SCORED
     own_turn = not scored and (full or seat == row.seat)
     actions = table.legal_actions() if own_turn else []
-    role = ROLES[role_known_to(table.row, seat)] if seat is not None and row.declarer >= 0 else "none"
     return View(
         viewer=seat,
         full=full,
@@ -141,7 +140,7 @@ def look(table: Table, seat: int | None, full: bool = False) -> View:
         indicated=row.indicated >= 0,
         alone=bool(row.alone),
         partner=_or_none(row.partner) if full and row.revealed < 0 else None,
-        role=None if role == "none" else role,
+        role=None if seat is None or row.declarer < 0 else _role(table, seat),
         trick=_present_trick(row),
         led_suit=_or_none(row.led_suit),
         best_seat=_or_none(row.best_seat) if row.led_suit >= 0 else None,
@@ -216,6 +215,11 @@ def _place(table: Table, row: Any, seat: int, face_up: bool) -> Place:
         total=float(row.totals[seat]),
         points=float(row.points[seat]) if row.phase == SCORED else None,
     )
+
+
+def _role(table: Table, seat: int) -> str | None:
+    role = ROLES[role_known_to(table.row, seat)]
+    return None if role == "none" else role
 
 
 def _marks(row: Any, seat: int) -> list[str]:
