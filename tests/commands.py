@@ -34,7 +34,7 @@ def lacking(library: str) -> Callable[..., None]:
     return require
 
 
-def disk_full(*_: Any) -> Any:
+def disk_full(*_: Any, **__: Any) -> Any:
     """In place of a function that writes."""
     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 

@@ -58,6 +58,26 @@ def replay(record: Record, before: Table | None = None) -> Iterator[Table]:
     yield table
 
 
+def replayed(records: Iterable[Record]) -> Iterator[tuple[Record, Table | None]]:
+    """Records, each with the table of the record before it, scored, if that is of the deal before in the same match.
+
+    Raises:
+        RecordError: a record cannot be played; it is raised after that record.
+    """
+    before, last = None, None
+    for record in records:
+        before = before if last is not None and _is_next(record, last) else None
+        yield record, before
+        *_, before = replay(record, before)
+        last = record
+
+
+def _is_next(record: Record, last: Record) -> bool:
+    """Whether a record is of the deal after another one."""
+    is_next = (record["match"], record["deal"]) == (last["match"], last["deal"] + 1)
+    return is_next and all(record[key] == last[key] for key in ("variant", "seats", "options"))
+
+
 def draw_trump(table: Table, trump: str | None) -> bool:
     """Give a deal with `trump_mode="random"`, just dealt, the trump that was drawn; False if it cannot have been.
 

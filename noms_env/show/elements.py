@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from html import escape
 
 UNFIT = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -20,6 +21,8 @@ WIDTHS = (
 WIDEST = 104
 TIGHTEST = 0.8
 """Text that does not fit is pressed to this share of its width, and what does not fit then is cut."""
+remembered = lru_cache(4096)
+"""Most texts of a drawing are those of the one before."""
 
 
 def escaped(text: str) -> str:
@@ -27,12 +30,14 @@ def escaped(text: str) -> str:
     return escape(UNFIT.sub("\ufffd", text), quote=True)
 
 
+@remembered
 def text_width(text: str, size: float) -> float:
     """Width of a line of text, about; never too small in the fonts that come with the package."""
     numbers = (ord(sign) - 32 for sign in text)
     return size / 100 * sum(WIDTHS[number] if 0 <= number < len(WIDTHS) else WIDEST for number in numbers)
 
 
+@remembered
 def text(
     x: float,
     y: float,

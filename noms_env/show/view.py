@@ -6,12 +6,16 @@ Texts and pictures are made from a `View` alone, so what is not in it cannot be 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any
 
-from noms_env.core.actions import CALL_WORDS, CALL_ZERO, INDICATE, UNSAID, brief, is_integer
+import numpy as np
+
+from noms_env.core.actions import CALL_WORDS, CALL_ZERO, INDICATE, SCORED, UNSAID, action_word, brief, is_integer
 from noms_env.core.bids import height
 from noms_env.core.cards import CARD_SUITS, CARD_WORDS, FRENCH, NO_TRUMP, SUIT_LETTERS, cards_in
 from noms_env.core.partners import ROLES, role_known_to
-from noms_env.core.state import EPISODES, get_byte
+from noms_env.core.state import EPISODES, get_byte, phase_word
 from noms_env.table import Table
 from noms_env.variants import Variant
 from noms_env.variants.dispatch import excuse_is_shown
@@ -95,59 +99,65 @@ def look(table: Table, seat: int | None, full: bool = False) -> View:
     Raises:
         ValueError: there is no such seat, or nothing has been dealt yet.
     """
-    row = table.row
     if seat is not None and (not is_integer(seat) or seat not in range(table.seats)):
         raise ValueError(f"seat must be None or an integer from 0 to {table.seats - 1}, not {brief(seat)}")
+    row = plain(table.row)
     if row.deal_size == 0:
         raise ValueError("nothing has been dealt at this table yet; start it first")
-    scored = table.is_scored
+    variant, kind, phase = table.rules.variant, table.deck_kind, phase_word(row)
+    scored = row.phase == SCORED
     own_turn = not scored and (full or seat == row.seat)
-    role = ROLES[role_known_to(row, seat)] if seat is not None else "none"
+    actions = table.legal_actions() if own_turn else []
     return View(
         viewer=seat,
         full=full,
-        title=table.rules.variant.title,
-        misere=table.rules.variant.misere,
-        deck_kind=table.deck_kind,
-        deal=int(row.deal) + 1,
+        title=variant.title,
+        misere=variant.misere,
+        deck_kind=kind,
+        deal=row.deal + 1,
         deals=_or_none(row.n_deals),
         target=table.rules.options.get("target") if row.episode == EPISODES.index("match") else None,
         multiplier=int(row.multiplier),
-        over=table.is_over,
+        over=bool(row.over),
         truncated=bool(row.truncated),
-        deal_size=int(row.deal_size),
-        phase=table.phase,
-        to_act=None if scored else int(row.seat),
+        deal_size=row.deal_size,
+        phase=phase,
+        to_act=None if scored else row.seat,
         passed_out=bool(row.passed_out),
-        dealer=int(row.dealer),
-        trump=int(row.trump) if 0 <= row.trump <= NO_TRUMP else None,
-        trump_unsaid=bool(row.trump == UNSAID),
-        candidates=_trump_candidates(table),
+        dealer=row.dealer,
+        trump=row.trump if 0 <= row.trump <= NO_TRUMP else None,
+        trump_unsaid=row.trump == UNSAID,
+        candidates=tuple(suits_of(row.turn_up, kind)) if row.turn_up >= 0 > row.trump else (),
         turn_up=_or_none(row.turn_up),
-        excuse_shown_by=_or_none(row.excuse) if excuse_is_shown(row) else None,
-        broken=_broken(table),
-        contract=None if row.contract < 0 else call_text(int(row.contract), table.rules.variant),
+        excuse_shown_by=_or_none(row.excuse) if row.excuse >= 0 and excuse_is_shown(table.row) else None,
+        broken=_broken(row, phase),
+        contract=None if row.contract < 0 else call_text(row.contract, variant),
         declarer=_or_none(row.declarer),
         nominated=_or_none(row.nominated),
         nominated_rank=_or_none(row.nominated_rank),
         refused=tuple(cards_in(row.refused)),
         revealed=_or_none(row.revealed),
-        indicated=bool(row.indicated >= 0),
+        indicated=row.indicated >= 0,
         alone=bool(row.alone),
         partner=_or_none(row.partner) if full and row.revealed < 0 else None,
-        role=None if role == "none" else role,
-        trick=_present_trick(table),
+        role=None if seat is None or row.declarer < 0 else _role(table, seat),
+        trick=_present_trick(row),
         led_suit=_or_none(row.led_suit),
         best_seat=_or_none(row.best_seat) if row.led_suit >= 0 else None,
-        last_trick=_last_trick(table),
+        last_trick=_last_trick(row),
         last_winner=int(row.trick_winners[row.trick_number - 1]) if row.trick_number > 0 else None,
-        tricks_done=int(row.trick_number),
+        tricks_done=row.trick_number,
         stock=tuple(cards_in(row.stock)) if full or (scored and row.reveal_stock_at_end) else (),
-        legal=tuple(_legal_words(table)) if own_turn else (),
-        legal_cards=frozenset(action for action in table.legal_actions() if own_turn and action < INDICATE),
-        barred=tuple(cards_in(row.cards & ~row.legal_cards)) if own_turn and table.phase == "nominate" else (),
-        places=tuple(_place(table, other, full or other in (seat, row.exposed)) for other in range(table.seats)),
+        legal=tuple(_legal_words(table, actions, phase)),
+        legal_cards=frozenset(action for action in actions if action < INDICATE),
+        barred=tuple(cards_in(row.cards & ~row.legal_cards)) if own_turn and phase == "nominate" else (),
+        places=tuple(_place(table, row, other, full or other in (seat, row.exposed)) for other in range(row.n_seats)),
     )
+
+
+def plain(row: np.record) -> Any:
+    """The fields of a row as attributes that are numbers and arrays: those of a record take microseconds to read, each."""
+    return SimpleNamespace(**dict(zip(row.dtype.names or (), row.item(), strict=True)))
 
 
 def sorted_hand(cards: int, deck_kind: int) -> tuple[int, ...]:
@@ -178,76 +188,68 @@ def call_said(word: str, misere: str) -> str:
     return names.get(word, word)
 
 
-def _legal_words(table: Table) -> list[str]:
+def _legal_words(table: Table, actions: list[int], phase: str | None) -> list[str]:
     """The words of the legal actions; in an auction Misere stands where it ranks."""
-    words = table.legal_words()
-    return sorted(words, key=lambda word: height(table.row, CALL_WORDS.index(word))) if table.phase == "call" else words
+    words = [action_word(action, table.deck_kind) for action in actions]
+    return sorted(words, key=lambda word: height(table.row, CALL_WORDS.index(word))) if phase == "call" else words
 
 
 def _or_none(number: int) -> int | None:
-    return None if number < 0 else int(number)
+    return None if number < 0 else number
 
 
-def _place(table: Table, seat: int, face_up: bool) -> Place:
+def _place(table: Table, row: Any, seat: int, face_up: bool) -> Place:
     """One seat, with its hand open or not. How many cards it holds follows from those that it has played."""
-    row = table.row
-    first = int(row.dealer) + 1
-    calls = [int(get_byte(row.calls, turn)) - 1 for turn in range(row.n_calls) if (first + turn) % table.seats == seat]
+    first, options = row.dealer + 1, table.rules.options
+    calls = [int(get_byte(row.calls, turn)) - 1 for turn in range(row.n_calls) if (first + turn) % row.n_seats == seat]
     exact = row.family == EXACT_BID and row.call[seat] >= CALL_ZERO
     return Place(
         seat=seat,
-        size=int(row.deal_size) - len(cards_in(row.played[seat])),
+        size=row.deal_size - int(row.played[seat]).bit_count(),
         hand=sorted_hand(row.hands[seat], table.deck_kind) if face_up else None,
-        marks=tuple(_marks(table, seat)),
+        marks=tuple(_marks(row, seat)),
         calls=tuple(call_text(call, table.rules.variant) for call in calls),
         tricks=int(row.tricks[seat]),
         called=int(row.call[seat]) - CALL_ZERO if exact else None,
-        carried_tricks=int(row.carried_tricks[seat]) if table.rules.options.get("accumulate") else None,
+        carried_tricks=int(row.carried_tricks[seat]) if options.get("accumulate") else None,
         total=float(row.totals[seat]),
-        points=float(row.points[seat]) if table.is_scored else None,
+        points=float(row.points[seat]) if row.phase == SCORED else None,
     )
 
 
-def _marks(table: Table, seat: int) -> list[str]:
-    row = table.row
+def _role(table: Table, seat: int) -> str | None:
+    role = ROLES[role_known_to(table.row, seat)]
+    return None if role == "none" else role
+
+
+def _marks(row: Any, seat: int) -> list[str]:
     marks = {
         "dealer": seat == row.dealer,
         "declarer": seat == row.declarer,
         "partner": seat == row.revealed and seat != row.declarer,
         "exposed": seat == row.exposed,
-        "sniped": table.is_scored and bool(int(row.sniped) >> seat & 1),
-        "winner": table.is_over and bool(int(row.winners) >> seat & 1),
+        "sniped": row.phase == SCORED and row.sniped >> seat & 1,
+        "winner": row.over and row.winners >> seat & 1,
     }
     return [mark for mark, holds in marks.items() if holds]
 
 
-def _trump_candidates(table: Table) -> tuple[int, ...]:
-    """The suits of the card turned up while the choice between them is open."""
-    row = table.row
-    if row.turn_up < 0 or row.trump >= 0:
-        return ()
-    return tuple(suits_of(int(row.turn_up), table.deck_kind))
-
-
-def _broken(table: Table) -> bool | None:
+def _broken(row: Any, phase: str | None) -> bool | None:
     """Whether trumps may be led, during the play with a trump suit that must be broken."""
-    row = table.row
-    if not row.breaks_trumps or row.trump == NO_TRUMP or table.phase not in ("play", "suit"):
+    if not row.breaks_trumps or row.trump == NO_TRUMP or phase not in ("play", "suit"):
         return None
     return bool(row.broken)
 
 
-def _present_trick(table: Table) -> tuple[tuple[int, int], ...]:
-    row = table.row
-    seats = [(int(row.leader) + turn) % table.seats for turn in range(row.n_table)]
+def _present_trick(row: Any) -> tuple[tuple[int, int], ...]:
+    seats = [(row.leader + turn) % row.n_seats for turn in range(row.n_table)]
     return tuple((seat, int(row.on_table[seat])) for seat in seats)
 
 
-def _last_trick(table: Table) -> tuple[tuple[int, int], ...]:
-    row = table.row
-    start = (int(row.trick_number) - 1) * table.seats
-    cards = [int(row.order[place]) for place in range(start, start + table.seats)] if start >= 0 else []
-    return tuple((seat, card) for card in cards for seat in range(table.seats) if int(row.played[seat]) >> card & 1)
+def _last_trick(row: Any) -> tuple[tuple[int, int], ...]:
+    start = (row.trick_number - 1) * row.n_seats
+    cards = [int(row.order[place]) for place in range(start, start + row.n_seats)] if start >= 0 else []
+    return tuple((seat, card) for card in cards for seat in range(row.n_seats) if int(row.played[seat]) >> card & 1)
 
 
 def card_name(card: int, deck_kind: int) -> str:

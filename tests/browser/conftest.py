@@ -5,8 +5,6 @@ They are left out unless asked for: `make browser`. The browser is the system's;
 
 import os
 import shutil
-import threading
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -37,21 +35,13 @@ def chromium() -> Iterator[Any]:
 @pytest.fixture(scope="session")
 def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of a server in a thread of its own."""
-    import uvicorn
-
+    from tests.served import served
+    from training.browser.hall import Hall
     from training.browser.lobby import Lobby
     from training.browser.messages import Limits
-    from training.browser.server import Hall, application
 
-    hall = Hall(tmp_path_factory.mktemp("tables"), Lobby(), Limits(rate=1000))
-    server = uvicorn.Server(uvicorn.Config(application(hall), "127.0.0.1", 0, log_level="warning"))
-    thread = threading.Thread(target=server.run, daemon=True)
-    thread.start()
-    while not server.started:
-        time.sleep(0.05)
-    yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}/"
-    server.should_exit = True
-    thread.join(20)
+    with served(Hall(tmp_path_factory.mktemp("tables"), Lobby(), Limits(rate=1000))) as address:
+        yield address
 
 
 @pytest.fixture

@@ -173,9 +173,8 @@ def test_a_page_of_recorded_deals_opens_without_a_server(new_page: NewPage, film
     page.goto(f"{film_page.as_uri()}#0,2,2")
     until(page, "(shown) => document.getElementById('board').innerHTML === shown", shown)
     assert "&lt;b&gt;Ann" in shown
-    with page.expect_download() as download:
-        page.click("#png")
-    assert Path(download.value.path()).read_bytes()[:4] == b"\x89PNG"
+    assert saved(page, "#png")[:4] == b"\x89PNG"
+    assert page.is_hidden("#gif"), "only a server draws it"
     assert all(url.startswith(("file:", "blob:", "data:")) for url in asked)
 
 
@@ -188,6 +187,41 @@ def test_a_file_of_records_is_shown_by_the_server(new_page: NewPage, address: st
     page.wait_for_selector("#replay:not([hidden])")
     page.keyboard.press("End")
     assert page.inner_text("#result-lines")
+    assert saved(page, "#gif")[:4] == b"GIF8"
+
+
+def saved(page: Any, button: str) -> bytes:
+    """What a button saves."""
+    with page.expect_download() as download:
+        page.click(button)
+    return Path(download.value.path()).read_bytes()
+
+
+def test_a_deal_that_is_over_is_replayed_analysed_and_saved_at_the_table(new_page: NewPage, address: str) -> None:
+    page = new_page(address)
+    sit_down(page, "up_down")
+    while wait_for_turn(page):
+        click(page)
+    page.wait_for_selector("#over:not([hidden])")
+    shown, link = page.inner_html("#board"), page.url
+    page.click("#judge")
+    page.wait_for_selector("#analysis:not([hidden]) li")
+    if page.query_selector("#losses button"):
+        page.locator("#losses button").first.click()
+        assert page.input_value("#slider") == str(page.evaluate("replay.film.deals[0].losses[0].moment"))
+    assert saved(page, "#gif")[:4] == b"GIF8"
+    assert saved(page, "#png")[:4] == b"\x89PNG"
+    assert b"<svg" in saved(page, "#svg")
+    page.keyboard.press("End")
+    page.click("#return")
+    assert (page.inner_html("#board"), page.url) == (shown, link)
+    page.click("#watch")
+    page.wait_for_selector("#replay:not([hidden])")
+    assert page.is_hidden("#analysis")
+    page.click("#return")
+    page.keyboard.press("n")
+    until(page, "table.moment.startsWith('2.')")
+    assert page.is_hidden("#over")
 
 
 def test_axe_finds_nothing_serious(new_page: NewPage, address: str, film_page: Path) -> None:

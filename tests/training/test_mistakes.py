@@ -10,12 +10,13 @@ import numpy as np
 import pytest
 
 from noms_env.engine.row_kernels import kernel_view
-from noms_env.players import load_player
+from noms_env.players import load_player, recalled, with_memory
 from noms_env.policy.search.outcomes import outcomes
 from noms_env.record import Record, record_matches, write_records
+from noms_env.record.replaying import replayed
 from noms_env.table import Table
 from tests.commands import Run, assert_refused
-from training.evaluation.mistakes import Loss, biggest, by_seat_and_phase, loss_of, losses, search_of, with_taken
+from training.evaluation.mistakes import Loss, analysed, biggest, by_seat_and_phase, loss_of, losses, search_of, with_taken
 
 JUDGE = "search:up_down@0"
 
@@ -46,6 +47,24 @@ def test_the_loss_of_what_is_best_in_both_halves_is_0() -> None:
     assert loss_of(values, 0) == (0.0, 0.0)
     assert loss_of(values, 1) == (2.0, 0.0)
     assert loss_of(values, 2) == (1.0, 0.0)
+
+
+def test_the_search_remembers_the_deals_before_of_the_same_match() -> None:
+    judge = search_of(load_player(JUDGE))
+    records = deals(5, "thumb")
+    told = dict(enumerate(found for _, found in analysed(records, judge, 16)))
+    memory = None
+    for number, (record, before) in enumerate(replayed(records)):
+        if before is not None:
+            memory = recalled(judge, before.row, memory)
+        assert told[number] == [*losses(record, search_of(with_memory(judge, memory)), 16, before=before)]
+    assert memory is not None
+    assert memory.any()
+    assert told[4] != [*losses(records[4], judge, 16)], "what was remembered matters"
+    alone = [found for _, found in analysed(records, judge, 16, wanted=lambda record: record["deal"] == 4)]
+    assert alone == [told[4]]
+    apart = [{**records[3], "match": 0}, {**records[4], "match": 1}]
+    assert [found for _, found in analysed(apart, judge, 16)][1] == [*losses(apart[1], judge, 16)], "another match"
 
 
 def test_losses_are_right_on_the_mean_and_so_are_their_errors() -> None:

@@ -12,10 +12,12 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import CancelledError
 from contextlib import ExitStack, contextmanager, suppress
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import pytest
+from PIL import Image
 from starlette.testclient import TestClient, WebSocketTestSession
 from starlette.websockets import WebSocketDisconnect
 from websockets.typing import Origin
@@ -27,10 +29,12 @@ from noms_env.show.view import look
 from noms_env.table import Table
 from noms_env.variants import VARIANTS, game, make_rules
 from tests.commands import Run, assert_refused, disk_full
+from tests.served import served
+from training.browser.hall import Hall
 from training.browser.live import LiveTable, RefusedError, new_table, table_from
 from training.browser.lobby import Lobby
 from training.browser.messages import Allowance, Limits, parsed
-from training.browser.server import HEADERS, Hall, application
+from training.browser.server import HEADERS, application
 
 FAST = Limits(rate=1e9)
 ROOT = Path(__file__).parent.parent.parent
@@ -89,9 +93,10 @@ class Browser:
         self.texts.append(self.socket.receive_text())
         message: dict[str, Any] = json.loads(self.texts[-1])
         if "parts" in message:
-            self.parts = {name: message["parts"].get(name, self.parts.get(name)) for name in message["order"]}
+            self.state |= {name: message[name] for name in ("moment", "order") if name in message}
+            self.parts = {name: message["parts"].get(name, self.parts.get(name, "")) for name in self.state["order"]}
         if message["is"] == "table":
-            self.state = message
+            self.state |= message
         return message
 
     def until(self, kind: str) -> dict[str, Any]:
@@ -127,6 +132,126 @@ def test_a_deal_of_every_game_is_played_to_its_score_and_is_by_the_rules(variant
             records = room.table.session.records()
             assert not list(check_records(enumerate(records, 1)))
             assert browser.state["sheet"][0]["points"] == pytest.approx(records[0]["points"], abs=5e-4)
+
+
+def test_fifty_tables_at_once_get_every_answer_and_reach_their_scores(tmp_path: Path) -> None:
+    import httpx2 as httpx
+    from websockets.asyncio.client import ClientConnection, connect
+
+    hall = Hall(tmp_path, Lobby(), Limits(rate=1e9))
+
+    async def told_by(line: ClientConnection, state: dict[str, Any], drawn: dict[str, str]) -> None:
+        message = json.loads(await asyncio.wait_for(line.recv(), 300))
+        assert message["is"] in ("symbols", "rules", "table"), message
+        state |= message
+        drawn |= message.get("parts", {})
+
+    async def plays_a_deal(client: httpx.AsyncClient, address: str, seed: int) -> tuple[str, list[str], dict[str, str]]:
+        """The table's name, the moments that were told, and the drawing at the end."""
+        wish = request("big_ships", 4, options={"start_cards": "3"})
+        told = (await client.post(f"{address}api/tables", json=wish)).json()
+        rng, state, drawn, moments = random.Random(seed), dict[str, Any](), dict[str, str](), list[str]()
+        async with connect(f"ws{address.removeprefix('http')}socket") as line:
+            hello = {"do": "hello", "table": told["table"], "key": told["keys"]["0"], "token": None}
+            for message in (hello, {"do": "speed", "seconds": 0}):
+                await line.send(json.dumps(message))
+            while not state.get("scored"):
+                await told_by(line, state, drawn)
+                if "moment" not in state or state["moment"] in moments:
+                    continue
+                moments.append(state["moment"])
+                if state["turn"] == 0:
+                    words = re.findall(r'data-word="([^"]+)"', "".join(drawn[name] for name in state["order"]))
+                    await line.send(json.dumps({"do": "act", "word": rng.choice(words), "moment": state["moment"]}))
+        return told["table"], moments, {name: drawn[name] for name in state["order"]}
+
+    async def all_play(address: str) -> list[tuple[str, list[str], dict[str, str]]]:
+        async with httpx.AsyncClient(timeout=300) as client:
+            return await asyncio.gather(*(plays_a_deal(client, address, seed) for seed in range(50)))
+
+    with served(hall) as address:
+        ends = asyncio.run(all_play(address))
+    assert len({name for name, _, _ in ends}) == 50
+    for name, moments, drawn in ends:
+        table = hall.rooms[name].table
+        actions = len(table.session.deals[0].actions)
+        assert moments == [f"1.{number}" for number in range(actions + 1)], "each decision is told once, and none is left out"
+        assert not list(check_records(enumerate(table.session.records(), 1)))
+        assert drawn == table.drawing(0)
+        assert table_from((tmp_path / f"{name}.json").read_text()).sheet == table.sheet
+
+
+def over(client: TestClient, socket: WebSocketTestSession, **wanted: Any) -> tuple[Browser, dict[str, Any]]:
+    """A person at a table whose first deal is over."""
+    told = opened(client, **wanted)
+    browser = Browser(socket, told["table"], told["keys"]["0"])
+    browser.send(do="film", analyse=True)
+    assert browser.until("refused")["text"] == "wait until the deal is over"
+    browser.send(do="speed", seconds=0)
+    browser.until("table")
+    browser.play_a_deal(random.Random(1))
+    return browser, told
+
+
+def test_a_deal_that_is_over_is_analysed_while_the_table_goes_on(tmp_path: Path) -> None:
+    with server(tmp_path) as client, connected(client) as socket:
+        browser, _ = over(client, socket, variant="up_down", seats=4)
+        browser.send(do="film", analyse=True)
+        browser.send(do="film", analyse=True)
+        browser.send(do="next")
+        kinds = [browser.next() for _ in range(3)]
+        while not any(message["is"] == "film" for message in kinds):
+            kinds.append(browser.next())
+        assert [message["text"] for message in kinds if message["is"] == "refused"] == ["wait for the one that is under way"]
+        assert browser.state["moment"].startswith("2.")
+        (film,) = (message["film"] for message in kinds if message["is"] == "film")
+        (deal,) = film["deals"]
+        assert list(deal["views"]) == ["0"], "the match goes on: a seat's own view"
+        assert all(deal["moments"][loss["moment"]]["seat"] == 0 for loss in deal["losses"])
+        assert [loss["points"] for loss in deal["losses"]] == sorted((loss["points"] for loss in deal["losses"]), reverse=True)
+        assert all(loss["error"] >= 0 for loss in deal["losses"])
+
+
+def test_analyses_are_not_too_often_and_a_film_of_a_match_that_is_over_has_all_views(tmp_path: Path) -> None:
+    with server(tmp_path, Limits(rate=1e9, analysis_seconds=1000)) as client, connected(client) as socket:
+        browser, _ = over(client, socket, variant="sniped_whist")
+        browser.send(do="film", analyse=True)
+        deal = browser.until("film")["film"]["deals"][0]
+        assert list(deal["views"]) == ["all", "0", "1", "2"]
+        assert "losses" in deal
+        browser.send(do="film", analyse=True)
+        assert re.search("the next analysis can be in [0-9]+ seconds", browser.until("refused")["text"])
+        browser.send(do="film", analyse=False)
+        assert "losses" not in browser.until("film")["film"]["deals"][0]
+
+
+def frames_of(gif: bytes) -> int:
+    with Image.open(BytesIO(gif)) as image:
+        return int(image.n_frames)  # type: ignore[attr-defined]  # of a GIF
+
+
+def test_a_gif_shows_a_deal_from_a_file_or_the_one_that_is_over_at_a_table(tmp_path: Path) -> None:
+    record = next(record_matches("up_down", 4, seed=1))
+    with server(tmp_path) as client, connected(client) as socket:
+        body = json.dumps(record)
+        answer = client.post("/api/gif?deal=0&view=all&theme=dark", content=body)
+        assert answer.headers["content-type"] == "image/gif"
+        assert frames_of(answer.content) <= len(record["steps"]) + 1
+        seen = client.post("/api/gif?deal=0&view=1&theme=dark", content=body)
+        assert frames_of(seen.content) > 1
+        assert seen.content != answer.content
+        for wrong, sentence in (("deal=1&view=all", "deals 0 to 0"), ("deal=0&view=4", "no such view"), ("", "deals 0 to 0")):
+            assert sentence in client.post(f"/api/gif?{wrong}", content=body).json()["error"]
+        told = opened(client, variant="up_down", seats=4)
+        key = {"table": told["table"], "key": told["keys"]["0"]}
+        assert client.post("/api/table-gif", json=key).json()["error"] == "wait until the deal is over"
+        assert "no seat" in client.post("/api/table-gif", json={**key, "key": "x"}).json()["error"]
+        assert "a table and a key" in client.post("/api/table-gif", json={}).json()["error"]
+        _, told = over(client, socket, variant="up_down", seats=4)
+        key = {"table": told["table"], "key": told["keys"]["0"]}
+        own, all_hands = (client.post(f"/api/table-gif?view={view}", json=key).content for view in ("0", "all"))
+        assert frames_of(own) > 1
+        assert own == all_hands, "the match goes on: a seat's own view"
 
 
 def cards_shown(text: str) -> set[str]:

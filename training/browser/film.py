@@ -14,6 +14,7 @@ import numpy as np
 
 from noms_env.players import Player
 from noms_env.record import Record, replay
+from noms_env.record.replaying import replayed
 from noms_env.show.cards import symbols
 from noms_env.show.lines import status
 from noms_env.show.notes import Notes
@@ -134,8 +135,8 @@ class Film:
             self.texts.append(text)
         return self._numbers[text]
 
-    def add(self, record: Record, shown: Shown, before: Table | None = None) -> Table:
-        """Add a deal, and return the table when it is scored.
+    def add(self, record: Record, shown: Shown, before: Table | None = None) -> None:
+        """Add a deal.
 
         Raises:
             RecordError: the record cannot be played; the film is unchanged but for texts that nothing uses.
@@ -162,7 +163,6 @@ class Film:
                 "result": results(table, shown.names),
             }
         )
-        return table
 
     def _told(self, moment: Moment, shown: Shown) -> dict[str, Any]:
         """A moment in words: who acts, what is done, and what is thought of it."""
@@ -216,10 +216,7 @@ def film_of(records: Iterable[Record], shown: Shown) -> Film:
     Raises:
         RecordError: a record cannot be played.
     """
-    film, before, last = Film(), None, None
-    for record in records:
-        follows = last is not None and (record["match"], record["deal"]) == (last["match"], last["deal"] + 1)
-        follows = follows and last is not None and all(record[key] == last[key] for key in ("variant", "seats", "options"))
-        before = film.add(record, shown, before if follows else None).copy()
-        last = record
+    film = Film()
+    for record, before in replayed(records):
+        film.add(record, shown, before)
     return film

@@ -204,12 +204,12 @@ class LiveTable:
         return json.dumps(state, separators=(",", ":"))
 
     def save(self, path: Path) -> None:
-        """Write the table to a file, whole or not at all.
+        """Write the table to a file, whole or not at all; the disk is waited for when a deal is over.
 
         Raises:
             OSError: it cannot be written; the old file stays.
         """
-        write_atomically(path, self.to_json().encode())
+        write_atomically(path, self.to_json().encode(), sync=self.session.table.is_scored)
 
 
 def new_table(

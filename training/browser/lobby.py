@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 from noms_env.policy.player import policy_of_game
+from noms_env.policy.search.player import SearchPlayer
 from noms_env.show.rules import rules_in_brief
 from noms_env.variants import GAMES, Rules, Variant, game, make_rules
 
+from ..evaluation.mistakes import search_of
 from ..options import parse_value
+from ..terminal.session import seated
 from .live import LiveTable, RefusedError, new_table
 from .messages import TableRequest
 
 PLAYERS = ("thumb", "random", "greedy", "pimc:20", "pimc:100")
 """Players that every game has; policies come before them."""
+
+
+@cache
+def policies_of(variant: str) -> tuple[str, ...]:
+    """The players on the policy that comes with the package for a game; none where there is no policy."""
+    return () if policy_of_game(variant) is None else (variant, f"{variant}@0", f"search:{variant}@0")
 
 
 class Lobby:
@@ -23,15 +34,16 @@ class Lobby:
     Attributes:
         players: names that whoever started the server allows besides the usual ones. Others are refused, since a name can
             stand for a file or a program.
+        one_at_a_time: what takes long is done while this is held: films, pictures, analyses.
     """
 
     def __init__(self, players: Sequence[str] = ()) -> None:
         self.players = tuple(players)
+        self.one_at_a_time = asyncio.Semaphore(1)
 
     def players_of(self, variant: str) -> list[str]:
         """The players that may sit at tables of a game, the usual one first."""
-        policies = [variant, f"{variant}@0", f"search:{variant}@0"] if policy_of_game(variant) is not None else []
-        return [*policies, *PLAYERS, *self.players]
+        return [*policies_of(variant), *PLAYERS, *self.players]
 
     def games(self) -> list[dict[str, Any]]:
         """The games, for a page."""
@@ -63,6 +75,19 @@ class Lobby:
         for name in names:
             if name not in allowed:
                 raise RefusedError("this server has no such player; start it with --player NAME")
+
+    def judge(self, rules: Rules) -> SearchPlayer:
+        """The search that says what decisions of a game lost.
+
+        Raises:
+            RefusedError: there is none.
+        """
+        if not policies_of(rules.variant.name):
+            raise RefusedError("no policy for this game comes with the package; use noms analyse --player")
+        try:
+            return search_of(seated([f"search:{rules.variant.name}@0"], 1, rules)[0].player)
+        except ValueError as error:
+            raise RefusedError(str(error)) from error
 
     def open(self, request: TableRequest) -> LiveTable:
         """The table that is asked for.

@@ -30,6 +30,7 @@ class Limits:
         sockets: at a table.
         idle_hours: after which a table where nobody is gets removed.
         film_deals: of a file that is replayed.
+        analysis_seconds: between two analyses at a table.
     """
 
     message_bytes: int = 4096
@@ -39,6 +40,7 @@ class Limits:
     sockets: int = 32
     idle_hours: float = 72
     film_deals: int = 30
+    analysis_seconds: float = 10
 
 
 @dataclass
@@ -91,6 +93,12 @@ def _speed(value: Any) -> float:
     return float(value)
 
 
+def _flag(value: Any) -> bool:
+    if type(value) is not bool:
+        raise RefusedError("true or false was expected")
+    return value
+
+
 FIELDS: dict[str, dict[str, Callable[[Any], Any]]] = {
     "hello": {"table": _text, "key": _key, "token": _key},
     "act": {"word": _text, "moment": _text},
@@ -98,6 +106,7 @@ FIELDS: dict[str, dict[str, Callable[[Any], Any]]] = {
     "hint": {},
     "next": {},
     "records": {},
+    "film": {"analyse": _flag},
     "speed": {"seconds": _speed},
     "replace": {"seat": _seat, "player": _text},
     "sit": {},

@@ -4,23 +4,31 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from noms_env.record import Record
+from noms_env.record.replaying import replayed
 from noms_env.show.lines import status
 from noms_env.show.notes import Notes
+from noms_env.show.picture import parts
 from noms_env.show.view import look
 
+from ..evaluation.mistakes import analysed
 from ..terminal.session import Seated, seated
+from .film import Film, Shown, told_losses
 from .live import LiveTable, RefusedError
 from .lobby import Lobby, rules_page
+from .messages import Limits
 
 SEND_SECONDS = 10
 """A browser that takes longer to receive a message is left behind."""
+encoded = json.JSONEncoder(separators=(",", ":")).encode
 
 
 @dataclass(eq=False)
@@ -31,12 +39,14 @@ class Looker:
         send: sends a text to it.
         seat: whose view it gets; None for a spectator.
         sent: the parts of the drawing that it has.
+        knows: what else it has been told of the table.
         is_gone: it is sent nothing any more.
     """
 
     send: Callable[[str], Awaitable[None]]
     seat: int | None
     sent: dict[str, str] = field(default_factory=dict)
+    knows: dict[str, Any] = field(default_factory=dict)
     is_gone: bool = False
 
     async def tell(self, message: dict[str, Any]) -> None:
@@ -44,7 +54,8 @@ class Looker:
         if self.is_gone:
             return
         try:
-            await asyncio.wait_for(self.send(json.dumps(message, separators=(",", ":"))), SEND_SECONDS)
+            async with asyncio.timeout(SEND_SECONDS):
+                await self.send(encoded(message))
         except Exception:  # of whatever kind: the connection is of no more use
             self.is_gone = True
 
@@ -58,11 +69,13 @@ class Room:
         lookers: the browsers.
     """
 
-    def __init__(self, table: LiveTable, path: Path, lobby: Lobby) -> None:
-        self.table, self.path, self.lobby = table, path, lobby
+    def __init__(self, table: LiveTable, path: Path, lobby: Lobby, limits: Limits | None = None) -> None:
+        self.table, self.path, self.lobby, self.limits = table, path, lobby, limits or Limits()
         self.lock = asyncio.Lock()
         self.lookers: list[Looker] = []
         self._players: asyncio.Task[None] | None = None
+        self._analysis: asyncio.Task[None] | None = None
+        self._analysed_at = -math.inf
 
     async def enter(self, looker: Looker) -> None:
         """Let a browser in, and tell it all."""
@@ -100,9 +113,10 @@ class Room:
             if message["do"] == "hint":
                 await self._hint(looker, looker.seat)
                 return
-            await asyncio.to_thread(self._change, looker.seat, message)
-            await self._save()
-            await self._tell_all()
+            if message["do"] == "film":
+                self._start_film(looker, message["analyse"])
+                return
+            await self._done(self._change, looker.seat, message)
         self._wake()
 
     def _change(self, seat: int, message: dict[str, Any]) -> None:
@@ -151,46 +165,64 @@ class Room:
         best = max(chances, key=chances.__getitem__) if chances else table.session.table.word(advice.action)
         notes = Notes(table.names, chances, values, best)
         told = {"is": "hint", "name": advice.name, "options": options, "taken": notes.taken}
-        await looker.tell({**told, **self._drawn(looker, notes)})
+        await looker.tell({**told, **self._fresh(looker, table.drawing(looker.seat, notes))})
 
-    async def _save(self) -> None:
-        try:
-            await asyncio.to_thread(self.table.save, self.path)
-        except OSError as error:
+    async def _done(self, job: Callable[..., None], *given: Any) -> None:
+        """Change the table and save it, both in one thread, and tell everybody; what the change raises changes nothing."""
+
+        def work() -> OSError | None:
+            job(*given)
+            try:
+                self.table.save(self.path)
+            except OSError as error:
+                return error
+            return None
+
+        error = await asyncio.to_thread(work)
+        if error is not None:
             for looker in self.lookers:
                 await looker.tell({"is": "refused", "text": f"the table is not saved: {error.strerror or error}"})
+        await self._tell_all()
 
-    def _drawn(self, looker: Looker, notes: Notes | None = None) -> dict[str, Any]:
-        """The drawing for a browser: the order of the parts, and those that it has not got."""
-        drawn = self.table.drawing(looker.seat, notes)
-        fresh = {name: text for name, text in drawn.items() if looker.sent.get(name) != text}
-        looker.sent = drawn
-        return {"order": [*drawn], "parts": fresh, "moment": self.table.moment}
+    def _fresh(self, looker: Looker, drawn: dict[str, str], **known: Any) -> dict[str, Any]:
+        """What a browser has not got of a drawing and of what else is told of the table."""
+        known["order"] = [*drawn]
+        told = {name: value for name, value in known.items() if name not in looker.knows or looker.knows[name] != value}
+        told["parts"] = {name: text for name, text in drawn.items() if looker.sent.get(name) != text}
+        looker.sent, looker.knows = drawn, {**looker.knows, **known}
+        return {**told, "moment": self.table.moment}
 
     async def _tell_all(self) -> None:
-        """Tell every browser how its seat sees the table."""
+        """Tell every browser how its seat sees the table; each view is drawn once."""
         self.lookers = [looker for looker in self.lookers if not looker.is_gone]
+        if not self.lookers:
+            return
         table, session = self.table, self.table.session
         here = {looker.seat for looker in self.lookers}
+        notes = Notes(table.names)
+        views = {seat: look(session.table, seat) for seat in here}
+        drawn = {seat: parts(view, notes) for seat, view in views.items()}
         people = [
             {"seat": seat, "name": person.name, "here": seat in here, "sits": person.sits}
             for seat, person in table.people.items()
         ]
-        public = {
-            "is": "table",
-            "status": status(look(session.table, None), Notes(table.names).name),
-            "deck": session.table.deck_kind,
+        known = {
+            "status": status(replace(next(iter(views.values())), viewer=None), notes.name),
             "names": table.names,
             "people": people,
             "turn": None if session.table.is_scored else int(session.table.row.seat),
             "scored": session.table.is_scored,
             "over": session.is_over,
-            "sheet": table.sheet,
+            "sheet": [*table.sheet],
             "speed": table.speed,
             "players": self.lobby.players_of(table.rules.variant.name),
         }
-        told = [looker.tell({**public, "yours": looker.seat, **self._drawn(looker)}) for looker in self.lookers]
-        await asyncio.gather(*told)
+        await asyncio.gather(
+            *(
+                looker.tell({"is": "table", **self._fresh(looker, drawn[looker.seat], **known, yours=looker.seat)})
+                for looker in self.lookers
+            )
+        )
 
     def _wake(self) -> None:
         """Let the players act, if they do not already."""
@@ -205,14 +237,58 @@ class Room:
             async with self.lock:
                 if session.table.is_scored or session.is_persons_turn or not self.lookers:
                     continue
-                action = await asyncio.to_thread(session.choose)
-                self.table.take(action)
-                await self._save()
-                await self._tell_all()
+                await self._done(lambda: self.table.take(session.choose()))
+
+    def scored_deals(self, seat: int | None) -> tuple[list[Record], Shown]:
+        """The deals so far, and what a seat may see of the last one: until the match is over its own view.
+
+        Raises:
+            RefusedError: the last one is not over.
+        """
+        session = self.table.session
+        if not session.table.is_scored:
+            raise RefusedError("wait until the deal is over")
+        return session.records(), Shown(None if session.is_over else seat, self.table.names)
+
+    def _start_film(self, looker: Looker, analyse: bool) -> None:
+        """Make the film of the deal that is over, while the table goes on; one at a time, analyses not too often."""
+        records, shown = self.scored_deals(looker.seat)
+        if self._analysis is not None and not self._analysis.done():
+            raise RefusedError("wait for the one that is under way")
+        if analyse:
+            wait = self._analysed_at + self.limits.analysis_seconds - time.monotonic()
+            if wait > 0:
+                raise RefusedError(f"the next analysis can be in {math.ceil(wait)} seconds")
+            self._analysed_at = time.monotonic()
+        self._analysis = asyncio.create_task(self._film(looker, records, shown, analyse))
+
+    async def _film(self, looker: Looker, records: list[Record], shown: Shown, analyse: bool) -> None:
+        rules = self.table.rules
+
+        def made() -> dict[str, Any]:
+            film = Film()
+            *_, (record, before) = replayed(records)
+            film.add(record, shown, before)
+            if analyse:
+                ((_, found),) = analysed(records, self.lobby.judge(rules), wanted=lambda one: one is record)
+                own = [one for one in found if shown.seat in (None, one.seat)]
+                film.deals[0]["losses"] = told_losses(film.deals[0], own)
+            return film.data()
+
+        try:
+            async with self.lobby.one_at_a_time:
+                told = await asyncio.to_thread(made)
+        except RefusedError as error:
+            await looker.tell({"is": "refused", "text": str(error)})
+            return
+        async with self.lock:
+            if records[-1] in self.table.session.records():  # else it was taken back, and goes on
+                await looker.tell({"is": "film", "film": told})
 
     async def close(self) -> None:
         """Stop the players."""
-        if self._players is not None:
-            self._players.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._players
+        for task in (self._players, self._analysis):
+            if task is not None:
+                task.cancel()
+                with suppress(asyncio.CancelledError):
+                    await task

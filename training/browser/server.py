@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-import secrets
-import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
@@ -19,28 +17,20 @@ from starlette.routing import Route, WebSocketRoute
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from noms_env.policy.player import policy_of_game
-from noms_env.record import Record, RecordError
-from noms_env.record.files import parsed_records
+from noms_env.record import RecordError
 from noms_env.show.pixels import FONTS
 from noms_env.show.theme import page_style_sheet
-from noms_env.variants import game, make_rules
 
-from ..evaluation.mistakes import USUAL_WORLDS, losses, search_of
-from ..terminal.session import seated
-from .film import Film, Shown, film_of, symbols_of, told_losses
-from .live import RefusedError, table_from
-from .lobby import Lobby
-from .messages import Allowance, Limits, parsed, parsed_request
+from .film import symbols_of
+from .films import body_of, film, gif, table_gif
+from .hall import Hall
+from .live import RefusedError
+from .messages import Allowance, parsed
 from .page import ASSETS, font_faces
 from .room import Looker, Room
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1", "[::1]")
 SWEEP_SECONDS = 60
-MOST_ANALYSED = 2
-"""Deals of a file that are analysed for a page: each takes seconds."""
-NAME = re.compile(r"[A-Za-z0-9_-]{8,32}")
-"""Of a table."""
 FILES = {
     "board.js": "text/javascript",
     "replay.js": "text/javascript",
@@ -56,77 +46,6 @@ HEADERS = {
     "cross-origin-resource-policy": "same-origin",
     "cache-control": "no-store",
 }
-
-
-class Hall:
-    """The tables of a server.
-
-    Attributes:
-        folder: where they are kept, a file for each.
-        lobby: the games and players.
-        limits: what the server puts up with.
-        token: what everybody has to know, or None.
-        rooms: the tables at which somebody has been since the server started.
-    """
-
-    def __init__(self, folder: Path, lobby: Lobby, limits: Limits | None = None, token: str | None = None) -> None:
-        self.folder, self.lobby, self.limits, self.token = folder, lobby, limits or Limits(), token
-        self.rooms: dict[str, Room] = {}
-        self.films = asyncio.Semaphore(1)
-        self._opening = asyncio.Lock()
-
-    def path(self, name: str) -> Path:
-        """The file of a table."""
-        return self.folder / f"{name}.json"
-
-    def knows(self, token: str) -> bool:
-        """Whether somebody has the token, if there is one."""
-        return self.token is None or secrets.compare_digest(token.encode(), self.token.encode())
-
-    async def open(self, text: str) -> dict[str, Any]:
-        """Open a table, and return its name and the keys of the people.
-
-        Raises:
-            ValueError: it is no table that is possible, or there are too many.
-        """
-        async with self._opening:
-            if len([*self.folder.glob("*.json")]) >= self.limits.tables:
-                raise RefusedError(f"this server has {self.limits.tables} tables, and no room for more")
-            table = await asyncio.to_thread(lambda: self.lobby.open(parsed_request(text)))
-            name = secrets.token_urlsafe(9)
-            table.touched = time.time()
-            table.save(self.path(name))
-            self.rooms[name] = Room(table, self.path(name), self.lobby)
-        return {"table": name, "keys": {str(seat): person.key for seat, person in table.people.items()}}
-
-    async def room(self, name: str) -> Room:
-        """The room of a table; one of which only the file is here goes on where it stopped.
-
-        Raises:
-            RefusedError: there is none.
-        """
-        if not NAME.fullmatch(name):
-            raise RefusedError("there is no such table")
-        async with self._opening:
-            if name not in self.rooms:
-                try:
-                    table = await asyncio.to_thread(lambda: table_from(self.path(name).read_text(encoding="utf-8")))
-                except (OSError, ValueError):
-                    raise RefusedError("there is no such table") from None
-                self.rooms[name] = Room(table, self.path(name), self.lobby)
-            return self.rooms[name]
-
-    async def sweep(self) -> None:
-        """Remove the tables where nobody has been for long."""
-        oldest = time.time() - 3600 * self.limits.idle_hours
-        for path in self.folder.glob("*.json"):
-            room = self.rooms.get(path.stem)
-            if room is not None and (room.lookers or room.table.touched >= oldest):
-                continue
-            if room is None and path.stat().st_mtime >= oldest:
-                continue
-            self.rooms.pop(path.stem, None)
-            path.unlink(missing_ok=True)
 
 
 class Guard:
@@ -213,6 +132,8 @@ def application(hall: Hall, hosts: tuple[str, ...] = LOOPBACK) -> ASGIApp:
         Route("/api/games", guarded(hall, games)),
         Route("/api/tables", guarded(hall, tables), methods=["POST"]),
         Route("/api/film", guarded(hall, film), methods=["POST"]),
+        Route("/api/gif", guarded(hall, gif), methods=["POST"]),
+        Route("/api/table-gif", guarded(hall, table_gif), methods=["POST"]),
         WebSocketRoute("/socket", Sockets(hall)),
     ]
     return Guard(Starlette(routes=routes, lifespan=sweeping), hosts)
@@ -257,24 +178,12 @@ def guarded(hall: Hall, answer: Answer) -> Callable[[Request], Any]:
         if not hall.knows(request.headers.get("authorization", "").removeprefix("Bearer ")):
             return JSONResponse({"error": "this server wants a token: open the address that it printed"}, 401)
         try:
-            return JSONResponse(await answer(hall, request))
-        except (RecordError, ValueError) as error:
+            told = await answer(hall, request)
+            return Response(told, media_type="image/gif") if isinstance(told, bytes) else JSONResponse(told)
+        except (RecordError, ValueError, ModuleNotFoundError) as error:
             return JSONResponse({"error": str(error)[:500]}, 400)
 
     return endpoint
-
-
-async def body_of(hall: Hall, request: Request) -> str:
-    """The body of a request; RefusedError if it is too large or no text."""
-    content = bytearray()
-    async for chunk in request.stream():
-        content += chunk
-        if len(content) > hall.limits.body_bytes:
-            raise RefusedError(f"more than {hall.limits.body_bytes} bytes are not taken")
-    try:
-        return content.decode("utf-8")
-    except UnicodeDecodeError:
-        raise RefusedError("text in UTF-8 was expected") from None
 
 
 async def games(hall: Hall, _: Request) -> Any:
@@ -285,48 +194,6 @@ async def games(hall: Hall, _: Request) -> Any:
 async def tables(hall: Hall, request: Request) -> Any:
     """Open a table."""
     return await hall.open(await body_of(hall, request))
-
-
-async def film(hall: Hall, request: Request) -> Any:
-    """The film of a file of records."""
-    text, player = await body_of(hall, request), request.query_params.get("player", "")
-
-    def shown() -> Any:
-        lines = text.encode().splitlines()
-        if not 1 <= len(lines) <= hall.limits.film_deals:
-            raise RefusedError(f"a file of 1 to {hall.limits.film_deals} deals can be shown here, not of {len(lines)}")
-        records = [checked(number, record) for number, record in parsed_records(lines)]
-        players = []
-        if player:
-            hall.lobby.check(records[0]["variant"], [player])
-            rules = make_rules(game(records[0]["variant"]), records[0]["seats"], records[0]["options"])
-            players = [seated([player], 1, rules)[0].player]
-        made = film_of(records, Shown(players=players))
-        if request.query_params.get("analyse") == "1":
-            add_losses(made, records)
-        return made.data()
-
-    async with hall.films:
-        return await asyncio.to_thread(shown)
-
-
-def add_losses(film: Film, records: list[Record]) -> None:
-    """Put what the decisions of deals lost into their film; RefusedError if they are too many, or nothing can judge them."""
-    if len(records) > MOST_ANALYSED:
-        raise RefusedError(f"{MOST_ANALYSED} deals at most are analysed here, not {len(records)}; use noms analyse")
-    for record, deal in zip(records, film.deals, strict=True):
-        if policy_of_game(record["variant"]) is None:
-            raise RefusedError("no policy for this game comes with the package; use noms analyse --player")
-        rules = make_rules(game(record["variant"]), record["seats"], record["options"])
-        judge = search_of(seated([f"search:{record['variant']}@0"], 1, rules)[0].player)
-        deal["losses"] = told_losses(deal, losses(record, judge, USUAL_WORLDS))
-
-
-def checked(number: int, record: Record | str) -> Record:
-    """A record, or RefusedError for a line that is damaged."""
-    if isinstance(record, str):
-        raise RefusedError(f"line {number}: {record}")
-    return record
 
 
 class Sockets:

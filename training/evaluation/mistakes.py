@@ -10,17 +10,18 @@ be a little below 0 where the actions hardly differ. Its standard error is that 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from noms_env.engine.row_kernels import kernel_view
-from noms_env.players import Player
+from noms_env.players import Player, recalled, with_memory
 from noms_env.policy.search.outcomes import outcomes
 from noms_env.policy.search.player import SearchPlayer
 from noms_env.policy.search.rollouts import candidates_of
 from noms_env.record import Record, replay
+from noms_env.record.replaying import replayed
 from noms_env.table import Table
 
 from .statistics import Estimate, estimate
@@ -118,6 +119,34 @@ def losses(
         best = place if means[place] == means.max() else int(means.argmax())
         words = (step["action"], table.word(int(actions[best])))
         yield Loss(record["match"], record["deal"], number, step["seat"], step["phase"], *words, points, error)
+
+
+def analysed(
+    records: Iterable[Record],
+    player: SearchPlayer,
+    worlds: int = USUAL_WORLDS,
+    seed: int = 0,
+    wanted: Callable[[Record], bool] = lambda record: True,
+) -> Iterator[tuple[Record, list[Loss]]]:
+    """The losses of deals; the search knows what the seats did in the deals before of the same match.
+
+    Args:
+        records: in the order in which they were played.
+        player: see `losses`.
+        worlds: see `losses`.
+        seed: see `losses`.
+        wanted: whether a deal is analysed; of others it is learnt.
+
+    Raises:
+        ValueError: too few worlds, or a policy for another game.
+        RecordError: a record cannot be played.
+    """
+    memory = None
+    for record, before in replayed(records):
+        memory = None if before is None else recalled(player, before.row, memory)
+        if wanted(record):
+            judge = with_memory(player, memory)
+            yield record, [*losses(record, search_of(judge), worlds, seed, before)]
 
 
 def with_taken(tried: np.ndarray, members: np.ndarray, taken: int) -> tuple[np.ndarray, int]:

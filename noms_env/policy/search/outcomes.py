@@ -45,7 +45,8 @@ def outcomes(
     parts = list[np.ndarray]()
     for part, first in enumerate(range(0, worlds, PART)):
         count = min(PART, worlds - first)
-        drawn = draw_worlds(tables, row, (seed + STEP * (1 + part)) & MAX_SEED, player.models, count, row_threads)
+        begin = (seed + STEP * (1 + part)) & MAX_SEED
+        drawn = draw_worlds(tables, row, begin, player.models, count, row_threads, player.remembered(row))
         values = play_out([Task(drawn, actions)], player.policies, math.inf, row_threads)
         assert values is not None, "there is no deadline"
         parts.append(values[0])

@@ -111,6 +111,10 @@ class SearchPlayer:
             return np.zeros((len(tables), len(self.models), MAX_SEATS))
         return styles_shown(kernel_view(tables), self.models).transpose(2, 0, 1)
 
+    def remembered(self, row: int) -> np.ndarray | float:
+        """What is known of the seats of a row from the deals before; 0 for nothing."""
+        return 0.0 if self._memory is None else np.asarray(self._memory[row])
+
     def with_memory(self, memory: np.ndarray) -> SearchPlayer:
         """See `noms_env.players.Remembers`."""
         twin = copy(self)
@@ -218,7 +222,7 @@ class SearchPlayer:
                 count = min(one.to_come, TOGETHER) if self.time is None else worlds
                 if clock.perf_counter() <= deadline:
                     seed = (one.seed + one.worlds) & MAX_SEED
-                    shown = 0.0 if self._memory is None else self._memory[one.row]
+                    shown = self.remembered(one.row)
                     drawn[one.row] = draw_worlds(tables, one.row, seed, self.models, count, row_threads, shown)
 
         if len(turns) < self._row_threads.threads:

@@ -2,8 +2,9 @@
 
 /* A film of recorded deals: a slider over the decisions, from the view of a seat or with all hands. */
 class Replay {
-  constructor(board) {
+  constructor(board, linked = true) {
     this.board = board;
+    this.linked = linked;
     this.film = { deals: [], texts: [], symbols: "" };
     this.deal = 0;
     this.moment = 0;
@@ -20,7 +21,7 @@ class Replay {
     byId("svg").addEventListener("click", () => saveSvg(this.board, this.title()));
     byId("png").addEventListener("click", () => savePng(this.board, this.title()));
     document.addEventListener("keydown", (event) => this.key(event));
-    addEventListener("hashchange", () => this.follow());
+    if (linked) addEventListener("hashchange", () => this.follow());
   }
 
   load(film) {
@@ -28,7 +29,8 @@ class Replay {
     this.board.symbols(film.symbols);
     byId("deal").replaceChildren(...film.deals.map((deal, number) => new Option(deal.title, String(number))));
     byId("replay").hidden = false;
-    this.follow();
+    if (this.linked) this.follow();
+    else this.go(0, 0);
   }
 
   /* A link to a moment: #deal,moment,view */
@@ -69,7 +71,7 @@ class Replay {
     const frame = film.frames[this.moment];
     this.board.show(film.parts.map((name, place) => [name, this.film.texts[frame[place]]]));
     this.describe(deal, views);
-    history.replaceState(null, "", `#${this.deal},${this.moment},${this.view}`);
+    if (this.linked) history.replaceState(null, "", `#${this.deal},${this.moment},${this.view}`);
   }
 
   describe(deal, views) {
@@ -111,6 +113,10 @@ class Replay {
       return element("li", "", link);
     });
     byId("losses").replaceChildren(...(lines.length ? lines : [element("li", "no mistake was found")]));
+  }
+
+  stop() {
+    if (this.timer !== null) this.toggle();
   }
 
   toggle() {

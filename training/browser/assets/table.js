@@ -21,12 +21,29 @@ function notice(text) {
   byId("notice").hidden = !text;
 }
 
-async function asked(path, body) {
+async function asked(path, body, kind = "json") {
   const headers = token ? { Authorization: `Bearer ${token}` } : {};
   const answer = await fetch(path, body === undefined ? { headers } : { method: "POST", headers, body });
-  const told = await answer.json();
-  if (!answer.ok) throw new Error(told.error);
-  return told;
+  if (!answer.ok) throw new Error((await answer.json()).error);
+  return answer[kind]();
+}
+
+/* A GIF of the deal that is shown, which the server draws. */
+function offerGif(path, parameters, body) {
+  byId("gif").hidden = false;
+  byId("gif").onclick = async () => {
+    const { deal, view } = replay;
+    const query = new URLSearchParams({ ...parameters, deal, view, theme: document.documentElement.dataset.theme });
+    byId("gif").disabled = true;
+    notice("Drawing the deal");
+    try {
+      save("deal.gif", await asked(`${path}?${query}`, body, "blob"));
+      notice("");
+    } catch (error) {
+      notice(error.message);
+    }
+    byId("gif").disabled = false;
+  };
 }
 
 function choices(select, words, chosen) {
@@ -113,11 +130,13 @@ class Lobby {
       const player = byId("thinker").value;
       const analyse = byId("analyse").checked ? 1 : 0;
       notice(analyse ? "Searching for mistakes" : "");
-      const film = await asked(`/api/film?player=${encodeURIComponent(player)}&analyse=${analyse}`, await file.text());
+      const text = await file.text();
+      const film = await asked(`/api/film?player=${encodeURIComponent(player)}&analyse=${analyse}`, text);
       notice("");
       byId("lobby").hidden = true;
       replay = replay || new Replay(board);
       replay.load(film);
+      offerGif("/api/gif", { player }, text);
     } catch (error) {
       notice(error.message);
     }
@@ -139,6 +158,7 @@ class Table {
     this.key = key;
     this.state = null;
     this.parts = new Map();
+    this.order = [];
     this.moment = "";
     this.wait = 500;
     byId("play-panel").hidden = false;
@@ -147,6 +167,12 @@ class Table {
     byId("deal-next").addEventListener("click", () => this.send({ do: "next" }));
     byId("records").addEventListener("click", () => this.send({ do: "records" }));
     byId("pace").addEventListener("change", () => this.send({ do: "speed", seconds: Number(byId("pace").value) }));
+    byId("watch").addEventListener("click", () => this.send({ do: "film", analyse: false }));
+    byId("judge").addEventListener("click", () => {
+      notice("Searching for mistakes");
+      this.send({ do: "film", analyse: true });
+    });
+    byId("return").addEventListener("click", () => this.turnTo(false));
     board.svg.addEventListener("click", (event) => this.choose(event.target.closest("[data-word]")));
     document.addEventListener("keydown", (event) => this.pressed(event));
     this.connect();
@@ -172,7 +198,7 @@ class Table {
   }
 
   choose(card) {
-    if (card) this.send({ do: "act", word: card.dataset.word, moment: this.moment });
+    if (card && !this.watches) this.send({ do: "act", word: card.dataset.word, moment: this.moment });
   }
 
   told(message) {
@@ -183,15 +209,40 @@ class Table {
       records: () => save("records.jsonl", new Blob([message.text], { type: "application/jsonl" })),
       table: () => this.shown(message),
       hint: () => this.hinted(message),
+      film: () => this.watch(message.film),
     };
     jobs[message.is]();
   }
 
+  get watches() {
+    return !byId("replay").hidden;
+  }
+
+  /* The deal that is over, move by move, with its mistakes if it was analysed. */
+  watch(film) {
+    notice("");
+    this.turnTo(true);
+    replay = replay || new Replay(board, false);
+    replay.load(film);
+    offerGif("/api/table-gif", {}, JSON.stringify({ table: this.name, key: this.key }));
+  }
+
+  turnTo(film) {
+    byId("play-panel").hidden = film;
+    byId("replay").hidden = byId("return").hidden = !film;
+    if (film) return;
+    replay.stop();
+    board.svg.setAttribute("aria-label", "The table");
+    this.draw({ parts: {}, moment: this.moment });
+  }
+
   draw(message) {
     for (const [name, text] of Object.entries(message.parts)) this.parts.set(name, text);
+    this.order = message.order || this.order;
     this.moment = message.moment;
+    if (this.watches) return;
     const focused = document.activeElement && document.activeElement.closest && document.activeElement.closest("#board");
-    board.show(message.order.map((name) => [name, this.parts.get(name)]));
+    board.show(this.order.map((name) => [name, this.parts.get(name)]));
     const words = [...board.svg.querySelectorAll("[data-word]")];
     for (const word of words) {
       word.setAttribute("role", "button");
@@ -200,9 +251,11 @@ class Table {
     if (focused && words.length) words[0].focus();
   }
 
-  shown(message) {
+  /* Only what has changed is sent. */
+  shown(fresh) {
+    const message = { ...this.state, ...fresh };
     this.state = message;
-    this.draw(message);
+    this.draw(fresh);
     notice("");
     byId("advice").hidden = true;
     const mine = message.yours !== null && message.turn === message.yours;
@@ -212,6 +265,7 @@ class Table {
     byId("hint").disabled = !mine;
     byId("undo").disabled = message.yours === null;
     byId("records").hidden = !message.over;
+    byId("over").hidden = !message.scored || message.yours === null;
     if (document.activeElement !== byId("pace")) byId("pace").value = String(message.speed);
     this.people(message);
     this.sheet(message);
@@ -274,7 +328,7 @@ class Table {
   }
 
   pressed(event) {
-    if (event.ctrlKey || event.metaKey || event.altKey || /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName)) return;
+    if (this.watches || event.ctrlKey || event.metaKey || event.altKey || /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName)) return;
     const words = [...board.svg.querySelectorAll("[data-word]")];
     const at = words.indexOf(document.activeElement);
     const jobs = {

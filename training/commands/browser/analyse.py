@@ -37,9 +37,9 @@ def analyse(
     """Say what each decision of recorded deals lost against the best that a search finds: the biggest mistakes first.
 
     For each decision worlds are dealt from what the seat knew, and in each of them every action that is worth trying is played
-    out by a policy. The loss is in points above the mean of the others' points, with its standard error. It is what the search
-    believes: it knows the policy's way to play, and not how the others really play. A loss of less than two standard errors
-    may be chance.
+    out by a policy. Of the deals before in the same match the search knows what each seat did. The loss is in points above the
+    mean of the others' points, with its standard error. It is what the search believes: it knows the policy's way to play, and
+    not how the others really play. A loss of less than two standard errors may be chance.
 
     For example:
       noms analyse games.jsonl --match 0 --deal 3
@@ -58,7 +58,7 @@ def analyse(
         seed: 0 to 2**63 - 1, for the worlds.
     """
     from ...browser.film import Shown
-    from ...evaluation.mistakes import LEAST_WORLDS, by_seat_and_phase, losses
+    from ...evaluation.mistakes import LEAST_WORLDS, analysed, by_seat_and_phase
 
     if not LEAST_WORLDS <= worlds <= MOST_WORLDS:
         raise CommandError(f"--worlds must be from {LEAST_WORLDS} to {MOST_WORLDS}, not {worlds}")
@@ -66,12 +66,12 @@ def analyse(
         raise CommandError(f"--seed must be from 0 to 2**63 - 1, not {seed}")
     if html is not None and not Path(html).absolute().parent.is_dir():
         raise CommandError(f"cannot write {html}: there is no folder {Path(html).parent}")
-    records = records_of(file, match, deal, seat)
+    known = records_of(file, match, deal, seat)
+    records = [record for record in known if is_chosen(record, match, deal, seat)]
     judge = judge_of(player, records[0])
     found: dict[tuple[int, int], list[Loss]] = {}
     with progress_bar("analyse", "deals", len(records)) as advance, wrong_arguments():
-        for record in records:
-            told = losses(record, judge, worlds, seed)
+        for record, told in analysed(known, judge, worlds, seed, lambda record: is_chosen(record, match, deal, seat)):
             found[record["match"], record["deal"]] = [one for one in told if seat in (None, one.seat)]
             advance(1)
     for record in records:
@@ -86,14 +86,18 @@ def analyse(
 
 
 def records_of(file: str, match: int | None, deal: int | None, seat: int | None) -> list[Record]:
-    """The records that are asked for; CommandError for a damaged line, several games, or none."""
-    records = []
+    """The records that are asked for, and those before them in the same matches; CommandError for a damaged line, or no record.
+
+    Those before tell how the seats play.
+    """
+    records, chosen = [], 0
     for line, record in lines_of(file):
         if isinstance(record, str):
             raise CommandError(f"{file}, line {line}: {record}")
-        if is_chosen(record, match, deal, seat):
+        chosen += is_chosen(record, match, deal, seat)
+        if is_chosen(record, match, None, seat) and (deal is None or record["deal"] <= deal):
             records.append(record)
-    if not records:
+    if not chosen:
         raise no_deal(file, match, deal)
     if len({(record["variant"], record["seats"]) for record in records}) > 1:
         raise CommandError(f"{file} has deals of several games or numbers of seats; an analysis is of one")

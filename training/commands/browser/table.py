@@ -73,8 +73,9 @@ def serve(host: str, port: int, folder: Path, players: tuple[str, ...], limits: 
     """Serve the tables of a folder until Ctrl-C; CommandError if nothing can listen there."""
     import uvicorn
 
+    from ...browser.hall import Hall
     from ...browser.lobby import Lobby
-    from ...browser.server import LOOPBACK, Hall, application
+    from ...browser.server import LOOPBACK, application
 
     is_local = host in LOOPBACK
     token = None if is_local else secrets.token_urlsafe(16)
@@ -83,7 +84,14 @@ def serve(host: str, port: int, folder: Path, players: tuple[str, ...], limits: 
     address = f"http://{host}:{port}/" + (f"#token={token}" if token else "")
     print(f"open {address}; Ctrl-C ends the server, the tables stay", flush=True)
     config = uvicorn.Config(
-        app, host, port, log_level="warning", ws_max_size=limits.message_bytes, server_header=False, limit_concurrency=2000
+        app,
+        host,
+        port,
+        log_level="warning",
+        ws_max_size=limits.message_bytes,
+        ws_per_message_deflate=False,  # some kilobytes are sooner sent than packed
+        server_header=False,
+        limit_concurrency=2000,
     )
     server = uvicorn.Server(config)
     with file_errors(f"cannot listen at {host}:{port}"):

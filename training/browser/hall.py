@@ -1,0 +1,88 @@
+"""The tables of a server, in a folder."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import secrets
+import time
+from pathlib import Path
+from typing import Any
+
+from .live import RefusedError, table_from
+from .lobby import Lobby
+from .messages import Limits, parsed_request
+from .room import Room
+
+NAME = re.compile(r"[A-Za-z0-9_-]{8,32}")
+"""Of a table."""
+
+
+class Hall:
+    """The tables of a server.
+
+    Attributes:
+        folder: where they are kept, a file for each.
+        lobby: the games and players.
+        limits: what the server puts up with.
+        token: what everybody has to know, or None.
+        rooms: the tables at which somebody has been since the server started.
+    """
+
+    def __init__(self, folder: Path, lobby: Lobby, limits: Limits | None = None, token: str | None = None) -> None:
+        self.folder, self.lobby, self.limits, self.token = folder, lobby, limits or Limits(), token
+        self.rooms: dict[str, Room] = {}
+        self._opening = asyncio.Lock()
+
+    def path(self, name: str) -> Path:
+        """The file of a table."""
+        return self.folder / f"{name}.json"
+
+    def knows(self, token: str) -> bool:
+        """Whether somebody has the token, if there is one."""
+        return self.token is None or secrets.compare_digest(token.encode(), self.token.encode())
+
+    async def open(self, text: str) -> dict[str, Any]:
+        """Open a table, and return its name and the keys of the people.
+
+        Raises:
+            ValueError: it is no table that is possible, or there are too many.
+        """
+        async with self._opening:
+            if len([*self.folder.glob("*.json")]) >= self.limits.tables:
+                raise RefusedError(f"this server has {self.limits.tables} tables, and no room for more")
+            table = await asyncio.to_thread(lambda: self.lobby.open(parsed_request(text)))
+            name = secrets.token_urlsafe(9)
+            table.touched = time.time()
+            table.save(self.path(name))
+            self.rooms[name] = Room(table, self.path(name), self.lobby, self.limits)
+        return {"table": name, "keys": {str(seat): person.key for seat, person in table.people.items()}}
+
+    async def room(self, name: str) -> Room:
+        """The room of a table; one of which only the file is here goes on where it stopped.
+
+        Raises:
+            RefusedError: there is none.
+        """
+        if not NAME.fullmatch(name):
+            raise RefusedError("there is no such table")
+        async with self._opening:
+            if name not in self.rooms:
+                try:
+                    table = await asyncio.to_thread(lambda: table_from(self.path(name).read_text(encoding="utf-8")))
+                except (OSError, ValueError):
+                    raise RefusedError("there is no such table") from None
+                self.rooms[name] = Room(table, self.path(name), self.lobby, self.limits)
+            return self.rooms[name]
+
+    async def sweep(self) -> None:
+        """Remove the tables where nobody has been for long."""
+        oldest = time.time() - 3600 * self.limits.idle_hours
+        for path in self.folder.glob("*.json"):
+            room = self.rooms.get(path.stem)
+            if room is not None and (room.lookers or room.table.touched >= oldest):
+                continue
+            if room is None and path.stat().st_mtime >= oldest:
+                continue
+            self.rooms.pop(path.stem, None)
+            path.unlink(missing_ok=True)
