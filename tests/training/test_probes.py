@@ -99,6 +99,18 @@ def test_overtaking_is_counted_as_it_happens(variant: str, seats: int, name: str
         assert rates["partner/overtakes"] < rates["defender/overtakes"] / 2
 
 
+@pytest.mark.parametrize("variant", ["small_ships", "noms"])
+def test_nobody_has_to_find_an_open_partner(variant: str) -> None:
+    probes = {}
+    for is_open in (False, True):
+        kind = rules(variant, open_partner=is_open)
+        pool = TablePool([kind], [0], 50, seed=4)
+        pool.deal(0)
+        play(pool, [AtTables(make_player("thumb"), np.random.default_rng(0))], np.zeros((50, MAX_SEATS), np.int64))
+        probes[is_open] = set(count_deals(pool.batch.tables, kind).means())
+    assert probes[False] - probes[True] == {"partner/trick", "partner/overtakes", "defender/overtakes"}
+
+
 def test_exact_bids_by_hand() -> None:
     kind = rules("down_up")
     deal = table(kind, deal_size=5, call=bids(2, 0, 0, 3), tricks=[2, 0, 2, 1])

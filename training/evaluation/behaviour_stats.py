@@ -25,6 +25,7 @@
 | | `sniped/shared` | deals | 1 if several were sniped |
 | | `tricks/spread` | deals | the most tricks of a seat less the fewest |
 
+With the option `open_partner` all know the partner, and `partner/trick` and the overtakes are not counted.
 A contract is made if it brought the declarer points, so options of the scoring are heeded. Single deals are scored deals
 (`duplicate`): all but `passed_out` tells of the deal that was scored.
 """
@@ -157,6 +158,8 @@ def _count_auction(tally: Tally, tables: np.recarray, watched: np.ndarray, rules
     tally.add("misere", declared & misere)
     tally.add("misere/made", made[declared & misere])
     _count_nominations(tally, tables, declared & (tables.nominated >= 0), made, rules)
+    if rules.options["open_partner"]:
+        return  # nobody has to guess who the partner is
     for who, (possible, done) in zip(("partner", "defender"), overtakes(tables, watched), strict=True):
         tally.sums[f"{who}/overtakes"] += int(done)
         tally.counts[f"{who}/overtakes"] += int(possible)
@@ -184,6 +187,8 @@ def _count_nominations(tally: Tally, tables: np.recarray, named: np.ndarray, mad
     shown = tables.indicated >= 0
     if rules.options.get("indication"):
         tally.add("partner/indicated", shown[with_partner])
+    if rules.options["open_partner"]:
+        return
     trick = tables.trick_of[rows, card >> 3] >> (8 * (card & 7)) & 255
     tally.add("partner/trick", trick[with_partner & ~shown & (trick > 0)])
 
