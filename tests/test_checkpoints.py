@@ -37,18 +37,26 @@ def test_what_the_notebook_cites_is_there() -> None:
     entries = lab()
     text = (CHECKPOINTS / "LAB.md").read_text(encoding="utf-8")
     assert set(re.findall(r"\bL\d\d\b", text)) == {entry["id"] for entry in entries}
-    for runs, folder in re.findall(r"\bruns? ([\d and]+) of `(\w+)/runs\.json`", text):
-        known = len(json.loads((CHECKPOINTS / folder / "runs.json").read_text(encoding="utf-8")))
-        assert all(1 <= int(run) <= known for run in re.findall(r"\d+", runs)), (runs, folder)
-    for name in re.findall(r"of `(\w+)/runs\.json`", text):
-        assert (CHECKPOINTS / name / "runs.json").is_file()
+    if not has_history():
+        return
+    (commit,) = re.findall(r"`git show (\w+):checkpoints/NAME/runs\.json`", text)
+    cited = re.findall(r"\bruns? ([\d and]+) of `(\w+)/runs\.json`", text)
+    assert {name for _, name in cited} == set(re.findall(r"of `(\w+)/runs\.json`", text))
+    for runs, name in cited:
+        known = len(json.loads(git("show", f"{commit}:checkpoints/{name}/runs.json")))
+        assert all(1 <= int(run) <= known for run in re.findall(r"\d+", runs)), (runs, name)
 
 
 def test_the_commits_of_the_notebook_are_in_the_history() -> None:
-    if not (ROOT / ".git").exists() or git("rev-parse", "--is-shallow-repository") != "false":
-        return  # an archive, or a shallow clone: there is no history to look at
+    if not has_history():
+        return
     for commit in {commit for entry in lab() for commit in re.findall(r"[0-9a-f]{7}", entry["commit"])}:
         assert git("cat-file", "-t", commit) == "commit", commit
+
+
+def has_history() -> bool:
+    """Whether this is neither an archive nor a shallow clone."""
+    return (ROOT / ".git").exists() and git("rev-parse", "--is-shallow-repository") == "false"
 
 
 def git(*arguments: str) -> str:

@@ -197,9 +197,12 @@ def test_a_best_response_on_a_full_game_goes_on_and_is_measured(run: Run, tmp_pa
     status, out, _ = run(*words, tmp_path / "found.json")
     assert status == 0
     assert "a best response to random, learnt in 60,000 decisions, gains +" in out
-    (found,) = json.loads((tmp_path / "found.json").read_text())["games"]
-    assert found["low"] > 0, "against random there is much to gain"
-    assert found["deals"] == 100
+    document = json.loads((tmp_path / "found.json").read_text())
+    assert (document["format"], document["player"], document["policies"]) == ("noms-exploit/1", "random", {})
+    (found,) = document["games"]
+    assert found["options"] == {"ranks": 2, "suits": 2}
+    assert found["gain"]["low"] > 0, "against random there is much to gain"
+    assert (found["gain"]["deals"], found["set"]) == (100, "test")
     config = json.loads((tmp_path / "run" / "config.json").read_text())
     assert config["opponents"]["alone"]
     assert config["opponents"]["players"] == config["panel"] == ["random"]

@@ -24,10 +24,11 @@ from training.cli import main
 from training.config import CurriculumConfig, TrainConfig
 from training.evaluation.deal_sets import digest
 from training.evaluation.duplicate import unit_of
+from training.evaluation.report import EXPLOIT
 from training.evaluation.report import FORMAT as EVALUATION
 from training.evaluation.tournament import FORMAT as TOURNAMENT
 from training.publish.pages import CARD, NOTES_BEGIN, NOTES_END, RESULTS, CardError, notes_of, pages, seats_text
-from training.publish.results import ABLATIONS, BEHAVIOUR, PANEL, Results, ResultsError, read_results
+from training.publish.results import ABLATIONS, BEHAVIOUR, BEST_RESPONSES, PANEL, Results, ResultsError, read_results
 from training.publish.runs import Trained, read_trained
 from training.text import markdown_table
 
@@ -81,6 +82,10 @@ def tournament(ratings: dict[str, float], pairs: dict[tuple[str, str], float], r
     }
 
 
+def best_response(player: str, *games: dict[str, Any], **policies: str) -> dict[str, Any]:
+    return {"format": EXPLOIT, "environment": ENV_VERSION, "player": player, "policies": policies, "games": list(games)}
+
+
 def put(folder: Path, part: str, name: str, document: object) -> None:
     (folder / part).mkdir(parents=True, exist_ok=True)
     (folder / part / f"{name}.json").write_text(json.dumps(document))
@@ -127,7 +132,8 @@ def made(policy: Trained, tmp_path: Path) -> Path:
 
 def card_of(policy: Trained, folder: Path | None = None, name: str = "mine") -> str:
     """The card of a policy, with the results of a folder."""
-    results = Results({name: policy}, {name: []}, [], [], {}, {}) if folder is None else read_results(folder, {name: policy})
+    nothing = Results({name: policy}, {name: []}, [], [], [], {}, {})
+    results = nothing if folder is None else read_results(folder, {name: policy})
     return pages(results, {})[Path(name) / CARD]
 
 
@@ -477,17 +483,33 @@ def test_what_players_do_among_themselves(made: Path, policy: Trained) -> None:
     ]
 
 
+def test_what_is_gained_against_players_stands_on_the_page_and_on_the_card(made: Path, policy: Trained) -> None:
+    def gained(mean: float, start: str) -> dict[str, Any]:
+        place = {"variant": "nonesuch", "seats": 4, "options": {}, "initial_policy": start, "budget": 2000, **unit_of(NONESUCH)}
+        return place | {"gain": estimate(mean)}
+
+    put(made, BEST_RESPONSES, "one", best_response("thumb", gained(1.5, "")))
+    put(made, BEST_RESPONSES, "two", best_response("runs/x@0", gained(0.5, "mine"), **{"runs/x@0": policy.sha256}))
+    assert rows(part(results_page(made), "Best responses")) == [
+        ["`nonesuch`", "4", "`mine@0`", "`mine`", "2,000", "+0.500 ±0.250, 400 deals"],
+        ["`nonesuch`", "4", "`thumb`", "an imitation of the player", "2,000", "+1.500 ±0.250, 400 deals"],
+    ]
+    said = part(card_of(policy, made), "Known weaknesses")
+    assert "copies of `mine@0`, a player that was trained against it for 2,000 decisions gains +0.500 ±0.250 points" in said
+    assert "is not known" not in said
+
+
 def test_an_empty_folder_has_a_page_too(tmp_path: Path) -> None:
     page = results_page(tmp_path)
     assert part(page, "The policies") == "No policy has been measured yet.\n\n"
-    assert page.count("Not measured yet.") == 4
+    assert page.count("Not measured yet.") == 5
 
 
 @pytest.mark.parametrize(
     ("file", "content", "sentence"),
     [
         ("panel/x.json", "{", "is no JSON"),
-        ("panel/x.json", "[]", "is neither from `noms evaluate --json` nor results.json of `noms tournament`"),
+        ("panel/x.json", "[]", "is not from `noms evaluate --json` or results.json of `noms tournament`"),
         ("panel/x.json", '{"format": "noms-evaluate/1", "environment": 9}', "is of version 9 of the environments, not 0"),
         ("panel/x.json", json.dumps(evaluation("a", "b", {})), "is damaged: KeyError('variant')"),
         ("panel/x.json", json.dumps(evaluation("a", "b") | {"policies": [1]}), "is damaged: AttributeError"),
@@ -496,7 +518,10 @@ def test_an_empty_folder_has_a_page_too(tmp_path: Path) -> None:
         ("behaviour/x.json", json.dumps(evaluation("mine", "mine", entry(1))), "another policy than the one that is called"),
         ("behaviour/x.json", json.dumps(evaluation("a", "b")), "must be of a player against itself, not of a"),
         ("behaviour/x.json", json.dumps(evaluation("a", "a", entry(1))), "is damaged: KeyError('probes')"),
-        ("ablations/x.json", json.dumps({"format": "x"}), "is neither from `noms evaluate --json`"),
+        ("exploit/x.json", json.dumps(evaluation("a", "b")), "is not from `noms exploit --variant --json`"),
+        ("exploit/x.json", json.dumps(best_response("a", {})), "is damaged: KeyError('variant')"),
+        ("exploit/x.json", json.dumps(best_response("mine@0")), "another policy than the one that is called mine"),
+        ("ablations/x.json", json.dumps({"format": "x"}), "is not from `noms evaluate --json`"),
         ("ablations/x-y.json", json.dumps(evaluation("a", "thumb")), "is not of a recipe against thumb on the deals of other"),
         ("ablations/nonesuch-y.json", json.dumps(evaluation("a", "thumb")), "is not of a recipe against thumb on the deals"),
         ("ablations/x.json", json.dumps(tournament({"a": 1.0, "b": 0.0}, {})), "has no player 'base'"),
@@ -505,7 +530,7 @@ def test_an_empty_folder_has_a_page_too(tmp_path: Path) -> None:
     ],
 )
 def test_what_is_wrong_is_told_and_nothing_written(made: Path, publish: Run, file: str, content: str, sentence: str) -> None:
-    (made / BEHAVIOUR).mkdir()
+    (made / file).parent.mkdir(exist_ok=True)
     (made / file).write_text(content)
     assert_refused(publish("--out", made), sentence)
     assert not (made / RESULTS).exists()

@@ -23,6 +23,8 @@ from .matches import Matches
 from .statistics import FEW, Estimate, Groups, percent, plus_minus, too_few
 
 FORMAT = "noms-evaluate/1"
+EXPLOIT = "noms-exploit/1"
+"""The format of `noms exploit --json`."""
 GOAL = 0.8
 """Chance with which a difference is found, for the words."""
 

@@ -188,7 +188,7 @@ def card_facts(name: str, policy: Trained, results: Results) -> dict[str, Any]:
         "in_training": [(*duel_row(duel)[:3], plus_minus(duel.points)) for duel in in_training],
         "behaviour": list(behaviour_tables(own or training_behaviour(name, policy))),
         "is_measured": bool(own),
-        "weaknesses": list(weaknesses(name, policy, duels, in_training)),
+        "weaknesses": [*weaknesses(name, policy, duels, in_training), *exploited(name, results)],
         "begin": NOTES_BEGIN,
         "end": NOTES_END,
         "needs": sorted({other for run in policy.runs for other in run.needs}),
@@ -259,7 +259,27 @@ def weaknesses(name: str, policy: Trained, duels: Sequence[Duel], in_training: S
     if last.made < last.budget:
         yield f"Its last run has not come to its end: {last.made:,} of {last.budget:,} decisions."
     yield "It plays with no other options or numbers of seats than those above."
-    yield f"How much a player gains that was trained to beat `{name}` is not known."
+
+
+def exploited(name: str, results: Results) -> Iterator[str]:
+    """What was found to be gained by players that were trained to beat the policy: sentences."""
+    found = [one for one in results.best_responses if one.player.partition("@")[0] == name]
+    for one in found:
+        where = f"{rules_text(label(one.rules))}, {one.gain.deals:,} deals of `test`"
+        yield (
+            f"Alone among copies of `{one.player}`, a player that was trained against it for {one.budget:,} decisions gains "
+            f"{plus_minus(one.gain)} points per deal ({where}); longer training may gain more."
+        )
+    if not found:
+        yield f"How much a player gains that was trained to beat `{name}` is not known."
+
+
+def best_response_rows(results: Results) -> Iterator[Row]:
+    """What a best response gains against each player."""
+    for one in results.best_responses:
+        start = f"`{one.initial_policy}`" if one.initial_policy else "an imitation of the player"
+        where = name_of(one.rules), str(one.rules.seats), f"`{one.player}`"
+        yield *where, start, f"{one.budget:,}", f"{plus_minus(one.gain)}, {one.gain.deals:,} deals"
 
 
 # ------------------------------------------------------------------------------------------------------------ results
@@ -285,6 +305,7 @@ def results_facts(results: Results) -> dict[str, Any]:
         "search": list(search_rows(results)),
         "panel": list(panel_parts(results)),
         "behaviour": list(behaviour_tables(results.behaviour)),
+        "best_responses": list(best_response_rows(results)),
         "recipes": list(recipe_parts(results)),
     }
 

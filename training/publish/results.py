@@ -3,6 +3,7 @@
 FOLDER/NAME/              a policy, as `noms publish` makes it
 FOLDER/panel/*.json       `noms evaluate --json` and results.json of `noms tournament`: how strong players are
 FOLDER/behaviour/*.json   `noms evaluate NAME NAME --json`: what a player does at tables with itself alone
+FOLDER/exploit/*.json     `noms exploit NAME --variant GAME --json`: what a best response gains against a player
 FOLDER/ablations/*.json   `noms tournament`: policies of runs with different recipes, one of them called `base`; and
 TOURNAMENT-RECIPE.json of `noms evaluate`: a recipe tried later, on the same deals
 """
@@ -23,12 +24,13 @@ from noms_env.variants import VARIANTS, Rules, game, make_rules
 from noms_env.version import ENV_VERSION
 
 from ..evaluation.duplicate import AGAINST, ALONE, unit_of
+from ..evaluation.report import EXPLOIT
 from ..evaluation.report import FORMAT as EVALUATION
 from ..evaluation.statistics import Estimate
 from ..evaluation.tournament import FORMAT as TOURNAMENT
 from .runs import Trained, read_trained
 
-PANEL, BEHAVIOUR, ABLATIONS = "panel", "behaviour", "ablations"
+PANEL, BEHAVIOUR, BEST_RESPONSES, ABLATIONS = "panel", "behaviour", "exploit", "ablations"
 BASE, REFERENCE = "base", "thumb"
 """The recipe, and the player, with which recipes are compared."""
 PREVIOUS = "previous"
@@ -77,6 +79,25 @@ class Behaviour:
 
 
 @dataclass(frozen=True)
+class BestResponse:
+    """What PPO has learnt to gain against a player, alone among copies of it.
+
+    Attributes:
+        player: against whom.
+        rules: of the tables.
+        initial_policy: from which it began; empty for an imitation of the player.
+        budget: decisions.
+        gain: points per deal above the player, on deals that it never saw: a lower bound.
+    """
+
+    player: str
+    rules: Rules
+    initial_policy: str
+    budget: int
+    gain: Estimate
+
+
+@dataclass(frozen=True)
 class Results:
     """What a folder holds.
 
@@ -85,6 +106,7 @@ class Results:
         duels: of each policy.
         tournaments: documents of the panel, by game and seats, most players first.
         behaviour: by game and seats, policies first.
+        best_responses: by game and seats, policies first.
         ablations: documents of tournaments, by file name.
         later: documents of recipes tried later, by file name.
     """
@@ -93,6 +115,7 @@ class Results:
     duels: dict[str, list[Duel]]
     tournaments: list[dict[str, Any]]
     behaviour: list[Behaviour]
+    best_responses: list[BestResponse]
     ablations: dict[str, dict[str, Any]]
     later: dict[str, dict[str, Any]]
 
@@ -130,9 +153,14 @@ def read_results(folder: Path, new: Mapping[str, Trained] | None = None) -> Resu
     for path, document in _documents(folder / BEHAVIOUR):
         with _damage(path):
             behaviour += _behaviour(path, document, policies)
+    best_responses = list[BestResponse]()
+    for path, document in _documents(folder / BEST_RESPONSES, (EXPLOIT,), "from `noms exploit --variant --json`"):
+        with _damage(path):
+            best_responses += _best_responses(path, document, policies)
     tournaments.sort(key=lambda one: (VARIANTS.index(one["variant"]), -len(one["players"]), one["seats"], one["deals"]))
-    behaviour.sort(key=lambda one: (*place_of(one.rules), one.player.partition(":")[0] in PLAYERS))
-    return Results(policies, duels, tournaments, behaviour, *_recipes(folder / ABLATIONS))
+    for found in (behaviour, best_responses):
+        found.sort(key=lambda one: (*place_of(one.rules), one.player.partition(":")[0] in PLAYERS))
+    return Results(policies, duels, tournaments, behaviour, best_responses, *_recipes(folder / ABLATIONS))
 
 
 def place_of(rules: Rules) -> tuple[int, int]:
@@ -140,14 +168,18 @@ def place_of(rules: Rules) -> tuple[int, int]:
     return VARIANTS.index(rules.variant.name), rules.seats
 
 
-def _documents(folder: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
+def _documents(
+    folder: Path,
+    formats: tuple[str, ...] = (EVALUATION, TOURNAMENT),
+    source: str = "from `noms evaluate --json` or results.json of `noms tournament`",
+) -> Iterator[tuple[Path, dict[str, Any]]]:
     for path in sorted(folder.glob("*.json")):
         try:
             found = json.loads(path.read_bytes())
         except (ValueError, RecursionError) as error:
             raise ResultsError(f"{path} is no JSON: {error}") from error
-        if not isinstance(found, dict) or found.get("format") not in (EVALUATION, TOURNAMENT):
-            raise ResultsError(f"{path} is neither from `noms evaluate --json` nor results.json of `noms tournament`")
+        if not isinstance(found, dict) or found.get("format") not in formats:
+            raise ResultsError(f"{path} is not {source}")
         if found.get("environment") != ENV_VERSION:
             raise ResultsError(f"{path} is of version {found.get('environment')!r} of the environments, not {ENV_VERSION}")
         with _damage(path):
@@ -219,6 +251,15 @@ def _of_tournament(document: Mapping[str, Any]) -> Figures:
         one = Estimate(**{name: pair[name] for name in Estimate.__dataclass_fields__})
         for player, opponent, points in ((pair["a"], pair["b"], one), (pair["b"], pair["a"], -one)):
             yield player, opponent, document, {"points": points, "alone": Estimate(**document["table"][player][opponent])}
+
+
+def _best_responses(path: Path, document: Mapping[str, Any], policies: Mapping[str, Trained]) -> Iterator[BestResponse]:
+    """What was gained against a player, in each game."""
+    player = document["player"]
+    name = _policy_of(player, path, document, policies)
+    shown = name + player[len(player.partition("@")[0]) :] if name else player
+    for entry in document["games"]:
+        yield BestResponse(shown, rules_of(entry), entry["initial_policy"], int(entry["budget"]), Estimate(**entry["gain"]))
 
 
 def _behaviour(path: Path, document: Mapping[str, Any], policies: Mapping[str, Trained]) -> Iterator[Behaviour]:
