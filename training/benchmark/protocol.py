@@ -72,13 +72,13 @@ CROSS_DEALS = 512
 """Deals of each pair of seeds of an algorithm."""
 
 POLICIES = {
-    "sniped_whist": ("sniped_whist@0", "f4045b689a676921bb920bc51e93425e72439d66a24b06b2c503ce22fea43ec0"),
-    "big_ships": ("exact_bid@0", "5881ad36bf2382a3447a1e9c8f795360d769bdc2a8adc654fe5b9205f6c64ff1"),
+    "sniped_whist": ("sniped_whist@0", "a11fc1c266a958c7cc7dec8768eb9b533ebd0accc8025f4d1e2b2bc3c5d92430"),
+    "big_ships": ("exact_bid@0", "b7141fb5fbd8b2f739522e5af4fac7bd068a8b656bc04b30a64f8ba54648cffe"),
     "small_ships": ("small_ships@0", "275a4e91cf65b2b6d08b83e153a796138b018cca8c93cfe209b5561329269c1f"),
-    "noms": ("noms@0", "698e388edc6057778267dc82b332de5a5243b38154a958eedc63cddce31bc6b5"),
-    "nonesuch": ("nonesuch@0", "57fa7045a3a81e1cac966576d3409f89e847dcf4264e5a305ad7fa035269b03f"),
-    "down_up": ("exact_bid@0", "5881ad36bf2382a3447a1e9c8f795360d769bdc2a8adc654fe5b9205f6c64ff1"),
-    "up_down": ("exact_bid@0", "5881ad36bf2382a3447a1e9c8f795360d769bdc2a8adc654fe5b9205f6c64ff1"),
+    "noms": ("noms@0", "a0d60f87d819cddfd0cca64055480e98cd06548bb55a36dd8a30c09c547b7b54"),
+    "nonesuch": ("nonesuch@0", "89fd1ac341e7ff8d7f786378926ed4c40cc620cc021ce63a915bb1b4d7bd0c18"),
+    "down_up": ("exact_bid@0", "b7141fb5fbd8b2f739522e5af4fac7bd068a8b656bc04b30a64f8ba54648cffe"),
+    "up_down": ("exact_bid@0", "b7141fb5fbd8b2f739522e5af4fac7bd068a8b656bc04b30a64f8ba54648cffe"),
 }
 """The published policy of each game, and the SHA-256 of its file: another policy is another field."""
 
