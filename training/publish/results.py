@@ -211,11 +211,16 @@ def _policy_of(player: str, path: Path, document: Mapping[str, Any], policies: M
     return None
 
 
+def _shown(player: str, name: str | None) -> str:
+    """A player as the pages name it: a policy by its name there, with its temperature."""
+    return player if name is None else name + player[len(player.partition("@")[0]) :]
+
+
 def _duels(path: Path, document: Mapping[str, Any], policies: Mapping[str, Trained]) -> Iterator[tuple[str, Duel]]:
     """The comparisons in a document, from the side of each policy in it."""
     players = [document["a"], document["b"]] if document["format"] == EVALUATION else document["players"]
     names = {player: _policy_of(player, path, document, policies) for player in players}
-    shown = {player: name + player[len(player.partition("@")[0]) :] if name else player for player, name in names.items()}
+    shown = {player: _shown(player, name) for player, name in names.items()}
     shown |= {player: PREVIOUS for player in players if Path(player).parts[0] == PREVIOUS}
     read = _of_evaluation if document["format"] == EVALUATION else _of_tournament
     for policy, opponent, entry, figures in read(document):
@@ -256,8 +261,7 @@ def _of_tournament(document: Mapping[str, Any]) -> Figures:
 def _best_responses(path: Path, document: Mapping[str, Any], policies: Mapping[str, Trained]) -> Iterator[BestResponse]:
     """What was gained against a player, in each game."""
     player = document["player"]
-    name = _policy_of(player, path, document, policies)
-    shown = name + player[len(player.partition("@")[0]) :] if name else player
+    shown = _shown(player, _policy_of(player, path, document, policies))
     for entry in document["games"]:
         yield BestResponse(shown, rules_of(entry), entry["initial_policy"], int(entry["budget"]), Estimate(**entry["gain"]))
 
@@ -267,8 +271,7 @@ def _behaviour(path: Path, document: Mapping[str, Any], policies: Mapping[str, T
     player = document["a"]
     if player != document["b"]:
         raise ResultsError(f"{path} must be of a player against itself, not of {player} against {document['b']}")
-    name = _policy_of(player, path, document, policies)
-    shown = name + player[len(player.partition("@")[0]) :] if name else player
+    shown = _shown(player, _policy_of(player, path, document, policies))
     for entry in document["games"]:
         yield Behaviour(shown, rules_of(entry), int(entry["deals"]), dict(entry["probes"]["a"]))
 
