@@ -72,7 +72,8 @@ def infer_rows(observation, mask, seeds, temperature, parameters, out):
                 extend(seen, extended)
                 seen = extended
             found = find_active(seen, copies[order[i]], active, amount, starts[i])
-            starts[i + 1] = find_hot(seen, hot_columns, hot_rows[order[i]], active, amount, starts[i], found)
+            found = find_hot(seen, hot_columns, hot_rows[order[i]], active, amount, found)
+            starts[i + 1] = fill_up(active, amount, starts[i], found)
             ends[i + 1], needed[i] = find_options(mask[rows[i]], names, options, ends[i])
             if len(scorer[3]) > 0:
                 needed[i] |= note_counted(seen, names, options[ends[i] : ends[i + 1]], scorer, at_cards[ends[i] :])
@@ -167,13 +168,19 @@ def find_active(seen, copies, active, amount, start):
 
 
 @jit_inline
-def find_hot(seen, hot_columns, hot_rows, active, amount, start, end):
-    """Add the one-hot features, and zeros up to a multiple of `SIDE_BY_SIDE` since `start`; returns the end."""
+def find_hot(seen, hot_columns, hot_rows, active, amount, end):
+    """Add the one-hot features; returns the end."""
     for place in range(len(hot_columns)):
         feature = hot_rows[place, seen[hot_columns[place]]]
         active[end] = feature
         amount[end] = 1
         end += feature >= 0
+    return end
+
+
+@jit_inline
+def fill_up(active, amount, start, end):
+    """Add zeros up to a multiple of `SIDE_BY_SIDE` since `start`, of which there is at least one; returns the end."""
     while end == start or (end - start) % SIDE_BY_SIDE != 0:
         active[end] = 0
         amount[end] = 0

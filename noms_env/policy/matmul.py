@@ -46,6 +46,11 @@ def as_panels(weight: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(padded.reshape(len(padded), -1, PANEL).transpose(1, 0, 2))
 
 
+def from_panels(panels: np.ndarray, outputs: int) -> np.ndarray:
+    """The weight, shape (outputs, inputs), that `as_panels` has put into panels."""
+    return np.ascontiguousarray(panels.transpose(0, 2, 1).reshape(-1, panels.shape[1])[:outputs])
+
+
 def _tile_code(rows: int) -> Callable[..., Any]:
     """The code that multiplies some rows with a panel; numba asks for it when it compiles a caller.
 
@@ -131,6 +136,34 @@ def _sum_code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any
     return context.get_dummy_value()
 
 
+def _add_code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    """The code that adds a row's part, each time times a number, to some rows of a panel (at least one)."""
+    places, amounts, panels, y = (
+        context.make_array(signature.args[at])(context, builder, arguments[at]) for at in (0, 1, 4, 6)
+    )
+    begin, end, panel, row = (arguments[at] for at in (2, 3, 5, 7))
+    length = builder.mul(builder.extract_value(panels.shape, 1), SIZE(PANEL))
+    here = _place(builder, panels.data, panel, length)
+    line = _place(builder, y.data, row, builder.extract_value(y.shape, 1), builder.mul(panel, SIZE(PANEL)))
+    added = [builder.load(part, align=4) for part in _vectors(builder, line)]
+    before, loop, after = builder.block, builder.append_basic_block(), builder.append_basic_block()
+    builder.branch(loop)
+
+    builder.position_at_end(loop)
+    term = builder.phi(SIZE)
+    line = builder.zext(builder.load(builder.gep(places.data, [term]), align=2), SIZE)
+    number = _spread(builder, builder.load(builder.gep(amounts.data, [term]), align=4))
+    for part, target in zip(added, _vectors(builder, _place(builder, here, line, SIZE(PANEL))), strict=True):
+        builder.store(_grown(builder, builder.load(target, align=4), number, part), target, align=4)
+    following = builder.add(term, SIZE(1))
+    builder.cbranch(builder.icmp_signed("<", following, end), loop, after)
+    term.add_incoming(begin, before)
+    term.add_incoming(following, loop)
+
+    builder.position_at_end(after)
+    return context.get_dummy_value()
+
+
 SIZE, VECTOR = ir.IntType(64), ir.VectorType(ir.FloatType(), LANES)
 ZEROS = ir.Constant(VECTOR, [0.0] * LANES)
 
@@ -177,6 +210,14 @@ if COMPILED:
         number = types.int64
         return types.void(places, amounts, number, number, panels, number, y, number), _sum_code
 
+    @intrinsic  # type: ignore[untyped-decorator]
+    def add_to_lines(
+        _context: Any, places: Any, amounts: Any, begin: Any, end: Any, panels: Any, panel: Any, y: Any, row: Any
+    ) -> Any:
+        """Add one row in a panel's columns, times `amounts[k]`, to `panels[panel, places[k]]` for begin <= k < end."""
+        number = types.int64
+        return types.void(places, amounts, number, number, panels, number, y, number), _add_code
+
 else:
 
     def multiply_tile(x: Any, row: Any, panels: Any, panel: Any, y: Any) -> None:
@@ -191,6 +232,11 @@ else:
     def sum_lines(places: Any, amounts: Any, begin: Any, end: Any, panels: Any, panel: Any, y: Any, row: Any) -> None:
         """Write one row in a panel's columns: the sum of `amounts[k] * panels[panel, places[k]]` over begin <= k < end."""
         y[row, panel * PANEL : (panel + 1) * PANEL] = amounts[begin:end] @ panels[panel, places[begin:end]]
+
+    def add_to_lines(places: Any, amounts: Any, begin: Any, end: Any, panels: Any, panel: Any, y: Any, row: Any) -> None:
+        """Add one row in a panel's columns, times `amounts[k]`, to `panels[panel, places[k]]` for begin <= k < end."""
+        part = y[row, panel * PANEL : (panel + 1) * PANEL]
+        np.add.at(panels[panel], places[begin:end], amounts[begin:end, None] * part)
 
 
 @jit
@@ -234,3 +280,14 @@ def multiply_sparse(places, amounts, starts, rows, panels, y):
     for panel in range(len(panels)):
         for row in range(rows):
             sum_lines(places, amounts, starts[row], starts[row + 1], panels, panel, y, row)
+
+
+@jit
+def add_products_sparse(places, amounts, starts, rows, y, panels):
+    """Add `x[:rows].T @ y[:rows, :outputs]` to panels, float32, shape (outputs / PANEL, inputs, PANEL).
+
+    The other arguments are those of `multiply_sparse`, for which this is the gradient of the weight, given that of `y`.
+    """
+    for panel in range(len(panels)):
+        for row in range(rows):
+            add_to_lines(places, amounts, starts[row], starts[row + 1], panels, panel, y, row)

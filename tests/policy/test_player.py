@@ -19,7 +19,17 @@ from noms_env.players import NOBODY
 from noms_env.policy.encoding import Encoding, make_encoding
 from noms_env.policy.file import PolicyInfo, save_policy
 from noms_env.policy.inference import shapes_of
-from noms_env.policy.matmul import LANES, PANEL, SIDE_BY_SIDE, TILE, as_panels, multiply, multiply_sparse
+from noms_env.policy.matmul import (
+    LANES,
+    PANEL,
+    SIDE_BY_SIDE,
+    TILE,
+    add_products_sparse,
+    as_panels,
+    from_panels,
+    multiply,
+    multiply_sparse,
+)
 from noms_env.policy.player import PolicyPlayer
 from noms_env.variants import VARIANTS, Rules, game, make_rules
 from training.config import ActorConfig
@@ -196,6 +206,11 @@ def test_sparse_products() -> None:
     assert np.abs(y[:9, : len(weight)] - x @ weight.T).max() < 1e-5
     assert (y[9:] == 7).all()
     assert (y[:, 2 * PANEL :] == 7).all()
+    products = as_panels(weight)
+    add_products_sparse(*sparse, len(x), y, products)
+    added = from_panels(products, len(weight)) - weight
+    assert np.abs(added - y[:9, : len(weight)].T @ x).max() < 1e-5
+    assert (from_panels(as_panels(weight), len(weight)) == weight).all()
 
 
 def test_hand_sizes_follow_the_deals() -> None:

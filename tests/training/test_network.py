@@ -5,11 +5,13 @@ from collections.abc import Callable
 import pytest
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
 from training.config import ActorConfig, NetworkConfig
+from training.learn.fused import first_layer
 from training.learn.network import Actor, Critic, Trunk
 
-FEATURES, CHOICES, CARDS = 40, 30, 13
+FEATURES, CHOICES, CARDS = 140, 30, 13
 
 
 def random_parameters(network: nn.Module) -> None:
@@ -26,7 +28,12 @@ def actor_and_bytes(blocks: int = 2) -> tuple[Actor, Tensor]:
     scale[columns] = 0.5  # that of all cards is one
     actor = Actor(scale, choices, columns, ActorConfig(16, blocks, 8, scorer_width=6))
     random_parameters(actor)
-    return actor, torch.randint(0, 9, (50, FEATURES), dtype=torch.uint8)
+    return actor, some_bytes()
+
+
+def some_bytes(rows: int = 50, features: int = FEATURES) -> Tensor:
+    """Bytes as in observations: most are 0."""
+    return torch.randint(1, 9, (rows, features), dtype=torch.uint8) * (torch.rand(rows, features) < 0.3)
 
 
 def some_legal(rows: int = 50) -> Tensor:
@@ -52,6 +59,19 @@ def whole(trunk: Trunk, features: Tensor) -> Tensor:
     assert isinstance(norm, nn.LayerNorm)
     result: Tensor = trunk(features) * norm.weight + norm.bias
     return result
+
+
+@pytest.mark.parametrize(("rows", "inputs", "outputs"), [(500, 300, 40), (500, 300, 64), (7, 57, 16), (0, 57, 16), (9, 20, 16)])
+def test_the_first_layer_leaves_out_what_is_zero(rows: int, inputs: int, outputs: int) -> None:
+    torch.manual_seed(3)
+    features = some_bytes(rows, inputs)
+    features[:1] = 0
+    weight, bias = torch.randn(outputs, inputs, requires_grad=True), torch.randn(outputs, requires_grad=True)
+    found, expected = first_layer(weight, bias, torch.float32)(features), functional.linear(features.float(), weight, bias)
+    torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-4)
+    of_each = [torch.autograd.grad((result * result.detach()).sum(), [weight, bias]) for result in (found, expected)]
+    for one, other in zip(*of_each, strict=True):
+        torch.testing.assert_close(one, other, rtol=1e-3, atol=1e-3 * float(other.abs().max()))
 
 
 @pytest.mark.parametrize("blocks", [0, 1, 3])
@@ -101,7 +121,7 @@ def test_the_scorer_adds_to_each_legal_card_what_it_says_of_it() -> None:
 
 def test_without_a_scorer_or_without_card_features_there_is_an_actor_too() -> None:
     columns, choices = torch.empty((CARDS, 0), dtype=torch.int64), torch.arange(CHOICES)
-    features, mask = torch.randint(0, 9, (50, FEATURES), dtype=torch.uint8), some_legal()
+    features, mask = some_bytes(), some_legal()
     for units in (0, 5):
         actor = Actor(torch.rand(FEATURES), choices, columns, ActorConfig(16, 1, 8, scorer_width=units))
         assert (actor.scorer is None) == (units == 0)

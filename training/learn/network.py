@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -28,7 +29,7 @@ from noms_env.policy.player import policy_file_of
 from noms_env.variants import Rules
 
 from ..config import ActorConfig, NetworkConfig, TrainConfig
-from .fused import add_and_normalise, add_scores
+from .fused import add_and_normalise, add_scores, first_layer
 
 WORDS = NOMINATE - CARDS
 """Actions between the cards to play and the cards to nominate."""
@@ -60,29 +61,37 @@ class Trunk(nn.Module):
 
     def forward(self, features: Tensor, dtype: torch.dtype = torch.float32) -> Tensor:
         """From uint8, shape (n, n_features), to `dtype`, shape (n, width); the last norm's own scale and shift are left out."""
-        return through(features, self.folded(dtype))
+        return self.folded(dtype)(features)
 
     def folded(self, dtype: torch.dtype) -> Layers:
         """The layers with all that can be folded into them: the scale into the first, norms into the others."""
-        layers = [((self.first.weight * self.scale).to(dtype), self.first.bias.to(dtype, copy=True))]
+        first = first_layer(self.first.weight * self.scale, self.first.bias, dtype)
+        blocks = list[tuple[Tensor, Tensor]]()
         for norm, layer in zip(self.norms, self.layers, strict=False):
             assert isinstance(layer, nn.Linear)
-            layers.append(folded_norm(norm, layer.weight, layer.bias, dtype))
-        return layers
+            blocks.append(folded_norm(norm, layer.weight, layer.bias, dtype))
+        return Layers(first, blocks)
 
 
-Layers = list[tuple[Tensor, Tensor]]
-"""Weight, shape (out, in), and bias, shape (out,), of each layer."""
+@dataclass(frozen=True)
+class Layers:
+    """First layer, residual blocks, and a norm without scale and shift.
 
+    Attributes:
+        first: from uint8, shape (n, n_features), to shape (n, width).
+        blocks: weight, shape (width, width), and bias, shape (width,), of each.
+    """
 
-def through(features: Tensor, layers: Layers) -> Tensor:
-    """First layer, residual blocks, and a norm without scale and shift, from uint8 (n, n_features) to shape (n, width)."""
-    (weight, bias), *blocks = layers
-    first = functional.linear(features.to(weight.dtype), weight, bias)
-    x, normal = add_and_normalise(torch.zeros_like(first), first)
-    for weight, bias in blocks:
-        x, normal = add_and_normalise(x, functional.linear(normal, weight, bias))
-    return normal
+    first: Callable[[Tensor], Tensor]
+    blocks: list[tuple[Tensor, Tensor]]
+
+    def __call__(self, features: Tensor) -> Tensor:
+        """From uint8, shape (n, n_features), to shape (n, width)."""
+        first = self.first(features)
+        x, normal = add_and_normalise(torch.zeros_like(first), first)
+        for weight, bias in self.blocks:
+            x, normal = add_and_normalise(x, functional.linear(normal, weight, bias))
+        return normal
 
 
 def folded_norm(norm: nn.Module, weight: Tensor, bias: Tensor, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
@@ -209,7 +218,7 @@ class Actor(nn.Module):
         scorer = None if self.scorer is None else copy.deepcopy(self.scorer).requires_grad_(False)
 
         def logits(features: Tensor, mask: Tensor) -> Tensor:
-            outputs = functional.linear(through(padded(features), layers), *last)[: len(features)].float()
+            outputs = functional.linear(layers(padded(features)), *last)[: len(features)].float()
             return outputs if scorer is None else scorer(outputs, features, mask)
 
         return logits
