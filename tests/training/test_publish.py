@@ -22,13 +22,14 @@ from tests.commands import Run, assert_refused, disk_full, is_one_sentence, lack
 from tests.training.test_publish_runs import CONFIG, DONE, KEPT, POINTS, make_run
 from training.cli import main
 from training.config import CurriculumConfig, TrainConfig
+from training.evaluation.cross_play import FORMAT as CROSS_PLAY
 from training.evaluation.deal_sets import digest
 from training.evaluation.duplicate import unit_of
 from training.evaluation.report import EXPLOIT
 from training.evaluation.report import FORMAT as EVALUATION
 from training.evaluation.tournament import FORMAT as TOURNAMENT
 from training.publish.pages import CARD, NOTES_BEGIN, NOTES_END, RESULTS, CardError, notes_of, pages, seats_text
-from training.publish.results import ABLATIONS, BEHAVIOUR, BEST_RESPONSES, PANEL, Results, ResultsError, read_results
+from training.publish.results import ABLATIONS, BEHAVIOUR, BEST_RESPONSES, CROSSED, PANEL, Results, ResultsError, read_results
 from training.publish.runs import Trained, read_trained
 from training.text import markdown_table
 
@@ -132,7 +133,7 @@ def made(policy: Trained, tmp_path: Path) -> Path:
 
 def card_of(policy: Trained, folder: Path | None = None, name: str = "mine") -> str:
     """The card of a policy, with the results of a folder."""
-    nothing = Results({name: policy}, {name: []}, [], [], [], {}, {})
+    nothing = Results({name: policy}, {name: []}, [], [], [], [], {}, {})
     results = nothing if folder is None else read_results(folder, {name: policy})
     return pages(results, {})[Path(name) / CARD]
 
@@ -499,10 +500,31 @@ def test_what_is_gained_against_players_stands_on_the_page_and_on_the_card(made:
     assert "is not known" not in said
 
 
+def test_what_policies_of_other_seeds_lose_stands_on_the_page(made: Path, policy: Trained) -> None:
+    def crossed(seats: int, **losses: float) -> dict[str, Any]:
+        tables = {kind: {"loss": estimate(loss)} for kind, loss in losses.items()}
+        place = {"variant": "nonesuch", "seats": seats, "options": {}, **unit_of(NONESUCH)}
+        return {
+            "format": CROSS_PLAY,
+            "environment": ENV_VERSION,
+            "players": ["runs/x@0", "runs/y@0"],
+            "policies": {"runs/x@0": policy.sha256, "runs/y@0": "0" * 64},
+            "tables": tables,
+            **place,
+        }
+
+    put(made, CROSSED, "four", crossed(4, alone=0.5, mixed=-0.5))
+    put(made, CROSSED, "three", crossed(3, alone=0.25))
+    assert rows(part(results_page(made), "Cross-play")) == [
+        ["`nonesuch`", "3", "`mine@0`, `runs/y@0`", "+0.250 ±0.250", "", "400"],
+        ["`nonesuch`", "4", "`mine@0`, `runs/y@0`", "+0.500 ±0.250", "-0.500 ±0.250", "400"],
+    ]
+
+
 def test_an_empty_folder_has_a_page_too(tmp_path: Path) -> None:
     page = results_page(tmp_path)
     assert part(page, "The policies") == "No policy has been measured yet.\n\n"
-    assert page.count("Not measured yet.") == 5
+    assert page.count("Not measured yet.") == 6
 
 
 @pytest.mark.parametrize(
@@ -519,6 +541,7 @@ def test_an_empty_folder_has_a_page_too(tmp_path: Path) -> None:
         ("behaviour/x.json", json.dumps(evaluation("a", "b")), "must be of a player against itself, not of a"),
         ("behaviour/x.json", json.dumps(evaluation("a", "a", entry(1))), "is damaged: KeyError('probes')"),
         ("exploit/x.json", json.dumps(evaluation("a", "b")), "is not from `noms exploit --variant --json`"),
+        ("crossplay/x.json", json.dumps(best_response("a")), "is not from `noms crossplay --json`"),
         ("exploit/x.json", json.dumps(best_response("a", {})), "is damaged: KeyError('variant')"),
         ("exploit/x.json", json.dumps(best_response("mine@0")), "another policy than the one that is called mine"),
         ("ablations/x.json", json.dumps({"format": "x"}), "is not from `noms evaluate --json`"),

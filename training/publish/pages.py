@@ -16,6 +16,7 @@ from noms_env.variants import Rules, game, given_options, make_rules
 
 from ..agents.registry import label
 from ..evaluation.behaviour_stats import MAIN, as_read
+from ..evaluation.duplicate import ALONE, MIXED
 from ..evaluation.statistics import NORMAL_95, Estimate, percent, plus_minus
 from ..evaluation.tournament import crosstable
 from ..extras import require
@@ -282,6 +283,14 @@ def best_response_rows(results: Results) -> Iterator[Row]:
         yield *where, start, f"{one.budget:,}", f"{plus_minus(one.gain)}, {one.gain.deals:,} deals"
 
 
+def crossed_rows(results: Results) -> Iterator[Row]:
+    """What policies of independent runs lose at one table."""
+    for one in results.crossed:
+        losses = (plus_minus(one.losses[kind]) if kind in one.losses else None for kind in (ALONE, MIXED))
+        deals = f"{one.losses[ALONE].deals:,}"
+        yield name_of(one.rules), str(one.rules.seats), ", ".join(f"`{player}`" for player in one.players), *losses, deals
+
+
 # ------------------------------------------------------------------------------------------------------------ results
 
 
@@ -306,6 +315,7 @@ def results_facts(results: Results) -> dict[str, Any]:
         "panel": list(panel_parts(results)),
         "behaviour": list(behaviour_tables(results.behaviour)),
         "best_responses": list(best_response_rows(results)),
+        "crossed": list(crossed_rows(results)),
         "recipes": list(recipe_parts(results)),
     }
 

@@ -4,6 +4,7 @@ FOLDER/NAME/              a policy, as `noms publish` makes it
 FOLDER/panel/*.json       `noms evaluate --json` and results.json of `noms tournament`: how strong players are
 FOLDER/behaviour/*.json   `noms evaluate NAME NAME --json`: what a player does at tables with itself alone
 FOLDER/exploit/*.json     `noms exploit NAME --variant GAME --json`: what a best response gains against a player
+FOLDER/crossplay/*.json   `noms crossplay --json`: what policies of independent runs lose at one table
 FOLDER/ablations/*.json   `noms tournament`: policies of runs with different recipes, one of them called `base`; and
 TOURNAMENT-RECIPE.json of `noms evaluate`: a recipe tried later, on the same deals
 """
@@ -23,6 +24,7 @@ from noms_env.policy.player import POLICY_NAME
 from noms_env.variants import VARIANTS, Rules, game, make_rules
 from noms_env.version import ENV_VERSION
 
+from ..evaluation.cross_play import FORMAT as CROSS_PLAY
 from ..evaluation.duplicate import AGAINST, ALONE, unit_of
 from ..evaluation.report import EXPLOIT
 from ..evaluation.report import FORMAT as EVALUATION
@@ -30,7 +32,7 @@ from ..evaluation.statistics import Estimate
 from ..evaluation.tournament import FORMAT as TOURNAMENT
 from .runs import Trained, read_trained
 
-PANEL, BEHAVIOUR, BEST_RESPONSES, ABLATIONS = "panel", "behaviour", "exploit", "ablations"
+PANEL, BEHAVIOUR, BEST_RESPONSES, CROSSED, ABLATIONS = "panel", "behaviour", "exploit", "crossplay", "ablations"
 BASE, REFERENCE = "base", "thumb"
 """The recipe, and the player, with which recipes are compared."""
 PREVIOUS = "previous"
@@ -98,6 +100,22 @@ class BestResponse:
 
 
 @dataclass(frozen=True)
+class Crossed:
+    """What policies of independent runs lose at one table.
+
+    Attributes:
+        players: the policies.
+        rules: of the tables.
+        losses: by kind of table (`alone`, `mixed`): points per deal that a seat loses against tables of one policy alone, the
+            mean over all pairs.
+    """
+
+    players: tuple[str, ...]
+    rules: Rules
+    losses: Mapping[str, Estimate]
+
+
+@dataclass(frozen=True)
 class Results:
     """What a folder holds.
 
@@ -107,6 +125,7 @@ class Results:
         tournaments: documents of the panel, by game and seats, most players first.
         behaviour: by game and seats, policies first.
         best_responses: by game and seats, policies first.
+        crossed: by game and seats.
         ablations: documents of tournaments, by file name.
         later: documents of recipes tried later, by file name.
     """
@@ -116,6 +135,7 @@ class Results:
     tournaments: list[dict[str, Any]]
     behaviour: list[Behaviour]
     best_responses: list[BestResponse]
+    crossed: list[Crossed]
     ablations: dict[str, dict[str, Any]]
     later: dict[str, dict[str, Any]]
 
@@ -157,10 +177,15 @@ def read_results(folder: Path, new: Mapping[str, Trained] | None = None) -> Resu
     for path, document in _documents(folder / BEST_RESPONSES, (EXPLOIT,), "from `noms exploit --variant --json`"):
         with _damage(path):
             best_responses += _best_responses(path, document, policies)
+    crossed = list[Crossed]()
+    for path, document in _documents(folder / CROSSED, (CROSS_PLAY,), "from `noms crossplay --json`"):
+        with _damage(path):
+            crossed.append(_crossed(path, document, policies))
     tournaments.sort(key=lambda one: (VARIANTS.index(one["variant"]), -len(one["players"]), one["seats"], one["deals"]))
     for found in (behaviour, best_responses):
         found.sort(key=lambda one: (*place_of(one.rules), one.player.partition(":")[0] in PLAYERS))
-    return Results(policies, duels, tournaments, behaviour, best_responses, *_recipes(folder / ABLATIONS))
+    crossed.sort(key=lambda one: (*place_of(one.rules), one.players))
+    return Results(policies, duels, tournaments, behaviour, best_responses, crossed, *_recipes(folder / ABLATIONS))
 
 
 def place_of(rules: Rules) -> tuple[int, int]:
@@ -264,6 +289,13 @@ def _best_responses(path: Path, document: Mapping[str, Any], policies: Mapping[s
     shown = _shown(player, _policy_of(player, path, document, policies))
     for entry in document["games"]:
         yield BestResponse(shown, rules_of(entry), entry["initial_policy"], int(entry["budget"]), Estimate(**entry["gain"]))
+
+
+def _crossed(path: Path, document: Mapping[str, Any], policies: Mapping[str, Trained]) -> Crossed:
+    """What the players of a document lose at one table."""
+    players = tuple(_shown(player, _policy_of(player, path, document, policies)) for player in document["players"])
+    losses = {kind: Estimate(**found["loss"]) for kind, found in document["tables"].items()}
+    return Crossed(players, rules_of(document), losses)
 
 
 def _behaviour(path: Path, document: Mapping[str, Any], policies: Mapping[str, Trained]) -> Iterator[Behaviour]:
