@@ -14,8 +14,8 @@ ANSWERS = {
     ("sniped_whist", 6): [0.715185, 0.795457, 0.626327, 0.334191, 0.763515, 0.257767, 0.956362, 0.530796, 0.445529, 0.561753],
     ("big_ships", 4): [0.312304, 0.176205, 0.190302, 0.272034, 0.308258, 0.417029, 0.564405, 0.259761, 0.242044, 0.187954],
     ("big_ships", 7): [0.424948, 0.454648, 0.305690, 0.394549, 0.428010, 0.443509, 0.377852, 0.212956, 0.397482, 0.649305],
-    ("small_ships", 4): [0.851685, 0.834238, 0.962313, 0.607496, 0.788879, 0.777463, 0.996621, 0.980626, 0.977119, 0.976051],
-    ("small_ships", 5): [0.513040, 0.951474, 0.992058, 0.895706, 0.836877, 0.998440, 0.953503, 0.998457, 0.992652, 0.961096],
+    ("small_ships", 4): [0.217490, 0.440114, 0.716709, 0.702830, 0.519238, 0.536720, 0.130598, 0.178531, 0.163785, 0.582032],
+    ("small_ships", 5): [0.218294, 0.506056, 0.556013, 0.461074, 0.487132, 0.728905, 0.420330, 0.820832, 0.846595, 0.604716],
     ("noms", 4): [0.359309, 0.378068, 0.418160, 0.344726, 0.480299, 0.443686, 0.414516, 0.411818, 0.132057, 0.462399],
     ("nonesuch", 4): [0.634546, 0.547452, 0.638023, 0.452449, 0.709486, 0.204327, 0.532353, 0.196973, 0.379441, 0.871434],
     ("nonesuch", 3): [0.686611, 0.640119, 0.680310, 0.577976, 0.230992, 0.125155, 0.519813, 0.142621, 0.510179, 0.523398],
@@ -25,10 +25,6 @@ ANSWERS = {
 }
 """Per game and seats, the highest probability (temperature 4) of the first 10 decisions of a match in which it is always
 taken."""
-
-
-OF_BOTH_AUCTIONS = [0.975842, 0.954838, 0.977466, 0.975176, 0.402717, 0.815691, 0.791710, 0.998002, 0.995677, 0.995862]
-"""The same of the policy `small_ships`, which was trained for noms too, in noms."""
 
 
 @pytest.mark.parametrize(("variant", "seats"), ANSWERS)
@@ -45,10 +41,6 @@ def assert_answers(player: PolicyPlayer, variant: str, seats: int, expected: lis
         found.append(chances.max())
         batch.step(chances.argmax(axis=1))
     np.testing.assert_allclose(found, expected, atol=2e-6)
-
-
-def test_a_policy_of_several_games_answers_as_ever_where_a_game_has_got_an_option_of_another() -> None:
-    assert_answers(load_policy("small_ships"), "noms", 4, OF_BOTH_AUCTIONS)
 
 
 def test_an_option_declared_later_is_no_feature_of_an_older_policy() -> None:

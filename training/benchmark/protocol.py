@@ -74,7 +74,7 @@ CROSS_DEALS = 512
 POLICIES = {
     "sniped_whist": ("sniped_whist@0", "a11fc1c266a958c7cc7dec8768eb9b533ebd0accc8025f4d1e2b2bc3c5d92430"),
     "big_ships": ("exact_bid@0", "b7141fb5fbd8b2f739522e5af4fac7bd068a8b656bc04b30a64f8ba54648cffe"),
-    "small_ships": ("small_ships@0", "275a4e91cf65b2b6d08b83e153a796138b018cca8c93cfe209b5561329269c1f"),
+    "small_ships": ("small_ships@0", "b37570b89e8d1ade572eeb3ab350aef38edb411642ea48f63bf06d452b323a1f"),
     "noms": ("noms@0", "a0d60f87d819cddfd0cca64055480e98cd06548bb55a36dd8a30c09c547b7b54"),
     "nonesuch": ("nonesuch@0", "89fd1ac341e7ff8d7f786378926ed4c40cc620cc021ce63a915bb1b4d7bd0c18"),
     "down_up": ("exact_bid@0", "b7141fb5fbd8b2f739522e5af4fac7bd068a8b656bc04b30a64f8ba54648cffe"),
