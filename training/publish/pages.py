@@ -16,11 +16,11 @@ from noms_env.variants import Rules, game, given_options, make_rules
 
 from ..agents.registry import label
 from ..evaluation.behaviour_stats import MAIN, as_read
-from ..evaluation.duplicate import ALONE, MIXED
 from ..evaluation.statistics import NORMAL_95, Estimate, percent, plus_minus
 from ..evaluation.tournament import crosstable
 from ..extras import require
 from ..text import count, duration, markdown_table, rules_text
+from .exploitability import best_response_rows, crossed_rows, exploited
 from .results import BASE, PREVIOUS, REFERENCE, Behaviour, Duel, Results, place_of, rules_of
 from .runs import Trained
 
@@ -260,35 +260,6 @@ def weaknesses(name: str, policy: Trained, duels: Sequence[Duel], in_training: S
     if last.made < last.budget:
         yield f"Its last run has not come to its end: {last.made:,} of {last.budget:,} decisions."
     yield "It plays with no other options or numbers of seats than those above."
-
-
-def exploited(name: str, results: Results) -> Iterator[str]:
-    """What was found to be gained by players that were trained to beat the policy: sentences."""
-    found = [one for one in results.best_responses if one.player.partition("@")[0] == name]
-    for one in found:
-        where = f"{rules_text(label(one.rules))}, {one.gain.deals:,} deals of `test`"
-        yield (
-            f"Alone among copies of `{one.player}`, a player that was trained against it for {one.budget:,} decisions gains "
-            f"{plus_minus(one.gain)} points per deal ({where}); longer training may gain more."
-        )
-    if not found:
-        yield f"How much a player gains that was trained to beat `{name}` is not known."
-
-
-def best_response_rows(results: Results) -> Iterator[Row]:
-    """What a best response gains against each player."""
-    for one in results.best_responses:
-        start = f"`{one.initial_policy}`" if one.initial_policy else "an imitation of the player"
-        where = name_of(one.rules), str(one.rules.seats), f"`{one.player}`"
-        yield *where, start, f"{one.budget:,}", f"{plus_minus(one.gain)}, {one.gain.deals:,} deals"
-
-
-def crossed_rows(results: Results) -> Iterator[Row]:
-    """What policies of independent runs lose at one table."""
-    for one in results.crossed:
-        losses = (plus_minus(one.losses[kind]) if kind in one.losses else None for kind in (ALONE, MIXED))
-        deals = f"{one.losses[ALONE].deals:,}"
-        yield name_of(one.rules), str(one.rules.seats), ", ".join(f"`{player}`" for player in one.players), *losses, deals
 
 
 # ------------------------------------------------------------------------------------------------------------ results
