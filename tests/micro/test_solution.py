@@ -202,7 +202,10 @@ def test_a_best_response_on_a_full_game_goes_on_and_is_measured(run: Run, tmp_pa
     (found,) = document["games"]
     assert found["options"] == {"ranks": 2, "suits": 2}
     assert found["gain"]["low"] > 0, "against random there is much to gain"
-    assert (found["gain"]["deals"], found["set"]) == (100, "test")
+    assert (found["gain"]["deals"], found["set"], found["initial_gain"]) == (100, "test", None)
+    assert found["curve"][0][0] == 0
+    assert found["curve"][-1][0] >= 60_000
+    assert all(low < mean < high for _, mean, low, high in found["curve"][1:])
     config = json.loads((tmp_path / "run" / "config.json").read_text())
     assert config["opponents"]["alone"]
     assert config["opponents"]["players"] == config["panel"] == ["random"]
@@ -216,9 +219,17 @@ def test_a_best_response_may_start_from_a_policy(run: Run, tmp_path: Path) -> No
     table = ["--seats", "2", "--option", "ranks=2", "--option", "suits=2", "--threads", "1"]
     assert run("train", "down_up", "--preset", "smoke", "--decisions", "20000", *table, "--out", tmp_path / "first")[0] == 0
     words = ["exploit", "random", "--variant", "down_up", *table, "--budget", "20000", "--deals", "20"]
-    status, out, _ = run(*words, "--initial-policy", tmp_path / "first", "--out", tmp_path / "run")
+    where = ["--initial-policy", tmp_path / "first", "--out", tmp_path / "run", "--json", tmp_path / "found.json"]
+    status, out, _ = run(*words, *where)
     assert status == 0
     assert f"from {tmp_path / 'first'}" in out
+    (found,) = json.loads((tmp_path / "found.json").read_text())["games"]
+    hero = f"{tmp_path / 'first'}@0"
+    alone = ["--line-ups", "alone", "--deals", "20", "--set", "test", "--matches", "0", "--json", tmp_path / "alone.json"]
+    assert run("evaluate", hero, "random", "--variant", "down_up", *table, *alone)[0] == 0
+    (measured,) = json.loads((tmp_path / "alone.json").read_text())["games"]
+    assert found["initial_gain"] == pytest.approx(measured["points"]["alone"])
+    assert f"{tmp_path / 'first'}, with which it began, gains {found['initial_gain']['mean']:+.3f} points a deal" in out
     config = json.loads((tmp_path / "run" / "config.json").read_text())
     assert config["initial_policy"] == str(tmp_path / "first")
     assert config["network"] == json.loads((tmp_path / "first" / "config.json").read_text())["network"]

@@ -487,13 +487,14 @@ def test_what_players_do_among_themselves(made: Path, policy: Trained) -> None:
 def test_what_is_gained_against_players_stands_on_the_page_and_on_the_card(made: Path, policy: Trained) -> None:
     def gained(mean: float, start: str) -> dict[str, Any]:
         place = {"variant": "nonesuch", "seats": 4, "options": {}, "initial_policy": start, "budget": 2000, **unit_of(NONESUCH)}
-        return place | {"gain": estimate(mean)}
+        initial = {"initial_gain": estimate(mean - 0.25)} if start else {}
+        return place | {"gain": estimate(mean)} | initial
 
     put(made, BEST_RESPONSES, "one", best_response("thumb", gained(1.5, "")))
     put(made, BEST_RESPONSES, "two", best_response("runs/x@0", gained(0.5, "mine"), **{"runs/x@0": policy.sha256}))
     assert rows(part(results_page(made), "Best responses")) == [
-        ["`nonesuch`", "4", "`mine@0`", "`mine`", "2,000", "+0.500 ±0.250, 400 deals"],
-        ["`nonesuch`", "4", "`thumb`", "an imitation of the player", "2,000", "+1.500 ±0.250, 400 deals"],
+        ["`nonesuch`", "4", "`mine@0`", "`mine`", "+0.250 ±0.250", "2,000", "+0.500 ±0.250", "400"],
+        ["`nonesuch`", "4", "`thumb`", "an imitation of the player", "", "2,000", "+1.500 ±0.250", "400"],
     ]
     said = part(card_of(policy, made), "Known weaknesses")
     assert "copies of `mine@0`, a player that was trained against it for 2,000 decisions gains +0.500 ±0.250 points" in said

@@ -90,6 +90,7 @@ class BestResponse:
         initial_policy: from which it began; empty for an imitation of the player.
         budget: decisions.
         gain: points per deal above the player, on deals that it never saw: a lower bound.
+        initial_gain: the same of the policy from which it began; None for an imitation of the player, and where not measured.
     """
 
     player: str
@@ -97,6 +98,7 @@ class BestResponse:
     initial_policy: str
     budget: int
     gain: Estimate
+    initial_gain: Estimate | None
 
 
 @dataclass(frozen=True)
@@ -288,7 +290,9 @@ def _best_responses(path: Path, document: Mapping[str, Any], policies: Mapping[s
     player = document["player"]
     shown = _shown(player, _policy_of(player, path, document, policies))
     for entry in document["games"]:
-        yield BestResponse(shown, rules_of(entry), entry["initial_policy"], int(entry["budget"]), Estimate(**entry["gain"]))
+        initial = Estimate(**entry["initial_gain"]) if entry.get("initial_gain") else None
+        gain, start = Estimate(**entry["gain"]), entry["initial_policy"]
+        yield BestResponse(shown, rules_of(entry), start, int(entry["budget"]), gain, initial)
 
 
 def _crossed(path: Path, document: Mapping[str, Any], policies: Mapping[str, Trained]) -> Crossed:
