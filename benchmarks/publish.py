@@ -16,7 +16,6 @@ from typing import Annotated
 import tyro
 
 from noms_env.policy.file import write_atomically
-from noms_env.variants import game
 from training.benchmark.checking import complaints
 from training.benchmark.entry import ALGORITHM, CURVE, ENTRY, RUN, RUNS, SCORES, read_entry
 from training.benchmark.figures import curves_of, draw_curves
@@ -119,7 +118,7 @@ def readme_rows(entries: Sequence[Scored]) -> str:
     """What stands in the README: the best entry of each game, of those that learn and of those that do not."""
     if not entries:
         return ""
-    rows = [(game(name).title, *(_best(entries, name, is_fixed) for is_fixed in (False, True))) for name in GAMES]
+    rows = [(f"`{name}`", *(_best(entries, name, is_fixed) for is_fixed in (False, True))) for name in GAMES]
     table = markdown_table(rows, "Game", "Learns", "Does not learn")
     return f"\nThe best of [the benchmark]({PAGE}), where random play scores 0 and `{ONE}` 1:\n\n{table}\n\n"
 

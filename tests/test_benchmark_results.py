@@ -105,7 +105,7 @@ def test_entries_are_published_without_policies_and_deals(run: Run, checkout: Pa
         assert f"| {game} | 100 | " in page
     assert (checkout / "docs" / "benchmark_results" / "first.png").read_bytes().startswith(b"\x89PNG")
     readme = (checkout / publish.README).read_text()
-    assert "| Nonesuch | `first` -" in readme
+    assert "| `nonesuch` | `first` -" in readme
     assert readme.count("`rules of thumb`") == len(GAMES)
     before = {path: path.read_bytes() for path in checkout.rglob("*") if path.is_file()}
     publish.main(publish.Args(tuple(entries[:1]), checkout))
