@@ -34,8 +34,8 @@ from training.text import markdown_table
 
 ROOT = Path(__file__).resolve().parent.parent
 ENTRIES, PAGE, README = "benchmarks/entries", "docs/benchmark_results.md", "README.md"
-PICTURES = "benchmark_results"
-"""The folder beside the page."""
+PICTURES, ALL = "benchmark_results", "_all.png"
+"""The folder beside the page, and the picture there of all entries that learn; an entry has its own."""
 BEGIN, END = "<!-- benchmark -->\n", "<!-- end -->\n"
 """What stands between these in the README is written."""
 
@@ -107,6 +107,8 @@ def _parts(entries: Sequence[Scored]) -> Iterator[str]:
             "Scores in the field `thumb` on deals of the set dev: the mean of the seeds, and from the lowest to the highest.\n"
             "Times are those of one run, on the mean of the seeds; measuring the curve is not counted."
         )
+    if len(learn) > 1:
+        yield f"![Learning curves of all entries]({PICTURES}/{ALL})"
     for one in learn:
         found = ((name, speed_row(one, [name])) for name in one.entry.games)
         times = markdown_table([(name, *row) for name, row in found if row is not None], "game", *SPEED)
@@ -149,10 +151,13 @@ def write_pages(root: Path) -> None:
     entries = published(root)
     pictures = (root / PAGE).parent / PICTURES
     shutil.rmtree(pictures, ignore_errors=True)
-    for one in entries:
-        if curves := curves_of(one.entry, one.folder):
-            pictures.mkdir(exist_ok=True)
-            write_atomically(pictures / f"{file_name(one.name)}.png", draw_curves({one.name: curves}))
+    learn = {one.name: curves for one in entries if (curves := curves_of(one.entry, one.folder))}
+    drawn = {f"{file_name(name)}.png": {name: curves} for name, curves in learn.items()}
+    if len(learn) > 1:
+        drawn[ALL] = learn
+    for picture, of_entries in drawn.items():
+        pictures.mkdir(exist_ok=True)
+        write_atomically(pictures / picture, draw_curves(of_entries))
     write_atomically(root / PAGE, page(entries).encode())
     readme = with_rows((root / README).read_text(encoding="utf-8"), readme_rows(entries))
     write_atomically(root / README, readme.encode())

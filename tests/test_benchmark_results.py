@@ -115,6 +115,19 @@ def test_entries_are_published_without_policies_and_deals(run: Run, checkout: Pa
     assert "the policies are not here: no cell can be played again" in out
 
 
+def test_entries_that_learn_have_a_picture_together(checkout: Path, entries: list[Path], tmp_path: Path) -> None:
+    again = shutil.copytree(entries[0], tmp_path / "again")
+    for name in ("entry.json", "scores.json"):
+        document = json.loads((again / name).read_text())
+        (again / name).write_text(json.dumps(document | {"name": "second"}))
+    publish.main(publish.Args((entries[0], entries[1]), checkout))
+    pictures = checkout / "docs" / "benchmark_results"
+    assert [path.name for path in pictures.iterdir()] == ["first.png"]
+    publish.main(publish.Args((again,), checkout))
+    assert sorted(path.name for path in pictures.iterdir()) == ["_all.png", "first.png", "second.png"]
+    assert "![Learning curves of all entries](benchmark_results/_all.png)" in (checkout / publish.PAGE).read_text()
+
+
 def test_a_part_of_the_policies_is_enough_for_a_part_of_the_cells(run: Run, entries: list[Path]) -> None:
     folder = entries[0]
     (folder / "trained" / "nonesuch" / "2" / "weights.txt").unlink()

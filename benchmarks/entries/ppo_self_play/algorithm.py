@@ -1,0 +1,103 @@
+"""The package's own trainer, `noms train`: PPO self-play with a privileged critic, card features and the EMA policy.
+
+Its settings are those of `noms train` but for the budget; the policy that is kept is the best in its own evaluations against
+`thumb` on deals of the set dev, as every run of `noms train` keeps it.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from noms_env import load_player
+from noms_env.players import Player
+from noms_training.benchmark.protocol import CURVE_DEALS, CURVE_FIELD
+from noms_training.benchmark.task import Task
+from noms_training.config import TrainConfig
+from noms_training.learn import loop
+from noms_training.learn.checkpoint import RunFolder
+from noms_training.learn.log import Watcher
+
+TRACK, RUN = "open", "run"
+MOST = 10**12
+"""Decisions of a run whose budget is in CPU-hours only."""
+TRIAL, MARGIN = 8_192, 0.9
+"""Decisions of an iteration of the trial, and the part of the CPU-hours that is planned: evaluations take time too."""
+LEAST = 100 * TRIAL
+"""Decisions of a budget up to which nothing is tried."""
+
+
+class Pace(Watcher):
+    """Measures processor seconds for each decision, from the first iteration to the last."""
+
+    def __init__(self, task: Task) -> None:
+        self.task, self.seen = task, list[tuple[int, float]]()
+
+    def iteration(self, decisions: int, metrics: Mapping[str, float]) -> None:
+        """See `Watcher`."""
+        self.seen.append((decisions, self.task.seconds[1]))
+
+    @property
+    def seconds(self) -> float:
+        """Of a decision."""
+        (first, since), (last, until) = self.seen[0], self.seen[-1]
+        return (until - since) / (last - first)
+
+
+class Curve(Watcher):
+    """Tells the task how far the run is, and ends it where its CPU-hours are used."""
+
+    def __init__(self, task: Task, tried: int) -> None:
+        self.task, self.tried, self.share = task, tried, 0.0
+
+    def iteration(self, decisions: int, metrics: Mapping[str, float]) -> None:
+        """See `Watcher`."""
+        self.share = self.task.count(self.tried + decisions)
+
+    def ends_run(self) -> bool:
+        """See `Watcher`."""
+        return self.share >= 1
+
+    def evaluation(self, decisions: int, metrics: Mapping[str, float]) -> None:
+        """See `Watcher`."""
+        name = f"points/{self.task.game}_{self.task.seats}/{CURVE_FIELD}"
+        self.task.note(self.tried + decisions, (metrics[name], metrics[f"{name}/low"], metrics[f"{name}/high"]))
+
+
+def train(task: Task) -> None:
+    """Train as `noms train` does, for as many decisions as the budget has, or as its CPU-hours are enough for."""
+    decisions, tried = task.budget.decisions or MOST, 0
+    if task.budget.cpu_hours and decisions > LEAST:
+        pace = Pace(task)
+        trained(task, 3 * TRIAL, pace, {"batch_size": TRIAL, "evaluate_every": 3 * TRIAL, "evaluation_deals": 2})
+        left, tried = MARGIN * task.budget.cpu_hours * 3600 - task.seconds[1], pace.seen[-1][0]
+        decisions = max(1, min(decisions - tried, int(left / pace.seconds)))
+    batch_size = min(TrainConfig.batch_size, max(1, decisions // 20))
+    way = {"batch_size": batch_size, "evaluate_every": max(1, decisions // 10), "evaluation_deals": CURVE_DEALS}
+    trained(task, decisions, Curve(task, tried), way)
+    shutil.copyfile(task.folder / RUN / "policy.safetensors", task.folder / "policy.safetensors")
+    shutil.rmtree(task.folder / RUN)
+
+
+def trained(task: Task, decisions: int, watcher: Watcher, way: dict[str, Any]) -> None:
+    """A run in the folder `RUN` of the task, in place of what is there."""
+    config = TrainConfig(
+        variants=(task.game,),
+        seats=(task.seats,),
+        seed=task.seed,
+        decisions=decisions,
+        threads=1,
+        panel=(CURVE_FIELD,),
+        keep=1,
+        **way,
+    )
+    shutil.rmtree(task.folder / RUN, ignore_errors=True)
+    with RunFolder.create(task.folder / RUN, config.as_dict(), keep=1) as folder:
+        loop.train(config, folder, watcher)
+
+
+def player(folder: Path) -> Player:
+    """The trained policy, which takes its most probable action."""
+    return load_player(f"{folder / 'policy.safetensors'}@0")
