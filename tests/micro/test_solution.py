@@ -235,6 +235,18 @@ def test_a_best_response_may_start_from_a_policy(run: Run, tmp_path: Path) -> No
     assert config["network"] == json.loads((tmp_path / "first" / "config.json").read_text())["network"]
 
 
+def test_a_best_response_to_a_policy_by_its_file_has_a_curve(run: Run, tmp_path: Path) -> None:
+    """The log writes the slashes of its name as colons."""
+    table = ["--seats", "2", "--option", "ranks=2", "--option", "suits=2", "--threads", "1"]
+    assert run("train", "down_up", "--preset", "smoke", "--decisions", "5000", *table, "--out", tmp_path / "first")[0] == 0
+    words = ["exploit", f"{tmp_path / 'first' / 'policy.safetensors'}@0", "--variant", "down_up", *table]
+    words += ["--budget", "5000", "--deals", "10"]
+    assert run(*words, "--out", tmp_path / "run", "--json", tmp_path / "found.json")[0] == 0
+    (found,) = json.loads((tmp_path / "found.json").read_text())["games"]
+    assert found["curve"][0][0] == 0
+    assert len(found["curve"]) > 1
+
+
 def test_all_are_those_at_which_a_player_can_sit(monkeypatch: pytest.MonkeyPatch, solution: Path) -> None:
     _, games = command.games_of(f"solved:{solution}", ("all",))
     assert [one.name for one in games] == [NAME]

@@ -211,12 +211,17 @@ def figures(
     for rules in rule_sets:
         for opponent in panel:
             one = alone_in_field(rules, hero, opponent, deals, seed=seed, runner=runner)
-            key = f"points/{label(rules)}/{opponent.name.replace('/', ':')}"
+            key = points_figure(rules, opponent)
             found |= {key: one.mean, f"{key}/low": one.low, f"{key}/high": one.high}
         if probes:
             alone = self_play(rules, hero, deals, seed=seed, runner=runner)
             found |= {f"probe/{label(rules)}/{probe}": value for probe, value in alone.means().items()}
     return found
+
+
+def points_figure(rules: Rules, opponent: AgentSpec) -> str:
+    """The name in the log of a run of the points above an opponent: see `figures`."""
+    return f"points/{label(rules)}/{opponent.name.replace('/', ':')}"
 
 
 def alone_in_field(
