@@ -32,7 +32,8 @@ SMALL = {
 }
 """In place of the sizes that a command names."""
 OWN = {
-    **{"pimc:20": "pimc:1", "search:nonesuch@0": "search:nonesuch@0,worlds=1"},
+    "pimc:20": "pimc:1",
+    **{f"search:{name}": f"search:{name},worlds=1" for name in ("nonesuch@0", "runs/small_ships-fast")},
     **{"auctions": "noms", "runs/first@0": "runs/small_ships-fast@0"},
     **{f"runs/seed-{seed}@0": name for seed, name in enumerate(("runs/small_ships-fast@0", "thumb", "greedy"))},
 }
@@ -51,7 +52,7 @@ def cut_down(words: list[str]) -> list[str]:
         return words
     kept = " ".join(map(shlex.quote, [OWN.get(word, word) for word in words]))
     kept = re.sub(r" --(deals|matches|minutes|set|json) \S+", "", kept)
-    is_slow = words[0] == "evaluate" and "cmd:" in kept  # a process is started for each block of matches
+    is_slow = words[0] == "evaluate" and any(kind in kept for kind in ("cmd:", "search:"))  # in whole matches
     return [*shlex.split(kept), *SMALL[words[0]], *(["--matches", "0"] if is_slow else [])]
 
 

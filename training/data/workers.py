@@ -131,7 +131,8 @@ def in_processes(function: Callable[..., Result], jobs: Iterable[tuple[Any, ...]
         pool.shutdown(wait=False, cancel_futures=True)
         for process in set(multiprocessing.active_children()) - others:
             process.terminate()
-            process.join()
+            while process.is_alive():  # `join` alone returns too early while a thread of the pool waits for the same process
+                process.join()
 
 
 def _leave_interrupts_to_the_parent() -> None:
