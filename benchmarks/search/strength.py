@@ -185,18 +185,23 @@ def shown(one: Estimate | None) -> str:
     return f"{one.mean:+.2f} ±{(one.high - one.low) / 2:.2f}" if one else ""
 
 
-def table(all_results: Sequence[Results]) -> str:
-    """Points above the field and milliseconds of each hero, as Markdown: a row for each game and field."""
+def tables(all_results: Sequence[Results]) -> str:
+    """As Markdown: points above the field, a row for each game and field; milliseconds of a decision, a row for each game."""
     columns = sorted({(_kind(name, results), _worlds(name)) for results in all_results for name in results.heroes})
-    lines = list[list[str | None]]()
+    points, times = list[list[str | None]](), dict[str, dict[tuple[str, int], list[float]]]()
     for results in all_results:
-        by_kind = {(_kind(name, results), _worlds(name)): name for name in results.heroes}
-        cells = list[str | None]()
-        for column in columns:
-            hero = results.heroes.get(by_kind.get(column, ""))
-            cells.append(f"{shown(estimate(np.array(hero['values'])))}, {hero['ms']:.3g} ms" if hero else None)
-        lines.append([results.game, results.among, *cells])
-    return markdown_table(lines, "game", "field", *(f"{kind} {worlds}" if worlds else kind for kind, worlds in columns))
+        by_kind = {(_kind(name, results), _worlds(name)): hero for name, hero in results.heroes.items()}
+        cells = [shown(estimate(np.array(by_kind[one]["values"]))) if one in by_kind else None for one in columns]
+        points.append([results.game, results.among, *cells])
+        for column, hero in by_kind.items():
+            times.setdefault(results.game, {}).setdefault(column, []).append(hero["ms"])
+    medians = [[game, *(_median(found.get(one)) for one in columns)] for game, found in times.items()]
+    names = [f"{kind} {worlds}" if worlds else kind for kind, worlds in columns]
+    return "\n\n".join((markdown_table(points, "game", "field", *names), markdown_table(medians, "game", *names)))
+
+
+def _median(values: Sequence[float] | None) -> str | None:
+    return f"{np.median(values):.3g}" if values else None
 
 
 def _kind(hero: str, results: Results) -> str:
@@ -286,7 +291,7 @@ def main(args: Args) -> None:
             above = [row["points"], row["policy"], row["pimc"]]
             figures = [round(getattr(one, end), 4) if one else "" for one in above for end in ends]
             writer.writerow([*(row[name] for name in plain), *figures])
-    (args.out / "search.md").write_text(table(all_results), encoding="utf-8")
+    (args.out / "search.md").write_text(f"{tables(all_results)}\n", encoding="utf-8")
     if all_results:
         draw(all_results, args.out / "search.png")
 
