@@ -56,6 +56,14 @@ def count(number: int, one: str, many: str | None = None) -> str:
     return f"{number} {one if number == 1 else many or one + 's'}"
 
 
+def short_number(value: float) -> str:
+    """A number in short: `2.5 M`."""
+    for unit, size in (("G", 1e9), ("M", 1e6), ("k", 1e3)):
+        if abs(value) >= size:
+            return f"{value / size:g} {unit}"
+    return f"{value:g}"
+
+
 def markdown_table(rows: Iterable[Sequence[str | None]], *head: str) -> str:
     """A table in Markdown: numbers to the right, all else to the left.
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from ..extras import require
 from ..publish.plots import COLOURS, DARK, GREY, STYLES
+from ..text import short_number
 from .entry import CURVE, RUNS, Entry
 from .protocol import CURVE_FIELD, GAMES, ONE, ZERO
 from .task import COLUMNS
@@ -52,7 +53,7 @@ def draw_curves(curves: Mapping[str, Mapping[str, Sequence[Curve]]]) -> bytes:
         for level in (0.0, 1.0):
             axes.axhline(level, color=GREY, linewidth=0.8, zorder=0)
         axes.set_title(name, fontsize=9.5, loc="left")
-        axes.xaxis.set_major_formatter(lambda value, _: f"{value / 1e6:g}M" if value >= 1e6 else f"{value / 1e3:g}k")
+        axes.xaxis.set_major_formatter(lambda value, _: short_number(value))
         _plain(axes)
     picture.supxlabel("decisions of the learner", fontsize=9)
     picture.supylabel(f"score in the field {CURVE_FIELD}, set dev (0: {ZERO}, 1: {ONE})", fontsize=9)

@@ -14,7 +14,7 @@ from ..extras import require
 from ..learn.gae import DECILES
 from ..learn.log import Series
 from ..terminal.progress import PHASES
-from ..text import rules_text, short_names
+from ..text import rules_text, short_names, short_number
 
 if TYPE_CHECKING:
     from ..evaluation.tournament import Results
@@ -156,10 +156,10 @@ def _draw_panel(axes: Any, panel: Panel, runs: Mapping[str, Series]) -> None:
                 _draw_curve(axes, curve, series, STYLES[number % len(STYLES)], label)
     if panel.level is not None:
         axes.axhline(panel.level, color=GREY, linewidth=0.8, zorder=0)
-    axes.yaxis.set_major_formatter(lambda value, _: f"{value:.0%}" if panel.percent else _number(value))
+    axes.yaxis.set_major_formatter(lambda value, _: f"{value:.0%}" if panel.percent else short_number(value))
     if panel.percent or panel.at_least_zero:
         axes.set_ylim(bottom=0)
-    axes.xaxis.set_major_formatter(lambda value, _: _number(value))
+    axes.xaxis.set_major_formatter(lambda value, _: short_number(value))
     axes.set_title(panel.title, fontsize=9.5, loc="left")
     axes.tick_params(labelsize=8)
     axes.grid(alpha=0.25)
@@ -204,14 +204,6 @@ def smoothed(at: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray
     edges = np.linspace(0, len(at), SMOOTHED + 1).astype(int)
     counts = np.diff(edges)
     return np.add.reduceat(at, edges[:-1]) / counts, np.add.reduceat(values, edges[:-1]) / counts
-
-
-def _number(value: float) -> str:
-    """Decisions in short: `2.5 M`."""
-    for unit, size in (("G", 1e9), ("M", 1e6), ("k", 1e3)):
-        if abs(value) >= size:
-            return f"{value / size:g} {unit}"
-    return f"{value:g}"
 
 
 def _write_names(picture: Any, names: list[str]) -> None:
