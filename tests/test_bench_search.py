@@ -37,7 +37,11 @@ def test_strength_over_time_is_measured_written_and_not_measured_again(
         rows = list(csv.DictReader(file))
     assert [(row["field"], row["player"]) for row in rows].count(("thumb", "nonesuch@0")) == 1
     assert float(rows[0]["points low"]) <= float(rows[0]["points mean"]) <= float(rows[0]["points high"])
-    assert "| game | field | pimc 1 | policy | search 1 |" in (tmp_path / "search.md").read_text()
+    points, times = (tmp_path / "search.md").read_text().strip().split("\n\n")
+    assert points.startswith("| game | field | pimc 1 | policy | search 1 |\n")
+    assert times.startswith("| game | pimc 1 | policy | search 1 |\n")
+    policy = times.splitlines()[2].split(" | ")[2]
+    assert policy == f"{kept['nonesuch@0']['ms']:.3g}"
     assert (tmp_path / "search.png").stat().st_size > 10_000
     strength.main(args((1, 2)))
     again = [line.split()[2] for line in capsys.readouterr().out.splitlines()]

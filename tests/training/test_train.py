@@ -76,8 +76,12 @@ def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize(
     ("what", "status", "stops"),
-    [(signal.SIGINT, 130, (4,)), (signal.SIGKILL, -signal.SIGKILL, (2, 3))],
-    ids=["once", "often"],
+    [
+        (signal.SIGINT, 130, (4,)),
+        (signal.SIGKILL, -signal.SIGKILL, (2, 3)),
+        pytest.param(signal.SIGKILL, -signal.SIGKILL, (2, 4, 3), marks=pytest.mark.soak),
+    ],
+    ids=["once", "twice", "often"],
 )
 def test_a_run_that_is_stopped_ends_like_one_that_never_was(
     what: int, status: int, stops: tuple[int, ...], uninterrupted: Path, tmp_path: Path
