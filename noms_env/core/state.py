@@ -171,6 +171,6 @@ def all_hands(t):
     return cards
 
 
-def phase_word(t: np.record) -> str | None:
-    """The phase in words (`actions.PHASES`); None when no action is awaited."""
-    return PHASES[t.phase] if t.phase < len(PHASES) else None
+def phase_word(phase: int) -> str | None:
+    """The phase of a table in words (`actions.PHASES`); None when no action is awaited."""
+    return PHASES[phase] if phase < len(PHASES) else None

@@ -180,14 +180,19 @@ class _Place(NamedTuple):
     value: int
 
 
+def _fields_by_byte() -> Iterator[tuple[int, int]]:
+    """Section and field of each byte of an observation, by their numbers."""
+    for number, section in enumerate(OBSERVATION):
+        row = [field for field, part in enumerate(FIELDS[section.name]) for _ in range(part.size)]
+        for field in row * (math.prod(section.shape) // len(row)):
+            yield number, field
+
+
+_FIELD_OF = list(_fields_by_byte())
+
+
 def _place(feature: Feature) -> _Place:
-    (section,) = (part for part in OBSERVATION if part.slice.start <= feature.column < part.slice.stop)
-    rest = (feature.column - section.start) % section.shape[-1]
-    field = 0
-    while rest >= FIELDS[section.name][field].size:
-        rest -= FIELDS[section.name][field].size
-        field += 1
-    return _Place(feature.value != COPY, OBSERVATION.index(section), field, feature.column, feature.value)
+    return _Place(feature.value != COPY, *_FIELD_OF[feature.column], feature.column, feature.value)
 
 
 def _sections(in_order: Iterable[Feature]) -> Iterator[FeatureSection]:

@@ -104,7 +104,7 @@ def look(table: Table, seat: int | None, full: bool = False) -> View:
     row = plain(table.row)
     if row.deal_size == 0:
         raise ValueError("nothing has been dealt at this table yet; start it first")
-    variant, kind, phase = table.rules.variant, table.deck_kind, phase_word(row)
+    variant, kind, phase = table.rules.variant, table.deck_kind, phase_word(row.phase)
     scored = row.phase == SCORED
     own_turn = not scored and (full or seat == row.seat)
     actions = table.legal_actions() if own_turn else []
