@@ -1,6 +1,6 @@
 """Every command of the README and the documentation runs, and what it prints in ASCII at 80 columns holds the same figures.
 
-Sizes are cut down. Those that train, draw and publish are soaked.
+Sizes are cut down. Those that train, draw, publish and search are soaked.
 """
 
 import io
@@ -149,7 +149,15 @@ def figures(text: str) -> Counter[str]:
     return Counter(re.findall(r"\d[\d,.]*", text))
 
 
-@pytest.mark.parametrize("session", sessions(), ids=lambda session: " ".join(session[0]))
+def searches(session: list[list[str]]) -> bool:
+    return any(word.startswith("search:") for words in session for word in words)
+
+
+@pytest.mark.parametrize(
+    "session",
+    [pytest.param(each, marks=pytest.mark.soak) if searches(each) else each for each in sessions()],
+    ids=lambda session: " ".join(session[0]),
+)
 def test_a_documented_command_prints_the_same_figures_at_80_columns_in_ascii(
     session: list[list[str]], folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
