@@ -105,7 +105,8 @@ def _parts(entries: Sequence[Scored]) -> Iterator[str]:
         yield (
             "## Learning curves\n\n"
             "Scores in the field `thumb` on deals of the set dev: the mean of the seeds, and from the lowest to the highest.\n"
-            "Times are those of one run, on the mean of the seeds; measuring the curve is not counted."
+            "The pictures begin at a score of -0.3. Times are those of one run, on the mean of the seeds; measuring the curve\n"
+            "is not counted."
         )
     if len(learn) > 1:
         yield f"![Learning curves of all entries]({PICTURES}/{ALL})"

@@ -22,6 +22,8 @@ PANEL = (4.2, 2.7)
 COLUMNS_OF_PANELS = 3
 DPI = 110
 PROFILE_STEPS = 201
+LOWEST = -0.3
+"""Lowest score in a picture of learning curves."""
 
 Curve = np.ndarray
 """Of a run: float64, shape (points, 7), columns `task.COLUMNS`."""
@@ -41,7 +43,10 @@ def curves_of(entry: Entry, folder: Path) -> dict[str, list[Curve]]:
 
 
 def draw_curves(curves: Mapping[str, Mapping[str, Sequence[Curve]]]) -> bytes:
-    """Learning curves by entry and game, a panel for each game: the mean of the seeds, and from the lowest to the highest."""
+    """Learning curves by entry and game, a panel for each game: the mean of the seeds, and from the lowest to the highest.
+
+    What is below `LOWEST` is cut off: a beginner may be far worse than random play.
+    """
     games = [name for name in GAMES if any(name in of_games for of_games in curves.values())]
     picture, grid = _panels(len(games) + 1)  # the last is for the legend
     grid[len(games)].set_axis_off()
@@ -53,6 +58,8 @@ def draw_curves(curves: Mapping[str, Mapping[str, Sequence[Curve]]]) -> bytes:
         for level in (0.0, 1.0):
             axes.axhline(level, color=GREY, linewidth=0.8, zorder=0)
         axes.set_title(name, fontsize=9.5, loc="left")
+        axes.set_ylim(bottom=max(LOWEST, axes.get_ylim()[0]))
+        axes.locator_params(axis="x", nbins=6)
         axes.xaxis.set_major_formatter(lambda value, _: short_number(value))
         _plain(axes)
     picture.supxlabel("decisions of the learner", fontsize=9)
