@@ -226,7 +226,7 @@ def test_a_tournament_and_its_files(run: Run, tmp_path: Path) -> None:
 
 
 def test_without_matplotlib_there_is_no_picture(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("training.publish.plots.require", lacking("matplotlib.figure"))
+    monkeypatch.setattr("training.pictures.require", lacking("matplotlib.figure"))
     folder = tmp_path / "cup"
     status, out, _ = run("tournament", "random", "greedy", "--variant", "nonesuch", "--deals", 4, "--out", folder)
     assert status == 0

@@ -13,22 +13,18 @@ from ..evaluation.behaviour_stats import MAIN, NUMBERS
 from ..extras import require
 from ..learn.gae import DECILES
 from ..learn.log import Series
+from ..pictures import COLOURS, GREY, STYLES, band, panels, payoff_table, plain
 from ..terminal.progress import PHASES
 from ..text import rules_text, short_names, short_number
 
 if TYPE_CHECKING:
     from ..evaluation.tournament import Results
 
-COLOURS = ("#1b7f5c", "#d1495b", "#2e6fb7", "#e08e0b", "#7a4fa3", "#3c3c3c", "#0fa3b1", "#9c6644")
-STYLES = ("-", "--", ":", "-.")
 SMOOTHED = 120
 """Points of a curve above which the mean of neighbours is drawn."""
-GREY = "#777777"
 CELL, MARGIN = 1.1, 2.2
 """Of a payoff table, in inches."""
-DARK = 0.6
-"""Share of the largest value of a payoff table above which the writing is white."""
-WIDTH, HEIGHT = 6.2, 3.1
+SIZE = (6.2, 3.1)
 """Of a panel, in inches."""
 
 
@@ -65,23 +61,16 @@ def draw(runs: Mapping[str, Series], path: str | Path) -> None:
         MissingExtraError: Matplotlib is not installed.
         ValueError: there is nothing to draw yet.
     """
-    figures = require("matplotlib.figure", "plot", "noms plot")
-    panels, calibrated = list(panels_of(runs)), {name: found for name, run in runs.items() if (found := deciles_of(run))}
-    if not panels:
+    wanted, calibrated = list(panels_of(runs)), {name: found for name, run in runs.items() if (found := deciles_of(run))}
+    if not wanted:
         raise ValueError("there is nothing to draw yet: the log has no figures")
-    number = len(panels) + bool(calibrated)
-    columns = 2 if number > 1 else 1
-    rows = -(-number // columns)
-    picture = figures.Figure(figsize=(WIDTH * columns, HEIGHT * rows + 0.5), layout="constrained")
-    grid = picture.subplots(rows, columns, squeeze=False)
+    picture, grid = panels(len(wanted) + bool(calibrated), "noms plot", SIZE, columns=2)
     last = max(int(at[-1]) for series in runs.values() for at, _ in series.values())
-    for axes, panel in zip(grid.flat, panels, strict=False):
+    for axes, panel in zip(grid, wanted, strict=False):
         _draw_panel(axes, panel, runs)
         axes.set_xlim(0, last or 1)  # the same in all panels, also where a figure is measured seldom
     if calibrated:
-        _draw_calibration(grid.flat[len(panels)], calibrated)
-    for axes in list(grid.flat)[number:]:
-        axes.set_axis_off()
+        _draw_calibration(grid[len(wanted)], calibrated)
     _write_names(picture, list(runs))
     picture.savefig(path, format="png", dpi=120)
 
@@ -160,10 +149,7 @@ def _draw_panel(axes: Any, panel: Panel, runs: Mapping[str, Series]) -> None:
     if panel.percent or panel.at_least_zero:
         axes.set_ylim(bottom=0)
     axes.xaxis.set_major_formatter(lambda value, _: short_number(value))
-    axes.set_title(panel.title, fontsize=9.5, loc="left")
-    axes.tick_params(labelsize=8)
-    axes.grid(alpha=0.25)
-    axes.spines[["top", "right"]].set_visible(False)
+    plain(axes, panel.title)
     if len(panel.curves) > 1 or panel.curves[0].band:
         axes.legend(fontsize=7.5, frameon=False, ncols=1 + (len(panel.curves) > 4))
 
@@ -174,10 +160,7 @@ def _draw_calibration(axes: Any, runs: Mapping[str, list[tuple[float, float]]]) 
         said, paid = zip(*deciles, strict=True)
         axes.plot(said, paid, STYLES[number % len(STYLES)], color=COLOURS[0], linewidth=1.4, marker="o", markersize=2.5)
     axes.axline((0, 0), slope=1, color=GREY, linewidth=0.8, zorder=0)
-    axes.set_title("the critic: mean return over predicted value, by decile", fontsize=9.5, loc="left")
-    axes.tick_params(labelsize=8)
-    axes.grid(alpha=0.25)
-    axes.spines[["top", "right"]].set_visible(False)
+    plain(axes, "the critic: mean return over predicted value, by decile")
 
 
 def _draw_curve(axes: Any, curve: Curve, series: Series, style: str, label: str | None) -> None:
@@ -186,7 +169,7 @@ def _draw_curve(axes: Any, curve: Curve, series: Series, style: str, label: str 
     axes.plot(at, values, style, color=curve.colour, label=label, linewidth=1.4, marker=mark, markersize=2.5, clip_on=False)
     if curve.band and all(end in series for end in curve.band):
         (at, low), (_, high) = (series[end] for end in curve.band)
-        axes.fill_between(at, low, high, color=curve.colour, alpha=0.18, linewidth=0)
+        band(axes, at, low, high, curve.colour)
 
 
 def smoothed(at: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -227,23 +210,15 @@ def draw_heatmap(results: Results, path: Path) -> None:
         MissingExtraError: Matplotlib is not installed.
         OSError: the file cannot be written.
     """
-    figures = require("matplotlib.figure", "plot", "the heat map of a tournament")
     order = results.order()
     short = short_names(results.plan.players)
-    names = [short[player] for player in order]
-    means = results.values.mean(axis=2)[np.ix_(order, order)]
-    most = float(np.abs(means).max()) or 1.0
     size = CELL * len(order) + MARGIN
-    picture = figures.Figure(figsize=(size + 1, size), layout="constrained")
-    axes = picture.subplots()
-    shown = axes.imshow(np.where(np.eye(len(order)) > 0, np.nan, means), cmap="RdBu", vmin=-most, vmax=most)
-    axes.set_xticks(range(len(order)), names, rotation=30, ha="right")
-    axes.set_yticks(range(len(order)), names)
+    picture, (axes,) = panels(1, "the heat map of a tournament", (size + 1, size))
+    shown = payoff_table(axes, results.values.mean(axis=2)[np.ix_(order, order)], [short[player] for player in order], 10)
+    for label in axes.get_xticklabels():
+        label.set(rotation=30, ha="right")
     axes.set_xlabel("the field")
     axes.set_ylabel("alone")
-    for row, column in np.argwhere(~np.eye(len(order), dtype=np.bool_)):
-        colour = "white" if abs(means[row, column]) > DARK * most else "black"
-        axes.text(column, row, f"{means[row, column]:+.2f}", ha="center", va="center", color=colour)
     rules = results.plan.rules
     axes.set_title(f"{rules.variant.name}, {rules.seats} seats: points per deal", fontsize=10)
     picture.colorbar(shown, shrink=0.7)

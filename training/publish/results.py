@@ -91,6 +91,7 @@ class BestResponse:
         budget: decisions.
         gain: points per deal above the player, on deals that it never saw: a lower bound.
         initial_gain: the same of the policy from which it began; None for an imitation of the player, and where not measured.
+        curve: (decisions, mean, low, high) of each evaluation of the run, on other deals; empty where it was not kept.
     """
 
     player: str
@@ -99,6 +100,7 @@ class BestResponse:
     budget: int
     gain: Estimate
     initial_gain: Estimate | None
+    curve: tuple[tuple[float, float, float, float], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -292,7 +294,8 @@ def _best_responses(path: Path, document: Mapping[str, Any], policies: Mapping[s
     for entry in document["games"]:
         initial = Estimate(**entry["initial_gain"]) if entry.get("initial_gain") else None
         gain, start = Estimate(**entry["gain"]), entry["initial_policy"]
-        yield BestResponse(shown, rules_of(entry), start, int(entry["budget"]), gain, initial)
+        curve = tuple((at, mean, low, high) for at, mean, low, high in entry.get("curve", ()))
+        yield BestResponse(shown, rules_of(entry), start, int(entry["budget"]), gain, initial, curve)
 
 
 def _crossed(path: Path, document: Mapping[str, Any], policies: Mapping[str, Trained]) -> Crossed:

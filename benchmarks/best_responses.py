@@ -1,0 +1,93 @@
+"""What best responses gain on the full games: table and picture of the documentation. `python -m benchmarks.best_responses`.
+
+Both are made of what `noms exploit PLAYER --variant GAME --json` has written to `checkpoints/exploit`.
+Needs `pip install '.[plot]'`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import tyro
+
+from training.benchmark.protocol import GAMES
+from training.evaluation.statistics import plus_minus
+from training.pictures import COLOURS, GREY, band, panels, plain, png, shared_legend
+from training.publish.results import BestResponse, read_results
+from training.text import markdown_table
+
+ROOT = Path(__file__).parents[1]
+PLAYERS = ("thumb", "pimc:20")
+ITSELF = "the published policy"
+NAME = "best_responses"
+
+
+@dataclass
+class Args:
+    """The settings; `--help` prints them."""
+
+    checkpoints: Path = ROOT / "checkpoints"
+    """folder of the published policies and their results"""
+    out: Path = ROOT / "docs" / "exploitability"
+    """folder of the table and the picture"""
+
+
+Found = Mapping[str, Mapping[str, BestResponse]]
+"""By game, then by player: one of PLAYERS, or ITSELF."""
+
+
+def found_in(checkpoints: Path) -> Found:
+    """The best responses at tables of the benchmark."""
+    found: dict[str, dict[str, BestResponse]] = {name: {} for name in GAMES}
+    for one in read_results(checkpoints).best_responses:
+        name = one.rules.variant.name
+        if name in GAMES and one.rules.seats == GAMES[name]:
+            found[name][one.player if one.player in PLAYERS else ITSELF] = one
+    return found
+
+
+def table(found: Found) -> str:
+    """What the policy gains with which the learner began, and what the learner gains, as Markdown."""
+    rows = list[list[str | None]]()
+    for name, by_player in found.items():
+        row: list[str | None] = [name]
+        for player in PLAYERS:
+            one = by_player.get(player)
+            row += [plus_minus(one.initial_gain) if one and one.initial_gain else None, plus_minus(one.gain) if one else None]
+        rows.append([*row, plus_minus(by_player[ITSELF].gain) if ITSELF in by_player else None])
+    heads = [head for player in PLAYERS for head in (f"`{player}`: before", "learnt")]
+    return markdown_table(rows, "game", *heads, f"{ITSELF}: learnt")
+
+
+def draw(found: Found) -> bytes:
+    """The learning curves: what the learner gained in the course of its budget, with intervals."""
+    shown = {name: curves for name, players in found.items() if (curves := {k: v for k, v in players.items() if v.curve})}
+    picture, grid = panels(len(shown) + 1, "python -m benchmarks.best_responses")
+    for axes, (name, curves) in zip(grid, shown.items(), strict=False):
+        for colour, player in zip(COLOURS, (*PLAYERS, ITSELF), strict=False):
+            if player in curves:
+                one = curves[player]
+                at, mean, low, high = np.array(one.curve).T
+                axes.plot(at / one.budget, mean, color=colour, label=player, linewidth=1.4, marker="o", markersize=2.5)
+                band(axes, at / one.budget, low, high, colour)
+        axes.axhline(0.0, color=GREY, linewidth=0.8, zorder=0)
+        axes.xaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
+        plain(axes, name)
+    picture.supxlabel("share of the decisions", fontsize=9)
+    picture.supylabel("points a deal above the player", fontsize=9)
+    shared_legend(grid[: len(shown)], grid[len(shown)])
+    return png(picture)
+
+
+def main(args: Args) -> None:
+    """Write both."""
+    found = found_in(args.checkpoints)
+    (args.out / f"{NAME}.txt").write_text(table(found) + "\n", encoding="utf-8")
+    (args.out / f"{NAME}.png").write_bytes(draw(found))
+
+
+if __name__ == "__main__":
+    main(tyro.cli(Args, description=__doc__))
