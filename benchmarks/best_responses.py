@@ -42,10 +42,13 @@ Found = Mapping[str, Mapping[str, BestResponse]]
 def found_in(checkpoints: Path) -> Found:
     """The best responses at tables of the benchmark."""
     found: dict[str, dict[str, BestResponse]] = {name: {} for name in GAMES}
-    for one in read_results(checkpoints).best_responses:
-        name = one.rules.variant.name
-        if name in GAMES and one.rules.seats == GAMES[name]:
-            found[name][one.player if one.player in PLAYERS else ITSELF] = one
+    results = read_results(checkpoints)
+    for one in results.best_responses:
+        name, player = one.rules.variant.name, one.player
+        if player.partition("@")[0] in results.policies:
+            player = ITSELF
+        if one.rules.seats == GAMES.get(name) and player in (*PLAYERS, ITSELF):
+            found[name][player] = one
     return found
 
 

@@ -18,7 +18,7 @@ import tyro
 from noms_env.policy.file import write_atomically
 from training.benchmark.checking import complaints
 from training.benchmark.entry import ALGORITHM, CURVE, ENTRY, RUN, RUNS, SCORES, read_entry
-from training.benchmark.figures import curves_of, draw_curves
+from training.benchmark.figures import LOWEST, curves_of, draw_curves
 from training.benchmark.protocol import GAMES, ONE, PROTOCOL, ZERO
 from training.benchmark.report import (
     SPEED,
@@ -105,8 +105,8 @@ def _parts(entries: Sequence[Scored]) -> Iterator[str]:
         yield (
             "## Learning curves\n\n"
             "Scores in the field `thumb` on deals of the set dev: the mean of the seeds, and from the lowest to the highest.\n"
-            "The pictures begin at a score of -0.3. Times are those of one run, on the mean of the seeds; measuring the curve\n"
-            "is not counted."
+            f"The pictures begin at a score of {LOWEST}. Times are those of one run, on the mean of the seeds; measuring the\n"
+            "curve is not counted."
         )
     if len(learn) > 1:
         yield f"![Learning curves of all entries]({PICTURES}/{ALL})"
