@@ -17,7 +17,7 @@ from noms_env.envs.batch import make_batch
 from noms_env.players import make_player
 from noms_env.players.rule_based.exact_bid import EAGER, SHY, SPOIL, weigh_seats
 from noms_env.players.rule_based.heuristics import look, new_workspaces, none_of, sure_tricks
-from noms_env.players.rule_based.later_tricks import kept_chance, later_chance, note_peers, trumps_drawn
+from noms_env.players.rule_based.later_tricks import kept_chance, later_chance, note_cards, trumps_drawn
 from noms_env.players.rule_based.weights import DECKTET_TAKING, TAKING
 from noms_env.table import Table
 from noms_env.variants.families.exact_bid import BONUS_POINTS
@@ -241,7 +241,7 @@ def test_chances_that_are_reckoned_once_are_those_reckoned_for_each_card_that_ma
         row = table.row
         hand = int(row.hands[row.seat])
         look(row, workspace)
-        note_peers(row, workspace)
+        note_cards(row, mood, workspace)
         for played in cards_in(hand):
             drawn = trumps_drawn(row, played, workspace)
             leads += drawn > 0

@@ -8,9 +8,10 @@
 3. What the trick is worth: the payoff of each seat times its chance to take the trick (`trick_value`). What it is worth to
    the player that a seat takes the trick is what a family says in `payoff`; a few cards it may like for themselves.
 4. What a card may take later: its chance, reckoned from a few counts (`count_features`) with measured weights. Most cards that
-   might be played leave the others' chances alike, so a chance is reckoned once for all that change it alike (`kept_chance`).
+   might be played leave the others' chances alike, so a chance is reckoned once for all that change it alike (`kept_chance`),
+   and what no card changes once for all (`note_card`).
 5. How many tricks a hand may take: the chance of each number, as if its cards took their tricks independently
-   (`spread_odds`).
+   (`spread_odds`), or only how many are expected (`kept_tricks`).
 6. Cards between which no card is missing are as good as one another; of those the lowest is considered. To win, or to lead,
    it plays the lowest of them; to throw a loser away, the highest (`top_of_run`).
 7. A lead of trumps draws one trump from each other hand that has any (`trumps_drawn`).
@@ -30,8 +31,8 @@ from noms_env.core.state import MAX_SEATS, MAX_TRICKS, left_of
 from noms_env.core.tricks import beaters, beats, name_trump
 from noms_env.engine.row_kernels import kernel_view
 from noms_env.observation.layout import CARD_BYTES
-from noms_env.players.rule_based.later_tricks import NO_CARD, note_peers, spread_odds
-from noms_env.players.rule_based.weights import DUCKING, FEATURES, TAKING
+from noms_env.players.rule_based.later_tricks import NO_CARD, kept_tricks, note_cards, spread_odds
+from noms_env.players.rule_based.weights import DUCKING, TAKING
 from noms_env.variants.dispatch import out_of_play
 
 LEAST_GAIN = 1e-9
@@ -52,10 +53,13 @@ WORKSPACE = np.dtype(
         ("liked", np.int64),  # cards that are worth a little more than reckoned
         ("liking", np.float64),  # how much
         ("wins", np.float64),  # chance of the seat itself in the last `trick_value`
-        ("features", np.float64, FEATURES),
         ("chances", np.float64, (CHANGES, CARD_BYTES)),  # of cards to take a trick later (`kept_chance`)
         ("known", np.int64, CHANGES),  # the cards whose chance has been reckoned
-        ("peers", np.int64, CARD_BYTES),  # of each own card, the suit in which it stands best, once `note_peers` was asked
+        ("peers", np.int64, CARD_BYTES),  # of each card of which `note_card` was called: the suit in which it stands best
+        ("kinds", np.int64, CARD_BYTES),  # its kind (`weights`)
+        ("begun", np.float64, CARD_BYTES),  # the first three terms of its sum (`weights.COUNTS`)
+        ("suited", np.float64, CARD_BYTES),  # the term of the cards of its suit that the others hold
+        ("trumps", np.float64, CARD_BYTES),  # how many trumps of another suit the others are expected to hold
         ("odds", np.float64, MAX_TRICKS + 2),  # chance of each number of tricks, from `spread_odds`
     ],
     align=True,
@@ -84,15 +88,28 @@ def look(t, m):
     m.known[:] = 0
 
 
-@jit
-def none_of(k, cards, room):
-    """1. Chance that none of k cards is among so many places of a room, in which each of them may lie anywhere."""
+_SUIT_SIZE = max(int(cards).bit_count() for cards in SUIT_CARDS.flat)
+
+
+def _none_of(k: int, cards: int, room: int) -> float:
     chance = 1.0
     for i in range(k):
         if room - cards - i <= 0:
             return 0.0
         chance *= (room - cards - i) / (room - i)
     return chance
+
+
+_NONE_OF = np.array(
+    [[[_none_of(k, n, room) for k in range(_SUIT_SIZE + 1)] for room in range(CARD_BYTES + 1)] for n in range(MAX_TRICKS + 1)]
+)
+"""[cards, room, k]: see `none_of`. Worked out anew each time it took a fifth of the player's time."""
+
+
+@jit
+def none_of(k, cards, room):
+    """1. Chance that none of k cards of a suit is among so many places of a room, in which each of them may lie anywhere."""
+    return _NONE_OF[cards, room, k]
 
 
 @jit
@@ -217,7 +234,7 @@ def best_card(t, cards, mood, gain, m):
     choice = lowest(left)
     if left & (left - 1) == 0:
         return choice
-    note_peers(t, m)
+    note_cards(t, mood, m)
     best = -np.inf
     while left != 0:
         card = lowest(left)
@@ -225,7 +242,7 @@ def best_card(t, cards, mood, gain, m):
         value = trick_value(t, card, best_suit(t, card, m), m)
         if has(m.liked, card):
             value += m.liking
-        value += gain * spread_odds(t, t.hands[t.seat] & ~bit(card), card, 0, mood, m)
+        value += gain * kept_tricks(t, card, mood, m)
         if value > best + LEAST_GAIN:
             best, choice = value, card
     return choice

@@ -7,7 +7,7 @@ import math
 from noms_env._jit import jit, lowest, size
 from noms_env.core.cards import CARD_SUITS, SUIT_CARDS, above, below, bit, has
 from noms_env.core.tricks import beaters
-from noms_env.players.rule_based.weights import FEATURES, PLAIN, SIDE, TRUMP, WEIGHTS
+from noms_env.players.rule_based.weights import PLAIN, SIDE, TRUMP, WEIGHTS
 
 NO_CARD = -1
 
@@ -34,36 +34,51 @@ def later_chance(t, hand, card, drawn, mood, m):
     """4. Chance that a card takes a trick later on.
 
     `hand` is what will be left when the present trick is over, the card included; till then so many trumps will have been
-    drawn from the other hands. `features` are written, in the order of `weights.COUNTS`.
+    drawn from the other hands.
     """
-    peers, higher = rivals(t, card, m)
-    others = t.n_seats - 1
-    m.features[0] = 1.0
-    m.features[1] = size(higher) * m.share
-    m.features[2] = 1.0
-    for _ in range(size(higher)):
-        m.features[2] *= 1.0 - m.share
-    m.features[3] = size(above(hand & peers, card))
-    m.features[4] = size(below(hand & peers, card))
-    m.features[5] = size(m.unseen & peers) * m.share / others
-    m.features[6] = max(0.0, size(m.unseen & t.trump_cards & ~peers) * m.share - drawn) / others
-    m.features[7] = size(hand & t.trump_cards)
-    m.features[8] = m.pressure
-    m.features[9] = size(hand)
-    kind = PLAIN if t.trump_cards == 0 else TRUMP if has(t.trump_cards, card) else SIDE
-    total = 0.0
-    for i in range(FEATURES):
-        total += WEIGHTS[mood, kind, i] * m.features[i]
-    return 1.0 / (1.0 + math.exp(-total))
+    note_card(t, card, mood, m)
+    return noted_chance(t, hand, card, drawn, mood, m)
 
 
 @jit
-def note_peers(t, m):
-    """4. Write `peers`, for `kept_chance`."""
+def note_cards(t, mood, m):
+    """4. Note all own cards, for `kept_chance`."""
     left = t.hands[t.seat]
     while left != 0:
-        m.peers[lowest(left)], _ = rivals(t, lowest(left), m)
+        note_card(t, lowest(left), mood, m)
         left &= left - 1
+
+
+@jit
+def note_card(t, card, mood, m):
+    """4. Note of a card what its chance has to do with, but for the rest of the hand and the trumps that will be drawn."""
+    peers, higher = rivals(t, card, m)
+    kind = PLAIN if t.trump_cards == 0 else TRUMP if has(t.trump_cards, card) else SIDE
+    none_higher = 1.0
+    for _ in range(size(higher)):
+        none_higher *= 1.0 - m.share
+    weights = WEIGHTS[mood, kind]
+    m.peers[card] = peers
+    m.kinds[card] = kind
+    m.begun[card] = weights[0] + weights[1] * (size(higher) * m.share) + weights[2] * none_higher
+    m.suited[card] = weights[5] * (size(m.unseen & peers) * m.share / (t.n_seats - 1))
+    m.trumps[card] = size(m.unseen & t.trump_cards & ~peers) * m.share
+
+
+@jit
+def noted_chance(t, hand, card, drawn, mood, m):
+    """4. `later_chance` of a card that is noted: the counts in the order of `weights.COUNTS`, each times its weight."""
+    weights = WEIGHTS[mood, m.kinds[card]]
+    peers = hand & m.peers[card]
+    total = m.begun[card]
+    total += weights[3] * size(above(peers, card))
+    total += weights[4] * size(below(peers, card))
+    total += m.suited[card]
+    total += weights[6] * (max(0.0, m.trumps[card] - drawn) / (t.n_seats - 1))
+    total += weights[7] * size(hand & t.trump_cards)
+    total += weights[8] * m.pressure
+    total += weights[9] * size(hand)
+    return 1.0 / (1.0 + math.exp(-total))
 
 
 @jit
@@ -71,7 +86,7 @@ def kept_chance(t, card, played, drawn, mood, m):
     """4. `later_chance` of an own card once another one has been played.
 
     The trumps that it will have drawn are the same for all trumps that may be played, and none for others; the mood is the same
-    for all cards of a decision, for which `look` and `note_peers` have been called.
+    for all cards of a decision, for which `look` and `note_cards` have been called.
     """
     change = 0
     if has(m.peers[card], played):
@@ -80,7 +95,7 @@ def kept_chance(t, card, played, drawn, mood, m):
         change += 3
     if not has(m.known[change], card):
         m.known[change] |= bit(card)
-        m.chances[change, card] = later_chance(t, t.hands[t.seat] & ~bit(played), card, drawn, mood, m)
+        m.chances[change, card] = noted_chance(t, t.hands[t.seat] & ~bit(played), card, drawn, mood, m)
     return m.chances[change, card]
 
 
@@ -106,6 +121,18 @@ def spread_odds(t, hand, played, most, mood, m):
         for k in range(most, 0, -1):
             m.odds[k] += chance * (m.odds[k - 1] - m.odds[k])
         m.odds[0] *= 1.0 - chance
+    return expected
+
+
+@jit
+def kept_tricks(t, played, mood, m):
+    """5. The number of tricks that the own hand is expected to take once a card has been played; see `kept_chance`."""
+    drawn = trumps_drawn(t, played, m)
+    expected = 0.0
+    left = t.hands[t.seat] & ~bit(played)
+    while left != 0:
+        expected += kept_chance(t, lowest(left), played, drawn, mood, m)
+        left &= left - 1
     return expected
 
 
