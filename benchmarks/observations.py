@@ -27,6 +27,7 @@ from torch.distributions import Categorical
 
 from noms_env import NUM_ACTIONS, SeatVectorEnv, canonical_suits
 from noms_env.envs.validation import ObservationKind
+from training.pictures import COLOURS, GREY, panels, plain, png
 from training.text import markdown_table
 
 GAME = "down_up"
@@ -329,33 +330,27 @@ def _at_measurements(learning: Iterator[tuple[int, Choose]], args: Args) -> Iter
 
 
 def report(rows: list[Row], out: Path) -> None:
-    """Write the plot and the table."""
-    import matplotlib as mpl
-
-    mpl.use("Agg")
-    import matplotlib.pyplot as plt
-
-    figure, axes = plt.subplots(1, len(TRAINERS), figsize=(12, 4), sharey=True)
+    """Write the picture and the table."""
+    picture, grid = panels(len(TRAINERS), "python -m benchmarks.observations")
     table: list[tuple[str, ...]] = []
-    for axis, trainer in zip(axes, TRAINERS, strict=True):
-        axis.set_title(trainer)
-        axis.set_xlabel("thousand decisions")
-        axis.axhline(0, color="grey", linewidth=0.8)
-        for colour, observation in enumerate(OBSERVATIONS):
+    for axes, trainer in zip(grid, TRAINERS, strict=True):
+        axes.sharey(grid[0])
+        axes.axhline(0, color=GREY, linewidth=0.8)
+        plain(axes, trainer)
+        for colour, observation in zip(COLOURS, OBSERVATIONS, strict=False):
             own = [row for row in rows if (row["trainer"], row["observation"]) == (trainer, observation)]
             ends: list[float] = []
             for seed in sorted({row["seed"] for row in own}):
                 curve = [(int(row["decisions"]) / 1000, float(row["points"])) for row in own if row["seed"] == seed]
                 label = observation if not ends else None
-                axis.plot(*zip(*curve, strict=True), color=f"C{colour}", linewidth=1.2, alpha=0.8, label=label)
+                axes.plot(*zip(*curve, strict=True), color=colour, linewidth=1.2, alpha=0.8, label=label)
                 ends.append(curve[-1][1])
             shown = ", ".join(f"{end:+.2f}" for end in ends)
             table.append((trainer, observation, f"{np.mean(ends):+.2f}" if ends else "", shown))
-    axes[0].set_ylabel("points per deal against thumb")
-    axes[0].legend()
-    figure.tight_layout()
-    figure.savefig(out / "observations.png", dpi=100)
-    plt.close(figure)
+    grid[0].legend(fontsize=8, frameon=False)
+    picture.supxlabel("thousand decisions", fontsize=9)
+    picture.supylabel("points a deal against thumb", fontsize=9)
+    (out / "observations.png").write_bytes(png(picture))
     (out / "table.md").write_text(markdown_table(table, "Trainer", "Observation", "Mean", "Each seed") + "\n")
 
 

@@ -73,12 +73,11 @@ def test_heroes_are_compared_on_the_same_deals() -> None:
     assert (row["policy"].mean, row["pimc"].mean) == (3.8, 1)
 
 
-def test_a_picture_is_drawn_also_where_only_the_policy_is_measured(tmp_path: Path) -> None:
+def test_a_picture_is_drawn_also_where_only_the_policy_is_measured() -> None:
     full = {"pimc:8": {"ms": 1.0, "values": [1, 0]}, "search:nonesuch@0,worlds=8": {"ms": 2.5, "values": [3, 2]}}
     bare = {"nonesuch@0": {"ms": 0.01, "values": [1, 2]}}
     measured = [strength.Results("nonesuch", *one) for one in (("policy", "nonesuch@0", full), ("thumb", "nonesuch@0", bare))]
-    strength.draw(measured, tmp_path / "search.png")
-    assert (tmp_path / "search.png").stat().st_size > 10_000
+    assert len(strength.draw(measured)) > 10_000
 
 
 @pytest.mark.soak

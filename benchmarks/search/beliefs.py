@@ -16,13 +16,14 @@ import time
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
 import tyro
 
-from benchmarks.search.strength import FIELDS, new_pictures, policy_of, save_pictures
+from benchmarks.search.strength import FIELDS, policy_of
 from noms_env import load_player, make_batch
 from noms_env.belief import new_sampling_workspace
 from noms_env.belief.determinize import sampled_tables
@@ -33,6 +34,7 @@ from noms_env.policy.search.beliefs import EXPONENT, Model, log_likelihoods, pol
 from noms_env.policy.search.worlds import deal_worlds
 from noms_env.variants import VARIANTS
 from noms_env.variants.table_record import new_tables
+from training.pictures import COLOURS, panels, plain, png
 from training.text import markdown_table
 
 UNIFORM = "uniform"
@@ -146,20 +148,23 @@ def table(rows: Sequence[dict[str, Any]]) -> str:
     return markdown_table(lines, "game", "who plays", *heads)
 
 
-def draw(rows: Sequence[dict[str, Any]], path: Path) -> None:
-    """Loss over tricks, a picture for each game and field; with the exponent that the search uses."""
-    games = list(dict.fromkeys(row["game"] for row in rows))
-    figure, axes = new_pictures(games)
-    for row_of_axes, name in zip(axes, games, strict=True):
-        for axis, among in zip(row_of_axes, FIELDS, strict=True):
-            here = [row for row in rows if (row["game"], row["field"]) == (name, among)]
-            for model in dict.fromkeys(row["model"] for row in here):
-                own = [row for row in here if row["model"] == model and float(row["exponent"]) in (0.0, EXPONENT)]
-                own.sort(key=lambda row: int(row["trick"]))
-                axis.plot([int(row["trick"]) for row in own], [float(row["loss"]) for row in own], marker=".", label=model)
-            axis.set_title(f"{name}, {among} plays", fontsize=9)
-            axis.set_ylim(bottom=0)
-    save_pictures(figure, axes, "trick", "log loss, nats a card", path)
+def draw(rows: Sequence[dict[str, Any]]) -> bytes:
+    """Loss over tricks, a panel for each game and field; with the exponent that the search uses."""
+    places = list(product(dict.fromkeys(row["game"] for row in rows), FIELDS))
+    picture, grid = panels(len(places), "python -m benchmarks.search.beliefs", columns=len(FIELDS))
+    for axes, (name, among) in zip(grid, places, strict=True):
+        here = [row for row in rows if (row["game"], row["field"]) == (name, among)]
+        for colour, model in zip(COLOURS, dict.fromkeys(row["model"] for row in here), strict=False):
+            own = [row for row in here if row["model"] == model and float(row["exponent"]) in (0.0, EXPONENT)]
+            own.sort(key=lambda row: int(row["trick"]))
+            tricks, losses = [int(row["trick"]) for row in own], [float(row["loss"]) for row in own]
+            axes.plot(tricks, losses, color=colour, marker=".", linewidth=1.4, label=model)
+        axes.set_ylim(bottom=0)
+        plain(axes, f"{name}, {among} plays")
+    grid[0].legend(fontsize=8, frameon=False)
+    picture.supxlabel("trick", fontsize=9)
+    picture.supylabel("log loss, nats a card", fontsize=9)
+    return png(picture)
 
 
 def main(args: Args) -> None:
@@ -189,7 +194,7 @@ def main(args: Args) -> None:
                 writer.writerows(done)
             print(name, among, flush=True)
     (args.out / "beliefs.md").write_text(table(done), encoding="utf-8")
-    draw(done, args.out / "beliefs.png")
+    (args.out / "beliefs.png").write_bytes(draw(done))
 
 
 if __name__ == "__main__":

@@ -30,6 +30,7 @@ from training.agents.registry import agent_spec
 from training.agents.spec import AgentSpec
 from training.evaluation.comparison import compare
 from training.evaluation.statistics import Estimate, estimate
+from training.pictures import COLOURS, GREY, panels, plain, png
 from training.text import markdown_table
 
 POLICIES = {"big_ships": "exact_bid", "down_up": "exact_bid", "up_down": "exact_bid"}
@@ -214,54 +215,34 @@ def _worlds(hero: str) -> int:
     return int(found[1]) if found else 0
 
 
-def new_pictures(games: Sequence[str]) -> tuple[Any, Any]:
-    """A figure with a picture for each game and field, and its axes, shape (games, fields)."""
-    import matplotlib as mpl
-    import matplotlib.pyplot as plt
-
-    mpl.use("Agg")
-    return plt.subplots(len(games), len(FIELDS), figsize=(4 * len(FIELDS), 2.6 * len(games)), squeeze=False)
-
-
-def save_pictures(figure: Any, axes: Any, x: str, y: str, path: Path) -> None:
-    """Write a figure with the names of its axes."""
-    import matplotlib.pyplot as plt
-
-    for axis in axes[-1]:
-        axis.set_xlabel(x)
-    for row in axes:
-        row[0].set_ylabel(y)
-    axes[0][0].legend(fontsize=8)
-    figure.tight_layout()
-    figure.savefig(path, dpi=80)
-    plt.close(figure)
-
-
-def draw(all_results: Sequence[Results], path: Path) -> None:
-    """Points above the field over milliseconds, a picture for each game and field."""
+def draw(all_results: Sequence[Results]) -> bytes:
+    """Points above the field over milliseconds, a panel for each game and field."""
     from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
     games = list(dict.fromkeys(one.game for one in all_results))
-    figure, axes = new_pictures(games)
+    picture, grid = panels(len(games) * len(FIELDS), "python -m benchmarks.search.strength", columns=len(FIELDS))
     for results in all_results:
-        axis = axes[games.index(results.game)][FIELDS.index(results.among)]
-        for kind, label, colour in (("pimc:", "pimc", "C0"), ("search:", "search on the policy", "C1")):
+        axes = grid[games.index(results.game) * len(FIELDS) + FIELDS.index(results.among)]
+        for kind, label, colour in (("pimc:", "pimc", COLOURS[2]), ("search:", "search on the policy", COLOURS[3])):
             points = sorted((hero["ms"], name) for name, hero in results.heroes.items() if name.startswith(kind))
             if not points:
                 continue
             found = [estimate(results.values(name)) for _, name in points]
             spread = [(one.high - one.low) / 2 for one in found]
             times, means = [ms for ms, _ in points], [one.mean for one in found]
-            axis.errorbar(times, means, spread, color=colour, marker="o", capsize=2, label=label)
+            axes.errorbar(times, means, spread, color=colour, marker="o", markersize=4, linewidth=1.4, capsize=2, label=label)
         level = results.values(results.policy).mean() if results.policy in results.heroes else 0.0
-        axis.axhline(level, color="grey", linestyle="--", linewidth=1, label="the policy")
-        if axis.containers:  # a logarithmic axis needs something to show
-            axis.set_xscale("log")
-            axis.xaxis.set_major_locator(LogLocator(subs=(1, 3)))
-            axis.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
-            axis.xaxis.set_minor_formatter(NullFormatter())
-        axis.set_title(f"{results.game}, among {results.among}", fontsize=9)
-    save_pictures(figure, axes, "ms a decision, one core", "points a deal\nabove the field", path)
+        axes.axhline(level, color=GREY, linestyle="--", linewidth=1, label="the policy")
+        if axes.containers:  # a logarithmic axis needs something to show
+            axes.set_xscale("log")
+            axes.xaxis.set_major_locator(LogLocator(subs=(1, 3)))
+            axes.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+            axes.xaxis.set_minor_formatter(NullFormatter())
+        plain(axes, f"{results.game}, among {results.among}")
+    grid[0].legend(fontsize=8, frameon=False)
+    picture.supxlabel("ms a decision, one core", fontsize=9)
+    picture.supylabel("points a deal above the field", fontsize=9)
+    return png(picture)
 
 
 def main(args: Args) -> None:
@@ -293,7 +274,7 @@ def main(args: Args) -> None:
             writer.writerow([*(row[name] for name in plain), *figures])
     (args.out / "search.md").write_text(f"{tables(all_results)}\n", encoding="utf-8")
     if all_results:
-        draw(all_results, args.out / "search.png")
+        (args.out / "search.png").write_bytes(draw(all_results))
 
 
 if __name__ == "__main__":
