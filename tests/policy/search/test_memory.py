@@ -243,10 +243,13 @@ def test_a_deal_that_is_taken_back_is_forgotten() -> None:
 
 
 def test_a_search_plays_whole_matches_with_its_memory(tmp_path: Path) -> None:
-    rules = usual("down_up")
+    options = {"ranks": 5}  # hands of five cards at most
+    rules = make_rules(game("down_up"), None, options)
     save_small(tmp_path / "policy.safetensors", (rules,))
     name = f"search:{tmp_path / 'policy.safetensors'},worlds=2"
-    first, again = (list(record_matches("down_up", players=[name, "thumb", "thumb", "thumb"], seed=1)) for _ in range(2))
+    players = [name, "thumb", "thumb", "thumb"]
+    first, again = (list(record_matches("down_up", players=players, seed=1, options=options)) for _ in range(2))
     assert first == again
+    assert len(first) == 9
     found = compare_matches(rules, agent_spec(name), agent_spec("thumb"), 2)
     assert found.deals > 2 * len(first)
