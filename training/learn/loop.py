@@ -135,7 +135,7 @@ class _Loop:
         while run.decisions < budget and not stopped:
             if run.stage is not stage:
                 stage = run.stage
-                self.watcher.note(f"after {run.decisions:,} decisions: the policy learns from {stage.value}")
+                self.watcher.note(f"after {run.decisions:,} decisions: {stage.value}")
             metrics = run.iterate()
             self.watcher.iteration(run.decisions, metrics)
             ends = self._agreed(self.watcher.ends_run())

@@ -13,11 +13,11 @@ CALL_COEFS_LEFT, ENT_COEF_PLAY_LEFT = 1 / 5, 1 / 6
 
 
 class Stage(Enum):
-    """What the policy learns from."""
+    """What is learnt, and what from."""
 
-    IMITATION = "the decisions of an expert that plays in its place"
-    CRITIC_WARMUP = "nothing: only the critic learns"
-    SELF_PLAY = "its own play, by PPO"
+    IMITATION = "the policy learns from the decisions of an expert that plays in its place"
+    CRITIC_WARMUP = "only the critic learns, and the policy stays as it is"
+    SELF_PLAY = "the policy learns from its own play, by PPO"
 
 
 def curriculum_of(config: TrainConfig) -> CurriculumConfig:
