@@ -217,6 +217,7 @@ def test_the_chance_that_a_hand_has_none_of_some_cards() -> None:
     assert none_of(1, 5, 10) == 0.5
     assert none_of(2, 5, 10) == pytest.approx(0.5 * 4 / 9)
     assert none_of(6, 5, 10) == 0.0
+    assert (none_of(0, 3, -1), none_of(1, 3, -1)) == (1.0, 0.0)
 
 
 @pytest.mark.uncompiled

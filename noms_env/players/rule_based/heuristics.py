@@ -7,7 +7,7 @@
    (`take_chance`). How much each seat wants to is what a family says in `eager`.
 3. What the trick is worth: the payoff of each seat times its chance to take the trick (`trick_value`). What it is worth to
    the player that a seat takes the trick is what a family says in `payoff`; a few cards it may like for themselves.
-4. What a card may take later: its chance, reckoned from a few counts (`count_features`) with measured weights. Most cards that
+4. What a card may take later: its chance, reckoned from a few counts (`weights.COUNTS`) with measured weights. Most cards that
    might be played leave the others' chances alike, so a chance is reckoned once for all that change it alike (`kept_chance`),
    and what no card changes once for all (`note_card`).
 5. How many tricks a hand may take: the chance of each number, as if its cards took their tricks independently
@@ -109,7 +109,7 @@ _NONE_OF = np.array(
 @jit
 def none_of(k, cards, room):
     """1. Chance that none of k cards of a suit is among so many places of a room, in which each of them may lie anywhere."""
-    return _NONE_OF[cards, room, k]
+    return _NONE_OF[cards, max(room, 0), k]
 
 
 @jit

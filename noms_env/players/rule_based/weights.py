@@ -26,7 +26,6 @@ COUNTS = (
     "own cards",
 )
 """What the columns of `WEIGHTS` count, of the cards that are left when the present trick is over."""
-FEATURES = len(COUNTS)
 
 TRUMP, SIDE, PLAIN = range(3)
 """Kinds of cards: trumps; other cards where there are trumps; cards without trumps."""
