@@ -88,21 +88,16 @@ def look(t, m):
     m.known[:] = 0
 
 
-_SUIT_SIZE = max(int(cards).bit_count() for cards in SUIT_CARDS.flat)
+def _chances_of_none() -> np.ndarray:
+    most = max(int(cards).bit_count() for cards in SUIT_CARDS.flat)
+    cards, room = np.arange(MAX_TRICKS + 1)[:, np.newaxis], np.arange(CARD_BYTES + 1)
+    chances = np.ones((MAX_TRICKS + 1, CARD_BYTES + 1, most + 1))
+    for k in range(most):
+        chances[..., k + 1] = chances[..., k] * (np.maximum(room - cards - k, 0) / np.maximum(room - k, 1))
+    return chances
 
 
-def _none_of(k: int, cards: int, room: int) -> float:
-    chance = 1.0
-    for i in range(k):
-        if room - cards - i <= 0:
-            return 0.0
-        chance *= (room - cards - i) / (room - i)
-    return chance
-
-
-_NONE_OF = np.array(
-    [[[_none_of(k, n, room) for k in range(_SUIT_SIZE + 1)] for room in range(CARD_BYTES + 1)] for n in range(MAX_TRICKS + 1)]
-)
+_NONE_OF = _chances_of_none()
 """[cards, room, k]: see `none_of`. Worked out anew each time it took a fifth of the player's time."""
 
 
