@@ -29,7 +29,7 @@ from training.evaluation.report import EXPLOIT
 from training.evaluation.report import FORMAT as EVALUATION
 from training.evaluation.tournament import FORMAT as TOURNAMENT
 from training.publish.pages import CARD, NOTES_BEGIN, NOTES_END, RESULTS, CardError, notes_of, pages, seats_text
-from training.publish.results import ABLATIONS, BEHAVIOUR, BEST_RESPONSES, CROSSED, PANEL, Results, ResultsError, read_results
+from training.publish.results import BEHAVIOUR, BEST_RESPONSES, CROSSED, PANEL, Results, ResultsError, read_results
 from training.publish.runs import Trained, read_trained
 from training.text import markdown_table
 
@@ -126,14 +126,12 @@ def made(policy: Trained, tmp_path: Path) -> Path:
     put(folder, PANEL, "back", evaluation("random", "runs/x@0", entry(1), **{"runs/x@0": policy.sha256}))
     others = {"thumb": 1.0, "pimc:100": 2.0, "random": -3.0}
     put(folder, PANEL, "search", tournament(others, {("thumb", "random"): 4.0}))
-    put(folder, ABLATIONS, "nonesuch", tournament({"base": 1.0, "teacher": 2.0, "thumb": 0.5}, {}))
-    put(folder, ABLATIONS, "nonesuch-counts", evaluation("runs/x", "thumb", entry(1)))
     return folder
 
 
 def card_of(policy: Trained, folder: Path | None = None, name: str = "mine") -> str:
     """The card of a policy, with the results of a folder."""
-    nothing = Results({name: policy}, {name: []}, [], [], [], [], {}, {})
+    nothing = Results({name: policy}, {name: []}, [], [], [], [])
     results = nothing if folder is None else read_results(folder, {name: policy})
     return pages(results, {})[Path(name) / CARD]
 
@@ -454,11 +452,6 @@ def test_everybody_against_everybody(made: Path) -> None:
     assert rows(part(page, "Players that need no training")) == [
         ["`nonesuch`", "400", "+1.000 ±0.250", "", "", "+4.000 ±0.250, 400 deals"]
     ]
-    assert rows(part(page, "Recipes of training")) == [
-        ["`base`", "", "+0.500 ±0.250"],
-        ["`teacher`", "+1.000 ±0.250", "+1.500 ±0.250"],
-        ["`counts`", "", "+0.500 ±0.250"],
-    ]
 
 
 def among_themselves(player: str, rules: Rules, stats: dict[str, float], sha256: str = "") -> dict[str, Any]:
@@ -525,7 +518,7 @@ def test_what_policies_of_other_seeds_lose_stands_on_the_page(made: Path, policy
 def test_an_empty_folder_has_a_page_too(tmp_path: Path) -> None:
     page = results_page(tmp_path)
     assert part(page, "The policies") == "No policy has been measured yet.\n\n"
-    assert page.count("Not measured yet.") == 6
+    assert page.count("Not measured yet.") == 5
 
 
 @pytest.mark.parametrize(
@@ -545,10 +538,6 @@ def test_an_empty_folder_has_a_page_too(tmp_path: Path) -> None:
         ("crossplay/x.json", json.dumps(best_response("a")), "is not from `noms crossplay --json`"),
         ("exploit/x.json", json.dumps(best_response("a", {})), "is damaged: KeyError('variant')"),
         ("exploit/x.json", json.dumps(best_response("mine@0")), "another policy than the one that is called mine"),
-        ("ablations/x.json", json.dumps({"format": "x"}), "is not from `noms evaluate --json`"),
-        ("ablations/x-y.json", json.dumps(evaluation("a", "thumb")), "is not of a recipe against thumb on the deals of other"),
-        ("ablations/nonesuch-y.json", json.dumps(evaluation("a", "thumb")), "is not of a recipe against thumb on the deals"),
-        ("ablations/x.json", json.dumps(tournament({"a": 1.0, "b": 0.0}, {})), "has no player 'base'"),
         ("mine/policy.safetensors", "no", "policy.safetensors"),
         ("mine/curve.csv", "no", "is not the log of a run"),
     ],

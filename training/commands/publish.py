@@ -39,9 +39,8 @@ def publish(
     Measure the policy by its name and put the results into FOLDER: panel/*.json from `noms evaluate --json` and `noms
     tournament` (its results.json) say how strong players are; behaviour/*.json from `noms evaluate NAME NAME` what they do;
     exploit/*.json from `noms exploit NAME --variant GAME --json` what is gained by who learns to beat them;
-    crossplay/*.json from `noms crossplay --json` what policies of other seeds lose at one table; ablations/*.json from
-    tournaments with a player called base what each recipe of training is worth. Results of an older policy of the same name
-    are refused.
+    crossplay/*.json from `noms crossplay --json` what policies of other seeds lose at one table. Results of an older policy of
+    the same name are refused.
 
     Policies in the folder `checkpoints` of a checkout, or of the installed package, are found by name wherever a policy is
     asked for: noms play, noms evaluate, noms_env.load_player.

@@ -8,10 +8,10 @@
 | | `bid/zero` | calls | 1 for a call of none |
 | | `bid/zero/hit` | calls of none | 1 if none was taken |
 | auction | `passed_out` | deals | 1 if all passed (where they may); of a single deal, if all passed the first |
-| | `contract/W` | deals | 1 for the contract W: a number, `mis`, `mis_a_vis` |
+| | `contract/W` | deals | 1 if a seat that is watched declares the contract W: a number, `mis`, `mis_a_vis` |
 | | `contract/W/made` | contracts W | 1 if made |
 | | `numbers/made` | contracts of a number | 1 if made |
-| | `misere` | deals | 1 for `mis` and `mis_a_vis` |
+| | `misere` | deals | likewise, for `mis` and `mis_a_vis` |
 | | `misere/made` | these | 1 if made |
 | | `solo` | nominations | 1 for a card of the declarer's own |
 | | `solo/made` | these | 1 if made |
@@ -57,7 +57,7 @@ MAIN = {
     "bid/zero": "bids of none",
     "passed_out": "first deals passed out",
     "numbers/made": "contracts made",
-    "misere": "misere bid",
+    "misere": "misere declared, per seat",
     "misere/made": "misere made",
     "solo": "own card nominated",
     "partner/trick": "partner seen in trick",

@@ -21,7 +21,7 @@ from ..evaluation.tournament import crosstable
 from ..extras import require
 from ..text import count, duration, markdown_table, rules_text
 from .exploitability import best_response_rows, crossed_rows, exploited
-from .results import BASE, PREVIOUS, REFERENCE, Behaviour, Duel, Results, place_of, rules_of
+from .results import PREVIOUS, REFERENCE, Behaviour, Duel, Results, place_of, rules_of
 from .runs import Trained
 
 CARD, RESULTS = "README.md", "RESULTS.md"
@@ -287,7 +287,6 @@ def results_facts(results: Results) -> dict[str, Any]:
         "behaviour": list(behaviour_tables(results.behaviour)),
         "best_responses": list(best_response_rows(results)),
         "crossed": list(crossed_rows(results)),
-        "recipes": list(recipe_parts(results)),
     }
 
 
@@ -362,20 +361,3 @@ def panel_parts(results: Results) -> Iterator[tuple[str, list[tuple[int, str]]]]
     for rules, group in groupby(results.tournaments, key=rules_of):
         heading = f"{rules.variant.title} ({name_of(rules)}), {rules.seats} seats"
         yield heading, [(one["deals"], crosstable(one).strip()) for one in group]
-
-
-def recipe_parts(results: Results) -> Iterator[tuple[str, int, str]]:
-    """The table of each tournament of recipes, its deals, and their set."""
-    for file, one in results.ablations.items():
-        rules = rules_of(one)
-        rows: list[Row] = []
-        for name in one["players"]:
-            if name != REFERENCE:
-                cells = [one["table"][name].get(other) for other in (BASE, REFERENCE)]
-                rows.append((f"`{name}`", *(None if cell is None else plus_minus(Estimate(**cell)) for cell in cells)))
-        for name, other in results.later.items():
-            table, _, recipe = name.partition("-")
-            if table == file:
-                rows.append((f"`{recipe}`", None, plus_minus(Estimate(**other["games"][0]["points"]["alone"]))))
-        head = f"{name_of(rules)}, {rules.seats} seats", f"above `{BASE}`", f"above `{REFERENCE}`"
-        yield markdown_table(rows, *head), one["deals"], one["set"]

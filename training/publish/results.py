@@ -5,8 +5,6 @@ FOLDER/panel/*.json       `noms evaluate --json` and results.json of `noms tourn
 FOLDER/behaviour/*.json   `noms evaluate NAME NAME --json`: what a player does at tables with itself alone
 FOLDER/exploit/*.json     `noms exploit NAME --variant GAME --json`: what a best response gains against a player
 FOLDER/crossplay/*.json   `noms crossplay --json`: what policies of independent runs lose at one table
-FOLDER/ablations/*.json   `noms tournament`: policies of runs with different recipes, one of them called `base`; and
-TOURNAMENT-RECIPE.json of `noms evaluate`: a recipe tried later, on the same deals
 """
 
 from __future__ import annotations
@@ -32,9 +30,9 @@ from ..evaluation.statistics import Estimate
 from ..evaluation.tournament import FORMAT as TOURNAMENT
 from .runs import Trained, read_trained
 
-PANEL, BEHAVIOUR, BEST_RESPONSES, CROSSED, ABLATIONS = "panel", "behaviour", "exploit", "crossplay", "ablations"
-BASE, REFERENCE = "base", "thumb"
-"""The recipe, and the player, with which recipes are compared."""
+PANEL, BEHAVIOUR, BEST_RESPONSES, CROSSED = "panel", "behaviour", "exploit", "crossplay"
+REFERENCE = "thumb"
+"""The player with which the others are compared."""
 PREVIOUS = "previous"
 """A folder with the policies that were published before, as results name it: `previous/noms@0`."""
 
@@ -130,8 +128,6 @@ class Results:
         behaviour: by game and seats, policies first.
         best_responses: by game and seats, policies first.
         crossed: by game and seats.
-        ablations: documents of tournaments, by file name.
-        later: documents of recipes tried later, by file name.
     """
 
     policies: dict[str, Trained]
@@ -140,8 +136,6 @@ class Results:
     behaviour: list[Behaviour]
     best_responses: list[BestResponse]
     crossed: list[Crossed]
-    ablations: dict[str, dict[str, Any]]
-    later: dict[str, dict[str, Any]]
 
 
 def rules_of(entry: Mapping[str, Any]) -> Rules:
@@ -189,7 +183,7 @@ def read_results(folder: Path, new: Mapping[str, Trained] | None = None) -> Resu
     for found in (behaviour, best_responses):
         found.sort(key=lambda one: (*place_of(one.rules), one.player.partition(":")[0] in PLAYERS))
     crossed.sort(key=lambda one: (*place_of(one.rules), one.players))
-    return Results(policies, duels, tournaments, behaviour, best_responses, crossed, *_recipes(folder / ABLATIONS))
+    return Results(policies, duels, tournaments, behaviour, best_responses, crossed)
 
 
 def place_of(rules: Rules) -> tuple[int, int]:
@@ -313,19 +307,3 @@ def _behaviour(path: Path, document: Mapping[str, Any], policies: Mapping[str, T
     shown = _shown(player, _policy_of(player, path, document, policies))
     for entry in document["games"]:
         yield Behaviour(shown, rules_of(entry), int(entry["deals"]), dict(entry["probes"]["a"]))
-
-
-def _recipes(folder: Path) -> tuple[dict[str, dict[str, Any]], dict[str, dict[str, Any]]]:
-    """The tournaments of recipes, and those that were tried later, by file name."""
-    found = {path.stem: document for path, document in _documents(folder)}
-    tournaments = {name: one for name, one in found.items() if one["format"] == TOURNAMENT}
-    later = {name: one for name, one in found.items() if name not in tournaments}
-    for name, one in tournaments.items():
-        if BASE not in one["players"]:
-            raise ResultsError(f"{folder / name}.json has no player {BASE!r} with which the others are compared")
-    same = ("variant", "seats", "options", "deals", "set", "set_sha256")
-    for name, one in later.items():
-        deals = [{key: each.get(key) for key in same} for each in (*one["games"], tournaments.get(name.partition("-")[0], {}))]
-        if one["b"] != REFERENCE or len(deals) != 2 or deals[0] != deals[1]:
-            raise ResultsError(f"{folder / name}.json is not of a recipe against {REFERENCE} on the deals of other recipes")
-    return tournaments, later
