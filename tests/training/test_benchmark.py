@@ -19,7 +19,7 @@ from training.agents.registry import file_sha256
 from training.benchmark import checking, protocol, scores
 from training.benchmark.cells import Cell, cells_of_entry, play_block, play_by_name, play_cells
 from training.benchmark.checking import complaints, replayed, sampled_cells
-from training.benchmark.entry import Entry, EntryError, read_entry, write_entry
+from training.benchmark.entry import Entry, EntryError, read_entry, runs_code, write_entry
 from training.benchmark.protocol import (
     GAMES,
     POLICIES,
@@ -102,6 +102,11 @@ def test_budgets_are_read_and_written(text: str, decisions: int | None, hours: f
 def test_what_is_no_budget_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="a budget is such as"):
         budget_of(text)
+
+
+def test_a_budget_of_less_than_a_decision_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"one decision or more, not '0\.4'"):
+        budget_of("0.4")
 
 
 def test_a_budget_ends_with_whichever_comes_first() -> None:
@@ -250,6 +255,17 @@ def test_deals_of_another_policy_are_not_gone_on_with(tmp_path: Path) -> None:
         cell = Cell("noms", 0, field, sha256, None)
         cell.load(tmp_path)
         assert cell.is_complete == is_there
+
+
+def test_a_block_that_is_played_again_with_more_deals_loses_no_table_twice(tmp_path: Path) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text("def bad(observation, mask, rng):\n    return -1\n")
+    entry = Entry("bad", "fixed", f"{file}:bad", ("down_up",))
+    for deals in (4, 6):
+        playing = cells_of_entry(entry, tmp_path, ["core"], kept=tmp_path, most=deals)
+        play_cells(playing, tmp_path)
+        found = scored(entry, [one.cell for one in playing])["cells"]["down_up"]["0"]["thumb"]
+        assert (found["deals"], found["lost"]) == (deals, 4 * deals)
 
 
 @pytest.mark.usefixtures("few_deals")
@@ -427,6 +443,30 @@ def test_an_entry_that_is_not_complete_is_refused(complete: Path) -> None:
     found = complaints(complete)
     assert any("needs 3 seeds or more, not 1" in sentence for sentence in found)
     assert any("does not say with which budget" in sentence for sentence in found)
+
+
+def test_an_entry_runs_no_code_that_hides_behind_a_seed(run: Run, tmp_path: Path) -> None:
+    """Only whole numbers are seeds, and every player of an entry counts, not only the first."""
+    (tmp_path / "mine.py").write_text("raise SystemExit('it ran')\n")
+    document = {"format": "noms-benchmark-entry/1", "name": "x", "track": "fixed", "player": "{seed}", "games": ["down_up"]}
+    (tmp_path / "entry.json").write_text(json.dumps(document | {"seeds": ["thumb", f"{tmp_path}/mine.py:make"]}))
+    for command in ("score", "check"):
+        assert_refused(run("benchmark", command, tmp_path), "its seeds, which must be whole numbers")
+    runs = Entry("x", "fixed", "{game}.py:make", ("down_up",))
+    assert runs_code(runs, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "sentence"),
+    [
+        ("entry.json", '{"format": "noms-benchmark-entry/1", "name": 5, "track": "fixed", "player": "thumb"}', "must be text"),
+        ("entry.json", "[" * 100_000, "entry.json is damaged"),
+        ("scores.json", '{"format": "noms-benchmark-scores/1", "protocol": "noms-benchmark/1"}', "scores.json is damaged"),
+    ],
+)
+def test_a_damaged_entry_is_refused_with_a_sentence(run: Run, complete: Path, file: str, content: str, sentence: str) -> None:
+    (complete / file).write_text(content)
+    assert_refused(run("benchmark", "check", complete), sentence)
 
 
 @pytest.mark.parametrize(

@@ -116,6 +116,14 @@ def test_runs_that_are_done_are_not_done_again_and_more_can_come(run: Run, algor
     assert_refused(run("benchmark", "run", algorithm, "--budget", 400, "--out", folder), "with another algorithm")
 
 
+def test_another_algorithm_in_the_folder_is_not_trained_in_its_place(algorithm: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    (folder / "algorithm.py").write_text("# mine\n")
+    with pytest.raises(EntryError, match="is another algorithm than"):
+        begin(folder, algorithm, ("down_up",), (1,), "400")
+
+
 def test_workers_do_the_same_as_one_process(run: Run, algorithm: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(running, "LOOK", 0.05)
     told = list[int]()

@@ -31,7 +31,7 @@ from ..thread_pool import Ending, run_jobs
 from .entry import Entry, EntryError, entry_player, player_sha256
 from .protocol import DEAL_SET, PLAYER_SEED, POLICIES, PUBLISHED, Field, Part, cells_of, field_player, rules_of_game
 
-FORMAT = "noms-benchmark-cell/1"
+FORMAT = "noms-benchmark-cell/2"
 CELLS = "cells"
 UNIT = 10_000
 """Of a point."""
@@ -46,7 +46,7 @@ class Cell:
         player_sha256: of what the player plays by (`entry.player_sha256`), so that deals of another policy are not added.
         field_sha256: likewise of the field.
         blocks: points of the deals of each block in ten-thousandths, by the number of the first.
-        lost: the tables that the player lost by failing.
+        lost: the tables that the player lost by failing, by block likewise; none of a block in which it lost none.
     """
 
     game: str
@@ -55,7 +55,7 @@ class Cell:
     player_sha256: str | None
     field_sha256: str | None
     blocks: dict[int, list[int]] = dataclasses.field(default_factory=dict)
-    lost: Lost = dataclasses.field(default_factory=Lost)
+    lost: dict[int, Lost] = dataclasses.field(default_factory=dict)
 
     @property
     def deals(self) -> int:
@@ -82,6 +82,13 @@ class Cell:
         """Of all points: two cells with the same hash are the same to the last digit."""
         return hashlib.sha256(self.numbers.astype("<i8").tobytes()).hexdigest()
 
+    def add(self, first: int, points: list[int], lost: Lost) -> None:
+        """Take what was played of a block, in place of what there was of it."""
+        self.blocks[first] = points
+        self.lost.pop(first, None)
+        if lost.tables:
+            self.lost[first] = lost
+
     def path(self, folder: Path) -> Path:
         """Its file in the folder of an entry."""
         return folder / CELLS / self.game / str(self.seed) / f"{self.field.name.replace(':', '-')}.json"
@@ -96,7 +103,7 @@ class Cell:
             "seed": self.seed,
             **{"field": self.field.name, "deals": self.field.deals, "set": DEAL_SET, "unit": UNIT},
             **{"player_sha256": self.player_sha256, "field_sha256": self.field_sha256},
-            "lost": asdict(self.lost),
+            "lost": {str(first): asdict(self.lost[first]) for first in sorted(self.lost)},
             "points": {str(first): self.blocks[first] for first in sorted(self.blocks)},
         }
         write_atomically(path, json.dumps(document, separators=(",", ":")).encode() + b"\n")
@@ -107,7 +114,7 @@ class Cell:
             document = json.loads(self.path(folder).read_text(encoding="utf-8"))
             same = (document["player_sha256"], document["field_sha256"]) == (self.player_sha256, self.field_sha256)
             blocks = {int(first): list(map(int, points)) for first, points in document["points"].items()}
-            lost = Lost(**document["lost"])
+            lost = {int(first): Lost(**of_block) for first, of_block in document["lost"].items()}
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
             return
         if same and sum(map(len, blocks.values())) <= self.field.deals:
@@ -237,8 +244,8 @@ def play_cells(
     def keep(number: int, played: Played) -> None:
         nonlocal seconds
         one, first, _ = blocks[number]
-        one.cell.blocks[first], lost, used = played
-        one.cell.lost += lost
+        one.cell.add(first, *played[:2])
+        used = played[2]
         seconds += used
         if folder is not None:
             one.cell.save(folder)
@@ -316,6 +323,6 @@ def as_documents(cells: Sequence[Cell]) -> dict[str, dict[str, dict[str, Any]]]:
             "sha256": cell.sha256,
             "player_sha256": cell.player_sha256,
             "field_sha256": cell.field_sha256,
-            **({"lost": cell.lost.tables} if cell.lost.tables else {}),
+            **({"lost": lost} if (lost := sum(one.tables for one in cell.lost.values())) else {}),
         }
     return found

@@ -17,6 +17,7 @@ from .entry import (
     OF_A_RUN,
     RUN,
     RUNS,
+    SCORES,
     Entry,
     EntryError,
     files_sha256,
@@ -40,11 +41,14 @@ def complaints(folder: Path) -> list[str]:
     """What an entry lacks, or has wrong, as sentences; what can be found without playing.
 
     Raises:
-        EntryError: there is no entry, or it has no scores.
+        EntryError: there is no entry, it has no scores, or they are damaged.
     """
     entry, document = read_entry(folder), read_scores(folder)
-    found = [*_of_entry(entry, folder), *_of_scores(entry, document)]
-    return found or [*_of_policies(entry, folder, document), *_of_sums(document), *_of_cells(entry, folder, document)]
+    try:
+        found = [*_of_entry(entry, folder), *_of_scores(entry, document)]
+        return found or [*_of_policies(entry, folder, document), *_of_sums(document), *_of_cells(entry, folder, document)]
+    except (LookupError, TypeError, AttributeError) as error:
+        raise EntryError(f"{folder / SCORES} is damaged: {error!r}") from error
 
 
 def unchecked(folder: Path) -> list[str]:

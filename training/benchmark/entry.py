@@ -74,6 +74,9 @@ class Entry:
         Raises:
             EntryError: it cannot be scored by this protocol.
         """
+        texts = self.name, self.track, self.player, self.budget, self.algorithm, self.description, self.protocol
+        if not all(isinstance(text, str) for text in texts) or not all(type(seed) is int for seed in self.seeds):
+            raise EntryError("all of an entry must be text, but its seeds, which must be whole numbers")
         if self.protocol != PROTOCOL:
             raise EntryError(f"the entry is of the protocol {self.protocol!r}; this version of noms-env has {PROTOCOL!r}")
         if self.track not in TRACKS:
@@ -151,7 +154,7 @@ def read_json(path: Path, otherwise: str) -> dict[str, Any]:
     """An object in a file; EntryError with a sentence that begins like `otherwise` if there is none."""
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise EntryError(f"{otherwise}: {path.name} {'is damaged' if path.exists() else 'is not there'}") from error
     if not isinstance(document, dict):
         raise EntryError(f"{otherwise}: {path.name} holds no object")
@@ -166,7 +169,7 @@ def write_json(path: Path, document: Mapping[str, Any]) -> None:
 
 def runs_code(entry: Entry, folder: Path) -> bool:
     """Whether the players of an entry are somebody's code."""
-    return is_program(entry.player_name(folder, entry.games[0], entry.seeds[0]))
+    return any(is_program(entry.player_name(folder, name, seed)) for name in entry.games for seed in entry.seeds)
 
 
 def player_sha256(spec: AgentSpec, name: str) -> str | None:

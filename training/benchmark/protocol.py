@@ -140,6 +140,8 @@ def budget_of(text: str) -> Budget:
             hours = value
         else:
             decisions = round(value * {"": 1, "k": 10**3, "M": 10**6, "G": 10**9}[found[2]])
+    if decisions == 0:
+        raise ValueError(f"a budget has one decision or more, not {text!r}")
     return Budget(decisions, hours)
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from multiprocessing import active_children, get_context
 from pathlib import Path
+
+from noms_env.policy.file import write_atomically
 
 from .entry import ALGORITHM, ENTRY, OF_A_RUN, RUN, RUNS, Entry, EntryError, read_entry, sha256_of, write_entry
 from .protocol import GAMES, Budget, budget_of
@@ -68,8 +69,11 @@ def begin(folder: Path, algorithm: Path, games: tuple[str, ...], seeds: tuple[in
         together = tuple(entry_order(before.games, games)), tuple(sorted({*before.seeds, *seeds}))
         entry = Entry(before.name, entry.track, OF_A_RUN, *together, text, sha256, about)
     folder.mkdir(parents=True, exist_ok=True)
-    if not (folder / ALGORITHM).exists():
-        shutil.copyfile(algorithm, folder / ALGORITHM)
+    copy = folder / ALGORITHM
+    if not copy.exists():
+        write_atomically(copy, algorithm.read_bytes())
+    elif sha256_of(copy) != sha256:
+        raise EntryError(f"{copy} is another algorithm than {algorithm}: take another --out, or remove that file")
     write_entry(folder, entry)
     return entry
 
