@@ -238,6 +238,8 @@ class TrainConfig(_Checked):
         super().__post_init__()
         if not self.variants:
             raise ValueError("name at least one game to train on; `noms list` shows them")
+        if not self.panel:
+            raise ValueError("the panel needs one player or more: by it the policy is chosen that is kept")
         if len(set(self.variants)) < len(self.variants):
             raise ValueError("a game is named twice")
         _check_range(self, 0, 2**63 - 1, "seed")

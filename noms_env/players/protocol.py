@@ -114,7 +114,7 @@ class Remembers(Protocol):
     """A player that plays better for the deals before in the match, as the search on a policy does.
 
     It keeps nothing by itself. Who runs the tables keeps what it has learnt (`recalled`), and asks the player that
-    `with_memory` returns; `record_matches`, `noms evaluate`, `noms play` and `noms watch` do.
+    `with_memory` returns; `record_matches` and `noms evaluate`, `export`, `play` and `watch` do.
     """
 
     def recall(self, tables: np.recarray) -> np.ndarray:

@@ -135,6 +135,8 @@ def save_policy(path: Path | str, tensors: Mapping[str, np.ndarray], info: Polic
 def write_atomically(path: Path, content: bytes, *, sync: bool = True) -> None:
     """Write a file so that at any moment, also after a power cut, the whole old content or the whole new one is there.
 
+    A link stays, and the file that it leads to is written. What is no regular file (a pipe, a device) is written to as it is.
+
     Args:
         path: the file.
         content: of the file.
@@ -144,6 +146,10 @@ def write_atomically(path: Path, content: bytes, *, sync: bool = True) -> None:
     Raises:
         OSError: it cannot be written; one of the two is there, and nothing else is left behind.
     """
+    path = path.resolve()
+    if path.exists() and not path.is_file():
+        path.write_bytes(content)
+        return
     new = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         with new.open("wb") as file:

@@ -5,6 +5,7 @@ import os
 import stat
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -295,6 +296,21 @@ def test_the_file_is_on_the_disk_before_it_moves_and_its_folder_after(tmp_path: 
     monkeypatch.setattr(os, "fsync", lambda handle: synced.append((stat.S_ISDIR(os.fstat(handle).st_mode), path.exists())))
     write_atomically(path, b"1")
     assert synced == [(False, False), (True, True)]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="there are no such files")
+def test_links_and_pipes_stay_what_they_are(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"old")
+    (tmp_path / "link").symlink_to("file")
+    write_atomically(tmp_path / "link", b"new")
+    assert ((tmp_path / "link").is_symlink(), (tmp_path / "file").read_bytes()) == (True, b"new")
+    pipe, found = tmp_path / "pipe", list[bytes]()
+    os.mkfifo(pipe)
+    reader = threading.Thread(target=lambda: found.append(pipe.read_bytes()))
+    reader.start()
+    write_atomically(pipe, b"new")
+    reader.join()
+    assert (pipe.is_fifo(), found) == (True, [b"new"])
 
 
 def test_a_written_file_has_the_usual_permissions(tmp_path: Path) -> None:

@@ -45,6 +45,7 @@ def test_presets_grow() -> None:
         ({"seats": 4}, r"seats must be tuple\[int, ...\]|seats must be tuple, not 4"),
         ({"variants": "noms"}, "variants must be .*, not 'noms'"),
         ({"panel": ["thumb", None]}, "panel must be"),
+        ({"panel": []}, "the panel needs one player or more"),
         ({"network": None}, "network must be an object with keys, not None"),
         ({"ppo": {"learning_rate": "fast"}}, "learning_rate must be float, not 'fast'"),
     ],

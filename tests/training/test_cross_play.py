@@ -87,6 +87,7 @@ def test_the_command_and_its_file(run: Run, tmp_path: Path) -> None:
         (["thumb", "thumb"], "cross-play needs two or more different policies, not thumb, thumb"),
         (["thumb", "greedy", "--deals", "1"], "the number of deals must be from 2 to 1,000,000, not 1"),
         (["thumb", "chess"], "there is no player 'chess'"),
+        (["thumb", "greedy", "--json", "nowhere/x.json"], "cannot write nowhere/x.json: there is no such folder"),
     ],
 )
 def test_wrong_requests(run: Run, words: list[str], why: str) -> None:

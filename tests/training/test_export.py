@@ -18,6 +18,7 @@ from noms_env.core.actions import NUM_ACTIONS
 from noms_env.observation.layout import OBSERVATION_SIZE
 from noms_env.players import load_player
 from noms_env.policy.player import PolicyPlayer
+from noms_env.policy.search.player import SearchPlayer
 from noms_env.record import Record, Recorder, record_matches, write_records
 from noms_env.variants import game, make_rules
 from tests.commands import Run, assert_refused
@@ -394,6 +395,20 @@ def test_policies_and_searches_tell_their_targets(policy: str) -> None:
     assert_same({name: found[name] for name in NAMES}, plain)
 
 
+@pytest.mark.parametrize("targets", [False, True])
+def test_a_search_remembers_the_match_as_it_does_elsewhere(policy: str, targets: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    told, recall = list[int](), SearchPlayer.recall
+
+    def noted(self: SearchPlayer, tables: np.recarray) -> np.ndarray:
+        told.append(len(tables))
+        return recall(self, tables)
+
+    monkeypatch.setattr(SearchPlayer, "recall", noted)
+    players = [agent_spec(f"search:{policy},worlds=2"), agent_spec(policy), agent_spec("random")]
+    deals = sum(len(np.unique(part["record"])) for part, _ in from_play(SHORT, players, 2, targets=targets))
+    assert sum(told) == deals - 2, "all deals but the last of each match"
+
+
 def test_a_failure_is_told_also_where_targets_are_asked_for(policy: str) -> None:
     with pytest.raises(ForfeitError, match="chose action 149"):
         list(from_play(SHORT, [AgentSpec("wrong", Wrong), *[agent_spec(policy)] * 2], 2, targets=True))
@@ -435,6 +450,7 @@ def test_what_fails_in_a_worker_is_told(tmp_path: Path) -> None:
 def test_wrong_numbers_of_workers_and_targets(run: Run, tmp_path: Path, games: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     words = ("export", "--variant", "down_up", "--out", tmp_path / "set")
     assert_refused(run(*words, "--workers", 0), "workers must be 1 or more, not 0")
+    assert_refused(run(*words, "--matches", 0), "matches must be from 1")
     assert_refused(run(*words, "--targets"), "targets are told by policies")
     assert_refused(run("export", games, "--targets", "--out", tmp_path / "set"), "--targets goes with --variant")
     assert_refused(run(*words, "--workers", 2, "--ray"), "give --workers or --ray, and not both")

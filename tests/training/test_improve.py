@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -87,7 +88,18 @@ def test_the_better_policy_is_kept(
     assert result["kept"] == (str(tmp_path / "01" / "run") if kept == "run" else str(first))
 
 
+def test_a_round_is_played_at_the_tables_that_the_policy_was_last_trained_at(first: Path) -> None:
+    """A policy that began as another one can sit at all tables of that one too."""
+    info = command.trained_at(str(first))
+    wider = replace(info, rule_sets=(*info.rule_sets, make_rules(game("up_down"))))
+    assert command.tables_of(wider) == list(info.rule_sets)
+
+
 def test_what_makes_no_sense_is_refused(run: Run, first: Path, tmp_path: Path) -> None:
+    for option, value in (("--matches", 0), ("--worlds", 0), ("--decisions", 0), ("--deals", 1)):
+        assert_refused(run(option, value), "--matches, --worlds and --decisions must be 1 or more, and --deals 2 or more")
+    assert_refused(run("--seed", -1), "--seed must be from 0")
+    assert not Path("rounds").exists()
     assert_refused(run("--rounds", 0), "rounds and workers must be 1 or more")
     assert_refused(run("--ray"), "give --workers or --ray, and not both")
     Path("rounds").mkdir()

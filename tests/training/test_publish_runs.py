@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import shlex
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ import pytest
 import tyro
 
 from noms_env.policy.encoding import make_encoding
-from noms_env.policy.file import PolicyFileError, PolicyInfo, save_policy
+from noms_env.policy.file import PolicyFileError, PolicyInfo, read_policy, save_policy
 from tests.policy.test_player import make_actor, tensors_of
 from training.agents.table_pool import make_rule_sets
 from training.commands.train import command
@@ -227,6 +228,22 @@ def test_what_is_no_run_is_refused_with_a_sentence(tmp_path: Path, monkeypatch: 
         read_trained(folder)
 
 
+def test_a_policy_that_is_replaced_while_it_is_read_is_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder, read, reads = make_run(tmp_path / "run"), read_policy, list[Path]()
+    later = make_run(tmp_path / "later", decisions=KEPT + 1) / "policy.safetensors"
+
+    def replaced_behind(file: Path) -> object:
+        found = read(file)
+        if not reads:
+            shutil.copyfile(later, file)
+        reads.append(file)
+        return found
+
+    monkeypatch.setattr(module, "read_policy", replaced_behind)
+    found = read_trained(folder)
+    assert (len(reads), found.info.decisions, found.content) == (2, KEPT + 1, later.read_bytes())
+
+
 def test_a_policy_of_another_origin_is_refused(tmp_path: Path) -> None:
     folder = make_run(tmp_path / "run", training={})
     with pytest.raises(RunError, match="does not say how its policy was trained: the configuration is not complete"):
@@ -288,7 +305,7 @@ OTHER: dict[str, Any] = {
     "expert": "greedy",
     "players": ("random", "pimc:20"),
     "shards": ("runs/searched", "runs/more"),
-    "panel": (),
+    "panel": ("greedy",),
 }
 """Other values of fields that are no numbers."""
 
@@ -340,7 +357,8 @@ def test_the_command_of_a_run_with_every_field_changed() -> None:
 
 
 @pytest.mark.parametrize(
-    "changes", [{"evaluate_every": None}, {"panel": ()}, {"privileged_critic": False}, {"evaluation_deals": 512, "seats": (7,)}]
+    "changes",
+    [{"evaluate_every": None}, {"panel": ("greedy",)}, {"privileged_critic": False}, {"evaluation_deals": 512, "seats": (7,)}],
 )
 def test_the_command_of_a_run_with_a_change(changes: dict[str, Any]) -> None:
     config = dataclasses.replace(TrainConfig(("sniped_whist",), **PRESETS["smoke"][1]), **changes)

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from noms_env.record import Record
+    from noms_env.variants import Rules
+
+    from ..agents.spec import AgentSpec
+    from ..evaluation.statistics import Estimate
 
 OK, FOUND, ERROR, STOPPED = 0, 1, 2, 130
 """Exit statuses: as it should be; disagreements found; a wrong request; Ctrl-C."""
@@ -36,6 +42,20 @@ def file_errors(doing: str) -> Iterator[None]:
         raise CommandError(f"{doing}: {error.strerror or error}") from error
 
 
+def check_folder_of(name: str | None) -> None:
+    """Make sure, before any work, that a file to write has a folder; CommandError if not."""
+    if name is not None and not Path(name).absolute().parent.is_dir():
+        raise CommandError(f"cannot write {name}: there is no such folder")
+
+
+def write_json(name: str, document: Any) -> None:
+    """JSON for people to read, written whole or not at all; CommandError if it cannot be written."""
+    from noms_env.policy.file import write_atomically
+
+    with file_errors(f"cannot write {name}"):
+        write_atomically(Path(name), json.dumps(document, indent=1).encode() + b"\n")
+
+
 @contextmanager
 def wrong_arguments() -> Iterator[None]:
     """Turn a ValueError into a CommandError; only for the call that the arguments first go to."""
@@ -43,6 +63,36 @@ def wrong_arguments() -> Iterator[None]:
         yield
     except ValueError as error:
         raise CommandError(str(error)) from error
+
+
+def gain_alone(
+    rules: Rules,
+    player: AgentSpec,
+    field: AgentSpec,
+    deals: int,
+    *,
+    seed: int = 0,
+    deal_set: str = "dev",
+    threads: int = 1,
+    tick: Callable[[int], None] = lambda deals: None,
+) -> Estimate:
+    """What a player gains alone among others, on all of so many duplicate deals: see `evaluation.comparison.compare`.
+
+    Raises:
+        CommandError: Ctrl-C came before they were played.
+        ValueError: as there.
+    """
+    from ..evaluation.comparison import NothingPlayedError, compare
+    from ..evaluation.duplicate import ALONE
+
+    how: dict[str, Any] = {"seed": seed, "deal_set": deal_set, "threads": threads, "tick": tick}
+    try:
+        found = compare(rules, player, field, deals, names=(ALONE,), **how)
+    except NothingPlayedError as nothing:
+        raise CommandError("stopped by Ctrl-C", STOPPED) from nothing
+    if found.ending != "all":
+        raise CommandError(f"stopped by Ctrl-C after {found.deals:,} of {deals:,} deals", STOPPED)
+    return found.estimate(ALONE)
 
 
 def lines_of(file: str) -> Iterator[tuple[int, Record | str]]:

@@ -14,7 +14,7 @@ from ..config import ActorConfig, NetworkConfig, PPOConfig, TrainConfig
 from ..console import print_lines
 from ..extras import require
 from ..options import OFF, by_default
-from .common import OK, file_errors, wrong_arguments
+from .common import OK, file_errors, gain_alone, wrong_arguments
 
 if TYPE_CHECKING:
     from ..evaluation.statistics import Estimate
@@ -103,7 +103,6 @@ def show_training(config: TrainConfig, folder: Path, deals: int) -> int:
     """Train, measure, draw, and show a deal."""
     from ..agents.registry import agent_spec
     from ..agents.table_pool import make_rule_sets
-    from ..evaluation.comparison import compare
     from ..learn.log import read_log
     from ..publish.plots import draw
     from . import train
@@ -111,8 +110,8 @@ def show_training(config: TrainConfig, folder: Path, deals: int) -> int:
     train.run(config, folder, False)
     (rules,) = make_rule_sets(config.variants)
     hero = agent_spec(str(folder / "policy.safetensors"))
-    found = compare(rules, hero, agent_spec("random"), deals, seed=config.seed, deal_set="test", names=("alone",))
-    print_lines([result_text(found.estimate(), config.variants[0])])
+    found = gain_alone(rules, hero, agent_spec("random"), deals, seed=config.seed, deal_set="test")
+    print_lines([result_text(found, config.variants[0])])
     picture = folder / "curves.png"
     with file_errors(f"cannot write {picture}"):
         draw({str(folder): read_log(folder)}, picture)

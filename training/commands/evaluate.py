@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import os
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
@@ -15,7 +13,7 @@ import tyro
 from ..console import terminal
 from ..options import by_default, parse_options
 from .arguments import DealSet, MoveLimit, Option, PlayerSeed, Salt, Threads, check_run, deals_of
-from .common import OK, STOPPED, CommandError, file_errors, wrong_arguments
+from .common import OK, STOPPED, CommandError, check_folder_of, write_json, wrong_arguments
 
 if TYPE_CHECKING:
     from noms_env.variants import Rules
@@ -76,8 +74,7 @@ class Arguments:
             if not is_met:
                 raise CommandError(sentence)
         check_run(self.seed, self.threads, self.limit)
-        if self.json is not None and not Path(self.json).absolute().parent.is_dir():
-            raise CommandError(f"cannot write {self.json}: there is no such folder")
+        check_folder_of(self.json)
 
     @property
     def most_deals(self) -> int:
@@ -120,9 +117,7 @@ def evaluate(measurement: Annotated[Arguments, tyro.conf.arg(name="")]) -> int:
             line_ups(rules.seats, measurement.line_ups or LINE_UPS)
     found, is_stopped = play_all(*players, rule_sets, measurement)
     if measurement.json:
-        document = as_json((measurement.a, measurement.b), found, measurement.tell, hashes(players))
-        with file_errors(f"cannot write {measurement.json}"):
-            Path(measurement.json).write_text(json.dumps(document, indent=1) + "\n")
+        write_json(measurement.json, as_json((measurement.a, measurement.b), found, measurement.tell, hashes(players)))
     if is_stopped:
         raise CommandError("stopped by Ctrl-C; the figures are those of the deals until then", STOPPED)
     return OK

@@ -139,7 +139,7 @@ def matches_of(given: Arguments, variant: str) -> Source:
 
     from ..data.workers import Play, from_workers
 
-    matches, seed = given.matches or 1, given.seed or 0
+    matches, seed = 1 if given.matches is None else given.matches, given.seed or 0
     players = given.player or ("random",)
     with wrong_arguments():
         rules = rules_of(variant, given.seats, given.option)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
@@ -14,8 +15,8 @@ from ..config import ActorConfig, CurriculumConfig, PPOConfig, TrainConfig
 from ..console import print_lines
 from ..extras import require
 from ..options import by_default
-from .arguments import Flag
-from .common import OK, STOPPED, CommandError, file_errors, wrong_arguments
+from .arguments import Flag, check_run
+from .common import OK, STOPPED, CommandError, file_errors, gain_alone, wrong_arguments
 
 if TYPE_CHECKING:
     from noms_env.policy.file import PolicyInfo
@@ -42,6 +43,12 @@ class Settings:
     """Duplicate deals of each kind of table on which the policies of two rounds are compared."""
     seed: Annotated[int, tyro.conf.arg(metavar="S")] = 0
     """0 to 2**63 - 1, of all that is random."""
+
+    def check(self) -> None:
+        """Raise CommandError for numbers out of range, before anything is kept of them."""
+        check_run(self.seed, None, None)
+        if min(self.matches, self.worlds, self.decisions) < 1 or self.deals < 2:
+            raise CommandError("--matches, --worlds and --decisions must be 1 or more, and --deals 2 or more")
 
 
 class Workers(NamedTuple):
@@ -84,6 +91,7 @@ def improve(
         raise CommandError("rounds and workers must be 1 or more")
     if ray and workers is not None:
         raise CommandError("give --workers or --ray, and not both")
+    series.check()
     trained_at(series.policy)
     with file_errors(f"cannot write {folder}"):
         keep_settings(series, folder)
@@ -128,6 +136,15 @@ def trained_at(policy: str) -> PolicyInfo:
     return info
 
 
+def tables_of(info: PolicyInfo) -> list[Rules]:
+    """The tables of the run that made a policy; what the policy before it could play besides is kept, and not improved."""
+    from ..agents.table_pool import make_rule_sets
+    from ..options import parse_options
+
+    of = info.training
+    return make_rule_sets(of["variants"], of["seats"], parse_options(of["option"]))
+
+
 def one_round(series: Settings, policy: str, folder: Path, number: int, workers: Workers) -> dict[str, Any]:
     """Play, learn and compare, as far as that is not done yet; the result says which policy is kept."""
     from noms_env.policy.file import write_atomically
@@ -136,10 +153,10 @@ def one_round(series: Settings, policy: str, folder: Path, number: int, workers:
         found: dict[str, Any] = json.loads((folder / RESULT).read_text(encoding="utf-8"))
         return found
     info = trained_at(policy)
-    seed = round_seed(series.seed, number)
-    shards = played(series, policy, info.rule_sets, folder / "decisions", seed, workers)
+    seed, rule_sets = round_seed(series.seed, number), tables_of(info)
+    shards = played(series, policy, rule_sets, folder / "decisions", seed, workers)
     learnt(series, policy, info, folder / "run", seed, shards)
-    gains = compared(series, str(folder / "run"), policy, info.rule_sets)
+    gains = compared(series, str(folder / "run"), policy, rule_sets)
     better = sum(gain["mean"] for gain in gains.values()) > 0
     result = {
         "policy": str(folder / "run"),
@@ -158,7 +175,7 @@ def round_seed(seed: int, number: int) -> int:
     return int(np.random.SeedSequence([seed, number]).generate_state(1, np.uint64)[0] >> np.uint64(1))
 
 
-def played(series: Settings, policy: str, rule_sets: tuple[Rules, ...], folder: Path, seed: int, workers: Workers) -> list[str]:
+def played(series: Settings, policy: str, rule_sets: Sequence[Rules], folder: Path, seed: int, workers: Workers) -> list[str]:
     """The folders of what the search has decided, one for each lot of matches; those that are missing are played."""
     from noms_env.variants import given_options
 
@@ -216,17 +233,16 @@ def learnt(series: Settings, policy: str, info: PolicyInfo, folder: Path, seed: 
     train.run(config, folder, RunFolder(folder).has_run())
 
 
-def compared(series: Settings, policy: str, before: str, rule_sets: tuple[Rules, ...]) -> dict[str, dict[str, float]]:
+def compared(series: Settings, policy: str, before: str, rule_sets: Sequence[Rules]) -> dict[str, dict[str, float]]:
     """What a policy gains over the one before at each kind of table: points per deal with their 95 % interval."""
     from ..agents.registry import agent_spec, label
-    from ..evaluation.comparison import compare
     from ..progress_bar import progress_bar
 
-    gains = {}
+    gains, threads = {}, os.cpu_count() or 1
     with wrong_arguments(), progress_bar("compare", "deals", series.deals * len(rule_sets)) as tick:
         for rules in rule_sets:
             players = agent_spec(f"{policy}@0"), agent_spec(f"{before}@0")
-            found = compare(rules, *players, series.deals, seed=series.seed, names=("alone",), tick=tick).estimate()
+            found = gain_alone(rules, *players, series.deals, seed=series.seed, threads=threads, tick=tick)
             gains[label(rules)] = {"mean": found.mean, "low": found.low, "high": found.high, "deals": found.deals}
     return gains
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from functools import partial
 from threading import Event
 from typing import Any, NamedTuple
 
@@ -18,7 +17,7 @@ from noms_env.core.actions import NUM_ACTIONS, PHASES
 from noms_env.core.chance import checked_seed
 from noms_env.core.state import MAX_SEATS
 from noms_env.observation.layout import OBSERVATION_SIZE
-from noms_env.players import NOBODY, Player, Targets, TellsProbabilities, TellsTargets
+from noms_env.players import NOBODY, Player, Remembers, Targets, TellsProbabilities, TellsTargets
 from noms_env.record import Record, RecordError, replay
 from noms_env.record.replaying import same_points
 from noms_env.variants import Rules
@@ -26,7 +25,7 @@ from noms_env.variants import Rules
 from ..agents.forfeit import ForfeitError
 from ..agents.guarded import Guarded, guarded
 from ..agents.spec import AgentSpec
-from ..agents.table_pool import Choose, TablePool, play_deal_by_deal, relative_points
+from ..agents.table_pool import TablePool, play_deal_by_deal, relative_points
 
 SIDE_BY_SIDE = 64
 """Matches that are played at once; which random numbers a player gets depends on it."""
@@ -234,7 +233,8 @@ class Asked:
         self.told = list[Targets]()
 
     def _asking(self) -> Player:
-        return _Asking(self._make(), self.told)
+        player = self._make()
+        return _Remembering(player, player, self.told) if isinstance(player, Remembers) else _Asking(player, self.told)
 
     def take(self, rows: int) -> Targets:
         """What it has told of so many rows, once; zeros and NaN if it has failed at one."""
@@ -270,13 +270,29 @@ class _Asking:
         getattr(self.player, "close", lambda: None)()
 
 
+class _Remembering(_Asking):
+    """The same of a player that learns from the deals before in the match (`Remembers`)."""
+
+    def __init__(self, player: Player, learner: Remembers, told: list[Targets]) -> None:
+        super().__init__(player, told)
+        self._learner = learner
+
+    def recall(self, tables: np.recarray) -> np.ndarray:
+        """See `Remembers.recall`."""
+        return self._learner.recall(tables)
+
+    def with_memory(self, memory: np.ndarray) -> Player:
+        """See `Remembers.with_memory`."""
+        return _Asking(self._learner.with_memory(memory), self.told)
+
+
 def _side_by_side(
     rules: Rules, guards: Sequence[Guarded], players: Sequence[Asked | AgentSpec], matches: np.ndarray, seed: int
 ) -> Iterator[tuple[Decisions, int]]:
     """Matches at as many tables; records are numbered from 0 in each lot."""
     pool = TablePool([rules], [0], len(matches), seed=seed, in_matches=True, skip_forced=False)
     batch, log = pool.batch, list[Decisions]()
-    witnesses = [partial(_noted, guard, player, log) for guard, player in zip(guards, players, strict=True)]
+    witnesses = [_Noting(guard, player, log) for guard, player in zip(guards, players, strict=True)]
     seating = np.tile(np.arange(MAX_SEATS) if len(guards) > 1 else np.zeros(MAX_SEATS, np.int64), (len(pool), 1))
     batch.reset(match=matches, table=0)
     for playing in play_deal_by_deal(pool, witnesses, seating):
@@ -287,16 +303,26 @@ def _side_by_side(
         log.clear()
 
 
-def _noted(choose: Choose, player: Asked | AgentSpec, log: list[Decisions], batch: BatchEnv, rows: np.ndarray) -> np.ndarray:
-    """The choices of a player; `log` gets what it saw and did, with `row`, the numbers of the rows in the batch."""
-    actions = choose(batch, rows)
-    seen = {"row": rows, "observation": batch.observation[rows], "action_mask": batch.mask[rows], "action": actions}
-    seen |= {"seat": batch.seat[rows], "phase": batch.tables.phase[rows]}
-    if isinstance(player, Asked):
-        told = player.take(len(rows))
-        seen |= {"policy": told.policy, "value": told.value}
-    log.append(seen)
-    return actions
+class _Noting:
+    """A player at the tables; `log` gets what it saw and did, with `row`, the numbers of the rows in the batch."""
+
+    def __init__(self, guard: Guarded, player: Asked | AgentSpec, log: list[Decisions]) -> None:
+        self._guard, self._player, self._log = guard, player, log
+
+    def __call__(self, batch: BatchEnv, rows: np.ndarray) -> np.ndarray:
+        """See `Choose`."""
+        actions = self._guard(batch, rows)
+        seen = {"row": rows, "observation": batch.observation[rows], "action_mask": batch.mask[rows], "action": actions}
+        seen |= {"seat": batch.seat[rows], "phase": batch.tables.phase[rows]}
+        if isinstance(self._player, Asked):
+            told = self._player.take(len(rows))
+            seen |= {"policy": told.policy, "value": told.value}
+        self._log.append(seen)
+        return actions
+
+    def deal_over(self, batch: BatchEnv, rows: np.ndarray) -> None:
+        """See `LearnsFromDeals`."""
+        self._guard.deal_over(batch, rows)
 
 
 def _joined(pool: TablePool, log: Sequence[Decisions], matches: np.ndarray) -> Decisions:

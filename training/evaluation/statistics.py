@@ -175,7 +175,7 @@ class Groups:
     """
 
     def __init__(self, sums: Mapping[tuple[str, str], np.ndarray] | None = None) -> None:
-        self.sums: dict[tuple[str, str], np.ndarray] = dict(sums or {})  # float64, shape (5,)
+        self.sums: dict[tuple[str, str], np.ndarray] = dict(sums or {})  # float64, shape (6,)
 
     def add(self, grouping: str, group: str, values: np.ndarray, member: np.ndarray) -> None:
         """Count the games of some deals.

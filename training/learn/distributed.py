@@ -58,9 +58,10 @@ class Processes:
         """A tensor of each process; all of one shape."""
         if self.world == 1:
             return [own]
-        parts = [torch.empty_like(own) for _ in range(self.world)]
-        distributed.all_gather(parts, own.contiguous())
-        return parts
+        sent = own.contiguous().to(self._device())
+        parts = [torch.empty_like(sent) for _ in range(self.world)]
+        distributed.all_gather(parts, sent)
+        return [part.to(own.device) for part in parts]
 
     def _device(self) -> str:
         """Where tensors have to be for the collective operations."""

@@ -137,7 +137,7 @@ class SelfPlay:
         Returns:
             Its figures (see `Watcher`).
         """
-        started = perf_counter()
+        started, of = perf_counter(), self.stage
         rollouts = self.thread_pool.all([partial(self.collect, worker) for worker in self.workers])
         collected = perf_counter()
         decisions, reward = joined(rollouts), self._rewards(rollouts)
@@ -150,7 +150,9 @@ class SelfPlay:
         ended = perf_counter()
         paid = reward[decisions.table, decisions.seat]
         figures |= {"explained_variance": explained_variance(value, paid)} | calibration(value, paid)
-        figures |= entropies(decisions) | behaviour_figures(rollouts)
+        figures |= behaviour_figures(rollouts)
+        if of is not Stage.IMITATION:  # where the expert acts, nobody has drawn the actions with the policy's probabilities
+            figures |= entropies(decisions)
         done = int(self.processes.summed(np.array([len(decisions)]))[0])
         self.iteration += 1
         self.decisions += done

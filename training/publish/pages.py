@@ -344,14 +344,15 @@ def time_row(results: Results, name: str, rules: Rules) -> Row:
 
 def search_rows(results: Results) -> Iterator[Row]:
     """How much better search is than rules of thumb, and those than chance."""
-    usual = [one for one in results.tournaments if not one["options"]]
+    usual = [one for one in results.tournaments if is_usual(rules_of(one))]
     for variant, group in groupby(usual, key=lambda one: one["variant"]):
         tournaments = list(group)
         searched = next((one for one in tournaments if SEARCH in one["players"]), None)
         if searched is not None:
             cells = [searched["table"].get(name, {}).get(REFERENCE) for name in SEARCHERS]
-            most = max((one for one in tournaments if {REFERENCE, "random"} <= {*one["players"]}), key=lambda one: one["deals"])
-            chance = above(Estimate(**most["table"][REFERENCE]["random"]))
+            both = [one for one in tournaments if {REFERENCE, "random"} <= {*one["players"]}]
+            most = max(both, key=lambda one: one["deals"], default=None)
+            chance = None if most is None else above(Estimate(**most["table"][REFERENCE]["random"]))
             texts = [None if cell is None else plus_minus(Estimate(**cell)) for cell in cells]
             yield name_of(make_rules(game(variant))), f"{searched['deals']:,}", *texts, chance
 

@@ -179,7 +179,7 @@ def read_results(folder: Path, new: Mapping[str, Trained] | None = None) -> Resu
     for path, document in _documents(folder / CROSSED, (CROSS_PLAY,), "from `noms crossplay --json`"):
         with _damage(path):
             crossed.append(_crossed(path, document, policies))
-    tournaments.sort(key=lambda one: (VARIANTS.index(one["variant"]), -len(one["players"]), one["seats"], one["deals"]))
+    tournaments.sort(key=lambda one: (*place_of(rules_of(one)), str(one["options"]), -len(one["players"]), one["deals"]))
     for found in (behaviour, best_responses):
         found.sort(key=lambda one: (*place_of(one.rules), one.player.partition(":")[0] in PLAYERS))
     crossed.sort(key=lambda one: (*place_of(one.rules), one.players))

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from noms_env.policy.file import PolicyInfo, read_policy
+from noms_env.policy.file import PolicyInfo, read_info, read_policy
 from noms_env.policy.player import POLICY_NAME
 
 from ..config import TrainConfig
@@ -134,7 +134,7 @@ def _read_run(path: Path) -> Trained:
     size = file.stat().st_size if file.exists() else 0
     if size > MOST_BYTES:
         raise RunError(f"{file} has {size / 1e6:.1f} MB; a published policy has {MOST_BYTES / 1e6:.0f} MB at most")
-    info, _, tensors = read_policy(file)
+    content, info, tensors = _read_whole(file)
     try:
         own = TrainConfig.from_dict(info.training)
     except ValueError as error:
@@ -145,7 +145,16 @@ def _read_run(path: Path) -> Trained:
     made = max((int(at[-1]) for at, _ in log.values()), default=0)
     parameters = sum(tensor.size for tensor in tensors.values())
     run = run_of(own, info.decisions, made, config.decisions, info.revision)
-    return Trained(info, file.read_bytes(), parameters, (run,), dict(_short(log)))
+    return Trained(info, content, parameters, (run,), dict(_short(log)))
+
+
+def _read_whole(file: Path) -> tuple[bytes, PolicyInfo, dict[str, np.ndarray]]:
+    """A policy file and what it holds; a run under way may put another in its place between two looks."""
+    while True:
+        info, _, tensors = read_policy(file)
+        content = file.read_bytes()
+        if read_info(file) == info:
+            return content, info, tensors
 
 
 def _config(path: Path) -> TrainConfig:
