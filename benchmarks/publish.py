@@ -123,7 +123,8 @@ def readme_rows(entries: Sequence[Scored]) -> str:
         return ""
     rows = [(f"`{name}`", *(_best(entries, name, is_fixed) for is_fixed in (False, True))) for name in GAMES]
     table = markdown_table(rows, "Game", "Learns", "Does not learn")
-    return f"\nThe best of [the benchmark]({PAGE}), where random play scores 0 and `{ONE}` 1:\n\n{table}\n\n"
+    head = f"The best of [the benchmark]({PAGE}), where random play scores 0 and `{ONE}` 1. Learning took some minutes a game:"
+    return f"\n{head}\n\n{table}\n\n"
 
 
 def _best(entries: Sequence[Scored], name: str, is_fixed: bool) -> str:

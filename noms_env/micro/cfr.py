@@ -1,7 +1,7 @@
 """CFR+ on a game tree: O. Tammelin, arXiv 1407.5042, with alternating updates and linear averaging, for any number of seats.
 
     regret of a slot = max(0, regret + sum over the nodes of its set: others' reach * (value of the action - value of the node))
-    strategy         = regrets over their sum in the set; all actions alike where all regrets are 0
+    strategy         = regrets over their sum in the set; uniform where all regrets are 0
     average strategy = sum over the iterations t: t * own reach * strategy, over its sum in the set
 
 In a game of two seats whose points sum to 0 the average comes to an equilibrium. With more seats there is no such proof; how
@@ -32,7 +32,7 @@ class Solver:
     """
 
     def __init__(self, tree: Tree, reward: str = "points", row_threads: RowThreads = ONE_THREAD) -> None:
-        """Begin with all actions alike.
+        """Begin with the uniform random policy.
 
         Args:
             tree: the game.

@@ -49,7 +49,7 @@ class SolutionInfo:
         reward: `points` or `relative`.
         iterations: of CFR+.
         nash_conv: of the strategy, in points.
-        uniform_nash_conv: of the strategy that takes all actions alike.
+        uniform_nash_conv: of the uniform random policy.
         values: what each seat may expect.
         layout: digest of the layout of observations.
     """

@@ -28,7 +28,7 @@ class Progress(NamedTuple):
     iterations: int
     nash_conv: float
     share: float
-    """Of the NashConv of the strategy that takes all actions alike."""
+    """Of the NashConv of the uniform random policy."""
 
 
 class StateError(ValueError):
@@ -52,7 +52,7 @@ def solve(
     Args:
         tree: the deal.
         path: file of the solution.
-        share: NashConv at which it ends, as a share of that of the strategy that takes all actions alike.
+        share: NashConv at which it ends, as a share of that of the uniform random policy.
         iterations: after which it ends at the latest.
         reward: `points` or `relative`.
         row_threads: that share the work; the solution does not depend on them.

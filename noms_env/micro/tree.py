@@ -72,7 +72,7 @@ class Tree:
         return np.asarray(self.points - others)
 
     def uniform(self) -> np.ndarray:
-        """The strategy that takes all actions alike, float64, shape (slots,)."""
+        """The uniform random policy, float64, shape (slots,)."""
         counts = np.diff(self.offset)
         return np.repeat(1 / counts, counts)
 

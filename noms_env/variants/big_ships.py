@@ -5,7 +5,7 @@
 3. One round of calls, from eldest; no hook unless the table wants it.
 4. One point for each trick, ten more for making the call.
 
-Deviations and decisions: the source text does not give the first hand's size; the rulebook takes min(13, 52 // seats).
+Deviations and decisions: the source text does not give the first hand's size; here it is min(13, 52 // seats).
 "Make your call" is read as exactly. "Any number of players can play", but "generally no more than six or seven": more than
 seven cannot here. Each further seat would make the observation of all games 88 bytes (8 %) longer, and no published policy
 could read it.

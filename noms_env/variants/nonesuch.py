@@ -72,11 +72,11 @@ GAME = Variant(
         Option("half", "ceil", "what a failed Most is counted from, with nine tricks: 5, 4.5 or 4", words=HALVES, byte=45),
         Option("target", 31, "points that end the match", numbers=(1, 10000), none=True, byte=18),
         Option("max_hands", 100, "deals after which the match is truncated", numbers=(1, 1000), byte=44),
-        Option("ranks", 10, "the top ranks that are in the deck (not of the rulebook)", numbers=(2, 10), late=True, byte=0),
+        Option("ranks", 10, "the top ranks that are in the deck (not in the source texts)", numbers=(2, 10), late=True, byte=0),
         Option(
             "suits",
             6,
-            "only cards of the first suits, of M S W L Y K, are in the deck (not of the rulebook)",
+            "only cards of the first suits, of M S W L Y K, are in the deck (not in the source texts)",
             numbers=(2, 6),
             late=True,
             byte=1,

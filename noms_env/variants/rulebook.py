@@ -310,8 +310,8 @@ def deck_size(values: Values) -> int:
 
 
 SHORT_DECK = (
-    Option("ranks", 13, "the top ranks of each suit that are in the deck (not of the rulebook)", numbers=(2, 13), byte=0),
-    Option("suits", 4, "the first suits, of C D H S, that are in the deck (not of the rulebook)", numbers=(1, 4), byte=1),
+    Option("ranks", 13, "the top ranks of each suit that are in the deck (not in the source texts)", numbers=(2, 13), byte=0),
+    Option("suits", 4, "the first suits, of C D H S, that are in the deck (not in the source texts)", numbers=(1, 4), byte=1),
     Option("reveal_stock_at_end", False, "show the undealt cards in the result of a deal", flag=True, byte=None),
 )
 """Options of every game with the French deck."""

@@ -10,8 +10,8 @@
 6. The match ends at 100 points or after 20 deals.
 7. Indication (option, rules 3.4): the holder may show himself, for twice the bid off his points.
 
-Deviations and decisions: three, five and six seats, the ladder there and the value of Misere are the rulebook's
-proposal (3.3); "may not lead to the nominated card" is read as its suit; the source text also lets players agree to end a match
+Deviations and decisions: three, five and six seats, the ladder there and the value of Misere are decisions of this
+project (3.3); "may not lead to the nominated card" is read as its suit; the source text also lets players agree to end a match
 after a time, say an hour, which is no end here.
 """
 

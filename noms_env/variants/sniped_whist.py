@@ -6,7 +6,7 @@
 4. The fewest tricks share +1, the most tricks are sniped and share -1.
 
 Deviations and decisions: three seats, the spare cards out of play, the way of turning up trump and the place scoring
-are decisions of the rulebook; the source text speaks of four or more players and of the flicked nose only. More than
+are decisions of this project; the source text speaks of four or more players and of the flicked nose only. More than
 seven cannot play here: each further seat would make the observation of all games 88 bytes (8 %) longer, and no published
 policy could read it.
 """

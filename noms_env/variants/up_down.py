@@ -5,10 +5,10 @@
 3. One round of calls, from eldest; in hands of four cards and more the calls may not add up to the tricks.
 4. One point for each trick, ten more for an exact call.
 
-Deviations and decisions: the source text says that a suit "may be designated" as trumps and leaves open how; the rulebook
-rotates. "After thirteen, the cards dealt moves back to one" is read as counting down; another reading, that the next hand has
-one card, is an option (`up_up`), whose end after the second climb is this project's. The first dealer is drawn, which is what a
-cut for it comes to.
+Deviations and decisions: the source text says that a suit "may be designated" as trumps and leaves open how; here the suits
+take turns. "After thirteen, the cards dealt moves back to one" is read as counting down; another reading, that the next hand
+has one card, is an option (`up_up`), whose end after the second climb is this project's. The first dealer is drawn, which is
+what a cut for it comes to.
 """
 
 from __future__ import annotations

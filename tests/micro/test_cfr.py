@@ -90,7 +90,7 @@ def test_two_seats_whose_points_sum_to_0_come_to_an_equilibrium(small: Tree) -> 
 
 
 @pytest.mark.parametrize(("name", "nash_conv"), [("down-up-1", 6.001), ("down-up-2", 12.275)])
-def test_all_actions_alike_have_the_nash_conv_of_another_solver(name: str, nash_conv: float) -> None:
+def test_uniform_random_play_has_the_nash_conv_of_another_solver(name: str, nash_conv: float) -> None:
     """The figures are those of a program in C++ with rules of its own."""
     tree = build_tree(micro_game(name).setup())
     assert exploitability(Passes(tree, tree.points), tree.uniform()).nash_conv == pytest.approx(nash_conv, abs=0.0005)

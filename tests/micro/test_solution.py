@@ -190,63 +190,6 @@ def test_what_is_refused(run: Run, words: list[str], sentence: str) -> None:
     assert_refused(run(*words), sentence)
 
 
-def test_a_best_response_on_a_full_game_goes_on_and_is_measured(run: Run, tmp_path: Path) -> None:
-    """A small one; the figures are those of the file."""
-    words = ["exploit", "random", "--variant", "down_up", "--seats", "2", "--option", "ranks=2", "--option", "suits=2"]
-    words += ["--budget", "60000", "--deals", "100", "--threads", "1", "--out", str(tmp_path / "run"), "--json"]
-    status, out, _ = run(*words, tmp_path / "found.json")
-    assert status == 0
-    assert "a best response to random, learnt in 60,000 decisions, gains +" in out
-    document = json.loads((tmp_path / "found.json").read_text())
-    assert (document["format"], document["player"], document["policies"]) == ("noms-exploit/1", "random", {})
-    (found,) = document["games"]
-    assert found["options"] == {"ranks": 2, "suits": 2}
-    assert found["gain"]["low"] > 0, "against random there is much to gain"
-    assert (found["gain"]["deals"], found["set"], found["initial_gain"]) == (100, "test", None)
-    assert found["curve"][0][0] == 0
-    assert found["curve"][-1][0] >= 60_000
-    assert all(low < mean < high for _, mean, low, high in found["curve"][1:])
-    config = json.loads((tmp_path / "run" / "config.json").read_text())
-    assert config["opponents"]["alone"]
-    assert config["opponents"]["players"] == config["panel"] == ["random"]
-    before = (tmp_path / "run" / "policy.safetensors").read_bytes()
-    assert run(*words, tmp_path / "again.json")[0] == 0
-    assert (tmp_path / "again.json").read_bytes() == (tmp_path / "found.json").read_bytes()
-    assert (tmp_path / "run" / "policy.safetensors").read_bytes() == before
-
-
-def test_a_best_response_may_start_from_a_policy(run: Run, tmp_path: Path) -> None:
-    table = ["--seats", "2", "--option", "ranks=2", "--option", "suits=2", "--threads", "1"]
-    assert run("train", "down_up", "--preset", "smoke", "--decisions", "20000", *table, "--out", tmp_path / "first")[0] == 0
-    words = ["exploit", "random", "--variant", "down_up", *table, "--budget", "20000", "--deals", "20"]
-    where = ["--initial-policy", tmp_path / "first", "--out", tmp_path / "run", "--json", tmp_path / "found.json"]
-    status, out, _ = run(*words, *where)
-    assert status == 0
-    assert f"from {tmp_path / 'first'}" in out
-    (found,) = json.loads((tmp_path / "found.json").read_text())["games"]
-    hero = f"{tmp_path / 'first'}@0"
-    alone = ["--line-ups", "alone", "--deals", "20", "--set", "test", "--matches", "0", "--json", tmp_path / "alone.json"]
-    assert run("evaluate", hero, "random", "--variant", "down_up", *table, *alone)[0] == 0
-    (measured,) = json.loads((tmp_path / "alone.json").read_text())["games"]
-    assert found["initial_gain"] == pytest.approx(measured["points"]["alone"])
-    assert f"{tmp_path / 'first'}, with which it began, gains {found['initial_gain']['mean']:+.3f} points a deal" in out
-    config = json.loads((tmp_path / "run" / "config.json").read_text())
-    assert config["initial_policy"] == str(tmp_path / "first")
-    assert config["network"] == json.loads((tmp_path / "first" / "config.json").read_text())["network"]
-
-
-def test_a_best_response_to_a_policy_by_its_file_has_a_curve(run: Run, tmp_path: Path) -> None:
-    """The log writes the slashes of its name as colons."""
-    table = ["--seats", "2", "--option", "ranks=2", "--option", "suits=2", "--threads", "1"]
-    assert run("train", "down_up", "--preset", "smoke", "--decisions", "5000", *table, "--out", tmp_path / "first")[0] == 0
-    words = ["exploit", f"{tmp_path / 'first' / 'policy.safetensors'}@0", "--variant", "down_up", *table]
-    words += ["--budget", "5000", "--deals", "10"]
-    assert run(*words, "--out", tmp_path / "run", "--json", tmp_path / "found.json")[0] == 0
-    (found,) = json.loads((tmp_path / "found.json").read_text())["games"]
-    assert found["curve"][0][0] == 0
-    assert len(found["curve"]) > 1
-
-
 def test_all_are_those_at_which_a_player_can_sit(monkeypatch: pytest.MonkeyPatch, solution: Path) -> None:
     _, games = command.games_of(f"solved:{solution}", ("all",))
     assert [one.name for one in games] == [NAME]
