@@ -454,6 +454,21 @@ def test_everybody_against_everybody(made: Path) -> None:
     ]
 
 
+def test_tournaments_of_other_seats_stand_apart(made: Path) -> None:
+    three = tournament({"pimc:100": 9.0, "thumb": 0.0}, {}, THREE)
+    put(made, PANEL, "a-three", three)
+    put(made, PANEL, "b-four", tournament({"thumb": 1.0, "greedy": 0.5}, {}))
+    page = results_page(made)
+    headings = re.findall(r"### Nonesuch .*", part(page, "Everybody against everybody"))
+    assert headings == ["### Nonesuch (`nonesuch`), 3 seats", "### Nonesuch (`nonesuch`), 4 seats"]
+    assert [row[2] for row in rows(part(page, "Players that need no training"))] == ["+1.000 ±0.250"], "of the usual seats"
+    (made / PANEL / "search.json").unlink()
+    put(made, PANEL, "c-four", tournament({"pimc:100": 2.0, "thumb": 1.0}, {}))  # nobody has played `random`
+    assert [row[2:] for row in rows(part(results_page(made), "Players that need no training"))] == [
+        ["+1.000 ±0.250", "", "", ""]
+    ]
+
+
 def among_themselves(player: str, rules: Rules, stats: dict[str, float], sha256: str = "") -> dict[str, Any]:
     """What a player did at tables with nobody else."""
     policies = {player: sha256} if sha256 else {}
