@@ -76,7 +76,7 @@ interop-%: .interop/%/.installed
 
 clean: ## remove the environment and everything that was built or cached
 	rm -rf $(VENV) .interop build dist docs/policies .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
-	find docs noms_env training tests -name __pycache__ -prune -exec rm -rf {} +
+	find benchmarks docs examples noms_env training tests -name __pycache__ -prune -exec rm -rf {} +
 
 # The stamps: nothing is installed again until one of its sources changes.
 

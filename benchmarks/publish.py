@@ -15,7 +15,7 @@ from typing import Annotated
 
 import tyro
 
-from noms_env.policy.file import write_atomically
+from noms_env._files import write_atomically
 from training.benchmark.checking import complaints
 from training.benchmark.entry import ALGORITHM, CURVE, ENTRY, RUN, RUNS, SCORES, read_entry
 from training.benchmark.figures import LOWEST, curves_of, draw_curves

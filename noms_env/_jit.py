@@ -3,8 +3,8 @@
 Numba's disk cache notices an edit in the file of a function, but not in the files of the functions which that function calls.
 The cache therefore lives in a folder named by the hash of all sources that compiled code may stand in or use: an edit in any of
 them starts a new folder. The folder is in the package's `__pycache__`, or in the user's cache directory where the package is
-read-only; `NUMBA_CACHE_DIR`, where set, takes precedence. The two newest folders of other versions are kept, older ones are
-removed. A damaged file is compiled anew; a full disk or a folder that cannot be written costs one sentence on standard error.
+read-only; `NUMBA_CACHE_DIR`, where set, takes precedence. Of other versions the two used last are kept. A damaged file is
+compiled anew; a full disk or a folder that cannot be written costs one sentence on standard error.
 
 With `NUMBA_DISABLE_JIT=1` every decorated function is the plain Python function, and gives the same bytes.
 """
@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
 import sys
 from collections.abc import Callable
@@ -36,7 +37,8 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 PACKAGE = Path(__file__).parent
 KEPT_OLD_CACHES = 2
-NEVER_COMPILED = ("__init__.py", "version.py", "table", "record", "show", "envs", "interop")
+OURS, IN_USE = re.compile("numba-[0-9a-f]{16}"), "in-use"  # the caches; in each the file whose time is that of the last use
+NEVER_COMPILED = ("__init__.py", "_files.py", "version.py", "table", "record", "show", "envs", "interop")
 """Top-level modules above the compiled floors: nothing in them is compiled, or used by what is."""
 COMPILED = not numba.config.DISABLE_JIT
 
@@ -47,8 +49,7 @@ def source_hash() -> str:
     for path in sorted(PACKAGE.rglob("*.py")):
         place = path.relative_to(PACKAGE)
         if place.parts[0] not in NEVER_COMPILED:
-            digest.update(str(place).encode())
-            digest.update(path.read_bytes())
+            digest.update(str(place).encode() + path.read_bytes())
     return digest.hexdigest()[:16]
 
 
@@ -56,34 +57,33 @@ def _candidates() -> list[Path]:
     """Folders that may hold the caches, the preferred one first."""
     if numba.config.CACHE_DIR:
         return [Path(numba.config.CACHE_DIR)]
-    user = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return [PACKAGE / "__pycache__", user / "noms_env"]
+    found = [PACKAGE / "__pycache__"]
+    with suppress(RuntimeError):  # there is no home
+        found.append(Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "noms_env")
+    return found
 
 
 def _cache_folder() -> str:
     """Make and return the cache folder for the present sources; "" where no folder can be written."""
-    name = f"numba-{source_hash()}"
-    for parent in _candidates():
-        folder = parent / name
+    for folder in [parent / f"numba-{source_hash()}" for parent in _candidates()]:
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            (folder / "in-use").touch()
+            (folder / IN_USE).touch()
         except OSError:
             if any(folder.rglob("*.nbi")):  # compiled code that can be read is enough
                 return str(folder)
             continue
         with suppress(OSError):  # another process removes them, too
-            _remove_old(parent, keep=folder)
+            _remove_old(folder.parent, keep=folder)
         return str(folder)
     return ""
 
 
 def _remove_old(parent: Path, keep: Path) -> None:
-    """Remove the caches of older sources, all but the newest few."""
-    others = [folder for folder in parent.glob("numba-*") if folder != keep and folder.is_dir()]
-    others.sort(key=lambda folder: folder.stat().st_mtime, reverse=True)
-    for folder in others[KEPT_OLD_CACHES:]:
-        shutil.rmtree(folder, ignore_errors=True)
+    """Remove the caches of older sources, all but those that were used last; folders that others have made stay."""
+    ours = [used for used in parent.glob(f"numba-*/{IN_USE}") if OURS.fullmatch(used.parent.name) and used.parent != keep]
+    for used in sorted(ours, key=lambda used: used.stat().st_mtime, reverse=True)[KEPT_OLD_CACHES:]:
+        shutil.rmtree(used.parent, ignore_errors=True)
 
 
 CACHE_FOLDER = _cache_folder() if COMPILED else ""
@@ -199,8 +199,7 @@ if COMPILED:
         """Largest member of a 64-bit set, -1 for the empty set."""
 
         def codegen(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-            sixty_three = context.get_constant(types.int64, 63)
-            return builder.sub(sixty_three, builder.ctlz(arguments[0], _false()))
+            return builder.sub(context.get_constant(types.int64, 63), builder.ctlz(arguments[0], _false()))
 
         return types.int64(types.int64), codegen
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from functools import wraps
 from itertools import pairwise
 from typing import Any, TypeVar, cast
@@ -46,22 +47,26 @@ class RowThreads:
         self.threads = threads
         self._min_rows = min_rows
         self._pool: ThreadPoolExecutor | None = None
+        self._process = 0
 
     def run(self, rows: int, function: Callable[[int, int, int], object]) -> None:
         """Call `function(first row, end row, number of the range)` for ranges that together are `range(rows)`.
 
         Raises:
-            Exception: what the function raised.
+            Exception: what the function raised, once no thread is in it any more.
         """
         parts = max(1, min(self.threads, rows // self._min_rows))
         if parts == 1:
             function(0, rows, 0)
             return
-        if self._pool is None:
-            self._pool = ThreadPoolExecutor(self.threads - 1, thread_name_prefix="noms-rows")
+        if self._pool is None or self._process != os.getpid():  # a forked process has none of the threads
+            self._pool, self._process = ThreadPoolExecutor(self.threads - 1, thread_name_prefix="noms-rows"), os.getpid()
         ranges = list(pairwise(rows * part // parts for part in range(parts + 1)))
         running = [self._pool.submit(function, *ranges[part], part) for part in range(1, parts)]
-        function(*ranges[0], 0)
+        try:
+            function(*ranges[0], 0)
+        finally:
+            wait(running)
         for future in running:
             future.result()
 

@@ -93,7 +93,7 @@ def check_contents(wheel: Path) -> None:
     tops = {name.split("/")[0] for name in names}
     packages = {top for top in tops if not top.endswith(".dist-info")}
     assert packages == {"noms_env", "noms_training"}, packages
-    assert "noms_env/py.typed" in names, "py.typed is missing"
+    assert {"noms_env/py.typed", "noms_training/py.typed"} <= {*names}, "py.typed is missing"
     assert any(name.endswith(".dist-info/licenses/LICENSE") for name in names), "LICENSE is missing"
     assert {f"noms_env/{file}" for file in shipped_files()} == {name for name in names if "/checkpoints/" in name}
     assert not [name for name in names if "__pycache__" in name or name.endswith((".nbi", ".nbc"))]

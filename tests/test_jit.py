@@ -63,8 +63,12 @@ def test_an_edit_anywhere_below_starts_a_new_folder(tmp_path: Path) -> None:
     assert {path.name for path in Path(first).parent.glob("numba-*")} == left
 
 
-def test_the_users_choice_of_folder_comes_first(tmp_path: Path) -> None:
+def test_the_users_choice_of_folder_comes_first_and_what_others_have_there_stays(tmp_path: Path) -> None:
+    others = ["numba-cache", "numba-0.60", "numba-mine", "numba-0123456789abcdef"]
+    for name in others:
+        (tmp_path / "mine" / name).mkdir(parents=True)
     assert Path(run_in(Path.cwd(), ASK, NUMBA_CACHE_DIR=str(tmp_path / "mine"))).parent == tmp_path / "mine"
+    assert all((tmp_path / "mine" / name).is_dir() for name in others)
 
 
 ADD_ONE = """

@@ -198,7 +198,8 @@ def test_players_cannot_read_the_seed_from_their_generators() -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"matches": 0}, "matches must be 1 or more"),
+        ({"matches": 0}, "matches must be an integer from 1, not 0"),
+        ({"matches": 1.5}, "matches must be an integer from 1, not 1.5"),
         ({"seats": 9}, "3 to 6 seats"),
         ({"seed": -1}, "seed must be"),
         ({"options": {"hook": True}}, "no option 'hook'"),

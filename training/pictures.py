@@ -77,8 +77,8 @@ def payoff_table(axes: Any, points: np.ndarray, names: Sequence[object], size: f
     return shown
 
 
-def png(picture: Any) -> bytes:
-    """A picture as a file."""
+def png(picture: Any, dots: int = 110) -> bytes:
+    """A picture as a file, with so many dots to an inch."""
     written = BytesIO()
-    picture.savefig(written, format="png", dpi=110)
+    picture.savefig(written, format="png", dpi=dots)
     return written.getvalue()

@@ -44,9 +44,10 @@ def sampled_tables(tables: np.recarray, rows: Rows, rng: np.random.Generator) ->
     words = np.ascontiguousarray(tables).view(np.ndarray).view(np.int64).reshape(len(tables), TABLE.itemsize // 8)
     # as words, since records are copied field by field
     copies: np.recarray = words.take(numbers, axis=0).view(RECORD).reshape(len(numbers)).view(np.recarray)
-    over = np.flatnonzero(copies.phase == SCORED)
+    over = np.flatnonzero((copies.phase == SCORED) | (copies.over != 0))
     if len(over) > 0:
-        raise ValueError(f"the deal of row {over[0]} of {len(copies)} is over: nobody is to act there, so leave it out")
+        what = "is over" if copies.phase[over[0]] == SCORED else "has not begun"
+        raise ValueError(f"the deal of row {over[0]} of {len(copies)} {what}: nobody is to act there, so leave it out")
     seeds = rng.integers(MAX_SEED, endpoint=True, size=len(copies))
     determinize_rows(kernel_view(copies), np.arange(len(copies)), seeds, new_sampling_workspace())
     return copies

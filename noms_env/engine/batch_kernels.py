@@ -82,7 +82,7 @@ def write(t, row, observation, mask, hidden, wanted, features, scratch):
 def first_illegal(tables, actions):
     """The first row whose deal goes on and whose action is not legal, -1 if there is none."""
     for row in range(len(tables)):
-        if tables[row].phase != SCORED and not is_legal(tables[row], actions[row]):
+        if tables[row].over == 0 and tables[row].phase != SCORED and not is_legal(tables[row], actions[row]):
             return row
     return -1
 

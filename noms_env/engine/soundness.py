@@ -138,7 +138,7 @@ def cards_are_sound(t):
         played |= t.played[seat]
     if t.trump_cards != (SUIT_CARDS[t.deck_kind, t.trump] & t.cards if 0 <= t.trump < NO_TRUMP else 0):
         return False
-    return played == t.cards_played and t.stock & (dealt | ~t.cards) == 0 and t.refused & ~t.cards == 0
+    return played == t.cards_played and t.stock & (dealt | ~t.cards) == 0 and t.refused & ~t.stock == 0
 
 
 @jit

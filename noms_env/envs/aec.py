@@ -188,7 +188,7 @@ class TrickTakingEnv(AECEnv):
         Raises:
             IllegalActionError: the action is not legal, with `illegal_action="raise"`; the table is unchanged.
         """
-        if not self._is_seeded:
+        if not self._is_seeded or not self.agents:
             raise _no_episode()
         agent = self.agent_selection
         if self.terminations[agent] or self.truncations[agent]:
@@ -232,7 +232,7 @@ class TrickTakingEnv(AECEnv):
         Raises:
             ValueError: `reset` was not called yet.
         """
-        if not self._is_seeded:
+        if not self._is_seeded or not self.agents:
             raise _no_episode()
         agent = self.agent_selection
         return (

@@ -33,7 +33,7 @@ from noms_env.engine.row_kernels import kernel_view
 from noms_env.engine.soundness import check_states
 from noms_env.envs.common import checked_layout
 from noms_env.envs.option_types import Options
-from noms_env.envs.table_groups import TableGroup, fill_groups
+from noms_env.envs.table_groups import RowGroup, TableGroup, fill_groups
 from noms_env.envs.validation import (
     Episode,
     ObservationKind,
@@ -226,8 +226,11 @@ class BatchEnv:
             ValueError: a number is out of range; no table has changed.
         """
         numbers = row_numbers(rows, len(self))
+        following = self.tables.match[numbers] + 1
+        if match is None and (following > MAX_TABLE).any():
+            raise ValueError(f"there is no match after number {MAX_TABLE}: give a match or a seed")
         given = [
-            ("match", match, self.tables.match[numbers] + 1, MAX_TABLE),
+            ("match", match, following, MAX_TABLE),
             ("seed", seed, self.tables.seed[numbers], MAX_SEED),
             ("table", table, self.tables.table[numbers], MAX_TABLE),
         ]
@@ -299,10 +302,11 @@ class BatchEnv:
         """Copy one table into other rows.
 
         Raises:
-            ValueError: no such row.
+            ValueError: no such row, or one with other rules; no table has changed.
         """
-        source = self._row_number(row)
-        batch_kernels.clone_row(self._words, source, row_numbers(rows, len(self)))
+        source, numbers = self._row_number(row), row_numbers(rows, len(self))
+        self._check_same_rules(source, numbers)
+        batch_kernels.clone_row(self._words, source, numbers)
         self._refresh()
 
     @one_thread
@@ -319,10 +323,12 @@ class BatchEnv:
             rows: where to put the copies; None for the table itself.
 
         Raises:
-            ValueError: no such row or seat, no generator, or the deal is over; no table has changed.
+            ValueError: no such row or seat, a row with other rules, no generator, or there is no deal that goes on; no table
+                has changed.
         """
         source = self._row_number(row)
         numbers = row_numbers(source if rows is None else rows, len(self))
+        self._check_same_rules(source, numbers)
         seed = redeal_seed(self.tables[source], seat, rng)
         if len(numbers) > 0:
             batch_kernels.clone_row(self._words, source, numbers)
@@ -341,6 +347,18 @@ class BatchEnv:
         """Write `seat` and `over`."""
         batch_kernels.current(self._kernel_tables, 0, len(self), self.seat, self.over)
 
+    def _check_same_rules(self, source: int, rows: np.ndarray) -> None:
+        if len(self.groups) == 1:
+            return
+        rules = self._group_of(source).rules
+        for group in self.groups:
+            within = rows[(rows >= group.rows.start) & (rows < group.rows.stop)]
+            if len(within) > 0 and group.rules != rules:
+                raise ValueError(f"row {within[0]} has other rules than row {source}: {group}, not {self._group_of(source)}")
+
+    def _group_of(self, row: int) -> RowGroup:
+        return next(group for group in self.groups if group.rows.start <= row < group.rows.stop)
+
     def _row_number(self, row: int) -> int:
         if not is_integer(row) or not -len(self) <= row < len(self):
             raise ValueError(f"row must be an integer from 0 to {len(self) - 1}, not {brief(row)}")
@@ -353,7 +371,7 @@ class BatchEnv:
             ValueError: no such row.
         """
         row = self._row_number(row)
-        group = next(group for group in self.groups if group.rows.start <= row < group.rows.stop)
+        group = self._group_of(row)
         table = Table(group.rules.variant.name, group.rules.seats, group.rules.options)
         table.set_row(self.tables[row])
         return table

@@ -126,10 +126,32 @@ class CanonicalAEC(BaseWrapper):
         return self._suits.rename(self.env.observe(agent))[0]
 
     def step(self, action: Any) -> None:
-        if is_integer(action):
-            _, orders = self._suits.rename(self.env.observe(self.env.agent_selection))
-            action = int(self._suits.meant([int(action)], orders)[0])
-        self.env.step(action)
+        self.env.step(self._meant(action))
+
+    def legal_actions(self) -> list[int]:
+        """The legal actions of the seat to act, by their canonical names, in ascending order."""
+        legal: list[int] = self.unwrapped.legal_actions()
+        return sorted(np.flatnonzero(np.isin(self._own_names(), legal)).tolist())
+
+    def action_to_str(self, action: int) -> str:
+        """The word of a canonical action of the seat to act."""
+        return str(self.unwrapped.action_to_str(self._meant(action)))
+
+    def str_to_action(self, word: str) -> int:
+        """The canonical action of the seat to act that a word names."""
+        return int(np.flatnonzero(self._own_names() == self.unwrapped.str_to_action(word))[0])
+
+    def _own_names(self) -> np.ndarray:
+        """The actions of the table, by their canonical names for the seat to act: int64, shape (NUM_ACTIONS,)."""
+        if not self.agents:
+            return np.arange(NUM_ACTIONS)
+        _, orders = self._suits.rename(self.env.observe(self.env.agent_selection))
+        return np.asarray(self._suits.actions[orders[0]])
+
+    def _meant(self, action: Any) -> Any:
+        if not is_integer(action) or not self.agents or not 0 <= action < NUM_ACTIONS:
+            return action
+        return int(self._own_names()[action])
 
     def clone(self) -> CanonicalAEC:
         """An independent environment in the same state, with its own wrappers."""

@@ -18,13 +18,13 @@ class TableGroup(NamedTuple):
     Attributes:
         variant: name of the game.
         seats: number of seats; None for the variant's default.
-        options: options of the variant that differ from their defaults.
+        options: options of the variant that differ from their defaults; None for none.
         share: of the tables, above 0, relative to the shares of the other groups.
     """
 
     variant: str
     seats: int | None = None
-    options: Mapping[str, Any] = {}  # never written
+    options: Mapping[str, Any] | None = None
     share: float = 1.0
 
 
@@ -53,7 +53,7 @@ def fill_groups(tables: np.recarray, groups: Sequence[TableGroup], seed: int, ep
     for group, start, end in zip(groups, [0, *ends], ends, strict=False):
         if start == end:
             raise ValueError(f"{len(tables)} tables are too few for {len(groups)} groups: {group.variant} gets none")
-        model = Table(group.variant, group.seats, dict(group.options), seed=seed, episode=episode)
+        model = Table(group.variant, group.seats, dict(group.options or {}), seed=seed, episode=episode)
         tables[start:end] = model.row
         filled.append(RowGroup(model.rules, slice(start, end)))
     tables.table = np.arange(len(tables))

@@ -115,7 +115,7 @@ def checked_actions(actions: Any, rows: int) -> np.ndarray:
     numbers = np.asarray(actions)
     if numbers.shape != (rows,) or numbers.dtype.kind not in "iu":
         raise ValueError(f"actions must be {rows} integers, not {numbers.dtype} of shape {numbers.shape}")
-    return numbers.astype(np.int64, copy=False)
+    return np.require(numbers, np.int64, ["C", "W"])  # compiled code is compiled anew for arrays of another kind
 
 
 def checked_render_mode(value: str | None, allowed: tuple[str, ...]) -> str | None:

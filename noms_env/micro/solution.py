@@ -7,7 +7,6 @@ JSON document in its metadata that says of which deal it is and how it came abou
 from __future__ import annotations
 
 import json
-import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
+from noms_env._files import write_atomically
 from noms_env.core.actions import NUM_ACTIONS
 from noms_env.core.chance import MAX_SEED
 from noms_env.micro.deal_setup import DealSetup
@@ -104,9 +104,7 @@ def save_solution(path: Path, tree: Tree, strategy: np.ndarray, info: SolutionIn
     document = json.dumps({"format": FORMAT, **asdict(info)})
     content = save({name: np.ascontiguousarray(arrays[name], kind) for name, kind in ARRAYS.items()}, {KEY: document})
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    temporary.write_bytes(content)
-    temporary.replace(path)
+    write_atomically(path, content)
 
 
 def read_solution(path: Path) -> tuple[SolutionInfo, dict[str, np.ndarray]]:

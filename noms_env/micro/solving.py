@@ -11,6 +11,7 @@ from zipfile import BadZipFile
 
 import numpy as np
 
+from noms_env._files import whole_file
 from noms_env._threads import ONE_THREAD, RowThreads
 from noms_env.micro.cfr import Solver
 from noms_env.micro.measures import exploitability
@@ -89,9 +90,8 @@ def _digest(tree: Tree, reward: str) -> str:
 
 
 def _save(solver: Solver, path: Path, reward: str, look: int, nash_conv: float) -> None:
-    temporary = path.with_name(f".{path.name}")
     path.parent.mkdir(parents=True, exist_ok=True)
-    with temporary.open("wb") as file:
+    with whole_file(path) as file:
         digest = np.array(_digest(solver.tree, reward))
         np.savez(
             file,
@@ -102,7 +102,6 @@ def _save(solver: Solver, path: Path, reward: str, look: int, nash_conv: float) 
             totals=solver.totals,
             strategy=solver.strategy,
         )
-    temporary.replace(path)
 
 
 def _restore(solver: Solver, path: Path, reward: str) -> tuple[int, float]:

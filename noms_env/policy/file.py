@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -21,6 +20,7 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
+from noms_env._files import write_atomically
 from noms_env.observation.features import differing_options
 from noms_env.observation.layout import layout_digest
 from noms_env.policy.encoding import Encoding, make_encoding
@@ -130,42 +130,6 @@ def save_policy(path: Path | str, tensors: Mapping[str, np.ndarray], info: Polic
     }
     document["sha256"] = _digest(document, arrays)
     write_atomically(Path(path), save(arrays, {KEY: _text(document)}))
-
-
-def write_atomically(path: Path, content: bytes, *, sync: bool = True) -> None:
-    """Write a file so that at any moment, also after a power cut, the whole old content or the whole new one is there.
-
-    A link stays, and the file that it leads to is written. What is no regular file (a pipe, a device) is written to as it is.
-
-    Args:
-        path: the file.
-        content: of the file.
-        sync: wait until the disk has it. Without that it is some ten times faster, and holds after the end of the process, of
-            whatever kind; after a power cut it depends on the file system.
-
-    Raises:
-        OSError: it cannot be written; one of the two is there, and nothing else is left behind.
-    """
-    path = path.resolve()
-    if path.exists() and not path.is_file():
-        path.write_bytes(content)
-        return
-    new = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        with new.open("wb") as file:
-            file.write(content)
-            if sync:
-                file.flush()
-                os.fsync(file.fileno())
-        new.replace(path)
-    finally:
-        new.unlink(missing_ok=True)
-    if sync and os.name == "posix":  # elsewhere folders cannot be opened
-        folder = os.open(path.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
 
 
 def _text(document: Mapping[str, Any]) -> str:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
+from io import TextIOWrapper
 from pathlib import Path
 from typing import IO, NoReturn
 
+from noms_env._files import whole_file
 from noms_env.record.form import Record, find_damage
 
 
@@ -27,21 +28,10 @@ def write_records(target: str | os.PathLike[str] | IO[str], records: Iterable[Re
     """
     if not isinstance(target, str | os.PathLike):
         return _write_lines(target, records)
-    path = Path(target).resolve()
-    if path.exists() and not path.is_file():
-        with path.open("w", encoding="utf-8") as file:
-            return _write_lines(file, records)
-    beside = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        with beside.open("w", encoding="utf-8") as file:
-            count = _write_lines(file, records)
-            file.flush()
-            os.fsync(file.fileno())
-        beside.replace(path)
-    except BaseException:
-        with suppress(OSError):
-            beside.unlink(missing_ok=True)
-        raise
+    with whole_file(Path(target)) as file:
+        text = TextIOWrapper(file, encoding="utf-8", newline="\n")
+        count = _write_lines(text, records)
+        text.detach()  # which flushes it, and leaves the file open
     return count
 
 

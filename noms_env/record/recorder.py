@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from noms_env.core.actions import brief, is_integer
 from noms_env.core.cards import CARD_WORDS, cards_in
 from noms_env.players import Player, Players, ask, load_players, recalled
 from noms_env.record.form import FORMAT, Record
@@ -136,11 +137,11 @@ def record_matches(
     Raises:
         ValueError: one of these is not allowed.
     """
-    if matches < 1:
-        raise ValueError(f"matches must be 1 or more, not {matches}")
+    if not is_integer(matches) or matches < 1:
+        raise ValueError(f"matches must be an integer from 1, not {brief(matches)}")
     table = Table(variant, seats, dict(options or {}), seed=seed)
     seated = load_players(players, table.seats, table.rules)
-    return _played(table, seated, seed, matches, Recorder(legal=legal))
+    return _played(table, seated, seed, int(matches), Recorder(legal=legal))
 
 
 def player_key(seed: int, match: int) -> np.ndarray:

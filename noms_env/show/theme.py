@@ -76,6 +76,8 @@ COMMON = (
 
 def style_sheet(theme: Theme) -> str:
     """The style sheet of a drawing by itself."""
+    if theme not in (*PALETTES, "auto"):
+        raise ValueError(f"theme must be {', '.join(PALETTES)} or auto, not {theme!r}")
     if theme == "auto":
         return f"{COMMON}{_rules(LIGHT, '')}@media (prefers-color-scheme:dark){{{_rules(DARK, '')}}}"
     return COMMON + _rules(PALETTES[theme], "")

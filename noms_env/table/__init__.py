@@ -21,7 +21,7 @@ from noms_env.observation.layout import STATE_SIZE
 from noms_env.observation.writer import MASK_WORDS, OBSERVATION_WORDS
 from noms_env.table import position
 from noms_env.table.position import PositionError as PositionError
-from noms_env.table.wording import about, why_illegal
+from noms_env.table.wording import NOTHING_DEALT, about, why_illegal
 from noms_env.variants import Rules, RulesError, game, make_rules
 from noms_env.variants.table_record import TABLE, new_tables, write_rules
 
@@ -367,6 +367,8 @@ def redeal_seed(row: np.record, seat: int, rng: np.random.Generator) -> int:
         raise ValueError(f"rng must be a numpy.random.Generator, not {brief(rng)}")
     if row.phase == SCORED:
         raise ValueError("the deal is over and its points are known; only a deal that goes on can be dealt anew")
+    if row.over:
+        raise ValueError(NOTHING_DEALT)
     return int(rng.integers(MAX_SEED, endpoint=True))
 
 

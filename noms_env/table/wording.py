@@ -23,9 +23,14 @@ def about(table: Table) -> str:
     return f"{where}, phase {table.phase}, seat {row.seat} to act"
 
 
+NOTHING_DEALT = "nothing has been dealt yet: start a match first"
+
+
 def why_illegal(table: Table, action: Any) -> str:
     """Why the seat to act may not take an action, and what it may do."""
     phase = table.phase
+    if phase is not None and table.is_over:
+        return NOTHING_DEALT
     if phase is None:
         return f"action {brief(action)} comes after the {'match' if table.is_over else 'deal'} is over; nobody is to act"
     legal = ", ".join(table.legal_words())

@@ -7,6 +7,7 @@ copied into a table.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -196,6 +197,14 @@ class Variant:
                 f"{MAX_VARIANTS} variants, 0 to {MAX_VARIANTS - 1}"
             )
 
+    def __deepcopy__(self, memo: Any) -> Variant:
+        """There is one of each."""
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A pickle has the name alone: a game is what the package that reads it takes for it."""
+        return _of_the_name, (self.name,)
+
     def option(self, name: str, arguments: Iterable[str] = ()) -> Option:
         """The option of that name.
 
@@ -212,6 +221,11 @@ class Variant:
         names = [option.name for option in self.options]
         hint = perhaps(name, [*names, *arguments])
         raise RulesError(f"{self.name} has no option {brief(name)}; {hint} options are {', '.join(names)}")
+
+
+def _of_the_name(name: str) -> Variant:
+    found: Variant = sys.modules[__package__].game(name)
+    return found
 
 
 @dataclass(frozen=True, repr=False)

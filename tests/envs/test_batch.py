@@ -7,6 +7,7 @@ import pytest
 
 import noms_env
 from noms_env import TableGroup
+from noms_env.envs.validation import checked_actions
 from noms_env.observation.layout import HIDDEN_SIZE, OBSERVATION_SIZE
 from noms_env.table import IllegalActionError, Table
 from noms_env.variants import VARIANTS
@@ -151,7 +152,7 @@ def test_a_mixed_batch_plays_each_group_by_its_rules() -> None:
     mixed.reset()
     shown = play(mixed, 100)
     for (variant, seats, options, _), group in zip(groups, mixed.groups, strict=True):
-        alone = begun(noms_env.make_batch(variant, tables=8, seats=seats, seed=2, **options))
+        alone = begun(noms_env.make_batch(variant, tables=8, seats=seats, seed=2, **(options or {})))
         assert np.array_equal(play(alone, 100)[:, group.rows], shown[:, group.rows])
 
 
@@ -257,6 +258,39 @@ def test_an_illegal_action_anywhere_stops_the_whole_step() -> None:
     assert batch.tables.tobytes() == before
 
 
+def test_rows_that_have_not_begun_ignore_their_actions() -> None:
+    batch = noms_env.make_batch("down_up", tables=2)
+    batch.reset([0])
+    batch.observe()
+    batch.step(np.array([batch.mask[0].argmax(), 149]))
+    assert batch.over.tolist() == [False, True]
+    assert batch.why_illegal(1, 149) == "nothing has been dealt yet: start a match first"
+    for ask in (batch.table(1).determinize, lambda rng: batch.table(1).sample_hidden(0, rng)):
+        with pytest.raises(ValueError, match=r"has not begun|nothing has been dealt yet"):
+            ask(np.random.default_rng(0))
+
+
+def test_read_only_actions_are_taken_without_compiling_anew() -> None:
+    batch = begun(noms_env.make_batch("down_up", tables=2))
+    batch.observe()
+    actions = batch.mask.argmax(axis=1)
+    actions.flags.writeable = False
+    assert checked_actions(actions, 2).flags.writeable
+    batch.step(actions)
+
+
+def mixed() -> noms_env.BatchEnv:
+    batch = noms_env.make_batch([TableGroup("noms", options=None), TableGroup("big_ships", 6)], tables=4)
+    batch.reset()
+    return batch
+
+
+def last_match() -> noms_env.BatchEnv:
+    batch = noms_env.make_batch("noms", tables=1)
+    batch.reset(match=2**32 - 1)
+    return batch
+
+
 @pytest.mark.parametrize(
     ("call", "sentence"),
     [
@@ -272,6 +306,9 @@ def test_an_illegal_action_anywhere_stops_the_whole_step() -> None:
         # A wrong type, which mypy finds as well.
         (lambda: noms_env.make_batch("noms", tables=2).reset(seed=0.5), "seed must be an integer"),  # type: ignore[arg-type]
         (lambda: noms_env.make_batch("noms", tables=2).restore([0], np.zeros(1)), "saved must be 1 records"),
+        (lambda: mixed().clone(0, [1, 3]), "row 3 has other rules than row 0: 2 tables of big_ships"),
+        (lambda: mixed().sample_hidden(0, 0, np.random.default_rng(0), [2]), "row 2 has other rules than row 0"),
+        (lambda: last_match().reset([0]), "there is no match after number 4294967295"),
     ],
 )
 def test_refusals(call: Any, sentence: str) -> None:

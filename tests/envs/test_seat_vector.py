@@ -22,6 +22,7 @@ from tests.envs.play import KINDS, WAYS, choose_in_rows
 from tests.envs.test_seat import Picker
 from tests.observation.test_leaks import mix_hidden, single_deals
 from tests.policy.test_player import SMALL, made_player, rules_of
+from tests.training.fakes import First
 
 ROWS = 4
 
@@ -276,6 +277,54 @@ def test_resets_that_are_not_possible_change_nothing(error: type[Exception], res
     with pytest.raises(error, match=re.escape(says)):
         envs.reset(**reset)
     assert envs._runner.batch.tables.tobytes() == before
+
+
+class Interrupted(First):
+    """Takes the first legal action, but is interrupted at one call."""
+
+    def __init__(self, call: int) -> None:
+        self.calls = call
+
+    def act(self, observation: np.ndarray, mask: np.ndarray, rng: np.random.Generator, *, tables: Any = None) -> Any:
+        self.calls -= 1
+        if self.calls == 0:
+            raise KeyboardInterrupt
+        return super().act(observation, mask, rng, tables=tables)
+
+
+@pytest.mark.parametrize("calls", [2, 7])
+def test_after_a_step_that_was_interrupted_nothing_goes_on_before_a_reset(calls: int) -> None:
+    """The tables stand at the decisions of others, whose cards the learner would play."""
+    many = SeatVectorEnv(3, "down_up", opponents=Interrupted(calls))
+    one = SeatEnv("down_up", opponents=Interrupted(calls))
+    for env, step in ((many, lambda: many.step(np.zeros(3, np.int64))), (one, lambda: one.step(0))):
+        with pytest.raises(KeyboardInterrupt):
+            play_lowest(env, 100)
+        with pytest.raises(ResetNeeded, match="was interrupted"):
+            step()
+        play_lowest(env, 100)
+    many = SeatVectorEnv(3, "down_up", opponents=Interrupted(calls))
+    with pytest.raises(KeyboardInterrupt):
+        play_lowest(many, 100)
+    with pytest.raises(ResetNeeded, match="call reset for all rows first"):
+        many.reset(options={"reset_mask": np.array([True, False, False])})
+
+
+def play_lowest(env: Any, steps: int) -> None:
+    """The lowest legal actions; an episode that is over is followed by the next."""
+    observation, _ = env.reset(seed=1)
+    for _ in range(steps):
+        observation, _, terminated, *_ = env.step(observation["action_mask"].argmax(axis=-1))
+        if terminated is True:
+            observation, _ = env.reset()
+
+
+def test_large_seeds_are_whole_numbers_of_any_type() -> None:
+    seed = 2**62 + 3
+    seeds: list[Any] = [seed, np.int64(seed), np.uint64(seed)]
+    seen = [SeatVectorEnv(3, "down_up").reset(seed=one)[0]["observation"] for one in seeds]
+    assert all(np.array_equal(seen[0], one) for one in seen)
+    assert not np.array_equal(seen[0][0], seen[0][1])
 
 
 def test_nothing_goes_on_before_the_first_reset() -> None:

@@ -16,13 +16,14 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 import noms_env
+from noms_env._files import write_atomically
 from noms_env.core.actions import NUM_ACTIONS
 from noms_env.observation import layout
 from noms_env.observation.layout import layout_digest
 from noms_env.policy import file as policy_file
 from noms_env.policy import player as policy_player
 from noms_env.policy.encoding import make_encoding
-from noms_env.policy.file import KEY, PolicyFileError, PolicyInfo, read_policy, save_policy, write_atomically
+from noms_env.policy.file import KEY, PolicyFileError, PolicyInfo, read_policy, save_policy
 from noms_env.policy.inference import Forward, shapes_of
 from noms_env.policy.player import load_policy
 from noms_env.variants import game, given_options, make_rules

@@ -1,5 +1,8 @@
 """The policies that come with the package answer as when they were published."""
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 
@@ -53,3 +56,15 @@ def test_an_option_declared_later_is_no_feature_of_an_older_policy() -> None:
     assert (now.index[:, places] == before.index).all()
     with pytest.raises(ValueError, match="these features are missing: bonus, direction"):
         before.places_of(now)
+
+
+@pytest.mark.parametrize("name", ["noms", "exact_bid"])
+def test_a_copy_or_a_pickle_of_a_policy_is_the_policy(name: str) -> None:
+    policy = load_policy(name)
+    batch = begun(noms_env.make_batch(policy.rule_sets[0].variant.name, 4, seats=policy.rule_sets[0].seats))
+    batch.observe()
+    for twin in (copy.deepcopy(policy), pickle.loads(pickle.dumps(policy))):
+        assert twin.rule_sets == policy.rule_sets
+        answers = [one.probabilities(batch.observation, batch.mask) for one in (policy, twin)]
+        assert (answers[0] == answers[1]).all()
+        noms_env.SeatEnv(twin.rule_sets[0].variant.name, seats=twin.rule_sets[0].seats, opponents=twin).reset(seed=1)

@@ -14,7 +14,7 @@ from noms_env.variants import VARIANTS
 from tests.training.fakes import FIRST, STUBBORN, rules
 from training.agents.registry import agent_spec
 from training.agents.spec import BLOCK, AgentSpec
-from training.agents.table_pool import TablePool, play, play_deal_by_deal
+from training.agents.table_pool import AtTables, TablePool, play, play_deal_by_deal
 from training.evaluation import duplicate as module
 from training.evaluation.comparison import Comparison, NothingPlayedError, compare, size_features
 from training.evaluation.duplicate import FIRST_OTHER, LINE_UPS, Block, Lost, Pairing, deal_seed, dealt, game_values, line_ups
@@ -206,12 +206,12 @@ def test_the_features_of_the_control_variate_are_those_of_thumb_on_the_same_card
     kind = rules("down_up")
     found = compare(kind, agent_spec("random"), agent_spec("greedy"), 6)
     pool = dealt(kind, np.arange(6), "dev")
-    play(pool, [agent_spec("thumb").at_tables(np.random.default_rng(0))], np.zeros((6, 7), np.int64))
+    play(pool, [AtTables(agent_spec("thumb").make(), np.random.default_rng(0))], np.zeros((6, 7), np.int64))
     points = pool.batch.tables.points[:, :4]
     assert found.played.features == pytest.approx(np.stack([points.sum(axis=1), points.std(axis=1)], axis=1))
     assert found.played.others.shape == (24, 2)
     other = dealt(kind, FIRST_OTHER + np.arange(24), "dev")
-    play(other, [agent_spec("thumb").at_tables(np.random.default_rng(0))], np.zeros((24, 7), np.int64))
+    play(other, [AtTables(agent_spec("thumb").make(), np.random.default_rng(0))], np.zeros((24, 7), np.int64))
     assert found.played.others[:, 0] == pytest.approx(other.batch.tables.points[:, :4].sum(axis=1))
 
 

@@ -133,7 +133,7 @@ def test_the_biggest_come_first_and_what_is_no_loss_does_not_come() -> None:
 
 
 def test_a_summary_has_deals_as_units() -> None:
-    found = {(0, deal): [a_loss(points=1.0 + deal), a_loss(phase="call", points=0.5), a_loss(seat=1)] for deal in range(4)}
+    found = [[a_loss(points=1.0 + deal), a_loss(phase="call", points=0.5), a_loss(seat=1)] for deal in range(4)]
     summed = by_seat_and_phase(found, 2)
     assert {place: one.mean for place, one in summed.items()} == {
         **{(0, ""): 3.0, (0, "call"): 0.5, (0, "play"): 2.5},
@@ -164,6 +164,17 @@ def test_the_command_tells_the_mistakes_and_makes_a_page_of_them(run: Run, tmp_p
     assert set(re.findall(r"step \d+ +(seat \d)", only)) <= {"seat 1"}
 
 
+def test_deals_of_the_same_number_in_a_file_are_told_apart(run: Run, tmp_path: Path) -> None:
+    """Two files of games behind one another."""
+    path, parts = tmp_path / "games.jsonl", [deals(1), deals(1, "thumb")]
+    told = list[list[str]]()
+    for records in (*parts, [*parts[0], *parts[1]]):
+        write_records(path, records)
+        told.append(re.findall(r"Match 0, deal 0: .*", run("analyse", path, "--worlds", "8")[1]))
+    assert told[2] == [*told[0], *told[1]]
+    assert told[0] != told[1]
+
+
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
@@ -172,7 +183,7 @@ def test_the_command_tells_the_mistakes_and_makes_a_page_of_them(run: Run, tmp_p
         (["--player", "thumb"], "decisions are judged by a search on a policy"),
         (["--player", "search:noms@0"], "noms"),
         (["--deal", "9"], "has no deal 9"),
-        (["--html", "nowhere/a.html"], "there is no folder nowhere"),
+        (["--html", "nowhere/a.html"], "cannot write nowhere/a.html: there is no such folder"),
     ],
 )
 def test_what_cannot_be_analysed_is_refused(run: Run, tmp_path: Path, words: list[str], sentence: str) -> None:

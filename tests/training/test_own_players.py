@@ -34,7 +34,7 @@ from training.agents.program import ProgramPlayer
 from training.agents.program_lines import AnswerError, chosen_action, decision, hello, rules_of, wants_observation
 from training.agents.registry import agent_spec
 from training.agents.spec import EXTERNAL_BLOCK, AgentSpec
-from training.agents.table_pool import TablePool, play
+from training.agents.table_pool import AtTables, TablePool, play
 from training.evaluation.comparison import Comparison, compare
 from training.evaluation.matches import compare_matches
 from training.thread_pool import Stopped
@@ -574,7 +574,7 @@ def test_the_players_own_chance_does_not_depend_on_the_rows_beside(module: str) 
     batch.observe()
     rows = np.arange(20)
     player = agent_spec(f"{module}:act")
-    at_once = player.at_tables(np.random.default_rng([7, 0]))(batch, rows)
+    at_once = AtTables(player.make(), np.random.default_rng([7, 0]))(batch, rows)
     with guarded([player], (7,), Event()) as (guard,):
         assert np.array_equal(guard(batch, rows), at_once)
 

@@ -206,6 +206,7 @@ def test_what_may_be_wrong_with_the_runs_gives_a_warning(publish: Run, tmp_path:
         (["--name", "mine"], "RUN and --name go together"),
         (["RUN", "--name", "My policy"], "--name must be of lower-case letters, digits, _ and -, such as small_ships, not"),
         (["RUN", "--name", "../mine"], "--name must be of lower-case letters"),
+        (["RUN", "--name", "panel"], "--name panel is the name of a folder of results; those are panel, behaviour"),
         (["RUN", "--name", "thumb"], "--name thumb is the name of a player; those are random, greedy, thumb"),
         (["RUN", "--name", "noms"], "--name noms is the name of a game; the policy was trained for nonesuch, down_up"),
         (["RUN", "--name", "mine", "--out", "RUN/log.csv"], "cannot write in"),

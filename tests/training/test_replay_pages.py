@@ -15,6 +15,7 @@ from PIL import Image
 
 from noms_env.players import TellsProbabilities, load_player
 from noms_env.record import Record, record_matches, replay, write_records
+from noms_env.record.replaying import replayed
 from noms_env.show import picture
 from noms_env.show.notes import Notes
 from noms_env.show.view import look
@@ -207,13 +208,14 @@ def test_the_command_writes_pictures(run: Run, games: Path) -> None:
         (["--deal", "0", "--picture", "a.bmp"], "a picture must be a file that ends with .svg, .png, .gif, not .bmp"),
         (["--deal", "0", "--picture", "a.png", "--moment", "999"], "the moment must be from 0 to"),
         (["--deal", "0", "--picture", "a.gif", "--moment", "1"], "a GIF shows all moments of a deal; leave the moment out"),
-        (["--html", "nowhere/a.html"], "cannot write nowhere/a.html: there is no folder nowhere"),
+        (["--html", "nowhere/a.html"], "cannot write nowhere/a.html: there is no such folder"),
         (["--html", "a.html", "--deal", "7"], "has no deal 7"),
         (["--html", "a.html", "--seat", "4"], "--seat must be a seat from 0 to 3, not 4"),
         (["--html", "a.html", "--name", "Ann"], "--name wants 4 names, one for each seat, not 1"),
         (["--html", "a.html", "--name", *["x" * 201] * 4], "--name wants names of 200 letters at most"),
         (["--html", "a.html", "--player", "nobody"], "nobody"),
         (["--moment", "3"], "give --html or --picture too"),
+        (["--html", "a.html", "--deal", "0", "--picture", "a.bmp"], "a picture must be a file that ends with"),
     ],
 )
 def test_what_cannot_be_drawn_is_refused_and_nothing_is_written(
@@ -222,6 +224,22 @@ def test_what_cannot_be_drawn_is_refused_and_nothing_is_written(
     monkeypatch.chdir(games.parent)
     assert_refused(run("replay", games, *words), sentence)
     assert [path.name for path in games.parent.iterdir()] == ["games.jsonl"]
+
+
+def test_a_deal_by_itself_is_shown_with_what_the_deals_before_it_left(run: Run, tmp_path: Path) -> None:
+    """Sniped Whist may count the tricks of the deals before, which decide who wins the match."""
+    options = {"accumulate": True, "n_hands": 3}
+    records = [*record_matches("sniped_whist", seats=4, options=options, seed=1)]
+    path, out = tmp_path / "games.jsonl", tmp_path / "last.html"
+    write_records(path, records)
+    assert run("replay", path, "--deal", str(records[-1]["deal"]), "--html", out)[0] == 0
+    (alone,) = film_in(out.read_text())["deals"]
+    assert texts_of(film_in(out.read_text()), 0, "all") == texts_of(film_of(records, Shown()).data(), len(records) - 1, "all")
+    assert run("replay", path, "--deal", str(records[-1]["deal"]), "--picture", tmp_path / "last.svg")[0] == 0
+    *_, (record, before) = replayed(records)
+    assert (tmp_path / "last.svg").read_text() == drawings(record, Shown(), "light", before)[-1]
+    assert before is not None
+    assert alone["title"] == f"Match 0, deal {records[-1]['deal']}"
 
 
 def test_a_damaged_line_is_named(run: Run, games: Path) -> None:

@@ -2,8 +2,10 @@
 
 import asyncio
 import json
+import os
 import random
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -34,6 +36,7 @@ from training.browser.hall import Hall
 from training.browser.live import LiveTable, RefusedError, new_table, table_from
 from training.browser.lobby import Lobby
 from training.browser.messages import Allowance, Limits, parsed
+from training.browser.room import Looker
 from training.browser.server import HEADERS, application
 
 FAST = Limits(rate=1e9)
@@ -483,6 +486,7 @@ def test_an_allowance_fills_with_time() -> None:
 def test_only_pages_of_this_server_may_use_it(tmp_path: Path) -> None:
     with server(tmp_path) as client:
         assert client.get("/").status_code == 200
+        assert client.get("/", headers={"host": "TestServer:80"}).status_code == 200
         assert client.get("/", headers={"host": "evil.example"}).status_code == 403
         assert client.get("/api/games", headers={"origin": "http://evil.example"}).status_code == 403
         assert client.get("/api/games", headers={"origin": "http://testserver"}).status_code == 200
@@ -556,6 +560,77 @@ def test_there_is_a_limit_of_tables_and_idle_ones_go(tmp_path: Path) -> None:
         with connected(client) as socket:
             socket.send_text(json.dumps({"do": "hello", "table": told["table"], "key": None, "token": None}))
             assert json.loads(socket.receive_text()) == {"is": "refused", "text": "there is no such table"}
+
+
+def test_files_of_others_in_the_folder_stay_and_are_not_counted(tmp_path: Path) -> None:
+    (tmp_path / "my thesis data.json").write_text('{"format":"noms-table/1",')
+    (tmp_path / "evaluation.json").write_text("{}")
+    (tmp_path / "olddirectory.json").mkdir()
+    names = {path.name for path in tmp_path.iterdir()}
+    for path in tmp_path.iterdir():
+        os.utime(path, (0, 0))
+    with server(tmp_path, Limits(tables=1, idle_hours=1)) as client:
+        told = opened(client)
+        hall: Hall = client.hall  # type: ignore[attr-defined]
+        asyncio.run(hall.sweep())
+        assert {path.name for path in tmp_path.iterdir()} == {*names, f"{told['table']}.json"}
+
+
+def test_who_only_looked_has_been_there_too(tmp_path: Path) -> None:
+    with server(tmp_path, Limits(idle_hours=1)) as client:
+        told = opened(client)
+        hall: Hall = client.hall  # type: ignore[attr-defined]
+        hall.rooms[told["table"]].table.touched = 0
+        with connected(client) as socket:
+            Browser(socket, told["table"], told["keys"]["0"])
+            assert time.time() - hall.rooms[told["table"]].table.touched < 60
+
+
+def test_a_player_that_fails_is_told_of_and_ends_nothing(tmp_path: Path) -> None:
+    (tmp_path / "bad.py").write_text("def act(observation, mask, rng):\n    return -1\n")
+    bad = f"{tmp_path / 'bad.py'}:act"
+    with server(tmp_path, players=(bad,)) as client:
+        told = opened(client, player=bad)
+        with connected(client) as socket:
+            browser = Browser(socket, told["table"], told["keys"]["0"])
+            browser.send(do="speed", seconds=0)
+            browser.until("table")
+            if browser.state["turn"] == 0:
+                browser.send(do="act", word=browser.words[0], moment=browser.state["moment"])
+            assert re.search(r"has failed: .*-1", browser.until("refused")["text"])
+            browser.send(do="records")
+            assert "when the match is over" in browser.until("refused")["text"]
+
+
+def test_a_browser_that_takes_nothing_loses_its_connection() -> None:
+    dropped = list[bool]()
+
+    async def send(text: str) -> None:
+        raise ConnectionError
+
+    async def drop() -> None:
+        dropped.append(True)
+
+    looker = Looker(send, None, drop)
+    asyncio.run(looker.tell({"is": "table"}))
+    assert (looker.is_gone, dropped) == (True, [True])
+
+
+def test_decisions_of_others_are_not_taken_back(tmp_path: Path) -> None:
+    """Nor those of a person whose seat a player has taken for a while."""
+    with server(tmp_path) as client:
+        told = opened(client, people=2)
+        with connected(client) as one:
+            browser = Browser(one, told["table"], told["keys"]["0"])
+            browser.send(do="replace", seat=1, player="random")
+            browser.send(do="back")
+            assert browser.until("refused")["text"] == "a decision is taken back only where one person plays"
+
+
+def test_all_seeds_may_be_drawn() -> None:
+    """From fewer of them the cards of the others could be found by trying all."""
+    rules = make_rules(game("down_up"))
+    assert max(new_table(rules, ["random"] * rules.seats, {}, "thumb").session.seed for _ in range(20)) > 2**32
 
 
 def test_records_are_given_when_the_match_is_over(tmp_path: Path) -> None:
@@ -648,8 +723,10 @@ def test_a_table_that_cannot_be_saved_says_so_and_goes_on(tmp_path: Path, monkey
             browser = Browser(one, told["table"], told["keys"]["0"])
             monkeypatch.setattr("training.browser.live.write_atomically", disk_full)
             browser.send(do="speed", seconds=0)
-            assert "not saved" in browser.until("refused")["text"]
             assert browser.until("table")["speed"] == 0
+            assert "not saved" in browser.until("refused")["text"], "last, so that it is seen"
+        answer = client.post("/api/tables", json=request())
+        assert (answer.status_code, answer.json()["error"]) == (500, "the server cannot keep it: No space left on device")
 
 
 def free_port() -> int:
@@ -730,5 +807,10 @@ def test_the_command_refuses_what_it_cannot_do(run: Run, tmp_path: Path, monkeyp
     assert_refused(run("table", "--most-tables", "0"), "--most-tables must be 1 or more")
     assert_refused(run("table", "--idle-hours", "0"), "--idle-hours must be above 0")
     assert_refused(run("table", "--player", "nobody"), "nobody")
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        assert_refused(run("table", "--port", str(port)), f"cannot listen at 127.0.0.1:{port}: Address already in use")
+    assert_refused(run("table", "--host", "no such host"), "cannot listen at no such host:8000: ")
+    shutil.rmtree(tmp_path / "tables")
     (tmp_path / "tables").write_text("a file")
     assert_refused(run("table"), "cannot use the folder tables")

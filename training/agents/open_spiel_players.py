@@ -1,6 +1,6 @@
 """Bots of OpenSpiel as players at the tables: the name of such a player is that of a function, here or in any module.
 
-    noms evaluate training.agents.open_spiel_players:ismcts random --variant up_down --deals 50
+    noms evaluate noms_training.agents.open_spiel_players:ismcts random --variant up_down --deals 50
     noms evaluate my_bots:make thumb --variant up_down  # def make(): return OpenSpielPlayer(my_bot)
 
 A bot is asked in a state of the game `noms_<variant>` (`noms_env.interop.open_spiel`): the deal at the table, come to

@@ -14,8 +14,6 @@ from noms_env.players import NOBODY, Player, as_batch, row_seeds
 from noms_env.players.registry import check_rules
 from noms_env.variants import Rules
 
-from .table_pool import AtTables, Choose
-
 BLOCK, SEARCH_BLOCK, EXTERNAL_BLOCK = 128, 8, 32
 """Deals that are played side by side: fewer with players that search or may be slow. Results depend on it."""
 
@@ -49,10 +47,6 @@ class AgentSpec:
             ValueError: it was trained for others.
         """
         check_rules(self.name, self.rule_sets, rules)
-
-    def at_tables(self, rng: np.random.Generator) -> Choose:
-        """The player at the tables, with its stream of random numbers; nothing guards against its failures."""
-        return AtTables(self.make(), rng)
 
 
 class RowByRow(ABC):

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from noms_env.policy.file import write_atomically
+from noms_env._files import write_atomically
 
 from ..agents.registry import agent_spec
 from ..agents.spec import AgentSpec

@@ -23,7 +23,8 @@ from typing import Any
 
 import numpy as np
 
-from noms_env.policy.file import package_versions, write_atomically
+from noms_env._files import write_atomically
+from noms_env.policy.file import package_versions
 from noms_env.version import ENV_VERSION, __version__
 
 from ..agents.registry import agent_spec, is_program

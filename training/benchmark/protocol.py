@@ -30,7 +30,6 @@ GAMES = {
 }
 """The games, each with its number of seats; all options are the defaults."""
 DEAL_SET = "test"
-CURVE_SET = "dev"
 """The deals of learning curves, which a run may look at."""
 PLAYER_SEED = 0
 """Of what is random in the players."""
@@ -89,8 +88,6 @@ TRACKS = {
     "fixed": "does not learn",
 }
 """What is allowed."""
-BUDGETS = ("10M", "100M")
-"""The budgets of published results, in decisions; a limit in CPU-hours may come on top, and is named then."""
 
 CURVE_FIELD, CURVE_DEALS = "thumb", 256
 CURVE_AT = (0.0, 0.01, 0.02, 0.05, *(tenth / 10 for tenth in range(1, 11)))

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from noms_env.policy.file import write_atomically
+from noms_env._files import write_atomically
 
 from ..text import duration, markdown_table
 from .entry import RUN, RUNS, Entry, EntryError, read_entry, read_json

@@ -11,7 +11,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 from multiprocessing import active_children, get_context
 from pathlib import Path
 
-from noms_env.policy.file import write_atomically
+from noms_env._files import write_atomically
 
 from .entry import ALGORITHM, ENTRY, OF_A_RUN, RUN, RUNS, Entry, EntryError, read_entry, sha256_of, write_entry
 from .protocol import GAMES, Budget, budget_of

@@ -210,13 +210,19 @@ def symbols_of(deck_kind: int) -> str:
     return "".join(symbols(deck_kind).values())
 
 
-def film_of(records: Iterable[Record], shown: Shown) -> Film:
+def film_of(records: Sequence[Record], shown: Shown, chosen: Sequence[bool] | None = None) -> Film:
     """The film of records; each deal remembers the one before it of the same match.
+
+    Args:
+        records: in the order in which they were played.
+        shown: what is shown of them.
+        chosen: which of them are in the film; all when None.
 
     Raises:
         RecordError: a record cannot be played.
     """
     film = Film()
-    for record, before in replayed(records):
-        film.add(record, shown, before)
+    for (record, before), is_shown in zip(replayed(records), chosen or [True] * len(records), strict=True):
+        if is_shown:
+            film.add(record, shown, before)
     return film

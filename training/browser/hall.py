@@ -6,10 +6,12 @@ import asyncio
 import re
 import secrets
 import time
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from .live import RefusedError, table_from
+from .live import RefusedError, is_table, table_from
 from .lobby import Lobby
 from .messages import Limits, parsed_request
 from .room import Room
@@ -49,7 +51,7 @@ class Hall:
             ValueError: it is no table that is possible, or there are too many.
         """
         async with self._opening:
-            if len([*self.folder.glob("*.json")]) >= self.limits.tables:
+            if len([*self._files()]) >= self.limits.tables:
                 raise RefusedError(f"this server has {self.limits.tables} tables, and no room for more")
             table = await asyncio.to_thread(lambda: self.lobby.open(parsed_request(text)))
             name = secrets.token_urlsafe(9)
@@ -75,14 +77,22 @@ class Hall:
                 self.rooms[name] = Room(table, self.path(name), self.lobby, self.limits)
             return self.rooms[name]
 
+    def _files(self) -> Iterator[Path]:
+        """The files of the tables; other files in the folder are not ours."""
+        for path in self.folder.glob("*.json"):
+            with suppress(OSError):
+                if NAME.fullmatch(path.stem) and is_table(path):
+                    yield path
+
     async def sweep(self) -> None:
         """Remove the tables where nobody has been for long."""
         oldest = time.time() - 3600 * self.limits.idle_hours
-        for path in self.folder.glob("*.json"):
+        for path in self._files():
             room = self.rooms.get(path.stem)
             if room is not None and (room.lookers or room.table.touched >= oldest):
                 continue
-            if room is None and path.stat().st_mtime >= oldest:
-                continue
-            self.rooms.pop(path.stem, None)
-            path.unlink(missing_ok=True)
+            with suppress(OSError):  # one that cannot be removed stays
+                if room is None and path.stat().st_mtime >= oldest:
+                    continue
+                path.unlink(missing_ok=True)
+                self.rooms.pop(path.stem, None)

@@ -12,13 +12,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from noms_env.policy.file import write_atomically
+from noms_env._files import write_atomically
 from noms_env.show.notes import Notes
 from noms_env.show.picture import parts
 from noms_env.show.view import look
 from noms_env.variants import Rules, game, make_rules
 
-from ..terminal.session import Advice, Seated, Session, random_seed, seated
+from ..terminal.session import Advice, Seated, Session, seated
 from .film import results, said
 
 FORMAT = "noms-table/1"
@@ -129,7 +129,7 @@ class LiveTable:
         Raises:
             RefusedError: others play here too, or the person has decided nothing yet.
         """
-        if [other for other, player in enumerate(self.session.players) if player is None] != [seat]:
+        if [*self.people] != [seat] or self.session.players[seat] is not None:
             raise RefusedError("a decision is taken back only where one person plays")
         if not self.session.take_back():
             raise RefusedError("you have decided nothing yet that could be taken back")
@@ -222,7 +222,7 @@ def new_table(
         names: of the players, seat by seat; None where a person sits.
         people: names of the people by seat.
         hints: name of the player that is asked for hints.
-        seed: of the deals and the players; drawn when None.
+        seed: of the deals and the players; when None drawn from all there are, since all cards follow from it.
 
     Raises:
         ValueError: there is no such player, it cannot play this game, or the seats do not fit.
@@ -231,8 +231,15 @@ def new_table(
         raise ValueError(f"each of the {rules.seats} seats wants a player or a person")
     known = {name: seated([name], 1, rules)[0] for name in {*names, hints} if name is not None}
     players = [None if name is None else known[name] for name in names]
-    session = Session(rules, players, seed=random_seed() if seed is None else seed)
+    session = Session(rules, players, seed=secrets.randbits(63) if seed is None else seed)
     return LiveTable(session, {seat: Person(name) for seat, name in people.items()}, known[hints])
+
+
+def is_table(path: Path) -> bool:
+    """Whether a file begins as one that `to_json` has made; OSError if it cannot be read."""
+    begin = f'{{"format":"{FORMAT}",'.encode()
+    with path.open("rb") as file:
+        return file.read(len(begin)) == begin
 
 
 def table_from(text: str) -> LiveTable:

@@ -38,6 +38,7 @@ class Looker:
     Attributes:
         send: sends a text to it.
         seat: whose view it gets; None for a spectator.
+        drop: ends the connection, so that the browser can come back.
         sent: the parts of the drawing that it has.
         knows: what else it has been told of the table.
         is_gone: it is sent nothing any more.
@@ -45,6 +46,7 @@ class Looker:
 
     send: Callable[[str], Awaitable[None]]
     seat: int | None
+    drop: Callable[[], Awaitable[None]] | None = None
     sent: dict[str, str] = field(default_factory=dict)
     knows: dict[str, Any] = field(default_factory=dict)
     is_gone: bool = False
@@ -58,6 +60,10 @@ class Looker:
                 await self.send(encoded(message))
         except Exception:  # of whatever kind: the connection is of no more use
             self.is_gone = True
+            if self.drop is not None:
+                with suppress(Exception):
+                    async with asyncio.timeout(SEND_SECONDS):
+                        await self.drop()
 
 
 class Room:
@@ -81,6 +87,7 @@ class Room:
         """Let a browser in, and tell it all."""
         async with self.lock:
             self.lookers.append(looker)
+            self.table.touched = time.time()
             await looker.tell({"is": "rules", "lines": rules_page(self.table.rules)})
             await self._tell_all()
         self._wake()
@@ -89,6 +96,7 @@ class Room:
         """Let a browser go."""
         looker.is_gone = True
         async with self.lock:
+            self.table.touched = time.time()
             if looker in self.lookers:
                 self.lookers.remove(looker)
             await self._tell_all()
@@ -158,7 +166,12 @@ class Room:
 
     async def _hint(self, looker: Looker, seat: int) -> None:
         table = self.table
-        advice = await asyncio.to_thread(table.hint, seat)
+        try:
+            advice = await asyncio.to_thread(table.hint, seat)
+        except RefusedError:
+            raise
+        except Exception as error:  # of whatever kind: a player may be anybody's program
+            raise RefusedError(failed(table.hints.name, error)) from error
         options = table.options_of(advice)
         chances = {one["word"]: one["p"] for one in options if "p" in one}
         values = {one["word"]: one["v"] for one in options if "v" in one}
@@ -179,10 +192,14 @@ class Room:
             return None
 
         error = await asyncio.to_thread(work)
-        if error is not None:
-            for looker in self.lookers:
-                await looker.tell({"is": "refused", "text": f"the table is not saved: {error.strerror or error}"})
         await self._tell_all()
+        if error is not None:
+            await self._refuse_all(f"the table is not saved: {error.strerror or error}")
+
+    async def _refuse_all(self, text: str) -> None:
+        """Show a sentence in every browser."""
+        for looker in self.lookers:
+            await looker.tell({"is": "refused", "text": text})
 
     def _fresh(self, looker: Looker, drawn: dict[str, str], **known: Any) -> dict[str, Any]:
         """What a browser has not got of a drawing and of what else is told of the table."""
@@ -237,7 +254,12 @@ class Room:
             async with self.lock:
                 if session.table.is_scored or session.is_persons_turn or not self.lookers:
                     continue
-                await self._done(lambda: self.table.take(session.choose()))
+                name = self.table.names[int(session.table.row.seat)]
+                try:
+                    await self._done(lambda: self.table.take(session.choose()))
+                except Exception as error:  # of whatever kind: a player may be anybody's program
+                    await self._refuse_all(failed(name, error))
+                    return
 
     def scored_deals(self, seat: int | None) -> tuple[list[Record], Shown]:
         """The deals so far, and what a seat may see of the last one: until the match is over its own view.
@@ -278,8 +300,9 @@ class Room:
         try:
             async with self.lobby.one_at_a_time:
                 told = await asyncio.to_thread(made)
-        except RefusedError as error:
-            await looker.tell({"is": "refused", "text": str(error)})
+        except Exception as error:
+            text = str(error) if isinstance(error, RefusedError) else failed("the analysis" if analyse else "the film", error)
+            await looker.tell({"is": "refused", "text": text})
             return
         async with self.lock:
             if records[-1] in self.table.session.records():  # else it was taken back, and goes on
@@ -290,5 +313,10 @@ class Room:
         for task in (self._players, self._analysis):
             if task is not None:
                 task.cancel()
-                with suppress(asyncio.CancelledError):
+                with suppress(asyncio.CancelledError, Exception):
                     await task
+
+
+def failed(who: str, error: Exception) -> str:
+    """A sentence on what went wrong."""
+    return f"{who} has failed: {str(error)[:200] or type(error).__name__}"

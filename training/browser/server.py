@@ -86,7 +86,7 @@ class Guard:
         """Whether a request comes from a page of this server, or from no page at all."""
         host = headers.get("host", "")
         name = host.rpartition(":")[0] if re.search(r":\d+$", host) else host
-        if self.hosts and name not in self.hosts:
+        if self.hosts and name.lower() not in self.hosts:
             return False
         origin = headers.get("origin")
         return origin is None or origin in (f"http://{host}", f"https://{host}")
@@ -182,6 +182,8 @@ def guarded(hall: Hall, answer: Answer) -> Callable[[Request], Any]:
             return Response(told, media_type="image/gif") if isinstance(told, bytes) else JSONResponse(told)
         except (RecordError, ValueError, ModuleNotFoundError) as error:
             return JSONResponse({"error": str(error)[:500]}, 400)
+        except OSError as error:
+            return JSONResponse({"error": f"the server cannot keep it: {error.strerror or error}"}, 500)
 
     return endpoint
 
@@ -246,7 +248,7 @@ class Sockets:
         room = await self.hall.room(message["table"])
         if len(room.lookers) >= self.hall.limits.sockets:
             raise RefusedError("too many look at this table")
-        looker = Looker(socket.send_text, room.table.seat_of(message["key"]) if message["key"] else None)
+        looker = Looker(socket.send_text, room.table.seat_of(message["key"]) if message["key"] else None, socket.close)
         if message["key"] and looker.seat is None:
             raise RefusedError("this link leads to no seat of the table")
         await looker.tell({"is": "symbols", "text": symbols_of(room.table.rules.variant.deck_kind)})

@@ -50,7 +50,7 @@ def check_folder_of(name: str | None) -> None:
 
 def write_json(name: str, document: Any) -> None:
     """JSON for people to read, written whole or not at all; CommandError if it cannot be written."""
-    from noms_env.policy.file import write_atomically
+    from noms_env._files import write_atomically
 
     with file_errors(f"cannot write {name}"):
         write_atomically(Path(name), json.dumps(document, indent=1).encode() + b"\n")
@@ -105,6 +105,24 @@ def lines_of(file: str) -> Iterator[tuple[int, Record | str]]:
             yield number, record
     if not number:
         raise CommandError(f"{file} is empty")
+
+
+def records_until(file: str, match: int | None, deal: int | None, seat: int | None) -> list[Record]:
+    """The records that are asked for (`is_chosen`), and those before them in the same matches, which tell more of them.
+
+    Raises:
+        CommandError: a line is damaged, or there is no such record.
+    """
+    records, chosen = [], 0
+    for line, record in lines_of(file):
+        if isinstance(record, str):
+            raise CommandError(f"{file}, line {line}: {record}")
+        chosen += is_chosen(record, match, deal, seat)
+        if is_chosen(record, match, None, seat) and (deal is None or record["deal"] <= deal):
+            records.append(record)
+    if not chosen:
+        raise no_deal(file, match, deal)
+    return records
 
 
 def is_chosen(record: Record, match: int | None, deal: int | None, seat: int | None) -> bool:

@@ -106,7 +106,7 @@ def improve(
 
 def keep_settings(series: Settings, folder: Path) -> None:
     """Note the settings in the folder; CommandError if others are there."""
-    from noms_env.policy.file import write_atomically
+    from noms_env._files import write_atomically
 
     path = folder / SETTINGS
     if not path.exists():
@@ -147,7 +147,7 @@ def tables_of(info: PolicyInfo) -> list[Rules]:
 
 def one_round(series: Settings, policy: str, folder: Path, number: int, workers: Workers) -> dict[str, Any]:
     """Play, learn and compare, as far as that is not done yet; the result says which policy is kept."""
-    from noms_env.policy.file import write_atomically
+    from noms_env._files import write_atomically
 
     if (folder / RESULT).exists():
         found: dict[str, Any] = json.loads((folder / RESULT).read_text(encoding="utf-8"))

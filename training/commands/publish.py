@@ -92,10 +92,13 @@ def policy_of(run: str, name: str, before: Sequence[str]) -> Trained:
     from noms_env.players import PLAYERS
     from noms_env.variants import VARIANTS
 
+    from ..publish.results import RESERVED
     from ..publish.runs import read_trained
 
     if not re.fullmatch(r"[a-z0-9][a-z0-9_-]*", name):
         raise CommandError(f"--name must be of lower-case letters, digits, _ and -, such as small_ships, not {name!r}")
+    if name in RESERVED:
+        raise CommandError(f"--name {name} is the name of a folder of results; those are {', '.join(RESERVED)}")
     if name in PLAYERS:
         raise CommandError(f"--name {name} is the name of a player; those are {', '.join(PLAYERS)}")
     policy = read_trained(run, before).named(name)
@@ -146,7 +149,7 @@ def picture_of(name: str, curve: Series) -> bytes:
 
 def write(folder: Path, content: dict[Path, bytes]) -> Iterator[Path]:
     """Write the files that have changed, each whole or not at all, and yield their paths; CommandError if one fails."""
-    from noms_env.policy.file import write_atomically
+    from noms_env._files import write_atomically
 
     with file_errors(f"cannot write in {folder}"):
         for name, data in content.items():

@@ -98,7 +98,7 @@ def write(results: Results, folder: Folder) -> None:
     Raises:
         OSError: one cannot be written.
     """
-    from noms_env.policy.file import write_atomically
+    from noms_env._files import write_atomically
 
     from ..evaluation.tournament import PICTURE, RESULTS, TABLE, dump, markdown
     from ..extras import MissingExtraError

@@ -10,7 +10,7 @@ be a little below 0 where the actions hardly differ. Its standard error is that 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -164,19 +164,19 @@ def biggest(found: Iterable[Loss], most: int) -> list[Loss]:
     return sorted((one for one in found if one.points > 0 and one.taken != one.best), key=lambda one: -one.points)[:most]
 
 
-def by_seat_and_phase(found: dict[tuple[int, int], list[Loss]], seats: int) -> dict[tuple[int, str], Estimate]:
+def by_seat_and_phase(found: Sequence[list[Loss]], seats: int) -> dict[tuple[int, str], Estimate]:
     """What a seat lost in a deal on the mean, in each phase and in all (`""`); a deal is the unit of the interval.
 
     Args:
-        found: the losses of each deal, by match and deal.
+        found: the losses of each deal.
         seats: at the table.
     """
-    told = {one.phase for deal in found.values() for one in deal}
+    told = {one.phase for deal in found for one in deal}
     phases = ["", *(phase for phase in PHASES if phase in told)]
     summed: dict[tuple[int, str], Estimate] = {}
     for seat in range(seats):
         for phase in phases:
-            sums = [sum(one.points for one in deal if one.seat == seat and phase in ("", one.phase)) for deal in found.values()]
+            sums = [sum(one.points for one in deal if one.seat == seat and phase in ("", one.phase)) for deal in found]
             summed[seat, phase] = estimate(np.array(sums))
     return summed
 

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from noms_env.policy.file import write_atomically
+from noms_env._files import write_atomically
 from noms_env.variants import Rules, given_options
 from noms_env.version import ENV_VERSION
 

@@ -1,6 +1,6 @@
 """For RLlib (new API stack): a module of torch that obeys the masks, past selves for a league, and players out of checkpoints.
 
-    NOMS_RLLIB_CHECKPOINT=runs/rllib noms evaluate training.interop.rllib:player random --variant down_up --seats 3
+    NOMS_RLLIB_CHECKPOINT=runs/rllib noms evaluate noms_training.interop.rllib:player random --variant down_up --seats 3
 
 The environment is `noms_env.interop.rllib.RLlibEnv`; `examples/rllib_self_play.py` trains with both.
 """
@@ -153,7 +153,7 @@ def _tensor(array: np.ndarray, dtype: type[np.generic]) -> Tensor:
 
 
 def player(checkpoint: Path | str | None = None) -> ModulePlayer:
-    """The player of a checkpoint, as `noms evaluate training.interop.rllib:player ...` asks for it.
+    """The player of a checkpoint, as `noms evaluate noms_training.interop.rllib:player ...` asks for it.
 
     Two checkpoints sit at one table by a function for each, `second = partial(player, "runs/second")` in a file of your own.
     RLlib's checkpoints are pickles, which can run any program when they are read: take them from nobody whom you do not trust.

@@ -28,9 +28,10 @@ from typing import IO, Any, Protocol
 import torch
 from torch import Tensor, nn
 
+from noms_env._files import write_atomically
 from noms_env._jit import PACKAGE
 from noms_env.policy.encoding import Encoding
-from noms_env.policy.file import PolicyFileError, PolicyInfo, read_policy, save_policy, write_atomically
+from noms_env.policy.file import PolicyFileError, PolicyInfo, read_policy, save_policy
 from noms_env.policy.player import POLICY_NAME
 
 from ..config import TrainConfig

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from noms_env.policy.file import write_atomically
+from noms_env._files import write_atomically
 
 if TYPE_CHECKING:
     from torch.utils.tensorboard import SummaryWriter

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from noms_env._files import write_atomically
+
 from ..evaluation.behaviour_stats import MAIN, NUMBERS
 from ..extras import require
 from ..learn.gae import DECILES
 from ..learn.log import Series
-from ..pictures import COLOURS, GREY, STYLES, band, panels, payoff_table, plain
+from ..pictures import COLOURS, GREY, STYLES, band, panels, payoff_table, plain, png
 from ..terminal.progress import PHASES
 from ..text import rules_text, short_names, short_number
 
@@ -72,7 +74,7 @@ def draw(runs: Mapping[str, Series], path: str | Path) -> None:
     if calibrated:
         _draw_calibration(grid[len(wanted)], calibrated)
     _write_names(picture, list(runs))
-    picture.savefig(path, format="png", dpi=120)
+    write_atomically(Path(path), png(picture, 120))
 
 
 def panels_of(runs: Mapping[str, Series]) -> Iterator[Panel]:
@@ -222,4 +224,4 @@ def draw_heatmap(results: Results, path: Path) -> None:
     rules = results.plan.rules
     axes.set_title(f"{rules.variant.name}, {rules.seats} seats: points per deal", fontsize=10)
     picture.colorbar(shown, shrink=0.7)
-    picture.savefig(path, format="png", dpi=120)
+    write_atomically(Path(path), png(picture, 120))

@@ -35,6 +35,8 @@ REFERENCE = "thumb"
 """The player with which the others are compared."""
 PREVIOUS = "previous"
 """A folder with the policies that were published before, as results name it: `previous/noms@0`."""
+RESERVED = (PANEL, BEHAVIOUR, BEST_RESPONSES, CROSSED, PREVIOUS)
+"""What no policy can be called."""
 
 
 class ResultsError(ValueError):

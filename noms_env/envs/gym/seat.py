@@ -80,7 +80,8 @@ class SeatEnv(gymnasium.Env[Observation, int | np.integer]):
             reason in `info["illegal_action"]`. With `gymnasium.make` the default is `terminate`.
         mask_in: where the action mask is: `observation`, `info` (then the observation is the bare array) or `both`.
         skip_forced: take forced actions (those without alternative) inside `step`, except the first one of a deal. A single
-            deal that leaves the learner no choice is skipped.
+            deal that leaves the learner no choice is skipped. What is scored before the first decision of an episode counts in
+            no reward.
         render_mode: `ansi`, `human` or `rgb_array`; `render` shows the view of the learner.
         **options: options of the variant; in an exact-bid game also `hand_size`, see `episode`.
 
@@ -192,10 +193,10 @@ class SeatEnv(gymnasium.Env[Observation, int | np.integer]):
 
         Raises:
             IllegalActionError: the action is not legal, with `illegal_action="raise"`; the table is unchanged.
-            gymnasium.error.ResetNeeded: there is no episode.
+            gymnasium.error.ResetNeeded: there is no episode, or the last step was interrupted.
         """
         if self._is_over:
-            raise ResetNeeded("there is no episode, or it is over: call reset first")
+            raise ResetNeeded("there is no episode, or it is over or was interrupted: call reset first")
         try:
             status = self._take(int(action) if is_integer(action) else action)
         except IllegalActionError as refusal:
@@ -232,7 +233,6 @@ class SeatEnv(gymnasium.Env[Observation, int | np.integer]):
         self._streams.begin(np.zeros(1, np.int64), seeds, matches)
         self._engine_streams = engine_streams(seeds, matches)
         self._streams.reseed()
-        self._is_over = False
         return self._play_on(int(row.seat))[3]
 
     def _take(self, action: Any) -> int:
@@ -254,15 +254,16 @@ class SeatEnv(gymnasium.Env[Observation, int | np.integer]):
         """
         table, row = self.table, self.table.row
         reward, info = 0.0, {"seat": self.seat}
+        self._is_over = True  # so that there is no further step if this one is interrupted
         while status != self.seat:
             if not status & IS_SCORED:
                 status = self._take(self._choose(status))
                 continue
             reward += self._score(info)
             if row.over:
-                self._is_over = True
                 return reward, not row.truncated, bool(row.truncated), info
             status = table.next_deal()
+        self._is_over = False
         return reward, False, False, info
 
     def _choose(self, seat: int) -> int:

@@ -103,6 +103,7 @@ class SeatRunner:
         self.mask = self._mask.view(np.int8)[:, :NUM_ACTIONS]
         self.learner = np.zeros(rows, np.int64)
         self.is_over = np.ones(rows, np.bool_)
+        self.is_interrupted = False
         self.results = Results(rows, rules.seats)
         self._players: list[Player] = [*{id(player): player for player in config.players if not is_random(player)}.values()]
         number_of = {id(player): number for number, player in enumerate(self._players)}
@@ -176,11 +177,13 @@ class SeatRunner:
                 (`skip_forced`), the next one begins.
             seats: the learner's seats in these episodes; see `begin`.
         """
+        self.is_interrupted = True
         self._play_until_held()
         while len(starting := starting[self.is_over[starting]]) > 0:
             self.results.clear(starting)
             self.begin(starting, seats=seats)
             self._play_until_held()
+        self.is_interrupted = False
 
     def _play_until_held(self) -> None:
         rows = (self._next, self._actions, self.learner, self._is_random, self._engine_streams)

@@ -31,6 +31,8 @@ from noms_env.envs.validation import checked_actions, checked_flag, checked_name
 RENDER_MODES = ("ansi", "rgb_array")
 Step = tuple[Observation, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]
 
+RESET_ALL = "call reset for all rows first"
+
 
 class SeatVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
     """One seat at each of many tables; players have the other seats and are asked for many rows at once.
@@ -99,7 +101,7 @@ class SeatVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
     def reset(
         self,
         *,
-        seed: int | Sequence[int | None] | None = None,
+        seed: int | np.integer[Any] | Sequence[int | None] | None = None,
         options: dict[str, Any] | None = None,
     ) -> tuple[Observation, dict[str, Any]]:
         """Begin an episode in each row, and play up to the learner's first decision.
@@ -150,11 +152,14 @@ class SeatVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
         Raises:
             ValueError: not num_envs integers.
             IllegalActionError: an action is not legal, with `illegal_action="raise"`; no table has changed.
-            gymnasium.error.ResetNeeded: there are no episodes yet, or with `DISABLED` some are over.
+            gymnasium.error.ResetNeeded: there are no episodes yet, with `DISABLED` some are over, or the last step was
+                interrupted, as by Ctrl-C or by a player that failed.
         """
         if not self._is_seeded:
             raise ResetNeeded("there are no episodes yet: call reset first")
         runner = self._runner
+        if runner.is_interrupted:
+            raise ResetNeeded(f"the last step was interrupted, and the tables stand where it ended: {RESET_ALL}")
         if self.autoreset_mode is AutoresetMode.DISABLED and runner.is_over.any():
             over = ", ".join(map(str, np.flatnonzero(runner.is_over)[:8]))
             raise ResetNeeded(
@@ -169,6 +174,7 @@ class SeatVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
         runner.act(numbers)
         runner.begin(starting)
         runner.play_on(starting)
+        runner.results.reward[starting] = 0.0  # also where a deal was scored before the learner's first decision
         return self._results()
 
     def action_masks(self) -> np.ndarray:
@@ -201,6 +207,8 @@ class SeatVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
             raise ValueError(f"options['reset_mask'] must have shape ({self.num_envs},) and select a row, not {found}")
         if not self._is_seeded and not mask.all():
             raise ResetNeeded("there are no episodes yet: the first reset must select all rows")
+        if self._runner.is_interrupted and not mask.all():
+            raise ResetNeeded(f"the last step was interrupted: {RESET_ALL}")
         return mask
 
     def _asked_seats(self, options: Mapping[str, Any]) -> Seats:
@@ -209,6 +217,8 @@ class SeatVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
             return checked_seat(given, self._config.table.seats)
         if np.shape(given) != (self.num_envs,):
             raise ValueError(f"seat must be one seat or {self.num_envs} of them, not {brief(given)}")
+        if np.asarray(given).dtype.kind not in "iu":
+            raise ValueError(f"seats of rows must be whole numbers, not {brief(given)}")
         return np.array([checked_seat(seat, self._config.table.seats) for seat in np.asarray(given)], np.int64)
 
     def _asked_seeds(self, seed: Any) -> np.ndarray:
@@ -217,7 +227,7 @@ class SeatVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
             return np.full(self.num_envs, -1, np.int64)
         if np.ndim(seed) == 0:
             checked_seed(checked_seed(seed) + self.num_envs - 1)
-            return np.asarray(seed + np.arange(self.num_envs))
+            return np.asarray(checked_seed(seed) + np.arange(self.num_envs))
         if len(seed) != self.num_envs:
             raise ValueError(f"seed must be one seed or {self.num_envs} of them, not {len(seed)}")
         return np.array([-1 if one is None else checked_seed(one) for one in seed], np.int64)

@@ -119,7 +119,9 @@ def _game_info(setup: DealSetup, reward: str) -> Any:
         low, high = low - high, high - low
     info = {
         "num_distinct_actions": NUM_ACTIONS,
-        "max_chance_outcomes": max(len(setup.deck) if setup.turn_up_from is not None else 0, len(setup.capacities)),
+        "max_chance_outcomes": max(
+            len(setup.deck) if setup.turn_up_from is not None else 0, len(setup.capacities), setup.random_trumps
+        ),
         "num_players": setup.rules.seats,
         "min_utility": low,
         "max_utility": high,

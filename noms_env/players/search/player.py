@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from typing import Any, ClassVar
 
 import numpy as np
@@ -31,15 +32,20 @@ class FlatMC(RowsPlayer):
         """
         self.worlds = checked_number("worlds", worlds, MOST_WORLDS)
         self.threads = checked_number("threads", threads, 64)
-        self._work = [new_work(self.worlds) for _ in range(self.threads)]
+        self._spare = deque[Any]()  # working memory that no search is using; several threads may ask the player at once
         self._row_threads = RowThreads(self.threads)
 
     def write_actions(self, mask: np.ndarray, rng: np.random.Generator, tables: Any, actions: np.ndarray) -> None:
         self._search(tables, row_seeds(rng, len(tables)), actions)
 
     def _search(self, tables: np.ndarray, seeds: np.ndarray, actions: np.ndarray) -> None:
-        def search(first: int, end: int, part: int) -> None:
-            search_rows(tables, first, end, seeds, self.is_exact, self._work[part], actions)
+        def search(first: int, end: int, _part: int) -> None:
+            try:
+                work = self._spare.pop()
+            except IndexError:
+                work = new_work(self.worlds)
+            search_rows(tables, first, end, seeds, self.is_exact, work, actions)
+            self._spare.append(work)
 
         self._row_threads.run(len(tables), search)
 

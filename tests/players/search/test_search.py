@@ -310,7 +310,7 @@ def test_the_same_sums_with_the_compiler_and_without(
     table = in_the_middle(name, None, options, 3, decisions)
     player = PIMC(2)
     ask(player, table)
-    work = player._work[0]
+    work = player._spare[0]
     found = {table.word(int(work.candidates[k])): work.sums[k] / units(table.seats) for k in range(len(sums))}
     assert found == pytest.approx(sums)
 

@@ -11,7 +11,7 @@ from ...console import new_table, print_lines, table_lines
 from ...options import by_default
 from ...progress_bar import progress_bar
 from ...text import count
-from ..common import OK, CommandError, is_chosen, lines_of, no_deal, wrong_arguments
+from ..common import OK, CommandError, check_folder_of, is_chosen, records_until, wrong_arguments
 
 if TYPE_CHECKING:
     from noms_env.policy.search.player import SearchPlayer
@@ -64,41 +64,33 @@ def analyse(
         raise CommandError(f"--worlds must be from {LEAST_WORLDS} to {MOST_WORLDS}, not {worlds}")
     if not 0 <= seed < 2**63:
         raise CommandError(f"--seed must be from 0 to 2**63 - 1, not {seed}")
-    if html is not None and not Path(html).absolute().parent.is_dir():
-        raise CommandError(f"cannot write {html}: there is no folder {Path(html).parent}")
+    check_folder_of(html)
     known = records_of(file, match, deal, seat)
     records = [record for record in known if is_chosen(record, match, deal, seat)]
     judge = judge_of(player, records[0])
-    found: dict[tuple[int, int], list[Loss]] = {}
+    found: list[list[Loss]] = []
     with progress_bar("analyse", "deals", len(records)) as advance, wrong_arguments():
-        for record, told in analysed(known, judge, worlds, seed, lambda record: is_chosen(record, match, deal, seat)):
-            found[record["match"], record["deal"]] = [one for one in told if seat in (None, one.seat)]
+        for _, told in analysed(known, judge, worlds, seed, lambda record: is_chosen(record, match, deal, seat)):
+            found.append([one for one in told if seat in (None, one.seat)])
             advance(1)
-    for record in records:
-        print_lines(deal_lines(record, found[record["match"], record["deal"]], most))
+    for record, of_deal in zip(records, found, strict=True):
+        print_lines(deal_lines(record, of_deal, most))
     if len(records) > 1:
         print_lines(["", *summary_lines(by_seat_and_phase(found, records[0]["seats"]), seat)])
     if html is not None:
         from .pages import page, write
 
-        write(html, page(records, Shown(seed=seed), Path(file).name, found))
+        chosen = [is_chosen(record, match, deal, seat) for record in known]
+        write(html, page(known, Shown(seed=seed), Path(file).name, chosen, found))
     return OK
 
 
 def records_of(file: str, match: int | None, deal: int | None, seat: int | None) -> list[Record]:
-    """The records that are asked for, and those before them in the same matches; CommandError for a damaged line, or no record.
+    """The records that are asked for, and those before them in the matches, which tell how the seats play (`records_until`).
 
-    Those before tell how the seats play.
+    CommandError if they are of several games or numbers of seats.
     """
-    records, chosen = [], 0
-    for line, record in lines_of(file):
-        if isinstance(record, str):
-            raise CommandError(f"{file}, line {line}: {record}")
-        chosen += is_chosen(record, match, deal, seat)
-        if is_chosen(record, match, None, seat) and (deal is None or record["deal"] <= deal):
-            records.append(record)
-    if not chosen:
-        raise no_deal(file, match, deal)
+    records = records_until(file, match, deal, seat)
     if len({(record["variant"], record["seats"]) for record in records}) > 1:
         raise CommandError(f"{file} has deals of several games or numbers of seats; an analysis is of one")
     return records

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...text import count
-from ..common import OK, CommandError, file_errors, is_chosen, lines_of, no_deal, wrong_arguments
+from ..common import OK, CommandError, check_folder_of, file_errors, is_chosen, records_until, wrong_arguments
 
 if TYPE_CHECKING:
     from noms_env.players import Player
@@ -40,28 +41,18 @@ class Request:
 def draw(request: Request) -> int:
     """Write the page, the picture or both; CommandError for what cannot be drawn, and then nothing is written."""
     for out in (request.html, request.picture):
-        if out is not None and not Path(out).absolute().parent.is_dir():
-            raise CommandError(f"cannot write {out}: there is no folder {Path(out).parent}")
-    records = chosen_records(request)
-    shown = shown_of(request, records[0])
+        check_folder_of(out)
+    records = records_until(request.file, request.match, request.deal, request.seat)
+    chosen = [is_chosen(record, request.match, request.deal, request.seat) for record in records]
+    shown = shown_of(request, records[-1])
+    files = dict[str, bytes]()
     if request.html is not None:
-        write(request.html, page(records, shown, Path(request.file).name))
+        files[request.html] = page(records, shown, Path(request.file).name, chosen)
     if request.picture is not None:
-        write(request.picture, picture_of(request, records, shown))
+        files[request.picture] = picture_of(request, records, shown, sum(chosen))
+    for name, content in files.items():
+        write(name, content)
     return OK
-
-
-def chosen_records(request: Request) -> list[Record]:
-    """The records that are asked for; CommandError for a line that is damaged, or none at all."""
-    records = []
-    for line, record in lines_of(request.file):
-        if isinstance(record, str):
-            raise CommandError(f"{request.file}, line {line}: {record}")
-        if is_chosen(record, request.match, request.deal, request.seat):
-            records.append(record)
-    if not records:
-        raise no_deal(request.file, request.match, request.deal)
-    return records
 
 
 def shown_of(request: Request, record: Record) -> Shown:
@@ -84,41 +75,44 @@ def shown_of(request: Request, record: Record) -> Shown:
     return Shown(request.seat, request.names, players)
 
 
-def page(records: list[Record], shown: Shown, title: str, found: dict[tuple[int, int], list[Loss]] | None = None) -> bytes:
-    """The page, with the losses of each deal if there are any; CommandError for a record that cannot be played."""
+def page(
+    records: list[Record], shown: Shown, title: str, chosen: Sequence[bool], found: Sequence[list[Loss]] | None = None
+) -> bytes:
+    """The page of the chosen records, with the losses of each if there are any; CommandError if one cannot be played."""
     from noms_env.record import RecordError
 
     from ...browser.film import film_of, told_losses
     from ...browser.page import page_of
 
     try:
-        film = film_of(records, shown)
-        for record, deal in zip(records, film.deals, strict=True):
-            if found is not None:
-                deal["losses"] = told_losses(deal, found[record["match"], record["deal"]])
-        return page_of(film, f"{title}: {count(len(records), 'deal')}").encode()
+        film = film_of(records, shown, chosen)
+        for deal, losses in zip(film.deals, found or (), strict=False):
+            deal["losses"] = told_losses(deal, losses)
+        return page_of(film, f"{title}: {count(len(film.deals), 'deal')}").encode()
     except RecordError as error:
         raise CommandError(str(error)) from error
 
 
-def picture_of(request: Request, records: list[Record], shown: Shown) -> bytes:
-    """The picture of the one record; CommandError if there are several, or it cannot be drawn."""
+def picture_of(request: Request, records: list[Record], shown: Shown, chosen: int) -> bytes:
+    """The picture of the one record that is chosen, the last; CommandError if there are several, or it cannot be drawn."""
     from noms_env.record import RecordError
+    from noms_env.record.replaying import replayed
 
     from ...browser.pictures import drawings, picture
 
-    if len(records) > 1:
-        raise CommandError(f"a picture shows one deal, not {len(records)}: choose it by --match and --deal")
+    if chosen > 1:
+        raise CommandError(f"a picture shows one deal, not {chosen}: choose it by --match and --deal")
     theme: Theme = "dark" if request.dark else "light"
     try:
-        return picture(drawings(records[0], shown, theme), Path(request.picture or "").suffix.lower(), request.moment)
+        *_, (record, before) = replayed(records)
+        return picture(drawings(record, shown, theme, before), Path(request.picture or "").suffix.lower(), request.moment)
     except (RecordError, ValueError, ModuleNotFoundError) as error:
         raise CommandError(str(error)) from error
 
 
 def write(name: str, content: bytes) -> None:
     """Write a file, whole or not at all; CommandError if it cannot be written."""
-    from noms_env.policy.file import write_atomically
+    from noms_env._files import write_atomically
 
     with file_errors(f"cannot write {name}"):
         write_atomically(Path(name), content)

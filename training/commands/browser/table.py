@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import socket
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -35,7 +36,7 @@ def table(
     decision: after a restart they go on. A browser is sent what its seat may see, and nothing else.
 
     The server is for this machine alone. With another --host everybody needs the token in the address that is printed; the
-    connection is not encrypted, so use it in a network that you trust, or behind a proxy with HTTPS.
+    connection is not encrypted, so use it in a network that you trust, or behind a proxy with HTTPS and with --host 0.0.0.0.
 
     For example:
       noms table
@@ -79,9 +80,12 @@ def serve(host: str, port: int, folder: Path, players: tuple[str, ...], limits: 
 
     is_local = host in LOOPBACK
     token = None if is_local else secrets.token_urlsafe(16)
-    hosts = LOOPBACK if is_local else () if host in ANY_HOST else (host, *LOOPBACK)
+    name = f"[{host}]" if ":" in host else host
+    hosts = LOOPBACK if is_local else () if host in ANY_HOST else (name.lower(), *LOOPBACK)
     app = application(Hall(folder, Lobby(players), limits, token), hosts)
-    address = f"http://{host}:{port}/" + (f"#token={token}" if token else "")
+    with file_errors(f"cannot listen at {name}:{port}"):
+        listening = socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
+    address = f"http://{name}:{port}/" + (f"#token={token}" if token else "")
     print(f"open {address}; Ctrl-C ends the server, the tables stay", flush=True)
     config = uvicorn.Config(
         app,
@@ -93,9 +97,5 @@ def serve(host: str, port: int, folder: Path, players: tuple[str, ...], limits: 
         server_header=False,
         limit_concurrency=2000,
     )
-    server = uvicorn.Server(config)
-    with file_errors(f"cannot listen at {host}:{port}"):
-        server.run()
-    if not server.started:
-        raise CommandError(f"cannot listen at {host}:{port}")
+    uvicorn.Server(config).run(sockets=[listening])
     return OK
