@@ -309,13 +309,15 @@ def test_only_the_growth_draws_only_the_curve(tmp_path: Path) -> None:
         assert picture.format == "PNG"
 
 
-def test_peers_that_are_not_installed_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_peers_that_are_not_installed_are_named(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     for module in ALL_PEERS:
         monkeypatch.setitem(sys.modules, module, None)
     cases, missing = peers.peer_cases(8)
     assert cases == []
     assert list(missing) == list(peers.PEERS)
     assert all(".[bench]" in reason for reason in missing.values())
+    assert main(["--only", "peers", "--quick"]) == 2
+    assert "benchmarks.speed: nothing could be measured; " in capsys.readouterr().err
 
 
 def test_missing_peers_and_a_busy_machine_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
@@ -346,8 +348,8 @@ def test_figures_are_short(value: float, unit: str, text: str) -> None:
     ("words", "sentence"),
     [
         (["--repetitions", "0"], "--repetitions must be 1 or more, not 0"),
-        (["--json", "nowhere/b.json"], "cannot write nowhere/b.json: there is no folder nowhere"),
-        (["--plot", "nowhere/b.png"], "cannot write nowhere/b.png: there is no folder nowhere"),
+        (["--json", "nowhere/b.json"], "cannot write nowhere/b.json: there is no such folder"),
+        (["--plot", "nowhere/b.png"], "cannot write nowhere/b.png: there is no such folder"),
     ],
 )
 def test_a_wrong_request_is_refused_before_anything_is_measured(

@@ -55,7 +55,7 @@ REFUSED = [
     (["play", "noms", "--deals", "0"], "deals must be 1 or more, not 0"),
     (["play", "noms", "--seed", "-1"], "seed must be an integer from 0 to 2**63 - 1, not -1"),
     (["play", "noms", "--option", "hook=true"], "noms has no option 'hook'"),
-    (["play", "noms", "--record", "no/such.jsonl"], "cannot write no/such.jsonl: there is no folder no"),
+    (["play", "noms", "--record", "no/such.jsonl"], "cannot write no/such.jsonl: there is no such folder"),
     (["play", "noms", "--record", "."], ". is there already; give --record a new name"),
     (["watch", "bridge", "thumb"], "there is no variant 'bridge'"),
     (["watch", "noms", "thumb", "random"], "name one player for all 4 seats, or 4 of them, not 2"),

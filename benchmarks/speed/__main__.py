@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json as json_format
 import sys
 import tempfile
 import warnings
@@ -15,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import tyro
 
 from training.cli import exit_status
-from training.commands.common import OK, CommandError, file_errors
+from training.commands.common import OK, CommandError, check_folder_of, file_errors, write_json
 from training.console import terminal
 from training.extras import require
 from training.progress_bar import progress_bar
@@ -83,21 +82,23 @@ def bench(
         raise CommandError(f"--repetitions must be 1 or more, not {repetitions}")
     if train and only:
         raise CommandError(f"--train measures the trainer alone; it does not go with --only {only}")
-    for file in filter(None, (json, plot)):
-        if not Path(file).absolute().parent.is_dir():
-            raise CommandError(f"cannot write {file}: there is no folder {Path(file).parent}")
+    check_folder_of(json)
+    check_folder_of(plot)
     if plot:
         require("matplotlib", "plot", "--plot")
     if train:
         results = measure_training(repetitions, quick)
     else:
         results = measure(quick_settings(repetitions) if quick else Settings(repetitions), only)
+    if not results.measured:
+        raise CommandError(
+            "; ".join(["nothing could be measured", *(f"{name}: {why}" for name, why in results.missing.items())])
+        )
     show(results)
     if json:
         from benchmarks.speed.report import as_json
 
-        with file_errors(f"cannot write {json}"):
-            Path(json).write_text(json_format.dumps(as_json(results), indent=1) + "\n")
+        write_json(json, as_json(results))
     if plot:
         from benchmarks.speed.plot import draw
 

@@ -15,7 +15,7 @@ from ..console import print_lines, table_lines, terminal
 from ..options import by_default, rules_of
 from ..text import count
 from .arguments import Game, Option, RandomSeed, Seats
-from .common import OK, STOPPED, CommandError, file_errors, wrong_arguments
+from .common import OK, STOPPED, CommandError, check_folder_of, file_errors, wrong_arguments
 
 if TYPE_CHECKING:
     from noms_env.record import Record
@@ -226,8 +226,7 @@ def checked_file(name: str) -> Path:
     path = Path(name)
     if path.is_file() or path.is_dir():
         raise CommandError(f"{name} is there already; give --record a new name")
-    if not path.absolute().parent.is_dir():
-        raise CommandError(f"cannot write {name}: there is no folder {path.parent}")
+    check_folder_of(name)
     return path
 
 
