@@ -30,7 +30,7 @@ REFUSED = [
     (["record", "bridge", "--out", "x"], "there is no variant 'bridge'; the variants are sniped_whist"),
     (["record", "noms", "--out", "x", "--seats", "7"], "noms is played with 4 seats"),
     (["record", "noms", "--out", "x", "--seed", "-1"], "seed must be an integer"),
-    (["record", "noms", "--out", "x", "--matches", "0"], "matches must be 1 or more"),
+    (["record", "noms", "--out", "x", "--matches", "0"], "matches must be an integer from 1, not 0"),
     (["record", "noms", "--out", "x", "--player", "chess"], "there is no player 'chess'"),
     (["record", "noms", "--out", "x", "--option", "hook=true"], "noms has no option 'hook'"),
     (["record", "noms", "--out", "x", "--option", "cut=99"], "cut must be an integer from 0 to 51 or None, not 99"),

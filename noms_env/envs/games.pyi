@@ -59,8 +59,8 @@ class _SnipedWhist(ModuleType):
             accumulate: tricks add up over the deals and are scored in the last.
             objective: the fewest tricks win, or the most (plain whist).
             hand_size: cards for each seat; by default as many as the deck has for all.
-            ranks: the top ranks of each suit that are in the deck (not of the rulebook).
-            suits: the first suits, of C D H S, that are in the deck (not of the rulebook).
+            ranks: the top ranks of each suit that are in the deck (not in the source texts).
+            suits: the first suits, of C D H S, that are in the deck (not in the source texts).
             reveal_stock_at_end: show the undealt cards in the result of a deal.
         """
 
@@ -115,8 +115,8 @@ class _SnipedWhist(ModuleType):
             accumulate: tricks add up over the deals and are scored in the last.
             objective: the fewest tricks win, or the most (plain whist).
             hand_size: cards for each seat; by default as many as the deck has for all.
-            ranks: the top ranks of each suit that are in the deck (not of the rulebook).
-            suits: the first suits, of C D H S, that are in the deck (not of the rulebook).
+            ranks: the top ranks of each suit that are in the deck (not in the source texts).
+            suits: the first suits, of C D H S, that are in the deck (not in the source texts).
             reveal_stock_at_end: show the undealt cards in the result of a deal.
         """
 
@@ -169,8 +169,8 @@ class _BigShips(ModuleType):
             repeat_one: play the one-card hand twice where the sizes turn there.
             direction: how the hand sizes go.
             trump_rotation: trumps in turn, deal by deal.
-            ranks: the top ranks of each suit that are in the deck (not of the rulebook).
-            suits: the first suits, of C D H S, that are in the deck (not of the rulebook).
+            ranks: the top ranks of each suit that are in the deck (not in the source texts).
+            suits: the first suits, of C D H S, that are in the deck (not in the source texts).
             reveal_stock_at_end: show the undealt cards in the result of a deal.
             hand_size: with `episode="deal"` the hand size of the deal; None to draw the deal from the schedule.
         """
@@ -223,8 +223,8 @@ class _BigShips(ModuleType):
             repeat_one: play the one-card hand twice where the sizes turn there.
             direction: how the hand sizes go.
             trump_rotation: trumps in turn, deal by deal.
-            ranks: the top ranks of each suit that are in the deck (not of the rulebook).
-            suits: the first suits, of C D H S, that are in the deck (not of the rulebook).
+            ranks: the top ranks of each suit that are in the deck (not in the source texts).
+            suits: the first suits, of C D H S, that are in the deck (not in the source texts).
             reveal_stock_at_end: show the undealt cards in the result of a deal.
             hand_size: with `episode="deal"` the hand size of the deal; None to draw the deal from the schedule.
         """
@@ -295,8 +295,8 @@ class _SmallShips(ModuleType):
             indication: the holder of the nominated card may show himself, at a price.
             open_partner: who holds the nominated card is public from the nomination on (not of the rulebook).
             hand_size: cards for each seat; by default as many as the deck has for all.
-            ranks: the top ranks of each suit that are in the deck (not of the rulebook).
-            suits: the first suits, of C D H S, that are in the deck (not of the rulebook).
+            ranks: the top ranks of each suit that are in the deck (not in the source texts).
+            suits: the first suits, of C D H S, that are in the deck (not in the source texts).
             reveal_stock_at_end: show the undealt cards in the result of a deal.
         """
 
@@ -365,8 +365,8 @@ class _SmallShips(ModuleType):
             indication: the holder of the nominated card may show himself, at a price.
             open_partner: who holds the nominated card is public from the nomination on (not of the rulebook).
             hand_size: cards for each seat; by default as many as the deck has for all.
-            ranks: the top ranks of each suit that are in the deck (not of the rulebook).
-            suits: the first suits, of C D H S, that are in the deck (not of the rulebook).
+            ranks: the top ranks of each suit that are in the deck (not in the source texts).
+            suits: the first suits, of C D H S, that are in the deck (not in the source texts).
             reveal_stock_at_end: show the undealt cards in the result of a deal.
         """
 
@@ -448,8 +448,8 @@ class _Noms(ModuleType):
             target: points that end the match.
             observe_previous_hand: show each seat what it saw of the deal before.
             hand_size: cards for each seat; by default as many as the deck has for all.
-            ranks: the top ranks of each suit that are in the deck (not of the rulebook).
-            suits: the first suits, of C D H S, that are in the deck (not of the rulebook).
+            ranks: the top ranks of each suit that are in the deck (not in the source texts).
+            suits: the first suits, of C D H S, that are in the deck (not in the source texts).
             reveal_stock_at_end: show the undealt cards in the result of a deal.
         """
 
@@ -530,8 +530,8 @@ class _Noms(ModuleType):
             target: points that end the match.
             observe_previous_hand: show each seat what it saw of the deal before.
             hand_size: cards for each seat; by default as many as the deck has for all.
-            ranks: the top ranks of each suit that are in the deck (not of the rulebook).
-            suits: the first suits, of C D H S, that are in the deck (not of the rulebook).
+            ranks: the top ranks of each suit that are in the deck (not in the source texts).
+            suits: the first suits, of C D H S, that are in the deck (not in the source texts).
             reveal_stock_at_end: show the undealt cards in the result of a deal.
         """
 
@@ -574,8 +574,8 @@ class _Nonesuch(ModuleType):
             half: what a failed Most is counted from, with nine tricks: 5, 4.5 or 4.
             target: points that end the match.
             max_hands: deals after which the match is truncated.
-            ranks: the top ranks that are in the deck (not of the rulebook).
-            suits: only cards of the first suits, of M S W L Y K, are in the deck (not of the rulebook).
+            ranks: the top ranks that are in the deck (not in the source texts).
+            suits: only cards of the first suits, of M S W L Y K, are in the deck (not in the source texts).
         """
 
     def raw_env(
@@ -616,8 +616,8 @@ class _Nonesuch(ModuleType):
             half: what a failed Most is counted from, with nine tricks: 5, 4.5 or 4.
             target: points that end the match.
             max_hands: deals after which the match is truncated.
-            ranks: the top ranks that are in the deck (not of the rulebook).
-            suits: only cards of the first suits, of M S W L Y K, are in the deck (not of the rulebook).
+            ranks: the top ranks that are in the deck (not in the source texts).
+            suits: only cards of the first suits, of M S W L Y K, are in the deck (not in the source texts).
         """
 
 nonesuch_v0: _Nonesuch
@@ -661,8 +661,8 @@ class _DownUp(ModuleType):
             hook: the last caller may not make the calls add up to the tricks.
             hook_min_cards: smallest hand in which the hook holds.
             trump_rotation: trumps in turn, deal by deal.
-            ranks: the top ranks of each suit that are in the deck (not of the rulebook).
-            suits: the first suits, of C D H S, that are in the deck (not of the rulebook).
+            ranks: the top ranks of each suit that are in the deck (not in the source texts).
+            suits: the first suits, of C D H S, that are in the deck (not in the source texts).
             reveal_stock_at_end: show the undealt cards in the result of a deal.
             hand_size: with `episode="deal"` the hand size of the deal; None to draw the deal from the schedule.
         """
@@ -707,8 +707,8 @@ class _DownUp(ModuleType):
             hook: the last caller may not make the calls add up to the tricks.
             hook_min_cards: smallest hand in which the hook holds.
             trump_rotation: trumps in turn, deal by deal.
-            ranks: the top ranks of each suit that are in the deck (not of the rulebook).
-            suits: the first suits, of C D H S, that are in the deck (not of the rulebook).
+            ranks: the top ranks of each suit that are in the deck (not in the source texts).
+            suits: the first suits, of C D H S, that are in the deck (not in the source texts).
             reveal_stock_at_end: show the undealt cards in the result of a deal.
             hand_size: with `episode="deal"` the hand size of the deal; None to draw the deal from the schedule.
         """
@@ -760,8 +760,8 @@ class _UpDown(ModuleType):
             hook: the last caller may not make the calls add up to the tricks.
             hook_min_cards: smallest hand in which the hook holds.
             trump_rotation: trumps in turn, deal by deal.
-            ranks: the top ranks of each suit that are in the deck (not of the rulebook).
-            suits: the first suits, of C D H S, that are in the deck (not of the rulebook).
+            ranks: the top ranks of each suit that are in the deck (not in the source texts).
+            suits: the first suits, of C D H S, that are in the deck (not in the source texts).
             reveal_stock_at_end: show the undealt cards in the result of a deal.
             hand_size: with `episode="deal"` the hand size of the deal; None to draw the deal from the schedule.
         """
@@ -812,8 +812,8 @@ class _UpDown(ModuleType):
             hook: the last caller may not make the calls add up to the tricks.
             hook_min_cards: smallest hand in which the hook holds.
             trump_rotation: trumps in turn, deal by deal.
-            ranks: the top ranks of each suit that are in the deck (not of the rulebook).
-            suits: the first suits, of C D H S, that are in the deck (not of the rulebook).
+            ranks: the top ranks of each suit that are in the deck (not in the source texts).
+            suits: the first suits, of C D H S, that are in the deck (not in the source texts).
             reveal_stock_at_end: show the undealt cards in the result of a deal.
             hand_size: with `episode="deal"` the hand size of the deal; None to draw the deal from the schedule.
         """
