@@ -239,6 +239,9 @@ def test_a_deal_by_itself_is_shown_with_what_the_deals_before_it_left(run: Run, 
     *_, (record, before) = replayed(records)
     assert (tmp_path / "last.svg").read_text() == drawings(record, Shown(), "light", before)[-1]
     assert before is not None
+    write_records(path, [*records, {**records[0], "match": 1}])  # a match without a deal of that number
+    assert run("replay", path, "--deal", str(records[-1]["deal"]), "--picture", tmp_path / "again.svg")[0] == 0
+    assert (tmp_path / "again.svg").read_text() == (tmp_path / "last.svg").read_text()
     assert alone["title"] == f"Match 0, deal {records[-1]['deal']}"
 
 

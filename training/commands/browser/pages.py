@@ -44,12 +44,12 @@ def draw(request: Request) -> int:
         check_folder_of(out)
     records = records_until(request.file, request.match, request.deal, request.seat)
     chosen = [is_chosen(record, request.match, request.deal, request.seat) for record in records]
-    shown = shown_of(request, records[-1])
+    shown = shown_of(request, records[chosen.index(True)])
     files = dict[str, bytes]()
     if request.html is not None:
         files[request.html] = page(records, shown, Path(request.file).name, chosen)
     if request.picture is not None:
-        files[request.picture] = picture_of(request, records, shown, sum(chosen))
+        files[request.picture] = picture_of(request, records, shown, chosen)
     for name, content in files.items():
         write(name, content)
     return OK
@@ -86,25 +86,26 @@ def page(
 
     try:
         film = film_of(records, shown, chosen)
-        for deal, losses in zip(film.deals, found or (), strict=False):
-            deal["losses"] = told_losses(deal, losses)
+        if found is not None:
+            for deal, losses in zip(film.deals, found, strict=True):
+                deal["losses"] = told_losses(deal, losses)
         return page_of(film, f"{title}: {count(len(film.deals), 'deal')}").encode()
     except RecordError as error:
         raise CommandError(str(error)) from error
 
 
-def picture_of(request: Request, records: list[Record], shown: Shown, chosen: int) -> bytes:
-    """The picture of the one record that is chosen, the last; CommandError if there are several, or it cannot be drawn."""
+def picture_of(request: Request, records: list[Record], shown: Shown, chosen: Sequence[bool]) -> bytes:
+    """The picture of the one record that is chosen; CommandError if there are several, or it cannot be drawn."""
     from noms_env.record import RecordError
     from noms_env.record.replaying import replayed
 
     from ...browser.pictures import drawings, picture
 
-    if chosen > 1:
-        raise CommandError(f"a picture shows one deal, not {chosen}: choose it by --match and --deal")
+    if sum(chosen) > 1:
+        raise CommandError(f"a picture shows one deal, not {sum(chosen)}: choose it by --match and --deal")
     theme: Theme = "dark" if request.dark else "light"
     try:
-        *_, (record, before) = replayed(records)
+        record, before = next(one for one, is_wanted in zip(replayed(records), chosen, strict=True) if is_wanted)
         return picture(drawings(record, shown, theme, before), Path(request.picture or "").suffix.lower(), request.moment)
     except (RecordError, ValueError, ModuleNotFoundError) as error:
         raise CommandError(str(error)) from error
