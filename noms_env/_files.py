@@ -11,7 +11,7 @@ from threading import get_ident
 from typing import BinaryIO
 
 LONGEST = 100
-"""Signs of the name that the file has while it is written."""
+"""Characters that a file keeps of its name while it is written: a name has 255 at most."""
 
 
 @contextmanager

@@ -65,7 +65,8 @@ def _candidates() -> list[Path]:
 
 def _cache_folder() -> str:
     """Make and return the cache folder for the present sources; "" where no folder can be written."""
-    for folder in [parent / f"numba-{source_hash()}" for parent in _candidates()]:
+    name = f"numba-{source_hash()}"
+    for folder in [parent / name for parent in _candidates()]:
         try:
             folder.mkdir(parents=True, exist_ok=True)
             (folder / IN_USE).touch()

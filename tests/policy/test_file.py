@@ -2,10 +2,8 @@
 
 import json
 import os
-import stat
 import subprocess
 import sys
-import threading
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -289,35 +287,6 @@ def test_a_failed_write_leaves_the_old_file(good: Path, tmp_path: Path, monkeypa
         save_policy(path, load_file(good), INFO)
     assert path.read_bytes() == b"old"
     assert list(tmp_path.iterdir()) == [path]
-
-
-@pytest.mark.skipif(os.name != "posix", reason="folders cannot be opened")
-def test_the_file_is_on_the_disk_before_it_moves_and_its_folder_after(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path, synced = tmp_path / "one", list[tuple[bool, bool]]()
-    monkeypatch.setattr(os, "fsync", lambda handle: synced.append((stat.S_ISDIR(os.fstat(handle).st_mode), path.exists())))
-    write_atomically(path, b"1")
-    assert synced == [(False, False), (True, True)]
-
-
-@pytest.mark.skipif(os.name != "posix", reason="there are no such files")
-def test_links_and_pipes_stay_what_they_are(tmp_path: Path) -> None:
-    (tmp_path / "file").write_bytes(b"old")
-    (tmp_path / "link").symlink_to("file")
-    write_atomically(tmp_path / "link", b"new")
-    assert ((tmp_path / "link").is_symlink(), (tmp_path / "file").read_bytes()) == (True, b"new")
-    pipe, found = tmp_path / "pipe", list[bytes]()
-    os.mkfifo(pipe)
-    reader = threading.Thread(target=lambda: found.append(pipe.read_bytes()))
-    reader.start()
-    write_atomically(pipe, b"new")
-    reader.join()
-    assert (pipe.is_fifo(), found) == (True, [b"new"])
-
-
-def test_a_written_file_has_the_usual_permissions(tmp_path: Path) -> None:
-    write_atomically(tmp_path / "one", b"1")
-    (tmp_path / "two").write_bytes(b"2")
-    assert (tmp_path / "one").stat().st_mode == (tmp_path / "two").stat().st_mode
 
 
 def test_policies_by_name(good: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

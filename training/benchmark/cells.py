@@ -244,12 +244,12 @@ def play_cells(
     def keep(number: int, played: Played) -> None:
         nonlocal seconds
         one, first, _ = blocks[number]
-        one.cell.add(first, *played[:2])
-        used = played[2]
+        points, lost, used = played
+        one.cell.add(first, points, lost)
         seconds += used
         if folder is not None:
             one.cell.save(folder)
-        tick(len(played[0]))
+        tick(len(points))
 
     if on_ray and blocks:
         jobs = (

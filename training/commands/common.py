@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -52,8 +51,10 @@ def write_json(name: str, document: Any) -> None:
     """JSON for people to read, written whole or not at all; CommandError if it cannot be written."""
     from noms_env._files import write_atomically
 
+    from ..evaluation.tournament import dump
+
     with file_errors(f"cannot write {name}"):
-        write_atomically(Path(name), json.dumps(document, indent=1).encode() + b"\n")
+        write_atomically(Path(name), dump(document))
 
 
 @contextmanager

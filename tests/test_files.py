@@ -1,0 +1,83 @@
+"""Files that are there whole or not at all."""
+
+import os
+import stat
+import threading
+from pathlib import Path
+
+import pytest
+
+from noms_env._files import whole_file, write_atomically
+
+
+def test_what_fails_while_it_is_written_leaves_the_old_file_alone(tmp_path: Path) -> None:
+    write_atomically(tmp_path / "one", b"old")
+
+    def stopped() -> None:
+        with whole_file(tmp_path / "one") as file:
+            file.write(b"half of the ne")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        stopped()
+    assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("one", b"old")]
+
+
+def test_threads_may_write_the_same_file(tmp_path: Path) -> None:
+    """The one that ends last has written it, and both were whole all the time."""
+    together = threading.Barrier(2, timeout=20)
+
+    def write(content: bytes) -> None:
+        with whole_file(tmp_path / "one") as file:
+            file.write(content)
+            together.wait()
+
+    threads = [threading.Thread(target=write, args=(letter * 1000,)) for letter in (b"a", b"b")]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert [path.name for path in tmp_path.iterdir()] == ["one"]
+    assert (tmp_path / "one").read_bytes() in (b"a" * 1000, b"b" * 1000)
+
+
+def test_a_long_name_is_as_good_as_a_short_one(tmp_path: Path) -> None:
+    write_atomically(tmp_path / ("x" * 250), b"1")
+    assert (tmp_path / ("x" * 250)).read_bytes() == b"1"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="there are no such permissions")
+def test_a_file_keeps_its_permissions(tmp_path: Path) -> None:
+    write_atomically(tmp_path / "one", b"1")
+    (tmp_path / "one").chmod(0o664)
+    write_atomically(tmp_path / "one", b"2")
+    assert stat.S_IMODE((tmp_path / "one").stat().st_mode) == 0o664
+
+
+@pytest.mark.skipif(os.name != "posix", reason="folders cannot be opened")
+def test_the_file_is_on_the_disk_before_it_moves_and_its_folder_after(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, synced = tmp_path / "one", list[tuple[bool, bool]]()
+    monkeypatch.setattr(os, "fsync", lambda handle: synced.append((stat.S_ISDIR(os.fstat(handle).st_mode), path.exists())))
+    write_atomically(path, b"1")
+    assert synced == [(False, False), (True, True)]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="there are no such files")
+def test_links_and_pipes_stay_what_they_are(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"old")
+    (tmp_path / "link").symlink_to("file")
+    write_atomically(tmp_path / "link", b"new")
+    assert ((tmp_path / "link").is_symlink(), (tmp_path / "file").read_bytes()) == (True, b"new")
+    pipe, found = tmp_path / "pipe", list[bytes]()
+    os.mkfifo(pipe)
+    reader = threading.Thread(target=lambda: found.append(pipe.read_bytes()))
+    reader.start()
+    write_atomically(pipe, b"new")
+    reader.join()
+    assert (pipe.is_fifo(), found) == (True, [b"new"])
+
+
+def test_a_written_file_has_the_usual_permissions(tmp_path: Path) -> None:
+    write_atomically(tmp_path / "one", b"1")
+    (tmp_path / "two").write_bytes(b"2")
+    assert (tmp_path / "one").stat().st_mode == (tmp_path / "two").stat().st_mode
