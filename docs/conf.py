@@ -98,5 +98,9 @@ def setup(app: Sphinx) -> None:
     def fit_links(_app: Sphinx, file: Path, _page: str, content: list[str]) -> None:
         content[0] = sources.with_links_of_the_site(content[0], (DOCS / file).resolve(), pages)
 
+    def fit_links_of_page(app: Sphinx, page: str, content: list[str]) -> None:
+        fit_links(app, Path(app.env.doc2path(page)), page, content)
+
     app.add_directive("noms-commands", CommandHelp)
     app.connect("include-read", fit_links)
+    app.connect("source-read", fit_links_of_page)

@@ -1,7 +1,7 @@
 """Files of the repository as pages of the site: their links, and a page for the card of each policy.
 
-Pages show such files with MyST's `include`, so that nothing is written twice. A link in them is relative to the file;
-`with_links_of_the_site` turns it into one that works on the site.
+Pages show such files with MyST's `include`, so that nothing is written twice. A link is relative to the file in which it
+stands, and leads to a file of the repository; `with_links_of_the_site` turns it into one that works on the site.
 """
 
 from __future__ import annotations
