@@ -17,7 +17,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from threading import Lock
-from typing import Any, Unpack
+from typing import Any, NoReturn, Unpack
 
 import numpy as np
 
@@ -154,6 +154,12 @@ class BatchEnv:
 
     def __repr__(self) -> str:
         return f"<BatchEnv: {', '.join(map(str, self.groups))}, episode={literal(EPISODES[self.tables.episode[0]])}>"
+
+    def __reduce__(self) -> NoReturn:
+        """Refuse: a copy would not share its arrays as the original does."""
+        raise TypeError(
+            "a BatchEnv cannot be copied or pickled: make another, and hand the tables over: other.restore(None, batch.save())"
+        )
 
     def __len__(self) -> int:
         """Number of tables."""

@@ -1,5 +1,8 @@
 """Many tables at once play exactly as one table does, whatever the number of rows, threads or kinds."""
 
+import copy
+import pickle
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -217,6 +220,16 @@ def test_save_restore_and_clone() -> None:
     for row in range(6):
         assert np.array_equal(again[:, row], again[:, 1])
     assert after.shape == again.shape
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, copy.copy, pickle.dumps])
+def test_another_batch_goes_on_where_one_is_that_cannot_be_copied(copied: Callable[[noms_env.BatchEnv], object]) -> None:
+    batch, other = (noms_env.make_batch("noms", tables=6, seed=seed) for seed in (4, 5))
+    play(begun(batch), 20)
+    with pytest.raises(TypeError, match=r"make another, and hand the tables over: other\.restore\(None, batch\.save\(\)\)"):
+        copied(batch)
+    other.restore(None, batch.save())
+    assert np.array_equal(play(other, 30), play(batch, 30))
 
 
 def test_the_same_deal_in_many_rows() -> None:
