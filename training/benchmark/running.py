@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import threading
-import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from multiprocessing import active_children, get_context
@@ -13,6 +10,7 @@ from pathlib import Path
 
 from noms_env._files import write_atomically
 
+from ..data.workers import end_with_parent
 from .entry import ALGORITHM, ENTRY, OF_A_RUN, RUN, RUNS, Entry, EntryError, read_entry, sha256_of, write_entry
 from .protocol import GAMES, Budget, budget_of
 from .task import decisions_told, load_algorithm, told_by_file, track_of, train_run
@@ -113,7 +111,7 @@ def train_all(entry: Entry, folder: Path, *, workers: int = 1, tick: Callable[[i
         for game, seed in left:
             train_run(folder / ALGORITHM, game, seed, budget, run_folder(folder, game, seed), tick)
         return
-    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+    with ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=end_with_parent) as pool:
         running = {
             pool.submit(_in_worker, str(folder / ALGORITHM), game, seed, budget, str(run_folder(folder, game, seed))): (
                 run_folder(folder, game, seed)
@@ -144,19 +142,8 @@ def _watch(running: dict[Future[int], Path], tick: Callable[[int], None]) -> Non
 
 def _in_worker(algorithm: str, game: str, seed: int, budget: Budget, folder: str) -> int:
     """A run in a process of its own; the number of its decisions."""
-    _end_with_parent()
     path = Path(folder)
     train_run(Path(algorithm), game, seed, budget, path, told_by_file(path))
     return int(json.loads((path / RUN).read_text(encoding="utf-8"))["decisions"])
 
 
-def _end_with_parent() -> None:
-    """Let this process end once the one that has started it is gone."""
-    parent = os.getppid()
-
-    def watch() -> None:
-        while os.getppid() == parent:
-            time.sleep(1.0)
-        os._exit(1)
-
-    threading.Thread(target=watch, daemon=True).start()

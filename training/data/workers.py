@@ -6,7 +6,9 @@ A lot gives the same decisions in any process, and lots are taken in their order
 from __future__ import annotations
 
 import multiprocessing
+import os
 import signal
+import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
@@ -114,7 +116,7 @@ def in_processes(function: Callable[..., Result], jobs: Iterable[tuple[Any, ...]
         Exception: what the function raises.
     """
     context, others = multiprocessing.get_context("spawn"), set(multiprocessing.active_children())
-    pool = ProcessPoolExecutor(workers, context, _leave_interrupts_to_the_parent)
+    pool = ProcessPoolExecutor(workers, context, _begin_in_process)
     waiting, left = deque[Future[Result]](), iter(jobs)
     try:
         while True:
@@ -135,8 +137,21 @@ def in_processes(function: Callable[..., Result], jobs: Iterable[tuple[Any, ...]
                 process.join()
 
 
-def _leave_interrupts_to_the_parent() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+def _begin_in_process() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # which the parent minds
+    end_with_parent()
+
+
+def end_with_parent() -> None:
+    """Let this process end with the one that has started it, also where that is killed and can end nobody itself."""
+    parent = multiprocessing.parent_process()
+
+    def watch() -> None:
+        if parent is not None:
+            parent.join()
+            os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 def in_ray(function: Callable[..., Result], jobs: Iterable[tuple[Any, ...]]) -> Iterator[Result]:
