@@ -134,9 +134,9 @@ def test_a_run_whose_disk_is_full_at_every_evaluation_goes_on_from(
 
 
 def test_the_folder_holds_what_it_should(uninterrupted: Path) -> None:
-    state = last_state(uninterrupted)
-    assert state["decisions"] >= 14_000
-    assert state["standing"]["evaluations"] == state["decisions"] // 4_000
+    state, config = last_state(uninterrupted), tiny_run.config()
+    assert state["decisions"] >= config.decisions
+    assert state["standing"]["evaluations"] == state["decisions"] // config.evaluate_every
     states = [load_state(file) for file in (uninterrupted / "state").glob("*.pt")]
     assert len(states) == 2
     assert [len(one["standing"]["past"]) for one in states] == [2, 2]

@@ -15,8 +15,8 @@ def config() -> TrainConfig:
     return tiny(
         "noms",
         "down_up",
-        decisions=14_000,
-        evaluate_every=4_000,
+        decisions=9_000,
+        evaluate_every=2_500,
         evaluation_deals=8,
         save_every=0.0,
         opponents=OpponentsConfig(share=0.3, start=0.2, past=2),
