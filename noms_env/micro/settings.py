@@ -81,5 +81,5 @@ def micro_game(name: str) -> MicroGame:
     """
     known = {one.name: one for one in SUITE}
     if name not in known:
-        raise ValueError(f"there is no micro-game {name!r}; {perhaps(name, known)} they are {', '.join(known)}")
+        raise ValueError(f"there is no micro-game {name!r}; {perhaps(name, known)} micro-games are {', '.join(known)}")
     return known[name]

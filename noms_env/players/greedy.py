@@ -3,8 +3,8 @@
 1. A call (exact-bid games): one for each ace and king, and for each other trump above the ten.
 2. An auction: pass; if it must bid, the lowest bid. A bid of none, some or most: Some.
 3. Trump: the longest suit. The nomination: the highest trump that it does not hold, else the highest card.
-4. It wants a trick: below its call; always in the auction games and for Some and Most; never with Misere or None, nor
-   where the fewest tricks win.
+4. It wants a trick: below its call, and always where tricks beyond the call do no harm; always in the auction games and for
+   Some and Most; never as the declarer of Misere or with None, nor where the fewest tricks win.
 5. Wanted: lead the highest card; follow with the lowest card that beats all on the table, and else with the lowest.
 6. Not wanted: lead the lowest card; follow with the highest card that loses, and else with the lowest.
 
@@ -24,6 +24,7 @@ from noms_env.core.tricks import beaters
 from noms_env.players.protocol import NOBODY, RowsPlayer
 from noms_env.variants.families import AUCTION, PLAIN, SHARES
 from noms_env.variants.families.auction import is_misere
+from noms_env.variants.families.exact_bid import AT_LEAST
 from noms_env.variants.families.plain import LEAST
 
 KING, TEN = 11, 8
@@ -106,7 +107,7 @@ def wants_trick(t):
         return t.call[t.seat] != acts.CALL_NONE
     if t.family == AUCTION:
         return not (is_misere(t.contract) and t.seat == t.declarer)
-    return t.tricks[t.seat] < t.call[t.seat] - acts.CALL_ZERO
+    return t.bonus == AT_LEAST or t.tricks[t.seat] < t.call[t.seat] - acts.CALL_ZERO
 
 
 @jit

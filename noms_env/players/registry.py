@@ -20,7 +20,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from noms_env.core.actions import perhaps
+from noms_env.core.actions import brief, perhaps
 from noms_env.players.protocol import Player
 from noms_env.variants import VARIANTS, Rules
 
@@ -145,11 +145,11 @@ def unknown_player(name: str, more: Sequence[str] = (), otherwise: str = "polici
         otherwise: what else may be given, in words.
     """
     policies = import_module(POLICIES)
-    words = [*PLAYERS, *more, *policies.shipped_policies(), *VARIANTS]
+    words = list(dict.fromkeys([*PLAYERS, *more, *policies.shipped_policies(), *VARIANTS]))
     hint = perhaps(name.partition(":")[0].partition("@")[0], words)
     players, shipped = ", ".join([*PLAYERS, *more]), ", ".join(policies.names_and_games()) or "none"
     return ValueError(
-        f"there is no player {name!r}; {hint} players are {players}; the policies are {shipped}; or give {otherwise}"
+        f"there is no player {brief(name)}; {hint} players are {players}; the policies are {shipped}; or give {otherwise}"
     )
 
 

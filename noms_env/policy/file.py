@@ -122,6 +122,7 @@ def save_policy(path: Path | str, tensors: Mapping[str, np.ndarray], info: Polic
             {"variant": rules.variant.name, "seats": rules.seats, "options": given_options(rules)} for rules in info.rule_sets
         ],
         **{name: getattr(info, name) for name in TYPES},
+        "score": None if info.score is None else float(info.score),
         "options": list(info.options),
         "environment": ENV_VERSION,
         "layout": layout_digest(),

@@ -260,9 +260,9 @@ def policy_file_of(path_or_name: Path | str) -> Path:
 
 
 def is_there(path: Path | str) -> bool:
-    """Whether there is a file or folder of that name; False for what cannot be a name, such as one that is too long."""
+    """Whether there is a file or folder of that name; False for what cannot be a name: none at all, or one that is too long."""
     try:
-        return Path(path).exists()
+        return str(path) != "" and Path(path).exists()
     except OSError:
         return False
 

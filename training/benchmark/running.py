@@ -145,5 +145,3 @@ def _in_worker(algorithm: str, game: str, seed: int, budget: Budget, folder: str
     path = Path(folder)
     train_run(Path(algorithm), game, seed, budget, path, told_by_file(path))
     return int(json.loads((path / RUN).read_text(encoding="utf-8"))["decisions"])
-
-

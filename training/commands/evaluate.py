@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
 
-from ..console import terminal
+from ..console import print_lines, terminal
 from ..options import by_default, parse_options
 from .arguments import DealSet, MoveLimit, Option, PlayerSeed, Salt, Threads, check_run, deals_of
 from .common import OK, STOPPED, CommandError, check_folder_of, write_json, wrong_arguments
@@ -168,8 +168,11 @@ def play_all(a: AgentSpec, b: AgentSpec, rule_sets: Sequence[Rules], given: Argu
         try:
             one, is_stopped = play_one(a, b, rules, given, until)
         except NothingPlayedError as nothing:
-            if nothing.ending == "time":
+            if nothing.ending == "time" and not found:
                 raise CommandError("--minutes is too short: not even two deals were done") from nothing
+            if nothing.ending == "time":
+                print_lines([f"{rules.variant.name}, {rules.seats} seats: not even two deals were done in time"])
+                continue
             if found:
                 return found, True
             raise CommandError("stopped by Ctrl-C before there were any figures", STOPPED) from nothing

@@ -64,9 +64,9 @@ def micro_table() -> Table:
 
     table = Table("micro-game", "variant", "seats", "options", "what is left of the game", box=None, pad_edge=False)
     for one in SUITE:
-        options = dict(one.options) | ({} if one.hand_size is None else {"hand size": one.hand_size})
-        words = ", ".join(f"{name} {value}" for name, value in options.items())
-        table.add_row(one.name, one.variant, str(one.seats), words, one.alive)
+        words = [f"{name}={value if isinstance(value, str) else json.dumps(value)}" for name, value in one.options.items()]
+        words += [] if one.hand_size is None else [f"--hand-size {one.hand_size}"]
+        table.add_row(one.name, one.variant, str(one.seats), " ".join(words), one.alive)
     return table
 
 

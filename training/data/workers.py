@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 
 from noms_env.variants import game, make_rules
 
-from ..agents.registry import agent_spec
+from ..agents.registry import agent_spec, hashes
 from ..extras import require
 from .decisions import SIDE_BY_SIDE, Decisions, from_play
 
@@ -60,8 +60,9 @@ class Play:
     @property
     def source(self) -> dict[str, Any]:
         """What a data set says of where it comes from."""
-        names = ("variant", "seats", "options", "players", "matches", "seed")
-        return {name: getattr(self, name) for name in names} | {"players": list(self.players)}
+        names = ("variant", "seats", "options", "matches", "seed", "limit", "targets")
+        policies = hashes(agent_spec(name, self.limit) for name in self.players)
+        return {name: getattr(self, name) for name in names} | {"players": list(self.players), "policies": policies}
 
 
 def from_workers(play: Play, workers: int = 1, on_ray: bool = False) -> Iterator[tuple[Decisions, int]]:

@@ -199,7 +199,7 @@ def play(t, m):
     weigh_misere(t, seat, m)
     if is_on_side(t, seat):
         return loser_or(t, best_card(t, t.legal_cards, DUCKING, -MISERE_LOSS, m), m)
-    if t.opponents_score_tricks != 0:
+    if t.misere_opponents_score != 0:
         return best_card(t, t.legal_cards, TAKING, m.payoff[seat], m)
     return best_card(t, t.legal_cards, DUCKING, -1.0, m)
 

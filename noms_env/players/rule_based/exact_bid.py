@@ -17,6 +17,7 @@ The play
    c. The call out of reach, or exceeded: grab what there is to grab.
 6. A trick that a rival takes who has made its call spoils its ten points: that is worth half a point at a table of four.
 7. Others that need tricks take them when they can (85 %); others that need none seldom do so when they need not (20 %).
+8. Where a call is made by taking at least so many tricks, 6 does not apply, and all want tricks.
 """
 
 from __future__ import annotations
@@ -70,8 +71,9 @@ def weigh_seats(t, m):
     left = int(t.deal_size) - int(t.trick_number)
     for other in range(t.n_seats):
         missing = need(t, other)
-        m.eager[other] = EAGER if missing > 0 else SHY
-        m.payoff[other] = SPOIL / (t.n_seats - 1) if missing == 0 and other != t.seat else 0.0
+        is_content = missing <= 0 and t.bonus != AT_LEAST
+        m.eager[other] = SHY if is_content else EAGER
+        m.payoff[other] = SPOIL / (t.n_seats - 1) if is_content and missing == 0 and other != t.seat else 0.0
         if other != t.seat:
             wanted += max(0, min(missing, left))
     m.pressure = wanted / left

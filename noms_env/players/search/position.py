@@ -98,12 +98,12 @@ def units(n_seats):
 
 @jit
 def value_to(t, seat):
-    """Points of a seat less the mean of the others' points, in units."""
+    """Points of a seat less the mean of the others' points, in units, as if they were not multiplied."""
     others = 0.0
     for other in range(t.n_seats):
         if other != seat:
             others += t.points[other]
-    return np.int64(round(840.0 * (t.points[seat] * (t.n_seats - 1) - others)))
+    return np.int64(round(840.0 * (t.points[seat] * (t.n_seats - 1) - others) / t.multiplier))
 
 
 @jit
@@ -223,7 +223,6 @@ def settle(t):
 
 @jit
 def count_deal_as_last(t):
-    """Let a table score the present deal once, and, where only the last deal of a match is scored, on all tricks so far."""
-    t.multiplier = 1.0
+    """Let a table score the present deal also where only the last deal of a match is scored, on all tricks so far."""
     if t.accumulate != 0:
         t.deal = t.n_deals - 1

@@ -8,7 +8,8 @@ more worlds.
    place, or by a ruff, and else with its highest; where it cannot win it plays its lowest, a trump last of all.
 2. A seat that does not want them leads its lowest card, and plays the highest one that loses; where all of its cards win, the
    highest in the last place, and else the lowest.
-3. A seat wants tricks while it has not as many as it called, or has more; without calls where the most win.
+3. A seat wants tricks while it has not as many as it called, or has more, or where more do no harm; without calls where the
+   most win.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from noms_env.core.tricks import beaters
 from noms_env.players.rule_based.heuristics import by_rank
 from noms_env.players.rule_based.player import thumb_action
 from noms_env.variants.families import PLAIN
+from noms_env.variants.families.exact_bid import AT_LEAST
 from noms_env.variants.families.plain import LEAST
 
 
@@ -36,7 +38,7 @@ def wants_trick(t):
     """3. True if the seat to act rather takes tricks."""
     if t.family == PLAIN:
         return t.objective != LEAST
-    return t.tricks[t.seat] != t.call[t.seat] - CALL_ZERO
+    return t.bonus == AT_LEAST or t.tricks[t.seat] != t.call[t.seat] - CALL_ZERO
 
 
 @jit

@@ -149,7 +149,13 @@ class Findings:
 
     @property
     def errors(self) -> np.ndarray:
-        """Standard errors of the gains over the policy's favourite, if there were none; float64, shape (candidates,)."""
+        """Standard errors of the mean gains over the policy's favourite, float64, shape (candidates,)."""
+        worlds = np.maximum(self.counts, 1)
+        variance = np.maximum(self._squares / self._units**2 / worlds - self._mean_gains() ** 2, 0.0)
+        return np.asarray(np.sqrt(variance / np.maximum(worlds - 1, 1)))
+
+    def _errors_without_gain(self) -> np.ndarray:
+        """Standard errors of the mean gains if there were none: the squares are about 0."""
         return np.asarray(np.sqrt(self._squares) / (self._units * np.maximum(self.counts, 1)))
 
     def _mean_gains(self) -> np.ndarray:
@@ -160,7 +166,7 @@ class Findings:
         known: np.ndarray = np.log(np.maximum(self.shares, LEAST_SHARE))
         if self.worlds == 0:
             return known
-        gains, errors = self._mean_gains(), self.errors
+        gains, errors = self._mean_gains(), self._errors_without_gain()
         others = self.tried[self.tried != self._favourite]
         error = np.maximum(errors, errors[others[gains[others].argmax()]])
         return np.asarray(known + gains / np.maximum(self._temperature * error, 1 / (self._units * self.worlds)))

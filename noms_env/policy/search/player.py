@@ -247,6 +247,8 @@ def models_of(opponents: str, policy: PolicyPlayer) -> list[Model]:
         raise ValueError(f"opponents must be {', '.join(words)}, or a policy: {error}") from None
     if not isinstance(other, PolicyPlayer) or not set(policy.rule_sets) <= set(other.rule_sets):
         raise ValueError(f"opponents must be {', '.join(words)}, or a policy for the same games, which {opponents} is not")
+    if other.temperature != 1:
+        raise ValueError(f"opponents are taken to draw their actions: {opponents.rpartition('@')[0]}, and not {opponents}")
     return [policy_model(other)]
 
 

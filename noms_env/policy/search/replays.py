@@ -1,9 +1,10 @@
 """A deal under way played again from its beginning, in worlds of which each has other hidden cards.
 
-A table keeps no list of the actions that were taken; `next_public_action` reads them off what all have seen. Two things are
-not kept: which suit was named for a two-suited lead to an earlier trick, and when a partner indicated. The first follows from
-who won and who did not follow, or has no influence; the second is taken to have come with his first card. What is replayed
-wrongly for that reason, `is_like_its_world` finds out.
+A table keeps no list of the actions that were taken; `next_public_action` reads them off what all have seen. Some things are
+not kept. Which suit was named for a two-suited lead to an earlier trick follows from who won and who did not follow, or has no
+influence. A partner who indicated is taken to have done so with his first card. What is replayed wrongly for these reasons,
+`is_like_its_world` finds out. It does not find out how a card was nominated, by its rank or whole, where the trump was unsaid
+or is the card's suit, nor in which order cards were refused; there the whole card and the lowest refused one are taken.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from noms_env._jit import jit, lowest
 from noms_env.core.actions import CALLING, INDICATE, NAMING_TRUMP, NOMINATE, NOMINATING, PASS, PLAYING, RANK, SUIT, UNSAID
 from noms_env.core.cards import CARD_SUITS, NO_TRUMP, SUIT_CARDS, has
 from noms_env.core.state import get_byte
-from noms_env.core.tricks import beaters
+from noms_env.core.tricks import beaters, name_trump
 from noms_env.engine.batch_kernels import count_legal
 from noms_env.engine.deal import hand_out
 from noms_env.engine.legal import is_legal
@@ -31,6 +32,8 @@ def begin_replays(worlds, replays):
     for i in range(len(worlds)):
         replays[i] = worlds[i]
         hand_out(replays[i])
+        if replays[i].trump >= 0:  # fixed by a draw, or by the number of the deal, which are not those of the table
+            name_trump(replays[i], worlds[i].trump)
         count_deal_as_last(replays[i])
 
 
@@ -144,6 +147,7 @@ def compare_with_worlds(worlds, replays, fine):
 def is_like_its_world(t, r):
     """True if a replay has arrived at what its world holds."""
     same = t.seat == r.seat and t.phase == r.phase and t.n_table == r.n_table and t.trick_number == r.trick_number
+    same = same and t.trump == r.trump and t.multiplier == r.multiplier
     for seat in range(t.n_seats):
         same = same and t.hands[seat] == r.hands[seat] and t.tricks[seat] == r.tricks[seat] and t.voids[seat] == r.voids[seat]
     return same

@@ -11,6 +11,7 @@ from noms_env.belief import new_sampling_workspace
 from noms_env.belief.determinize import sampled_tables
 from noms_env.core.state import MAX_SEATS
 from noms_env.engine.row_kernels import kernel_view
+from noms_env.observation.layout import OBSERVATION_SIZE, PADDED_MASK_SIZE
 from noms_env.players import make_player
 from noms_env.policy.search import beliefs
 from noms_env.policy.search.beliefs import (
@@ -22,7 +23,7 @@ from noms_env.policy.search.beliefs import (
     thumb_model,
     weights_of,
 )
-from noms_env.policy.search.replays import ARRIVED, begin_replays, compare_with_worlds, next_row, step_replays
+from noms_env.policy.search.replays import ARRIVED, begin_replays, compare_with_worlds, next_row, step_replays, write_seen
 from noms_env.policy.search.rollouts import run
 from noms_env.policy.search.worlds import deal_worlds, draw_fractions
 from noms_env.table import Table
@@ -43,8 +44,8 @@ def worlds_of(table: Table) -> np.ndarray:
     return worlds
 
 
-def replayed(worlds: np.ndarray) -> tuple[list[int], np.ndarray]:
-    """The actions of a replay, and which worlds are arrived at."""
+def replayed(worlds: np.ndarray) -> tuple[list[int], np.ndarray, np.ndarray]:
+    """The actions of a replay, which worlds are arrived at, and the replays."""
     replays, fine, actions = kernel_view(new_tables(len(worlds))), np.ones(len(worlds), np.bool_), list[int]()
     begin_replays(worlds, replays)
     while fine.any():
@@ -54,12 +55,12 @@ def replayed(worlds: np.ndarray) -> tuple[list[int], np.ndarray]:
         actions.append(int(action))
         step_replays(replays, action, fine)
     compare_with_worlds(worlds, replays, fine)
-    return actions, fine
+    return actions, fine, replays
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_deals_are_replayed_as_they_came(variant: str) -> None:
-    """In all worlds, with every option: at each decision the actions taken so far."""
+    """In all worlds, with every option: at each decision the actions taken so far, and what the seat to act sees."""
     compared = unlike = given_up = 0
     for seed, (seats, options) in enumerate(positions.tables_of(variant, 4, seed=6)):
         taken, before = list[int](), None
@@ -67,14 +68,40 @@ def test_deals_are_replayed_as_they_came(variant: str) -> None:
             if before is not None:
                 taken.append(next(action for action in before.legal_actions() if after(before, action) == table.get_state()))
             if number % 4 == 0:
-                actions, fine = replayed(worlds_of(table))
+                worlds = worlds_of(table)
+                actions, fine, replays = replayed(worlds)
                 compared, given_up = compared + WORLDS, given_up + int((~fine).sum())
                 unlike += actions != taken
+                if actions == taken:
+                    seen = [both[fine] for shown in map(seen_in, (worlds, replays)) for both in shown]
+                    assert all(np.array_equal(*pair) for pair in zip(seen[:2], seen[2:], strict=True))
             before = table.copy()
     assert compared > 100
     # a suit named for a lead that does not matter, and a partner who indicated late
     assert unlike == 0 or variant in ("nonesuch", "small_ships")
     assert given_up <= compared / 50
+
+
+@pytest.mark.parametrize("multiplier", [1, 2, 8])
+def test_a_world_and_its_replay_show_the_seat_what_it_sees(multiplier: int) -> None:
+    table = Table("noms", seed=3, options={"double_repeat": "quadruple"})
+    table.start(multiplier=multiplier)
+    for _ in range(14):
+        table.step(table.legal_actions()[-1])
+    worlds = worlds_of(table)
+    observation, mask = table.view(int(table.row.seat))
+    for tables in (worlds, replayed(worlds)[2]):
+        shown = seen_in(tables)
+        assert (shown[0].view(np.uint8)[:, :OBSERVATION_SIZE] == observation).all()
+        assert (shown[1].view(np.int8)[:, : len(mask)] == mask).all()
+
+
+def seen_in(worlds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Observation and mask of the seat to act in each world."""
+    rows, sizes = len(worlds), (OBSERVATION_SIZE // 8, PADDED_MASK_SIZE // 8)
+    observation, mask = (np.zeros((rows, size), np.int64) for size in sizes)
+    write_seen(worlds, np.arange(rows), observation, mask)
+    return observation, mask
 
 
 def after(table: Table, action: int) -> bytes:

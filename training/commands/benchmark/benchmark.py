@@ -143,6 +143,7 @@ def games_of(given: Sequence[str]) -> tuple[str, ...]:
 
 def run(given: Run) -> int:
     """Train."""
+    from ...benchmark.entry import EntryError
     from ...benchmark.protocol import budget_of
     from ...benchmark.running import algorithm_file, begin, runs_left, train_all
     from ...progress_bar import progress_bar
@@ -157,10 +158,12 @@ def run(given: Run) -> int:
     left, decisions = runs_left(entry, folder), budget_of(entry.budget).decisions
     title = f"{entry.name}, {count(len(left), 'run')}"
     try:
-        with refusals(), progress_bar(title, "decisions", decisions and decisions * len(left)) as tick:
+        with progress_bar(title, "decisions", decisions and decisions * len(left)) as tick:
             train_all(entry, folder, workers=given.workers, tick=tick)
     except KeyboardInterrupt as error:
         raise CommandError("stopped by Ctrl-C; the same words do the runs that are left", STOPPED) from error
+    except EntryError as error:  # any other error is one of the algorithm, and shows where
+        raise CommandError(str(error)) from error
     print_lines([f"trained: {folder} · next: noms benchmark score {folder} --allow-programs"])
     return OK
 
