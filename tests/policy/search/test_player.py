@@ -247,7 +247,7 @@ def test_the_update_is_that_of_the_module() -> None:
     assert found.means == pytest.approx([5 / 3, 8 / 3, 1])
     gains, error = np.array([0, 1, -2 / 3]), np.sqrt(4 + 1 + 0) / 3
     errors = np.maximum(error, np.sqrt([0, 5, 1 + 9]) / 3)
-    assert found.errors == pytest.approx(np.sqrt([0, 5, 1 + 9]) / 3)
+    assert found.errors == pytest.approx(np.std([[0, 0, 0], [2, 1, 0], [1, -3, 0]], axis=1, ddof=1) / np.sqrt(3))
     assert found.logits() == pytest.approx(np.log([0.6, 0.3, 0.1]) + gains / (0.5 * errors))
     assert found.choose(0.0) == 11
     assert findings([0.6, 0.3, 0.1], [[0, 2, 1], [4, 5, 1], [1, 1, 1]], 1e9).choose(0.0) == 10
