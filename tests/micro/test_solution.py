@@ -172,7 +172,14 @@ def test_the_commands(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["solve", "noms-9"], "there is no micro-game 'noms-9'"),
+        (
+            ["solve", "noms-9"],
+            "there is no micro-game 'noms-9'; did you mean noms-2 or noms-1? The micro-games are sniped-whist-1",
+        ),
+        (["solve", NAME, "--percent", "nan"], "--percent must be 0 or more"),
+        (["solve", NAME, "--threads", "0"], "threads must be from 1"),
+        (["solve", NAME, "--out", "."], ". is a folder, and no file for a solution"),
+        (["solve", "noms", "--hand-size", "2"], "--hand-size goes with exact-bid games; in noms give --option hand_size=2"),
         (["solve", NAME, "--seats", "3"], "--seats, --option and --hand-size go with a variant"),
         (["solve", NAME, "--percent", "-1"], "--percent must be 0 or more"),
         (["solve", "down_up", "--hand-size", "40"], "hand_size must be one of the schedule's"),
@@ -195,3 +202,21 @@ def test_all_are_those_at_which_a_player_can_sit(monkeypatch: pytest.MonkeyPatch
     assert [one.name for one in games] == [NAME]
     assert isinstance(games[0], MicroGame)
     assert len(command.games_of("thumb", ("all",))[1]) > 10
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
+def test_the_figures_of_the_games_that_are_done_are_written(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: type[BaseException]
+) -> None:
+    measured = command.measured
+
+    def failing(one: MicroGame, *rest: Any) -> dict[str, Any]:
+        if one.name != NAME:
+            raise error
+        return measured(one, *rest)
+
+    monkeypatch.setattr(command, "measured", failing)
+    status, _, err = run("exploit", "thumb", "--micro", NAME, "noms-2", "--json", tmp_path / "found.json")
+    assert status == (130 if error is KeyboardInterrupt else 2)
+    assert ("noms-2 does not fit into the memory" in err) == (error is MemoryError)
+    assert [one["game"] for one in json.loads((tmp_path / "found.json").read_text())["games"]] == [NAME]

@@ -106,6 +106,12 @@ def test_names_that_are_refused() -> None:
     for wrong, meant in (("thum", "thumb"), ("pimk:20", "pimc"), ("bigships", "big_ships"), ("nomms@0", "noms")):
         with pytest.raises(ValueError, match=f"there is no player '{wrong}'; did you mean {meant}"):
             load_player(wrong)
+    with pytest.raises(ValueError, match=r"no player 'smal_ships'; did you mean small_ships\? The players"):
+        load_player("smal_ships")
+    with pytest.raises(ValueError, match=f"there is no player '{'x' * 116}\\.\\.\\."):
+        load_player("x" * 5000)
+    with pytest.raises(ValueError, match="there is no player ''"):
+        load_player("")
     with pytest.raises(ValueError, match=r"random takes 0 parameters \(none\), not '5'"):
         make_player("random:5")
 

@@ -92,6 +92,7 @@ POSITIONS: list[tuple[str, Callable[[], Table], str]] = [
     ("the call still in reach", at("big_ships", LATE, f"0 0 0 2  {LATE_PLAY}"), "AC"),
     ("called zero: it ducks", at("big_ships", LATE, f"0 0 0 0  {LATE_PLAY}"), "3C"),
     ("at least: zero for safety", at("big_ships", f"AS KS QS / {LOW}", bonus="at_least"), "0"),
+    ("at least: more tricks are welcome", at("big_ships", GRAB, "1 1 0 1  2H 3H 4H KH", bonus="at_least"), "AC"),
     # Sniped whist.
     ("the last who must win plays high", at("sniped_whist", "5H 2C 3C / 4H 2D 3D / 3H 5D 6D / 9H KH 7D", "5H 4H 3H"), "KH"),
     ("likewise with the queen", at("sniped_whist", "5H 2C 3C / 4H 2D 3D / 3H 5D 6D / KH QH 7D", "5H 4H 3H"), "KH"),

@@ -6,13 +6,15 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from noms_env.variants import game, make_rules
+from noms_env.variants import Rules, game, make_rules
 from tests.commands import Run, assert_refused, is_one_sentence, lacking
 from tests.policy.test_player import save_small
 from training.agents.registry import agent_spec
+from training.evaluation import comparison
 from training.evaluation.comparison import NothingPlayedError
 from training.thread_pool import Done, run_jobs
 
@@ -185,6 +187,21 @@ def test_games_share_the_time_and_leave_some_for_matches(run: Run, monkeypatch: 
     status, _, err = run("evaluate", "thumb", "random", "--variant", "noms", "nonesuch", "--minutes", 10)
     assert (status, is_one_sentence(err)) == (2, True)
     assert until == [pytest.approx(0.8 * 300, abs=5)]
+
+
+def test_a_game_for_which_the_time_is_too_short_is_left_out(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    compare = comparison.compare
+
+    def too_slow_in_noms(rules: Rules, *arguments: Any, **others: Any) -> Any:
+        if rules.variant.name == "noms":
+            raise NothingPlayedError("time")
+        return compare(rules, *arguments, **others)
+
+    monkeypatch.setattr(comparison, "compare", too_slow_in_noms)
+    words = ["evaluate", "thumb", "random", "--variant", "up_down", "noms", "--minutes", 0.02, "--matches", 0]
+    status, out, _ = run(*words, "--json", tmp_path / "found.json")
+    assert (status, "noms, 4 seats: not even two deals were done in time" in out) == (0, True)
+    assert [one["variant"] for one in json.loads((tmp_path / "found.json").read_text())["games"]] == ["up_down"]
 
 
 def test_ctrl_c_prints_what_there_is(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

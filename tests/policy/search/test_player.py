@@ -368,6 +368,7 @@ def test_names(tmp_path: Path) -> None:
             "search:noms,opponents=thum",
             "opponents must be uniform, policy, thumb, mixture, or a policy: there is no player 'thum'",
         ),
+        ("search:noms,opponents=noms@0", "opponents are taken to draw their actions: noms, and not noms@0"),
         ("search:noms,opponents=down_up", "or a policy for the same games, which down_up is not"),
         ("search:noms,5", r"the player search takes 1 parameters \(search:POLICY\), not 'noms,5'"),
     ],
