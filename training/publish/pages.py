@@ -299,8 +299,9 @@ def _tables(results: Results) -> list[tuple[str, Rules]]:
 
 
 def _forms(results: Results, name: str, rules: Rules, opponent: str) -> list[Duel]:
-    """The comparisons of a policy with a player, that of most deals for each of its temperatures."""
-    found = [duel for duel in results.duels[name] if (duel.rules, duel.opponent) == (rules, opponent) and duel.alone]
+    """The comparisons of a policy with a player on the set `test`, that of most deals for each of its temperatures."""
+    asked = rules, opponent, "test"
+    found = [one for one in results.duels[name] if (one.rules, one.opponent, one.deal_set) == asked and one.alone]
     best = {duel.policy: duel for duel in sorted(found, key=lambda duel: duel.points.deals)}
     return [best[form] for form in sorted(best)]
 
