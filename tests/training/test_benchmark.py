@@ -411,6 +411,14 @@ def test_scores_that_are_wrong_are_refused(run: Run, complete: Path, old: str, n
     assert (status, sentence in out, "refused" in out) == (1, True, True), out
 
 
+def test_intervals_may_be_rounded_otherwise(complete: Path) -> None:
+    """By another library of linear algebra."""
+    scores = json.loads((complete / "scores.json").read_text())
+    scores["core"]["all"]["score"]["low"] += 1e-15
+    (complete / "scores.json").write_text(json.dumps(scores))
+    assert complaints(complete) == []
+
+
 def test_scores_that_cannot_be_played_again_are_refused(complete: Path) -> None:
     """Points that were made better everywhere, in the scores and in what they follow from."""
     entry = read_entry(complete)

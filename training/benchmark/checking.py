@@ -182,8 +182,19 @@ def _of_cells(entry: Entry, folder: Path, document: Mapping[str, Any]) -> Iterat
         yield f"the deals in {folder / CELLS} cannot be used: {error}"
         return
     for key, value in found.items():
-        if document.get(key) != value:
+        if not _agree(document.get(key), value):
             yield f"{key} in the scores is not what the deals in {folder / CELLS} say"
+
+
+def _agree(said: Any, found: Any) -> bool:
+    """Whether two JSON values are the same but for rounding, which differs between libraries of linear algebra."""
+    if isinstance(found, float) and isinstance(said, (int, float)):
+        return abs(said - found) <= DIGITS
+    if isinstance(found, Mapping) and isinstance(said, Mapping):
+        return said.keys() == found.keys() and all(_agree(said[name], value) for name, value in found.items())
+    if isinstance(found, (list, tuple)) and isinstance(said, (list, tuple)):
+        return len(said) == len(found) and all(map(_agree, said, found))
+    return bool(said == found)
 
 
 def sampled_cells(folder: Path, number: int | None, seed: int) -> list[Playing]:
