@@ -169,6 +169,11 @@ class SolvedPlayer:
         """The rules of the tables that it can sit at."""
         return (self.info.rules,)
 
+    @property
+    def hand_size(self) -> int:
+        """Cards for each seat in the deals that it can play."""
+        return self.info.hand_size
+
     def probabilities(self, observation: np.ndarray, mask: np.ndarray) -> np.ndarray:
         """See `noms_env.players.TellsProbabilities`.
 

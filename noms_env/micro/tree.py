@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from math import factorial, prod
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from noms_env.micro.tree_kernels import DEEPEST, FULL, NODE, explore, find_new, 
 from noms_env.observation.layout import OBSERVATION_SIZE, PADDED_MASK_SIZE
 from noms_env.variants.table_record import new_tables
 
+MOST_LAYOUTS = 2_000_000
 Tick = Callable[[int, int], None]
 """Told how much is done, of how much."""
 
@@ -100,7 +102,17 @@ class Tree:
 
 
 def layouts_of(setup: DealSetup) -> tuple[np.recarray, np.ndarray]:
-    """The tables before the first decision, one for each layout, and their probabilities."""
+    """The tables before the first decision, one for each layout, and their probabilities.
+
+    Raises:
+        ValueError: the cards can be dealt in more than `MOST_LAYOUTS` ways.
+    """
+    deals = factorial(sum(setup.capacities)) // prod(map(factorial, setup.capacities))
+    if deals > MOST_LAYOUTS:
+        raise ValueError(
+            f"the cards can be dealt in {deals:.1e} ways, and {MOST_LAYOUTS:,} can be explored: "
+            "make the deck or the hands smaller with ranks, suits, and hand_size"
+        )
     rows, chances = list[bytes](), list[float]()
 
     def follow(deal: ExplicitChanceDeal, chance: float) -> None:

@@ -179,6 +179,7 @@ def test_the_commands(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
         (["solve", NAME, "--percent", "nan"], "--percent must be 0 or more"),
         (["solve", NAME, "--threads", "0"], "threads must be from 1"),
         (["solve", NAME, "--out", "."], ". is a folder, and no file for a solution"),
+        (["solve", "small_ships"], "the cards can be dealt in 5.4e+28 ways, and 2,000,000 can be explored: make"),
         (["solve", "noms", "--hand-size", "2"], "--hand-size goes with exact-bid games; in noms give --option hand_size=2"),
         (["solve", NAME, "--seats", "3"], "--seats, --option and --hand-size go with a variant"),
         (["solve", NAME, "--percent", "-1"], "--percent must be 0 or more"),
@@ -220,3 +221,9 @@ def test_the_figures_of_the_games_that_are_done_are_written(
     assert status == (130 if error is KeyboardInterrupt else 2)
     assert ("noms-2 does not fit into the memory" in err) == (error is MemoryError)
     assert [one["game"] for one in json.loads((tmp_path / "found.json").read_text())["games"]] == [NAME]
+
+
+def test_a_solution_is_refused_where_hands_have_other_sizes_too(run: Run, solution: Path) -> None:
+    options = ("--option", "ranks=4", "--option", "suits=2", "--option", 'trump_rotation=["D"]')
+    done = run("evaluate", f"solved:{solution}", "thumb", "--variant", "down_up", "--seats", 2, *options)
+    assert_refused(done, "is a solution for deals of 2 cards, and in down_up hands have 1 to 4 cards: it plays in Python")

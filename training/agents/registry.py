@@ -35,7 +35,8 @@ def agent_spec(name: str, limit: float | None = None) -> AgentSpec:
         sha256, block = file_sha256(name), SEARCH_BLOCK if hasattr(player, "worlds") else BLOCK
         if sha256 is not None:  # a policy remembers nothing, nor does a search on it: one serves all blocks
             return AgentSpec(name, lambda: player, getattr(player, "rule_sets", None), block, sha256)
-        return AgentSpec(name, lambda: load_player(name), getattr(player, "rule_sets", None), block)
+        only = getattr(player, "hand_size", None)
+        return AgentSpec(name, lambda: load_player(name), getattr(player, "rule_sets", None), block, hand_size=only)
     external = external_player(name, limit)
     if external is None:
         otherwise = "a policy by file or folder, or your own player as MODULE:FUNCTION or cmd:PROGRAM"

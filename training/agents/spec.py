@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from noms_env.core.actions import span
 from noms_env.players import NOBODY, Player, as_batch, row_seeds
 from noms_env.players.registry import check_rules
 from noms_env.variants import Rules
@@ -30,6 +31,7 @@ class AgentSpec:
         sha256: of a policy's file; None for other players.
         at_once: rows that it should be asked for at once; None for any number.
         keeps_limit: it keeps the time that it has for a decision by itself.
+        hand_size: cards in the only hands that it can play, those of a deal that was solved; None for all.
     """
 
     name: str
@@ -39,14 +41,21 @@ class AgentSpec:
     sha256: str | None = None
     at_once: int | None = None
     keeps_limit: bool = False
+    hand_size: int | None = None
 
     def check(self, rules: Rules) -> None:
-        """Make sure that it can sit at a table.
+        """Make sure that it can sit at a table, in all deals of a match.
 
         Raises:
-            ValueError: it was trained for others.
+            ValueError: it was trained for others, or it is a solution, and hands have other sizes too.
         """
         check_rules(self.name, self.rule_sets, rules)
+        if self.hand_size is not None and set(rules.schedule) - {self.hand_size}:
+            sizes = f"hands have {span(min(rules.schedule), max(rules.schedule))} cards"
+            raise ValueError(
+                f"{self.name} is a solution for deals of {self.hand_size} cards, and in {rules.variant.name} {sizes}: "
+                f"it plays in Python, with episode='deal' and hand_size={self.hand_size}"
+            )
 
 
 class RowByRow(ABC):
