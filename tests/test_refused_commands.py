@@ -76,7 +76,7 @@ REFUSED = [
     (["evaluate", "thumb", "random", "--option", "hook"], "--option wants NAME=VALUE"),
     (["evaluate", "thumb", "random", "--deals", "1"], "--deals must be from 2 to 10000000, not 1"),
     (["play", "down_up", "--record", "x" * 300], f"cannot use {'x' * 300}: File name too long"),
-    (["evaluate", "x" * 300, "random"], f"there is no player '{'x' * 300}'"),
+    (["evaluate", "x" * 300, "random"], f"there is no player '{'x' * 116}..."),
     (["evaluate", "thumb", "random", "--matches", "1"], "--matches must be 0, or from 2 to 10000000, not 1"),
     (["evaluate", "thumb", "random", "--matches", "9" * 20], "--matches must be 0, or from 2 to 10000000, not 9999"),
     (["evaluate", "thumb", "random", "--minutes", "0"], "--minutes must be above 0, not 0"),
