@@ -25,6 +25,7 @@ from noms_env.observation.layout import OBSERVATION_SIZE, PADDED_MASK_SIZE
 from noms_env.variants.table_record import new_tables
 
 MOST_LAYOUTS = 2_000_000
+"""Of a deal that is explored; each has nodes by the hundred."""
 Tick = Callable[[int, int], None]
 """Told how much is done, of how much."""
 
@@ -138,7 +139,8 @@ def build_tree(setup: DealSetup, tick: Tick = lambda done, total: None) -> Tree:
         tick: is told layouts done and all layouts, now and then.
 
     Raises:
-        ValueError: a seat forgets what it has done or seen (not a game of perfect recall as it is observed).
+        ValueError: there are too many layouts, or a seat forgets what it has done or seen (not a game of perfect recall as it
+            is observed).
         MemoryError: there are more nodes than fit.
     """
     layouts, chance = layouts_of(setup)

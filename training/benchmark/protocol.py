@@ -30,7 +30,7 @@ GAMES = {
 }
 """The games, each with its number of seats; all options are the defaults."""
 DEAL_SET = "test"
-"""The deals of learning curves, which a run may look at."""
+"""The deals on which entries are scored, which a run must never see."""
 PLAYER_SEED = 0
 """Of what is random in the players."""
 ZERO, ONE = "random", "thumb"

@@ -168,14 +168,15 @@ def play_all(a: AgentSpec, b: AgentSpec, rule_sets: Sequence[Rules], given: Argu
         try:
             one, is_stopped = play_one(a, b, rules, given, until)
         except NothingPlayedError as nothing:
-            if nothing.ending == "time" and not found:
+            is_over_time = nothing.ending == "time"
+            if not found and is_over_time:
                 raise CommandError("--minutes is too short: not even two deals were done") from nothing
-            if nothing.ending == "time":
-                print_lines([f"{rules.variant.name}, {rules.seats} seats: not even two deals were done in time"])
-                continue
-            if found:
+            if not found:
+                raise CommandError("stopped by Ctrl-C before there were any figures", STOPPED) from nothing
+            if not is_over_time:
                 return found, True
-            raise CommandError("stopped by Ctrl-C before there were any figures", STOPPED) from nothing
+            print_lines([f"{rules.variant.name}, {rules.seats} seats: not even two deals were done in time"])
+            continue
         found.append(one)
         if is_stopped:
             return found, True

@@ -16,9 +16,10 @@ from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from noms_env.players.registry import is_player_name
 from noms_env.variants import game, make_rules
 
-from ..agents.registry import agent_spec, hashes
+from ..agents.registry import agent_spec, file_sha256
 from ..extras import require
 from .decisions import SIDE_BY_SIDE, Decisions, from_play
 
@@ -61,7 +62,8 @@ class Play:
     def source(self) -> dict[str, Any]:
         """What a data set says of where it comes from."""
         names = ("variant", "seats", "options", "matches", "seed", "limit", "targets")
-        policies = hashes(agent_spec(name, self.limit) for name in self.players)
+        sha256 = {name: file_sha256(name) for name in self.players if is_player_name(name)}
+        policies = {name: known for name, known in sha256.items() if known is not None}
         return {name: getattr(self, name) for name in names} | {"players": list(self.players), "policies": policies}
 
 
