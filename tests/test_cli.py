@@ -7,32 +7,19 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from noms_env import record as records
 from noms_env import version
-from noms_env.record import Recorder, read_records, record_matches, write_records
-from noms_env.table import Table
 from noms_env.variants import GAMES, VARIANTS
 from noms_env.version import __version__
-from tests.begun import begun
 from tests.commands import Run
 from training import extras
 from training.cli import COMMANDS
 from training.options import parse_options
-from training.terminal.deal_text import deal_lines
-
-
-@pytest.fixture
-def games(tmp_path: Path) -> Path:
-    """A file with two matches of three deals each."""
-    path = tmp_path / "games.jsonl"
-    write_records(path, record_matches("big_ships", matches=2, seed=1, options={"start_cards": 2}))
-    return path
 
 
 def test_version_and_help_are_printed_without_the_engine() -> None:
@@ -179,35 +166,6 @@ def test_a_library_of_an_extra_that_is_missing_is_named(run: Run, monkeypatch: p
         extras.require("PIL", "render")
 
 
-def test_record_writes_what_was_asked_for(run: Run, tmp_path: Path) -> None:
-    path = tmp_path / "games.jsonl"
-    words = ["noms", "--matches", "2", "--seed", "3", "--legal", "--option", "target=20", "--option", "min_bid=7"]
-    status, out, err = run("record", *words, "--option", "tie=play_on", "--out", path)
-    expected = list(record_matches("noms", None, 2, 3, {"target": 20, "min_bid": 7, "tie": "play_on"}, legal=True))
-    assert (status, out) == (0, "")
-    assert [record for _, record in read_records(path)] == expected
-    assert err == f"{len(expected)} deals of 2 matches written to {path}\n"
-
-
-def test_record_prints_to_standard_output(run: Run) -> None:
-    status, out, err = run("record", "sniped_whist", "--seats", "5", "--player", "random", "--out", "-")
-    assert status == 0
-    assert json.loads(out)["seats"] == 5
-    assert err == "1 deal of 1 match written to -\n"
-
-
-def test_ctrl_c_leaves_nothing_behind(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def stopped(*arguments: Any) -> Iterator[records.Record]:
-        yield next(record_matches("noms"))
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(records, "record_matches", stopped)
-    path = tmp_path / "games.jsonl"
-    status, out, err = run("record", "noms", "--out", path)
-    assert (status, out, err) == (130, "", f"noms: stopped by Ctrl-C; {path} is not written\n")
-    assert list(tmp_path.iterdir()) == []
-
-
 @pytest.mark.parametrize(
     ("given", "options"),
     [
@@ -230,124 +188,6 @@ def test_options_are_json_or_words(given: list[str], options: dict[str, Any]) ->
 def test_options_of_another_form_are_refused(given: list[str]) -> None:
     with pytest.raises(ValueError, match="--option"):
         parse_options(given)
-
-
-def test_check_of_good_records(run: Run, games: Path) -> None:
-    assert run("check", games) == (0, f"{games}: 6 deals of 2 matches, 0 disagreements, 0 damaged lines\n", "")
-
-
-def test_check_prints_every_disagreement_and_goes_on(run: Run, games: Path) -> None:
-    lines = games.read_text().splitlines()
-    wrong = {**json.loads(lines[4]), "tricks": [9, 9, 9, 9]}
-    games.write_text("\n".join([lines[0], "{", *lines[2:4], json.dumps(wrong), lines[5]]))
-    status, out, err = run("check", games)
-    damage, disagreement, summary = out.splitlines()
-    assert (status, err) == (1, "")
-    assert damage.startswith("line 2: the line is not JSON: ")
-    assert disagreement.startswith("line 5, match 1, deal 1: tricks is [9, 9, 9, 9], but should be [")
-    assert summary == f"{games}: 5 deals of 2 matches, 1 disagreement, 1 damaged line"
-
-
-def test_damage_alone_is_status_1_and_an_empty_file_an_error(run: Run, tmp_path: Path) -> None:
-    path = tmp_path / "games.jsonl"
-    path.write_text("nonsense")
-    assert run("check", path)[0] == 1
-    path.write_text("")
-    assert run("check", path) == (2, "", f"noms: {path} is empty\n")
-
-
-def test_replay_shows_a_deal_trick_by_trick(run: Run, games: Path) -> None:
-    status, out, err = run("replay", games, "--match", "1", "--deal", "2")
-    (record,) = [one for _, one in read_records(games) if isinstance(one, dict) and (one["match"], one["deal"]) == (1, 2)]
-    assert (status, err) == (0, "")
-    assert out.splitlines()[0].startswith("Big Ships, match 1, deal 2 · 2 cards each · dealer seat ")
-    assert "\x1b" not in out
-    assert [line.split()[:2] for line in out.splitlines()[1:5]] == [["seat", str(seat)] for seat in range(4)]
-    assert "  stock " in out
-    calls = " · ".join(f"seat {step['seat']} {step['action']}" for step in record["steps"][:4])
-    assert f"  calls    {calls}\n" in out
-    assert "  contract trump ♦" in out
-    plays = [(step["seat"], "".join(step["action"])) for step in record["steps"][4:]]
-    symbols = str.maketrans("CDHS", "♣♦♥♠")
-    first = " ".join(card[0] + card[1].translate(symbols) for _, card in plays[:4])
-    assert f"  trick 1  seat {plays[0][0]} leads {first} · seat {plays[4][0]} wins · tricks " in out
-    assert f"  points   {' '.join(map(str, record['points']))}\n" in out
-    assert f"  totals   {' '.join(map(str, record['after']))}\n" in out
-    assert "The match is over: seat" in out
-
-
-def test_replay_from_a_seat_shows_no_other_hand(run: Run, games: Path) -> None:
-    _, out, _ = run("replay", games, "--match", "0", "--deal", "0", "--seat", "2")
-    heads = [line.split()[:2] for line in out.splitlines() if line.startswith("  seat ")]
-    assert heads == [["seat", "2"]]
-    assert "stock" not in out
-
-
-def test_replay_from_a_seat_does_not_name_the_partner() -> None:
-    for record in record_matches("small_ships", options={"max_hands": 5}):
-        if record["partner"] is not None:
-            assert f"partner seat {record['partner']}" in "\n".join(deal_lines(record))
-            assert "partner" not in "\n".join(deal_lines(record, seat=0))
-
-
-def test_replay_shows_what_is_not_cards(run: Run, tmp_path: Path) -> None:
-    path = tmp_path / "games.jsonl"
-    write_records(path, record_matches("nonesuch", seed=2))
-    _, out, _ = run("replay", path)
-    assert "  turn-up  " in out
-    assert "the Excuse with seat" in out
-    assert " leads as " in out
-
-
-def recorded(table: Table, words: str) -> records.Record:
-    """The record of a deal that begins with these words; then the first legal actions."""
-    recorder, left = Recorder(), words.split()
-    while not table.is_scored:
-        action = table.number(left.pop(0)) if left else table.legal_actions()[0]
-        recorder.note(table, action)
-        table.step(action)
-    return recorder.finish(table)
-
-
-def test_replay_of_a_passed_out_deal_and_of_implicit_announcements() -> None:
-    table = begun(Table("noms", options={"implicit_announcements": True}))
-    assert "  contract all passed, no play" in list(deal_lines(recorded(table, "pass pass pass pass")))
-    table.next_deal()
-    text = "\n".join(deal_lines(recorded(table, "13 pass pass pass unsaid A")))
-    assert "points ×2" in text
-    assert "announced as unsaid, A" in text
-
-
-@pytest.mark.parametrize(
-    ("variant", "words", "calls", "contract"),
-    [
-        ("small_ships", "pass 7 mis pass pass", "seat 1 pass · seat 2 7 · seat 3 Misere · seat 0 pass · ", "Misere"),
-        ("noms", "pass mis_a_vis", "seat 1 pass · seat 2 Mis a Vis\n", "Mis a Vis"),
-        ("nonesuch", "most none some none", "seat 1 Most · seat 2 None · seat 3 Some · seat 0 None\n", None),
-    ],
-)
-def test_replay_has_calls_as_people_say_them(variant: str, words: str, calls: str, contract: str | None) -> None:
-    table = begun(Table(variant), dealer=0)
-    text = "\n".join(deal_lines(recorded(table, words)))
-    assert f"  calls    {calls}" in text
-    assert contract is None or f" declares {contract}" in text
-
-
-def test_replay_says_what_it_cannot_show(run: Run, games: Path) -> None:
-    assert run("replay", games, "--match", "5") == (2, "", f"noms: {games} has no deal in match 5\n")
-    assert run("replay", games, "--deal", "9")[2] == f"noms: {games} has no deal 9\n"
-    assert run("replay", games, "--seat", "4")[2] == "noms: --seat must be a seat from 0 to 3, not 4\n"
-    first, *rest = games.read_text().splitlines()
-    broken = json.loads(first)
-    broken["steps"][6]["action"] = "nonsense"
-    games.write_text("\n".join([json.dumps(broken), "{", *rest]))
-    status, out, err = run("replay", games)
-    torn, damaged = err.splitlines()
-    assert status == 1
-    assert torn.startswith("noms: line 1: step 6: 'nonsense' means nothing")
-    assert damaged.startswith("noms: line 2: the line is not JSON")
-    assert out.count("Big Ships, match") == 6
-    assert out.count("  points  ") == 5
 
 
 def test_list_shows_the_games_and_of_one_every_option(run: Run) -> None:

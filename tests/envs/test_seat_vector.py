@@ -19,7 +19,7 @@ from noms_env.table import Table
 from noms_env.variants import VARIANTS
 from tests.begun import begun
 from tests.envs.play import KINDS, WAYS, choose_in_rows
-from tests.envs.test_seat import Picker
+from tests.envs.seats import Picker
 from tests.observation.test_leaks import mix_hidden, single_deals
 from tests.policy.test_player import SMALL, made_player, rules_of
 from tests.training.fakes import First
