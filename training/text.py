@@ -38,6 +38,11 @@ def _tail(word: str, parts: int) -> str:
     return prefix + "/".join(word.removeprefix(prefix).split("/")[-parts:])
 
 
+def as_file_name(text: str) -> str:
+    """A text with an underscore for each sign that a file's name might not hold."""
+    return "".join(sign if sign.isalnum() or sign in "-_.=" else "_" for sign in text)
+
+
 def duration(seconds: float) -> str:
     """A time as `1:02:03`, or `2:03`."""
     minutes, rest = divmod(round(seconds), 60)

@@ -165,7 +165,8 @@ def test_the_commands(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
     found = json.loads(Path("found.json").read_text())["games"][0]
     assert found["nash_conv"] == pytest.approx(sum(found["best_responses"]) - sum(found["values"]))
     _, out, _ = run("solve", "noms", "--seats", "2", "--option", "ranks=3", "--option", "suits=1", "--option", "min_bid=1")
-    assert "written to micro/noms.safetensors" in out
+    assert "written to micro/noms-seats=2-min_bid=1-ranks=3-suits=1.safetensors" in out
+    assert len(list(Path("micro").glob("*.safetensors"))) == 2
     assert "small-ships-3" in run("list", "micro")[1]
 
 
@@ -185,10 +186,18 @@ def test_the_commands(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
         (["solve", NAME, "--percent", "-1"], "--percent must be 0 or more"),
         (["solve", "down_up", "--hand-size", "40"], "hand_size must be one of the schedule's"),
         (["exploit", "thumb", "--micro", "noms-9"], "there is no micro-game 'noms-9'"),
-        (["exploit", "thumb", "--samples", "0"], "--samples and --budget must be 1 or more"),
-        (["exploit", "thumb", "--budget", "0"], "--samples and --budget must be 1 or more"),
-        (["exploit", "thumb", "--seats", "4"], "--seats, --option, --initial-policy and --out go with"),
-        (["exploit", "thumb", "--variant", "noms", "--pairs"], "give --variant, or --micro and --pairs, and not both"),
+        (["exploit", "thumb", "--samples", "0"], "--samples must be 1 or more, not 0"),
+        (["exploit", "thumb", "--budget", "0"], "--budget must be 1 or more, not 0"),
+        (["exploit", "thumb", "--deals", "1"], "--deals must be 2 or more, not 1"),
+        (["exploit", "thumb", "--deals", "9"], "of no use here: --deals, which is for a full game, with --variant"),
+        (
+            ["exploit", "thumb", "--seats", "4", "--initial-policy", "noms"],
+            "of no use here: --seats, --initial-policy, which are for a full game, with --variant",
+        ),
+        (
+            ["exploit", "thumb", "--variant", "noms", "--pairs", "--reward", "points"],
+            "of no use here: --reward, --pairs, which are for micro-games, without --variant",
+        ),
         (["exploit", "noms@0", "--variant", "small_ships"], "was trained for"),
         (["exploit", "noms@0"], "noms@0 was trained for none of the micro-games"),
         (["exploit", "noms@0", "--micro", "noms-1"], "was trained for"),
