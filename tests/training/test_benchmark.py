@@ -278,6 +278,8 @@ def test_a_function_in_a_file_is_scored_and_its_failures_lose_tables(run: Run, t
         found = scored_entry(folder, run, "--player", f"{file}:{function}", "--games", "down_up")
         assert found["cells"]["down_up"]["0"]["thumb"].get("lost", 0) == lost
         assert found["cells"]["down_up"]["0"]["thumb"]["player_sha256"] is not None
+        _, out, _ = run("benchmark", "score", folder, "--allow-programs", "--threads", 1)
+        assert (" tables: it " in out) == (lost > 0)
         assert_refused(run("benchmark", "score", folder), "it is run with --allow-programs only")
         assert_refused(run("benchmark", "score", folder, "--player", "thumb"), "there is another entry in")
 

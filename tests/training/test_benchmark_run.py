@@ -137,6 +137,25 @@ def test_workers_do_the_same_as_one_process(run: Run, algorithm: Path, tmp_path:
         assert not (two / task.PROGRESS).exists()
 
 
+def test_a_run_that_fails_does_not_stop_another(algorithm: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    failing = """def train(task):
+    import time
+    said, other = task.folder.parents[2] / "said", task.folder.parent / "2"
+    while not (said if task.seed == 2 else other).exists():
+        time.sleep(0.02)
+    if task.seed == 1:
+        raise OSError("no more")
+"""
+    algorithm.write_text(algorithm.read_text().replace("def train(task):\n", failing))
+    entry = begin(tmp_path / "mine", algorithm, ("down_up",), (1, 2, 3), "400")
+    monkeypatch.setattr(running, "print", lambda text, **_: (tmp_path / "mine" / "said").write_text(text), raising=False)
+    with pytest.raises(OSError, match="no more"):
+        train_all(entry, tmp_path / "mine", workers=2)
+    assert runs_left(entry, tmp_path / "mine") == [("down_up", 1), ("down_up", 3)]
+    said = (tmp_path / "mine" / "said").read_text()
+    assert said == "the run of down_up with seed 1 failed; 1 other run at work will be done"
+
+
 def test_what_a_run_has_changed_or_overspent_is_found(run: Run, algorithm: Path, tmp_path: Path) -> None:
     folder = trained(run, algorithm, tmp_path / "entry", "--seeds", 1)
     made = folder / "trained" / "down_up" / "1"

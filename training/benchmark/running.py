@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sys
+from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from multiprocessing import active_children, get_context
@@ -11,6 +13,7 @@ from pathlib import Path
 from noms_env._files import write_atomically
 
 from ..data.workers import end_with_parent
+from ..text import count
 from .entry import ALGORITHM, ENTRY, OF_A_RUN, RUN, RUNS, Entry, EntryError, read_entry, sha256_of, write_entry
 from .protocol import GAMES, Budget, budget_of
 from .task import decisions_told, load_algorithm, told_by_file, track_of, train_run
@@ -104,7 +107,7 @@ def train_all(entry: Entry, folder: Path, *, workers: int = 1, tick: Callable[[i
     Raises:
         EntryError: an algorithm left no policy.
         KeyboardInterrupt: after Ctrl-C; the runs that are done stay.
-        Exception: what the algorithm raised.
+        Exception: what the algorithm raised; the runs that other workers were at are done first.
     """
     left, budget = runs_left(entry, folder), budget_of(entry.budget)
     if workers == 1:
@@ -112,32 +115,48 @@ def train_all(entry: Entry, folder: Path, *, workers: int = 1, tick: Callable[[i
             train_run(folder / ALGORITHM, game, seed, budget, run_folder(folder, game, seed), tick)
         return
     with ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=end_with_parent) as pool:
-        running = {
-            pool.submit(_in_worker, str(folder / ALGORITHM), game, seed, budget, str(run_folder(folder, game, seed))): (
-                run_folder(folder, game, seed)
-            )
-            for game, seed in left
-        }
+
+        def begin_run(run: tuple[str, int]) -> Future[int]:
+            return pool.submit(_in_worker, str(folder / ALGORITHM), *run, budget, str(run_folder(folder, *run)))
+
         try:
-            _watch(running, tick)
-        except BaseException:
+            _do_all(begin_run, left, folder, workers, tick)
+        except KeyboardInterrupt:
             for child in active_children():
                 child.terminate()
             raise
 
 
-def _watch(running: dict[Future[int], Path], tick: Callable[[int], None]) -> None:
-    """Tell of the progress of runs in other processes, until all are done."""
-    told = dict.fromkeys(running, 0)
-    while running:
+def _do_all(
+    begin_run: Callable[[tuple[str, int]], Future[int]],
+    left: Runs,
+    folder: Path,
+    workers: int,
+    tick: Callable[[int], None],
+) -> None:
+    """Do runs in other processes, and tell of their progress. Once one fails no other is begun, and those at work are done."""
+    waiting, running = deque(left), dict[Future[int], tuple[str, int]]()
+    told, failed = Counter[Future[int]](), list[Future[int]]()
+    while running or (waiting and not failed):
+        while waiting and not failed and len(running) < workers:
+            run = waiting.popleft()
+            running[begin_run(run)] = run
         for future in wait(running, LOOK, FIRST_COMPLETED).done:
-            tick(future.result() - told[future])
-            del running[future]
-        for future, folder in running.items():
-            now = decisions_told(folder)
+            game, seed = running.pop(future)
+            if future.exception() is None:
+                tick(future.result() - told[future])
+                continue
+            failed.append(future)
+            if running:
+                at_work = count(len(running), "other run")
+                print(f"the run of {game} with seed {seed} failed; {at_work} at work will be done", file=sys.stderr, flush=True)
+        for future, run in running.items():
+            now = decisions_told(run_folder(folder, *run))
             if now > told[future]:
                 tick(now - told[future])
                 told[future] = now
+    for future in failed:
+        future.result()
 
 
 def _in_worker(algorithm: str, game: str, seed: int, budget: Budget, folder: str) -> int:

@@ -130,6 +130,10 @@ class Lost:
     def __add__(self, other: Lost) -> Lost:
         return Lost(self.tables + other.tables, list(dict.fromkeys([*self.why, *other.why]))[:3])
 
+    def sentences(self, name: str) -> list[str]:
+        """What is to be said of the player of this name; nothing if it lost no table."""
+        return [f"{name} lost {self.tables:,} tables: it {'; '.join(self.why)}."] if self.tables else []
+
 
 @dataclass(frozen=True)
 class Block:

@@ -126,8 +126,7 @@ def sentences(comparison: Comparison, matches: Matches | None, tell: float) -> I
     if comparison.ending != "all":
         yield f"Stopped {'by Ctrl-C' if comparison.ending == 'ctrl-c' else 'when the time was over'}."
     for name, lost in zip(comparison.names, comparison.played.lost, strict=True):
-        if lost.tables:
-            yield f"{name} lost {lost.tables:,} tables: it {'; '.join(lost.why)}."
+        yield from lost.sentences(name)
 
 
 def as_json(

@@ -337,5 +337,4 @@ def sentences(document: Mapping[str, Any]) -> Iterator[str]:
     if document["deals"] < FEW:
         yield too_few(document["deals"])
     for name, lost in document["lost"].items():
-        if lost["tables"]:
-            yield f"`{name}` lost {lost['tables']:,} tables: it {'; '.join(lost['why'])}."
+        yield from Lost(**lost).sentences(f"`{name}`")

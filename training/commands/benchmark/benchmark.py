@@ -175,6 +175,7 @@ def score(given: Score) -> int:
     from ...benchmark.protocol import PARTS
     from ...benchmark.scores import read_scores, scored, write_scores
     from ...benchmark.timing import read_times, times_text
+    from ...evaluation.duplicate import Lost
 
     check_run(0, given.threads, None)
     if given.deals is not None and given.deals < 2:
@@ -192,8 +193,14 @@ def score(given: Score) -> int:
         document = scored(entry, [one.cell for one in playing])
         write_scores(kept, document)
     show(document)
-    times = read_times(kept)
-    print_lines([*(times_text(times, part) for part in parts if part in times), f"written to {kept / SCORES}"])
+    times, lost = read_times(kept), sum((one for each in playing for one in each.cell.lost.values()), Lost())
+    print_lines(
+        [
+            *lost.sentences(entry.name),
+            *(times_text(times, part) for part in parts if part in times),
+            f"written to {kept / SCORES}",
+        ]
+    )
     return OK
 
 
