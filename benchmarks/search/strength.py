@@ -1,8 +1,8 @@
 """What thinking is worth: points per deal against time for a decision. `python -m benchmarks.search.strength OUT`.
 
-A hero sits alone among equal players (the *field*) on duplicate deals with rotated seats. Its points are those above what the
-field itself makes there. Heroes are the published policy, `pimc` and `search` on the policy, with more and more worlds; fields
-are the policy, `thumb` and `pimc:100`.
+A hero sits alone among equal players (the *field*) on duplicate deals of the set `test`, with rotated seats. Its points are
+those above what the field itself makes there. Heroes are the published policy, `pimc` and `search` on the policy, with more
+and more worlds; fields are the policy, `thumb`, `pimc:100` and `pimc:400`.
 
 OUT/GAME-FIELD.json has, for each hero, the value of every deal and the time. A hero whose deals are there is not played
 again, so a measure that was stopped goes on. OUT/search.csv, OUT/search.md and OUT/search.png are written from these files.
@@ -35,7 +35,7 @@ from training.text import markdown_table
 
 POLICIES = {"big_ships": "exact_bid", "down_up": "exact_bid", "up_down": "exact_bid"}
 """The published policy of a game, where its name is another."""
-FIELDS = ("policy", "thumb", "pimc:100")
+FIELDS = ("policy", "thumb", "pimc:100", "pimc:400")
 EQUAL = 0.25
 """A search is compared with a `pimc` that takes at most so much more time than it does."""
 
@@ -54,7 +54,7 @@ class Args:
     games: tuple[str, ...] = tuple(VARIANTS)
     """games that are played"""
     fields: tuple[str, ...] = FIELDS
-    """players on the other seats: policy, thumb, pimc:100"""
+    """players on the other seats: policy, thumb, pimc:100, pimc:400"""
     worlds: tuple[int, ...] = (8, 24, 80, 240, 800)
     """worlds of the searches, and of pimc"""
     heroes: tuple[str, ...] = ("{policy}", "pimc:{worlds}", "search:{policy},worlds={worlds}")
@@ -111,7 +111,7 @@ def measure(rules: Rules, hero: str, among: str, deals: int) -> dict[str, Any]:
     """What a hero makes above its field: values of deals, and milliseconds for a decision."""
     compare(rules, agent_spec(hero), agent_spec(among), 2, names=("alone",))  # compiles what it needs
     spec, made = timed(agent_spec(hero))
-    played = compare(rules, spec, agent_spec(among), deals, names=("alone",))
+    played = compare(rules, spec, agent_spec(among), deals, deal_set="test", names=("alone",))
     seconds, decisions = (sum(sum(getattr(one, name)) for one in made) for name in ("seconds", "decisions"))
     return {
         "ms": round(1000 * seconds / decisions, 4),
