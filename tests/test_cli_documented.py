@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from noms_env.policy import player as policies
+from tests.cases import some
 from tests.policy.test_player import rules_of, save_small
 from tests.test_docs_site import PAGES, ROOT, blocks_of, noms_lines
 from tests.test_readme import commands
@@ -153,9 +154,12 @@ def searches(session: list[list[str]]) -> bool:
     return any(word.startswith("search:") for words in session for word in words)
 
 
+SEARCHES, OTHERS = ([each for each in sessions() if searches(each) == wanted] for wanted in (True, False))
+
+
 @pytest.mark.parametrize(
     "session",
-    [pytest.param(each, marks=pytest.mark.soak) if searches(each) else each for each in sessions()],
+    [*some(OTHERS, 2), *(pytest.param(each, marks=pytest.mark.soak) for each in SEARCHES)],
     ids=lambda session: " ".join(session[0]),
 )
 def test_a_documented_command_prints_the_same_figures_at_80_columns_in_ascii(

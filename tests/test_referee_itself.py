@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from tests import referee as ref
+from tests.cases import some
 from tests.referee import complete_options
 
 
@@ -83,10 +84,11 @@ def through_json(records: list[ref.Record]) -> list[ref.Record]:
     return loaded
 
 
+@pytest.mark.parametrize("matches", some([15, 100], 2))
 @pytest.mark.parametrize("variant", ref.VARIANTS)
-def test_random_matches_pass(variant: str) -> None:
+def test_random_matches_pass(variant: str, matches: int) -> None:
     rng = random.Random(variant)
-    for number in range(40):
+    for number in range(matches):
         seats, given = ref.random_options(variant, rng)
         records = through_json(ref.random_match(variant, seats, given, rng, match=number))
         assert ref.check_match(records) == [], (seats, given)

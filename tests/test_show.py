@@ -13,11 +13,13 @@ from noms_env import show
 from noms_env.core.cards import CARD_NUMBERS, DECKTET, FRENCH, cards_in
 from noms_env.table import Table
 from tests.begun import begun
+from tests.cases import some
 from tests.envs.play import KINDS
 from tests.observation.test_leaks import mix_hidden
 from tests.variants.table_help import play
 
 every_table = pytest.mark.parametrize(("variant", "seats", "options"), KINDS.values(), ids=KINDS)
+some_tables = pytest.mark.parametrize(("variant", "seats", "options"), some(KINDS.values(), 3), ids=KINDS)
 
 
 def moments(variant: str, seats: int, options: dict[str, Any], count: int, length: int = 160) -> list[Table]:
@@ -54,7 +56,7 @@ def test_text_for_every_seat_at_random_moments(variant: str, seats: int, options
             assert re.sub(r"\x1b\[[0-9;]*m", "", coloured) == shown
 
 
-@every_table
+@some_tables
 def test_image_for_every_seat_at_random_moments(variant: str, seats: int, options: dict[str, Any]) -> None:
     table = moments(variant, seats, options, 1)[0]
     images = [show.image(table, seat) for seat in (None, *range(seats))]
@@ -153,7 +155,7 @@ def mixed(table: Table, seat: int | None, rng: random.Random) -> Table:
     return table
 
 
-@every_table
+@some_tables
 def test_rules_0_1_nothing_depends_on_what_the_seat_cannot_see(variant: str, seats: int, options: dict[str, Any]) -> None:
     rng = random.Random(5)
     differing = 0

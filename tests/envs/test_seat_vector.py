@@ -18,6 +18,7 @@ from noms_env.policy.file import PolicyInfo
 from noms_env.table import Table
 from noms_env.variants import VARIANTS
 from tests.begun import begun
+from tests.cases import some
 from tests.envs.play import KINDS, WAYS, choose_in_rows
 from tests.envs.seats import Picker
 from tests.observation.test_leaks import mix_hidden, single_deals
@@ -56,7 +57,7 @@ MASKS = dict(zip(WAYS, ("observation", "both", "observation", "info"), strict=Tr
 
 @pytest.mark.parametrize("mode", list(AutoresetMode))
 @pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("variant", some(VARIANTS, 2))
 def test_the_same_as_so_many_environments_of_one_seat(variant: str, way: str, mode: AutoresetMode) -> None:
     arguments = {**WAYS[way], "mask_in": MASKS[way]}
     one = SyncVectorEnv([lambda: SeatEnv(variant, **arguments)] * ROWS, autoreset_mode=mode)

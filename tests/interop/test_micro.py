@@ -14,6 +14,7 @@ from noms_env.micro.cfr import Solver  # noqa: E402
 from noms_env.micro.measures import exploitability  # noqa: E402
 from noms_env.micro.tree import Tree, build_tree  # noqa: E402
 from noms_env.micro.tree_kernels import write_keys  # noqa: E402
+from tests.cases import some  # noqa: E402
 
 pytestmark = pytest.mark.interop
 
@@ -45,7 +46,7 @@ class OfTree(Policy):  # type: ignore[misc]
         return dict(zip(self._tree.action[slots].tolist(), self._strategy[slots].tolist(), strict=True))
 
 
-@pytest.mark.parametrize("name", TREES)
+@pytest.mark.parametrize("name", some(TREES, 3))
 def test_the_solver_and_its_measures_agree_with_those_here(name: str) -> None:
     """NashConv and the values of a strategy that is neither uniform nor solved, to 1e-9."""
     game: DealGame = pyspiel.load_game(name)

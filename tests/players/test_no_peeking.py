@@ -39,7 +39,7 @@ def check_legal(player: Player, tables: list[Table]) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_every_action_is_legal(name: str, variant: str) -> None:
     player, phases = make_player(name), set()
-    for seed, (seats, options) in enumerate(tables_of(variant, 12)):
+    for seed, (seats, options) in enumerate(tables_of(variant, 6)):
         for company in (None, player):
             tables = [table.copy() for table in decisions(variant, seats, options, seed, company)]
             check_legal(player, tables)

@@ -18,6 +18,7 @@ from noms_env.observation.layout import HIDDEN, HIDDEN_SIZE, OBSERVATION, OBSERV
 from noms_env.policy.encoding import Encoding, make_encoding, suit_orders
 from noms_env.variants import GAMES, VARIANTS, Rules, game, make_rules
 from tests.begun import begun
+from tests.cases import some_uncompiled
 from tests.envs.play import EVERY_TABLE, KINDS, Kind, choose, make, walk
 
 TABLES = {**KINDS, **{f"{kind.variant}, {kind.seats} seats, usual options": kind for kind in EVERY_TABLE}}
@@ -73,8 +74,7 @@ def few(name: str) -> Decisions:
     return Decisions(*(part[:: 1 if COMPILED else 3] for part in all_rows))
 
 
-@pytest.mark.uncompiled
-@pytest.mark.parametrize("name", TABLES)
+@pytest.mark.parametrize("name", some_uncompiled(TABLES, 4))
 def test_no_legal_action_is_lost(name: str) -> None:
     encoding = make_encoding([rules_of(TABLES[name])])
     seen, legal, _ = few(name)
@@ -133,8 +133,10 @@ def tied_suits(seen: np.ndarray) -> bool:
     return len(set(ranks)) < len(ranks)
 
 
-@pytest.mark.uncompiled
-@pytest.mark.parametrize("name", [name for name, kind in KINDS.items() if kind.variant != "nonesuch" and "lots" not in name])
+@pytest.mark.parametrize(
+    "name",
+    some_uncompiled((name for name, kind in KINDS.items() if kind.variant != "nonesuch" and "lots" not in name), 4),
+)
 def test_a_table_with_renamed_suits_looks_the_same(name: str) -> None:
     rules, rng = rules_of(KINDS[name]), random.Random(name)
     encoding = make_encoding([rules])
@@ -190,8 +192,7 @@ def test_the_order_of_suits() -> None:
     assert [ORDERS[number] for number in order] == [(1, 0, 2, 3), (3, 1, 0, 2), (1, 0, 2, 3), (1, 0, 2, 3), (0, 1, 2, 3)]
 
 
-@pytest.mark.uncompiled
-@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize("name", some_uncompiled(KINDS, 4))
 def test_features_are_bytes_or_their_values_at_the_renamed_table(name: str) -> None:
     """`index` and `value` of each order against those of the first, at an observation that is renamed as a whole."""
     encoding = make_encoding([rules_of(KINDS[name])])

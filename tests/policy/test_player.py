@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 import torch
 
-import noms_env
 from noms_env.core.actions import MOST, NUM_ACTIONS
 from noms_env.envs.batch import make_batch
 from noms_env.envs.table_groups import TableGroup
@@ -32,6 +31,7 @@ from noms_env.policy.matmul import (
 )
 from noms_env.policy.player import PolicyPlayer
 from noms_env.variants import VARIANTS, Rules, game, make_rules
+from tests.cases import some_uncompiled
 from training.config import ActorConfig
 from training.learn.network import Actor
 
@@ -116,8 +116,9 @@ def test_probabilities_are_those_of_torch(variant: str) -> None:
     assert found.max(axis=1).std() > 0.05, "a network that tells the rows apart"
 
 
-@pytest.mark.uncompiled
-@pytest.mark.parametrize("network", [NETWORK, SMALL | {"blocks": 0}, {"width": 64, "blocks": 1, "card_width": 3}])
+@pytest.mark.parametrize(
+    "network", some_uncompiled([NETWORK, SMALL | {"blocks": 0}, {"width": 64, "blocks": 1, "card_width": 3}], 3)
+)
 def test_any_size_and_several_games(network: dict[str, int]) -> None:
     rule_sets = (*rules_of("noms", "down_up"), make_rules(game("nonesuch"), 3))
     actor, player = made_player(rule_sets, network)
@@ -251,10 +252,9 @@ def test_a_row_takes_one_number_of_the_stream_also_where_it_has_no_choice(player
     assert rng.integers(2**63) == twin.integers(2**63, size=len(rows[0]) + 1)[-1]
 
 
-@pytest.mark.uncompiled
 def test_draws_have_the_probabilities(player: PolicyPlayer, rows: Rows) -> None:
     row = int(np.argmax((player.probabilities(*rows) > 0.1).sum(axis=1)))
-    n = 4000 if noms_env._jit.COMPILED else 300
+    n = 4000
     seen, legal = (np.repeat(part[row : row + 1], n, axis=0) for part in rows)
     for temperature in (1.0, 0.4):
         chances = player.probabilities(rows[0][row], rows[1][row], temperature=temperature).astype(float)
@@ -347,7 +347,6 @@ OTHER_TABLES = [
 ]
 
 
-@pytest.mark.uncompiled
 @pytest.mark.parametrize(("variant", "seats", "options", "sentence"), OTHER_TABLES)
 def test_tables_with_other_rules_are_refused(
     player: PolicyPlayer, rows: Rows, variant: str, seats: int, options: dict[str, Any], sentence: str

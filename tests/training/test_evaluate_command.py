@@ -14,6 +14,7 @@ from noms_env.variants import Rules, game, make_rules
 from tests.commands import Run, assert_refused, is_one_sentence, lacking
 from tests.policy.test_player import save_small
 from training.agents.registry import agent_spec
+from training.agents.spec import AgentSpec
 from training.evaluation import comparison
 from training.evaluation.comparison import NothingPlayedError
 from training.thread_pool import Done, run_jobs
@@ -192,13 +193,13 @@ def test_games_share_the_time_and_leave_some_for_matches(run: Run, monkeypatch: 
 def test_a_game_for_which_the_time_is_too_short_is_left_out(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     compare = comparison.compare
 
-    def too_slow_in_noms(rules: Rules, *arguments: Any, **others: Any) -> Any:
+    def too_slow_in_noms(rules: Rules, a: AgentSpec, b: AgentSpec, deals: int, **others: Any) -> Any:
         if rules.variant.name == "noms":
             raise NothingPlayedError("time")
-        return compare(rules, *arguments, **others)
+        return compare(rules, a, b, 10, **{**others, "until": None})  # however slow the machine is
 
     monkeypatch.setattr(comparison, "compare", too_slow_in_noms)
-    words = ["evaluate", "thumb", "random", "--variant", "up_down", "noms", "--minutes", 0.02, "--matches", 0]
+    words = ["evaluate", "thumb", "random", "--variant", "up_down", "noms", "--minutes", 1, "--matches", 0]
     status, out, _ = run(*words, "--json", tmp_path / "found.json")
     assert (status, "noms, 4 seats: not even two deals were done in time" in out) == (0, True)
     assert [one["variant"] for one in json.loads((tmp_path / "found.json").read_text())["games"]] == ["up_down"]

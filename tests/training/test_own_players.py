@@ -25,6 +25,7 @@ from noms_env.record import record_matches, replay
 from noms_env.show import look
 from noms_env.variants import Rules, game, make_rules
 from tests.begun import begun
+from tests.cases import some
 from tests.commands import Run, assert_refused
 from tests.envs.play import KINDS, make, walk
 from tests.observation.test_leaks import mix_hidden
@@ -431,7 +432,7 @@ time.sleep(60)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a keeper finds what is in the program's group only")
-@pytest.mark.parametrize("what", [signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
+@pytest.mark.parametrize("what", some([signal.SIGKILL, signal.SIGTERM, signal.SIGHUP], 3))
 def test_a_program_and_its_children_end_with_the_command_however_it_ends(what: int, tmp_path: Path) -> None:
     note = tmp_path / "pids"
     (tmp_path / "bot.py").write_text(BUSY.format(note=str(note)))

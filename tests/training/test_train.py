@@ -17,6 +17,7 @@ import torch
 from noms_env.policy.file import read_policy
 from noms_env.policy.player import load_policy
 from noms_env.variants.table_record import TABLE
+from tests.cases import some
 from tests.training import tiny_run
 from tests.training.test_self_play import tiny
 from training.agents.table_pool import TablePool, make_rule_sets
@@ -77,11 +78,11 @@ def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize(
     ("what", "status", "stops"),
     [
-        (signal.SIGINT, 130, (4,)),
         (signal.SIGKILL, -signal.SIGKILL, (2, 3)),
+        pytest.param(signal.SIGINT, 130, (4,), marks=pytest.mark.soak),
         pytest.param(signal.SIGKILL, -signal.SIGKILL, (2, 4, 3), marks=pytest.mark.soak),
     ],
-    ids=["once", "twice", "often"],
+    ids=["twice", "once", "often"],
 )
 def test_a_run_that_is_stopped_ends_like_one_that_never_was(
     what: int, status: int, stops: tuple[int, ...], uninterrupted: Path, tmp_path: Path
@@ -102,7 +103,7 @@ def test_a_run_that_is_stopped_ends_like_one_that_never_was(
         assert all((one[key] == other[key]).all() for key in one)
 
 
-@pytest.mark.parametrize("is_damaged", [False, True], ids=["the last state", "the state before"])
+@pytest.mark.parametrize("is_damaged", some([True, False], 2), ids=["the state before", "the last state"])
 def test_a_run_whose_disk_is_full_at_every_evaluation_goes_on_from(
     is_damaged: bool, uninterrupted: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

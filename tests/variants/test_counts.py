@@ -237,7 +237,7 @@ nonesuch 4 deck_seed=3 depth=9: call 40 trump 81 play 9396 suit 810; 0 ends; 0 0
 """)
 
 
-CHEAP = 2500
+CHEAP = 1000
 """Cases of fewer decisions also run with the compiler off."""
 
 

@@ -116,7 +116,8 @@ class Folder:
     def go_on(self, plan: Plan) -> None:
         """Make sure that the tournament in the folder is this one, or one that this one has grown from.
 
-        It may have got more deals, and more players behind the others; what has been played stays.
+        It may have got more deals, and more players behind the others; what has been played stays, but for a last block that
+        was short: that is played again, with the same results.
 
         Raises:
             TournamentError: there is none, or another.
