@@ -231,8 +231,9 @@ def draw(all_results: Sequence[Results]) -> bytes:
             spread = [(one.high - one.low) / 2 for one in found]
             times, means = [ms for ms, _ in points], [one.mean for one in found]
             axes.errorbar(times, means, spread, color=colour, marker="o", markersize=4, linewidth=1.4, capsize=2, label=label)
-        level = results.values(results.policy).mean() if results.policy in results.heroes else 0.0
-        axes.axhline(level, color=GREY, linestyle="--", linewidth=1, label="the policy")
+        if results.policy in results.heroes or results.among == "policy":
+            level = 0.0 if results.among == "policy" else results.values(results.policy).mean()
+            axes.axhline(level, color=GREY, linestyle="--", linewidth=1, label="the policy")
         if axes.containers:  # a logarithmic axis needs something to show
             axes.set_xscale("log")
             axes.xaxis.set_major_locator(LogLocator(subs=(1, 3)))

@@ -2,7 +2,10 @@
 
 import csv
 import json
+import os
 import re
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -137,6 +140,14 @@ def test_workers_do_the_same_as_one_process(run: Run, algorithm: Path, tmp_path:
         assert not (two / task.PROGRESS).exists()
 
 
+def test_processes_that_an_algorithm_starts_use_up_its_budget(tmp_path: Path) -> None:
+    busy = "import time\nwhile time.process_time() < 0.5: pass"
+    run = Task("down_up", 4, 1, Budget(None, 1.0), tmp_path)
+    subprocess.run([sys.executable, "-c", busy], check=True)
+    assert run.seconds[1] > 0.4
+    assert run.count(0) > 0.4 / 3600
+
+
 def test_a_run_that_fails_does_not_stop_another(algorithm: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     failing = """def train(task):
     import time
@@ -203,8 +214,8 @@ def test_a_budget_in_hours_ends_a_run_and_the_measure_of_the_curve_is_not_counte
         return type("Found", (), {"mean": 1.0, "low": 0.5, "high": 1.5})
 
     monkeypatch.setattr(task, "alone_in_field", slowly)
-    for name in ("perf_counter", "process_time"):
-        monkeypatch.setattr(time, name, lambda: clock[0])
+    monkeypatch.setattr(time, "perf_counter", lambda: clock[0])
+    monkeypatch.setattr(os, "times", lambda: os.times_result((clock[0] / 2, 0.0, clock[0] / 2, 0.0, 0.0)))
     one = Task("noms", 4, 1, budget_of("10M,0.1h"), tmp_path)
     shares = list[float]()
     for _ in range(11):

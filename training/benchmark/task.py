@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 import shutil
 import sys
 import time
@@ -90,6 +91,12 @@ def _loaded_once(file: Path, changed: int) -> ModuleType:
     return load_algorithm(file)
 
 
+def clocks() -> tuple[float, float]:
+    """Wall and processor seconds, the latter with those of the processes that were started here and have ended."""
+    used = os.times()
+    return time.perf_counter(), used.user + used.system + used.children_user + used.children_system
+
+
 @dataclass
 class Task:
     """One run of an algorithm.
@@ -112,7 +119,7 @@ class Task:
     rows: list[tuple[float, ...]] = field(default_factory=list)
     _decisions: int = 0
     _paused: tuple[float, float] = (0.0, 0.0)
-    _began: tuple[float, float] = field(default_factory=lambda: (time.perf_counter(), time.process_time()))
+    _began: tuple[float, float] = field(default_factory=clocks)
 
     def make_batch(self, tables: int, **arguments: Any) -> noms_env.BatchEnv:
         """Tables of the game, one deal an episode; with features unless `observation` says otherwise.
@@ -130,7 +137,7 @@ class Task:
     @property
     def seconds(self) -> tuple[float, float]:
         """Wall and processor seconds of the run so far; measuring its curve is not counted."""
-        now = time.perf_counter(), time.process_time()
+        now = clocks()
         return now[0] - self._began[0] - self._paused[0], now[1] - self._began[1] - self._paused[1]
 
     def log(self, decisions: int, player: Callable[[], Player]) -> float:
@@ -145,7 +152,7 @@ class Task:
         """
         share = self.count(decisions)
         if any(self._last_share() < at <= share for at in CURVE_AT):
-            seconds, before = self.seconds, (time.perf_counter(), time.process_time())
+            seconds, before = self.seconds, clocks()
             one = alone_in_field(
                 rules_of_game(self.game),
                 AgentSpec("learner", player),
@@ -154,7 +161,7 @@ class Task:
                 seed=PLAYER_SEED,
             )
             self._add(decisions, seconds, (one.mean, one.low, one.high))
-            after = time.perf_counter(), time.process_time()
+            after = clocks()
             self._paused = (self._paused[0] + after[0] - before[0], self._paused[1] + after[1] - before[1])
         return share
 
