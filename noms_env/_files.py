@@ -1,14 +1,15 @@
-"""Files that are there whole or not at all."""
+"""Files that are there whole or not at all, and that belong to one process."""
 
 from __future__ import annotations
 
 import os
 import stat
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import get_ident
-from typing import BinaryIO
+from typing import IO, BinaryIO
 
 LONGEST = 100
 """Characters that a file keeps of its name while it is written: a name has 255 at most."""
@@ -60,3 +61,16 @@ def write_atomically(path: Path, content: bytes, *, sync: bool = True) -> None:
     """Write a file; see `whole_file`."""
     with whole_file(path, sync=sync) as file:
         file.write(content)
+
+
+def lock(file: IO[str]) -> bool:
+    """Lock a file until it is closed or its process ends; False where another process has it. Windows has no such lock."""
+    if sys.platform == "win32":
+        return True
+    import fcntl
+
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from noms_env._files import lock
 from noms_env.players import load_player
 from tests.commands import Run, assert_refused
 from training.agents.registry import agent_spec
@@ -146,6 +147,15 @@ def test_processes_that_an_algorithm_starts_use_up_its_budget(tmp_path: Path) ->
     subprocess.run([sys.executable, "-c", busy], check=True)
     assert run.seconds[1] > 0.4
     assert run.count(0) > 0.4 / 3600
+
+
+def test_two_processes_do_not_share_the_folder_of_an_entry(run: Run, algorithm: Path, tmp_path: Path) -> None:
+    folder = trained(run, algorithm, tmp_path / "entry", "--seeds", 1)
+    with (folder / "lock").open("a") as file:
+        assert lock(file)
+        words = ("benchmark", "run", algorithm, "--games", "down_up", "nonesuch", "--budget", 400, "--out", folder)
+        assert_refused(run(*words), "another process trains in")
+    assert run(*words)[0] == 0
 
 
 def test_a_run_that_fails_does_not_stop_another(algorithm: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

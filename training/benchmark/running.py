@@ -10,7 +10,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 from multiprocessing import active_children, get_context
 from pathlib import Path
 
-from noms_env._files import write_atomically
+from noms_env._files import lock, write_atomically
 
 from ..data.workers import end_with_parent
 from ..text import count
@@ -105,10 +105,17 @@ def train_all(entry: Entry, folder: Path, *, workers: int = 1, tick: Callable[[i
         tick: is told how many more decisions were made.
 
     Raises:
-        EntryError: an algorithm left no policy.
+        EntryError: an algorithm left no policy, or another process does runs in the folder.
         KeyboardInterrupt: after Ctrl-C; the runs that are done stay.
         Exception: what the algorithm raised; the runs that other workers were at are done first.
     """
+    with (folder / "lock").open("a") as file:
+        if not lock(file):
+            raise EntryError(f"another process trains in {folder}; wait for it, or name another folder by --out")
+        _train_all(entry, folder, workers, tick)
+
+
+def _train_all(entry: Entry, folder: Path, workers: int, tick: Callable[[int], None]) -> None:
     left, budget = runs_left(entry, folder), budget_of(entry.budget)
     if workers == 1:
         for game, seed in left:

@@ -28,7 +28,7 @@ from typing import IO, Any, Protocol
 import torch
 from torch import Tensor, nn
 
-from noms_env._files import write_atomically
+from noms_env._files import lock, write_atomically
 from noms_env._jit import PACKAGE
 from noms_env.policy.encoding import Encoding
 from noms_env.policy.file import PolicyFileError, PolicyInfo, read_policy, save_policy
@@ -203,7 +203,7 @@ class RunFolder:
             self._lock = (self.path / "lock").open("a+")
         try:
             with _sentences(self.path / "lock"):
-                is_ours = _locked(self._lock)
+                is_ours = lock(self._lock)
             if not is_ours:
                 raise CheckpointError(f"another process trains in {self.path}; wait for it, stop it, or name another by --out")
             for folder in folders:
@@ -364,16 +364,3 @@ def write_policy(path: Path, actor: nn.Module, run: Trained, score: float | None
             save_policy(path, tensors, info)
     except PolicyFileError as error:
         raise CheckpointError(f"{path} is not written: {error}") from error
-
-
-def _locked(file: IO[str]) -> bool:
-    """Lock a file until it is closed or its process ends; False where another process has it. Windows has no such lock."""
-    if sys.platform == "win32":
-        return True
-    import fcntl
-
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
