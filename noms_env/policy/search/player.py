@@ -8,6 +8,9 @@ like the policy, or both follow from what the others did (`beliefs`).
 
 Forced actions are not thought about, and of cards that come to the same one is tried, the seat's own and those of others in
 a rollout alike. All rows of a call are searched together, so that the network sees many rows at once.
+
+In a deal of Noms after a pass-out the policy plays without a search: the cards were sorted, which it has learnt to use, and the
+worlds do not know.
 """
 
 from __future__ import annotations
@@ -31,7 +34,7 @@ from noms_env.policy.player import PolicyPlayer
 from noms_env.policy.search.beliefs import Model, draw_worlds, policy_model, styles_shown, thumb_model
 from noms_env.policy.search.findings import Findings, Rounds
 from noms_env.policy.search.rollouts import Task, candidates_of, play_out
-from noms_env.policy.search.worlds import Worlds
+from noms_env.policy.search.worlds import Worlds, find_sorted
 from noms_env.variants import Rules
 
 UNIFORM, MIXTURE = "uniform", "mixture"
@@ -168,7 +171,9 @@ class SearchPlayer:
         for row in rows:
             candidates = candidates_of(view, row, chances[row])
             found.append(Findings(row, int(seeds[row]), candidates, int(tables.n_seats[row]), self.temperature, rounds))
-        open_rows = deque(one for one in found if one.left > 0)
+        is_sorted = np.empty(len(tables), np.bool_)
+        find_sorted(view, is_sorted)
+        open_rows = deque(one for one in found if one.left > 0 and not is_sorted[one.row])
         self._search_rows(view, open_rows, math.inf if self.time is None else started + self.time / 1000 * len(open_rows))
         return found
 

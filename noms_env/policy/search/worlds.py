@@ -11,6 +11,7 @@ from noms_env.belief import sample_hidden_rows
 from noms_env.core.chance import philox
 from noms_env.core.state import MAX_SEATS
 from noms_env.players.search.position import count_deal_as_last
+from noms_env.variants import dispatch
 
 
 class Worlds(NamedTuple):
@@ -29,6 +30,17 @@ class Worlds(NamedTuple):
     def part(self, first: int, end: int | None) -> Worlds:
         """Some of them."""
         return Worlds(*(array[first:end] for array in self))
+
+
+@jit
+def find_sorted(tables, found):
+    """Write where the deck came from hands that were sorted after a pass-out (rules of Noms, 4.3): bool, shape (n,).
+
+    Worlds have the unseen cards in any hand, which is far from what such a deck deals. It is told by the points that are
+    multiplied: of a second pass-out in a row with `double_repeat='single'` nothing is seen.
+    """
+    for row in range(len(found)):
+        found[row] = dispatch.gathers(tables[row]) and tables[row].multiplier != 1
 
 
 @jit

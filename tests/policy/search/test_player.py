@@ -103,6 +103,22 @@ def test_a_row_is_answered_alike_alone_and_among_others(heat: float, moment: int
         assert worlds * np.count_nonzero(legal, axis=1).max() > TOGETHER
 
 
+@pytest.mark.parametrize(
+    ("multiplier", "options", "searches"),
+    [(1, {}, True), (2, {}, False), (2, {"deal_mode": "packets_shuffled"}, True)],
+)
+def test_where_the_cards_were_sorted_the_policy_plays(multiplier: int, options: dict[str, Any], searches: bool) -> None:
+    player, rng = small_player(make_rules(game("noms"), 4, options), worlds=4), np.random.default_rng(0)
+    table = Table("noms", 4, options)
+    table.start(multiplier=multiplier)
+    seen, legal = table.view(int(table.row.seat))
+    tables = sampled_tables(table._rows, None, rng)
+    assert bool(player.values(seen, legal, rng, tables=tables)) == searches
+    player.policy.temperature = 0
+    favourite = int(player.policy.probabilities(seen, legal, temperature=1).argmax())
+    assert searches or player.act(seen, legal, rng, tables=tables) == favourite
+
+
 @pytest.mark.parametrize("name", VARIANTS)
 def test_cards_that_a_seat_cannot_see_have_no_influence(name: str) -> None:
     """The player is given the true table, and two with other hidden cards: all it finds out is the same."""
