@@ -189,14 +189,14 @@ def test_the_commands(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
         (["exploit", "thumb", "--samples", "0"], "--samples must be 1 or more, not 0"),
         (["exploit", "thumb", "--budget", "0"], "--budget must be 1 or more, not 0"),
         (["exploit", "thumb", "--deals", "1"], "--deals must be 2 or more, not 1"),
-        (["exploit", "thumb", "--deals", "9"], "of no use here: --deals, which is for a full game, with --variant"),
+        (["exploit", "thumb", "--deals", "9"], "--deals: only with --variant, on a full game"),
         (
             ["exploit", "thumb", "--seats", "4", "--initial-policy", "noms"],
-            "of no use here: --seats, --initial-policy, which are for a full game, with --variant",
+            "--seats, --initial-policy: only with --variant, on a full game",
         ),
         (
             ["exploit", "thumb", "--variant", "noms", "--pairs", "--reward", "points"],
-            "of no use here: --reward, --pairs, which are for micro-games, without --variant",
+            "--reward, --pairs: only without --variant, on micro-games",
         ),
         (["exploit", "noms@0", "--variant", "small_ships"], "was trained for"),
         (["exploit", "noms@0"], "noms@0 was trained for none of the micro-games"),

@@ -148,8 +148,8 @@ def _do_all(
         while waiting and not failed and len(running) < workers:
             run = waiting.popleft()
             running[begin_run(run)] = run
-        for future in wait(running, LOOK, FIRST_COMPLETED).done:
-            game, seed = running.pop(future)
+        ended = [(future, running.pop(future)) for future in wait(running, LOOK, FIRST_COMPLETED).done]
+        for future, (game, seed) in ended:
             if future.exception() is None:
                 tick(future.result() - told[future])
                 continue
