@@ -1,0 +1,181 @@
+"""The benchmark: what the checker accepts and refuses."""
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.commands import Run, assert_refused
+from tests.training.entries import DEALS, SMALL, scored_entry
+from training.benchmark import checking, protocol
+from training.benchmark.cells import cells_of_entry
+from training.benchmark.checking import complaints, replayed, sampled_cells
+from training.benchmark.entry import Entry, read_entry, runs_code
+from training.benchmark.protocol import (
+    POLICIES,
+)
+from training.benchmark.scores import read_scores, scored, write_scores
+from training.evaluation.deal_sets import FROZEN
+
+
+@pytest.fixture
+def complete(few_deals: None, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A complete entry of a player that does not learn, on two games."""
+    del few_deals
+    for module in (protocol, checking):
+        monkeypatch.setattr(module, "GAMES", dict.fromkeys(SMALL, 4))
+    folder = tmp_path / "entry"
+    scored_entry(folder, run, "--player", "{game}@0", "--games", *SMALL)
+    return folder
+
+
+def test_a_complete_entry_is_accepted_also_without_its_cells(run: Run, complete: Path) -> None:
+    for words in ([], ["--all"], ["--cells", 0]):
+        status, out, _ = run("benchmark", "check", complete, *words, "--threads", 1)
+        assert (status, "accepted" in out) == (0, True), out
+    shutil.rmtree(complete / "cells")
+    status, out, _ = run("benchmark", "check", complete, "--all", "--threads", 1)
+    assert (status, "accepted as far as can be checked here, 8 cells played again" in out) == (0, True), out
+    assert "the points of the deals are not here" in out
+
+
+@pytest.mark.usefixtures("complete")
+def test_a_published_player_that_does_not_learn_is_played_again_to_the_last_digit(run: Run, tmp_path: Path) -> None:
+    whole, folder = tmp_path / "thumb", tmp_path / "published"
+    scored_entry(whole, run, "--player", "thumb", "--games", *SMALL)
+    folder.mkdir()
+    for name in ("entry.json", "scores.json"):
+        shutil.copyfile(whole / name, folder / name)
+    status, out, _ = run("benchmark", "check", folder, "--cells", 5, "--threads", 1)
+    assert (status, "5 cells played again" in out) == (0, True), out
+    cell = read_scores(folder)["cells"]["nonesuch"]["0"]["greedy"]
+    changed(folder, "scores.json", cell["sha256"], "0" * 64)
+    status, out, _ = run("benchmark", "check", folder, "--all", "--threads", 1)
+    assert (status, "nonesuch, seed 0, field greedy: " in out, out.count("when played again")) == (1, True, 1), out
+
+
+def test_a_score_among_another_policy_than_that_of_the_protocol_is_refused(run: Run, complete: Path) -> None:
+    changed(complete, "scores.json", f'"field_sha256": "{POLICIES["nonesuch"][1]}"', f'"field_sha256": "{"0" * 64}"')
+    status, out, _ = run("benchmark", "check", complete, "--cells", 0)
+    assert (status, "nonesuch, seed 0, are among another policy" in out) == (1, True), out
+
+
+def changed(folder: Path, name: str, old: str, new: str) -> None:
+    """Change a file of an entry, wherever the text stands."""
+    text = (folder / name).read_text()
+    found, count = re.subn(old, new, text)
+    assert count, old
+    (folder / name).write_text(found)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "sentence"),
+    [
+        ('"value": 1', '"value": 2', "does not follow from its points"),
+        (r'"low": [^,]*', '"low": 0.0', "is not what the deals in"),
+        (FROZEN["test"]["nonesuch"], "0" * 64, "other deals than those of the set test"),
+        (f'"deals": {DEALS}', f'"deals": {DEALS - 1}', f"is not scored on {DEALS} deals"),
+        (r'"core"\s+\]', '"search"]', "the part core is not scored"),
+    ],
+)
+def test_scores_that_are_wrong_are_refused(run: Run, complete: Path, old: str, new: str, sentence: str) -> None:
+    changed(complete, "scores.json", old, new)
+    status, out, _ = run("benchmark", "check", complete, "--threads", 1)
+    assert (status, sentence in out, "refused" in out) == (1, True, True), out
+
+
+def test_intervals_may_be_rounded_otherwise(complete: Path) -> None:
+    """By another library of linear algebra."""
+    scores = json.loads((complete / "scores.json").read_text())
+    scores["core"]["all"]["score"]["low"] += 1e-15
+    (complete / "scores.json").write_text(json.dumps(scores))
+    assert complaints(complete) == []
+
+
+def test_scores_that_cannot_be_played_again_are_refused(complete: Path) -> None:
+    """Points that were made better everywhere, in the scores and in what they follow from."""
+    entry = read_entry(complete)
+    playing = cells_of_entry(entry, complete, ["core"], kept=complete)
+    for one in playing:
+        one.cell.blocks = {first: [point + 10_000 for point in points] for first, points in one.cell.blocks.items()}
+        one.cell.save(complete)
+    write_scores(complete, scored(entry, [one.cell for one in playing]))
+    assert complaints(complete) == []
+    found = replayed(complete, sampled_cells(complete, 3, seed=0), threads=1)
+    assert len(found) == 3
+    assert all("points a deal when played again" in sentence for sentence in found)
+
+
+def test_elsewhere_the_mean_must_lie_within_the_interval(complete: Path) -> None:
+    document = json.loads((complete / "scores.json").read_text())
+    document["machine"]["processor"] = "another"
+    cell = document["cells"]["nonesuch"]["0"]["thumb"]
+    cell["sha256"], points = "0" * 64, cell["points"]
+    for shift, is_refused in ((0.5, False), (3.0, True)):
+        cell["points"] = points + shift * cell["error"]
+        (complete / "scores.json").write_text(json.dumps(document))
+        assert bool(replayed(complete, sampled_cells(complete, None, seed=0), threads=1)) == is_refused
+
+
+def test_an_entry_that_is_not_complete_is_refused(complete: Path) -> None:
+    changed(complete, "entry.json", '"nonesuch"', '"noms"')
+    assert any("nonesuch are missing" in sentence for sentence in complaints(complete))
+    changed(complete, "entry.json", '"fixed"', '"self-play"')
+    found = complaints(complete)
+    assert any("needs 3 seeds or more, not 1" in sentence for sentence in found)
+    assert any("does not say with which budget" in sentence for sentence in found)
+
+
+def test_an_entry_runs_no_code_that_hides_behind_a_seed(run: Run, tmp_path: Path) -> None:
+    """Only whole numbers are seeds, and every player of an entry counts, not only the first."""
+    (tmp_path / "mine.py").write_text("raise SystemExit('it ran')\n")
+    document = {"format": "noms-benchmark-entry/1", "name": "x", "track": "fixed", "player": "{seed}", "games": ["down_up"]}
+    (tmp_path / "entry.json").write_text(json.dumps(document | {"seeds": ["thumb", f"{tmp_path}/mine.py:make"]}))
+    for command in ("score", "check"):
+        assert_refused(run("benchmark", command, tmp_path), "its seeds, which must be whole numbers")
+    runs = Entry("x", "fixed", "{game}.py:make", ("down_up",))
+    assert runs_code(runs, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "sentence"),
+    [
+        ("entry.json", '{"format": "noms-benchmark-entry/1", "name": 5, "track": "fixed", "player": "thumb"}', "must be text"),
+        ("entry.json", "[" * 100_000, "entry.json is damaged"),
+        ("scores.json", '{"format": "noms-benchmark-scores/1", "protocol": "noms-benchmark/1"}', "scores.json is damaged"),
+    ],
+)
+def test_a_damaged_entry_is_refused_with_a_sentence(run: Run, complete: Path, file: str, content: str, sentence: str) -> None:
+    (complete / file).write_text(content)
+    assert_refused(run("benchmark", "check", complete), sentence)
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["score", "nowhere"], "there is no entry in nowhere"),
+        (["check", "nowhere"], "there is no entry in nowhere"),
+        (["report", "nowhere"], "there is no entry in nowhere"),
+        (["report"], "name the folder of at least one entry"),
+        (["score", "x", "--player", "nobody"], "nobody"),
+        (["score", "x", "--player", "thumb", "--games", "bridge"], "there is no game 'bridge'"),
+        (["score", "x", "--player", "thumb", "--deals", "1"], "--deals must be 2 or more"),
+        (["score", "x", "--player", "noms@0", "--games", "down_up"], "down_up: "),
+        (["score", "x", "--ray", "--threads", "2"], "give --threads or --ray, and not both"),
+        (["check", "x", "--cells", "-1"], "--cells must be 0 or more"),
+        (["run", "nobody"], "there is no algorithm 'nobody'"),
+        (["run", "nobody.py"], "there is no file nobody.py"),
+        (["run", "ppo", "--budget", "much"], "a budget is such as"),
+        (["run", "ppo", "--seeds", "0"], "--seeds and --workers must be 1 or more"),
+        (["run"], "needs ALGORITHM"),
+        (["dance"], "does not take dance"),
+    ],
+)
+def test_wrong_requests_are_refused(
+    run: Run, words: list[str], sentence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert_refused(run("benchmark", *words), sentence)
+    assert list(tmp_path.iterdir()) == []
