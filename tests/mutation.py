@@ -30,7 +30,8 @@ COPIED = ("noms_env", "training", "noms_training", "tests", "examples", "checkpo
 LIMIT = 400
 """Processor seconds of a run of pytest."""
 MARKED = {"quick": "uncompiled and not soak", "all": "not soak"}
-PLAYED = "off quick tests/test_agreement.py tests/core tests/test_record.py tests/test_show.py tests/envs/test_same_bytes.py"
+RECORDS = "tests/test_record.py tests/test_record_check.py tests/test_record_decks.py"
+PLAYED = f"off quick tests/test_agreement.py tests/core {RECORDS} tests/test_show.py tests/envs/test_same_bytes.py"
 RULES = "off all tests/variants --ignore=tests/variants/test_counts.py"
 COUNTS = "off all tests/variants/test_counts.py"
 SEEN = "off all tests/envs/test_positions.py tests/observation/test_layout.py tests/envs/test_rewards.py"

@@ -1,0 +1,329 @@
+"""Game records: whatever is wrong in them is found, and nothing breaks the check."""
+
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from noms_env.record import (
+    Record,
+    RecordError,
+    check_records,
+    find_damage,
+    read_records,
+    record_matches,
+    replay,
+)
+from noms_env.table import Table
+from noms_env.variants import VARIANTS
+from tests import referee
+from tests.begun import begun
+from tests.records import RECORD_KEYS, SIXTEEN, WHOLE, changed, check, deals, named, play
+
+
+@pytest.mark.uncompiled
+@pytest.mark.parametrize(
+    ("line", "sentence"),
+    [
+        (b"", "the line is empty"),
+        (b"{", "the line is not JSON: "),
+        (json.dumps(WHOLE).encode()[:-9], "the line is not JSON: "),
+        (b"\xff\xfe", "the line is not UTF-8 text"),
+        (b"[1, 2]", "the line is not an object but [1, 2]"),
+        (b"null", "the line is not an object but null"),
+        (b"[" * 100_000, "nested too deeply"),
+        (b'{"format": NaN}', "NaN is no number"),
+        (b"9" * 5000, "the line is not JSON: "),
+        (b'{"format": "noms-record/1"}', "variant, seats, options, "),
+    ],
+)
+def test_a_damaged_line_is_named(tmp_path: Path, line: bytes, sentence: str) -> None:
+    path = tmp_path / "games.jsonl"
+    whole = json.dumps(WHOLE).encode()
+    path.write_bytes(whole + b"\n" + line + b"\n" + json.dumps(changed(WHOLE, match=1, trump="X")).encode())
+    damaged, wrong = check_records(read_records(path))
+    assert str(damaged).startswith("line 2: ")
+    assert sentence in str(damaged)
+    assert (damaged.match, damaged.deal, damaged.what) == (None, None, "line")
+    assert (wrong.line, wrong.match, wrong.what) == (3, 1, "trump")
+
+
+@pytest.mark.uncompiled
+@pytest.mark.parametrize(
+    ("values", "sentence"),
+    [
+        ({"format": "noms-record/2"}, "format must be 'noms-record/1', not \"noms-record/2\""),
+        ({"variant": "bridge"}, 'variant must be a variant, not "bridge"'),
+        ({"variant": ["noms"]}, "variant must be"),
+        ({"seats": 8}, "seats must be a number from 2 to 7, not 8"),
+        ({"seats": True}, "seats must be"),
+        ({"options": []}, "options must be"),
+        ({"options__target": [[1]]}, "options must be"),
+        ({"match": -1}, "match must be a whole number from 0 to 9007199254740992, not -1"),
+        ({"deal": 0.5}, "deal must be"),
+        ({"dealer": 4}, "dealer must be a seat, not 4"),
+        ({"deck": "all"}, "deck must be a list of cards"),
+        ({"hands": [[]]}, "hands must be"),
+        ({"hands__0__0": 7}, "hands must be"),
+        ({"stock": None}, "stock must be"),
+        ({"turn_up": 7}, "turn_up must be a word or null"),
+        ({"multiplier": "2"}, "multiplier must be"),
+        ({"before": [0, 0, 0]}, "before must be a list of numbers, one for each seat"),
+        ({"points": [0, 0, 0, 1e307]}, "points must be"),
+        ({"after": [0, 0, 0, False]}, "after must be"),
+        ({"steps": {}}, "steps must be a list of objects"),
+        ({"steps__1": 3}, "step 1 is not an object but 3"),
+        ({"steps__1": {"seat": 0, "phase": "call"}}, "step 1: action is missing"),
+        ({"steps__2__seat": 4}, "step 2: seat must be a seat, not 4"),
+        ({"steps__2__action": 7}, "step 2: action must be a word, not 7"),
+        ({"steps__0__legal": "pass"}, "step 0: legal must be a list of words"),
+        ({"trump": 3}, "trump must be"),
+        ({"partner": "2"}, "partner must be a seat or null"),
+        ({"tricks": [1, 1, 1, 1.5]}, "tricks must be"),
+        ({"over": 1}, "over must be true or false, not 1"),
+        ({"winners": [4]}, "winners must be a list of seats"),
+    ],
+)
+def test_a_value_of_the_wrong_kind_is_damage(values: dict[str, Any], sentence: str) -> None:
+    damage = find_damage(changed(WHOLE, **values))
+    assert damage is not None
+    assert damage.startswith(sentence)
+
+
+def test_a_deck_of_any_length_is_refused_in_a_moment() -> None:
+    record = next(record_matches("up_down"))
+    started = time.process_time()
+    for deck in (["2C"] * 200_000, [f"{number}" for number in range(200_000)]):
+        assert "deck" in [disagreement.what for disagreement in check_records([(1, {**record, "deck": deck})])]
+        with pytest.raises(RecordError, match=r"^deck holds .{1,400}$"):
+            next(replay({**record, "deck": deck}))
+    assert time.process_time() - started < 5
+
+
+@pytest.mark.parametrize("number", ["9" * 4300, "-" + "9" * 4300, "9" * 5000, "1e999", str(10**307)], ids=len)
+@pytest.mark.parametrize("key", ["match", "deal", "seats", "tricks", "points", "options", "multiplier"])
+def test_a_number_of_any_length_is_damage(key: str, number: str, tmp_path: Path) -> None:
+    record = next(record_matches("noms"))
+    wrong = {"tricks": [0, 0, 0, "N"], "points": [0, 0, 0, "N"], "options": {**record["options"], "target": "N"}}
+    line = json.dumps({**record, key: wrong.get(key, "N")}).replace('"N"', number)
+    (tmp_path / "records.jsonl").write_text(line)
+    [(_, damage)] = read_records(tmp_path / "records.jsonl")
+    assert isinstance(damage, str)
+    assert len(damage) < 300
+    assert [str(disagreement) for disagreement in check_records([(1, damage)])] == [f"line 1: {damage}"]
+
+
+@pytest.mark.parametrize("key", ["variant", "deck", "steps", "options", "extra"])
+def test_half_a_surrogate_pair_is_damage(key: str, tmp_path: Path) -> None:
+    record = next(record_matches("noms"))
+    record.get("steps", [])[0]["action"] = "\ud800" if key == "steps" else record["steps"][0]["action"]
+    wrong = {"deck": ["\ud800"], "options": {"\udfff": 1}, "steps": record["steps"]}
+    (tmp_path / "records.jsonl").write_text(json.dumps({**record, key: wrong.get(key, "\ud800")}))
+    assert list(read_records(tmp_path / "records.jsonl")) == [
+        (1, "the line has half of a surrogate pair, which is no character")
+    ]
+
+
+@pytest.mark.parametrize("key", RECORD_KEYS)
+def test_a_missing_key_is_damage(key: str) -> None:
+    assert find_damage({name: value for name, value in WHOLE.items() if name != key}) == f"{key} is missing"
+
+
+def test_a_disagreement_says_where_and_what() -> None:
+    (found,) = check([changed(WHOLE, match=7, trump="X")])
+    assert (found.line, found.match, found.deal, found.step, found.what) == (1, 7, 0, None, "trump")
+    assert (found.expected, found.found) == (WHOLE["trump"], "X")
+    assert str(found) == f'line 1, match 7, deal 0: trump is "X", but should be "{WHOLE["trump"]}"'
+    (found,) = check([changed(WHOLE, steps__0__action="99")])
+    assert str(found).startswith('line 1, match 0, deal 0, step 0: action: "99" is not legal for seat ')
+
+
+SEAT = WHOLE["steps"][1]["seat"]
+OTHER = (SEAT + 1) % 4
+
+
+@pytest.mark.parametrize(
+    ("values", "what"),
+    [
+        ({"options": {**WHOLE["options"], "target": 0}}, ["options"]),
+        ({"options": {**WHOLE["options"], "bogus": 0}}, ["options"]),
+        ({"options": {**WHOLE["options"], "misere_value": None}}, ["options"]),
+        ({"options": {**WHOLE["options"], "indication": 0}}, ["options"]),
+        ({"options": {name: value for name, value in WHOLE["options"].items() if name != "target"}}, ["options"]),
+        ({"deal": 20}, ["deal"]),
+        ({"deck__0": WHOLE["deck"][1]}, ["deck"]),
+        ({"deck__0": "2C"}, ["deck"]),
+        ({"hand_size": 5}, ["hand_size"]),
+        ({"hands": WHOLE["hands"][1:] + WHOLE["hands"][:1]}, ["hands"]),
+        ({"hands__0__0": "2C"}, ["hands"]),
+        ({"stock": ["2C"]}, ["stock"]),
+        ({"turn_up": "AS"}, ["turn_up"]),
+        ({"multiplier": 2}, ["multiplier"]),
+        ({"before": [1, 0, 0, 0]}, ["after"]),
+        ({"before": [100, 0, 0, 0]}, ["before", "after", "over", "winners"]),
+        ({"steps__1__seat": OTHER}, ["seat"]),
+        ({"steps__1__phase": "play"}, ["phase"]),
+        ({"steps__1__action": "nonsense"}, ["action"]),
+        ({"steps__1__legal": ["pass"]}, ["legal"]),
+        ({"steps__1__legal": [*WHOLE["steps"][1]["legal"], "99"]}, ["legal"]),
+        ({"steps__1__legal": [*WHOLE["steps"][1]["legal"], "pass"]}, ["legal"]),
+        ({"steps": WHOLE["steps"][:-1]}, ["steps"]),
+        ({"steps": WHOLE["steps"] + WHOLE["steps"][-1:]}, ["steps"]),
+        ({"steps__0__why": "because"}, ["why"]),
+        ({"trump": None}, ["trump"]),
+        ({"declarer": (WHOLE["declarer"] + 1) % 4}, ["declarer"]),
+        ({"nominated": "2C"}, ["nominated"]),
+        ({"partner": WHOLE["declarer"]}, ["partner"]),
+        ({"tricks": [4, 4, 4, 4]}, ["tricks"]),
+        ({"points": [9, 9, 9, 9]}, ["points"]),
+        ({"after": [9, 9, 9, 9]}, ["after"]),
+        ({"over": True}, ["winners"]),
+        ({"truncated": True}, ["truncated"]),
+        ({"winners": [0]}, ["winners"]),
+        ({"author": "somebody"}, ["author"]),
+        ({"two\nlines": 1}, ["two\nlines"]),
+    ],
+)
+def test_each_fault_of_a_deal_is_found(values: dict[str, Any], what: list[str]) -> None:
+    assert check([WHOLE]) == []
+    found = check([changed(WHOLE, **values)])
+    assert [disagreement.what for disagreement in found] == what
+    assert all("\n" not in str(disagreement) for disagreement in found)
+
+
+def test_a_wrong_dealer_is_found() -> None:
+    assert {"hands", "seat"} <= set(named([changed(WHOLE, dealer=(WHOLE["dealer"] + 1) % 4)]))
+
+
+def test_whole_numbers_may_be_written_with_a_point() -> None:
+    assert check([changed(WHOLE, after=[float(points) for points in WHOLE["after"]])]) == []
+
+
+@pytest.mark.parametrize(("variant", "seats"), [("sniped_whist", 4), ("up_down", 4)])
+def test_a_trump_drawn_by_chance_is_taken_as_given(variant: str, seats: int) -> None:
+    found = set()
+    for seed in range(12):
+        options = {**SIXTEEN, "suits": 3, "trump_mode": "random"}
+        record = next(record_matches(variant, seats, seed=seed, options=options))
+        found.add(record["trump"])
+        assert check([record]) == []
+        for impossible in ("S", "NT", None, "", "CD"):
+            assert named([{**record, "trump": impossible}]) == ["trump"]
+    assert found == {"C", "D", "H"}
+
+
+@pytest.mark.parametrize("scoring", ["place", "tricks"])
+def test_a_seat_sniped_by_lot_may_be_any_of_those_tied(scoring: str) -> None:
+    options = {"tie": "cut", "scoring": scoring, "snip_penalty": 5 if scoring == "tricks" else 0, **SIXTEEN}
+    seen = 0
+    for record in record_matches("sniped_whist", matches=100, options=options):
+        most = [seat for seat in range(4) if record["tricks"][seat] == max(record["tricks"])]
+        if len(most) < 2 or len(most) == 4:
+            continue
+        seen += 1
+        (sniped,) = [seat for seat in most if record["points"][seat] == min(record["points"])]
+        for seat in range(4):
+            points = list(record["points"])
+            points[seat], points[sniped] = points[sniped], points[seat]
+            expected = [] if seat in most else ["points", "after"]
+            assert named([{**record, "points": points, "after": points}]) == expected
+    assert seen > 5
+
+
+@pytest.fixture(scope="module")
+def match() -> list[Record]:
+    return list(deals(Table("down_up", options=SIXTEEN)))
+
+
+def without(records: list[Record], place: int) -> list[Record]:
+    return records[:place] + records[place + 1 :]
+
+
+@pytest.mark.parametrize(
+    ("change", "what"),
+    [
+        (lambda match: match, []),
+        (lambda match: match[3:], []),
+        (lambda match: match[:3], []),
+        (lambda match: match + [{**record, "match": 1} for record in match], []),
+        (lambda match: [record for one in match for record in (one, {**one, "match": 1})], []),
+        (lambda match: without(match, 2), ["deal"]),
+        (lambda match: [*match[:3], *match[2:]], ["deal"]),
+        (lambda match: [*match[:2], changed(match[2], before=[50, 0, 0, 0]), *match[3:]], ["before"]),
+        (lambda match: [*match[:2], changed(match[2], after=[50, 0, 0, 0]), *match[3:]], ["after"]),
+        (lambda match: [*match[:2], changed(match[2], options__hook_min_cards=2), *match[3:]], ["options", "options"]),
+        (lambda match: [*match[:-1], changed(match[-1], over=False)], ["over"]),
+        (lambda match: [*match[:-1], changed(match[-1], winners=[])], ["winners"]),
+        (lambda match: [*match[:2], changed(match[2], steps__4__action="x"), *match[3:]], ["action"]),
+        (lambda match: [*match[:2], "torn", *match[3:]], ["line"]),
+        (lambda match: [*match[:2], "torn", changed(match[3], deal=1), *match[4:]], ["line", "deal", ...]),
+        (lambda match: [match[0], changed(match[2], over=True)], ["deal", "over", ...]),
+        (lambda match: [match[0], changed(match[1], over=True)], ["over", ...]),
+    ],
+)
+def test_the_deals_of_a_match_lead_on_to_each_other(
+    match: list[Record], change: Callable[[list[Record]], list[Any]], what: list[Any]
+) -> None:
+    found = named(change(match))
+    assert found == what or (what[-1:] == [...] and found[: len(what) - 1] == what[:-1])
+
+
+def test_a_match_goes_on_only_if_it_is_not_over(match: list[Record]) -> None:
+    found = check([*match, match[-1]])
+    assert [str(one) for one in found] == ["line 8, match 0, deal 6: deal: the match was over with deal 6"]
+
+
+def test_the_dealer_moves_on() -> None:
+    table = Table("nonesuch")
+    first = next(deals(table))
+    table.start(deal=1, dealer=(first["dealer"] + 2) % 4, totals=first["after"])
+    assert named([first, {**play(table), "match": 0}]) == ["dealer"]
+
+
+def test_tricks_that_accumulate_are_known_from_the_deals_before() -> None:
+    options = {"n_hands": 3, "accumulate": True, "scoring": "tricks", **SIXTEEN}
+    match = list(record_matches("sniped_whist", options=options))
+    assert match[2]["points"] == [-sum(record["tricks"][seat] for record in match) for seat in range(4)]
+    assert check(match) == []
+    assert named([*match[:2], changed(match[2], points=[0] * 4)]) == ["points"]
+    assert check(match[2:]) == []
+    assert named([changed(match[2], after=[1] * 4)]) == ["after"]
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_a_match_of_one_scored_deal_is_recognised(variant: str) -> None:
+    for seed in range(3):
+        table = begun(Table(variant, seed=seed, episode="deal"))
+        records = [play(table, seed, passing=True)]
+        while not table.is_over:
+            table.next_deal()
+            records.append(play(table, seed + len(records)))
+        assert check(records) == []
+        assert referee.check_match(records, single_deal=True) == []
+        losers = [seat for seat in range(table.seats) if seat not in records[-1]["winners"]]
+        assert named([*records[:-1], {**records[-1], "winners": losers}]) == ["winners"]
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_a_match_of_one_scored_deal_may_begin_anywhere(variant: str) -> None:
+    table = Table(variant, episode="deal")
+    for totals, deal in [([10] + [0] * (table.seats - 1), 1 if table.rules.schedule else 0), ([3] * table.seats, 0)]:
+        table.start(totals=totals, deal=deal)
+        record = play(table)
+        assert (record["before"], record["deal"], record["over"]) == (totals, deal, True)
+        assert check([record]) == []
+        losers = [seat for seat in range(table.seats) if seat not in record["winners"]]
+        assert named([{**record, "winners": losers}]) == ["winners"]
+        assert "deal" in named([record, {**record, "deal": deal + 1}])
+
+
+def test_a_single_deal_is_over_even_where_a_match_would_be_truncated() -> None:
+    options = {"max_hands": 1}
+    table = Table("nonesuch", options=options, episode="deal")
+    (single,) = deals(table)
+    (whole,) = deals(Table("nonesuch", options=options))
+    assert (single["truncated"], whole["truncated"]) == (False, True)
+    assert check([single, {**whole, "match": 1}]) == []
