@@ -32,6 +32,7 @@ def test_a_best_response_on_a_full_game_goes_on_and_is_measured(run: Run, tmp_pa
     assert config["opponents"]["players"] == config["panel"] == ["random"]
     before = (tmp_path / "run" / "policy.safetensors").read_bytes()
     assert run(*words, tmp_path / "again.json", "--threads", "2")[0] == 0
+    assert json.loads((tmp_path / "run" / "config.json").read_text()) == config, "it goes on with the threads that it had"
     assert (tmp_path / "again.json").read_bytes() == (tmp_path / "found.json").read_bytes()
     for more, what in ((("--seed", 7), "seed 0, not 7"), (("--budget", 200), "decisions 60000, not 200")):
         assert_refused(run(*words, tmp_path / "again.json", *more), f"was begun with {what}: take another --out, or remove it")

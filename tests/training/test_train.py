@@ -110,7 +110,7 @@ def test_a_run_whose_disk_is_full_at_every_evaluation_goes_on_from(
     write, failed = RunFolder.write_state, set[int]()
 
     def full(folder: RunFolder, decisions: int, state: Mapping[str, Any]) -> None:
-        evaluations = state["standing"]["evaluations"]
+        evaluations = decisions // (tiny_run.config().evaluate_every or 1)
         if evaluations not in {0, *failed}:
             failed.add(evaluations)
             raise CheckpointError("the disk is full")
@@ -137,7 +137,6 @@ def test_a_run_whose_disk_is_full_at_every_evaluation_goes_on_from(
 def test_the_folder_holds_what_it_should(uninterrupted: Path) -> None:
     state, config = last_state(uninterrupted), tiny_run.config()
     assert state["decisions"] >= config.decisions
-    assert state["standing"]["evaluations"] == state["decisions"] // config.evaluate_every
     states = [load_state(file) for file in (uninterrupted / "state").glob("*.pt")]
     assert len(states) == 2
     assert [len(one["standing"]["past"]) for one in states] == [2, 2]
@@ -163,6 +162,22 @@ class Noting(Watcher):
 
     def note(self, text: str) -> None:
         self.notes.append(text)
+
+
+def test_a_run_that_goes_on_with_a_larger_budget_is_evaluated_on_the_way(tmp_path: Path) -> None:
+    config, evaluations = tiny("down_up", decisions=4_000, evaluation_deals=2, panel=("random",)), list[int]()
+
+    class Noting(Watcher):
+        def evaluation(self, decisions: int, metrics: Mapping[str, float]) -> None:
+            evaluations.append(decisions)
+
+    with RunFolder.create(tmp_path / "run", config.as_dict()) as folder:
+        train(config, folder, Noting())
+        first = len(evaluations)
+        train(replace(config, decisions=8_000), folder, Noting())
+    steps = np.diff(evaluations[first - 1 :])
+    assert len(steps) >= 4
+    assert steps.max() < 2 * max(400, np.diff(evaluations[:first]).max()), evaluations
 
 
 def renamed(state: dict[Any, Any], name: str, value: Any) -> dict[Any, Any]:

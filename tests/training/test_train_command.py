@@ -2,6 +2,7 @@
 
 import importlib
 import json
+import os
 import sys
 from dataclasses import replace
 from functools import partial
@@ -53,7 +54,7 @@ def test_a_preset_gives_the_defaults(run: Run, started: Started, preset: str) ->
         f"policy: runs/down_up-{preset}/policy.safetensors · learning curves: noms plot runs/down_up-{preset}\n",
     )
     ((config, folder, _),) = started
-    assert config == TrainConfig(variants=("down_up",), **PRESETS[preset][1])
+    assert config == TrainConfig(variants=("down_up",), threads=os.cpu_count(), **PRESETS[preset][1])
     assert folder.path == Path(f"runs/down_up-{preset}")
     assert json.loads((folder.path / "config.json").read_text())["decisions"] == config.decisions
     assert "100 of" in err
@@ -93,14 +94,16 @@ def test_the_usual_preset_and_folder(run: Run, started: Started) -> None:
     assert config.ppo == TrainConfig(("noms",)).ppo
 
 
-@pytest.mark.parametrize("preset", ["fast", "smoke"])
-def test_a_run_that_begins_with_a_policy_has_a_network_of_its_size(run: Run, started: Started, preset: str) -> None:
+@pytest.mark.parametrize(("preset", "option"), [("fast", "--initial-policy"), ("smoke", "--initial_policy")])
+def test_a_run_that_begins_with_a_policy_has_a_network_of_its_size(
+    run: Run, started: Started, preset: str, option: str
+) -> None:
     save_small(Path("first.safetensors"), (make_rules(game("down_up")),))
     own, usual = ActorConfig(**SMALL), TrainConfig(("down_up",), **PRESETS[preset][1])
     assert own != usual.network
-    assert run("down_up", "--preset", preset, "--initial-policy", "first.safetensors")[0] == 0
+    assert run("down_up", "--preset", preset, option, "first.safetensors")[0] == 0
     ((config, _, _),) = started
-    assert config == replace(usual, initial_policy="first.safetensors", network=own)
+    assert config == replace(usual, initial_policy="first.safetensors", network=own, threads=os.cpu_count())
 
 
 @pytest.mark.parametrize(
@@ -301,7 +304,8 @@ def test_of_several_processes_one_writes_and_talks(run: Run, started: Started, m
 
 def test_a_short_run_from_end_to_end(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    words = ["down_up", "--out", "there", "--decisions", "300", "--evaluation-deals", "4", "--threads", "1", *TINY]
+    monkeypatch.setattr("os.cpu_count", lambda: 1)
+    words = ["down_up", "--out", "there", "--decisions", "300", "--evaluation-deals", "4", *TINY]
     status, _, err = run(*words)
     assert status == 0, err
     figures = read_log("there")
@@ -309,7 +313,9 @@ def test_a_short_run_from_end_to_end(run: Run, tmp_path: Path, monkeypatch: pyte
     assert done >= 300
     assert figures["points/down_up_4/random"][0][-1] == done
     assert {"seconds", "entropy/call", "explained_variance", "probe/down_up_4/bid/hit"} <= set(figures)
+    monkeypatch.setattr("os.cpu_count", lambda: 2)
     assert run("--resume", "--out", "there", "--decisions", str(done + 200))[0] == 0
+    assert json.loads(Path("there/config.json").read_text())["threads"] == 1, "what a run comes to depends on it"
     again = read_log("there")["approx_kl"][0]
     assert again[: len(figures["approx_kl"][0])].tolist() == figures["approx_kl"][0].tolist()
     assert again[-1] >= done + 200

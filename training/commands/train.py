@@ -141,8 +141,8 @@ def resumed_config(wanted: TrainConfig, saved: TrainConfig, rebudgeted: bool) ->
         saved: as the run was started.
         rebudgeted: the command line gives a budget.
     """
-    if not rebudgeted:
-        wanted = dataclasses.replace(wanted, decisions=saved.decisions)
+    decisions = wanted.decisions if rebudgeted else saved.decisions
+    wanted = dataclasses.replace(wanted, decisions=decisions, threads=wanted.threads or saved.threads)
     for name, before, now in differences(saved.as_dict(), wanted.as_dict()):
         if name != "decisions":
             raise CommandError(
@@ -173,23 +173,27 @@ def _folder_to_resume(words: Sequence[str]) -> Path:
 
 
 def _value_of(option: str, words: Sequence[str]) -> str | None:
-    """The value of an option among the words of a command line, before they are parsed."""
+    """The value of an option among the words of a command line, before they are parsed; `_` is as good as `-` there."""
     for place, word in enumerate(words):
-        if word == option:
-            return words[place + 1] if place + 1 < len(words) else None
-        if word.startswith(f"{option}="):
-            return word.partition("=")[2]
+        name, equals, value = word.partition("=")
+        if name.replace("_", "-") == option:
+            return value if equals else words[place + 1] if place + 1 < len(words) else None
     return None
 
 
 def run(config: TrainConfig, path: Path, resume: bool) -> int:
-    """Train, with progress and log; CommandError for a bad configuration, a file not written, or Ctrl-C."""
+    """Train, with progress and log; CommandError for a bad configuration, a file not written, or Ctrl-C.
+
+    A run has the same number of threads to its end, since what it comes to depends on it.
+    """
     from ..learn import loop
     from ..learn.checkpoint import CheckpointError
     from ..learn.log import LogError
 
     with wrong_arguments():
         check(config)
+    if not resume:
+        config = dataclasses.replace(config, threads=config.threads or os.cpu_count() or 1)
     try:
         with opened(config, path, resume) as folder, watching(config, folder) as watcher:
             loop.train(config, folder, watcher)

@@ -37,7 +37,7 @@ from noms_env.policy.player import POLICY_NAME
 from ..config import TrainConfig
 from ..state_file import from_bytes, to_bytes
 
-MAGIC = "noms-state/3"
+MAGIC = "noms-state/4"
 FIRST_LINE = len(MAGIC) + 1 + 64 + 1
 """Bytes of the first line of a state file: the format, and the SHA-256 of the rest."""
 SPARE = 16 << 20

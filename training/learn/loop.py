@@ -40,13 +40,11 @@ class Standing:
     """What a run knows of its policies, besides their parameters.
 
     Attributes:
-        evaluations: how many there were.
         best: score of the policy that is kept; None before the first evaluation.
         past: names of the past policies that are opponents, the oldest first: the decisions after which each was the policy.
         others: SHA-256 of the policies of other runs that the run imitates, plays against or is measured by, by name.
     """
 
-    evaluations: int = 0
     best: float | None = None
     past: list[str] = field(default_factory=list)
     others: dict[str, str] = field(default_factory=dict)
@@ -136,10 +134,10 @@ class _Loop:
             if run.stage is not stage:
                 stage = run.stage
                 self.watcher.note(f"after {run.decisions:,} decisions: {stage.value}")
-            metrics = run.iterate()
+            before, metrics = run.decisions, run.iterate()
             self.watcher.iteration(run.decisions, metrics)
             ends = self._agreed(self.watcher.ends_run())
-            if run.decisions // self.every > self.standing.evaluations or run.decisions >= budget or ends:
+            if run.decisions // self.every > before // self.every or run.decisions >= budget or ends:
                 self._evaluate()
                 self._save()
             elif self._agreed(time.monotonic() - self.saved_at > self.config.save_every):
@@ -194,7 +192,6 @@ class _Loop:
     def _evaluate(self) -> None:
         """Measure the policy, and keep it if it is the best so far."""
         run, standing = self.run, self.standing
-        standing.evaluations = run.decisions // self.every
         score = self._measure()
         if score is not None and (standing.best is None or score > standing.best):
             standing.best = score
