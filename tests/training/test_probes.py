@@ -157,12 +157,12 @@ def test_contracts_by_hand() -> None:
     tables = joined(*deals)
     probes = count_deals(tables, kind).means()
     expected = {
-        "contract/8": 0.5,
+        "contract/8": 1 / 8,
         "contract/8/made": 0.5,
-        "contract/mis": 0.5,
+        "contract/mis": 1 / 8,
         "contract/mis/made": 0.5,
         "numbers/made": 0.5,
-        "misere": 0.5,
+        "misere": 1 / 8,
         "misere/made": 0.5,
         "solo": 0.5,
         "solo/made": 0.5,
@@ -188,8 +188,8 @@ def test_passed_out_deals_count_among_the_contracts() -> None:
     )
     probes = count_deals(deals, kind).means()
     assert probes["passed_out"] == 0.25
-    assert (probes["contract/mis_a_vis"], probes["contract/mis_a_vis/made"]) == (0.25, 1)
-    assert (probes["misere"], probes["misere/made"], probes["contract/10"]) == (0.5, 0.5, 0.25)
+    assert (probes["contract/mis_a_vis"], probes["contract/mis_a_vis/made"]) == (1 / 16, 1)
+    assert (probes["misere"], probes["misere/made"], probes["contract/10"]) == (1 / 8, 0.5, 1 / 16)
     assert "partner/trick" not in probes  # the deal ended before the card was played
     assert "stock" not in probes
 
@@ -289,7 +289,7 @@ def told_of_contracts(records: list[Record]) -> Mapping[str, float]:
     return {
         "numbers/made": float(np.mean([good for good, word in zip(made, contracts, strict=True) if word.isdigit()])),
         "solo": float(np.mean([one["nominated"] in one["hands"][one["declarer"]] for one in named])),
-        "misere": sum(not word.isdigit() for word in contracts) / len(records),
+        "misere": sum(not word.isdigit() for word in contracts) / sum(one["seats"] for one in records),
         "partner/trick": float(np.mean(tricks)),
     }
 

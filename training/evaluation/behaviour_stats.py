@@ -8,10 +8,10 @@
 | | `bid/zero` | calls | 1 for a call of none |
 | | `bid/zero/hit` | calls of none | 1 if none was taken |
 | auction | `passed_out` | deals | 1 if all passed (where they may); of a single deal, if all passed the first |
-| | `contract/W` | deals | 1 if a seat that is watched declares the contract W: a number, `mis`, `mis_a_vis` |
+| | `contract/W` | seats | 1 if the seat declares the contract W: a number, `mis`, `mis_a_vis` |
 | | `contract/W/made` | contracts W | 1 if made |
 | | `numbers/made` | contracts of a number | 1 if made |
-| | `misere` | deals | likewise, for `mis` and `mis_a_vis` |
+| | `misere` | seats | likewise, for `mis` and `mis_a_vis` |
 | | `misere/made` | these | 1 if made |
 | | `solo` | nominations | 1 for a card of the declarer's own |
 | | `solo/made` | these | 1 if made |
@@ -145,17 +145,18 @@ def _count_exact_bids(tally: Tally, tables: np.recarray, watched: np.ndarray) ->
 
 def _count_auction(tally: Tally, tables: np.recarray, watched: np.ndarray, rules: Rules) -> None:
     rows = np.arange(len(tables))
-    declared = (tables.declarer >= 0) & watched[rows, tables.declarer]
+    declares = tables.declarer[:, None] == SEATS
+    declared = (declares & watched).any(axis=1)
     made = tables.points[rows, tables.declarer] > 0
     if rules.variant.passes_out:
         tally.add("passed_out", (tables.passed_out != 0) | ((tables.episode == SINGLE_DEAL) & (tables.deal > 0)))
     misere = (tables.contract == CALL_MIS) | (tables.contract == CALL_MIS_A_VIS)
     for call in possible_contracts(rules):
-        these = declared & (tables.contract == call)
-        tally.add(f"contract/{CALL_WORDS[call]}", these)
-        tally.add(f"contract/{CALL_WORDS[call]}/made", made[these])
+        these = tables.contract == call
+        tally.add(f"contract/{CALL_WORDS[call]}", (declares & these[:, None])[watched])
+        tally.add(f"contract/{CALL_WORDS[call]}/made", made[declared & these])
     tally.add("numbers/made", made[declared & ~misere])
-    tally.add("misere", declared & misere)
+    tally.add("misere", (declares & misere[:, None])[watched])
     tally.add("misere/made", made[declared & misere])
     _count_nominations(tally, tables, declared & (tables.nominated >= 0), made, rules)
     if rules.options["open_partner"]:
