@@ -79,6 +79,10 @@ REFUSED = [
     (["evaluate", "x" * 300, "random"], f"there is no player '{'x' * 116}..."),
     (["evaluate", "thumb", "random", "--matches", "1"], "--matches must be 0, or from 2 to 10000000, not 1"),
     (["evaluate", "thumb", "random", "--matches", "9" * 20], "--matches must be 0, or from 2 to 10000000, not 9999"),
+    (
+        ["evaluate", "thumb", "random", "--matches", "2", "--line-ups", "mixed"],
+        "--matches: matches are won alone or against, and --line-ups names neither",
+    ),
     (["evaluate", "thumb", "random", "--minutes", "0"], "--minutes must be above 0, not 0"),
     (["evaluate", "thumb", "random", "--tell", "nan"], "--tell must be above 0, not nan"),
     (["evaluate", "thumb", "random", "--seed", "-1"], "--seed must be from 0 to 2**63 - 1, not -1"),

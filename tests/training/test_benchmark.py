@@ -259,6 +259,7 @@ def test_a_function_in_a_file_is_scored_and_its_failures_lose_tables(run: Run, t
         assert (" tables: it " in out) == (lost > 0)
         assert_refused(run("benchmark", "score", folder), "it is run with --allow-programs only")
         assert_refused(run("benchmark", "score", folder, "--player", "thumb"), "there is another entry in")
+        assert_refused(run("benchmark", "score", folder, "--seeds", 1, 2), "--seeds: only with --player; the entry in")
 
 
 def test_a_part_without_references_has_points_and_no_scores(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,6 +13,7 @@ from training.agents.registry import agent_spec
 from training.agents.spec import AgentSpec
 from training.evaluation.duplicate import deal_seed, line_ups
 from training.evaluation.matches import Matches, compare_matches, play_matches
+from training.evaluation.statistics import estimate, percent
 
 
 class Illegal(First):
@@ -71,6 +72,9 @@ def test_no_win_in_few_matches_is_no_proof_of_none_in_many() -> None:
     none, every = found.estimate("alone"), found.estimate("against")
     assert (none.low, none.mean, none.high) == pytest.approx((0, 0, 1 - 0.025**0.2))
     assert (every.low, every.mean, every.high) == pytest.approx((0.025**0.2, 1, 1))
+    assert (none.method, every.method) == ("exact", "exact")
+    assert (percent(none), percent(every)) == ("0.0 % (0.0 to 52.2)", "100.0 % (47.8 to 100.0)")
+    assert percent(estimate(np.array([0.0, 0.5, 1.0]))) == "50.0 % ±124.2"
 
 
 def test_parts_of_the_win_by_hand() -> None:

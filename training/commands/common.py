@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
     from noms_env.record import Record
     from noms_env.variants import Rules
 
@@ -39,6 +42,12 @@ def file_errors(doing: str) -> Iterator[None]:
         raise
     except OSError as error:
         raise CommandError(f"{doing}: {error.strerror or error}") from error
+
+
+def options_given(arguments: DataclassInstance, names: Iterable[str]) -> list[str]:
+    """Those of some options that are not as by default, such as `--initial-policy`; `names` are those of fields."""
+    usual = {field.name: field.default for field in fields(arguments)}
+    return [f"--{name.replace('_', '-')}" for name in names if getattr(arguments, name) != usual[name]]
 
 
 def check_folder_of(name: str | None) -> None:

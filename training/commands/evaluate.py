@@ -46,7 +46,7 @@ class Arguments:
     deals: Annotated[int | None, by_default(f"{USUAL_DEALS}, or with --minutes as many as there is time for", "N")] = None
     """Deals of each game."""
     matches: Annotated[int | None, by_default(f"one for {DEALS_A_MATCH} deals", "N")] = None
-    """Whole matches of each game, with A and with B alone on each seat; 0 for none."""
+    """Whole matches of each game, with A and with B alone on each seat, but with --line-ups mixed; 0 for none."""
     deal_set: DealSet = "dev"
     salt: Salt = None
     line_ups: Annotated[tuple[LineUpName, ...], by_default("all", "NAME ...")] = ()
@@ -67,6 +67,7 @@ class Arguments:
             f"--deals must be from 2 to {MOST_DEALS}, not {self.deals}": self.deals is None or 2 <= self.deals <= MOST_DEALS,
             f"--matches must be 0, or from 2 to {MOST_DEALS}, not {self.matches}": not self.matches
             or 2 <= self.matches <= MOST_DEALS,
+            "--matches: matches are won alone or against, and --line-ups names neither": not self.matches or self.has_matches,
             f"--minutes must be above 0, not {self.minutes}": self.minutes is None or 0 < self.minutes < float("inf"),
             f"--tell must be above 0, not {self.tell}": 0 < self.tell < float("inf"),
         }
@@ -75,6 +76,11 @@ class Arguments:
                 raise CommandError(sentence)
         check_run(self.seed, self.threads, self.limit)
         check_folder_of(self.json)
+
+    @property
+    def has_matches(self) -> bool:
+        """Whether somebody sits alone, so that a match can be his."""
+        return self.line_ups != ("mixed",)
 
     @property
     def most_deals(self) -> int:
@@ -206,7 +212,7 @@ def play_one(a: AgentSpec, b: AgentSpec, rules: Rules, given: Arguments, until: 
         comparison = compare(rules, a, b, given.most_deals, until=for_deals, names=names, tick=tick, **how)
     seconds, matches, ending = time.monotonic() - began, None, comparison.ending
     number = comparison.deals // DEALS_A_MATCH if given.matches is None else given.matches
-    if ending != "ctrl-c" and number >= 2:
+    if ending != "ctrl-c" and number >= 2 and given.has_matches:
         try:
             with progress_bar(title, "matches", number) as tick:
                 matches = compare_matches(rules, a, b, number, until=until, tick=tick, **how)

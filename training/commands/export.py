@@ -12,12 +12,14 @@ import tyro
 from ..options import by_default, rules_of
 from ..text import count
 from .arguments import Flag, Option, Players, ProgramLimit, Seats, check_limit
-from .common import OK, STOPPED, CommandError, file_errors, lines_of, wrong_arguments
+from .common import OK, STOPPED, CommandError, file_errors, lines_of, options_given, wrong_arguments
 
 if TYPE_CHECKING:
     from ..data.decisions import Decisions
 
 Tick = Callable[[int], None]
+OF_PLAY = ("seats", "option", "matches", "player", "seed", "limit", "targets", "workers", "ray")
+"""Arguments that mean something where a game is played."""
 
 
 @dataclass(frozen=True)
@@ -53,16 +55,13 @@ class Arguments:
     def check(self) -> None:
         """Raise CommandError unless either files or a game are named, with nothing that goes with the other."""
         check_limit(self.limit)
-        play_only = {"--seats": self.seats, "--matches": self.matches, "--seed": self.seed, "--limit": self.limit}
-        given = [name for name, value in (play_only | {"--workers": self.workers}).items() if value is not None]
-        lists = {"--option": self.option, "--player": self.player, "--targets": self.targets, "--ray": self.ray}
-        given += [name for name, value in lists.items() if value]
         if bool(self.file) == (self.variant is not None):
             raise CommandError("give files of records, or a game to be played (--variant), and not both")
         if self.ray and self.workers is not None:
             raise CommandError("give --workers or --ray, and not both")
-        if self.file and given:
-            raise CommandError(f"{given[0]} goes with --variant; records say for themselves how they were played")
+        stray = options_given(self, OF_PLAY)
+        if self.file and stray:
+            raise CommandError(f"{stray[0]} goes with --variant; records say for themselves how they were played")
 
 
 def export(data_set: Annotated[Arguments, tyro.conf.arg(name="")]) -> int:

@@ -60,7 +60,8 @@ class Matches:
         if found.mean not in (0, 1):
             return found
         edge = 0.025 ** (1 / found.deals)
-        return replace(found, high=1 - edge) if found.mean == 0 else replace(found, low=edge)
+        exact = replace(found, method="exact")
+        return replace(exact, high=1 - edge) if found.mean == 0 else replace(exact, low=edge)
 
     def advantage(self) -> Estimate:
         """By how much A's part of the wins is above the fair one when alone, and B's below it: the mean of both."""

@@ -34,7 +34,7 @@ class Estimate:
         standard_error: of it.
         low, high: its 95 % interval.
         deals: how many.
-        method: how the interval was found; `t`, but in older results `bootstrap` or `normal`.
+        method: how the interval was found: `t`, or `exact` for a share of 0 or 1; in older results `bootstrap` or `normal`.
     """
 
     mean: float
@@ -64,7 +64,9 @@ def plus_minus(one: Estimate, digits: int = 3) -> str:
 
 
 def percent(one: Estimate) -> str:
-    """`31.2 % ±1.4`."""
+    """`31.2 % ±1.4`, and `0.0 % (0.0 to 16.8)` where one end is nearer than the other."""
+    if abs(one.low + one.high - 2 * one.mean) > NOTHING:
+        return f"{100 * one.mean:.1f} % ({100 * one.low:.1f} to {100 * one.high:.1f})"
     return f"{100 * one.mean:.1f} % ±{50 * (one.high - one.low):.1f}"
 
 

@@ -16,7 +16,7 @@ from ...console import fitted, print_lines, terminal
 from ...options import by_default
 from ...text import count
 from ..arguments import Flag, Threads, check_run
-from ..common import FOUND, OK, STOPPED, CommandError, file_errors
+from ..common import FOUND, OK, STOPPED, CommandError, file_errors, options_given
 
 if TYPE_CHECKING:
     from ...benchmark.cells import Playing
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 ALL = ("all",)
 Folder = Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="DIR")]
 Games = Annotated[tuple[str, ...], by_default("all", "GAME ...")]
+OF_PLAYER = ("name", "track", "budget", "games", "seeds")
+"""Arguments of `noms benchmark score` that mean something where it makes an entry of a player."""
 
 
 @dataclass(frozen=True)
@@ -233,7 +235,9 @@ def entry_to_score(given: Score) -> Entry:
 
     with refusals(), file_errors(f"cannot write in {given.folder}"):
         if given.player is None:
-            entry = read_entry(given.folder)
+            entry, stray = read_entry(given.folder), options_given(given, OF_PLAYER)
+            if stray:
+                raise CommandError(f"{', '.join(stray)}: only with --player; the entry in {given.folder} says it for itself")
             check_code(entry, given.folder, given.allow_programs)
             return entry
         name = given.name or given.folder.resolve().name
