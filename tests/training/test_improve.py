@@ -16,6 +16,7 @@ from tests.training.test_self_play import tiny
 from training.commands import improve as command
 from training.commands.common import CommandError
 from training.data import workers
+from training.evaluation.statistics import Estimate
 from training.learn.checkpoint import write_policy
 from training.learn.log import read_log
 from training.learn.self_play import SelfPlay
@@ -86,6 +87,16 @@ def test_the_better_policy_is_kept(
     (tmp_path / "01").mkdir()
     result = command.one_round(command.Settings(str(first)), str(first), tmp_path / "01", 1, command.Workers(1, on_ray=False))
     assert result["kept"] == (str(tmp_path / "01" / "run") if kept == "run" else str(first))
+
+
+def test_the_deals_of_the_comparison_have_chosen_no_policy(first: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sets = list[str]()
+    alone = Estimate(0.1, 0.1, -0.1, 0.3, 4)
+    monkeypatch.setattr(command, "gain_alone", lambda *_, deal_set, **__: sets.append(deal_set) or alone)
+    info = command.trained_at(str(first))
+    gains = command.compared(command.Settings(str(first), deals=4), str(first), str(first), command.tables_of(info))
+    assert gains == {"down_up_3": {"mean": 0.1, "low": -0.1, "high": 0.3, "deals": 4}}
+    assert sets == ["dev, salted"]
 
 
 def test_a_round_is_played_at_the_tables_that_the_policy_was_last_trained_at(first: Path) -> None:

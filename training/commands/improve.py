@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 FINE_TUNING = PPOConfig(learning_rate=3e-4, ent_coef_call=0.01, ent_coef_play=0.003, uniform_kl_coef=0.0)
 """Of a policy that has found its way: the entropy that a run from nothing needs would flatten it again."""
 SETTINGS, RESULT = "improve.json", "result.json"
+COMPARING = b"for the comparison of two rounds"
+"""Makes deals of its own: those of the set `dev` itself have chosen the best policy of each run."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +42,7 @@ class Settings:
     decisions: Annotated[int, tyro.conf.arg(metavar="N")] = 4_000_000
     """Decisions of self-play in each round, beside which the policy learns from the search's."""
     deals: Annotated[int, tyro.conf.arg(metavar="N")] = 2000
-    """Duplicate deals of each kind of table on which the policies of two rounds are compared."""
+    """Duplicate deals of each kind of table on which the policies of two rounds are compared; none of them chose a policy."""
     seed: Annotated[int, tyro.conf.arg(metavar="S")] = 0
     """0 to 2**63 - 1, of all that is random."""
 
@@ -236,13 +238,15 @@ def learnt(series: Settings, policy: str, info: PolicyInfo, folder: Path, seed: 
 def compared(series: Settings, policy: str, before: str, rule_sets: Sequence[Rules]) -> dict[str, dict[str, float]]:
     """What a policy gains over the one before at each kind of table: points per deal with their 95 % interval."""
     from ..agents.registry import agent_spec, label
+    from ..evaluation.duplicate import SaltedSet
     from ..progress_bar import progress_bar
 
-    gains, threads = {}, os.cpu_count() or 1
+    gains = {}
+    how: dict[str, Any] = {"deal_set": SaltedSet("dev", COMPARING), "seed": series.seed, "threads": os.cpu_count() or 1}
     with wrong_arguments(), progress_bar("compare", "deals", series.deals * len(rule_sets)) as tick:
         for rules in rule_sets:
             players = agent_spec(f"{policy}@0"), agent_spec(f"{before}@0")
-            found = gain_alone(rules, *players, series.deals, seed=series.seed, threads=threads, tick=tick)
+            found = gain_alone(rules, *players, series.deals, tick=tick, **how)
             gains[label(rules)] = {"mean": found.mean, "low": found.low, "high": found.high, "deals": found.deals}
     return gains
 
