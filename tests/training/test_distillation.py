@@ -13,6 +13,7 @@ import torch
 
 from noms_env.policy.encoding import make_encoding
 from noms_env.variants import game, make_rules
+from tests.commands import lacking
 from tests.policy.test_player import save_small
 from tests.training.test_ppo import make_actor, make_batch, plan
 from tests.training.test_self_play import equal, parameters, tiny
@@ -20,6 +21,7 @@ from training.agents.registry import agent_spec
 from training.config import CurriculumConfig, PPOConfig, TrainConfig
 from training.data.decisions import COLUMNS, TARGETS, Decisions, from_play
 from training.data.shards import FileFormat, write_shards
+from training.extras import MissingExtraError
 from training.learn import schedule
 from training.learn.distillation import Distillation
 from training.learn.ppo import DistilledBatch, distance_from, update_actor
@@ -86,6 +88,10 @@ def test_what_cannot_be_learnt_from_is_refused(tmp_path: Path, monkeypatch: pyte
     assert "has no column 'policy'" in refusal(tmp_path / "plain")
     write_shards(decided(tmp_path), tmp_path / "plain-parquet", SOURCE, "parquet")
     assert "has no column 'policy'" in refusal(tmp_path / "plain-parquet")
+    with monkeypatch.context() as patched:
+        patched.setattr("training.data.shards.require", lacking("pyarrow.parquet"))
+        with pytest.raises(MissingExtraError, match=r"reading Parquet needs pyarrow\.parquet"):
+            refusal(tmp_path / "plain-parquet")
     untold = ({**part, "policy": part["policy"] * 0} for part in decided(tmp_path))
     write_shards(untold, tmp_path / "untold", SOURCE, "npz", columns=COLUMNS + TARGETS)
     assert "nobody tells a policy in" in refusal(tmp_path / "untold")

@@ -237,6 +237,19 @@ def test_who_fails_loses_its_tables_and_the_others_play_on(folder: Folder) -> No
     )
 
 
+def test_who_fails_loses_no_tables_of_deals_that_are_left_out(folder: Folder) -> None:
+    names, failing = ("greedy", "fails", "thumb"), AgentSpec("fails", lambda: Stubborn(raises=True), None, 16)
+    players = [small("greedy"), failing, small("thumb")]
+    of = plan(32, names)
+    assert play_tournament(of, players, folder, threads=2) == "all"
+    folder.file_of((0, 2), 16).unlink()
+    stopped = read_results(of, players, folder)
+    assert stopped is not None
+    assert stopped.values.shape[2] == 16
+    lost = np.count_nonzero(dealt(of.rules, np.arange(16), "dev").batch.tables.dealer == 0)
+    assert [one.tables for one in stopped.lost] == [0, 16 * lost, 0]
+
+
 def test_a_player_that_cannot_sit_there_is_refused_before_anything_is_played(folder: Folder) -> None:
     trained = AgentSpec("mine", agent_spec("thumb").make, (rules("down_up"),))
     with pytest.raises(ValueError, match="mine was trained for down_up with 4 seats, not for nonesuch with 4 seats"):

@@ -19,7 +19,7 @@ import numpy as np
 from noms_env.observation.layout import layout_digest
 from noms_env.version import ENV_VERSION
 
-from ..extras import require
+from ..extras import MissingExtraError, require
 from .decisions import COLUMNS, Column, Decisions, columns_of, empty_rows
 
 FORMAT = "noms-export/1"
@@ -240,14 +240,15 @@ def read_shards(folder: Path, columns: Sequence[str]) -> Iterator[tuple[dict[str
     for path in paths:
         try:
             about, rows = (_read_npz if path.suffix == ".npz" else _read_parquet)(path, columns)
-        except OSError:
+            layout, environment = about.get("layout"), about.get("environment")
+        except (OSError, MissingExtraError):
             raise
         except KeyError as error:
             raise ValueError(f"{path} has no column {error}") from error
         except Exception as error:  # what zip files, NumPy, JSON and Arrow find wrong
             raise ValueError(f"{path} is damaged: {error}") from error
-        if about["layout"] != layout_digest():
-            raise ValueError(f"{path} holds observations of another version ({about['environment']}): export it anew")
+        if layout != layout_digest():
+            raise ValueError(f"{path} holds observations of another version ({environment}): export it anew")
         yield about, rows
 
 

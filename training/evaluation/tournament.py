@@ -285,6 +285,7 @@ class Results:
 def read_results(plan: Plan, players: Sequence[AgentSpec], folder: Folder) -> Results | None:
     """The results of the deals that all pairs have played; None before there are two such deals."""
     parts: dict[tuple[int, int], list[Saved]] = {pair: [] for pair in plan.pairs}
+    begins: dict[tuple[int, int], list[int]] = {pair: [] for pair in plan.pairs}
     gaps: set[tuple[int, int]] = set()
     for pair, _, first, count in blocks_of(plan, players):
         saved = folder.load(pair, first, count)
@@ -292,6 +293,7 @@ def read_results(plan: Plan, players: Sequence[AgentSpec], folder: Folder) -> Re
             gaps.add(pair)
         elif pair not in gaps:
             parts[pair].append(saved)
+            begins[pair].append(first)
     deals = min(sum(len(part["alone"]) for part in played) for played in parts.values())
     if deals < 2:
         return None
@@ -300,9 +302,10 @@ def read_results(plan: Plan, players: Sequence[AgentSpec], folder: Folder) -> Re
     for (a, b), played in parts.items():
         values[a, b] = np.concatenate([part["alone"] for part in played])[:deals]
         values[b, a] = -np.concatenate([part["against"] for part in played])[:deals]
-        for part in played:
+        for first, part in zip(begins[a, b], played, strict=True):
             for player, one in zip((a, b), part["lost"], strict=True):
-                lost[player] += Lost(**one)
+                if first < deals:
+                    lost[player] += Lost(**one)
     return Results(plan, values, tuple(lost))
 
 

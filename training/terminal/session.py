@@ -100,7 +100,8 @@ class Deal:
         actions: taken so far.
         finished: the record, once the deal is scored.
         scored: the table (`Table.row`) as it was then.
-        memories: what players (by `id`) had learnt of the match after this deal.
+        memories: players by `id`, and what they had learnt of the match after this deal. A player that is kept here keeps its
+            `id` from another.
     """
 
     def __init__(self, table: Table) -> None:
@@ -108,7 +109,7 @@ class Deal:
         self.actions: list[int] = []
         self.finished: Record | None = None
         self.scored: np.record | None = None
-        self.memories: dict[int, np.ndarray | None] = {}
+        self.memories: dict[int, tuple[Player, np.ndarray | None]] = {}
         self._head = head_of(table)
         self._steps: list[Record] = []
 
@@ -300,8 +301,8 @@ class Session:
         for deal in self.deals[:-1]:
             if deal.scored is not None and deal.scored.match == self.table.row.match:
                 if id(player) not in deal.memories:
-                    deal.memories[id(player)] = recalled(player, deal.scored, memory)
-                memory = deal.memories[id(player)]
+                    deal.memories[id(player)] = player, recalled(player, deal.scored, memory)
+                _, memory = deal.memories[id(player)]
         return memory
 
     def _stream(self, purpose: int) -> np.random.Generator:

@@ -242,6 +242,19 @@ def test_a_deal_that_is_taken_back_is_forgotten() -> None:
     assert once[0] == [[1.0, float(scored.dealer)]]
 
 
+def test_a_player_keeps_the_memory_of_its_own_when_another_has_left() -> None:
+    """A new object may have the address, so the `id`, of one that is no more."""
+    session, log = Session(usual("down_up"), [Seated("thumb", make_player("thumb"))] * 4, seed=2), list[Any]()
+    while not session.table.is_scored:
+        session.take(session.choose())
+    session.next_deal()
+    for _ in range(40):
+        adviser: Player = Remembering(log)
+        assert session._memory(adviser) is not None
+        del adviser
+        assert session._memory(make_player("thumb")) is None
+
+
 def test_a_search_plays_whole_matches_with_its_memory(tmp_path: Path) -> None:
     options = {"ranks": 5}  # hands of five cards at most
     rules = make_rules(game("down_up"), None, options)
