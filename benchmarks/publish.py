@@ -63,7 +63,7 @@ def publish(folder: Path, entries: Path) -> Path:
     if found := complaints(folder):
         raise SystemExit("\n".join([*found, f"{folder} is not published"]))
     to = entries / file_name(read_entry(folder).name)
-    part = to.with_name(f"{to.name}.part")
+    part = to.with_name(f".{to.name}.part")
     shutil.rmtree(part, ignore_errors=True)
     for pattern in (ENTRY, SCORES, TIMES, ALGORITHM, f"{RUNS}/*/*/{RUN}", f"{RUNS}/*/*/{CURVE}"):
         for file in folder.glob(pattern):
@@ -76,7 +76,7 @@ def publish(folder: Path, entries: Path) -> Path:
 
 def published(root: Path) -> list[Scored]:
     """The entries of a checkout, the best first."""
-    return read_scored(sorted(file.parent for file in (root / ENTRIES).glob(f"*/{ENTRY}")))
+    return read_scored(sorted(file.parent for file in (root / ENTRIES).glob(f"[!.]*/{ENTRY}")))
 
 
 def page(entries: Sequence[Scored]) -> str:
@@ -152,14 +152,15 @@ def write_pages(root: Path) -> None:
     """Write the page, its pictures and the rows of the README from the entries of a checkout."""
     entries = published(root)
     pictures = (root / PAGE).parent / PICTURES
-    shutil.rmtree(pictures, ignore_errors=True)
     learn = {one.name: curves for one in entries if (curves := curves_of(one.entry, one.folder))}
     drawn = {f"{file_name(name)}.png": {name: curves} for name, curves in learn.items()}
     if len(learn) > 1:
         drawn[ALL] = learn
-    for picture, of_entries in drawn.items():
+    content = {pictures / picture: draw_curves(of_entries) for picture, of_entries in drawn.items()}
+    shutil.rmtree(pictures, ignore_errors=True)
+    for path, picture in content.items():
         pictures.mkdir(exist_ok=True)
-        write_atomically(pictures / picture, draw_curves(of_entries))
+        write_atomically(path, picture)
     write_atomically(root / PAGE, page(entries).encode())
     readme = with_rows((root / README).read_text(encoding="utf-8"), readme_rows(entries))
     write_atomically(root / README, readme.encode())

@@ -50,6 +50,16 @@ def test_strength_over_time_is_measured_written_and_not_measured_again(
     strength.main(strength.Args(tmp_path, games=("down_up",), minutes=0))
 
 
+def test_ctrl_c_keeps_what_was_measured_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = tmp_path / "nonesuch-thumb.json"
+    kept.write_text('{"nonesuch@0": {"ms": 1, "values": [1, 2]}}')
+    before = kept.read_bytes()
+    monkeypatch.setattr(strength, "compare", lambda *_, **__: SimpleNamespace(ending="ctrl-c"))
+    with pytest.raises(KeyboardInterrupt):
+        strength.main(strength.Args(tmp_path, games=("nonesuch",), fields=("thumb",), deals=3))
+    assert kept.read_bytes() == before
+
+
 def test_heroes_are_compared_on_the_same_deals() -> None:
     results = strength.Results(
         "nonesuch",

@@ -11,7 +11,6 @@ OUT/beliefs.png are written from it. Rows that are there are not measured again.
 
 from __future__ import annotations
 
-import csv
 import time
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -23,6 +22,7 @@ from typing import Annotated, Any
 import numpy as np
 import tyro
 
+from benchmarks.search.csv_rows import read_rows, write_rows
 from benchmarks.search.strength import FIELDS, policy_of
 from noms_env import load_player, make_batch
 from noms_env.belief import new_sampling_workspace
@@ -171,8 +171,7 @@ def main(args: Args) -> None:
     """Measure what is missing, and write the pages."""
     args.out.mkdir(parents=True, exist_ok=True)
     path, until = args.out / "beliefs.csv", time.monotonic() + 60 * args.minutes
-    rows = list(csv.DictReader(path.read_text(encoding="utf-8").splitlines())) if path.exists() else []
-    done: list[dict[str, Any]] = [*rows]
+    done = read_rows(path)
     for among in args.fields:
         for name in args.games:
             is_there = any((row["game"], row["field"]) == (name, among) for row in done)
@@ -188,10 +187,7 @@ def main(args: Args) -> None:
             done += measure(name, policy_of(name) if among == "policy" else among, models, args)
             for row in done:
                 row["field"] = "policy" if row["field"] == policy_of(row["game"]) else row["field"]
-            with path.open("w", newline="", encoding="utf-8") as file:
-                writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
-                writer.writeheader()
-                writer.writerows(done)
+            write_rows(path, COLUMNS, done)
             print(name, among, flush=True)
     (args.out / "beliefs.md").write_text(table(done), encoding="utf-8")
     (args.out / "beliefs.png").write_bytes(draw(done))

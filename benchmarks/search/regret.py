@@ -14,7 +14,6 @@ OUT/regret.md has the means over games as Markdown.
 
 from __future__ import annotations
 
-import csv
 import math
 import time
 from collections.abc import Iterator
@@ -25,6 +24,7 @@ from typing import Annotated, Any
 import numpy as np
 import tyro
 
+from benchmarks.search.csv_rows import read_rows, write_rows
 from benchmarks.search.strength import policy_of
 from benchmarks.search.timing import Rows, some_decisions
 from noms_env import load_player
@@ -36,6 +36,7 @@ from noms_env.policy.search.findings import Findings
 from noms_env.policy.search.outcomes import outcomes
 from noms_env.policy.search.player import USUAL_TEMPERATURE, SearchPlayer
 from noms_env.variants import VARIANTS
+from training.evaluation.statistics import estimate
 from training.text import markdown_table
 
 COLUMNS = ("game", "worlds", "temperature", "pool", "policy", "regret", "spread", "ms")
@@ -101,8 +102,8 @@ def measure(name: str, args: Args) -> Iterator[tuple[Any, ...]]:
             began = time.process_time()
             regrets = [regret(searched(player, repeat), means) for repeat in range(args.repeats)]
             ms = 1000 * (time.process_time() - began) / args.repeats / len(found)
-            spread = 1.96 * np.std(regrets, ddof=1) / math.sqrt(args.repeats)
-            figures = [f"{figure:.4f}" for figure in (bare, np.mean(regrets), spread, ms)]
+            own = estimate(np.array(regrets))
+            figures = [f"{figure:.4f}" for figure in (bare, own.mean, own.high - own.mean, ms)]
             yield (name, worlds, temperature, beliefs.POOL, *figures)
     finally:
         beliefs.POOL = pool
@@ -124,17 +125,14 @@ def main(args: Args) -> None:
     """Measure what is missing, and write the tables."""
     args.out.mkdir(parents=True, exist_ok=True)
     path = args.out / "regret.csv"
-    rows = list(csv.DictReader(path.read_text(encoding="utf-8").splitlines())) if path.exists() else []
+    rows = read_rows(path)
     for name in args.games:
         if any(row["game"] == name for row in rows):
             continue
         for found in measure(name, args):
             print(*found, flush=True)
             rows.append(dict(zip(COLUMNS, map(str, found), strict=True)))
-        with path.open("w", newline="", encoding="utf-8") as file:
-            writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
-            writer.writeheader()
-            writer.writerows(rows)
+        write_rows(path, COLUMNS, rows)
     (args.out / "regret.md").write_text(table(rows), encoding="utf-8")
 
 

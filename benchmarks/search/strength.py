@@ -28,7 +28,7 @@ from noms_env.players import Player
 from noms_env.variants import VARIANTS, Rules, game, make_rules
 from training.agents.registry import agent_spec
 from training.agents.spec import AgentSpec
-from training.evaluation.comparison import compare
+from training.evaluation.comparison import NothingPlayedError, compare
 from training.evaluation.statistics import Estimate, estimate
 from training.pictures import COLOURS, GREY, panels, plain, png
 from training.text import markdown_table
@@ -108,10 +108,19 @@ def heroes(args: Args, policy: str) -> Iterator[str]:
 
 
 def measure(rules: Rules, hero: str, among: str, deals: int) -> dict[str, Any]:
-    """What a hero makes above its field: values of deals, and milliseconds for a decision."""
-    compare(rules, agent_spec(hero), agent_spec(among), 2, names=("alone",))  # compiles what it needs
-    spec, made = timed(agent_spec(hero))
-    played = compare(rules, spec, agent_spec(among), deals, deal_set="test", names=("alone",))
+    """What a hero makes above its field: values of deals, and milliseconds for a decision.
+
+    Raises:
+        KeyboardInterrupt: Ctrl-C came before all deals were played.
+    """
+    try:
+        compare(rules, agent_spec(hero), agent_spec(among), 2, names=("alone",))  # compiles what it needs
+        spec, made = timed(agent_spec(hero))
+        played = compare(rules, spec, agent_spec(among), deals, deal_set="test", names=("alone",))
+    except NothingPlayedError as nothing:
+        raise KeyboardInterrupt from nothing
+    if played.ending != "all":
+        raise KeyboardInterrupt
     seconds, decisions = (sum(sum(getattr(one, name)) for one in made) for name in ("seconds", "decisions"))
     return {
         "ms": round(1000 * seconds / decisions, 4),
