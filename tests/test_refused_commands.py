@@ -120,6 +120,14 @@ REFUSED = [
     (["train", "bridge"], "there is no variant 'bridge'; the variants are sniped_whist"),
     (["train", "down_up", "--seats", "9"], "no game of this run is played with 9 seats: down_up 3 to 6"),
     (["train", "down_up", "--panel", "chess"], "there is no player 'chess'"),
+    *(
+        (["train", "down_up", *words], "noms was trained for noms with 4 seats, not for down_up with 4 seats")
+        for words in (
+            ["--panel", "noms"],
+            ["--opponents.players", "noms", "--opponents.share", "0.5"],
+            ["--curriculum.expert", "noms"],
+        )
+    ),
     (["train", "down_up", "--opponents.players", "chess"], "there is no player 'chess'"),
     (["train", "down_up", "--option", "tie=none"], "no game of this run has an option 'tie'"),
     (["train", "down_up", "--option", "hook"], "--option wants NAME=VALUE"),

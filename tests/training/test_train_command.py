@@ -319,6 +319,11 @@ def test_a_short_run_from_end_to_end(run: Run, tmp_path: Path, monkeypatch: pyte
     again = read_log("there")["approx_kl"][0]
     assert again[: len(figures["approx_kl"][0])].tolist() == figures["approx_kl"][0].tolist()
     assert again[-1] >= done + 200
+    status, out, _ = run("--resume", "--out", "there")
+    assert (status, f"the run is finished: {int(again[-1]):,} of {done + 200:,} decisions" in out) == (0, True)
+    before = Path("there/config.json").read_bytes()
+    assert_refused(run("--resume", "--out", "there", "--decisions", "10"), "decisions: --decisions must be above that, not 10")
+    assert Path("there/config.json").read_bytes() == before
 
 
 def test_differences_are_found_at_any_depth() -> None:

@@ -90,8 +90,21 @@ def start(config: TrainConfig, preset: str, out: str | None, resume: bool, words
         raise CommandError("name at least one game to train on; `noms list` shows them")
     folder = Path(out) if out else default_folder(config.variants, preset)
     if resume:
-        config = resumed_config(config, saved_config(folder), _value_of("--decisions", words) is not None)
+        saved = saved_config(folder)
+        config = resumed_config(config, saved, _value_of("--decisions", words) is not None)
+        check_budget(config.decisions, saved.decisions, folder)
     return run(config, folder, resume)
+
+
+def check_budget(wanted: int, before: int, folder: Path) -> None:
+    """Say of a run to continue that it is finished; CommandError if it has made more decisions than a new budget has."""
+    from ..learn.checkpoint import RunFolder
+
+    made = RunFolder(folder).decisions
+    if made >= wanted != before:
+        raise CommandError(f"the run in {folder} has made {made:,} decisions: --decisions must be above that, not {wanted:,}")
+    if made >= wanted and leads():
+        print_lines([f"the run is finished: {made:,} of {wanted:,} decisions; a larger --decisions goes on"])
 
 
 def check_programs(config: TrainConfig, words: Sequence[str]) -> None:
@@ -215,9 +228,11 @@ def check(config: TrainConfig) -> None:
     from ..agents.registry import agent_spec
     from ..learn.self_play import SelfPlay
 
-    for name in (*config.panel, *config.opponents.players):
-        agent_spec(name)
-    SelfPlay(config).close()
+    run = SelfPlay(config)
+    run.close()
+    for player in (*map(agent_spec, config.panel), *run.players.values()):
+        for rules in run.rule_sets:
+            player.check(rules)
 
 
 def leads() -> bool:

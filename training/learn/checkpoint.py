@@ -300,6 +300,12 @@ class RunFolder:
             raise CheckpointError(f"all states in {self._states} are damaged; there is nothing to go on from")
         return None
 
+    @property
+    def decisions(self) -> int:
+        """How many the newest state has made; 0 without a state."""
+        files = self._state_files()
+        return int(files[-1].stem) if files else 0
+
     def _state_files(self) -> list[Path]:
         """The states, the oldest first."""
         return sorted(file for file in self._states.glob("*.pt") if file.stem.isdigit())
