@@ -210,7 +210,7 @@ class Progress(event.Listener):  # type: ignore[misc]
             self.left = {one.py_func for one in called(function)} - self.compiled
             if len(self.left) >= MANY and not self.is_said:
                 self.is_said = True
-                print(f"noms_env: compiling the engine for its first use; {self.kept}", file=sys.stderr, flush=True)
+                print(f"noms_env: compiling a part of the engine for its first use; {self.kept}", file=sys.stderr, flush=True)
         self.depth += 1
 
     def on_end(self, event: Any) -> None:

@@ -143,7 +143,7 @@ def test_a_line_says_why_the_first_use_takes_a_while(tmp_path: Path) -> None:
     ]
     assert [run.stdout for run in runs] == ["call\n", "call\n"]
     assert runs[0].stderr.count("\n") == 1
-    assert runs[0].stderr.startswith("noms_env: compiling the engine")
+    assert runs[0].stderr.startswith("noms_env: compiling a part of the engine")
     assert runs[1].stderr == ""
 
 

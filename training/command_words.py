@@ -24,6 +24,7 @@ REWORDED = (
     (r"Missing from [^:]*: (.*)", r"{prog} needs \1"),
     (r"invalid choice '(.*)' for argument '(.*)'\. Expected one of \((.*?),?\)\.", r"\2 must be one of \3, not '\1'"),
     (r"Missing value for argument '(.*)'\. Expected.*", r"\1 needs a value"),
+    (r"Expected one of \{(.*)\}\.", r"{prog} needs one of \1"),
     (r"Error parsing (\S+): (.*)", r"\1 \2"),
 )
 """What tyro says, and what a user reads."""
@@ -43,7 +44,8 @@ def plain_values(info: PrimitiveTypeInfo) -> PrimitiveConstructorSpec[Any] | Non
     if info.type_origin is UnionType and len(parts) == 2 and parts[1] is NoneType and parts[0] in KINDS:
         return _spec(1, parts[0], lambda words: _value(parts[0], words[0]))
     if info.type_origin is tuple and len(parts) == 2 and parts[1] is ... and tyro.conf.UseAppendAction not in info.markers:
-        return _spec("*", parts[0], lambda words: tuple(_value(parts[0], word) for word in words))
+        least = 0 if tyro.conf.Positional in info.markers else 1
+        return _spec("*", parts[0], lambda words: _values(parts[0], words, least))
     return None
 
 
@@ -55,6 +57,13 @@ def _spec(nargs: Literal[1, "*"], kind: Any, read: Callable[[list[str]], Any]) -
         is_instance=lambda _value: True,
         str_from_instance=lambda value: list(map(str, value)) if nargs == "*" else [str(value)],
     )
+
+
+def _values(kind: Any, words: Sequence[str], least: int) -> tuple[Any, ...]:
+    """The values that some words stand for; ValueError if there are too few, or one stands for none."""
+    if len(words) < least:
+        raise ValueError("needs a value")
+    return tuple(_value(kind, word) for word in words)
 
 
 def _value(kind: Any, word: str) -> Any:
@@ -130,5 +139,6 @@ def sentence(box: str, prog: str) -> str:
     text = " ".join(line.strip() for line in said if not line.startswith(" " * 8))
     for pattern, better in REWORDED:
         text = re.sub(pattern, better.replace("{prog}", prog.removeprefix("noms ")), text)
+    text = re.sub(r"\bconfig\.(\w+) (\w+)", lambda part: f"--{part[1]}.{part[2]}".replace("_", "-"), text)
     guess = re.search(r"Perhaps you meant:\W+(--[\w.-]+)", box)
     return text + (f" (did you mean {guess[1]}?)" if guess else "")

@@ -121,7 +121,7 @@ class BatchEnv:
         self.pause_after_deal = checked_flag("pause_after_deal", pause_after_deal)
         self.check_actions = checked_flag("check_actions", check_actions)
         hidden_state = checked_flag("hidden_state", hidden_state)
-        self.tables = new_tables(tables)
+        self.tables, self._has_dealt = new_tables(tables), False
         groups = [TableGroup(variant, seats, options)] if isinstance(variant, str) else variant
         if not isinstance(groups, Sequence) or not all(isinstance(group, TableGroup) for group in groups):
             raise ValueError(f"variant must be the name of a game or a list of TableGroup, not {brief(variant)}")
@@ -193,10 +193,13 @@ class BatchEnv:
             observe: write what `observe` writes, too. The bytes are those of `step` followed by `observe`, in less time.
 
         Raises:
+            RuntimeError: nothing has been dealt yet.
             ValueError: not n integers.
             IllegalActionError: an action is not legal; no table has changed. With `check_actions=False` there is no check,
                 and an illegal action leaves its table in an undefined state.
         """
+        if not self._has_dealt:
+            raise RuntimeError("nothing has been dealt yet: call reset first")
         numbers = checked_actions(actions, len(self))
         if self.check_actions:
             row = batch_kernels.first_illegal(self._kernel_tables, numbers)
@@ -351,6 +354,7 @@ class BatchEnv:
 
     def _refresh(self) -> None:
         """Write `seat` and `over`."""
+        self._has_dealt = True
         batch_kernels.current(self._kernel_tables, 0, len(self), self.seat, self.over)
 
     def _check_same_rules(self, source: int, rows: np.ndarray) -> None:

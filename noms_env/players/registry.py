@@ -144,6 +144,8 @@ def unknown_player(name: str, more: Sequence[str] = (), otherwise: str = "polici
         more: names of other players that there are.
         otherwise: what else may be given, in words.
     """
+    if "/" in name and ":" not in name:
+        return ValueError(f"there is no file or folder {brief(name)}")
     policies = import_module(POLICIES)
     words = list(dict.fromkeys([*PLAYERS, *more, *policies.shipped_policies(), *VARIANTS]))
     hint = perhaps(name.partition(":")[0].partition("@")[0], words)
@@ -173,10 +175,12 @@ def _registered(name: str) -> Player:
         values[option] = text
     made = {}
     for parameter, text in values.items():
+        read = {**entry.parameters, **entry.options}[parameter]
         try:
-            made[parameter] = {**entry.parameters, **entry.options}[parameter](text)
+            made[parameter] = read(text)
         except ValueError as error:
-            raise ValueError(f"{parameter} of the player {word} cannot be {text!r}: {error}") from error
+            number = "a whole number" if read is int else "a number"
+            raise ValueError(f"{parameter} of the player {word} must be {number}, not {text!r}") from error
     module, _, kind = entry.where.partition(":")
     player: Player = getattr(import_module(module), kind)(**made)
     return player

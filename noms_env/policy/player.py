@@ -175,7 +175,8 @@ def _checked_rows(observation: np.ndarray, mask: np.ndarray) -> tuple[np.ndarray
     """Observations and masks as rows that compiled code takes: contiguous, and of one type."""
     seen, legal = np.asarray(observation), np.asarray(mask)
     if seen.dtype != np.uint8 or legal.dtype.kind not in "bui":
-        raise ValueError(f"observation must be uint8 and mask int8, not {seen.dtype} and {legal.dtype}")
+        hint = ": players read bytes, as with observation='bytes'" if seen.dtype.kind == "f" else ""
+        raise ValueError(f"observation must be uint8 and mask int8, not {seen.dtype} and {legal.dtype}{hint}")
     if seen.shape[-1:] != (OBSERVATION_SIZE,) or legal.shape[-1:] != (NUM_ACTIONS,) or legal.ndim not in (1, 2):
         raise ValueError(
             f"observation and mask must have shapes (n, {OBSERVATION_SIZE}) and (n, {NUM_ACTIONS}), or one row of each, "

@@ -149,7 +149,7 @@ MAKERS: dict[str, Callable[..., object]] = {
         ("table", {"render_full": "yes"}, "render_full must be True or False, not 'yes'"),
         ("table", {"record": 1}, "record must be True or False, not 1"),
         ("seat seats", {"opponents": "thumbs"}, "no player 'thumbs'; did you mean thumb? The players are random, greedy"),
-        ("seat seats", {"opponents": "pimc:x"}, "worlds of the player pimc cannot be 'x'"),
+        ("seat seats", {"opponents": "pimc:x"}, "worlds of the player pimc must be a whole number, not 'x'"),
         ("seat seats", {"opponents": ["thumb"]}, "opponents must be one player for all 3 seats, or 3 of them, clockwise"),
         ("seat seats", {"opponents": 7}, "a player must be a name, a path, or have act and wants_tables"),
         ("seat seats", {"opponents": "no/such.safetensors"}, "no/such.safetensors"),
@@ -168,6 +168,16 @@ def test_arguments_that_are_not_allowed(makers: str, arguments: dict[str, Any], 
         with pytest.raises(ValueError, match=re.escape(says)) as refusal:
             MAKERS[maker](**arguments)
         assert "\n" not in str(refusal.value)
+
+
+def test_a_batch_deals_before_it_plays() -> None:
+    batch = noms_env.make_batch("up_down", 2)
+    with pytest.raises(RuntimeError, match="nothing has been dealt yet: call reset first"):
+        batch.step(np.zeros(2, np.int64))
+    saved = begun(noms_env.make_batch("up_down", 2)).save()
+    batch.restore(None, saved)
+    batch.observe()
+    batch.step(batch.mask.argmax(axis=1))
 
 
 @odd

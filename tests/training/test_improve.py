@@ -91,8 +91,12 @@ def test_the_better_policy_is_kept(
 
 def test_the_deals_of_the_comparison_have_chosen_no_policy(first: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     sets = list[str]()
-    alone = Estimate(0.1, 0.1, -0.1, 0.3, 4)
-    monkeypatch.setattr(command, "gain_alone", lambda *_, deal_set, **__: sets.append(deal_set) or alone)
+
+    def gain_alone(*_: Any, deal_set: str, **__: Any) -> Estimate:
+        sets.append(deal_set)
+        return Estimate(0.1, 0.1, -0.1, 0.3, 4)
+
+    monkeypatch.setattr(command, "gain_alone", gain_alone)
     info = command.trained_at(str(first))
     gains = command.compared(command.Settings(str(first), deals=4), str(first), str(first), command.tables_of(info))
     assert gains == {"down_up_3": {"mean": 0.1, "low": -0.1, "high": 0.3, "deals": 4}}

@@ -85,7 +85,7 @@ def test_several_runs_go_where_they_are_told(run: Run, tmp_path: Path) -> None:
 def test_what_cannot_be_drawn_is_one_sentence(run: Run, tmp_path: Path) -> None:
     empty = tmp_path / "empty"
     empty.mkdir()
-    assert run(empty) == (2, "", f"noms: cannot read the log of {empty}: No such file or directory\n")
+    assert run(empty) == (2, "", f"noms: {empty} is not the folder of a run: it has no log.csv\n")
     (empty / "log.csv").write_text("decisions,name,value\n")
     assert run(empty) == (2, "", "noms: there is nothing to draw yet: the log has no figures\n")
     (empty / "log.csv").write_text("x\n")

@@ -392,7 +392,7 @@ def test_the_critic_learns_in_one_thread_alone_too(first_policy: Path, monkeypat
 @pytest.mark.parametrize(
     ("config", "what"),
     [
-        (tiny("up_down"), r"an initial policy must be for the tables of the run; .* is for down_up_4"),
+        (tiny("up_down"), r"an initial policy must be for the tables of the run; .* was trained for down_up with 4 seats"),
         (tiny("down_up", seats=(3,)), "must be for the tables of the run"),
         (
             tiny("down_up", network=ActorConfig(width=16, blocks=1, card_width=8, scorer_width=8)),

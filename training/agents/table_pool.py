@@ -14,7 +14,7 @@ import numpy as np
 
 from noms_env import BatchEnv, TableGroup, make_batch
 from noms_env.belief.determinize import sampled_tables
-from noms_env.core.actions import span
+from noms_env.core.actions import perhaps, span
 from noms_env.players import Player, recalled, with_memory
 from noms_env.variants import Rules, RulesError, game, make_rules
 
@@ -46,7 +46,12 @@ def make_rule_sets(variants: Sequence[str], seats: Sequence[int] = (), options: 
     given = dict(options or {})
     for name in given:
         if not any(name == option.name for variant in games for option in variant.options):
-            raise RulesError(f"no game of this run has an option {name!r}")
+            if len(games) == 1:
+                games[0].option(name)  # raises
+            names = list(dict.fromkeys(option.name for variant in games for option in variant.options))
+            raise RulesError(
+                f"no game of this run has an option {name!r}; {perhaps(name, names)} options are {', '.join(names)}"
+            )
     rule_sets: list[Rules] = []
     for variant in games:
         own = {name: value for name, value in given.items() if any(name == option.name for option in variant.options)}

@@ -51,7 +51,7 @@ MoveLimit = Annotated[
         "SECONDS",
         help="Time limit for a decision, on the mean of those asked for at once; a player that is late forfeits those tables. "
         "Results then depend on the machine. A program (cmd:...) has 10 seconds for each decision if nothing is given. A "
-        "function of yours that is 5 seconds late is interrupted, as soon as it comes to its next step of Python.",
+        "function of yours that takes 5 seconds longer than the limit is interrupted at its next step of Python.",
     ),
 ]
 ProgramLimit = Annotated[

@@ -31,7 +31,7 @@ def plot(
         run: Folders of runs, as `noms train` makes them.
         out: The file to write.
     """
-    from ..learn.log import read_log
+    from ..learn.log import CSV_NAME, read_log
     from ..publish.plots import draw
 
     if not run:
@@ -40,6 +40,8 @@ def plot(
     path = Path(out) if out else Path(run[0]) / DEFAULT_NAME
     runs = {}
     for folder in run:
+        if Path(folder).is_dir() and not (Path(folder) / CSV_NAME).exists():
+            raise CommandError(f"{folder} is not the folder of a run: it has no {CSV_NAME}")
         with wrong_arguments(), file_errors(f"cannot read the log of {folder}"):
             runs[folder] = read_log(folder)
     with wrong_arguments(), file_errors(f"cannot write {path}"):

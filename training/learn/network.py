@@ -269,8 +269,10 @@ def encoding_of(config: TrainConfig, rule_sets: Sequence[Rules]) -> Encoding:
         return make_encoding(rule_sets, config.card_features)
     known = read_info(policy_file_of(config.initial_policy)).rule_sets
     if not set(rule_sets) <= set(known):
-        trained = ", ".join(f"{rules.variant.name}_{rules.seats}" for rules in known)
-        raise ValueError(f"an initial policy must be for the tables of the run; {config.initial_policy} is for {trained}")
+        trained = ", ".join(f"{rules.variant.name} with {rules.seats} seats" for rules in known)
+        raise ValueError(
+            f"an initial policy must be for the tables of the run; {config.initial_policy} was trained for {trained}"
+        )
     return make_encoding(known, config.card_features)
 
 

@@ -265,7 +265,7 @@ def test_names(tmp_path: Path) -> None:
         ("search:thumb", "needs a trained policy, and thumb is none: give search:POLICY"),
         ("search:nomms", "there is no player 'nomms'; did you mean noms"),
         ("search:noms,worlds=0", "worlds must be a whole number from 1 to 10000, not 0"),
-        ("search:noms,worlds=two", "worlds of the player search cannot be 'two': invalid literal"),
+        ("search:noms,worlds=two", "worlds of the player search must be a whole number, not 'two'"),
         ("search:noms,time=0", "time must be a number of milliseconds above 0, not 0.0"),
         ("search:noms,time=nan", "time must be a number of milliseconds above 0, not nan"),
         ("search:noms,temperature=-1", "temperature must be a number from 0 on, not -1.0"),
