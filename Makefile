@@ -26,7 +26,10 @@ INSTALLED_FROM := pyproject.toml constraints.txt noms_env/version.py
 # environment of its own.
 LIBRARIES := $(patsubst tests/interop/%.txt,%,$(wildcard tests/interop/*.txt))
 
+# One target after another: two would install into the same environment. What is installed already may go side by side.
+ifndef SIDE_BY_SIDE
 .NOTPARALLEL:
+endif
 .DELETE_ON_ERROR:
 .PHONY: help demo table test lint suite uncompiled wheel soak browser mutation docs interop clean
 
@@ -40,7 +43,9 @@ demo: $(VENV)/.installed-demo ## set up and run the demonstration, `noms demo`
 table: $(VENV)/.installed-table ## set up and play in the browser, `noms table`
 	$(BIN)/noms table
 
-test: lint suite uncompiled wheel ## set up and run all checks: the four below, one after another
+test: $(VENV)/.installed-dev ## set up and run all checks: the four below
+	@$(MAKE) --no-print-directory --jobs 2 SIDE_BY_SIDE=yes lint wheel
+	@$(MAKE) --no-print-directory suite uncompiled
 
 lint: $(VENV)/.installed-dev ## style, types and import floors
 	$(BIN)/ruff check
