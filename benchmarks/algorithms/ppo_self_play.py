@@ -1,4 +1,4 @@
-"""The package's own trainer, `noms train`: PPO self-play with a privileged critic, card features and the EMA policy.
+"""The package's own trainer, `noms train`: PPO self-play with a privileged critic and card features.
 
 Its settings are those of `noms train` but for the budget; the policy that is kept is the best in its own evaluations against
 `thumb` on deals of the set dev, as every run of `noms train` keeps it.

@@ -193,8 +193,11 @@ def test_a_file_that_cannot_grow(tmp_path: Path) -> None:
 
 def test_folders_that_cannot_be_written_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").touch()
-    for path in (tmp_path / "file", tmp_path / "file" / "run"):
-        with pytest.raises(CheckpointError, match="cannot be written"):
+    for path, why in (
+        (tmp_path / "file", "it is a file, and no folder for a run"),
+        (tmp_path / "file" / "run", "Not a directory"),
+    ):
+        with pytest.raises(CheckpointError, match=f"cannot be written: {why}"):
             RunFolder.create(path, {})
     RunFolder.create(tmp_path / "run", {}).close()
     monkeypatch.setattr(os, "fsync", broken(errno.EROFS))

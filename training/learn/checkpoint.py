@@ -196,6 +196,8 @@ class RunFolder:
     def _start(self, config: Mapping[str, Any] | None = None) -> None:
         """Lock the folder, clear away what a process that was killed has left, and make sure that it can be written to."""
         folders = self.path, self._states, self._past
+        if self.path.is_file():
+            raise CheckpointError(f"{self.path} cannot be written: it is a file, and no folder for a run")
         with _sentences(self.path):
             for folder in folders:
                 folder.mkdir(parents=True, exist_ok=True)
