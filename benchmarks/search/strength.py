@@ -196,32 +196,50 @@ def shown(one: Estimate | None) -> str:
 
 
 def tables(all_results: Sequence[Results]) -> str:
-    """As Markdown: points above the field, a row for each game and field; milliseconds of a decision, a row for each game."""
-    columns = sorted({(_kind(name, results), _worlds(name)) for results in all_results for name in results.heroes})
-    points, times = list[list[str | None]](), dict[str, dict[tuple[str, int], list[float]]]()
+    """As Markdown: points above the fields that do not search, and above those that do; milliseconds of a decision."""
+    searching = [[one for one in all_results if one.among.startswith("pimc:") is wanted] for wanted in (False, True)]
+    return "\n\n".join([*map(_points_table, filter(None, searching)), _times_table(all_results)])
+
+
+def _points_table(all_results: Sequence[Results]) -> str:
+    """A row for each game and field."""
+    columns = _columns(all_results)
+    points = list[list[str | None]]()
     for results in all_results:
-        by_kind = {(_kind(name, results), _worlds(name)): hero for name, hero in results.heroes.items()}
-        cells = [shown(estimate(np.array(by_kind[one]["values"]))) if one in by_kind else None for one in columns]
+        by_column = {_column(name, results): hero for name, hero in results.heroes.items()}
+        cells = [shown(estimate(np.array(by_column[one]["values"]))) if one in by_column else None for one in columns]
         points.append([results.game, results.among, *cells])
-        for column, hero in by_kind.items():
-            times.setdefault(results.game, {}).setdefault(column, []).append(hero["ms"])
+    return markdown_table(points, "game", "field", *map(_head, columns))
+
+
+def _times_table(all_results: Sequence[Results]) -> str:
+    """A row for each game."""
+    times = dict[str, dict[tuple[str, int], list[float]]]()
+    for results in all_results:
+        for name, hero in results.heroes.items():
+            times.setdefault(results.game, {}).setdefault(_column(name, results), []).append(hero["ms"])
+    columns = _columns(all_results)
     medians = [[game, *(_median(found.get(one)) for one in columns)] for game, found in times.items()]
-    names = [f"{kind} {worlds}" if worlds else kind for kind, worlds in columns]
-    return "\n\n".join((markdown_table(points, "game", "field", *names), markdown_table(medians, "game", *names)))
+    return markdown_table(medians, "game", *map(_head, columns))
+
+
+def _columns(all_results: Sequence[Results]) -> list[tuple[str, int]]:
+    return sorted({_column(name, results) for results in all_results for name in results.heroes})
+
+
+def _column(hero: str, results: Results) -> tuple[str, int]:
+    """The kind of a hero and its number of worlds, 0 for the policy."""
+    found = re.search(r"(?:^pimc:|worlds=)(\d+)", hero)
+    return "policy" if hero == results.policy else hero.split(":", 1)[0], int(found[1]) if found else 0
+
+
+def _head(column: tuple[str, int]) -> str:
+    kind, worlds = column
+    return f"{kind} {worlds}" if worlds else kind
 
 
 def _median(values: Sequence[float] | None) -> str | None:
     return f"{np.median(values):.3g}" if values else None
-
-
-def _kind(hero: str, results: Results) -> str:
-    return "policy" if hero == results.policy else hero.split(":", 1)[0]
-
-
-def _worlds(hero: str) -> int:
-    """Of a hero, 0 for the policy."""
-    found = re.search(r"(?:^pimc:|worlds=)(\d+)", hero)
-    return int(found[1]) if found else 0
 
 
 def draw(all_results: Sequence[Results]) -> bytes:
