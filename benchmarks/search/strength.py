@@ -261,6 +261,7 @@ def draw(all_results: Sequence[Results]) -> bytes:
         if results.policy in results.heroes or results.among == "policy":
             level = 0.0 if results.among == "policy" else results.values(results.policy).mean()
             axes.axhline(level, color=GREY, linestyle="--", linewidth=1, label="the policy")
+        axes.axhline(0, color=GREY, linewidth=0.8, label="the field")
         if axes.containers:  # a logarithmic axis needs something to show
             axes.set_xscale("log")
             axes.xaxis.set_major_locator(LogLocator(subs=(1, 3)))
