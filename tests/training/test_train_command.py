@@ -110,7 +110,7 @@ def test_a_run_that_begins_with_a_policy_has_a_network_of_its_size(
     ("words", "hint"),
     [
         (["down_up", "--ppo.clip-coeff", "0.1"], "--ppo.clip-coef"),
-        (["down_up", "--ppo.clip-coef", "3"], "clip_coef must be from 0 to 1, not 3.0"),
+        (["down_up", "--ppo.clip-coef", "3"], "--ppo.clip-coef must be from 0 to 1, not 3.0"),
         (["down_up", "--decisions", "many"], "--decisions"),
         (["down_up", "--preset", "quick"], "'smoke'"),
         (["down_up", "down_up"], "a game is named twice"),
@@ -167,6 +167,15 @@ def test_a_run_goes_on_as_it_was_started(run: Run, started: Started, saved: Trai
     assert run(*words)[0] == 0
     ((config, folder, _),) = started
     assert (config, folder.path) == (saved, Path("there"))
+
+
+def test_a_run_keeps_its_threads_whoever_goes_on_with_it(
+    started: Started, saved: TrainConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("os.cpu_count", lambda: 7)
+    assert command.run(replace(saved, threads=None), Path("there"), resume=True) == 0
+    assert started.pop()[0] == saved
+    assert json.loads(Path("there/config.json").read_text())["threads"] == saved.threads
 
 
 @pytest.mark.parametrize("decisions", [900_000, 10])

@@ -205,8 +205,8 @@ def run(config: TrainConfig, path: Path, resume: bool) -> int:
 
     with wrong_arguments():
         check(config)
-    if not resume:
-        config = dataclasses.replace(config, threads=config.threads or os.cpu_count() or 1)
+    before = saved_config(path).threads if resume else None
+    config = dataclasses.replace(config, threads=config.threads or before or os.cpu_count() or 1)
     try:
         with opened(config, path, resume) as folder, watching(config, folder) as watcher:
             loop.train(config, folder, watcher)
