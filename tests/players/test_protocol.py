@@ -67,7 +67,7 @@ def test_a_name_carries_parameters(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(PLAYERS, "lowest", Entry("noms_env.players.lowest:Lowest", "", {"start": int, "step": int}))
     made: list[Any] = [make_player(name) for name in ("lowest", "lowest:7", "lowest:7,3")]
     assert [player.numbers for player in made] == [(0, 1), (7, 1), (7, 3)]
-    with pytest.raises(ValueError, match="start of the player lowest cannot be 'x': invalid literal"):
+    with pytest.raises(ValueError, match="start of the player lowest must be a whole number, not 'x'"):
         make_player("lowest:x")
     with pytest.raises(ValueError, match=r"lowest takes 2 parameters \(lowest:START,STEP\), not '1,2,3'"):
         make_player("lowest:1,2,3")
