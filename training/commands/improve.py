@@ -42,7 +42,7 @@ class Settings:
     decisions: Annotated[int, tyro.conf.arg(metavar="N")] = 4_000_000
     """Decisions of self-play in each round, beside which the policy learns from the search's."""
     deals: Annotated[int, tyro.conf.arg(metavar="N")] = 2000
-    """Duplicate deals of each kind of table on which the policies of two rounds are compared, other than those that a run chooses its best by."""
+    """Duplicate deals of each kind of table on which two rounds are compared; a run chooses its best policy by others."""
     seed: Annotated[int, tyro.conf.arg(metavar="S")] = 0
     """0 to 2**63 - 1, of all that is random."""
 
