@@ -24,6 +24,7 @@ from tests.test_show import moments
 
 SVG = "{http://www.w3.org/2000/svg}"
 EVIL = """</text><script>alert("1")</script>&'\x00\ud800"""
+NAMES = ["Ann", "Bo", "Cy", "Di", "Ed", "Flo", "Gus"]
 SMALLEST = 18
 """Units: 9 pixels where the drawing is 360 pixels wide."""
 
@@ -50,6 +51,18 @@ def test_every_game_is_drawn_with_every_number_of_seats(kind: Kind) -> None:
         assert {element.get("data-part") for element in root.iter()} - {None} == set(picture.parts(view))
         sizes = [float(element.get("font-size") or 0) for element in root.iter(f"{SVG}text")]
         assert min(sizes) >= SMALLEST, "legible at a width of 360 pixels"
+
+
+@pytest.mark.parametrize("kind", KINDS.values(), ids=str)
+def test_every_card_has_its_name_for_who_cannot_see_it(kind: Kind) -> None:
+    for view in views(kind, 1):
+        root = parsed(view, Notes(NAMES))
+        named = {use for group in root.iter(f"{SVG}g") if group.get("aria-label") for use in group.iter(f"{SVG}use")}
+        faces = {use for use in root.iter(f"{SVG}use") if re.match("#noms-[ct]-", use.get("href") or "")}
+        assert faces <= named
+        labels = {group.get("aria-label") for group in root.iter(f"{SVG}g")}
+        for seat, card in view.trick:
+            assert f"{cards.card_title(card, view.deck_kind)} by {NAMES[seat]}" in labels
 
 
 @pytest.mark.parametrize("kind", KINDS.values(), ids=str)

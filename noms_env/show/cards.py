@@ -6,7 +6,7 @@ import re
 from functools import cache
 
 from noms_env.core.cards import CARD_WORDS, EXCUSE, FRENCH, SUIT_LETTERS
-from noms_env.show.elements import box, text, use
+from noms_env.show.elements import box, group, text, use
 from noms_env.show.marks import MARK_NAMES, MARKS
 from noms_env.show.rules import SUIT_NAMES
 from noms_env.show.view import suits_of
@@ -40,6 +40,20 @@ def card_symbol(card: int, deck_kind: int) -> str:
 def tile_symbol(card: int, deck_kind: int) -> str:
     """Name of the symbol of a narrow card."""
     return card_symbol(card, deck_kind).replace("c-", "t-", 1)
+
+
+def whole_card(card: int, deck_kind: int, x: float, y: float, width: float, height: float, by: str = "") -> str:
+    """A card, with its name for who cannot see it, and who played it."""
+    return _named(card, deck_kind, by, use(card_symbol(card, deck_kind), x, y, width, height))
+
+
+def narrow_card(card: int, deck_kind: int, x: float, y: float, width: float, height: float, by: str = "") -> str:
+    """A narrow card; see `whole_card`."""
+    return _named(card, deck_kind, by, use(tile_symbol(card, deck_kind), x, y, width, height))
+
+
+def _named(card: int, deck_kind: int, by: str, drawn: str) -> str:
+    return group(drawn, role="img", aria_label=card_title(card, deck_kind) + (f" by {by}" if by else ""))
 
 
 def _rank(card: int, deck_kind: int) -> str:

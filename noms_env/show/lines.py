@@ -88,12 +88,6 @@ def rank_text(rank: int) -> str:
     return f"{RANK_LETTERS[FRENCH][rank]} of trumps"
 
 
-def seats_text(seats: Iterable[int]) -> str:
-    """Seats in words: `seat 1`, `seats 1 and 3`."""
-    names = [str(seat) for seat in seats]
-    return f"seat {names[0]}" if len(names) == 1 else f"seats {', '.join(names[:-1])} and {names[-1]}"
-
-
 def headline(view: View) -> str:
     """The game, the deal and its size."""
     deal = f"deal {view.deal}" + (f" of {view.deals}" if view.deals else "")
@@ -113,7 +107,7 @@ def status(view: View, name: Callable[[int], str] = "Seat {}".format) -> str:
     if view.over:
         winners = [place.seat for place in view.places if "winner" in place.marks]
         cut_off = ", cut off before its end" if view.truncated else ""
-        return f"The match is over{cut_off}: {seats_text(winners)} {'wins' if len(winners) == 1 else 'win'}"
+        return f"The match is over{cut_off}: {' and '.join(map(name, winners))} {'wins' if len(winners) == 1 else 'win'}"
     if view.phase is None:
         return "All passed: no play" if view.passed_out else "The deal is over"
     asked = ASKED.get(view.phase) or ("to play" if view.trick else "to lead")

@@ -11,9 +11,9 @@ from dataclasses import replace
 from math import cos, pi, sin
 
 from noms_env.core.cards import CARD_WORDS, DECKTET, NO_TRUMP
-from noms_env.show.cards import card_symbol, mark, symbols_for, tile_symbol
+from noms_env.show.cards import mark, narrow_card, symbols_for, whole_card
 from noms_env.show.choices import chips, nominations
-from noms_env.show.elements import box, coin, disc, escaped, group, text, text_width, use
+from noms_env.show.elements import box, coin, disc, escaped, group, text, text_width
 from noms_env.show.lines import ASKED, ROLE_TEXTS, headline, partner_text, rank_text, status
 from noms_env.show.marks import MARK_NAMES
 from noms_env.show.notes import Notes
@@ -97,7 +97,7 @@ def trump(view: View, notes: Notes) -> str:
         words = SUIT_NAMES[kind][suits[0]] if view.broken is None else "may be led" if view.broken else "not broken"
         drawn += text(64, 92, words, 19, room=118 if view.turn_up is None else 116)
     if view.turn_up is not None:
-        drawn += use(tile_symbol(view.turn_up, kind), 184, 54, 31, 55)
+        drawn += narrow_card(view.turn_up, kind, 184, 54, 31, 55)
     if view.excuse_shown_by is not None:
         drawn += text(178, 62, f"EX {notes.name(view.excuse_shown_by)}", 18, "faint", anchor="end", room=96)
     return drawn
@@ -121,7 +121,7 @@ def contract(view: View, notes: Notes) -> str:
         )
     right = 702
     for card in [view.nominated] if view.nominated is not None else []:
-        drawn += use(tile_symbol(card, view.deck_kind), 675, 54, 31, 55)
+        drawn += narrow_card(card, view.deck_kind, 675, 54, 31, 55)
         drawn += text(668, 64, "nominated", 18, "faint", anchor="end")
         right = 570
     drawn += text(240, 64, f"{view.contract} by {notes.name(view.declarer)}", 22, bold=True, room=right - 246)
@@ -144,25 +144,25 @@ def prompt(view: View, notes: Notes) -> str:
 
 def trick(view: View, notes: Notes, first: int) -> str:
     """The trick under way; before its first card the one before, faded."""
-    drawn = cards_on_table(view, view.trick, view.best_seat, first)
+    drawn = cards_on_table(view, notes, view.trick, view.best_seat, first)
     if view.led_suit is not None:
         return drawn + disc(*CENTRE, 20, "coin") + mark(view.led_suit, view.deck_kind, *CENTRE, 26)
     if not view.trick and view.last_trick and view.phase == "play":
-        return group(cards_on_table(view, view.last_trick, view.last_winner, first), class_="noms-past")
+        return group(cards_on_table(view, notes, view.last_trick, view.last_winner, first), class_="noms-past")
     if not view.trick and not view.legal:
         words = f"{notes.name(view.to_act or 0)} {ASKED.get(view.phase or '', 'to lead')}"
         return drawn + text(*CENTRE, words, 24, "faint", anchor="middle", room=340)
     return drawn
 
 
-def cards_on_table(view: View, cards: Sequence[tuple[int, int]], best: int | None, first: int) -> str:
+def cards_on_table(view: View, notes: Notes, cards: Sequence[tuple[int, int]], best: int | None, first: int) -> str:
     """Cards on the sides of the seats that played them, numbered in order; the best one has a frame."""
     width, height = TRICK_CARD
     drawn = ""
     for number, (seat, card) in enumerate(cards, 1):
         angle = pi / 2 + 2 * pi * ((seat - first) % len(view.places)) / len(view.places)
         x, y = CENTRE[0] + RADII[0] * cos(angle) - width / 2, CENTRE[1] + RADII[1] * sin(angle) - height / 2
-        drawn += use(card_symbol(card, view.deck_kind), x, y, width, height)
+        drawn += whole_card(card, view.deck_kind, x, y, width, height, notes.name(seat))
         if seat == best:
             drawn += box(x, y, width, height, "lit", 8, 5)
         drawn += coin(x + width - 3, y + 4, str(number))
@@ -176,7 +176,7 @@ def last_trick(view: View, notes: Notes) -> str:
     words = f"Trick {view.tricks_done}: {notes.name(view.last_winner or 0)}"
     drawn = text(20, 596, words, 18, "faint", room=200)
     for place, (seat, card) in enumerate(view.last_trick):
-        drawn += use(tile_symbol(card, view.deck_kind), 20 + 28 * place, 608, 26, 46)
+        drawn += narrow_card(card, view.deck_kind, 20 + 28 * place, 608, 26, 46, notes.name(seat))
         if seat == view.last_winner:
             drawn += box(20 + 28 * place, 608, 26, 46, "lit", 4, 4)
     return drawn

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from noms_env.core.cards import CARD_WORDS
-from noms_env.show.cards import card_symbol, card_title, tile_symbol
+from noms_env.show.cards import card_title, narrow_card, whole_card
 from noms_env.show.elements import box, coin, group, text, text_width, use
 from noms_env.show.lines import points_text, tricks_text
 from noms_env.show.notes import Notes
@@ -103,7 +103,7 @@ def tiles(cards: Sequence[int], kind: int, left: float, top: float, per_row: int
     """Narrow cards in rows."""
     height = width * 46 / 26
     return "".join(
-        use(tile_symbol(card, kind), left + width * (place % per_row), top + height * (place // per_row), width, height)
+        narrow_card(card, kind, left + width * (place % per_row), top + height * (place // per_row), width, height)
         for place, card in enumerate(cards)
     )
 
@@ -119,7 +119,7 @@ def open_hand(view: View, notes: Notes, place: Place, middle: float, top: float)
     drawn = ""
     for number, card in enumerate(hand):
         x, y = left + width * (number % per_row), top + height * (number // per_row)
-        one = use(tile_symbol(card, view.deck_kind), x, y, width, height)
+        one = narrow_card(card, view.deck_kind, x, y, width, height)
         if chooses:
             one = choosable(view, notes, card, one, (x, y, width, height))
         drawn += one
@@ -177,7 +177,7 @@ def own_hand(view: View, notes: Notes, place: Place) -> str:
                 drawn += use("back", x, top, width, height)
                 continue
             y = top - (RAISED if chooses and card in view.legal_cards else 0)
-            one = use(card_symbol(card, view.deck_kind), x, y, width, height)
+            one = whole_card(card, view.deck_kind, x, y, width, height)
             if chooses:
                 one += bar(notes, CARD_WORDS[view.deck_kind][card], x + 3, y - 3, min(step, width) - 6, len(rows) == 1)
                 one = choosable(view, notes, card, one, (x, y, width, height))

@@ -74,7 +74,7 @@ class View:
     nominated: int | None
     nominated_rank: int | None
     refused: tuple[int, ...]
-    revealed: int | None  # seat known to all to have held the nominated card
+    revealed: int | None  # seat known to all to have held the nominated card, or the partner of a scored deal
     indicated: bool
     alone: bool  # all know that nobody was dealt a nominated card
     partner: int | None  # the hidden partner, only in the full view
@@ -136,7 +136,7 @@ def look(table: Table, seat: int | None, full: bool = False) -> View:
         nominated=_or_none(row.nominated),
         nominated_rank=_or_none(row.nominated_rank),
         refused=tuple(cards_in(row.refused)),
-        revealed=_or_none(row.revealed),
+        revealed=_or_none(row.partner if scored and row.revealed < 0 else row.revealed),
         indicated=row.indicated >= 0,
         alone=bool(row.alone),
         partner=_or_none(row.partner) if full and row.revealed < 0 else None,
