@@ -116,6 +116,34 @@ def test_a_reload_in_the_middle_goes_on(new_page: NewPage, address: str) -> None
     assert (state(page), page.inner_html("#board")) == (before, drawn)
 
 
+def test_who_comes_and_goes_moves_no_focus_and_hides_no_hint(new_page: NewPage, address: str) -> None:
+    page = new_page(address)
+    sit_down(page, "up_down")
+    assert wait_for_turn(page)
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    chosen = page.evaluate("document.activeElement.dataset.word")
+    page.keyboard.press("h")
+    page.wait_for_selector("#advice li")
+    assert page.evaluate("document.activeElement.dataset.word") == chosen
+    other = new_page(f"{page.evaluate('location.origin')}/#table={page.evaluate('table.name')}")
+    other.wait_for_selector("#board [data-part=seat0]", state="attached")
+    other.close()
+    page.wait_for_timeout(300)
+    assert page.evaluate("document.activeElement.dataset.word") == chosen
+    assert page.is_visible("#advice")
+
+
+def test_a_link_and_the_way_back_work_in_one_tab(new_page: NewPage, address: str) -> None:
+    page, guest = new_page(address), new_page(address)
+    sit_down(page, "up_down", guests=1)
+    guest.wait_for_selector("#lobby:not([hidden])")
+    guest.goto(page.input_value("#people input"))
+    guest.wait_for_selector("#play-panel:not([hidden])")
+    guest.go_back()
+    guest.wait_for_selector("#lobby:not([hidden])")
+
+
 def test_two_people_play_at_one_table(new_page: NewPage, address: str) -> None:
     one = new_page(address)
     sit_down(one, "up_down", guests=1)
@@ -142,11 +170,14 @@ def test_on_a_phone_nothing_sticks_out(new_page: NewPage, address: str) -> None:
     page.set_viewport_size({"width": 390, "height": 844})
     page.wait_for_selector("#lobby:not([hidden])")
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    assert page.is_hidden("#board"), "the lobby comes first"
     sit_down(page, "small_ships")
     assert wait_for_turn(page)
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     boxes = [place.bounding_box() for place in page.query_selector_all(CHOICES)]
     assert all(box["width"] >= 24 and box["height"] >= 24 for box in boxes), "large enough for a finger"
+    page.set_viewport_size({"width": 844, "height": 390})
+    assert page.locator("#board").bounding_box()["height"] <= 390
 
 
 @pytest.fixture
@@ -160,6 +191,7 @@ def film_page(tmp_path: Path) -> Path:
 def test_a_page_of_recorded_deals_opens_without_a_server(new_page: NewPage, film_page: Path) -> None:
     page = new_page(film_page.as_uri())
     page.wait_for_selector("#replay:not([hidden])")
+    assert page.is_visible("#linked")
     asked = list[str]()
     page.on("request", lambda request: asked.append(request.url))
     page.keyboard.press("ArrowRight")
@@ -218,6 +250,7 @@ def test_a_deal_that_is_over_is_replayed_analysed_and_saved_at_the_table(new_pag
     page.click("#watch")
     page.wait_for_selector("#replay:not([hidden])")
     assert page.is_hidden("#analysis")
+    assert page.is_hidden("#linked"), "the address is that of a seat, and secret"
     page.click("#return")
     page.keyboard.press("n")
     until(page, "table.moment.startsWith('2.')")

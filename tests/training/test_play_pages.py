@@ -9,9 +9,9 @@ import pytest
 from rich.text import Text
 
 from noms_env import show
-from noms_env.show.view import View
+from noms_env.show.view import View, look
 from noms_env.table import Table
-from noms_env.variants import GAMES, VARIANTS
+from noms_env.variants import GAMES, VARIANTS, game, make_rules
 from tests.begun import begun
 from tests.commands import Run, plain
 from tests.envs.play import KINDS
@@ -21,6 +21,7 @@ from training.console import broken
 from training.terminal.help_text import help_lines, rules_lines
 from training.terminal.score_sheet import result_lines, score_sheet
 from training.terminal.screen import own_lines, prompt, screen_lines
+from training.terminal.session import Session, seated
 
 NARROW = 60
 
@@ -108,6 +109,16 @@ def scored(variant: str, *seats: dict[str, Any], **facts: Any) -> View:
 )
 def test_after_a_deal_it_is_said_who_has_made_what(view: View, lines: list[str]) -> None:
     assert list(result_lines(view, [None, "thumb", "greedy", "thumb"])) == lines
+
+
+def test_a_partner_who_never_played_the_nominated_card_is_named_when_the_deal_is_over() -> None:
+    rules = make_rules(game("noms"), None, {"early_stop": True, "min_bid": 7})
+    session = Session(rules, seated(["thumb"], 4, rules), seed=64, deals=1)
+    session.let_others_act()
+    row = session.table.row
+    assert (row.revealed, row.partner, row.declarer) == (-1, 2, 3), "a deal that ends before the card is played"
+    first, *_ = result_lines(look(session.table, None), ["Ann", "Bo", "Cy", "Di"])
+    assert first == "Seat 3 Di with seat 2 Cy bid 9 and took 9 tricks: made, 9 points each"
 
 
 @pytest.mark.parametrize("variant", VARIANTS)

@@ -38,6 +38,8 @@ from training.browser.lobby import Lobby
 from training.browser.messages import Allowance, Limits, parsed
 from training.browser.room import Looker
 from training.browser.server import HEADERS, application
+from training.commands.browser.table import kept_token
+from training.commands.common import CommandError
 
 FAST = Limits(rate=1e9)
 ROOT = Path(__file__).parent.parent.parent
@@ -247,14 +249,21 @@ def test_a_gif_shows_a_deal_from_a_file_or_the_one_that_is_over_at_a_table(tmp_p
             assert sentence in client.post(f"/api/gif?{wrong}", content=body).json()["error"]
         told = opened(client, variant="up_down", seats=4)
         key = {"table": told["table"], "key": told["keys"]["0"]}
-        assert client.post("/api/table-gif", json=key).json()["error"] == "wait until the deal is over"
-        assert "no seat" in client.post("/api/table-gif", json={**key, "key": "x"}).json()["error"]
-        assert "a table and a key" in client.post("/api/table-gif", json={}).json()["error"]
-        _, told = over(client, socket, variant="up_down", seats=4)
-        key = {"table": told["table"], "key": told["keys"]["0"]}
+        assert client.post("/api/table-gif", json={**key, "deal": 0}).json()["error"] == "wait until the deal is over"
+        assert "no seat" in client.post("/api/table-gif", json={**key, "deal": 0, "key": "x"}).json()["error"]
+        for wrong in ({}, key, {**key, "deal": "0"}):
+            assert "a table, a key and the number" in client.post("/api/table-gif", json=wrong).json()["error"]
+        browser, told = over(client, socket, variant="up_down", seats=4)
+        browser.send(do="film", analyse=False)
+        film = browser.until("film")["film"]
+        assert (film["deal"], film["deals"][0]["title"]) == (0, "Deal 1")
+        key = {"table": told["table"], "key": told["keys"]["0"], "deal": film["deal"]}
         own, all_hands = (client.post(f"/api/table-gif?view={view}", json=key).content for view in ("0", "all"))
         assert frames_of(own) > 1
         assert own == all_hands, "the match goes on: a seat's own view"
+        browser.send(do="next")
+        browser.until("table")
+        assert client.post("/api/table-gif?view=0", json=key).content == own, "the deal of the film, not the present one"
 
 
 def cards_shown(text: str) -> set[str]:
@@ -600,6 +609,75 @@ def test_a_player_that_fails_is_told_of_and_ends_nothing(tmp_path: Path) -> None
             assert re.search(r"has failed: .*-1", browser.until("refused")["text"])
             browser.send(do="records")
             assert "when the match is over" in browser.until("refused")["text"]
+
+
+def test_thinking_is_part_of_the_pause_before_a_decision(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "slow.py").write_text(
+        "import time\nimport numpy as np\n\n"
+        "def act(observation, mask, rng):\n"
+        "    legal = np.flatnonzero(mask)\n"
+        "    time.sleep(0.05 if len(legal) > 1 else 0)\n"
+        "    return int(legal[0])\n"
+    )
+    pauses, sleep = list[float](), asyncio.sleep
+    monkeypatch.setattr("training.browser.room.asyncio.sleep", lambda seconds: pauses.append(seconds) or sleep(0))
+    slow = f"{tmp_path / 'slow.py'}:act"
+    with server(tmp_path, players=(slow,)) as client:
+        told = opened(client, player=slow)
+        client.hall.rooms[told["table"]].table.speed = 4.0  # type: ignore[attr-defined]
+        with connected(client) as socket:
+            browser = Browser(socket, told["table"], told["keys"]["0"])
+            browser.play_a_deal(random.Random(1))
+    pauses = [pause for pause in pauses if 1 < pause <= 4]
+    assert sum(pause <= 3.95 for pause in pauses) >= 3, "what is left of the pause after a thought"
+    assert any(pause > 3.95 for pause in pauses), "nearly all of it where the card was forced"
+
+
+def test_a_table_of_players_alone_is_led_by_whoever_looks(tmp_path: Path) -> None:
+    with server(tmp_path) as client:
+        told = opened(client, people=0, player="thumb")
+        with connected(client) as socket:
+            browser = Browser(socket, told["table"], None)
+            browser.send(do="speed", seconds=0)
+            while not browser.state["scored"]:
+                browser.until("table")
+            browser.send(do="next")
+            while not browser.state["moment"].startswith("2."):
+                browser.until("table")
+            for job in ("back", "hint", "sit"):
+                browser.send(do=job)
+                assert browser.until("refused")["text"] == "you are a spectator"
+
+
+def test_players_of_one_name_are_told_apart(tmp_path: Path) -> None:
+    with server(tmp_path) as client:
+        told = opened(client, seats=4, player="thumb")
+        with connected(client) as socket:
+            browser = Browser(socket, told["table"], told["keys"]["0"])
+            assert browser.state["names"] == ["Person 0", "thumb 1", "thumb 2", "thumb 3"]
+
+
+def test_a_socket_that_says_no_hello_is_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("training.browser.server.HELLO_SECONDS", 0.05)
+    with server(tmp_path) as client, connected(client) as socket:
+        assert is_closed(socket)
+
+
+def test_a_speed_of_any_length_is_refused_with_a_sentence() -> None:
+    for number in ("1" * 400, "-1", "1e999", "NaN", "true", '"1"'):
+        with pytest.raises(RefusedError, match=r"the speed must be from 0\.0 to 5\.0 seconds"):
+            parsed(f'{{"do":"speed","seconds":{number}}}')
+
+
+def test_a_folder_keeps_its_token(tmp_path: Path) -> None:
+    token = kept_token(tmp_path)
+    assert len(token) == 22
+    assert kept_token(tmp_path) == token
+    if os.name == "posix":
+        assert (tmp_path / "token").stat().st_mode & 0o777 == 0o600
+    (tmp_path / "token").write_text("")
+    with pytest.raises(CommandError, match="token holds no token; remove it"):
+        kept_token(tmp_path)
 
 
 def test_a_browser_that_takes_nothing_loses_its_connection() -> None:

@@ -76,17 +76,17 @@ async def gif(hall: Hall, request: Request) -> bytes:
 
 
 async def table_gif(hall: Hall, request: Request) -> bytes:
-    """An animated GIF of the deal at a table that is over, as the seat whose key is given may see it."""
+    """An animated GIF of a deal at a table that is over, as the seat whose key is given may see it."""
     told = parsed_object(await body_of(hall, request))
-    name, key = told.get("table"), told.get("key")
-    if not isinstance(name, str) or not isinstance(key, str):
-        raise RefusedError("a table and a key were expected")
+    name, key, deal = told.get("table"), told.get("key"), told.get("deal")
+    if not isinstance(name, str) or not isinstance(key, str) or type(deal) is not int:
+        raise RefusedError("a table, a key and the number of a deal were expected")
     room = await hall.room(name)
     seat = room.table.seat_of(key)
     if seat is None:
         raise RefusedError("this link leads to no seat of the table")
     async with room.lock:
-        records, shown = room.scored_deals(seat)
+        records, shown = room.scored_deals(seat, deal)
     view = request.query_params.get("view", "")
     if shown.seat is None and view.isdecimal() and int(view) < len(shown.names):
         shown = replace(shown, seat=int(view))

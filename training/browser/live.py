@@ -24,7 +24,7 @@ from .film import results, said
 FORMAT = "noms-table/1"
 KEY_BYTES = 16
 SPEEDS = (0.0, 5.0)
-"""Seconds between two decisions of players, from and to."""
+"""Seconds before a decision of a player, from and to."""
 USUAL_SPEED = 0.7
 
 
@@ -54,7 +54,7 @@ class LiveTable:
         session: the deals.
         people: by seat.
         hints: who is asked for a hint.
-        speed: seconds between two decisions of players.
+        speed: seconds before a decision of a player.
         sheet: of the finished deals: points, totals, and what each deal brought in words.
         touched: when somebody last did something, in seconds; whoever keeps the table says so.
     """
@@ -77,11 +77,12 @@ class LiveTable:
 
     @property
     def names(self) -> list[str]:
-        """What the seats are called."""
-        return [
+        """What the seats are called; those of one name with their numbers."""
+        names = [
             self.people[seat].name if player is None and seat in self.people else player.name if player else f"Seat {seat}"
             for seat, player in enumerate(self.session.players)
         ]
+        return [f"{name} {seat}" if names.count(name) > 1 else name for seat, name in enumerate(names)]
 
     def seat_of(self, key: str) -> int | None:
         """The seat of the person with a key; None for anybody else."""

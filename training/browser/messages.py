@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -88,7 +87,7 @@ def _seat(value: Any) -> int:
 
 
 def _speed(value: Any) -> float:
-    if type(value) not in (int, float) or not math.isfinite(value) or not SPEEDS[0] <= value <= SPEEDS[1]:
+    if type(value) not in (int, float) or not SPEEDS[0] <= value <= SPEEDS[1]:
         raise RefusedError(f"the speed must be from {SPEEDS[0]} to {SPEEDS[1]} seconds")
     return float(value)
 

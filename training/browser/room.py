@@ -28,6 +28,8 @@ from .messages import Limits
 
 SEND_SECONDS = 10
 """A browser that takes longer to receive a message is left behind."""
+GOING_ON = ("next", "speed")
+"""What anybody may ask for at a table of players alone."""
 encoded = json.JSONEncoder(separators=(",", ":")).encode
 
 
@@ -79,6 +81,7 @@ class Room:
         self.table, self.path, self.lobby, self.limits = table, path, lobby, limits or Limits()
         self.lock = asyncio.Lock()
         self.lookers: list[Looker] = []
+        self._changes = 0
         self._players: asyncio.Task[None] | None = None
         self._analysis: asyncio.Task[None] | None = None
         self._analysed_at = -math.inf
@@ -116,9 +119,10 @@ class Room:
             if message["do"] == "records":
                 await looker.tell({"is": "records", "text": self._records()})
                 return
-            if looker.seat is None:
+            goes_on = not self.table.people and message["do"] in GOING_ON
+            if looker.seat is None and not goes_on:
                 raise RefusedError("you are a spectator")
-            if message["do"] == "hint":
+            if message["do"] == "hint" and looker.seat is not None:
                 await self._hint(looker, looker.seat)
                 return
             if message["do"] == "film":
@@ -127,21 +131,21 @@ class Room:
             await self._done(self._change, looker.seat, message)
         self._wake()
 
-    def _change(self, seat: int, message: dict[str, Any]) -> None:
+    def _change(self, seat: int | None, message: dict[str, Any]) -> None:
         table = self.table
-        match message["do"]:
-            case "act":
-                table.act(seat, message["word"], message["moment"])
-            case "back":
-                table.take_back(seat)
-            case "next":
+        match message["do"], seat:
+            case "next", _:
                 table.next_deal()
-            case "speed":
+            case "speed", _:
                 table.speed = message["seconds"]
-            case "sit":
-                table.sit(seat)
-            case "replace":
+            case "replace", _:
                 self._replace(message["seat"], message["player"])
+            case "act", int():
+                table.act(seat, message["word"], message["moment"])
+            case "back", int():
+                table.take_back(seat)
+            case "sit", int():
+                table.sit(seat)
             case _:
                 raise RefusedError("that is done already")
 
@@ -185,6 +189,7 @@ class Room:
 
         def work() -> OSError | None:
             job(*given)
+            self._changes += 1
             try:
                 self.table.save(self.path)
             except OSError as error:
@@ -247,30 +252,48 @@ class Room:
             self._players = asyncio.create_task(self._play())
 
     async def _play(self) -> None:
-        """Let the players act while it is their turn and somebody looks."""
+        """Let the players act while it is their turn and somebody looks.
+
+        The time that a player takes to choose is part of the pause before its action: a long thought would tell everybody that
+        it had a choice.
+        """
         session = self.table.session
         while self.lookers and not session.table.is_scored and not session.is_persons_turn:
-            await asyncio.sleep(self.table.speed)
+            began = time.monotonic()
             async with self.lock:
-                if session.table.is_scored or session.is_persons_turn or not self.lookers:
-                    continue
-                name = self.table.names[int(session.table.row.seat)]
+                if session.table.is_scored or session.is_persons_turn:
+                    return
+                changes, name = self._changes, self.table.names[int(session.table.row.seat)]
                 try:
-                    await self._done(lambda: self.table.take(session.choose()))
+                    action = await asyncio.to_thread(session.choose)
                 except Exception as error:  # of whatever kind: a player may be anybody's program
                     await self._refuse_all(failed(name, error))
                     return
+            await asyncio.sleep(max(0, self.table.speed - (time.monotonic() - began)))
+            async with self.lock:
+                if changes == self._changes and self.lookers:  # else it chooses again
+                    try:
+                        await self._done(self.table.take, action)
+                    except Exception as error:  # an action that is not legal
+                        await self._refuse_all(failed(name, error))
+                        return
 
-    def scored_deals(self, seat: int | None) -> tuple[list[Record], Shown]:
-        """The deals so far, and what a seat may see of the last one: until the match is over its own view.
+    def scored_deals(self, seat: int | None, deal: int | None = None) -> tuple[list[Record], Shown]:
+        """The deals up to one, and what a seat may see of that one: until the match is over its own view.
+
+        Args:
+            seat: the seat.
+            deal: number of the deal, from 0; the present one when None.
 
         Raises:
-            RefusedError: the last one is not over.
+            RefusedError: that deal is not over.
         """
         session = self.table.session
-        if not session.table.is_scored:
+        records = session.records()
+        last = len(session.deals) - 1 if deal is None else deal
+        if last not in range(len(records)):
             raise RefusedError("wait until the deal is over")
-        return session.records(), Shown(None if session.is_over else seat, self.table.names)
+        return records[: last + 1], Shown(None if session.is_over else seat, self.table.names)
 
     def _start_film(self, looker: Looker, analyse: bool) -> None:
         """Make the film of the deal that is over, while the table goes on; one at a time, analyses not too often."""
@@ -291,11 +314,12 @@ class Room:
             film = Film()
             *_, (record, before) = replayed(records)
             film.add(record, shown, before)
+            film.deals[0]["title"] = f"Deal {len(records)}"
             if analyse:
                 ((_, found),) = analysed(records, self.lobby.judge(rules), wanted=lambda one: one is record)
                 own = [one for one in found if shown.seat in (None, one.seat)]
                 film.deals[0]["losses"] = told_losses(film.deals[0], own)
-            return film.data()
+            return {**film.data(), "deal": len(records) - 1}
 
         try:
             async with self.lobby.one_at_a_time:

@@ -31,6 +31,8 @@ from .room import Looker, Room
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1", "[::1]")
 SWEEP_SECONDS = 60
+HELLO_SECONDS = 10
+"""A socket that has not said by then to which table it belongs is closed."""
 FILES = {
     "board.js": "text/javascript",
     "replay.js": "text/javascript",
@@ -211,9 +213,11 @@ class Sockets:
         looker: Looker | None = None
         room: Room | None = None
         allowance = Allowance(self.hall.limits.rate)
+        deadline = asyncio.get_running_loop().time() + HELLO_SECONDS
         try:
             while True:
-                text = await self._received(socket)
+                async with asyncio.timeout_at(deadline if looker is None else None):
+                    text = await self._received(socket)
                 if text is None or not allowance.take():
                     await socket.close(1008)
                     return
@@ -227,6 +231,8 @@ class Sockets:
                         raise RefusedError("say hello first")
                 except RefusedError as error:
                     await socket.send_text(json.dumps({"is": "refused", "text": str(error)}))
+        except TimeoutError:
+            await socket.close(1008)
         except (WebSocketDisconnect, RuntimeError):
             pass
         finally:

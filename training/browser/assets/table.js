@@ -121,7 +121,6 @@ class Lobby {
     stored(`noms-keys-${opened.table}`, JSON.stringify(opened.keys));
     const mine = chosen.indexOf("-me");
     location.hash = link(opened.table, mine < 0 ? "" : opened.keys[mine]);
-    location.reload();
   }
 
   async show(file) {
@@ -134,7 +133,7 @@ class Lobby {
       const film = await asked(`/api/film?player=${encodeURIComponent(player)}&analyse=${analyse}`, text);
       notice("");
       byId("lobby").hidden = true;
-      replay = replay || new Replay(board);
+      replay = replay || new Replay(board, false);
       replay.load(film);
       offerGif("/api/gif", { player }, text);
     } catch (error) {
@@ -224,7 +223,7 @@ class Table {
     this.turnTo(true);
     replay = replay || new Replay(board, false);
     replay.load(film);
-    offerGif("/api/table-gif", {}, JSON.stringify({ table: this.name, key: this.key }));
+    offerGif("/api/table-gif", {}, JSON.stringify({ table: this.name, key: this.key, deal: film.deal }));
   }
 
   turnTo(film) {
@@ -241,27 +240,29 @@ class Table {
     this.order = message.order || this.order;
     this.moment = message.moment;
     if (this.watches) return;
-    const focused = document.activeElement && document.activeElement.closest && document.activeElement.closest("#board");
+    const focused = document.activeElement;
     board.show(this.order.map((name) => [name, this.parts.get(name)]));
     const words = [...board.svg.querySelectorAll("[data-word]")];
     for (const word of words) {
       word.setAttribute("role", "button");
       word.setAttribute("tabindex", "0");
     }
-    if (focused && words.length) words[0].focus();
+    if (!focused.isConnected) words.find((word) => word.dataset.word === focused.dataset.word)?.focus();
   }
 
   /* Only what has changed is sent. */
   shown(fresh) {
     const message = { ...this.state, ...fresh };
     this.state = message;
+    if (this.moment !== fresh.moment) {
+      notice("");
+      byId("advice").hidden = true;
+    }
     this.draw(fresh);
-    notice("");
-    byId("advice").hidden = true;
     const mine = message.yours !== null && message.turn === message.yours;
     byId("table-status").textContent = mine ? `Your turn. ${message.status}` : message.status;
     document.title = mine ? "Your turn · Noms" : "Noms";
-    byId("deal-next").disabled = message.yours === null || !message.scored || message.over;
+    byId("deal-next").disabled = (message.yours === null && message.people.length > 0) || !message.scored || message.over;
     byId("hint").disabled = !mine;
     byId("undo").disabled = message.yours === null;
     byId("records").hidden = !message.over;
@@ -328,6 +329,7 @@ class Table {
   }
 
   pressed(event) {
+    if (event.repeat && !event.key.startsWith("Arrow")) return;
     if (this.watches || event.ctrlKey || event.metaKey || event.altKey || /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName)) return;
     const words = [...board.svg.querySelectorAll("[data-word]")];
     const at = words.indexOf(document.activeElement);
@@ -350,7 +352,7 @@ if (address.get("token")) stored("noms-token", token);
 byId("leave").addEventListener("click", (event) => {
   event.preventDefault();
   location.hash = "";
-  location.reload();
 });
+addEventListener("hashchange", () => location.reload());
 const table = address.get("table") ? new Table(address.get("table"), address.get("key")) : null;
 if (!table) asked("/api/games").then((games) => new Lobby(games)).catch((error) => notice(error.message));

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 import socket
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import tyro
+
+from noms_env._files import write_atomically
 
 from ...extras import require
 from ...options import by_default
@@ -35,8 +38,9 @@ def table(
     Players or policies hold the other seats, or people to whom you send a link. Tables are kept in a folder after every
     decision: after a restart they go on. A browser is sent what its seat may see, and nothing else.
 
-    The server is for this machine alone. With another --host everybody needs the token in the address that is printed; the
-    connection is not encrypted, so use it in a network that you trust, or behind a proxy with HTTPS and with --host 0.0.0.0.
+    The server is for this machine alone. With another --host everybody needs the token in the address that is printed, the
+    same at each start with the same folder. The connection is not encrypted, so use it in a network that you trust, or behind
+    a proxy with HTTPS and with --host 0.0.0.0.
 
     For example:
       noms table
@@ -70,6 +74,26 @@ def table(
     return serve(host, port, Path(folder), player, Limits(tables=most_tables, idle_hours=idle_hours))
 
 
+TOKEN = re.compile("[A-Za-z0-9_-]{22}")
+
+
+def kept_token(folder: Path) -> str:
+    """The token of a folder, drawn when it is first asked for: after a restart the links that were sent are still good.
+
+    Raises:
+        CommandError: the file of the token cannot be read or written, or holds none.
+    """
+    path = folder / "token"
+    with file_errors(f"cannot keep the token in {path}"):
+        if not path.exists():
+            path.touch(mode=0o600)
+            write_atomically(path, secrets.token_urlsafe(16).encode())
+        token = path.read_text(encoding="utf-8").strip()
+    if not TOKEN.fullmatch(token):
+        raise CommandError(f"{path} holds no token; remove it, and a new one is drawn")
+    return token
+
+
 def serve(host: str, port: int, folder: Path, players: tuple[str, ...], limits: Limits) -> int:
     """Serve the tables of a folder until Ctrl-C; CommandError if nothing can listen there."""
     import uvicorn
@@ -79,7 +103,7 @@ def serve(host: str, port: int, folder: Path, players: tuple[str, ...], limits: 
     from ...browser.server import LOOPBACK, application
 
     is_local = host in LOOPBACK
-    token = None if is_local else secrets.token_urlsafe(16)
+    token = None if is_local else kept_token(folder)
     name = f"[{host}]" if ":" in host else host
     hosts = LOOPBACK if is_local else () if host in ANY_HOST else (name.lower(), *LOOPBACK)
     app = application(Hall(folder, Lobby(players), limits, token), hosts)
