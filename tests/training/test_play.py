@@ -8,6 +8,7 @@ import re
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any, Self
 
@@ -24,7 +25,7 @@ from tests.commands import Run, assert_refused, plain
 from tests.envs.play import KINDS
 from tests.observation.test_leaks import mix_hidden
 from tests.policy.test_player import save_small
-from training.commands.play import converse
+from training.commands.play import RecordFile, converse
 from training.commands.watch import told
 from training.terminal.narrate import Narrator
 from training.terminal.parse_action import UnclearError, parse_action
@@ -595,6 +596,18 @@ def test_the_same_seed_and_the_same_answers_give_the_same_file(run: Run, typing:
     assert record["options"]["trump_mode"] == "random"
 
 
+def test_two_games_at_a_time_have_a_file_each(run: Run) -> None:
+    records = list(islice(record_matches("up_down", seed=1), 2))
+    one, other = RecordFile("up_down"), RecordFile("up_down")
+    one.write(records[:1])
+    other.write(records[1:])
+    one.write([])
+    other.write(records)
+    one.write(records[1:])
+    kept = {str(path): [record for _, record in read_records(path)] for path in Path("played").iterdir()}
+    assert kept == {"played/up_down-1.jsonl": records[1:], "played/up_down-2.jsonl": records}
+
+
 def test_a_seed_is_drawn_and_told_if_none_is_given(run: Run, typing: Callable[..., None]) -> None:
     seeds = set()
     for _ in range(3):
@@ -620,7 +633,7 @@ def test_a_file_that_cannot_be_written_is_an_error(run: Run, typing: Callable[..
     Path("played").write_text("no folder")
     typing("0", "", "")
     status, _, err = run("play", "up_down", "--against", "random", "--seed", 1)
-    assert (status, err) == (2, "noms: cannot write played/up_down-1.jsonl: File exists\n")
+    assert (status, err) == (2, "noms: cannot write played: File exists\n")
 
 
 def test_watch_tells_every_decision_with_the_probabilities_of_policies(run: Run, policy: Path) -> None:

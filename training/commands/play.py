@@ -63,7 +63,7 @@ def play(
     from ..terminal.help_text import legend_lines
     from ..terminal.session import Session, random_seed, seated
 
-    file = RecordFile(checked_file(record) if record else free_file(variant))
+    file = RecordFile(variant, checked_file(record) if record else None)
     with wrong_arguments():
         rules = rules_of(variant, seats, option)
         if not 0 <= seat < rules.seats:
@@ -191,11 +191,13 @@ class RecordFile:
     """The file of the finished deals; there is none before the first.
 
     Attributes:
-        path: of the file.
+        path: of the file; None until it has a name.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, variant: str, path: Path | None = None) -> None:
+        """Note where to write: a path, or when None a new file of the game in the usual folder."""
         self.path = path
+        self._variant = variant
         self._written: list[Record] = []
 
     def write(self, records: list[Record]) -> None:
@@ -204,11 +206,11 @@ class RecordFile:
 
         if records == self._written:
             return
-        with file_errors(f"cannot write {self.path}"):
-            self.path.parent.mkdir(exist_ok=True)
+        with file_errors(f"cannot write {self.path or PLAYED}"):
             if records:
+                self.path = self.path or new_file(self._variant)
                 write_records(self.path, records)
-            elif self.path.is_file():
+            elif self.path is not None and self.path.is_file():
                 self.path.unlink()  # all were taken back
         self._written = records
 
@@ -230,7 +232,12 @@ def checked_file(name: str) -> Path:
     return path
 
 
-def free_file(variant: str) -> Path:
-    """The first file in the usual folder that is not there yet."""
-    names = (PLAYED / f"{variant}-{number}.jsonl" for number in itertools.count(1))
-    return next(path for path in names if not path.exists())
+def new_file(variant: str) -> Path:
+    """A new file in the usual folder, empty, with the first number that is free: two games at a time get two files."""
+    PLAYED.mkdir(exist_ok=True)
+    for number in itertools.count(1):
+        path = PLAYED / f"{variant}-{number}.jsonl"
+        with suppress(FileExistsError):
+            path.touch(exist_ok=False)
+            return path
+    raise AssertionError("numbers do not end")
