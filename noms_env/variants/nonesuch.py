@@ -3,7 +3,8 @@
 1. Three or four seats; the basic deck and the Excuse. All cards but one are dealt, 12 or 9 each; the last is turned up.
 2. An ace or crown turned up: its suit is trump. A number card: one of its suits will be. The Excuse: no trump.
 3. One bid each from eldest: None, Some or Most.
-4. Then the holder of the Excuse shows it, chooses between the two suits of a number card, and swaps it for the up card.
+4. Then the holder of the Excuse shows it, names one of the two suits if a number card was turned up, takes that card, and
+   lays the Excuse aside.
 5. Eldest leads. No trump may be led until one has been played, unless the leader has nothing else. The leader of a
    two-suited card names the suit to follow.
 6. The highest card that bears the trump wins, else the highest of the suit named (`tricks`).

@@ -1,10 +1,10 @@
 """Small Ships, also called Misere (rules 3; source text 000, "Small Ships Rules").
 
 1. Three to six seats (the source text: four). All cards are dealt as far as they go round.
-2. Auction from eldest: 7, 8, 9, 10, Misere, 11, 12, 13 with four seats. If all pass, the dealer must bid.
+2. Auction from eldest: 7, 8, 9, 10, Misere, 11, 12, 13 with four seats. If all others pass, the dealer must bid a number.
 3. The declarer names trump, then any card: its holder is the partner, and nobody but the holder knows. A card of his
    own means that he is alone.
-4. Eldest leads. A declarer who leads to the first trick may not lead the suit of the nominated card.
+4. Eldest leads. A declarer who leads to the first trick may not lead the suit of the nominated card, unless he has no other.
 5. A bid made: the bid for each of the side. Failed: nothing. Misere: +10 alone, +20 each with a partner; failed, each
    loses 10 and the tricks that both took. Everybody else: one point for each own trick.
 6. The match ends at 100 points or after 20 deals.
