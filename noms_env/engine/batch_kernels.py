@@ -149,6 +149,20 @@ def next_deal_rows(tables, first, last, points, scored):
 
 
 @jit
+def settle_rows(tables, rows, pause, points, scored):
+    """After tables were put into rows: with `pause` a scored deal waits there with its points, else the next hand is dealt."""
+    for row in rows:
+        t = tables[row]
+        points[row, :] = 0
+        scored[row] = pause and t.phase == SCORED
+        if scored[row]:
+            for k in range(t.n_seats):
+                points[row, k] = t.points[k]
+        elif t.phase == SCORED:
+            go_on(t)
+
+
+@jit
 def count_legal(t):
     """Number of legal actions."""
     return size(t.legal_cards) + size(t.legal_words)

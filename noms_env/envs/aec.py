@@ -80,7 +80,8 @@ class TrickTakingEnv(AECEnv):
     Attributes:
         table: the table (`noms_env.table.Table`); it knows all cards.
         feature_layout: with `observation="features"` what they are (`FeatureLayout`), otherwise None.
-        records: with `record=True`, records (`noms-record/1`) of the finished deals of the episode.
+        records: with `record=True`, records (`noms-record/1`) of the finished deals of the episode. `match` in them counts the
+            matches of the seed in force.
 
     Raises:
         ValueError: an argument is not allowed; the message says what is.
@@ -223,8 +224,8 @@ class TrickTakingEnv(AECEnv):
         if is_over:  # perhaps ended by a wrapper, which does not tell the table
             mask = np.zeros_like(mask)
         if self._mask_in == "info":
-            return vector
-        return {"observation": vector, "action_mask": mask}
+            return vector.copy()
+        return {"observation": vector.copy(), "action_mask": mask.copy()}
 
     def last(self, observe: bool = True) -> tuple[Observation | None, float, bool, bool, dict[str, Any]]:
         """Observation, reward since its last action, terminated, truncated and info of the agent to act.
@@ -266,7 +267,7 @@ class TrickTakingEnv(AECEnv):
         self._seen = {}
         if self._mask_in != "observation":
             for agent in self.agents:
-                self.infos[agent] = {**self.infos[agent], "action_mask": self._view(agent)[1]}
+                self.infos[agent] = {**self.infos[agent], "action_mask": self._view(agent)[1].copy()}
 
     def _view(self, agent: str) -> tuple[np.ndarray, np.ndarray]:
         """Observation and mask of an agent, computed once a step."""

@@ -70,7 +70,8 @@ class BatchEnv:
         hidden_state: write `hidden_state`.
         threads: number of threads; None for all cores. Results do not depend on it.
         check_actions: refuse illegal actions. False saves time.
-        **options: options of the variant. Not for a mixed batch.
+        **options: options of the variant; in an exact-bid game also `hand_size`, the cards of a single deal. Not for a mixed
+            batch.
 
     Attributes:
         tables: the records of the tables (`table_record.TABLE`), shape (n,).
@@ -222,11 +223,13 @@ class BatchEnv:
         """Start a new match (or single deal) at some tables, even where the last one is not over.
 
         The deals are a function of (seed, table, match): rows with the same three get the same cards. A new
-        batch has its seed and the row's number as table, and plays the matches 0, 1, 2, ...
+        batch has its seed and the row's number as table, and plays the matches 0, 1, 2, ...; a seed that is given here begins
+        with match 0 again.
 
         Args:
             rows: numbers, or booleans of shape (n,); None for all tables.
-            match: number of the match, 0 to 2**32 - 1, one integer or one for each row; None for the next match.
+            match: number of the match, 0 to 2**32 - 1, one integer or one for each row; None for the next match, or with
+                a seed for its first.
             seed: 0 to 2**63 - 1, one integer or one for each row; None keeps the seed.
             table: 0 to 2**32 - 1, one integer or one for each row; None keeps the number.
             dealer: the first dealer, one seat or one for each row; -1 or None to draw it.
@@ -235,7 +238,7 @@ class BatchEnv:
             ValueError: a number is out of range; no table has changed.
         """
         numbers = row_numbers(rows, len(self))
-        following = self.tables.match[numbers] + 1
+        following = self.tables.match[numbers] + 1 if seed is None else np.zeros(len(numbers), np.int64)
         if match is None and (following > MAX_TABLE).any():
             raise ValueError(f"there is no match after number {MAX_TABLE}: give a match or a seed")
         given = [
@@ -290,6 +293,9 @@ class BatchEnv:
     def restore(self, rows: Rows, saved: np.ndarray) -> None:
         """Put saved records back, into the same rows or others.
 
+        A deal that is scored in them waits for `next_deal` with `pause_after_deal`, and its `points` are written; without
+        it the next hand is dealt.
+
         Args:
             rows: numbers, or booleans of shape (n,); None for all tables.
             saved: records from `save`: as many as rows, or one for all.
@@ -304,7 +310,7 @@ class BatchEnv:
         check_states(records, self.tables[numbers])
         words = np.ascontiguousarray(records).view(np.ndarray).view(np.int64).reshape(len(records), -1)
         self._words[numbers] = words
-        self._refresh()
+        self._settle(numbers)
 
     @one_thread
     def clone(self, row: int, rows: Rows) -> None:
@@ -316,7 +322,7 @@ class BatchEnv:
         source, numbers = self._row_number(row), row_numbers(rows, len(self))
         self._check_same_rules(source, numbers)
         batch_kernels.clone_row(self._words, source, numbers)
-        self._refresh()
+        self._settle(numbers)
 
     @one_thread
     def sample_hidden(self, row: int, seat: int, rng: np.random.Generator, rows: Rows = None) -> None:
@@ -342,7 +348,7 @@ class BatchEnv:
         if len(numbers) > 0:
             batch_kernels.clone_row(self._words, source, numbers)
             sample_hidden_rows(self._kernel_tables, numbers, int(seat), seed, new_sampling_workspace())
-            self._refresh()
+            self._settle(numbers)
 
     def _run(self, kernel: Callable[..., Any], *arguments: Any) -> None:
         """Run a kernel over all rows, in several threads if there are many; the result does not depend on them."""
@@ -351,6 +357,11 @@ class BatchEnv:
             kernel(tables, 0, len(tables), *arguments)
         else:
             self._row_threads.run(len(tables), lambda first, end, _: kernel(tables, first, end, *arguments))
+
+    def _settle(self, rows: np.ndarray) -> None:
+        """Write `scored` and `points` of rows into which tables were put, and `seat` and `over`."""
+        batch_kernels.settle_rows(self._kernel_tables, rows, self.pause_after_deal, self.points, self.scored)
+        self._refresh()
 
     def _refresh(self) -> None:
         """Write `seat` and `over`."""

@@ -18,6 +18,7 @@ from pettingzoo import AECEnv
 from pettingzoo.utils.wrappers import BaseWrapper
 
 from noms_env.core.actions import NUM_ACTIONS, brief, is_integer
+from noms_env.envs.batch import BatchEnv
 from noms_env.envs.common import Observation
 from noms_env.envs.gym.seat_vector import SeatVectorEnv
 from noms_env.observation.feature_layout import FeatureLayout
@@ -41,6 +42,8 @@ def canonical_suits(env: Any) -> Any:
     Raises:
         ValueError: it has observations of bytes, or is an AEC environment whose masks are in its infos.
     """
+    if isinstance(env, BatchEnv):
+        raise ValueError("a batch is no environment to wrap: rename its rows with CanonicalSuits(batch.feature_layout)")
     layout = getattr(getattr(env, "unwrapped", None), "feature_layout", None)
     if layout is None:
         raise ValueError(f"canonical suits need an environment with observation='features', not {brief(env)}")
@@ -137,9 +140,9 @@ class CanonicalAEC(BaseWrapper):
         """The word of a canonical action of the seat to act."""
         return str(self.unwrapped.action_to_str(self._meant(action)))
 
-    def str_to_action(self, word: str) -> int:
-        """The canonical action of the seat to act that a word names."""
-        return int(np.flatnonzero(self._own_names() == self.unwrapped.str_to_action(word))[0])
+    def str_to_action(self, word: str, phase: str | None = None) -> int:
+        """The canonical action of the seat to act that a word names; `phase` as in `TrickTakingEnv.str_to_action`."""
+        return int(np.flatnonzero(self._own_names() == self.unwrapped.str_to_action(word, phase))[0])
 
     def _own_names(self) -> np.ndarray:
         """The actions of the table, by their canonical names for the seat to act: int64, shape (NUM_ACTIONS,)."""

@@ -26,7 +26,7 @@ Observation = dict[str, np.ndarray] | np.ndarray
 features, float32 (n_features,)."""
 
 
-def make_table(variant: str, seats: int | None, options: Mapping[str, Any], episode: str) -> Table:
+def make_table(variant: str, seats: int | None, options: Mapping[str, Any], episode: str, seed: int = 0) -> Table:
     """The table of an environment.
 
     Args:
@@ -34,6 +34,7 @@ def make_table(variant: str, seats: int | None, options: Mapping[str, Any], epis
         seats: number of seats; None for the variant's default.
         options: of the variant; `hand_size` of an exact-bid game asks for deals of that size.
         episode: `match` or `deal`.
+        seed: of the deals.
 
     Raises:
         ValueError: an argument is not allowed; the message says what is.
@@ -41,7 +42,7 @@ def make_table(variant: str, seats: int | None, options: Mapping[str, Any], epis
     own, deal_size = dict(options), None
     if "hand_size" in own and "hand_size" not in [option.name for option in game(variant).options]:
         deal_size = own.pop("hand_size")
-    return Table(variant, seats, own, episode=episode, deal_size=deal_size)
+    return Table(variant, seats, own, seed=seed, episode=episode, deal_size=deal_size)
 
 
 def feature_layout(

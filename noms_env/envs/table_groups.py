@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from noms_env.table import Table
+from noms_env.envs.common import make_table
 from noms_env.variants import Rules
 
 
@@ -18,7 +18,7 @@ class TableGroup(NamedTuple):
     Attributes:
         variant: name of the game.
         seats: number of seats; None for the variant's default.
-        options: options of the variant that differ from their defaults; None for none.
+        options: options of the variant that differ from their defaults, and `hand_size` as in `BatchEnv`; None for none.
         share: of the tables, above 0, relative to the shares of the other groups.
     """
 
@@ -53,7 +53,7 @@ def fill_groups(tables: np.recarray, groups: Sequence[TableGroup], seed: int, ep
     for group, start, end in zip(groups, [0, *ends], ends, strict=False):
         if start == end:
             raise ValueError(f"{len(tables)} tables are too few for {len(groups)} groups: {group.variant} gets none")
-        model = Table(group.variant, group.seats, dict(group.options or {}), seed=seed, episode=episode)
+        model = make_table(group.variant, group.seats, group.options or {}, episode, seed)
         tables[start:end] = model.row
         filled.append(RowGroup(model.rules, slice(start, end)))
     tables.table = np.arange(len(tables))

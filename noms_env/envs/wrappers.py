@@ -12,7 +12,7 @@ from pettingzoo.utils import wrappers
 
 from noms_env.core.actions import NUM_ACTIONS, brief, is_integer
 from noms_env.envs.aec import TrickTakingEnv, described
-from noms_env.envs.common import ILLEGAL_REWARD, notebook
+from noms_env.envs.common import ILLEGAL_REWARD, Observation, notebook
 from noms_env.variants import RulesError
 
 
@@ -54,6 +54,11 @@ class CopyableWrapper(wrappers.OrderEnforcingWrapper):
         except ValueError:
             self._remember(kept)
             raise
+
+    def observe(self, agent: str) -> Observation:
+        """The observation of an agent, in new arrays: the wrappers judge an action by the mask that they have kept."""
+        seen: Observation = copy.deepcopy(super().observe(agent))
+        return seen
 
     def step(self, action: int | np.integer | None) -> None:
         if action is not None and not (is_integer(action) and 0 <= action < NUM_ACTIONS):

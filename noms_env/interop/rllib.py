@@ -100,11 +100,10 @@ class RLlibEnv(MultiAgentEnv):
         if len(action_dict) != 1 or agent not in action_dict:
             raise ValueError(f"actions must be of {agent} alone, who is to act, not of {', '.join(action_dict) or 'nobody'}")
         env.step(action_dict[agent])
-        rewards = env.rewards
-        while self._skips_forced and not any(rewards.values()) and len(legal := env.legal_actions()) == 1:
+        while self._skips_forced and not env._rewarded and len(legal := env.legal_actions()) == 1:
             env.step(legal[0])
         is_over = env.terminations[agent] or env.truncations[agent]
-        if not is_over and not any(rewards.values()):
+        if not is_over and not env._rewarded:
             to_act = env.agent_selection
             return {to_act: self._seen(to_act)}, {agent: 0.0}, {"__all__": False}, {"__all__": False}, {}
         return self._scored(is_over)

@@ -209,6 +209,8 @@ def load_players(given: Players, seats: int, rules: Rules, what: str = "players"
     named = {name: load_player(name) for name in dict.fromkeys(one for one in listed if isinstance(one, str | Path))}
     players = [named[one] if isinstance(one, str | Path) else one for one in listed]
     for name, player in zip(listed, players, strict=True):
+        if isinstance(player, type):
+            raise ValueError(f"a player must be an object, not the class {player.__name__}: make one, {player.__name__}(...)")
         if not callable(getattr(player, "act", None)) or not isinstance(getattr(player, "wants_tables", None), bool):
             raise ValueError(f"a player must be a name, a path, or have act and wants_tables (players.Player), not {player!r}")
         check_rules(str(name), getattr(player, "rule_sets", None), rules)

@@ -239,8 +239,48 @@ def test_the_same_deal_in_many_rows() -> None:
     for row in range(4):
         assert np.array_equal(np.roll(hands[row], -row), hands[0])
     batch.reset([True, False, False, False], seed=1)
-    assert batch.tables.match.tolist() == [4, 3, 3, 3]
+    assert batch.tables.match.tolist() == [0, 3, 3, 3], "a seed begins with its first match"
     assert batch.tables.seed.tolist() == [1, 0, 0, 0]
+    batch.reset()
+    assert batch.tables.match.tolist() == [1, 4, 4, 4]
+    last = last_match()
+    last.reset(seed=3)
+    assert last.tables.match.tolist() == [0]
+
+
+def test_a_deal_that_was_put_back_waits_or_goes_on() -> None:
+    """A deal that is scored in the records that are put back; and a batch whose deals were scored."""
+    batch = begun(noms_env.make_batch("down_up", tables=4, seed=2, seats=3, pause_after_deal=True))
+    root = batch.save()
+    first = play(batch, 40)
+    assert batch.scored.all()
+    ends, points = batch.save(), batch.points.copy()
+    batch.restore(None, root)
+    assert not batch.scored.any()
+    assert not batch.points.any()
+    assert np.array_equal(play(batch, 40), first)
+    assert np.array_equal(batch.points, points)
+    batch.next_deal()
+    batch.restore([2, 3], ends[2:])
+    batch.clone(2, [0])
+    assert batch.scored.tolist() == [True, False, True, True]
+    assert np.array_equal(batch.points, [points[2], np.zeros(3), points[2], points[3]])
+    batch.next_deal()
+    assert (batch.tables.deal == 1).all()
+    other = noms_env.make_batch("down_up", tables=4, seed=2, seats=3)
+    other.restore(None, ends)
+    assert not other.scored.any()
+    assert (other.tables.deal == 1).all(), "without a pause the next hand is dealt"
+    other.observe()
+    assert other.mask.any(axis=1).all()
+    other.step(other.mask.argmax(axis=1))
+
+
+def test_single_deals_of_one_size() -> None:
+    batch = begun(noms_env.make_batch("down_up", tables=50, episode="deal", hand_size=3))
+    assert set(batch.tables.deal_size) == {3}
+    mixed = [TableGroup("up_down", options={"hand_size": 2}), TableGroup("small_ships")]
+    assert begun(noms_env.make_batch(mixed, tables=4, episode="deal")).tables.deal_size.tolist() == [2, 2, 13, 13]
 
 
 @pytest.mark.parametrize(
@@ -314,6 +354,7 @@ def last_match() -> noms_env.BatchEnv:
         (lambda: noms_env.make_batch([TableGroup("noms")] * 3, tables=2), "too few for 3 groups"),
         (lambda: noms_env.make_batch([TableGroup("noms")], tables=2, seats=4), "each TableGroup has its own seats"),
         (lambda: noms_env.make_batch("noms", tables=2, min_bid=3), "min_bid must be an integer from 7 to 10"),
+        (lambda: noms_env.make_batch("up_down", tables=2, hand_size=3), "hand_size picks a deal of the schedule"),
         (lambda: noms_env.make_batch("noms", tables=2).reset(dealer=4), "dealer must be a seat of the table"),
         (lambda: noms_env.make_batch("noms", tables=2).reset([0, 2]), "rows must be numbers from 0 to 1"),
         (lambda: noms_env.make_batch("noms", tables=2).reset(seed=-1), "seed must be from 0 to"),

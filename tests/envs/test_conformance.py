@@ -195,6 +195,24 @@ def test_an_illegal_action_may_end_the_episode_instead(maker: str) -> None:
     assert returns == {agent: -1.0 if agent == mover else 0.0 for agent in env.possible_agents}
 
 
+@pytest.mark.parametrize("maker", ["env", "raw_env"])
+def test_what_a_user_writes_into_a_mask_changes_nothing_else(maker: str) -> None:
+    env = getattr(noms_env.down_up_v0, maker)(mask_in="both" if maker == "raw_env" else "observation")
+    env.reset(seed=3)
+    agent = env.agent_selection
+    observation = env.last()[0]
+    legal = np.flatnonzero(observation["action_mask"])
+    observation["action_mask"][:] = 0
+    observation["observation"][:] = 0
+    assert np.array_equal(np.flatnonzero(env.observe(agent)["action_mask"]), legal)
+    assert env.observe(agent)["observation"].any()
+    if maker == "raw_env":
+        assert np.array_equal(np.flatnonzero(env.infos[agent]["action_mask"]), legal)
+    env.last()[0]["action_mask"][:] = 0
+    env.step(int(legal[0]))
+    assert not any(env.terminations.values())
+
+
 def test_an_argument_of_the_bare_environment_is_refused_by_the_wrapped_one() -> None:
     with pytest.raises(ValueError, match="illegal_action is an argument of raw_env"):
         noms_env.down_up_v0.env(illegal_action="raise")  # type: ignore[call-arg]

@@ -203,6 +203,7 @@ def test_canonical_actions_stand_for_the_legal_ones_and_others_are_refused(kind:
         words = [wrapped.action_to_str(int(action)) for action in legal]
         assert words == [env.action_to_str(int(action)) for action in meant]
         assert [wrapped.str_to_action(word) for word in words] == legal.tolist()
+        assert [wrapped.str_to_action(word, wrapped.unwrapped.phase) for word in words] == legal.tolist()
         for action in (-1, 150, 1.5, next(action for action in range(150) if action not in legal)):
             with pytest.raises(noms_env.IllegalActionError):
                 wrapped.step(action)

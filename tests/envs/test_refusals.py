@@ -17,6 +17,7 @@ from noms_env.belief.determinize import sampled_tables
 from noms_env.core.actions import brief
 from noms_env.envs.gym.seat import SeatEnv
 from noms_env.envs.gym.seat_vector import SeatVectorEnv
+from noms_env.players import make_player
 from noms_env.show import text
 from noms_env.table import IllegalActionError, Table
 from noms_env.variants import VARIANTS, RulesError
@@ -152,6 +153,7 @@ MAKERS: dict[str, Callable[..., object]] = {
         ("seat seats", {"opponents": "pimc:x"}, "worlds of the player pimc must be a whole number, not 'x'"),
         ("seat seats", {"opponents": ["thumb"]}, "opponents must be one player for all 3 seats, or 3 of them, clockwise"),
         ("seat seats", {"opponents": 7}, "a player must be a name, a path, or have act and wants_tables"),
+        ("seat seats", {"opponents": type(make_player("thumb"))}, "a player must be an object, not the class"),
         ("seat seats", {"opponents": "no/such.safetensors"}, "no/such.safetensors"),
         ("seat seats", {"seat": 4}, "seat must be a seat from 0 to 3, 'rotate' or 'random', not 4"),
         ("seat seats", {"seat": "left"}, "not 'left'"),

@@ -228,6 +228,16 @@ def test_nothing_goes_on_before_the_first_reset() -> None:
             call()
 
 
+def test_an_answer_that_is_no_number_of_an_action_is_named() -> None:
+    class Between(Picker):
+        def act(self, observation: Any, mask: Any, rng: Any, *, tables: Any = None) -> Any:
+            return 76.7
+
+    env = SeatEnv("down_up", opponents=Between(), seat=1)
+    with pytest.raises(TypeError, match=r"a player must answer with the number of an action, not 76\.7"):
+        env.reset(seed=0, options={"dealer": 1})
+
+
 def test_an_illegal_answer_of_a_player_is_named() -> None:
     class Wrong(Picker):
         def act(self, observation: Any, mask: Any, rng: Any, *, tables: Any = None) -> Any:
@@ -286,6 +296,20 @@ def test_a_deal_without_a_choice_is_passed_over() -> None:
         env.reset(seed=forced, options=position)
     assert (env.seat, env.table.get_state(), env.action_masks().tolist()) == before
     env.step(int(np.flatnonzero(env.action_masks())[0]))
+
+
+def test_a_refused_position_leaves_the_players_on_their_seats() -> None:
+    left, right = make_player("thumb"), make_player("greedy")
+    env = SeatEnv("down_up", seats=3, opponents=[left, right], hand_size=1, skip_forced=True)
+    refused = 0
+    for seed in range(40):
+        env.reset(seed=seed, options={"seat": 0})
+        try:
+            env.reset(options={"seat": 2, "dealer": 2})
+        except ValueError:
+            refused += 1
+            assert env._player_at == [None, left, right]
+    assert refused > 0
 
 
 def many(variant: str, **arguments: Any) -> SeatVectorEnv:

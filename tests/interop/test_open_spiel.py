@@ -363,6 +363,8 @@ def test_players_as_bots() -> None:
         bots[0].get_policy(state)
     with pytest.raises(ValueError, match="there is no player 'nobody'"):
         PlayerBot(game, 0, "nobody")
+    with pytest.raises(ValueError, match="player_id must be a seat from 0 to"):
+        PlayerBot(game, 9, "thumb")
 
 
 class Weighing:

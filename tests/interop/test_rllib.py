@@ -95,6 +95,17 @@ def test_a_match_pays_after_each_deal_and_goes_on() -> None:
     np.testing.assert_allclose(returns, totals - (totals.sum() - totals) / 3, atol=1e-6)
 
 
+def test_a_deal_that_brings_nothing_is_told_too() -> None:
+    env = RLlibEnv({"variant": "sniped_whist", "n_hands": 3, "reward": "outcome"})
+    seen, _ = env.reset(seed=1)
+    rng, told, over = np.random.default_rng(1), 0, False
+    while not over:
+        seen, _, terminated, truncated, infos = env.step(random_legal(rng, seen))
+        told += any("last_deal" in info for info in infos.values())
+        over = terminated["__all__"] or truncated["__all__"]
+    assert told == 3
+
+
 def test_deals_follow_from_the_seed_and_differ_between_runners() -> None:
     raw = TrickTakingEnv(**GAME)
     raw.reset(seed=5)

@@ -173,7 +173,6 @@ class TablePool:
     def restore(self, saved: np.ndarray) -> None:
         """The tables as they were at the end of a deal; ValueError if they cannot have been these tables."""
         self.batch.restore(None, np.ascontiguousarray(saved).view(self.batch.tables.dtype).reshape(-1))
-        self.batch.scored[:] = True
         self.fresh = False
 
 

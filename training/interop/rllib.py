@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import cache, partial
+from functools import lru_cache, partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, ClassVar
@@ -168,7 +168,8 @@ def player(checkpoint: Path | str | None = None) -> ModulePlayer:
     named = os.environ.get(CHECKPOINT, "") if checkpoint is None else checkpoint
     if not str(named):
         raise ValueError(f"{CHECKPOINT} must name the folder of an RLlib checkpoint")
-    return ModulePlayer(_module(module_folder(Path(named).resolve())))
+    folder = module_folder(Path(named).resolve())
+    return ModulePlayer(_module(folder, max(file.stat().st_mtime_ns for file in folder.iterdir())))
 
 
 def module_folder(checkpoint: Path) -> Path:
@@ -189,6 +190,7 @@ def module_folder(checkpoint: Path) -> Path:
     return modules / name
 
 
-@cache
-def _module(folder: Path) -> Any:
+@lru_cache(16)
+def _module(folder: Path, _changed: int) -> Any:
+    """The module in a folder; it is read again when a file of it has changed."""
     return RLModule.from_checkpoint(folder)

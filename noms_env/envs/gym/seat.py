@@ -15,7 +15,7 @@ import numpy as np
 from gymnasium import spaces
 from gymnasium.error import ResetNeeded
 
-from noms_env.core.actions import NUM_ACTIONS, is_integer
+from noms_env.core.actions import NUM_ACTIONS, brief, is_integer
 from noms_env.core.chance import MAX_SEED
 from noms_env.engine import batch_kernels
 from noms_env.engine.row_kernels import IS_SCORED
@@ -62,7 +62,7 @@ class SeatEnv(gymnasium.Env[Observation, int | np.integer]):
     the episode: `winners`, bool, shape (seats,).
 
     Everything is a function of the seed and the learner's actions: `reset(seed=s)` deals the cards of
-    `raw_env().reset(seed=s)`, and each later `reset()` goes on to the next match of that seed.
+    `raw_env().reset(seed=s)` with the same `episode`, and each later `reset()` goes on to the next match of that seed.
 
     Args:
         variant: name of the game.
@@ -167,6 +167,7 @@ class SeatEnv(gymnasium.Env[Observation, int | np.integer]):
         position = {key: value for key, value in given.items() if key in POSITION_KEYS}
         rule = checked_seat(given.get("seat", self._config.seat), self.table.seats)
         kept = copy.deepcopy({name: getattr(self, name) for name in _EPISODE_NAMES}) if position else {}
+        kept["_player_at"] = list(self._player_at)
         before = self.table.get_state()
         self.table.start(seed=seed, **position)  # refuses what is not possible before anything has changed
         super().reset(seed=None if seed is None else int(seed))
@@ -272,7 +273,10 @@ class SeatEnv(gymnasium.Env[Observation, int | np.integer]):
             batch_kernels.random_rows(table._kernel_rows, 0, 1, self._engine_streams, self._choice)
             return int(self._choice[0])
         sampled_tables = table.determinize(self._streams) if player.wants_tables else None
-        return int(player.act(*table.view(seat), self._streams, tables=sampled_tables))
+        action = player.act(*table.view(seat), self._streams, tables=sampled_tables)
+        if not is_integer(action):
+            raise TypeError(f"a player must answer with the number of an action, not {brief(action)}")
+        return int(action)
 
     def _score(self, info: dict[str, Any]) -> float:
         """The reward of a deal just scored; its points, totals and winners go into the info."""

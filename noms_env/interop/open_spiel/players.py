@@ -10,6 +10,7 @@ import numpy as np
 import pyspiel
 from open_spiel.python.policy import Policy
 
+from noms_env.core.actions import brief, is_integer
 from noms_env.envs.gym.seat_players import is_random
 from noms_env.interop.open_spiel.game import DealGame, DealState
 from noms_env.players import Player, load_players
@@ -25,11 +26,13 @@ class PlayerBot(pyspiel.Bot):
         seed: of the random choices, 0 or more.
 
     Raises:
-        ValueError: there is no such player, or it cannot sit at this table.
+        ValueError: there is no such player or seat, or it cannot sit at this table.
     """
 
     def __init__(self, game: DealGame, player_id: int, player: str | Path | Player, seed: int = 0) -> None:
         super().__init__()
+        if not is_integer(player_id) or player_id not in range(game.num_players()):
+            raise ValueError(f"player_id must be a seat from 0 to {game.num_players() - 1}, not {brief(player_id)}")
         self._player = _loaded(game, player)
         self._player_id = player_id
         self._rng = np.random.default_rng(seed)
