@@ -176,10 +176,7 @@ def test_the_same_policy_on_other_deals_differs_by_no_more_than_the_intervals_sa
 
 
 def test_cross_play_by_hand() -> None:
-    def cell(seed: int, other: int, points: int) -> Cell:
-        return Cell("noms", seed, Field(f"seed-{other}", 2, "cross"), None, None, {0: [points, points + 20_000]})
-
-    found = cross_play([cell(1, 2, 0), cell(2, 1, -40_000)], (1, 2))
+    found = cross_play([("noms", 1, 2, 1.0), ("noms", 2, 1, -3.0), ("noms", 1, None, 5.0)], (1, 2))
     assert found == {"noms": {"points": [[0, 1.0], [-3.0, 0]], "gap": -1.0}}
 
 

@@ -73,7 +73,8 @@ def changed(folder: Path, name: str, old: str, new: str) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "sentence"),
     [
-        ('"value": 1', '"value": 2', "does not follow from its points"),
+        ('"value": 1', '"value": 2', "do not follow from their points"),
+        (r'("seeds": \[\s+)[01]\.', r"\g<1>2.", "the figures of nonesuch (core) do not follow from their points"),
         (r'"low": [^,]*', '"low": 0.0', "is not what the deals in"),
         (FROZEN["test"]["nonesuch"], "0" * 64, "other deals than those of the set test"),
         (f'"deals": {DEALS}', f'"deals": {DEALS - 1}', f"is not scored on {DEALS} deals"),
@@ -84,6 +85,16 @@ def test_scores_that_are_wrong_are_refused(run: Run, complete: Path, old: str, n
     changed(complete, "scores.json", old, new)
     status, out, _ = run("benchmark", "check", complete, "--threads", 1)
     assert (status, sentence in out, "refused" in out) == (1, True, True), out
+
+
+@pytest.mark.parametrize("name", ["score", "mean", "median", "robustness"])
+def test_a_figure_over_all_games_follows_from_the_points_where_the_deals_are_not_here(complete: Path, name: str) -> None:
+    shutil.rmtree(complete / "cells")
+    assert complaints(complete) == []
+    scores = json.loads((complete / "scores.json").read_text())
+    scores["core"]["all"][name]["value"] += 0.5
+    (complete / "scores.json").write_text(json.dumps(scores))
+    assert complaints(complete) == ["the figures over all games (core) do not follow from their points"]
 
 
 def test_intervals_may_be_rounded_otherwise(complete: Path) -> None:

@@ -28,8 +28,8 @@ from .entry import (
     sha256_of,
     versions,
 )
-from .protocol import DEAL_SET, GAMES, POLICIES, PUBLISHED, Part, budget_of, cells_of, references
-from .scores import read_scores, scored
+from .protocol import DEAL_SET, GAMES, POLICIES, PUBLISHED, Field, Part, budget_of, cells_of, references
+from .scores import cross_play, read_scores, scored, summary
 
 OVER_BUDGET = 1.05
 """A run may end its last iteration."""
@@ -46,7 +46,11 @@ def complaints(folder: Path) -> list[str]:
     entry, document = read_entry(folder), read_scores(folder)
     try:
         found = [*_of_entry(entry, folder), *_of_scores(entry, document)]
-        return found or [*_of_policies(entry, folder, document), *_of_sums(document), *_of_cells(entry, folder, document)]
+        return found or [
+            *_of_policies(entry, folder, document),
+            *_of_sums(entry, document),
+            *_of_cells(entry, folder, document),
+        ]
     except (LookupError, TypeError, AttributeError) as error:
         raise EntryError(f"{folder / SCORES} is damaged: {error!r}") from error
 
@@ -143,15 +147,39 @@ def needed_parts(entry: Entry) -> tuple[Part, ...]:
     return ("core", "cross") if len(entry.seeds) > 1 else ("core",)
 
 
-def _of_sums(document: Mapping[str, Any]) -> Iterator[str]:
-    """Whether the scores follow from the points of the cells."""
+def _of_sums(entry: Entry, document: Mapping[str, Any]) -> Iterator[str]:
+    """Whether the scores follow from the points of the cells; intervals need the points of the deals."""
     anchors = references()
-    for part in ("core", "search"):
-        for name, game in (document.get(part) or {"games": {}})["games"].items():
-            by_seed = document["cells"][name].values()
-            scores = [[anchors[name][field].score(cells[field]["points"]) for field in game["fields"]] for cells in by_seed]
-            if abs(float(np.mean(scores)) - game["score"]["value"]) > DIGITS:
-                yield f"the score of {name} ({part}) does not follow from its points"
+    for part in document["parts"]:
+        points = {cell: _points_of(document, *cell) for cell in cells_of(entry.games, entry.seeds, (part,))}
+        if part == "cross":
+            tables = cross_play(((name, seed, field.seed, one) for (name, seed, field), one in points.items()), entry.seeds)
+            said, found = {"games": document.get("cross_play")}, {"games": tables}
+        elif all(field.name in anchors[name] for name, _, field in points):
+            values: dict[str, dict[str, list[list[float]]]] = {}
+            for (name, _, field), one in points.items():
+                values.setdefault(name, {}).setdefault(field.name, []).append([one])
+            arrays = {name: {field: np.array(rows) for field, rows in fields.items()} for name, fields in values.items()}
+            said, found = document.get(part) or {}, summary(arrays, anchors, 1)
+        else:
+            continue
+        of_games, over_all = said.get("games") or {}, "all" in found
+        for name, game in found["games"].items():
+            if not _agree(_figures(of_games.get(name)), _figures(game)):
+                yield f"the figures of {name} ({part}) do not follow from their points"
+        if over_all and not _agree(_figures(said.get("all")), _figures(found["all"])):
+            yield f"the figures over all games ({part}) do not follow from their points"
+
+
+def _points_of(document: Mapping[str, Any], name: str, seed: int, field: Field) -> float:
+    return float(document["cells"][name][str(seed)][field.name]["points"])
+
+
+def _figures(said: Any) -> Any:
+    """A JSON value without the ends of its intervals."""
+    if isinstance(said, Mapping):
+        return {name: _figures(value) for name, value in said.items() if name not in ("low", "high")}
+    return said
 
 
 def _of_policies(entry: Entry, folder: Path, document: Mapping[str, Any]) -> Iterator[str]:

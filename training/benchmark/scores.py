@@ -8,7 +8,7 @@ all seeds and fields of a game, since they had the same cards. With three seeds 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -129,17 +129,21 @@ def values_of(cells: Sequence[Cell], part: str) -> dict[str, dict[str, np.ndarra
     return {name: {field: np.array(rows) for field, rows in fields.items()} for name, fields in found.items()}
 
 
-def cross_play(cells: Sequence[Cell], seeds: Sequence[int]) -> dict[str, Any]:
+def cross_play(points: Iterable[tuple[str, int, int | None, float]], seeds: Sequence[int]) -> dict[str, Any]:
     """Of each game the points of each seed (row) alone among each other (column), and the mean of all pairs, `gap`.
 
     A seed among itself has 0 points above the others. Where seeds have found different conventions, a newcomer at their
     tables loses more than a stronger one wins, and the gap is below 0.
+
+    Args:
+        points: game, seed, seed of the field (None for another field, which does not count), and points a deal.
+        seeds: of the entry.
     """
     tables: dict[str, np.ndarray] = {}
-    for cell in cells:
-        if cell.field.seed is not None:
-            table = tables.setdefault(cell.game, np.zeros((len(seeds), len(seeds))))
-            table[seeds.index(cell.seed), seeds.index(cell.field.seed)] = cell.values.mean()
+    for name, seed, other, mean in points:
+        if other is not None:
+            table = tables.setdefault(name, np.zeros((len(seeds), len(seeds))))
+            table[seeds.index(seed), seeds.index(other)] = mean
     others = ~np.eye(len(seeds), dtype=np.bool_)
     return {name: {"points": table.tolist(), "gap": float(table[others].mean())} for name, table in tables.items()}
 
@@ -163,7 +167,8 @@ def scored(entry: Entry, cells: Sequence[Cell]) -> dict[str, Any]:
     }
     for part in parts:
         if part == "cross":
-            document["cross_play"] = cross_play(cells, entry.seeds)
+            means = ((cell.game, cell.seed, cell.field.seed, float(cell.values.mean())) for cell in cells)
+            document["cross_play"] = cross_play(means, entry.seeds)
         else:
             known = all(field.name in anchors[name] for field in fields_of(part) for name in entry.games)
             document[part] = summary(values_of(cells, part), anchors) if known else None
