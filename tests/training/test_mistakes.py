@@ -4,6 +4,7 @@ import base64
 import json
 import re
 import zlib
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -65,6 +66,23 @@ def test_the_search_remembers_the_deals_before_of_the_same_match() -> None:
     assert alone == [told[4]]
     apart = [{**records[3], "match": 0}, {**records[4], "match": 1}]
     assert [found for _, found in analysed(apart, judge, 16)][1] == [*losses(apart[1], judge, 16)], "another match"
+
+
+def test_the_deal_after_a_pass_out_is_not_judged(tmp_path: Path, run: Run) -> None:
+    records = list(islice(record_matches("noms", 4, 1, 3, None, "noms@0"), 9))
+    judge = search_of(load_player("search:noms@0"))
+    doubled = [record["multiplier"] > 1 for record in records]
+    assert set(doubled) == {True, False}
+    first = doubled.index(True)
+    wanted = [first - 1, first]
+    told = [found for _, found in analysed(records, judge, 8, wanted=lambda record: record["deal"] in wanted)]
+    assert [found is None for found in told] == [False, True]
+    write_records(tmp_path / "noms.jsonl", records)
+    page = tmp_path / "page.html"
+    status, out, _ = run("analyse", tmp_path / "noms.jsonl", "--deal", first, "--worlds", 8, "--html", page)
+    assert status == 0
+    assert f"deal {first}: the deal after a pass-out is not judged" in out
+    assert page.is_file()
 
 
 def test_losses_are_right_on_the_mean_and_so_are_their_errors() -> None:
@@ -184,6 +202,7 @@ def test_deals_of_the_same_number_in_a_file_are_told_apart(run: Run, tmp_path: P
         (["--player", "search:noms@0"], "noms"),
         (["--deal", "9"], "has no deal 9"),
         (["--html", "nowhere/a.html"], "cannot write nowhere/a.html: there is no such folder"),
+        (["--html", "."], "cannot write .: it is a folder"),
     ],
 )
 def test_what_cannot_be_analysed_is_refused(run: Run, tmp_path: Path, words: list[str], sentence: str) -> None:

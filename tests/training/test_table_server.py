@@ -251,8 +251,8 @@ def test_a_gif_shows_a_deal_from_a_file_or_the_one_that_is_over_at_a_table(tmp_p
         key = {"table": told["table"], "key": told["keys"]["0"]}
         assert client.post("/api/table-gif", json={**key, "deal": 0}).json()["error"] == "wait until the deal is over"
         assert "no seat" in client.post("/api/table-gif", json={**key, "deal": 0, "key": "x"}).json()["error"]
-        for wrong in ({}, key, {**key, "deal": "0"}):
-            assert "a table, a key and the number" in client.post("/api/table-gif", json=wrong).json()["error"]
+        for lacking in ({}, key, {**key, "deal": "0"}):
+            assert "a table, a key and the number" in client.post("/api/table-gif", json=lacking).json()["error"]
         browser, told = over(client, socket, variant="up_down", seats=4)
         browser.send(do="film", analyse=False)
         film = browser.until("film")["film"]
@@ -620,7 +620,12 @@ def test_thinking_is_part_of_the_pause_before_a_decision(tmp_path: Path, monkeyp
         "    return int(legal[0])\n"
     )
     pauses, sleep = list[float](), asyncio.sleep
-    monkeypatch.setattr("training.browser.room.asyncio.sleep", lambda seconds: pauses.append(seconds) or sleep(0))
+
+    async def paused(seconds: float) -> None:
+        pauses.append(seconds)
+        await sleep(0)
+
+    monkeypatch.setattr("training.browser.room.asyncio.sleep", paused)
     slow = f"{tmp_path / 'slow.py'}:act"
     with server(tmp_path, players=(slow,)) as client:
         told = opened(client, player=slow)

@@ -22,7 +22,7 @@ from noms_env.show.picture import parts
 from noms_env.show.view import View, look
 from noms_env.table import Table
 
-from ..evaluation.mistakes import Loss, biggest
+from ..evaluation.mistakes import NOT_JUDGED, Loss, biggest
 from ..terminal.narrate import action_text
 from ..terminal.score_sheet import result_lines
 from ..terminal.session import action_probabilities, action_values
@@ -185,9 +185,11 @@ MOST_LOSSES = 12
 """Mistakes of a deal that are shown."""
 
 
-def told_losses(deal: dict[str, Any], found: Iterable[Loss]) -> list[dict[str, Any]]:
-    """The biggest mistakes of a deal of a film, for its page: where they are, and what they cost."""
-    return [
+def tell_losses(deal: dict[str, Any], found: Iterable[Loss] | None) -> None:
+    """Put the biggest mistakes into a deal of a film: where they are, and what they cost; or why it was not judged."""
+    if found is None:
+        deal["not_judged"] = NOT_JUDGED
+    deal["losses"] = [
         {
             "moment": one.step,
             "text": f"{deal['names'][one.seat]}: {deal['moments'][one.step]['said']}, better {one.best}",
@@ -195,7 +197,7 @@ def told_losses(deal: dict[str, Any], found: Iterable[Loss]) -> list[dict[str, A
             "error": round(one.error, 2),
             "sure": one.is_sure,
         }
-        for one in biggest(found, MOST_LOSSES)
+        for one in biggest(found or (), MOST_LOSSES)
     ]
 
 

@@ -17,7 +17,7 @@ from noms_env.variants import Rules, game, make_rules
 
 from ..evaluation.mistakes import analysed
 from ..terminal.session import seated
-from .film import ALL_HANDS, Film, Shown, film_of, told_losses
+from .film import ALL_HANDS, Film, Shown, film_of, tell_losses
 from .hall import Hall
 from .live import RefusedError
 from .messages import parsed_object
@@ -134,7 +134,7 @@ def add_losses(hall: Hall, film: Film, records: list[Record]) -> None:
         raise RefusedError("deals of one game are analysed together; use noms analyse")
     told = analysed(records, hall.lobby.judge(rules_of(records[0])))
     for deal, (_, found) in zip(film.deals, told, strict=True):
-        deal["losses"] = told_losses(deal, found)
+        tell_losses(deal, found)
 
 
 def checked(number: int, record: Record | str) -> Record:

@@ -21,7 +21,7 @@ from noms_env.show.view import look
 
 from ..evaluation.mistakes import analysed
 from ..terminal.session import Seated, seated
-from .film import Film, Shown, told_losses
+from .film import Film, Shown, tell_losses
 from .live import LiveTable, RefusedError
 from .lobby import Lobby, rules_page
 from .messages import Limits
@@ -317,8 +317,8 @@ class Room:
             film.deals[0]["title"] = f"Deal {len(records)}"
             if analyse:
                 ((_, found),) = analysed(records, self.lobby.judge(rules), wanted=lambda one: one is record)
-                own = [one for one in found if shown.seat in (None, one.seat)]
-                film.deals[0]["losses"] = told_losses(film.deals[0], own)
+                own = None if found is None else [one for one in found if shown.seat in (None, one.seat)]
+                tell_losses(film.deals[0], own)
             return {**film.data(), "deal": len(records) - 1}
 
         try:

@@ -20,6 +20,7 @@ from noms_env.players import Player, recalled, with_memory
 from noms_env.policy.search.outcomes import outcomes
 from noms_env.policy.search.player import SearchPlayer
 from noms_env.policy.search.rollouts import candidates_of
+from noms_env.policy.search.worlds import are_sorted
 from noms_env.record import Record, replay
 from noms_env.record.replaying import replayed
 from noms_env.table import Table
@@ -27,6 +28,7 @@ from noms_env.table import Table
 from .statistics import Estimate, estimate
 
 USUAL_WORLDS, LEAST_WORLDS = 100, 8
+NOT_JUDGED = "the deal after a pass-out is not judged, since its deck is that of the hands before, hardly shuffled"
 PHASES = ("call", "trump", "nominate", "play", "suit")
 
 
@@ -127,7 +129,7 @@ def analysed(
     worlds: int = USUAL_WORLDS,
     seed: int = 0,
     wanted: Callable[[Record], bool] = lambda record: True,
-) -> Iterator[tuple[Record, list[Loss]]]:
+) -> Iterator[tuple[Record, list[Loss] | None]]:
     """The losses of deals; the search knows what the seats did in the deals before of the same match.
 
     Args:
@@ -136,6 +138,9 @@ def analysed(
         worlds: see `losses`.
         seed: see `losses`.
         wanted: whether a deal is analysed; of others it is learnt.
+
+    Yields:
+        A record and its losses; None for those of a deal that the search does not judge (`is_judged`).
 
     Raises:
         ValueError: too few worlds, or a policy for another game.
@@ -146,7 +151,17 @@ def analysed(
         memory = None if before is None else recalled(player, before.row, memory)
         if wanted(record):
             judge = with_memory(player, memory)
-            yield record, [*losses(record, search_of(judge), worlds, seed, before)]
+            judged = is_judged(record, before)
+            yield record, [*losses(record, search_of(judge), worlds, seed, before)] if judged else None
+
+
+def is_judged(record: Record, before: Table | None = None) -> bool:
+    """Whether a search judges a deal: not one from hands that were sorted after a pass-out (rules of Noms, 4.3).
+
+    Its worlds have the unseen cards in any hand, which is far from what such a deck deals; there it does not search either.
+    """
+    table = next(iter(replay(record, before)))
+    return not are_sorted(kernel_view(np.array([table.row]).view(np.recarray)))[0]
 
 
 def with_taken(tried: np.ndarray, members: np.ndarray, taken: int) -> tuple[np.ndarray, int]:

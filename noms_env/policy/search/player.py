@@ -34,7 +34,7 @@ from noms_env.policy.player import PolicyPlayer
 from noms_env.policy.search.beliefs import Model, draw_worlds, policy_model, styles_shown, thumb_model
 from noms_env.policy.search.findings import Findings, Rounds
 from noms_env.policy.search.rollouts import Task, candidates_of, play_out
-from noms_env.policy.search.worlds import Worlds, find_sorted
+from noms_env.policy.search.worlds import Worlds, are_sorted
 from noms_env.variants import Rules
 
 UNIFORM, MIXTURE = "uniform", "mixture"
@@ -171,8 +171,7 @@ class SearchPlayer:
         for row in rows:
             candidates = candidates_of(view, row, chances[row])
             found.append(Findings(row, int(seeds[row]), candidates, int(tables.n_seats[row]), self.temperature, rounds))
-        is_sorted = np.empty(len(tables), np.bool_)
-        find_sorted(view, is_sorted)
+        is_sorted = are_sorted(view)
         open_rows = deque(one for one in found if one.left > 0 and not is_sorted[one.row])
         self._search_rows(view, open_rows, math.inf if self.time is None else started + self.time / 1000 * len(open_rows))
         return found

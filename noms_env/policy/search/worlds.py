@@ -43,6 +43,13 @@ def find_sorted(tables, found):
         found[row] = dispatch.gathers(tables[row]) and tables[row].multiplier != 1
 
 
+def are_sorted(tables: np.ndarray) -> np.ndarray:
+    """What `find_sorted` writes of some tables (`kernel_view`): bool, shape (n,)."""
+    found = np.empty(len(tables), np.bool_)
+    find_sorted(tables, found)
+    return found
+
+
 @jit
 def deal_worlds(tables, row, seed, worlds, rows, draws, sampling):
     """Fill some rows of `worlds` with what the seat to act of a table may imagine, and draw a number below 2**61 for each."""

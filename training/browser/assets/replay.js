@@ -112,7 +112,7 @@ class Replay {
       link.addEventListener("click", () => this.go(this.deal, one.moment));
       return element("li", "", link);
     });
-    byId("losses").replaceChildren(...(lines.length ? lines : [element("li", "no mistake was found")]));
+    byId("losses").replaceChildren(...(lines.length ? lines : [element("li", deal.not_judged || "no mistake was found")]));
   }
 
   stop() {

@@ -39,7 +39,8 @@ def analyse(
     For each decision worlds are dealt from what the seat knew, and in each of them every action that is worth trying is played
     out by a policy. Of the deals before in the same match the search knows what each seat did. The loss is in points above the
     mean of the others' points, with its standard error. It is what the search believes: it knows the policy's way to play, and
-    not how the others really play. A loss of less than two standard errors may be chance.
+    not how the others really play. A loss of less than two standard errors may be chance. In Noms the deal after a pass-out is
+    not judged: its deck is that of the hands before, hardly shuffled.
 
     For example:
       noms analyse games.jsonl --match 0 --deal 3
@@ -68,15 +69,16 @@ def analyse(
     known = records_of(file, match, deal, seat)
     records = [record for record in known if is_chosen(record, match, deal, seat)]
     judge = judge_of(player, records[0])
-    found: list[list[Loss]] = []
+    found: list[list[Loss] | None] = []
     with progress_bar("analyse", "deals", len(records)) as advance, wrong_arguments():
         for _, told in analysed(known, judge, worlds, seed, lambda record: is_chosen(record, match, deal, seat)):
-            found.append([one for one in told if seat in (None, one.seat)])
+            found.append(None if told is None else [one for one in told if seat in (None, one.seat)])
             advance(1)
     for record, of_deal in zip(records, found, strict=True):
         print_lines(deal_lines(record, of_deal, most))
-    if len(records) > 1:
-        print_lines(["", *summary_lines(by_seat_and_phase(found, records[0]["seats"]), seat)])
+    judged = [told for told in found if told is not None]
+    if len(judged) > 1:
+        print_lines(["", *summary_lines(by_seat_and_phase(judged, records[0]["seats"]), seat)])
     if html is not None:
         from .pages import page, write
 
@@ -111,13 +113,15 @@ def judge_of(name: str | None, record: Record) -> SearchPlayer:
         return search_of(seated([name or f"search:{record['variant']}@0"], 1, rules)[0].player)
 
 
-def deal_lines(record: Record, found: list[Loss], most: int) -> list[str]:
+def deal_lines(record: Record, found: list[Loss] | None, most: int) -> list[str]:
     """The biggest mistakes of a deal."""
-    from ...evaluation.mistakes import biggest
+    from ...evaluation.mistakes import NOT_JUDGED, biggest
 
+    number = f"Match {record['match']}, deal {record['deal']}"
+    if found is None:
+        return ["", f"{number}: {NOT_JUDGED}"]
     total = sum(one.points for one in found)
-    choices = f"{count(len(found), 'decision')} with a choice, {total:.2f} points lost"
-    head = f"Match {record['match']}, deal {record['deal']}: {choices}"
+    head = f"{number}: {count(len(found), 'decision')} with a choice, {total:.2f} points lost"
     lines = [
         f"  {one.points:6.2f} ±{one.error:.2f}  step {one.step:<3} seat {one.seat} {one.phase} {one.taken}, better {one.best}"
         + ("" if one.is_sure else "  (may be chance)")

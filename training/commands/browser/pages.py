@@ -76,19 +76,19 @@ def shown_of(request: Request, record: Record) -> Shown:
 
 
 def page(
-    records: list[Record], shown: Shown, title: str, chosen: Sequence[bool], found: Sequence[list[Loss]] | None = None
+    records: list[Record], shown: Shown, title: str, chosen: Sequence[bool], found: Sequence[list[Loss] | None] | None = None
 ) -> bytes:
     """The page of the chosen records, with the losses of each if there are any; CommandError if one cannot be played."""
     from noms_env.record import RecordError
 
-    from ...browser.film import film_of, told_losses
+    from ...browser.film import film_of, tell_losses
     from ...browser.page import page_of
 
     try:
         film = film_of(records, shown, chosen)
         if found is not None:
             for deal, losses in zip(film.deals, found, strict=True):
-                deal["losses"] = told_losses(deal, losses)
+                tell_losses(deal, losses)
         return page_of(film, f"{title}: {count(len(film.deals), 'deal')}").encode()
     except RecordError as error:
         raise CommandError(str(error)) from error
