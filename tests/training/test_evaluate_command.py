@@ -141,6 +141,14 @@ def test_the_same_words_give_the_same_file_whatever_the_threads(run: Run, tmp_pa
     assert files[0].read_bytes() == files[1].read_bytes()
 
 
+def test_games_without_the_wanted_number_of_seats_are_left_out(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "result.json"
+    assert run("evaluate", "thumb", "random", "--seats", 7, "--deals", 2, "--matches", 0, "--json", file)[0] == 0
+    found = [(one["variant"], one["seats"]) for one in json.loads(file.read_text())["games"]]
+    assert found == [("sniped_whist", 7), ("big_ships", 7)]
+    assert_refused(run("evaluate", "thumb", "random", "--seats", 9), "is played with 9 seats")
+
+
 def test_policies_are_measured_in_the_games_that_they_know(run: Run, policy: Path, tmp_path: Path) -> None:
     file = tmp_path / "result.json"
     status, _, _ = run("evaluate", policy.parent, "thumb", "--deals", 4, "--matches", 0, "--json", file)

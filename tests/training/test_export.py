@@ -219,6 +219,19 @@ def test_the_same_arguments_give_the_same_bytes(file_format: Any, tmp_path: Path
     assert sorted(tmp_path.iterdir()) == [tmp_path / "one", tmp_path / "two"]
 
 
+def test_a_link_to_an_empty_folder_is_followed(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "scratch").mkdir()
+    (tmp_path / "link").symlink_to("scratch")
+    words = ("export", "--variant", "up_down", "--matches", 1, "--format", "npz", "--out")
+    assert run(*words, tmp_path / "link")[0] == 0
+    assert (tmp_path / "link").is_symlink()
+    assert [*(tmp_path / "scratch").glob("*.npz")]
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    assert run(*words, ".")[0] == 0
+    assert [*(tmp_path / "here").glob("*.npz")]
+
+
 def test_row_groups_are_small_and_do_not_depend_on_the_portions(tmp_path: Path) -> None:
     rows = empty_rows(GROUP + GROUP // 2)
     rows["step"][:] = np.arange(len(rows["step"]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import fields
@@ -51,9 +52,16 @@ def options_given(arguments: DataclassInstance, names: Iterable[str]) -> list[st
 
 
 def check_folder_of(name: str | None) -> None:
-    """Make sure, before any work, that a file to write has a folder; CommandError if not."""
-    if name is not None and not Path(name).absolute().parent.is_dir():
+    """Make sure, before any work, that a file can be written: it has a folder, and is none; CommandError if not."""
+    if name is None:
+        return
+    path = Path(name).absolute()
+    if path.is_dir():
+        raise CommandError(f"cannot write {name}: it is a folder")
+    if not path.parent.is_dir():
         raise CommandError(f"cannot write {name}: there is no such folder")
+    if not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise CommandError(f"cannot write {name}: there is no permission")
 
 
 def write_json(name: str, document: Any) -> None:

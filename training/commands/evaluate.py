@@ -137,10 +137,11 @@ def rule_sets_for(
     Raises:
         ValueError: there are no such, or one of the players cannot sit there.
     """
-    from noms_env.variants import VARIANTS
+    from noms_env.variants import VARIANTS, game
 
     from ..agents.table_pool import make_rule_sets
 
+    is_named = bool(variants)
     limited = [player for player in (a, b) if player.rule_sets is not None]
     if not variants and limited:
         shared = [rules for rules in limited[0].rule_sets or () if all(rules in (player.rule_sets or ()) for player in limited)]
@@ -149,6 +150,10 @@ def rule_sets_for(
         if not option and set(seats) <= {rules.seats for rules in shared}:
             return [rules for rules in shared if not seats or rules.seats in seats]
         variants = list(dict.fromkeys(rules.variant.name for rules in shared))
+    if not is_named and seats:
+        low_high = {name: game(name).seats for name in variants or VARIANTS}
+        fitting = [name for name, (low, high) in low_high.items() if any(low <= number <= high for number in seats)]
+        variants = fitting or variants
     rule_sets = make_rule_sets(variants or VARIANTS, seats, parse_options(option))
     for player in limited:
         for rules in rule_sets:

@@ -67,11 +67,12 @@ def write_shards(
     """
     if shard < 1:
         raise ValueError(f"the rows of a shard must be 1 or more, not {shard}")
+    folder = folder.resolve()
     check_folder(folder)
     about = {"format": FORMAT, "environment": ENV_VERSION, "layout": layout_digest(), "source": dict(source)}
     if file_format == "parquet":
         require("pyarrow.parquet", "export", "an export as Parquet")
-    beside = folder.absolute().with_name(f".{folder.absolute().name}.{os.getpid()}.part")
+    beside = folder.with_name(f".{folder.name}.{os.getpid()}.part")
     beside.mkdir()
     try:
         written = _Shards(beside, file_format, json.dumps(about, sort_keys=True), shard, columns).filled(decisions)
