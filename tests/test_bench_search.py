@@ -31,6 +31,7 @@ def test_strength_over_time_is_measured_written_and_not_measured_again(
         *(["nonesuch", "thumb", hero] for hero in ["nonesuch@0", *heroes]),
     ]
     kept = json.loads((tmp_path / "nonesuch-thumb.json").read_text())
+    sha256 = kept.pop("policy_sha256")
     assert set(kept) == {"nonesuch@0", *heroes}
     assert all(len(one["values"]) == 2 and one["ms"] > 0 for one in kept.values())
     with (tmp_path / "search.csv").open() as file:
@@ -48,6 +49,10 @@ def test_strength_over_time_is_measured_written_and_not_measured_again(
     assert again == 2 * ["pimc:2", "search:nonesuch@0,worlds=2"]
     monkeypatch.setattr(strength, "measure", lambda *_: pytest.fail("there was no time"))
     strength.main(strength.Args(tmp_path, games=("down_up",), minutes=0))
+    text = (tmp_path / "nonesuch-thumb.json").read_text()
+    (tmp_path / "nonesuch-thumb.json").write_text(text.replace(sha256, "0" * 64))
+    with pytest.raises(ValueError, match="is of another policy nonesuch@0: take a new folder, or remove the file"):
+        strength.main(args((1, 2)))
 
 
 def test_ctrl_c_keeps_what_was_measured_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -40,6 +40,10 @@ EQUAL = 0.25
 """A search is compared with a `pimc` that takes at most so much more time than it does."""
 
 
+SHA256 = "policy_sha256"
+"""Of the file of the policy, among the results by hero."""
+
+
 def policy_of(name: str) -> str:
     """The published policy of a game, as it plays in matches: the most probable action."""
     return f"{POLICIES.get(name, name)}@0"
@@ -158,16 +162,23 @@ class Results:
 
 
 def read(out: Path, game_name: str, among: str) -> Results:
-    """What has been measured so far."""
+    """What has been measured so far.
+
+    Raises:
+        ValueError: it is of another policy than the present one of that name.
+    """
     path, policy = out / f"{game_name}-{among.replace(':', '')}.json", policy_of(game_name)
     found = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    if found.pop(SHA256, agent_spec(policy).sha256) != agent_spec(policy).sha256:
+        raise ValueError(f"{path} is of another policy {policy}: take a new folder, or remove the file")
     return Results(game_name, among, policy, found)
 
 
 def write(out: Path, results: Results) -> None:
     """Keep what has been measured."""
     path = out / f"{results.game}-{results.among.replace(':', '')}.json"
-    lines = [f"{json.dumps(name)}: {json.dumps(hero)}" for name, hero in results.heroes.items()]
+    kept = {SHA256: agent_spec(results.policy).sha256, **results.heroes}
+    lines = [f"{json.dumps(name)}: {json.dumps(value)}" for name, value in kept.items()]
     path.with_suffix(".tmp").write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
     path.with_suffix(".tmp").replace(path)
 
