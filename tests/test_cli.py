@@ -203,6 +203,13 @@ def test_list_shows_the_games_and_of_one_every_option(run: Run) -> None:
         assert (" *  " in out) is ("* worked out" in out)
 
 
+@pytest.mark.parametrize("what", [*GAMES, "micro"])
+def test_list_cuts_nothing_on_a_narrow_terminal(what: str, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "50")
+    status, out, _ = run("list", what)
+    assert (status, "…" in out) == (0, False)
+
+
 def test_list_of_one_game_shows_defaults_and_allowed_values(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "200")
     status, out, _ = run("list", "noms")

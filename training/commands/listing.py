@@ -62,7 +62,9 @@ def micro_table() -> Table:
 
     from noms_env.micro.settings import SUITE
 
-    table = Table("micro-game", "variant", "seats", "options", "what is left of the game", box=None, pad_edge=False)
+    table = Table(box=None, pad_edge=False)
+    for head in ("micro-game", "variant", "seats", "options", "what is left of the game"):
+        table.add_column(head, overflow="fold")
     for one in SUITE:
         words = [f"{name}={value if isinstance(value, str) else json.dumps(value)}" for name, value in one.options.items()]
         words += [] if one.hand_size is None else [f"--hand-size {one.hand_size}"]
@@ -85,8 +87,8 @@ def option_table(variant: Variant) -> Table:
     values = make_rules(variant).options
     table = Table(box=None, padding=(0, 2, 0, 2), header_style="dim")
     table.add_column("option", no_wrap=True)
-    table.add_column("default", max_width=14)
-    table.add_column("what it does, and what it may be")
+    table.add_column("default", max_width=14, overflow="fold")
+    table.add_column("what it does, and what it may be", overflow="fold")
     for option in variant.options:
         value = json.dumps(values[option.name]) + " *" * worked_out(option)
         table.add_row(option.name, escape(value), f"{option.doc} [dim]({allowed(option)})[/dim]")
