@@ -6,7 +6,7 @@ other seats. OUT/tables.csv has a row for each number of tables and pace:
 | column | |
 |---|---|
 | tables | tables at once |
-| pace | seconds between two decisions of the players, as the page offers them |
+| pace | seconds before a decision of a player, as the page offers them |
 | think | mean seconds that a person thinks before a click |
 | clicks | how many were measured |
 | median, p95, p99 | milliseconds from a click to the message that shows it |
@@ -58,7 +58,7 @@ class Args:
     tables: tuple[int, ...] = (1, 50)
     """tables at once"""
     paces: tuple[float, ...] = (0.0, 0.7)
-    """seconds between two decisions of the players"""
+    """seconds before a decision of a player"""
     think: float = 1.0
     """mean seconds before a click"""
     seconds: float = 30.0
@@ -75,7 +75,7 @@ class Person:
 
     Attributes:
         args: the settings.
-        pace: seconds between two decisions of the players.
+        pace: seconds before a decision of a player.
         seed: of what the person does.
         everybody: waits until all tables are open.
         waits: seconds from each click to the message that shows it.

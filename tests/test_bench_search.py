@@ -14,6 +14,7 @@ from benchmarks.search import beliefs, regret, strength, timing
 from noms_env.players import load_player
 from noms_env.policy.search import beliefs as beliefs_of_search
 from noms_env.policy.search.player import USUAL_TEMPERATURE
+from training.agents.registry import agent_spec
 
 
 @pytest.mark.soak
@@ -57,7 +58,8 @@ def test_strength_over_time_is_measured_written_and_not_measured_again(
 
 def test_ctrl_c_keeps_what_was_measured_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     kept = tmp_path / "nonesuch-thumb.json"
-    kept.write_text('{"nonesuch@0": {"ms": 1, "values": [1, 2]}}')
+    sha256 = agent_spec("nonesuch@0").sha256
+    kept.write_text(f'{{"policy_sha256": "{sha256}", "nonesuch@0": {{"ms": 1, "values": [1, 2]}}}}')
     before = kept.read_bytes()
     monkeypatch.setattr(strength, "compare", lambda *_, **__: SimpleNamespace(ending="ctrl-c"))
     with pytest.raises(KeyboardInterrupt):

@@ -169,7 +169,7 @@ def read(out: Path, game_name: str, among: str) -> Results:
     """
     path, policy = out / f"{game_name}-{among.replace(':', '')}.json", policy_of(game_name)
     found = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-    if found.pop(SHA256, agent_spec(policy).sha256) != agent_spec(policy).sha256:
+    if found and found.pop(SHA256, None) != agent_spec(policy).sha256:
         raise ValueError(f"{path} is of another policy {policy}: take a new folder, or remove the file")
     return Results(game_name, among, policy, found)
 

@@ -32,11 +32,12 @@ MOST_STOCK = 39
 
 def drawing(view: View, notes: Notes | None = None, theme: Theme = "auto") -> str:
     """The drawing of a view as a document of its own; see `parts`."""
-    drawn = parts(view, notes)
-    content = "".join(group(content, data_part=name) for name, content in drawn.items())
+    drawn, name = parts(view, notes), (notes or Notes()).name
+    content = "".join(group(content, data_part=part) for part, content in drawn.items())
+    size = f'viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}"'
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}" role="img">'
-        f"<title>{escaped(f'{headline(view)}. {status(view)}')}</title><style>{style_sheet(theme)}</style>"
+        f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="group">'
+        f"<title>{escaped(f'{headline(view)}. {status(view, name)}')}</title><style>{style_sheet(theme)}</style>"
         f"{symbols_for(content, view.deck_kind)}{content}</svg>"
     )
 
@@ -59,7 +60,7 @@ def parts(view: View, notes: Notes | None = None) -> dict[str, str]:
     for turn in range(1, count):
         seat = (first + turn) % count
         drawn[f"seat{seat}"] = other_seat(view, notes, view.places[seat], turn)
-    drawn["centre"] = result(view) if view.phase is None else trick(view, notes, first)
+    drawn["centre"] = result(view, notes) if view.phase is None else trick(view, notes, first)
     drawn["last"] = last_trick(view, notes)
     drawn["stock"] = stock(view)
     drawn["choices"] = nominations(view, notes) if view.phase == "nominate" else chips(view, notes)
@@ -196,9 +197,9 @@ def stock(view: View) -> str:
     return label + tiles(shown, view.deck_kind, left, top, per_row, width)
 
 
-def result(view: View) -> str:
+def result(view: View, notes: Notes) -> str:
     """How the deal or the match ended."""
-    words = status(view)
+    words = status(view, notes.name)
     width = min(430.0, text_width(words, 24) + 44)
     x, y = CENTRE[0], 430 if view.stock else CENTRE[1]
     return box(x - width / 2, y - 30, width, 60, "turn", 14, 4) + text(

@@ -136,9 +136,9 @@ def look(table: Table, seat: int | None, full: bool = False) -> View:
         nominated=_or_none(row.nominated),
         nominated_rank=_or_none(row.nominated_rank),
         refused=tuple(cards_in(row.refused)),
-        revealed=_or_none(row.partner if scored and row.revealed < 0 else row.revealed),
+        revealed=_revealed(row),
         indicated=row.indicated >= 0,
-        alone=bool(row.alone),
+        alone=bool(row.alone) or (scored and row.declarer >= 0 and row.partner < 0),
         partner=_or_none(row.partner) if full and row.revealed < 0 else None,
         role=None if seat is None or row.declarer < 0 else _role(table, seat),
         trick=_present_trick(row),
@@ -222,11 +222,16 @@ def _role(table: Table, seat: int) -> str | None:
     return None if role == "none" else role
 
 
+def _revealed(row: Any) -> int | None:
+    """The seat that is known to all to have held the nominated card: once it is played, or the deal is scored."""
+    return _or_none(row.partner if row.phase == SCORED and row.revealed < 0 else row.revealed)
+
+
 def _marks(row: Any, seat: int) -> list[str]:
     marks = {
         "dealer": seat == row.dealer,
         "declarer": seat == row.declarer,
-        "partner": seat == row.revealed and seat != row.declarer,
+        "partner": seat == _revealed(row) and seat != row.declarer,
         "exposed": seat == row.exposed,
         "sniped": row.phase == SCORED and row.sniped >> seat & 1,
         "winner": row.over and row.winners >> seat & 1,

@@ -132,6 +132,7 @@ def test_who_comes_and_goes_moves_no_focus_and_hides_no_hint(new_page: NewPage, 
     page.wait_for_timeout(300)
     assert page.evaluate("document.activeElement.dataset.word") == chosen
     assert page.is_visible("#advice")
+    assert page.query_selector("#board .noms-taken") is not None
 
 
 def test_a_link_and_the_way_back_work_in_one_tab(new_page: NewPage, address: str) -> None:

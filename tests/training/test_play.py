@@ -86,7 +86,7 @@ def test_a_match_is_played_to_its_end(variant: str) -> None:
     assert list(check_records(enumerate(records, 1))) == []
     assert person.saved[-1] == records
     assert [len(saved) for saved in person.saved] == list(range(1, len(records) + 1))
-    assert any(line.startswith("The match is over: seat") for line in person.shown)
+    assert any(line.startswith("The match is over: Seat") for line in person.shown)
     assert all(step["seat"] in range(kind.seats) for record in records for step in record["steps"])
 
 
@@ -602,10 +602,10 @@ def test_two_games_at_a_time_have_a_file_each(run: Run) -> None:
     one.write(records[:1])
     other.write(records[1:])
     one.write([])
-    other.write(records)
+    RecordFile("up_down").write(records)
     one.write(records[1:])
-    kept = {str(path): [record for _, record in read_records(path)] for path in Path("played").iterdir()}
-    assert kept == {"played/up_down-1.jsonl": records[1:], "played/up_down-2.jsonl": records}
+    kept = {path.stem: [record for _, record in read_records(path)] for path in Path("played").iterdir()}
+    assert kept == {"up_down-1": records, "up_down-2": records[1:], "up_down-3": records[1:]}
 
 
 def test_a_seed_is_drawn_and_told_if_none_is_given(run: Run, typing: Callable[..., None]) -> None:

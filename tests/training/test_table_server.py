@@ -616,12 +616,14 @@ def test_thinking_is_part_of_the_pause_before_a_decision(tmp_path: Path, monkeyp
         "import time\nimport numpy as np\n\n"
         "def act(observation, mask, rng):\n"
         "    legal = np.flatnonzero(mask)\n"
-        "    time.sleep(0.05 if len(legal) > 1 else 0)\n"
+        "    time.sleep(0.2 if len(legal) > 1 else 0)\n"
         "    return int(legal[0])\n"
     )
     pauses, sleep = list[float](), asyncio.sleep
 
     async def paused(seconds: float) -> None:
+        if seconds > 5:
+            await sleep(seconds)
         pauses.append(seconds)
         await sleep(0)
 
@@ -634,8 +636,8 @@ def test_thinking_is_part_of_the_pause_before_a_decision(tmp_path: Path, monkeyp
             browser = Browser(socket, told["table"], told["keys"]["0"])
             browser.play_a_deal(random.Random(1))
     pauses = [pause for pause in pauses if 1 < pause <= 4]
-    assert sum(pause <= 3.95 for pause in pauses) >= 3, "what is left of the pause after a thought"
-    assert any(pause > 3.95 for pause in pauses), "nearly all of it where the card was forced"
+    assert sum(pause <= 3.8 for pause in pauses) >= 3, "what is left of the pause after a thought"
+    assert any(pause > 3.8 for pause in pauses), "nearly all of it where the card was forced"
 
 
 def test_a_table_of_players_alone_is_led_by_whoever_looks(tmp_path: Path) -> None:

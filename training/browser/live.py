@@ -78,11 +78,15 @@ class LiveTable:
     @property
     def names(self) -> list[str]:
         """What the seats are called; those of one name with their numbers."""
-        names = [
+        names = self._plain_names
+        return [f"{name} {seat}" if names.count(name) > 1 else name for seat, name in enumerate(names)]
+
+    @property
+    def _plain_names(self) -> list[str]:
+        return [
             self.people[seat].name if player is None and seat in self.people else player.name if player else f"Seat {seat}"
             for seat, player in enumerate(self.session.players)
         ]
-        return [f"{name} {seat}" if names.count(name) > 1 else name for seat, name in enumerate(names)]
 
     def seat_of(self, key: str) -> int | None:
         """The seat of the person with a key; None for anybody else."""
@@ -184,7 +188,7 @@ class LiveTable:
         if not table.is_scored or len(self.sheet) == len(self.session.deals):
             return
         points, totals = ([round(float(x), 3) for x in row[: table.seats]] for row in (table.row.points, table.row.totals))
-        self.sheet.append({"points": points, "totals": totals, "lines": results(table, self.names)})
+        self.sheet.append({"points": points, "totals": totals, "lines": results(table, self._plain_names)})
 
     def to_json(self) -> str:
         """All that is needed to go on from here."""

@@ -43,6 +43,7 @@ class Looker:
         drop: ends the connection, so that the browser can come back.
         sent: the parts of the drawing that it has.
         knows: what else it has been told of the table.
+        hint: the moment at which it was given a hint, and the drawing's notes of it; None once the moment has passed.
         is_gone: it is sent nothing any more.
     """
 
@@ -51,6 +52,7 @@ class Looker:
     drop: Callable[[], Awaitable[None]] | None = None
     sent: dict[str, str] = field(default_factory=dict)
     knows: dict[str, Any] = field(default_factory=dict)
+    hint: tuple[str, Notes] | None = None
     is_gone: bool = False
 
     async def tell(self, message: dict[str, Any]) -> None:
@@ -81,7 +83,6 @@ class Room:
         self.table, self.path, self.lobby, self.limits = table, path, lobby, limits or Limits()
         self.lock = asyncio.Lock()
         self.lookers: list[Looker] = []
-        self._changes = 0
         self._players: asyncio.Task[None] | None = None
         self._analysis: asyncio.Task[None] | None = None
         self._analysed_at = -math.inf
@@ -181,6 +182,7 @@ class Room:
         values = {one["word"]: one["v"] for one in options if "v" in one}
         best = max(chances, key=chances.__getitem__) if chances else table.session.table.word(advice.action)
         notes = Notes(table.names, chances, values, best)
+        looker.hint = table.moment, notes
         told = {"is": "hint", "name": advice.name, "options": options, "taken": notes.taken}
         await looker.tell({**told, **self._fresh(looker, table.drawing(looker.seat, notes))})
 
@@ -189,7 +191,6 @@ class Room:
 
         def work() -> OSError | None:
             job(*given)
-            self._changes += 1
             try:
                 self.table.save(self.path)
             except OSError as error:
@@ -239,12 +240,13 @@ class Room:
             "speed": table.speed,
             "players": self.lobby.players_of(table.rules.variant.name),
         }
-        await asyncio.gather(
-            *(
-                looker.tell({"is": "table", **self._fresh(looker, drawn[looker.seat], **known, yours=looker.seat)})
-                for looker in self.lookers
-            )
-        )
+        messages = []
+        for looker in self.lookers:
+            if looker.hint is not None and looker.hint[0] != table.moment:
+                looker.hint = None
+            seen = drawn[looker.seat] if looker.hint is None else parts(views[looker.seat], looker.hint[1])
+            messages.append({"is": "table", **self._fresh(looker, seen, **known, yours=looker.seat)})
+        await asyncio.gather(*(looker.tell(message) for looker, message in zip(self.lookers, messages, strict=True)))
 
     def _wake(self) -> None:
         """Let the players act, if they do not already."""
@@ -263,7 +265,7 @@ class Room:
             async with self.lock:
                 if session.table.is_scored or session.is_persons_turn:
                     return
-                changes, name = self._changes, self.table.names[int(session.table.row.seat)]
+                acting, before, name = session.acting, session.table.get_state(), self.table.names[int(session.table.row.seat)]
                 try:
                     action = await asyncio.to_thread(session.choose)
                 except Exception as error:  # of whatever kind: a player may be anybody's program
@@ -271,12 +273,22 @@ class Room:
                     return
             await asyncio.sleep(max(0, self.table.speed - (time.monotonic() - began)))
             async with self.lock:
-                if changes == self._changes and self.lookers:  # else it chooses again
+                if self.lookers and self._still_acts(acting, before):  # else it chooses again
                     try:
                         await self._done(self.table.take, action)
                     except Exception as error:  # an action that is not legal
                         await self._refuse_all(failed(name, error))
                         return
+
+    def _still_acts(self, player: Seated, before: bytes) -> bool:
+        """Whether a player is to act at the table as it was: nothing was taken back, and nobody took the seat."""
+        session = self.table.session
+        return (
+            not session.table.is_scored
+            and session.table.get_state() == before
+            and not session.is_persons_turn
+            and (session.acting is player)
+        )
 
     def scored_deals(self, seat: int | None, deal: int | None = None) -> tuple[list[Record], Shown]:
         """The deals up to one, and what a seat may see of that one: until the match is over its own view.

@@ -52,15 +52,16 @@ def options_given(arguments: DataclassInstance, names: Iterable[str]) -> list[st
 
 
 def check_folder_of(name: str | None) -> None:
-    """Make sure, before any work, that a file can be written: it has a folder, and is none; CommandError if not."""
+    """Make sure, before any work, that a file can be written; CommandError if its folder is not there, or it is a folder."""
     if name is None:
         return
-    path = Path(name).absolute()
+    path = Path(name).resolve()
     if path.is_dir():
         raise CommandError(f"cannot write {name}: it is a folder")
     if not path.parent.is_dir():
         raise CommandError(f"cannot write {name}: there is no such folder")
-    if not os.access(path if path.exists() else path.parent, os.W_OK):
+    is_special = path.exists() and not path.is_file()
+    if not os.access(path if is_special else path.parent, os.W_OK):
         raise CommandError(f"cannot write {name}: there is no permission")
 
 

@@ -191,13 +191,13 @@ class RecordFile:
     """The file of the finished deals; there is none before the first.
 
     Attributes:
-        path: of the file; None until it has a name.
+        path: of the file; None while it has no name.
     """
 
     def __init__(self, variant: str, path: Path | None = None) -> None:
         """Note where to write: a path, or when None a new file of the game in the usual folder."""
         self.path = path
-        self._variant = variant
+        self._variant, self._is_named = variant, path is not None
         self._written: list[Record] = []
 
     def write(self, records: list[Record]) -> None:
@@ -212,6 +212,7 @@ class RecordFile:
                 write_records(self.path, records)
             elif self.path is not None and self.path.is_file():
                 self.path.unlink()  # all were taken back
+                self.path = self.path if self._is_named else None  # another game may take the name
         self._written = records
 
     def sentence(self, session: Session) -> str:

@@ -35,7 +35,7 @@ def replay(
 
     --html writes one file that any browser opens, without a server or a network: a slider over the decisions, all hands or
     one seat's view, and what a player thinks of each decision. --picture writes a moment as SVG or PNG, or a deal as an
-    animated GIF.
+    animated GIF. The exit status is 1 if a line of the file is damaged.
 
     For example:
       noms replay games.jsonl --match 0 --deal 3

@@ -99,6 +99,8 @@ def check_folder(folder: Path) -> None:
         raise ValueError(f"{folder} is a file: a folder is wanted")
     if folder.is_dir() and any(folder.iterdir()):
         raise ValueError(f"{folder} is not empty: take a new folder")
+    if folder.is_dir() and folder.samefile(Path.cwd()):
+        raise ValueError("an export cannot be written into the current folder: name a new one in it")
 
 
 class _Shards:

@@ -329,7 +329,10 @@ class Table {
   }
 
   pressed(event) {
-    if (event.repeat && !event.key.startsWith("Arrow")) return;
+    if (event.repeat && !event.key.startsWith("Arrow")) {
+      if (event.key === " " && event.target.dataset?.word) event.preventDefault();
+      return;
+    }
     if (this.watches || event.ctrlKey || event.metaKey || event.altKey || /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName)) return;
     const words = [...board.svg.querySelectorAll("[data-word]")];
     const at = words.indexOf(document.activeElement);
