@@ -70,8 +70,11 @@ FIELDS = (
 CROSS_DEALS = 512
 """Deals of each pair of seeds of an algorithm."""
 
+SNIPED_WHIST = f"{Path(__file__).parent / 'policies' / 'sniped_whist.safetensors'}@0"
+"""That policy is kept here: under its name another has been published since."""
+
 POLICIES = {
-    "sniped_whist": ("sniped_whist@0", "a11fc1c266a958c7cc7dec8768eb9b533ebd0accc8025f4d1e2b2bc3c5d92430"),
+    "sniped_whist": (SNIPED_WHIST, "a11fc1c266a958c7cc7dec8768eb9b533ebd0accc8025f4d1e2b2bc3c5d92430"),
     "big_ships": ("exact_bid@0", "b7141fb5fbd8b2f739522e5af4fac7bd068a8b656bc04b30a64f8ba54648cffe"),
     "small_ships": ("small_ships@0", "b37570b89e8d1ade572eeb3ab350aef38edb411642ea48f63bf06d452b323a1f"),
     "noms": ("noms@0", "a0d60f87d819cddfd0cca64055480e98cd06548bb55a36dd8a30c09c547b7b54"),
@@ -79,7 +82,7 @@ POLICIES = {
     "down_up": ("exact_bid@0", "b7141fb5fbd8b2f739522e5af4fac7bd068a8b656bc04b30a64f8ba54648cffe"),
     "up_down": ("exact_bid@0", "b7141fb5fbd8b2f739522e5af4fac7bd068a8b656bc04b30a64f8ba54648cffe"),
 }
-"""The published policy of each game, and the SHA-256 of its file: another policy is another field."""
+"""The policy of each game that was published then, and the SHA-256 of its file: another policy is another field."""
 
 TRACKS = {
     "self-play": "learns from nothing but the observation, the mask and the points; no search, no other player",
