@@ -70,8 +70,7 @@ class BatchEnv:
         hidden_state: write `hidden_state`.
         threads: number of threads; None for all cores. Results do not depend on it.
         check_actions: refuse illegal actions. False saves time.
-        **options: options of the variant; in an exact-bid game also `hand_size`, the cards of a single deal. Not for a mixed
-            batch.
+        **options: options of the variant; in an exact-bid game also `hand_size`, of a single deal. Not for a mixed batch.
 
     Attributes:
         tables: the records of the tables (`table_record.TABLE`), shape (n,).
@@ -222,14 +221,12 @@ class BatchEnv:
     ) -> None:
         """Start a new match (or single deal) at some tables, even where the last one is not over.
 
-        The deals are a function of (seed, table, match): rows with the same three get the same cards. A new
-        batch has its seed and the row's number as table, and plays the matches 0, 1, 2, ...; a seed that is given here begins
-        with match 0 again.
+        The deals are a function of (seed, table, match): rows with the same three get the same cards. A new batch has its
+        seed and the row's number as table, and plays the matches 0, 1, 2, ...; a seed that is given begins with match 0.
 
         Args:
             rows: numbers, or booleans of shape (n,); None for all tables.
-            match: number of the match, 0 to 2**32 - 1, one integer or one for each row; None for the next match, or with
-                a seed for its first.
+            match: number of the match, 0 to 2**32 - 1, one integer or one for each row; None for the next, or the seed's first.
             seed: 0 to 2**63 - 1, one integer or one for each row; None keeps the seed.
             table: 0 to 2**32 - 1, one integer or one for each row; None keeps the number.
             dealer: the first dealer, one seat or one for each row; -1 or None to draw it.
@@ -253,9 +250,7 @@ class BatchEnv:
         for name, values in wanted.items():
             self.tables[name][numbers] = values
         batch_kernels.start_rows(self._kernel_tables, numbers, dealers)
-        self.scored[numbers] = False
-        self.points[numbers] = 0
-        self._refresh()
+        self._refresh(numbers)
 
     @one_thread
     def next_deal(self) -> None:
@@ -293,8 +288,7 @@ class BatchEnv:
     def restore(self, rows: Rows, saved: np.ndarray) -> None:
         """Put saved records back, into the same rows or others.
 
-        A deal that is scored in them waits for `next_deal` with `pause_after_deal`, and its `points` are written; without
-        it the next hand is dealt.
+        A deal that is scored in them waits for `next_deal` with `pause_after_deal`; without it the next hand is dealt.
 
         Args:
             rows: numbers, or booleans of shape (n,); None for all tables.
@@ -310,7 +304,7 @@ class BatchEnv:
         check_states(records, self.tables[numbers])
         words = np.ascontiguousarray(records).view(np.ndarray).view(np.int64).reshape(len(records), -1)
         self._words[numbers] = words
-        self._settle(numbers)
+        self._refresh(numbers)
 
     @one_thread
     def clone(self, row: int, rows: Rows) -> None:
@@ -322,7 +316,7 @@ class BatchEnv:
         source, numbers = self._row_number(row), row_numbers(rows, len(self))
         self._check_same_rules(source, numbers)
         batch_kernels.clone_row(self._words, source, numbers)
-        self._settle(numbers)
+        self._refresh(numbers)
 
     @one_thread
     def sample_hidden(self, row: int, seat: int, rng: np.random.Generator, rows: Rows = None) -> None:
@@ -348,7 +342,7 @@ class BatchEnv:
         if len(numbers) > 0:
             batch_kernels.clone_row(self._words, source, numbers)
             sample_hidden_rows(self._kernel_tables, numbers, int(seat), seed, new_sampling_workspace())
-            self._settle(numbers)
+            self._refresh(numbers)
 
     def _run(self, kernel: Callable[..., Any], *arguments: Any) -> None:
         """Run a kernel over all rows, in several threads if there are many; the result does not depend on them."""
@@ -358,14 +352,11 @@ class BatchEnv:
         else:
             self._row_threads.run(len(tables), lambda first, end, _: kernel(tables, first, end, *arguments))
 
-    def _settle(self, rows: np.ndarray) -> None:
-        """Write `scored` and `points` of rows into which tables were put, and `seat` and `over`."""
-        batch_kernels.settle_rows(self._kernel_tables, rows, self.pause_after_deal, self.points, self.scored)
-        self._refresh()
-
-    def _refresh(self) -> None:
-        """Write `seat` and `over`."""
+    def _refresh(self, put: np.ndarray | None = None) -> None:
+        """Write `seat` and `over`, and of rows into which tables were put also `scored` and `points`."""
         self._has_dealt = True
+        if put is not None:
+            batch_kernels.settle_rows(self._kernel_tables, put, self.pause_after_deal, self.points, self.scored)
         batch_kernels.current(self._kernel_tables, 0, len(self), self.seat, self.over)
 
     def _check_same_rules(self, source: int, rows: np.ndarray) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -59,7 +60,7 @@ def analyse(
         seed: 0 to 2**63 - 1, for the worlds.
     """
     from ...browser.film import Shown
-    from ...evaluation.mistakes import LEAST_WORLDS, analysed, by_seat_and_phase
+    from ...evaluation.mistakes import LEAST_WORLDS, analysed
 
     if not LEAST_WORLDS <= worlds <= MOST_WORLDS:
         raise CommandError(f"--worlds must be from {LEAST_WORLDS} to {MOST_WORLDS}, not {worlds}")
@@ -74,11 +75,7 @@ def analyse(
         for _, told in analysed(known, judge, worlds, seed, lambda record: is_chosen(record, match, deal, seat)):
             found.append(None if told is None else [one for one in told if seat in (None, one.seat)])
             advance(1)
-    for record, of_deal in zip(records, found, strict=True):
-        print_lines(deal_lines(record, of_deal, most))
-    judged = [told for told in found if told is not None]
-    if len(judged) > 1:
-        print_lines(["", *summary_lines(by_seat_and_phase(judged, records[0]["seats"]), seat)])
+    print_lines(all_lines(records, found, most, seat))
     if html is not None:
         from .pages import page, write
 
@@ -111,6 +108,17 @@ def judge_of(name: str | None, record: Record) -> SearchPlayer:
     with wrong_arguments():
         rules = make_rules(game(record["variant"]), record["seats"], record["options"])
         return search_of(seated([name or f"search:{record['variant']}@0"], 1, rules)[0].player)
+
+
+def all_lines(records: list[Record], found: list[list[Loss] | None], most: int, seat: int | None) -> Iterator[str]:
+    """The biggest mistakes of each deal, and of several what was lost on the mean."""
+    from ...evaluation.mistakes import by_seat_and_phase
+
+    for record, of_deal in zip(records, found, strict=True):
+        yield from deal_lines(record, of_deal, most)
+    judged = [told for told in found if told is not None]
+    if len(judged) > 1:
+        yield from ["", *summary_lines(by_seat_and_phase(judged, records[0]["seats"]), seat)]
 
 
 def deal_lines(record: Record, found: list[Loss] | None, most: int) -> list[str]:
