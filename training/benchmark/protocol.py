@@ -71,7 +71,7 @@ CROSS_DEALS = 512
 """Deals of each pair of seeds of an algorithm."""
 
 SNIPED_WHIST = f"{Path(__file__).parent / 'policies' / 'sniped_whist.safetensors'}@0"
-"""That policy is kept here: under its name another has been published since."""
+"""The protocol's policy of Sniped Whist. It has a file of its own: a stronger one has been published under its name since."""
 
 POLICIES = {
     "sniped_whist": (SNIPED_WHIST, "a11fc1c266a958c7cc7dec8768eb9b533ebd0accc8025f4d1e2b2bc3c5d92430"),
