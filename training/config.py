@@ -186,8 +186,8 @@ class TrainConfig(_Checked):
         variants: The games; several make one policy for all of them.
         seats: Numbers of seats, each for every game that allows it.
         option: An option of the games, NAME=VALUE, for every game that has it; may be given several times.
-        initial_policy: Policy to start from, by file, folder or name, trained for the tables of the run or more; `noms
-            train` gives the network that policy's size. The new policy is for all tables of the initial one.
+        initial_policy: Policy to start from, by file, folder or name, trained for the games of the run; `noms train` gives
+            the network that policy's size. The new policy is for all tables of the initial one and of the run.
         seed: Random seed, 0 to 2**63 - 1, of the deals, the initial weights and everything else.
         decisions: Budget: decisions of the learner. Forced moves do not count.
         batch_size: Decisions per iteration, about; an iteration has whole deals.

@@ -9,6 +9,7 @@ import pytest
 import torch
 from torch import Tensor
 
+import noms_env
 from noms_env.core.actions import NUMBER
 from noms_env.policy.file import PolicyFileError, read_policy
 from noms_env.policy.player import load_policy
@@ -368,6 +369,28 @@ def test_a_run_can_begin_with_a_policy_for_more_tables_than_its_own(tmp_path: Pa
     assert not np.array_equal(player.info.training["seats"], (3, 4))
 
 
+def test_a_run_can_begin_with_a_policy_for_fewer_tables_than_its_own(first_policy: Path, tmp_path: Path) -> None:
+    first = load_policy(first_policy / "policy.safetensors")
+    assert [rules.seats for rules in first.rule_sets] == [4]
+    config = tiny("down_up", seats=(3, 4), initial_policy=str(first_policy), curriculum=CurriculumConfig(critic_warmup=0.0))
+    run = SelfPlay(config)
+    write_policy(tmp_path / "begun.safetensors", run.actor, run, None)
+    run.iterate()
+    run.close()
+    begun = load_policy(tmp_path / "begun.safetensors")
+    assert sorted(rules.seats for rules in begun.rule_sets) == [3, 4]
+    batch = noms_env.make_batch("down_up", tables=64, seed=1, episode="deal")
+    batch.reset()
+    decisions = 0
+    while not batch.over.all():
+        batch.observe()
+        (expected, chosen) = (player.probabilities(batch.observation, batch.mask) for player in (first, begun))
+        np.testing.assert_allclose(chosen, expected, atol=1e-6)
+        decisions += int((~batch.over).sum())
+        batch.step(first.act(batch.observation, batch.mask, np.random.default_rng(decisions)))
+    assert decisions > 64
+
+
 def test_the_critic_learns_in_one_thread_alone_too(first_policy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     threads = []
 
@@ -392,8 +415,8 @@ def test_the_critic_learns_in_one_thread_alone_too(first_policy: Path, monkeypat
 @pytest.mark.parametrize(
     ("config", "what"),
     [
-        (tiny("up_down"), r"an initial policy must be for the tables of the run; .* was trained for down_up with 4 seats"),
-        (tiny("down_up", seats=(3,)), "must be for the tables of the run"),
+        (tiny("up_down"), r"an initial policy must be for the games of the run; .* was trained for down_up"),
+        (tiny("down_up", "up_down"), "must be for the games of the run"),
         (
             tiny("down_up", network=ActorConfig(width=16, blocks=1, card_width=8, scorer_width=8)),
             "must have the run's network size",

@@ -255,7 +255,7 @@ ILLEGAL = -1e9
 
 
 def encoding_of(config: TrainConfig, rule_sets: Sequence[Rules]) -> Encoding:
-    """What the networks of a run see: the features of its tables, or of all tables that its initial policy is for.
+    """What the networks of a run see: the features of all tables that it, or its initial policy, is for.
 
     Args:
         config: of the run.
@@ -263,17 +263,15 @@ def encoding_of(config: TrainConfig, rule_sets: Sequence[Rules]) -> Encoding:
 
     Raises:
         PolicyFileError: there is no such initial policy, or the file holds none that can be used here.
-        ValueError: the initial policy is not for all these tables.
+        ValueError: the initial policy does not know all these games.
     """
     if not config.initial_policy:
         return make_encoding(rule_sets, config.card_features)
     known = read_info(policy_file_of(config.initial_policy)).rule_sets
-    if not set(rule_sets) <= set(known):
-        trained = ", ".join(f"{rules.variant.name} with {rules.seats} seats" for rules in known)
-        raise ValueError(
-            f"an initial policy must be for the tables of the run; {config.initial_policy} was trained for {trained}"
-        )
-    return make_encoding(known, config.card_features)
+    if not {rules.variant for rules in rule_sets} <= {rules.variant for rules in known}:
+        games = ", ".join(sorted({rules.variant.name for rules in known}))
+        raise ValueError(f"an initial policy must be for the games of the run; {config.initial_policy} was trained for {games}")
+    return make_encoding([*known, *(rules for rules in rule_sets if rules not in known)], config.card_features)
 
 
 def initial_parameters(name: str, encoding: Encoding, actor: Actor) -> dict[str, Tensor]:
