@@ -1,0 +1,212 @@
+"""`noms table`: what is refused, and what ends a connection or a table."""
+
+import asyncio
+import json
+import os
+import random
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starlette.websockets import WebSocketDisconnect
+
+from tests.training.table_browsers import Browser, connected, is_closed, opened, request, server
+from training.browser.hall import Hall
+from training.browser.live import RefusedError
+from training.browser.messages import Allowance, Limits, parsed
+from training.browser.room import Looker
+from training.browser.server import HEADERS
+from training.commands.browser.table import kept_token
+from training.commands.common import CommandError
+
+
+def strange_texts(count: int, rng: random.Random) -> Iterator[str]:
+    """Texts that are no message, or not one that fits."""
+    jobs = ["act", "back", "hint", "next", "hello", "speed", "replace", "sit", "records", "x", "__class__", ""]
+    values: list[Any] = [
+        None,
+        True,
+        -1,
+        0,
+        3,
+        1e308,
+        float("nan"),
+        "",
+        "QS",
+        "../../etc/passwd",
+        "\ud800",
+        "x" * 300,
+        [],
+        {},
+        [[[]]],
+    ]
+    names = ["word", "moment", "seat", "player", "seconds", "table", "key", "token", "do", "__proto__"]
+    for _ in range(count):
+        kind = rng.randrange(5)
+        if kind == 0:
+            yield "".join(
+                chr(rng.choice((rng.randrange(32, 127), rng.randrange(0x20, 0xD7FF)))) for _ in range(rng.randrange(80))
+            )
+        elif kind == 1:
+            yield "[" * rng.randrange(1, 4000)
+        elif kind == 2:
+            yield json.dumps(rng.choice(values))
+        else:
+            fields = {rng.choice(names): rng.choice(values) for _ in range(rng.randrange(4))}
+            yield json.dumps({**fields, "do": rng.choice([*jobs, *values])})
+
+
+@pytest.mark.parametrize("count", [600, pytest.param(10_000, marks=pytest.mark.soak)])
+def test_malformed_messages_change_no_table_and_end_nothing(count: int, tmp_path: Path) -> None:
+    rng = random.Random(5)
+    with server(tmp_path) as client:
+        told = opened(client, people=2)
+        room = client.hall.rooms[told["table"]]  # type: ignore[attr-defined]
+        room.table.speed = 5.0
+        with connected(client) as one:
+            browser = Browser(one, told["table"], told["keys"]["0"])
+            state = {**json.loads(room.table.to_json()), "touched": 0}
+            legal = {"back", "hint", "next", "sit", "records", "speed"}
+            for text in strange_texts(count, rng):
+                try:
+                    if parsed(text)["do"] in legal:
+                        continue  # that is a message
+                except RefusedError:
+                    pass
+                one.send_text(text)
+                assert browser.next()["is"] == "refused", text
+            assert {**json.loads(room.table.to_json()), "touched": 0} == state
+        with connected(client) as two:
+            Browser(two, told["table"], told["keys"]["0"])
+
+
+def test_a_speed_of_any_length_is_refused_with_a_sentence() -> None:
+    for number in ("1" * 400, "-1", "1e999", "NaN", "true", '"1"'):
+        with pytest.raises(RefusedError, match=r"the speed must be from 0\.0 to 5\.0 seconds"):
+            parsed(f'{{"do":"speed","seconds":{number}}}')
+
+
+def test_what_is_too_much_closes_the_socket(tmp_path: Path) -> None:
+    with server(tmp_path, Limits(rate=3, message_bytes=1000)) as client:
+        told = opened(client)
+        with connected(client) as socket:
+            Browser(socket, told["table"], told["keys"]["0"])
+            socket.send_text("x" * 1001)
+            assert is_closed(socket)
+        with connected(client) as socket:
+            browser = Browser(socket, told["table"], told["keys"]["0"])
+            for _ in range(20):
+                browser.send(do="x")
+            assert is_closed(socket)
+
+
+def test_an_allowance_fills_with_time() -> None:
+    now = [0.0]
+    allowance = Allowance(2, lambda: now[0])
+    assert [allowance.take() for _ in range(5)] == [True] * 4 + [False]
+    now[0] += 0.5
+    assert [allowance.take() for _ in range(2)] == [True, False]
+
+
+def test_a_socket_that_says_no_hello_is_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("training.browser.server.HELLO_SECONDS", 0.05)
+    with server(tmp_path) as client, connected(client) as socket:
+        assert is_closed(socket)
+
+
+def test_a_browser_that_takes_nothing_loses_its_connection() -> None:
+    dropped = list[bool]()
+
+    async def send(text: str) -> None:
+        raise ConnectionError
+
+    async def drop() -> None:
+        dropped.append(True)
+
+    looker = Looker(send, None, drop)
+    asyncio.run(looker.tell({"is": "table"}))
+    assert (looker.is_gone, dropped) == (True, [True])
+
+
+def test_only_pages_of_this_server_may_use_it(tmp_path: Path) -> None:
+    with server(tmp_path) as client:
+        assert client.get("/").status_code == 200
+        assert client.get("/", headers={"host": "TestServer:80"}).status_code == 200
+        assert client.get("/", headers={"host": "evil.example"}).status_code == 403
+        assert client.get("/api/games", headers={"origin": "http://evil.example"}).status_code == 403
+        assert client.get("/api/games", headers={"origin": "http://testserver"}).status_code == 200
+        for headers in ({"origin": "http://evil.example"}, {"host": "evil.example"}):
+            with pytest.raises(WebSocketDisconnect), client.websocket_connect("/socket", headers=headers):
+                pass
+        for path in ("/", "/board.js", "/nothing", "/api/games", "/drawing.css", "/fonts/inter-400.ttf"):
+            answer = client.get(path)
+            assert all(answer.headers[name] == value for name, value in HEADERS.items())
+        for path in ("/..%2fserver.py", "/server.py", "/table.html", "/fonts/..%2fpicture.py", "/fonts/LICENSE.txt"):
+            assert client.get(path).status_code == 404
+    assert "unsafe" not in HEADERS["content-security-policy"]
+
+
+def test_with_a_token_nothing_goes_without_it(tmp_path: Path) -> None:
+    with server(tmp_path, token="secret") as client:
+        assert client.get("/api/games").status_code == 401
+        assert client.post("/api/tables", json=request()).status_code == 401
+        assert client.get("/api/games", headers={"authorization": "Bearer wrong"}).status_code == 401
+        answer = client.post("/api/tables", json=request(), headers={"authorization": "Bearer secret"})
+        told = answer.json()
+        with connected(client) as socket:
+            socket.send_text(json.dumps({"do": "hello", "table": told["table"], "key": told["keys"]["0"], "token": None}))
+            assert json.loads(socket.receive_text())["is"] == "refused"
+            Browser(socket, told["table"], told["keys"]["0"], "secret")
+
+
+def test_a_folder_keeps_its_token(tmp_path: Path) -> None:
+    token = kept_token(tmp_path)
+    assert len(token) == 22
+    assert kept_token(tmp_path) == token
+    if os.name == "posix":
+        assert (tmp_path / "token").stat().st_mode & 0o777 == 0o600
+    (tmp_path / "token").write_text("")
+    with pytest.raises(CommandError, match="token holds no token; remove it"):
+        kept_token(tmp_path)
+
+
+def test_there_is_a_limit_of_tables_and_idle_ones_go(tmp_path: Path) -> None:
+    with server(tmp_path, Limits(tables=1, idle_hours=1)) as client:
+        told = opened(client)
+        assert "no room for more" in client.post("/api/tables", json=request()).json()["error"]
+        hall: Hall = client.hall  # type: ignore[attr-defined]
+        asyncio.run(hall.sweep())
+        assert list(hall.rooms) == [told["table"]]
+        hall.rooms[told["table"]].table.touched -= 3700
+        asyncio.run(hall.sweep())
+        assert not hall.rooms
+        assert not list(tmp_path.iterdir())
+        with connected(client) as socket:
+            socket.send_text(json.dumps({"do": "hello", "table": told["table"], "key": None, "token": None}))
+            assert json.loads(socket.receive_text()) == {"is": "refused", "text": "there is no such table"}
+
+
+def test_files_of_others_in_the_folder_stay_and_are_not_counted(tmp_path: Path) -> None:
+    (tmp_path / "my thesis data.json").write_text('{"format":"noms-table/1",')
+    (tmp_path / "evaluation.json").write_text("{}")
+    (tmp_path / "olddirectory.json").mkdir()
+    names = {path.name for path in tmp_path.iterdir()}
+    for path in tmp_path.iterdir():
+        os.utime(path, (0, 0))
+    with server(tmp_path, Limits(tables=1, idle_hours=1)) as client:
+        told = opened(client)
+        hall: Hall = client.hall  # type: ignore[attr-defined]
+        asyncio.run(hall.sweep())
+        assert {path.name for path in tmp_path.iterdir()} == {*names, f"{told['table']}.json"}
+
+
+def test_who_only_looked_has_been_there_too(tmp_path: Path) -> None:
+    with server(tmp_path, Limits(idle_hours=1)) as client:
+        told = opened(client)
+        hall: Hall = client.hall  # type: ignore[attr-defined]
+        hall.rooms[told["table"]].table.touched = 0
+        with connected(client) as socket:
+            Browser(socket, told["table"], told["keys"]["0"])
+            assert time.time() - hall.rooms[told["table"]].table.touched < 60
