@@ -128,7 +128,8 @@ def test_a_run_that_was_extended(tmp_path: Path) -> None:
 
 
 def test_runs_one_after_the_other(tmp_path: Path) -> None:
-    first, other = make_run(tmp_path / "first"), make_run(tmp_path / "other", dataclasses.replace(CONFIG, seats=(3,)))
+    first = make_run(tmp_path / "first")
+    other = make_run(tmp_path / "other", dataclasses.replace(CONFIG, variants=("down_up",), seats=(3, 4, 5)))
     second = make_run(tmp_path / "second", dataclasses.replace(CONFIG, initial_policy="runs/first"))
     larger = make_run(
         tmp_path / "larger", dataclasses.replace(CONFIG, initial_policy="runs/first", network=ActorConfig(8, 0, 2))
@@ -150,6 +151,14 @@ def test_runs_one_after_the_other(tmp_path: Path) -> None:
     ):
         with pytest.raises(RunError, match=sentence):
             read_trained(place, before)
+
+
+def test_a_run_may_begin_with_a_policy_for_fewer_tables(tmp_path: Path) -> None:
+    first = make_run(tmp_path / "first", dataclasses.replace(CONFIG, seats=(3,)))
+    second = make_run(tmp_path / "second", dataclasses.replace(CONFIG, initial_policy="runs/first"))
+    found = read_trained(second, [first])
+    assert [run.kept for run in found.runs] == [KEPT, KEPT]
+    assert {rules.seats for rules in found.info.rule_sets} == {3, 4}
 
 
 def test_an_expert_may_be_of_another_size_but_not_for_other_tables(tmp_path: Path) -> None:

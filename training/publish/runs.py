@@ -196,8 +196,11 @@ def _joined(first: Trained, then: Trained, place: Path) -> Trained:
     run = then.runs[0]
     if not run.source:
         raise RunError(f"the run in {place} learnt from no other policy, so there is no run before it")
-    is_larger = first.info.network != then.info.network and len(then.runs) == 1 and "--initial-policy" in run.command
-    if first.info.rule_sets != then.info.rule_sets or is_larger:
+    continued = "--initial-policy" in run.command
+    is_larger = first.info.network != then.info.network and len(then.runs) == 1 and continued
+    known, wanted = first.info.rule_sets, then.info.rule_sets
+    is_for_others = any(rules not in wanted for rules in known) if continued else known != wanted
+    if is_for_others or is_larger:
         raise RunError(
             f"the run in {place} cannot have learnt from the one before it, which is for other tables or of another size"
         )
