@@ -70,15 +70,18 @@ FIELDS = (
 CROSS_DEALS = 512
 """Deals of each pair of seeds of an algorithm."""
 
-SNIPED_WHIST = f"{Path(__file__).parent / 'policies' / 'sniped_whist.safetensors'}@0"
-"""The protocol's policy of Sniped Whist. It has a file of its own: a stronger one has been published under its name since."""
+
+def _kept(name: str) -> str:
+    """A policy of the protocol with a file of its own: a stronger one has been published under its name since."""
+    return f"{Path(__file__).parent / 'policies' / name}.safetensors@0"
+
 
 POLICIES = {
-    "sniped_whist": (SNIPED_WHIST, "a11fc1c266a958c7cc7dec8768eb9b533ebd0accc8025f4d1e2b2bc3c5d92430"),
+    "sniped_whist": (_kept("sniped_whist"), "a11fc1c266a958c7cc7dec8768eb9b533ebd0accc8025f4d1e2b2bc3c5d92430"),
     "big_ships": ("exact_bid@0", "b7141fb5fbd8b2f739522e5af4fac7bd068a8b656bc04b30a64f8ba54648cffe"),
-    "small_ships": ("small_ships@0", "b37570b89e8d1ade572eeb3ab350aef38edb411642ea48f63bf06d452b323a1f"),
+    "small_ships": (_kept("small_ships"), "b37570b89e8d1ade572eeb3ab350aef38edb411642ea48f63bf06d452b323a1f"),
     "noms": ("noms@0", "a0d60f87d819cddfd0cca64055480e98cd06548bb55a36dd8a30c09c547b7b54"),
-    "nonesuch": ("nonesuch@0", "89fd1ac341e7ff8d7f786378926ed4c40cc620cc021ce63a915bb1b4d7bd0c18"),
+    "nonesuch": (_kept("nonesuch"), "89fd1ac341e7ff8d7f786378926ed4c40cc620cc021ce63a915bb1b4d7bd0c18"),
     "down_up": ("exact_bid@0", "b7141fb5fbd8b2f739522e5af4fac7bd068a8b656bc04b30a64f8ba54648cffe"),
     "up_down": ("exact_bid@0", "b7141fb5fbd8b2f739522e5af4fac7bd068a8b656bc04b30a64f8ba54648cffe"),
 }
