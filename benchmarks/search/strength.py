@@ -239,9 +239,10 @@ def _columns(all_results: Sequence[Results]) -> list[tuple[str, int]]:
 
 
 def _column(hero: str, results: Results) -> tuple[str, int]:
-    """The kind of a hero and its number of worlds, 0 for the policy."""
-    found = re.search(r"(?:^pimc:|worlds=)(\d+)", hero)
-    return "policy" if hero == results.policy else hero.split(":", 1)[0], int(found[1]) if found else 0
+    """The kind of a hero, with its model of the others if one is named, and its number of worlds, 0 for the policy."""
+    found, model = re.search(r"(?:^pimc:|worlds=)(\d+)", hero), re.search(r"opponents=(\w+)", hero)
+    kind = "policy" if hero == results.policy else hero.split(":", 1)[0]
+    return f"{kind} {model[1]}" if model else kind, int(found[1]) if found else 0
 
 
 def _head(column: tuple[str, int]) -> str:
