@@ -198,6 +198,7 @@ class TrainConfig(_Checked):
         privileged_critic: The critic also sees the hidden cards.
         card_features: The networks also see, for each card in hand, whether it beats the trick and how many of the cards that
             are still out are higher and lower.
+        trick_features: The networks also see, for each card that may win the trick, how many cards and seats may still beat it.
         network: Size of the actor.
         critic: Size of the critic.
         ppo: The update.
@@ -223,6 +224,7 @@ class TrainConfig(_Checked):
     precision: Literal["auto", "bf16", "fp32"] = "auto"
     privileged_critic: bool = True
     card_features: bool = True
+    trick_features: Annotated[bool, by_default("no")] = False
     network: ActorConfig = field(default_factory=ActorConfig)
     critic: NetworkConfig = field(default_factory=NetworkConfig)
     ppo: PPOConfig = field(default_factory=PPOConfig)

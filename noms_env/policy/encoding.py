@@ -10,7 +10,7 @@
    cards first). Masks and actions are renamed likewise; `Encoding.actions` leads back. What a suit was called is lost, which
    matters to nothing but the order of the piles where the deck is not shuffled. The Decktet, whose cards bear two suits, keeps
    its names.
-4. *Card features* (`extra_features`), where asked for; these are the last features.
+4. *Card features* and *trick features* (`extra_features`), where asked for; these are the last features.
 """
 
 from __future__ import annotations
@@ -29,13 +29,22 @@ from noms_env.policy.extra_features import (
     BEATEN_BY,
     BEATS,
     BOTTOM,
+    IS_TRUMP,
+    OF_LEAD,
     OF_SUIT,
+    RIVAL_SEATS,
+    RIVALS,
+    SAFE,
+    SEAT_HAS_NONE,
+    SEAT_IS_VOID,
+    SEAT_TRUMPS,
     SECTIONS,
     TAKES,
     TOP,
     extend,
+    extended_size,
     has_decktet,
-    new_extended,
+    seat_start,
     section_start,
 )
 from noms_env.policy.rules_lookup import rules_rows
@@ -63,7 +72,8 @@ class Encoding:
         cards: cards of the deck; the hidden features begin with `holders` times so many.
         partners: seats, 0 where nobody has a partner: so many hidden features follow.
         options: names of the bytes of the section `choices` that are features.
-        card_features: whether some features are those of `card_features`, and `index` so reaches behind the observation.
+        card_features: whether some features are card features, and `index` so reaches behind the observation.
+        trick_features: the same of trick features.
         rules: `rules_lookup.rules_rows`.
         digest: SHA-256 of all of this: networks with equal digests read the same features.
     """
@@ -80,6 +90,7 @@ class Encoding:
     partners: int
     options: tuple[str, ...]
     card_features: bool
+    trick_features: bool
     rules: np.ndarray = field(repr=False, compare=False)
     digest: str
 
@@ -99,15 +110,26 @@ class Encoding:
         return len(self.choices)
 
     @property
-    def card_columns(self) -> np.ndarray:
-        """Where the card features of each card to play stand, int64, shape (cards to play, sections of card features).
+    def extended_size(self) -> int:
+        """Bytes of the extended observation that `index` looks at, 0 where the observation is enough; see `extra_features`."""
+        return extended_size(self.card_features, self.trick_features)
 
-        The cards to play are the first of `choices`. Without card features there are no sections.
+    @property
+    def card_sections(self) -> tuple[int, ...]:
+        """The sections of card and trick features that there are, ascending: each has a feature for every card to play."""
+        seen = set(self.index[inputs.IDENTITY, self.value[inputs.IDENTITY] == inputs.COPY].tolist())
+        return tuple(section for section in range(SECTIONS) if section_start(section) + int(self.choices[0]) in seen)
+
+    @property
+    def card_columns(self) -> np.ndarray:
+        """Where the features of each card to play stand, int64, shape (cards to play, card_sections).
+
+        The cards to play are the first of `choices`.
         """
         cards = [int(choice) for choice in self.choices if choice < CARDS]
         copied = np.flatnonzero(self.value[inputs.IDENTITY] == inputs.COPY)
         place_of = dict(zip(self.index[inputs.IDENTITY, copied].tolist(), copied.tolist(), strict=True))
-        starts = [start for start in map(section_start, range(SECTIONS)) if start + cards[0] in place_of]
+        starts = [section_start(section) for section in self.card_sections]
         return np.array([[place_of[start + card] for start in starts] for card in cards], np.int64).reshape(len(cards), -1)
 
     def places_of(self, other: Encoding) -> np.ndarray:
@@ -120,7 +142,7 @@ class Encoding:
         try:
             return np.array([place_of[pair] for pair in zip(other.index[0], other.value[0], strict=True)])
         except KeyError:
-            missing = ["card_features"] if other.card_features > self.card_features else []
+            missing = [name for name in ("card_features", "trick_features") if getattr(other, name) > getattr(self, name)]
             missing += sorted(set(other.options) - set(self.options))
             raise ValueError(f"these features are missing: {', '.join(missing)}") from None
 
@@ -143,8 +165,9 @@ class Encoding:
         features = np.empty((len(rows), self.n_features), np.uint8)
         moved_mask = np.empty((len(rows), self.n_choices), np.int8)
         suit_orders(observation, rows, order)
-        if self.card_features:
-            write_extended_features(observation, rows, order, self.index, self.value, new_extended(), features)
+        if self.extended_size:
+            room = np.empty(self.extended_size, np.uint8)
+            write_extended_features(observation, rows, order, self.index, self.value, room, features)
         else:
             write_features(observation, rows, order, self.index, self.value, features)
         gather_rows(mask, rows, order, self.actions, moved_mask)
@@ -209,7 +232,7 @@ def write_features(observation, rows, order, index, value, features):
 
 @jit
 def write_extended_features(observation, rows, order, index, value, extended, features):
-    """`write_features` with card features; `extended`: `new_extended`, is overwritten."""
+    """`write_features` with card and trick features; `extended`: see `extend`, is overwritten."""
     for i in range(len(rows)):
         extend(observation[rows[i]], extended)
         write_row(extended, index[order[i]], value[order[i]], features[i])
@@ -236,6 +259,7 @@ def make_encoding(
     rule_sets: Sequence[Rules],
     card_features: bool = False,
     options: Sequence[str] | None = None,
+    trick_features: bool = False,
 ) -> Encoding:
     """The features for tables of some rules.
 
@@ -244,6 +268,7 @@ def make_encoding(
         card_features: whether what a player counts at each of its cards is among them.
         options: which bytes of the section `choices` are among them (names as in `choice_names`): those that a policy was
             trained with, so that an option declared later changes nothing; all in which the tables differ when None.
+        trick_features: whether what a player works out about the trick is among them.
 
     Raises:
         ValueError: there are none.
@@ -251,7 +276,9 @@ def make_encoding(
     if not rule_sets:
         raise ValueError("an encoding needs the rules of at least one table")
     options = inputs.differing_options(rule_sets) if options is None else tuple(options)
-    parts = [*inputs.features_of(rule_sets, options), *(_count_features(inputs.Tables(rule_sets)) if card_features else ())]
+    tables, parts = inputs.Tables(rule_sets), list(inputs.features_of(rule_sets, options))
+    for wanted, more in ((card_features, _count_features), (trick_features, _trick_features)):
+        parts += more(tables) if wanted else ()
     index, value = _by_order(parts)
     hidden = list(inputs.hidden_features_of(rule_sets))
     hidden_index, _ = _by_order(hidden)
@@ -269,7 +296,6 @@ def make_encoding(
     digest = hashlib.sha256()
     for name, array in sorted(arrays.items()):
         digest.update(f"{name}{array.dtype}{array.shape}".encode() + array.tobytes())
-    tables = inputs.Tables(rule_sets)
     return Encoding(
         tuple(rule_sets),
         **arrays,
@@ -278,6 +304,7 @@ def make_encoding(
         partners=tables.seats if tables.plays(AUCTION) else 0,
         options=options,
         card_features=card_features,
+        trick_features=trick_features,
         rules=rules_rows(rule_sets),
         digest=digest.hexdigest(),
     )
@@ -297,3 +324,17 @@ def _count_features(tables: inputs.Tables) -> Iterator[inputs.Placed]:
             yield from inputs.cards_from(tables, section_start(section + behind), scale=1 / 4)
         for section in (TOP, BOTTOM):
             yield from inputs.cards_from(tables, section_start(section + behind))
+
+
+def _trick_features(tables: inputs.Tables) -> Iterator[inputs.Placed]:
+    """Which cards and seats may beat each own card, by the suit that it is led in; which are trumps; what seats may hold."""
+    is_decktet = DECKTET in tables.decks
+    for behind in (0, OF_LEAD) if is_decktet else (0,):
+        yield from inputs.cards_from(tables, section_start(RIVALS + behind), scale=1 / 4)
+        yield from inputs.cards_from(tables, section_start(RIVAL_SEATS + behind), scale=1 / 2)
+        yield from inputs.cards_from(tables, section_start(SAFE + behind))
+    if is_decktet:
+        yield from inputs.cards_from(tables, section_start(IS_TRUMP))
+    for seat in range(1, tables.seats):
+        yield from inputs.copies(seat_start(seat), SEAT_TRUMPS, scale=1 / 4)
+        yield from inputs.copies(seat_start(seat), SEAT_HAS_NONE, SEAT_IS_VOID)

@@ -1,6 +1,6 @@
-"""What follows from an observation, as bytes behind it: the card features.
+"""What follows from an observation, as bytes behind it: the card features and the trick features.
 
-    OBSERVATION_SIZE bytes of the observation | CARD_FEATURES_SIZE bytes (card features)
+    OBSERVATION_SIZE bytes of the observation | CARD_FEATURES_SIZE bytes | TRICK_FEATURES_SIZE bytes
 
 They are written only for networks that look at them. Card features are what a player counts at each of its cards:
 
@@ -8,6 +8,12 @@ They are written only for networks that look at them. Card features are what a p
 2. A card stands in its suit; one that bears the trump in the trump suit, any other two-suited card in both.
 3. It is beaten, in that suit, by the higher cards and, of a suit that is not trump, by cards of it that bear the trump also.
 4. `takes`: of the own cards, those that would be the best of the trick so far.
+
+Trick features are what it works out about the trick, once it has to play a card:
+
+5. A seat may hold the cards that are out, but for those of a suit in which it has shown void.
+6. At each own card that takes, or that may be led: how many cards beat it that a seat which has yet to play may hold, and how
+   many such seats may beat it. Of a lead it is reckoned for each suit that it may be led in.
 
 A network could find all of this in the observation, but would have to learn it for each card anew.
 """
@@ -26,11 +32,20 @@ from noms_env.variants.table_record import choice_names
 TAKES, BEATEN_BY, BEATS, TOP, BOTTOM, SECOND = range(6)
 """Sections of a byte for each card, see `write_card_features`; from `SECOND` on the four before it, for the other suit."""
 OF_SUIT = SECOND - BEATEN_BY
-SECTIONS = SECOND + OF_SUIT
-CARD_FEATURES_SIZE = SECTIONS * CARD_BYTES
-EXTENDED_SIZE = OBSERVATION_SIZE + CARD_FEATURES_SIZE
+CARD_SECTIONS = SECOND + OF_SUIT
+RIVALS, RIVAL_SEATS, SAFE, SECOND_LEAD = range(CARD_SECTIONS, CARD_SECTIONS + 4)
+"""Further sections, see `write_trick_features`; from `SECOND_LEAD` on the three before it, for the other suit of a lead."""
+OF_LEAD = SECOND_LEAD - RIVALS
+IS_TRUMP = SECOND_LEAD + OF_LEAD
+SECTIONS = IS_TRUMP + 1
+SEAT_TRUMPS, SEAT_HAS_NONE, SEAT_IS_VOID = range(3)
+"""Bytes of each seat behind the sections, see `write_trick_features`."""
+OF_SEAT = 3
+CARD_FEATURES_SIZE = CARD_SECTIONS * CARD_BYTES
+TRICK_FEATURES_SIZE = (SECTIONS - CARD_SECTIONS) * CARD_BYTES + MAX_SEATS * OF_SEAT
 
 _HAND, _PLAYED_IN, _EXPOSED, _ON_TABLE = (START[name] for name in ("hand", "trick_of", "exposed", "on_table"))
+_VOIDS = START["tricks"]
 _SEATS, _TRUMP, _LED, _PHASE = (START[name] for name in ("seats", "trump", "led_suit", "phase"))
 _RANKS, _SUITS = (START["choices"] + choice_names().index(name) for name in ("ranks", "suits"))
 _DECKTET_GAMES = np.array([START["variant"] + game.number for game in GAMES.values() if game.deck_kind == DECKTET])
@@ -41,11 +56,24 @@ for _ranks in range(12):
         _deck = decktet_deck(_ranks - 1 if _ranks else 10, _suits - 1 if _suits else 6)
         _DECKTET_CARDS[_ranks, _suits] = set_of(_deck) & ~(1 << EXCUSE)
 _NUMBER, _BEST, _IS_OPEN = 7, 7, 7  # in a row of `on_table`, in a row of `seats`, and in `phase`
+_IS_THERE, _PLAYING = 2, 3  # in a row of `seats`, and in `phase`
 
 
 def section_start(section: int) -> int:
     """Where a section begins, counted from the first byte of the observation."""
     return int(OBSERVATION_SIZE + section * CARD_BYTES)
+
+
+def seat_start(seat: int) -> int:
+    """Where the trick features of a seat begin, counted from the first byte of the observation."""
+    return section_start(SECTIONS) + seat * OF_SEAT
+
+
+def extended_size(card_features: bool, trick_features: bool) -> int:
+    """Bytes of an extended observation: up to the last that is looked at; 0 where the observation is enough."""
+    if trick_features:
+        return int(OBSERVATION_SIZE + CARD_FEATURES_SIZE + TRICK_FEATURES_SIZE)
+    return int(OBSERVATION_SIZE + CARD_FEATURES_SIZE) if card_features else 0
 
 
 @jit
@@ -59,13 +87,7 @@ def write_card_features(seen, out):
             same four in its other suit. All other bytes are 0.
     """
     out[:] = 0
-    is_decktet = has_decktet(seen)
-    kind = DECKTET if is_decktet else FRENCH
-    hand = nonzero(seen, _HAND)
-    unseen = (decktet_cards(seen) if is_decktet else french_cards(seen)) & ~hand & ~nonzero(seen, _PLAYED_IN)
-    if seen[_PHASE + _IS_OPEN] == 0:
-        unseen &= ~nonzero(seen, _EXPOSED)
-    trumps = SUIT_CARDS[kind, suit_at(seen, _TRUMP)]
+    kind, hand, unseen, trumps = cards_of(seen)
     mark(out, TAKES, hand & taking_cards(seen, kind, trumps))
     left = hand
     while left != 0:
@@ -80,6 +102,89 @@ def write_card_features(seen, out):
                 count_in_suit(card, unseen & SUIT_CARDS[kind, lowest(suits)], trumps, out, section)
                 suits &= suits - 1
                 section += OF_SUIT
+
+
+@jit
+def write_trick_features(seen, out):
+    """Write the trick features.
+
+    Args:
+        seen: the observation, uint8, shape (OBSERVATION_SIZE,).
+        out: uint8, shape (TRICK_FEATURES_SIZE,): is written. For each own card that takes the trick so far, or that may be
+            led, where a card is to be played: how many cards beat it that a seat which has yet to play may hold, how many such
+            seats may beat it, and 1 where none may; then the same three for a lead in its other suit. 1 for each own card that
+            bears the trump. For each other seat: how many trumps it may hold, 1 where it can have none, and 1 if it has shown
+            void in the suit led. All other bytes are 0.
+    """
+    out[:] = 0
+    kind, hand, unseen, trumps = cards_of(seen)
+    mark(out, IS_TRUMP - CARD_SECTIONS, hand & trumps)
+    led, rivals, is_lead = suit_at(seen, _LED), np.int64(0), True
+    for seat in range(MAX_SEATS):
+        is_lead &= seen[_ON_TABLE + SEAT_BYTES * seat + _NUMBER] == 0
+    tried = np.int64(0)
+    if seen[_PHASE + _PLAYING] != 0:
+        tried = hand if is_lead else hand & taking_cards(seen, kind, trumps)
+    for seat in range(1, MAX_SEATS):
+        if seen[_SEATS + SEAT_BYTES * seat + _IS_THERE] == 0:
+            continue
+        held = may_hold(seen, kind, unseen, seat)
+        place = (SECTIONS - CARD_SECTIONS) * CARD_BYTES + seat * OF_SEAT
+        out[place + SEAT_TRUMPS] = size(held & trumps)
+        out[place + SEAT_HAS_NONE] = trumps != 0 and (held & trumps) == 0
+        out[place + SEAT_IS_VOID] = led < 6 and seen[_VOIDS + SEAT_BYTES * seat + led] != 0
+        if seen[_ON_TABLE + SEAT_BYTES * seat + _NUMBER] == 0:
+            rivals |= held
+            count_rivals(kind, tried, is_lead, led, held, trumps, RIVAL_SEATS - CARD_SECTIONS, out)
+    count_rivals(kind, tried, is_lead, led, rivals, trumps, RIVALS - CARD_SECTIONS, out)
+
+
+@jit
+def count_rivals(kind, tried, is_lead, led, held, trumps, section, out):
+    """Count at each card that is tried the cards, of those held, that beat it, or one seat if there are any.
+
+    What is counted, and whether it is cards or seats, follows from the section. Cards come last, and then say which are safe.
+    """
+    left = tried
+    while left != 0:
+        card = lowest(left)
+        left &= left - 1
+        suits = CARD_SUITS[kind, card] if is_lead else np.int64(1) << led
+        place = section * CARD_BYTES + card
+        while suits != 0:
+            if has(trumps, card):
+                better = held & above(trumps, card)
+            else:
+                better = held & (above(SUIT_CARDS[kind, lowest(suits)], card) | trumps)
+            suits &= suits - 1
+            if section == RIVALS - CARD_SECTIONS:
+                out[place] = size(better)
+                out[place + (SAFE - RIVALS) * CARD_BYTES] = better == 0
+            else:
+                out[place] += better != 0
+            place += OF_LEAD * CARD_BYTES
+
+
+@jit_inline
+def may_hold(seen, kind, unseen, seat):
+    """5. The cards that a seat may hold."""
+    held = unseen
+    for suit in range(6):
+        if seen[_VOIDS + SEAT_BYTES * seat + suit] != 0:
+            held &= ~SUIT_CARDS[kind, suit]
+    return held
+
+
+@jit_inline
+def cards_of(seen):
+    """The kind of deck, and the cards of the own hand, those that are out, and the trumps."""
+    is_decktet = has_decktet(seen)
+    kind = DECKTET if is_decktet else FRENCH
+    hand = nonzero(seen, _HAND)
+    unseen = (decktet_cards(seen) if is_decktet else french_cards(seen)) & ~hand & ~nonzero(seen, _PLAYED_IN)
+    if seen[_PHASE + _IS_OPEN] == 0:
+        unseen &= ~nonzero(seen, _EXPOSED)
+    return kind, hand, unseen, SUIT_CARDS[kind, suit_at(seen, _TRUMP)]
 
 
 @jit_inline
@@ -148,14 +253,15 @@ def mark(out, section, cards):
         cards &= cards - 1
 
 
-def new_extended() -> np.ndarray:
-    """Room for an extended observation, uint8, shape (EXTENDED_SIZE,)."""
-    return np.empty(EXTENDED_SIZE, np.uint8)
-
-
 @jit
 def extend(seen, extended):
-    """Write an observation, uint8, shape (OBSERVATION_SIZE,), with the card features behind it into `new_extended`."""
+    """Write an observation, uint8, shape (OBSERVATION_SIZE,), and the features behind it that there is room for.
+
+    `extended` is uint8, shape (`extended_size`,).
+    """
     for byte in range(OBSERVATION_SIZE):
         extended[byte] = seen[byte]
-    write_card_features(seen, extended[OBSERVATION_SIZE:])
+    card_end = OBSERVATION_SIZE + CARD_FEATURES_SIZE
+    write_card_features(seen, extended[OBSERVATION_SIZE:card_end])
+    if len(extended) > card_end:
+        write_trick_features(seen, extended[card_end:])

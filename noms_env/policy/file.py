@@ -40,10 +40,12 @@ NETWORK_KEYS = {"width": (4, 8192), "blocks": (0, 8192), "card_width": (1, 8192)
 """The sizes of a network, and the least and the most that each may be."""
 TYPES = {
     **{"training": dict, "seed": int, "decisions": int, "score": float | None, "packages": dict, "revision": str | None},
-    **{"card_features": bool, "options": list},
+    **{"card_features": bool, "trick_features": bool, "options": list},
 }
 """The entries of the document that stand in a `PolicyInfo` as they are (options as a tuple)."""
 FIELDS = {*TYPES, "format", "rules", "environment", "layout", "encoding", "network", "sha256"}
+ADDED = {"trick_features": False}
+"""Entries that older files lack, and what they then are."""
 FORMER = "rule_based_prior"
 """An entry of older files: false, or the network had an input that is there no more."""
 
@@ -66,6 +68,7 @@ class PolicyInfo:
         packages: versions of the packages that made the file.
         revision: of the code, as `git describe` names it; None if it is not known.
         card_features: whether its network sees what a player counts at each of its cards.
+        trick_features: whether it sees what a player works out about the trick.
         options: the options that its network sees, see `make_encoding`; those in which the tables differ if none are given.
     """
 
@@ -78,6 +81,7 @@ class PolicyInfo:
     packages: dict[str, str] = field(default_factory=lambda: package_versions())
     revision: str | None = None
     card_features: bool = False
+    trick_features: bool = False
     options: tuple[str, ...] = None  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
@@ -87,7 +91,7 @@ class PolicyInfo:
     @property
     def encoding(self) -> Encoding:
         """What its network sees."""
-        return make_encoding(self.rule_sets, self.card_features, self.options)
+        return make_encoding(self.rule_sets, self.card_features, self.options, self.trick_features)
 
 
 def package_versions() -> dict[str, str]:
@@ -224,7 +228,7 @@ def _document(file: Path, entries: Mapping[str, str] | None) -> dict[str, Any]:
     if is_as_written and document.get("format") != FORMAT:
         found = str(document.get("format"))[:40]
         raise PolicyFileError(f"{file} has the format {found!r}; this version of noms-env reads {FORMAT!r}")
-    if not is_as_written or set(document) - {FORMER} != FIELDS or document.get(FORMER, False) not in (True, False):
+    if not is_as_written or {*ADDED, *document} - {FORMER} != FIELDS or document.get(FORMER, False) not in (True, False):
         raise PolicyFileError(f"what {file} says of its policy is damaged")
     if document.get(FORMER):
         raise PolicyFileError(f"{file} was trained with an input that this version of noms-env no longer has: {FORMER}")
@@ -243,6 +247,7 @@ def _tensors(file: Path, opened: Any) -> dict[str, np.ndarray]:
 
 def _info(file: Path, document: Mapping[str, Any]) -> PolicyInfo:
     """What the document says, checked."""
+    document = {**ADDED, **document}
     version, layout = document["environment"], document["layout"]
     if version != ENV_VERSION:
         raise PolicyFileError(f"{file} was made for version {version!r} of the environments; this is version {ENV_VERSION}")

@@ -22,7 +22,6 @@ from noms_env.core.state import MAX_VARIANTS, NUM_CHOICES
 from noms_env.observation.features import COPY, IDENTITY
 from noms_env.observation.layout import OBSERVATION_SIZE
 from noms_env.policy.encoding import CARDS, Encoding
-from noms_env.policy.extra_features import EXTENDED_SIZE
 from noms_env.policy.inference_kernels import infer_rows
 from noms_env.policy.matmul import PANEL, as_panels, padded, padded_columns
 from noms_env.policy.rules_lookup import CHOICES, SEATS, VARIANT
@@ -62,7 +61,7 @@ def shapes_of(encoding: Encoding, network: Mapping[str, int]) -> dict[str, tuple
 class Forward:
     """A policy's parameters, folded and laid out for the compiled functions.
 
-    `rules`, `actions` and `card_features` are those of the encoding.
+    `rules`, `actions` and `extended_size` are those of the encoding.
 
     Attributes:
         first: float32, shape (padded width / PANEL, n, PANEL): weights with scales folded in, of copied features, then of
@@ -97,7 +96,7 @@ class Forward:
     hot_columns: np.ndarray = field(repr=False)
     hot_rows: np.ndarray = field(repr=False)
     actions: np.ndarray = field(repr=False)
-    card_features: bool
+    extended_size: int
 
     @classmethod
     def folded(cls, encoding: Encoding, tensors: Mapping[str, np.ndarray]) -> Forward:
@@ -130,10 +129,10 @@ class Forward:
             padded_columns(np.stack(biases) if biases else np.zeros((0, width))),
             padded_columns(head_bias[np.newaxis])[0],
             *_scorer(encoding, exact, head_bias[len(encoding.choices) :]),
-            _copies(encoding.index[:, copied], EXTENDED_SIZE if encoding.card_features else OBSERVATION_SIZE),
+            _copies(encoding.index[:, copied], encoding.extended_size or OBSERVATION_SIZE),
             *_hot(encoding.index[:, hot], encoding.value[:, hot], len(copied)),
             np.ascontiguousarray(encoding.actions),
-            encoding.card_features,
+            encoding.extended_size,
         )
 
     def is_finite(self) -> bool:

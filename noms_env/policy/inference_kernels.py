@@ -11,7 +11,7 @@ from noms_env._jit import jit, jit_allocating, jit_inline, jit_sums, lowest, non
 from noms_env.core.chance import philox
 from noms_env.players.protocol import NOBODY
 from noms_env.policy.encoding import suit_orders
-from noms_env.policy.extra_features import EXTENDED_SIZE, extend
+from noms_env.policy.extra_features import extend
 from noms_env.policy.matmul import PANEL, SIDE_BY_SIDE, multiply, multiply_sparse
 from noms_env.policy.rules_lookup import number_of_rules
 
@@ -43,7 +43,7 @@ def infer_rows(observation, mask, seeds, temperature, parameters, out):
     """
     rules, first, first_bias, layers, head, biases, head_bias = parameters[:7]
     scorer = parameters[7:11]
-    copies, hot_columns, hot_rows, actions, with_cards = parameters[11:]
+    copies, hot_columns, hot_rows, actions, extended_size = parameters[11:]
     _, taken, probabilities = out
     room, width = min(len(observation), BLOCK), head.shape[1]
     x = np.zeros((room, first_bias.shape[1]), np.float32)
@@ -59,14 +59,14 @@ def infer_rows(observation, mask, seeds, temperature, parameters, out):
     ends = np.zeros(room + 1, np.int64)
     every, needed = np.full(room, -1), np.empty(room, np.int64)
     weights = np.empty(actions.shape[1], np.float64)
-    extended = np.empty(EXTENDED_SIZE, np.uint8)
+    extended = np.empty(extended_size, np.uint8)
     next_row = 0
     while next_row < len(observation):
         next_row, count = next_block(observation, mask, rules, actions, next_row, rows, rule_sets, out)
         suit_orders(observation, rows[:count], order[:count])
         for i in range(count):
             seen, names = observation[rows[i]], actions[order[i]]
-            if with_cards:
+            if extended_size > 0:
                 extend(seen, extended)
                 seen = extended
             found = find_active(seen, copies[order[i]], active, amount, starts[i])

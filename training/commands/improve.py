@@ -227,6 +227,7 @@ def learnt(series: Settings, policy: str, info: PolicyInfo, folder: Path, seed: 
             seed=seed,
             decisions=series.decisions,
             card_features=info.card_features,
+            trick_features=info.trick_features,
             network=ActorConfig(**info.network),
             ppo=FINE_TUNING,
             curriculum=CurriculumConfig(shards=tuple(shards)),

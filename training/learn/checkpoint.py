@@ -365,6 +365,7 @@ def write_policy(path: Path, actor: nn.Module, run: Trained, score: float | None
         score=None if score is None else float(score),
         revision=code_revision(),
         card_features=config.card_features,
+        trick_features=config.trick_features,
     )
     tensors = {name: tensor.detach().cpu().float().numpy() for name, tensor in actor.state_dict().items()}
     try:

@@ -266,12 +266,13 @@ def encoding_of(config: TrainConfig, rule_sets: Sequence[Rules]) -> Encoding:
         ValueError: the initial policy does not know all these games.
     """
     if not config.initial_policy:
-        return make_encoding(rule_sets, config.card_features)
+        return make_encoding(rule_sets, config.card_features, trick_features=config.trick_features)
     known = read_info(policy_file_of(config.initial_policy)).rule_sets
     if not {rules.variant for rules in rule_sets} <= {rules.variant for rules in known}:
         games = ", ".join(sorted({rules.variant.name for rules in known}))
         raise ValueError(f"an initial policy must be for the games of the run; {config.initial_policy} was trained for {games}")
-    return make_encoding([*known, *(rules for rules in rule_sets if rules not in known)], config.card_features)
+    all_rules = [*known, *(rules for rules in rule_sets if rules not in known)]
+    return make_encoding(all_rules, config.card_features, trick_features=config.trick_features)
 
 
 def initial_parameters(name: str, encoding: Encoding, actor: Actor) -> dict[str, Tensor]:
@@ -295,8 +296,10 @@ def initial_parameters(name: str, encoding: Encoding, actor: Actor) -> dict[str,
     tensors["trunk.first.weight"] = np.zeros((len(old), encoding.n_features), np.float32)
     tensors["trunk.first.weight"][:, places] = old
     state = actor.state_dict()
-    if "scorer.card" in state and "scorer.card" in tensors and not of_policy.card_features:
-        tensors["scorer.card"] = np.zeros((len(tensors["scorer.card"]), encoding.card_columns.shape[1]), np.float32)
+    if "scorer.card" in state and "scorer.card" in tensors:
+        old, sections = tensors["scorer.card"], encoding.card_sections
+        tensors["scorer.card"] = np.zeros((len(old), len(sections)), np.float32)
+        tensors["scorer.card"][:, [sections.index(section) for section in of_policy.card_sections]] = old
     if any(tensor.shape != state[key].shape for key, tensor in tensors.items() if key in state) or len(state) != len(tensors):
         raise ValueError(f"an initial policy must have the run's network size; {name} has layers of other sizes")
     return {key: torch.from_numpy(tensor) for key, tensor in tensors.items()}

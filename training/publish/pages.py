@@ -203,7 +203,8 @@ def fact_rows(policy: Trained) -> Iterator[Row]:
     size = f"{network['width']} units, {count(network['blocks'], 'residual block')}, card embeddings of {network['card_width']}"
     scorer = f", a scorer of cards with {count(units, 'unit')}" if (units := network.get("scorer_width", 0)) else ""
     yield "network", f"{size}{scorer}; {policy.parameters:,} parameters"
-    yield "input", "the observation, card features" if info.card_features else "the observation"
+    more = [words for has, words in ((info.card_features, "card features"), (info.trick_features, "trick features")) if has]
+    yield "input", ", ".join(["the observation", *more])
     runs = f" in {len(policy.runs)} runs" if len(policy.runs) > 1 else ""
     made = "" if last.kept == last.made else f"; the last run made {last.made:,}"
     yield "decisions seen", f"{policy.seen:,}{runs}{made} (moves without alternative not counted)"
