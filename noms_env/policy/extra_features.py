@@ -12,8 +12,8 @@ They are written only for networks that look at them. Card features are what a p
 Trick features are what it works out about the trick, once it has to play a card:
 
 5. A seat may hold the cards that are out, but for those of a suit in which it has shown void.
-6. At each own card that takes, or that may be led: how many cards beat it that a seat which has yet to play may hold, and how
-   many such seats may beat it. Of a lead it is reckoned for each suit that it may be led in.
+6. A rival of a card beats it in this trick, and may lie with a seat that has yet to play. Rivals and such seats are counted at
+   each own card that takes; before a lead at all own cards, once for each suit that the card bears.
 
 A network could find all of this in the observation, but would have to learn it for each card anew.
 """
@@ -110,11 +110,10 @@ def write_trick_features(seen, out):
 
     Args:
         seen: the observation, uint8, shape (OBSERVATION_SIZE,).
-        out: uint8, shape (TRICK_FEATURES_SIZE,): is written. For each own card that takes the trick so far, or that may be
-            led, where a card is to be played: how many cards beat it that a seat which has yet to play may hold, how many such
-            seats may beat it, and 1 where none may; then the same three for a lead in its other suit. 1 for each own card that
-            bears the trump. For each other seat: how many trumps it may hold, 1 where it can have none, and 1 if it has shown
-            void in the suit led. All other bytes are 0.
+        out: uint8, shape (TRICK_FEATURES_SIZE,): is written. Where a card is to be played, for each own card that takes, or for
+            each on a lead: how many rivals it has, how many seats may hold one, and 1 where none may. Then the same three for a
+            lead in its other suit. 1 for each own card that bears the trump. For each other seat: how many trumps it may hold,
+            1 where it can have none, and 1 if it has shown void in the suit led. All other bytes are 0.
     """
     out[:] = 0
     kind, hand, unseen, trumps = cards_of(seen)
@@ -141,9 +140,9 @@ def write_trick_features(seen, out):
 
 @jit
 def count_rivals(kind, tried, is_lead, led, held, trumps, section, out):
-    """Count at each card that is tried the cards, of those held, that beat it, or one seat if there are any.
+    """Count rivals at each card that is tried, of the cards held.
 
-    What is counted, and whether it is cards or seats, follows from the section. Cards come last, and then say which are safe.
+    In the section `RIVALS` their number is written, and whether there are none; in `RIVAL_SEATS` one seat is added for any.
     """
     left = tried
     while left != 0:
