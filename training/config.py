@@ -199,6 +199,7 @@ class TrainConfig(_Checked):
         card_features: The networks also see, for each card in hand, whether it beats the trick and how many of the cards that
             are still out are higher and lower.
         trick_features: The networks also see, for each card that may win the trick, how many cards and seats may still beat it.
+            Meant for `nonesuch`, whose cards have two suits; no gain is seen in games whose cards have one.
         network: Size of the actor.
         critic: Size of the critic.
         ppo: The update.
