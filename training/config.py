@@ -154,7 +154,7 @@ class CurriculumConfig(_Checked):
         expert: A player by name to imitate, such as `thumb`; none if empty. Of a trained policy, the probabilities of all
             actions are imitated (policy distillation: Rusu et al., arXiv 1511.06295); of `NAME@0`, its most probable actions.
         imitation: Share of the budget, at its start, in which the policy imitates the expert; ignored with an initial policy.
-        shards: Folders of decisions that the policy also learns from, written by `noms export --targets`.
+        shards: Folders of decisions that the policy also learns from, written by `noms export --targets`, or folders of those.
         distil_coef: Initial coefficient of the cross entropy to their policies; linear decay to 0.
         matches: Share of the tables that play whole matches in games whose deals depend on the deal before (`noms`).
         critic_warmup: With an initial policy, share of the budget, at its start, in which only the critic learns.

@@ -61,6 +61,15 @@ def test_decisions_are_read_as_a_network_sees_them(tmp_path: Path, file_format: 
     assert not (found.probs * (mask == 0)).any()
 
 
+def test_a_folder_of_exports_stands_for_them_by_name(tmp_path: Path) -> None:
+    for name, players in {"b": ("greedy",), "a": (), ".half.part": ()}.items():
+        told = decided(tmp_path) if not players else ({**part, "policy": part["policy"] ** 2} for part in decided(tmp_path))
+        write_shards(told, tmp_path / name, SOURCE, "npz", columns=COLUMNS + TARGETS)
+    encoding = make_encoding((RULES,))
+    alone = [Distillation([str(tmp_path / name)], encoding, [RULES]).probs for name in ("a", "b")]
+    assert np.array_equal(Distillation([str(tmp_path)], encoding, [RULES]).probs, np.concatenate(alone))
+
+
 def test_a_batch_is_drawn_with_its_random_numbers(tmp_path: Path) -> None:
     recorded = Distillation([written(tmp_path)], make_encoding((RULES,)), [RULES])
     one, again = (recorded.batch(40, 0.5, np.random.default_rng(3), "cpu") for _ in range(2))

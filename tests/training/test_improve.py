@@ -7,19 +7,23 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from noms_env.variants import game, make_rules
 from tests.commands import Run, assert_refused
 from tests.policy.test_player import save_small
 from tests.training.test_self_play import tiny
+from training.cli import main
 from training.commands import improve as command
 from training.commands.common import CommandError
 from training.data import workers
+from training.data.shards import read_shards, shard_folders
 from training.evaluation.statistics import Estimate
 from training.learn.checkpoint import write_policy
 from training.learn.log import read_log
 from training.learn.self_play import SelfPlay
+from training.publish.reproduce import export_commands
 
 SMALL = ["--matches", "66", "--worlds", "2", "--decisions", "40000", "--deals", "20", "--workers", "2"]
 
@@ -41,6 +45,13 @@ def run(run: Run, first: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     return partial(run, "improve", first, *SMALL, "--out", "rounds")
 
 
+def decisions_in(folder: Path) -> list[np.ndarray]:
+    """The columns of a folder of shards that a policy learns from."""
+    names = "observation", "action_mask", "policy"
+    shards = [rows for _, rows in read_shards(folder, names)]
+    return [np.concatenate([rows[name] for rows in shards]) for name in names]
+
+
 def of_round(number: int) -> dict[str, Any]:
     found: dict[str, Any] = json.loads(Path(f"rounds/{number:02}/result.json").read_text(encoding="utf-8"))
     return found
@@ -54,9 +65,15 @@ def test_rounds_from_end_to_end_go_on_where_they_were_stopped(run: Run, first: P
     config = json.loads(Path("rounds/01/run/config.json").read_text(encoding="utf-8"))
     assert config["initial_policy"] == str(first)
     assert config["network"] == {"width": 32, "blocks": 1, "card_width": 8, "scorer_width": 8}
-    assert len(config["curriculum"]["shards"]) == 2
+    assert config["curriculum"]["shards"] == ["rounds/01/decisions"]
     assert "distillation_kl" in read_log("rounds/01/run")
     assert of_round(1)["gains"]["down_up_3"]["deals"] == 20
+    (export,) = export_commands(Path("rounds/01/decisions"))
+    assert export[-2:] == ("--out", "rounds/01/decisions/down_up_3")
+    assert main([*export[1:-1], "again"]) == 0
+    again, lots = decisions_in(Path("again")), map(decisions_in, shard_folders(Path("rounds/01/decisions")))
+    for column, parts in zip(again, zip(*lots, strict=True), strict=True):
+        np.testing.assert_array_equal(column, np.concatenate(parts))
     results = of_round(1), Path("rounds/01/run/policy.safetensors").read_bytes()
     shutil.rmtree("rounds/01/decisions/down_up_3-000064")  # as if it had been stopped before this lot
     shutil.rmtree("rounds/01/run")

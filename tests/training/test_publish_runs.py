@@ -19,12 +19,14 @@ from tests.policy.test_player import make_actor, tensors_of
 from training.agents.table_pool import make_rule_sets
 from training.commands.train import command
 from training.config import PRESETS, ActorConfig, CurriculumConfig, OpponentsConfig, TrainConfig
+from training.data.decisions import empty_rows
+from training.data.shards import write_shards
 from training.learn.log import Log
 from training.learn.network import Actor
 from training.options import parse_options
 from training.publish import runs as module
 from training.publish.plots import SMOOTHED
-from training.publish.reproduce import WIDTH, Run, chained, run_of, train_command
+from training.publish.reproduce import WIDTH, Run, chained, read_run, run_of, train_command
 from training.publish.runs import BEGUN, CURVE, RunError, Trained, read_trained
 
 NETWORK = {"width": 5, "blocks": 1, "card_width": 2, "scorer_width": 3}
@@ -303,6 +305,45 @@ def test_what_runs_call_the_policies_of_others_means_those_of_the_runs_before_th
     assert [one.needs for one in moved] == [("runs/friend",), (), ("runs/friend",), ()]
     assert chained([*chained(runs[:3], "x"), runs[3]], "x") == moved
     assert chained(chained(runs, "y"), "x") == moved
+
+
+def record(folder: Path, seed: int, *players: str) -> None:
+    """A folder as `noms export --targets` writes it, of one row."""
+    source = {"variant": "nonesuch", "seats": 4, "options": {"ranks": 9}, "players": players, "matches": 8, "seed": seed}
+    folder.parent.mkdir(exist_ok=True)
+    write_shards([empty_rows(1)], folder, source, "npz")
+
+
+def test_how_decisions_that_a_run_learnt_from_were_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for seed in (8, 9, 10):
+        record(tmp_path / f"own/{seed}", seed, "search:runs/old@0,worlds=4")
+    record(tmp_path / "own/9b", 9, "thumb")
+    record(tmp_path / "other", 3, "search:runs/old,worlds=24", "pimc:20")
+    curriculum = CurriculumConfig(shards=("own", str(tmp_path / "other")))
+    taught = dataclasses.replace(CONFIG, initial_policy="runs/old", curriculum=curriculum)
+    make_run(tmp_path / "runs/old")
+    made = read_trained(make_run(tmp_path / "taught", taught), [tmp_path / "runs/old"])
+    named = made.named("x")
+    assert named.named("y").runs == made.named("y").runs
+    run = read_run(json.loads(json.dumps(named.runs[1].as_dict())))
+    assert run.recorded == named.runs[1].recorded
+    assert parsed(run.command).curriculum.shards == ("runs/x-decisions-1", "runs/x-decisions-2")
+    export = "noms export --variant nonesuch --seats 4 --option ranks=9"
+    how = "--targets --matches 8 --format npz --seed"
+    assert run.text().replace(" \\\n ", "").split("\nnoms train")[0].splitlines() == [
+        "for seed in $(seq 8 10); do",
+        f"{export} --player search:runs/x-1@0,worlds=4 {how} $seed --out runs/x-decisions-1/$seed",
+        "done",
+        f"{export} --player thumb {how} 9 --out runs/x-decisions-1/9b",
+        f"{export} --player search:runs/x-1,worlds=24 --player pimc:20 {how} 3 --out runs/x-decisions-2",
+    ]
+
+
+def test_a_run_whose_decisions_are_gone_is_refused(tmp_path: Path) -> None:
+    taught = dataclasses.replace(CONFIG, curriculum=CurriculumConfig(shards=(str(tmp_path / "gone"),)))
+    with pytest.raises(RunError, match=r"policy\.safetensors again cannot be told: .*gone has no decisions"):
+        read_trained(make_run(tmp_path / "run", taught))
 
 
 OTHER: dict[str, Any] = {

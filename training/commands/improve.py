@@ -156,8 +156,8 @@ def one_round(series: Settings, policy: str, folder: Path, number: int, workers:
         return found
     info = trained_at(policy)
     seed, rule_sets = round_seed(series.seed, number), tables_of(info)
-    shards = played(series, policy, rule_sets, folder / "decisions", seed, workers)
-    learnt(series, policy, info, folder / "run", seed, shards)
+    played(series, policy, rule_sets, folder / "decisions", seed, workers)
+    learnt(series, policy, info, folder / "run", seed, folder / "decisions")
     gains = compared(series, str(folder / "run"), policy, rule_sets)
     better = sum(gain["mean"] for gain in gains.values()) > 0
     result = {
@@ -177,8 +177,8 @@ def round_seed(seed: int, number: int) -> int:
     return int(np.random.SeedSequence([seed, number]).generate_state(1, np.uint64)[0] >> np.uint64(1))
 
 
-def played(series: Settings, policy: str, rule_sets: Sequence[Rules], folder: Path, seed: int, workers: Workers) -> list[str]:
-    """The folders of what the search has decided, one for each lot of matches; those that are missing are played."""
+def played(series: Settings, policy: str, rule_sets: Sequence[Rules], folder: Path, seed: int, workers: Workers) -> None:
+    """Record what the search decides, in a folder for each lot of matches; those that are missing are played."""
     from noms_env.variants import given_options
 
     from ..agents.registry import label
@@ -209,10 +209,9 @@ def played(series: Settings, policy: str, rule_sets: Sequence[Rules], folder: Pa
         raise CommandError(f"{error}; the same command goes on") from error
     except KeyboardInterrupt as error:
         raise CommandError("stopped by Ctrl-C; the same command goes on", STOPPED) from error
-    return [lot[2] for lot in lots]
 
 
-def learnt(series: Settings, policy: str, info: PolicyInfo, folder: Path, seed: int, shards: list[str]) -> None:
+def learnt(series: Settings, policy: str, info: PolicyInfo, folder: Path, seed: int, decisions: Path) -> None:
     """Train the policy on the search's decisions, from the last checkpoint if there is one."""
     from ..learn.checkpoint import RunFolder
     from . import train
@@ -230,7 +229,7 @@ def learnt(series: Settings, policy: str, info: PolicyInfo, folder: Path, seed: 
             trick_features=info.trick_features,
             network=ActorConfig(**info.network),
             ppo=FINE_TUNING,
-            curriculum=CurriculumConfig(shards=tuple(shards)),
+            curriculum=CurriculumConfig(shards=(str(decisions),)),
             panel=(policy,),
         )
     train.run(config, folder, RunFolder(folder).has_run())

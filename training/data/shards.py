@@ -229,6 +229,22 @@ def _type_text(column: Column) -> str:
     return f"{column.width:,} {one}" if column.width else one
 
 
+def shard_folders(folder: Path) -> list[Path]:
+    """The folder of an export, or, if this one holds exports, theirs by name.
+
+    Raises:
+        ValueError: there are no decisions in it.
+    """
+    found = [folder] if _shards_in(folder) else sorted(place for place in folder.glob("[!.]*/") if _shards_in(place))
+    if not found:
+        raise ValueError(f"{folder} has no decisions: a folder that `noms export` has made is wanted, or one of such folders")
+    return found
+
+
+def _shards_in(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.glob("decisions-*") if path.suffix in (".npz", ".parquet"))
+
+
 def read_shards(folder: Path, columns: Sequence[str]) -> Iterator[tuple[dict[str, Any], Decisions]]:
     """The shards of a folder one after another: what they say of themselves (`format`, `layout`, `source`), and some columns.
 
@@ -237,7 +253,7 @@ def read_shards(folder: Path, columns: Sequence[str]) -> Iterator[tuple[dict[str
         MissingExtraError: Arrow is not installed, and the shards are Parquet.
         OSError: a file cannot be read.
     """
-    paths = sorted(path for path in folder.glob("decisions-*") if path.suffix in (".npz", ".parquet"))
+    paths = _shards_in(folder)
     if not paths:
         raise ValueError(f"{folder} has no decisions: a folder that `noms export` has made is wanted")
     for path in paths:

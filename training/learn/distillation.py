@@ -24,7 +24,7 @@ from noms_env.policy.encoding import Encoding
 from noms_env.variants import Rules, game, make_rules
 
 from ..agents.table_pool import AtTables
-from ..data.shards import read_shards
+from ..data.shards import read_shards, shard_folders
 from .decisions import Recorder, Seen, choices_of
 from .ppo import DistilledBatch
 
@@ -42,13 +42,14 @@ class Distillation:
     """
 
     def __init__(self, folders: Sequence[str], encoding: Encoding, rule_sets: Sequence[Rules]) -> None:
-        """Read folders that `noms export --targets` has written.
+        """Read folders that `noms export --targets` has written, or folders of such folders.
 
         Raises:
             ValueError: a folder holds no such decisions, or those of other tables; see also `read_shards`.
             OSError: a file cannot be read.
         """
-        parts = [part for folder in folders for part in _encoded(Path(folder), encoding, rule_sets)]
+        places = [place for folder in folders for place in shard_folders(Path(folder))]
+        parts = [part for place in places for part in _encoded(place, encoding, rule_sets)]
         self.features, self.mask, self.probs = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
         if len(self) == 0:
             raise ValueError(f"nobody tells a policy in {', '.join(folders)}: name players that do to `noms export`")

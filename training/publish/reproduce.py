@@ -4,17 +4,25 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import json
+import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from noms_env.players import PLAYERS
 
 from ..config import PRESETS, TrainConfig, differences
+from ..data.shards import read_shards, shard_folders
 
 WIDTH = 100
 """Columns of a command that is broken into lines."""
+SHARDS = "--curriculum.shards"
+"""The option behind which folders of recorded decisions stand."""
+SEED = "$seed"
+"""The seed in a loop of the shell."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +39,7 @@ class Run:
         budget: decisions of the whole run, as last given.
         training: its configuration.
         revision: of the code, as `git describe` names it; None if unknown.
+        recorded: the commands that record the decisions which it learnt from (`export_commands`).
     """
 
     command: tuple[str, ...]
@@ -42,38 +51,84 @@ class Run:
     training: Mapping[str, Any]
     revision: str | None = None
     out: str = ""
+    recorded: tuple[tuple[str, ...], ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
-        return {**dataclasses.asdict(self), "command": shlex.join(self.command)}
+        recorded = [shlex.join(command) for command in self.recorded]
+        return {**dataclasses.asdict(self), "command": shlex.join(self.command), "recorded": recorded}
 
     def text(self) -> str:
-        """The command as lines for a shell."""
-        groups: list[list[str]] = [[]]
-        for word in (*self.command, "--out", self.out):
-            if word.startswith("--"):
-                groups.append([])
-            groups[-1].append(word)
-        lines = [""]
-        for text in map(shlex.join, groups):
-            if lines[-1] and len(lines[-1]) + 1 + len(text) > WIDTH:
-                lines.append(f"  {text}")
-            else:
-                lines[-1] = f"{lines[-1]} {text}" if lines[-1] else text
-        return " \\\n".join(lines)
+        """The commands as lines for a shell; exports that differ in their seed only stand in a loop."""
+        exports = (_exports(list(group)) for _, group in itertools.groupby(self.recorded, lambda command: command[:-3]))
+        return "\n".join([*exports, _as_lines((*self.command, "--out", self.out))])
+
+
+def _exports(commands: Sequence[tuple[str, ...]]) -> str:
+    """Commands of `export_commands` that are the same up to the seed and the folder."""
+    seeds, folders = [command[-3] for command in commands], [command[-1] for command in commands]
+    parent = folders[0].rpartition("/")[0]
+    if len(commands) == 1 or folders != [f"{parent}/{seed}" for seed in seeds]:
+        return "\n".join(map(_as_lines, commands))
+    numbers = sorted(map(int, seeds))
+    is_row = numbers == list(range(numbers[0], numbers[-1] + 1))
+    given = f"$(seq {numbers[0]} {numbers[-1]})" if is_row else " ".join(map(str, numbers))
+    one = _as_lines((*commands[0][:-3], SEED, "--out", f"{parent}/{SEED}")).replace(f"'{SEED}'", SEED)
+    return f"for seed in {given}; do\n{one}\ndone".replace(f"'{parent}/{SEED}'", f"{parent}/{SEED}")
+
+
+def _as_lines(command: Sequence[str]) -> str:
+    """A command as lines for a shell."""
+    groups: list[list[str]] = [[]]
+    for word in command:
+        if word.startswith("--"):
+            groups.append([])
+        groups[-1].append(word)
+    lines = [""]
+    for text in map(shlex.join, groups):
+        if lines[-1] and len(lines[-1]) + 1 + len(text) > WIDTH:
+            lines.append(f"  {text}")
+        else:
+            lines[-1] = f"{lines[-1]} {text}" if lines[-1] else text
+    return " \\\n".join(lines)
 
 
 def read_run(entry: Mapping[str, Any]) -> Run:
-    """A run from `Run.as_dict`."""
-    return Run(**{**entry, "command": tuple(shlex.split(entry["command"])), "needs": tuple(entry["needs"])})
+    """A run from `Run.as_dict`; files of earlier code do not have `recorded`."""
+    recorded = tuple(tuple(shlex.split(command)) for command in entry.get("recorded", ()))
+    words = {"command": tuple(shlex.split(entry["command"])), "needs": tuple(entry["needs"]), "recorded": recorded}
+    return Run(**{**entry, **words})
 
 
 def run_of(config: TrainConfig, kept: int, made: int, budget: int, revision: str | None) -> Run:
-    """A run by its configuration; see `Run`."""
+    """A run by its configuration, without `recorded`; see `Run`."""
     expert = config.curriculum.expert if config.curriculum.imitation_end > 0 else ""
     source = config.initial_policy or _policy(expert)
     needs = dict.fromkeys(filter(None, [source, *map(_policy, config.opponents.players)]))
     return Run(train_command(config), source, tuple(needs), kept, made, budget, config.as_dict(), revision)
+
+
+def export_commands(folder: Path) -> Iterator[tuple[str, ...]]:
+    """The commands that record decisions again; seed and folder stand last, `--out` before the folder.
+
+    `noms improve` records lots of the matches of one export, in folders of its name and the first match of each.
+
+    Raises:
+        ValueError, OSError: the decisions cannot be read.
+    """
+    known = set()
+    for place in shard_folders(folder):
+        about, _ = next(read_shards(place, ()))
+        of, out = about["source"], str(place)
+        if "first" in of:
+            out = out.rpartition("-")[0]
+        options = [word for name, value in of["options"].items() for word in ("--option", f"{name}={json.dumps(value)}")]
+        players = [word for name in of["players"] for word in ("--player", name)]
+        command = ("noms", "export", "--variant", of["variant"], "--seats", str(of["seats"]), *options, *players, "--targets")
+        command = (*command, "--matches", str(of["matches"]), "--format", "npz", "--seed", str(of["seed"]), "--out", out)
+        if command not in known:
+            known.add(command)
+            yield command
 
 
 def _policy(player: str) -> str:
@@ -99,17 +154,34 @@ def chained(runs: Sequence[Run], name: str) -> tuple[Run, ...]:
         names = moved if run.out else known
         moved |= {run.out: place} if run.out else {}
         needs = {names.get(policy, policy) for policy in run.needs} - {*places}
-        found.append(
-            dataclasses.replace(run, command=tuple(_renamed(run.command, names)), out=place, needs=tuple(sorted(needs)))
-        )
+        folders = _decisions(run.command, place)
+        command = _renamed(run.command, {**names, **folders})
+        recorded = tuple(_recorded_in(_renamed(words, names), folders) for words in run.recorded)
+        found.append(dataclasses.replace(run, command=command, recorded=recorded, out=place, needs=tuple(sorted(needs))))
     return tuple(found)
 
 
+def _decisions(command: Sequence[str], place: str) -> dict[str, str]:
+    """Folders beside that of a run for the recorded decisions that its command names."""
+    if SHARDS not in command:
+        return {}
+    words = itertools.takewhile(lambda word: not word.startswith("--"), command[command.index(SHARDS) + 1 :])
+    return {word: f"{place}-decisions-{number}" for number, word in enumerate(words, 1)}
+
+
+def _recorded_in(command: tuple[str, ...], folders: Mapping[str, str]) -> tuple[str, ...]:
+    """A command of `export_commands` that writes to another folder."""
+    out = Path(command[-1])
+    found = [Path(new) / out.relative_to(old) for old, new in folders.items() if out.is_relative_to(old)]
+    return (*command[:-1], str(found[0]))
+
+
 def _renamed(command: Sequence[str], names: Mapping[str, str]) -> tuple[str, ...]:
-    """The words of a command with other names for policies, which stand behind the first option only."""
+    """The words of a command with other names for policies, also of searches; they stand behind the first option only."""
     games = len(list(itertools.takewhile(lambda word: not word.startswith("--"), command)))
-    parts = [word.partition("@") for word in command[games:]]
-    return (*command[:games], *(names.get(policy, policy) + at + temperature for policy, at, temperature in parts))
+    parts = [re.fullmatch(r"(search:)?(.*?)([@,].*)?", word, re.DOTALL) for word in command[games:]]
+    words = [(part[1] or "") + names.get(part[2], part[2]) + (part[3] or "") for part in parts if part]
+    return (*command[:games], *words)
 
 
 def train_command(config: TrainConfig) -> tuple[str, ...]:

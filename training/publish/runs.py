@@ -19,7 +19,7 @@ from noms_env.policy.player import POLICY_NAME
 from ..config import TrainConfig
 from ..learn.log import HEADER, SECONDS, Series, as_csv, read_log
 from .plots import smoothed
-from .reproduce import Run, chained, read_run, run_of
+from .reproduce import Run, chained, export_commands, read_run, run_of
 
 CONFIG = "config.json"
 """In the folder of a run."""
@@ -144,7 +144,11 @@ def _read_run(path: Path) -> Trained:
     log = read_log(path)
     made = max((int(at[-1]) for at, _ in log.values()), default=0)
     parameters = sum(tensor.size for tensor in tensors.values())
-    run = run_of(own, info.decisions, made, config.decisions, info.revision)
+    try:
+        recorded = tuple(command for folder in own.curriculum.shards for command in export_commands(Path(folder)))
+    except (OSError, ValueError) as error:
+        raise RunError(f"how to make {file} again cannot be told: {error}") from error
+    run = dataclasses.replace(run_of(own, info.decisions, made, config.decisions, info.revision), recorded=recorded)
     return Trained(info, content, parameters, (run,), dict(_short(log)))
 
 
