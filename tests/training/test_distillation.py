@@ -62,12 +62,13 @@ def test_decisions_are_read_as_a_network_sees_them(tmp_path: Path, file_format: 
 
 
 def test_a_folder_of_exports_stands_for_them_by_name(tmp_path: Path) -> None:
-    for name, players in {"b": ("greedy",), "a": (), ".half.part": ()}.items():
-        told = decided(tmp_path) if not players else ({**part, "policy": part["policy"] ** 2} for part in decided(tmp_path))
-        write_shards(told, tmp_path / name, SOURCE, "npz", columns=COLUMNS + TARGETS)
+    for name, power in {"b": 2, "a": 1, ".unfinished.part": 3}.items():
+        parts = ({**part, "policy": part["policy"] ** power} for part in decided(tmp_path))
+        write_shards(parts, tmp_path / name, SOURCE, "npz", columns=COLUMNS + TARGETS)
     encoding = make_encoding((RULES,))
-    alone = [Distillation([str(tmp_path / name)], encoding, [RULES]).probs for name in ("a", "b")]
-    assert np.array_equal(Distillation([str(tmp_path)], encoding, [RULES]).probs, np.concatenate(alone))
+    one, other, together = (Distillation([str(tmp_path / name)], encoding, [RULES]).probs for name in ("a", "b", ""))
+    assert not np.array_equal(one, other)
+    assert np.array_equal(together, np.concatenate([one, other]))
 
 
 def test_a_batch_is_drawn_with_its_random_numbers(tmp_path: Path) -> None:

@@ -309,7 +309,8 @@ def test_what_runs_call_the_policies_of_others_means_those_of_the_runs_before_th
 
 def record(folder: Path, seed: int, *players: str) -> None:
     """A folder as `noms export --targets` writes it, of one row."""
-    source = {"variant": "nonesuch", "seats": 4, "options": {"ranks": 9}, "players": players, "matches": 8, "seed": seed}
+    source: dict[str, Any] = {"variant": "nonesuch", "seats": 4, "options": {"ranks": 9}, "limit": None}
+    source |= {"players": players, "matches": 8, "seed": seed}
     folder.parent.mkdir(exist_ok=True)
     write_shards([empty_rows(1)], folder, source, "npz")
 
@@ -319,7 +320,7 @@ def test_how_decisions_that_a_run_learnt_from_were_recorded(tmp_path: Path, monk
     for seed in (8, 9, 10):
         record(tmp_path / f"own/{seed}", seed, "search:runs/old@0,worlds=4")
     record(tmp_path / "own/9b", 9, "thumb")
-    record(tmp_path / "other", 3, "search:runs/old,worlds=24", "pimc:20")
+    record(tmp_path / "other", 3, "search:runs/friend,worlds=24", "pimc:20")
     curriculum = CurriculumConfig(shards=("own", str(tmp_path / "other")))
     taught = dataclasses.replace(CONFIG, initial_policy="runs/old", curriculum=curriculum)
     make_run(tmp_path / "runs/old")
@@ -327,7 +328,7 @@ def test_how_decisions_that_a_run_learnt_from_were_recorded(tmp_path: Path, monk
     named = made.named("x")
     assert named.named("y").runs == made.named("y").runs
     run = read_run(json.loads(json.dumps(named.runs[1].as_dict())))
-    assert run.recorded == named.runs[1].recorded
+    assert (run.recorded, run.needs) == (named.runs[1].recorded, ("runs/friend",))
     assert parsed(run.command).curriculum.shards == ("runs/x-decisions-1", "runs/x-decisions-2")
     export = "noms export --variant nonesuch --seats 4 --option ranks=9"
     how = "--targets --matches 8 --format npz --seed"
@@ -336,14 +337,16 @@ def test_how_decisions_that_a_run_learnt_from_were_recorded(tmp_path: Path, monk
         f"{export} --player search:runs/x-1@0,worlds=4 {how} $seed --out runs/x-decisions-1/$seed",
         "done",
         f"{export} --player thumb {how} 9 --out runs/x-decisions-1/9b",
-        f"{export} --player search:runs/x-1,worlds=24 --player pimc:20 {how} 3 --out runs/x-decisions-2",
+        f"{export} --player search:runs/friend,worlds=24 --player pimc:20 {how} 3 --out runs/x-decisions-2",
     ]
 
 
-def test_a_run_whose_decisions_are_gone_is_refused(tmp_path: Path) -> None:
-    taught = dataclasses.replace(CONFIG, curriculum=CurriculumConfig(shards=(str(tmp_path / "gone"),)))
-    with pytest.raises(RunError, match=r"policy\.safetensors again cannot be told: .*gone has no decisions"):
-        read_trained(make_run(tmp_path / "run", taught))
+def test_a_run_whose_decisions_cannot_be_recorded_again_is_refused(tmp_path: Path) -> None:
+    write_shards([empty_rows(1)], tmp_path / "replayed", {"files": ["games.jsonl"]}, "npz")
+    for name, why in {"gone": "gone has no decisions", "replayed": "replayed were taken from records"}.items():
+        taught = dataclasses.replace(CONFIG, curriculum=CurriculumConfig(shards=(str(tmp_path / name),)))
+        with pytest.raises(RunError, match=rf"policy\.safetensors again cannot be told: .*{why}"):
+            read_trained(make_run(tmp_path / f"run-{name}", taught))
 
 
 OTHER: dict[str, Any] = {

@@ -21,8 +21,8 @@ WIDTH = 100
 """Columns of a command that is broken into lines."""
 SHARDS = "--curriculum.shards"
 """The option behind which folders of recorded decisions stand."""
-SEED = "$seed"
-"""The seed in a loop of the shell."""
+NAME = re.compile(r"(search:)?(.*?)([@,].*)?", re.DOTALL)
+"""The name of a player: the policy stands in the second group, between `search:` and temperature or options."""
 
 
 @dataclass(frozen=True)
@@ -73,8 +73,7 @@ def _exports(commands: Sequence[tuple[str, ...]]) -> str:
     numbers = sorted(map(int, seeds))
     is_row = numbers == list(range(numbers[0], numbers[-1] + 1))
     given = f"$(seq {numbers[0]} {numbers[-1]})" if is_row else " ".join(map(str, numbers))
-    one = _as_lines((*commands[0][:-3], SEED, "--out", f"{parent}/{SEED}")).replace(f"'{SEED}'", SEED)
-    return f"for seed in {given}; do\n{one}\ndone".replace(f"'{parent}/{SEED}'", f"{parent}/{SEED}")
+    return f"for seed in {given}; do\n{_as_lines(commands[0][:-4])} \\\n  --seed $seed --out {shlex.quote(parent)}/$seed\ndone"
 
 
 def _as_lines(command: Sequence[str]) -> str:
@@ -100,12 +99,16 @@ def read_run(entry: Mapping[str, Any]) -> Run:
     return Run(**{**entry, **words})
 
 
-def run_of(config: TrainConfig, kept: int, made: int, budget: int, revision: str | None) -> Run:
-    """A run by its configuration, without `recorded`; see `Run`."""
+def run_of(
+    config: TrainConfig, kept: int, made: int, budget: int, revision: str | None, recorded: Sequence[tuple[str, ...]] = ()
+) -> Run:
+    """A run by its configuration, and by the commands that recorded what it learnt from; see `Run`."""
     expert = config.curriculum.expert if config.curriculum.imitation_end > 0 else ""
     source = config.initial_policy or _policy(expert)
-    needs = dict.fromkeys(filter(None, [source, *map(_policy, config.opponents.players)]))
-    return Run(train_command(config), source, tuple(needs), kept, made, budget, config.as_dict(), revision)
+    searched = [word for words in recorded for option, word in itertools.pairwise(words) if option == "--player"]
+    needs = dict.fromkeys(filter(None, [source, *map(_policy, [*config.opponents.players, *searched])]))
+    command = train_command(config)
+    return Run(command, source, tuple(needs), kept, made, budget, config.as_dict(), revision, recorded=tuple(recorded))
 
 
 def export_commands(folder: Path) -> Iterator[tuple[str, ...]]:
@@ -114,26 +117,31 @@ def export_commands(folder: Path) -> Iterator[tuple[str, ...]]:
     `noms improve` records lots of the matches of one export, in folders of its name and the first match of each.
 
     Raises:
-        ValueError, OSError: the decisions cannot be read.
+        ValueError: there are no such decisions, or they were not played but taken from records; see also `read_shards`.
+        OSError: a file cannot be read.
     """
     known = set()
     for place in shard_folders(folder):
         about, _ = next(read_shards(place, ()))
         of, out = about["source"], str(place)
+        if "variant" not in of:
+            raise ValueError(f"the decisions in {place} were taken from records")
         if "first" in of:
             out = out.rpartition("-")[0]
         options = [word for name, value in of["options"].items() for word in ("--option", f"{name}={json.dumps(value)}")]
         players = [word for name in of["players"] for word in ("--player", name)]
-        command = ("noms", "export", "--variant", of["variant"], "--seats", str(of["seats"]), *options, *players, "--targets")
-        command = (*command, "--matches", str(of["matches"]), "--format", "npz", "--seed", str(of["seed"]), "--out", out)
+        limit = [] if of["limit"] is None else ["--limit", str(of["limit"])]
+        command = ("noms", "export", "--variant", of["variant"], "--seats", str(of["seats"]), *options, *players)
+        command = (*command, *limit, "--targets", "--matches", str(of["matches"]), "--format", "npz")
+        command = (*command, "--seed", str(of["seed"]), "--out", out)
         if command not in known:
             known.add(command)
             yield command
 
 
 def _policy(player: str) -> str:
-    """A player's name without its temperature, if it can only be that of a policy; else ""."""
-    name = player.partition("@")[0]
+    """The policy that a player is, or that it searches on, if the name can only be that of one; else ""."""
+    name = policy[2] if (policy := NAME.fullmatch(player)) else ""
     return "" if ":" in name or name in PLAYERS else name
 
 
@@ -179,7 +187,7 @@ def _recorded_in(command: tuple[str, ...], folders: Mapping[str, str]) -> tuple[
 def _renamed(command: Sequence[str], names: Mapping[str, str]) -> tuple[str, ...]:
     """The words of a command with other names for policies, also of searches; they stand behind the first option only."""
     games = len(list(itertools.takewhile(lambda word: not word.startswith("--"), command)))
-    parts = [re.fullmatch(r"(search:)?(.*?)([@,].*)?", word, re.DOTALL) for word in command[games:]]
+    parts = map(NAME.fullmatch, command[games:])
     words = [(part[1] or "") + names.get(part[2], part[2]) + (part[3] or "") for part in parts if part]
     return (*command[:games], *words)
 

@@ -148,7 +148,7 @@ def _read_run(path: Path) -> Trained:
         recorded = tuple(command for folder in own.curriculum.shards for command in export_commands(Path(folder)))
     except (OSError, ValueError) as error:
         raise RunError(f"how to make {file} again cannot be told: {error}") from error
-    run = dataclasses.replace(run_of(own, info.decisions, made, config.decisions, info.revision), recorded=recorded)
+    run = run_of(own, info.decisions, made, config.decisions, info.revision, recorded)
     return Trained(info, content, parameters, (run,), dict(_short(log)))
 
 
