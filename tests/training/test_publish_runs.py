@@ -318,18 +318,20 @@ def record(folder: Path, seed: int, *players: str) -> None:
 def test_how_decisions_that_a_run_learnt_from_were_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for seed in (8, 9, 10):
-        record(tmp_path / f"own/{seed}", seed, "search:runs/old@0,worlds=4")
+        record(tmp_path / f"own/{seed}", seed, "search:nonesuch@0,worlds=4")
     record(tmp_path / "own/9b", 9, "thumb")
     record(tmp_path / "other", 3, "search:runs/friend,worlds=24", "pimc:20")
-    curriculum = CurriculumConfig(shards=("own", str(tmp_path / "other")))
-    taught = dataclasses.replace(CONFIG, initial_policy="runs/old", curriculum=curriculum)
-    make_run(tmp_path / "runs/old")
-    made = read_trained(make_run(tmp_path / "taught", taught), [tmp_path / "runs/old"])
+    for seed in range(10, 90, 3):
+        record(tmp_path / f"more/{seed}", seed, "thumb")
+    curriculum = CurriculumConfig(shards=("own", str(tmp_path / "other"), "more"))
+    taught = dataclasses.replace(CONFIG, initial_policy="nonesuch", curriculum=curriculum)
+    made = read_trained(make_run(tmp_path / "taught", taught), [make_run(tmp_path / "old")])
     named = made.named("x")
     assert named.named("y").runs == made.named("y").runs
     run = read_run(json.loads(json.dumps(named.runs[1].as_dict())))
     assert (run.recorded, run.needs) == (named.runs[1].recorded, ("runs/friend",))
-    assert parsed(run.command).curriculum.shards == ("runs/x-decisions-1", "runs/x-decisions-2")
+    assert parsed(run.command).curriculum.shards == ("runs/x-decisions-1", "runs/x-decisions-2", "runs/x-decisions-3")
+    assert max(map(len, run.text().splitlines())) <= WIDTH + len(" \\")
     export = "noms export --variant nonesuch --seats 4 --option ranks=9"
     how = "--targets --matches 8 --format npz --seed"
     assert run.text().replace(" \\\n ", "").split("\nnoms train")[0].splitlines() == [
@@ -338,6 +340,9 @@ def test_how_decisions_that_a_run_learnt_from_were_recorded(tmp_path: Path, monk
         "done",
         f"{export} --player thumb {how} 9 --out runs/x-decisions-1/9b",
         f"{export} --player search:runs/friend,worlds=24 --player pimc:20 {how} 3 --out runs/x-decisions-2",
+        f"for seed in {' '.join(map(str, range(10, 90, 3)))}; do",
+        f"{export} --player thumb {how} $seed --out runs/x-decisions-3/$seed",
+        "done",
     ]
 
 

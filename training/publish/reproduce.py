@@ -72,8 +72,8 @@ def _exports(commands: Sequence[tuple[str, ...]]) -> str:
         return "\n".join(map(_as_lines, commands))
     numbers = sorted(map(int, seeds))
     is_row = numbers == list(range(numbers[0], numbers[-1] + 1))
-    given = f"$(seq {numbers[0]} {numbers[-1]})" if is_row else " ".join(map(str, numbers))
-    return f"for seed in {given}; do\n{_as_lines(commands[0][:-4])} \\\n  --seed $seed --out {shlex.quote(parent)}/$seed\ndone"
+    loop = f"for seed in $(seq {numbers[0]} {numbers[-1]})" if is_row else _as_lines(("for", "seed", "in", *map(str, numbers)))
+    return f"{loop}; do\n{_as_lines(commands[0][:-4])} \\\n  --seed $seed --out {shlex.quote(parent)}/$seed\ndone"
 
 
 def _as_lines(command: Sequence[str]) -> str:
@@ -84,12 +84,18 @@ def _as_lines(command: Sequence[str]) -> str:
             groups.append([])
         groups[-1].append(word)
     lines = [""]
-    for text in map(shlex.join, groups):
+    for text in itertools.chain(*map(_parts, groups)):
         if lines[-1] and len(lines[-1]) + 1 + len(text) > WIDTH:
             lines.append(f"  {text}")
         else:
             lines[-1] = f"{lines[-1]} {text}" if lines[-1] else text
     return " \\\n".join(lines)
+
+
+def _parts(group: Sequence[str]) -> list[str]:
+    """An option and its words as one piece of text, or as many if that would be too long."""
+    text = shlex.join(group)
+    return [text] if len(text) < WIDTH else list(map(shlex.quote, group))
 
 
 def read_run(entry: Mapping[str, Any]) -> Run:
@@ -185,11 +191,17 @@ def _recorded_in(command: tuple[str, ...], folders: Mapping[str, str]) -> tuple[
 
 
 def _renamed(command: Sequence[str], names: Mapping[str, str]) -> tuple[str, ...]:
-    """The words of a command with other names for policies, also of searches; they stand behind the first option only."""
+    """The words of a command with other names for policies, also of searches, but not for games of the same names."""
     games = len(list(itertools.takewhile(lambda word: not word.startswith("--"), command)))
-    parts = map(NAME.fullmatch, command[games:])
-    words = [(part[1] or "") + names.get(part[2], part[2]) + (part[3] or "") for part in parts if part]
+    behind = zip(command[games:], command[games - 1 :], strict=False)
+    words = [word if before == "--variant" else _renamed_player(word, names) for word, before in behind]
     return (*command[:games], *words)
+
+
+def _renamed_player(player: str, names: Mapping[str, str]) -> str:
+    """The name of a player with another one for its policy."""
+    part = NAME.fullmatch(player)
+    return f"{part[1] or ''}{names.get(part[2], part[2])}{part[3] or ''}" if part else player
 
 
 def train_command(config: TrainConfig) -> tuple[str, ...]:
