@@ -187,7 +187,7 @@ class TrainConfig(_Checked):
         seats: Numbers of seats, each for every game that allows it.
         option: An option of the games, NAME=VALUE, for every game that has it; may be given several times.
         initial_policy: Policy to start from, by file, folder or name, trained for the games of the run; `noms train` gives
-            the network that policy's size. The new policy is for all tables of the initial one and of the run.
+            the network that policy's size and features. The new policy is for all tables of the initial one and of the run.
         seed: Random seed, 0 to 2**63 - 1, of the deals, the initial weights and everything else.
         decisions: Budget: decisions of the learner. Forced moves do not count.
         batch_size: Decisions per iteration, about; an iteration has whole deals.

@@ -41,7 +41,8 @@ def test_a_best_response_on_a_full_game_goes_on_and_is_measured(run: Run, tmp_pa
 
 def test_a_best_response_may_start_from_a_policy(run: Run, tmp_path: Path) -> None:
     table = ["--seats", "2", "--option", "ranks=2", "--option", "suits=2", "--threads", "1"]
-    assert run("train", "down_up", "--preset", "smoke", "--decisions", "20000", *table, "--out", tmp_path / "first")[0] == 0
+    first = ["--preset", "smoke", "--trick-features", "--decisions", "20000", "--out", tmp_path / "first"]
+    assert run("train", "down_up", *first, *table)[0] == 0
     words = ["exploit", "random", "--variant", "down_up", *table, "--budget", "20000", "--deals", "20"]
     where = ["--initial-policy", tmp_path / "first", "--out", tmp_path / "run", "--json", tmp_path / "found.json"]
     status, out, _ = run(*words, *where)
@@ -56,7 +57,8 @@ def test_a_best_response_may_start_from_a_policy(run: Run, tmp_path: Path) -> No
     assert f"{tmp_path / 'first'}, with which it began, gains {found['initial_gain']['mean']:+.3f} points a deal" in out
     config = json.loads((tmp_path / "run" / "config.json").read_text())
     assert config["initial_policy"] == str(tmp_path / "first")
-    assert config["network"] == json.loads((tmp_path / "first" / "config.json").read_text())["network"]
+    first_config = json.loads((tmp_path / "first" / "config.json").read_text())
+    assert (config["network"], config["trick_features"]) == (first_config["network"], True)
 
 
 def test_a_best_response_to_a_policy_by_its_file_has_a_curve(run: Run, tmp_path: Path) -> None:

@@ -11,9 +11,11 @@ from typing import Any
 
 import pytest
 
+from noms_env.policy.encoding import make_encoding
+from noms_env.policy.file import PolicyInfo, save_policy
 from noms_env.variants import game, make_rules
 from tests.commands import Run, assert_refused, is_one_sentence
-from tests.policy.test_player import SMALL, save_small
+from tests.policy.test_player import SMALL, make_actor, tensors_of
 from training.commands import train as command
 from training.commands.common import CommandError
 from training.config import PRESETS, ActorConfig, TrainConfig, differences
@@ -94,16 +96,22 @@ def test_the_usual_preset_and_folder(run: Run, started: Started) -> None:
     assert config.ppo == TrainConfig(("noms",)).ppo
 
 
-@pytest.mark.parametrize(("preset", "option"), [("fast", "--initial-policy"), ("smoke", "--initial_policy")])
-def test_a_run_that_begins_with_a_policy_has_a_network_of_its_size(
-    run: Run, started: Started, preset: str, option: str
+@pytest.mark.parametrize(
+    ("preset", "option", "trick_features"), [("fast", "--initial-policy", False), ("smoke", "--initial_policy", True)]
+)
+def test_a_run_that_begins_with_a_policy_has_a_network_that_fits_it(
+    run: Run, started: Started, preset: str, option: str, trick_features: bool
 ) -> None:
-    save_small(Path("first.safetensors"), (make_rules(game("down_up")),))
+    more: Any = {"trick_features": trick_features}
+    rule_sets = (make_rules(game("down_up")),)
+    actor = make_actor(rule_sets, SMALL, encoding=make_encoding(rule_sets, **more))
+    save_policy("first.safetensors", tensors_of(actor), PolicyInfo(rule_sets, SMALL, **more))
     own, usual = ActorConfig(**SMALL), TrainConfig(("down_up",), **PRESETS[preset][1])
     assert own != usual.network
     assert run("down_up", "--preset", preset, option, "first.safetensors")[0] == 0
     ((config, _, _),) = started
-    assert config == replace(usual, initial_policy="first.safetensors", network=own, threads=os.cpu_count())
+    assert usual.card_features
+    assert config == replace(usual, initial_policy="first.safetensors", network=own, threads=os.cpu_count(), **more)
 
 
 @pytest.mark.parametrize(

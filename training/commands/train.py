@@ -57,7 +57,7 @@ Args:
 def command(words: Sequence[str]) -> Callable[..., int]:
     """The function of `noms train`. Its defaults are those of the preset or of the run to continue that the words name.
 
-    The network has the size of the initial policy, since no other fits. CommandError if there is no such run.
+    The network fits the initial policy (`fitting`). CommandError if there is no such run.
     """
     preset, resume = _value_of("--preset", words), "--resume" in words
     if resume and not {"-h", "--help"} & set(words):
@@ -66,7 +66,7 @@ def command(words: Sequence[str]) -> Callable[..., int]:
         if _value_of("--option", words) is not None:  # the parser adds to the options that it finds
             default = dataclasses.replace(default, option=())
     else:
-        default = of_its_size(preset_config(preset or USUAL), _value_of("--initial-policy", words))
+        default = fitting(preset_config(preset or USUAL), _value_of("--initial-policy", words))
 
     def train(
         config: Annotated[TrainConfig, tyro.conf.arg(name="")] = default,
@@ -122,17 +122,26 @@ def preset_config(preset: str, variants: tuple[str, ...] = NOTHING) -> TrainConf
     return TrainConfig(variants=variants, **changes)
 
 
-def of_its_size(config: TrainConfig, policy: str | None) -> TrainConfig:
-    """The same run with a network of the size of a policy's, if there is that policy (the run will say so if not)."""
+def fitting(config: TrainConfig, policy: str | None) -> TrainConfig:
+    """The same run with a network that can begin as a policy does: of its size, and with all that it sees.
+
+    If there is no such policy, the run will say so.
+    """
     if not policy:
         return config
     from noms_env.policy.file import PolicyFileError, read_info
     from noms_env.policy.player import policy_file_of
 
     try:
-        return dataclasses.replace(config, network=ActorConfig(**read_info(policy_file_of(policy)).network))
+        info = read_info(policy_file_of(policy))
     except (PolicyFileError, OSError):
         return config
+    return dataclasses.replace(
+        config,
+        network=ActorConfig(**info.network),
+        card_features=config.card_features or info.card_features,
+        trick_features=config.trick_features or info.trick_features,
+    )
 
 
 def saved_config(folder: Path) -> TrainConfig:
