@@ -319,7 +319,8 @@ def test_deals_that_show_the_deal_before_need_it() -> None:
         (["games.jsonl", "--shard", 0], "the rows of a shard must be 1 or more, not 0"),
         (["games.jsonl", "--out", "games.jsonl"], "games.jsonl is a file: a folder is wanted"),
         (["games.jsonl", "--out", "."], ". is not empty: take a new folder"),
-        (["games.jsonl", "--out", "no/such/set"], "cannot write no/such/set: No such file or directory"),
+        (["games.jsonl", "--out", "games.jsonl/set"], "cannot write games.jsonl/set: Not a directory"),
+        (["empty.jsonl", "--out", "new/sets/set"], "empty.jsonl is empty"),
     ],
 )
 def test_wrong_requests_are_one_sentence(
@@ -341,8 +342,9 @@ def test_what_is_stopped_leaves_nothing(run: Run, games: Path, tmp_path: Path, m
         raise KeyboardInterrupt
 
     monkeypatch.setattr(decisions, "from_records", interrupted)
-    status, _, err = run("export", games, "--shard", 10, "--out", tmp_path / "set")
-    assert (status, err) == (130, f"noms: stopped by Ctrl-C; {tmp_path / 'set'} is not written\n")
+    for name in ("set", "sets/new/set"):
+        status, _, err = run("export", games, "--shard", 10, "--out", tmp_path / name)
+        assert (status, err) == (130, f"noms: stopped by Ctrl-C; {tmp_path / name} is not written\n")
     assert list(tmp_path.iterdir()) == [games]
 
 
@@ -366,11 +368,13 @@ def test_arrow_is_needed_for_parquet_only(games: Path, tmp_path: Path, run: Run,
     assert run("export", games, "--format", "npz", "--out", tmp_path / "set")[0] == 0
 
 
-def test_several_files_are_numbered_on(games: Path, tmp_path: Path, run: Run, few: list[Record]) -> None:
-    status, out, _ = run("export", games, games, "--out", tmp_path / "set")
+def test_several_files_are_numbered_on_in_a_new_folder_of_a_new_folder(
+    games: Path, tmp_path: Path, run: Run, few: list[Record]
+) -> None:
+    status, out, _ = run("export", games, games, "--out", tmp_path / "new" / "set")
     assert status == 0
     assert out.endswith("in 1 file\n")
-    table = parquet.read_table(tmp_path / "set" / "decisions-00000.parquet", columns=["record", "match"])
+    table = parquet.read_table(tmp_path / "new" / "set" / "decisions-00000.parquet", columns=["record", "match"])
     assert table.column("record").to_numpy().max() == 2 * len(few) - 1
     assert json.loads(table.schema.metadata[b"noms-export"])["source"] == {"files": ["games.jsonl", "games.jsonl"]}
 

@@ -54,7 +54,7 @@ def write_shards(
 
     Args:
         decisions: in any portions.
-        folder: a new one, or an empty one.
+        folder: a new one, in folders that need not be there, or an empty one.
         source: where they come from, as plain values: the card and every shard say so.
         file_format: `parquet` (the extra `export`) or `npz`.
         shard: rows of each file but the last.
@@ -73,7 +73,8 @@ def write_shards(
     if file_format == "parquet":
         require("pyarrow.parquet", "export", "an export as Parquet")
     beside = folder.with_name(f".{folder.name}.{os.getpid()}.part")
-    beside.mkdir()
+    missing = [parent for parent in folder.parents if not parent.exists()]
+    beside.mkdir(parents=True)
     try:
         written = _Shards(beside, file_format, json.dumps(about, sort_keys=True), shard, columns).filled(decisions)
         if not written.decisions:
@@ -84,6 +85,9 @@ def write_shards(
         beside.replace(folder)
     except BaseException:
         shutil.rmtree(beside, ignore_errors=True)
+        for parent in missing:
+            with suppress(OSError):  # another export has come into it
+                parent.rmdir()
         raise
     return written
 
