@@ -193,7 +193,6 @@ def played(series: Settings, policy: str, rule_sets: Sequence[Rules], folder: Pa
         play = Play(rules.variant.name, rules.seats, given_options(rules), player, series.matches, seed, targets=True)
         lots += [(play, first, str(folder / f"{label(rules)}-{first:06}")) for first in play.lots]
     missing = [lot for lot in lots if not Path(lot[2]).exists()]
-    folder.mkdir(parents=True, exist_ok=True)
     with wrong_arguments():
         for play in {lot[0].variant: lot[0] for lot in missing}.values():
             play.lot(0)
