@@ -1,10 +1,9 @@
-"""The shape of the code: where a game may be named, and how large modules, functions and folders may be."""
+"""The shape of the code: where a game may be named, and how long modules and functions may be."""
 
 import ast
 import io
 import re
 import tokenize
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,16 +15,8 @@ ROOT = Path(__file__).parent.parent
 PACKAGES = ("noms_env", "training", "benchmarks")
 MODULES = sorted(path.relative_to(ROOT) for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
 
-MOST_LINES = 400
+MOST_LINES = 800
 MOST_FUNCTION_LINES = 60
-MOST_MODULES = 15
-
-LONG_MODULES: set[str] = set()
-"""Modules over the limit that are still to be divided."""
-LONG_FUNCTIONS = set[str]()
-"""Functions over the limit that are still to be divided: `path:name`."""
-FULL_ROOMS = set[str]()
-"""Folders over the limit that are still to be divided."""
 
 MAY_NAME = {
     *("noms_env/variants/__init__.py", "noms_env/variants/dispatch.py", "noms_env/variants/noms_deck.py"),
@@ -77,19 +68,11 @@ def test_only_the_dispatch_and_the_lists_name_a_game(path: Path) -> None:
 
 
 def test_modules_are_short() -> None:
-    long = {str(path) for path in MODULES if len((ROOT / path).read_text().splitlines()) > MOST_LINES}
-    assert long - LONG_MODULES == set(), f"more than {MOST_LINES} lines"
-    assert LONG_MODULES - long == set(), "short now: take them off the list"
+    long = [str(path) for path in MODULES if len((ROOT / path).read_text().splitlines()) > MOST_LINES]
+    assert long == [], f"more than {MOST_LINES} lines"
 
 
 def test_functions_are_short() -> None:
     lengths = {f"{path}:{name}": lines for path in MODULES for name, lines in functions((ROOT / path).read_text())}
-    long = {name for name, lines in lengths.items() if lines > MOST_FUNCTION_LINES}
-    assert long - LONG_FUNCTIONS == set(), f"more than {MOST_FUNCTION_LINES} lines"
-    assert LONG_FUNCTIONS - long == set(), "short now: take them off the list"
-
-
-def test_rooms_are_small() -> None:
-    rooms = Counter(str(path.parent) for path in MODULES if path.name != "__init__.py")
-    full = {room for room, modules in rooms.items() if modules > MOST_MODULES}
-    assert full == FULL_ROOMS, f"more than {MOST_MODULES} modules"
+    long = [name for name, lines in lengths.items() if lines > MOST_FUNCTION_LINES]
+    assert long == [], f"more than {MOST_FUNCTION_LINES} lines"
