@@ -1165,7 +1165,7 @@ class Deal:
 
 def leaders(totals: Sequence[Number]) -> list[int]:
     """0: all seats with the maximum; ties are joint winners."""
-    return [seat for seat, total in enumerate(totals) if total > max(totals) - TOLERANCE]
+    return [seat for seat, total in enumerate(totals) if max(totals) - total <= TOLERANCE]
 
 
 def next_multiplier(options: Options, multiplier: int) -> int:

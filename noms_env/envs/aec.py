@@ -160,7 +160,7 @@ class TrickTakingEnv(AECEnv):
                 seed; before the first seed, one is drawn at random.
             options: may set up a position: `deck` (words of all cards in dealing order; noms: after the cut), `dealer`,
                 `totals` (points before the deal), `deal` (number of the deal in the match, from 0), `multiplier` (2 in a
-                double hand of noms). Other keys are ignored.
+                double hand of noms, with `double_repeat="quadruple"` a power of 2). Other keys are ignored.
 
         Raises:
             ValueError: the seed or the position is not possible; the environment is unchanged.

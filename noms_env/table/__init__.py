@@ -125,7 +125,7 @@ class Table:
             dealer: seat; drawn when None.
             totals: points of the match before this deal, one for each seat; zeros when None.
             deal: running number of the deal in the match, from 0.
-            multiplier: what the points of the deal count, 2 for a double hand; 1 when None.
+            multiplier: what the points of the deal count, a power of 2: 2 for a double hand; 1 when None.
 
         Raises:
             PositionError: the position is impossible; the table is unchanged.

@@ -11,6 +11,7 @@ from noms_env.core.actions import brief, is_integer
 from noms_env.core.cards import CARD_NUMBERS, CARD_WORDS, DECK_NAMES
 from noms_env.core.state import MOST_POINTS
 from noms_env.variants import Rules
+from noms_env.variants.match import SAME
 
 MAX_DEAL_NUMBER = 10_000
 
@@ -58,7 +59,7 @@ def checked_totals(rules: Rules, totals: Sequence[float], in_match: bool) -> lis
     if rules.options.get("accumulate") and any(points):
         raise PositionError(f"totals must be zeros with accumulate, which scores in the last deal only; not {brief(totals)}")
     target = rules.options.get("target")
-    playing_on = rules.options.get("tie") == "play_on" and points.count(max(points)) > 1
+    playing_on = rules.options.get("tie") == "play_on" and sum(max(points) - total <= SAME for total in points) > 1
     if target is not None and max(points) >= target and not playing_on and in_match:
         raise PositionError(f"totals must be below the target of {target}, or the match would be over; not {brief(totals)}")
     return points

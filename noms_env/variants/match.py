@@ -2,6 +2,8 @@
 
 1. A match of fixed length ends with its last deal, any other when a total has reached `target`.
 2. The highest total wins, equal ones together. In an episode of a single deal the points of the deal count.
+
+Totals are float64: whole ones are exact up to 2**53. Larger ones, behind many doublings, are rounded, and win as rounded.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ from noms_env.core.cards import bit
 from noms_env.core.state import SINGLE_DEAL
 
 SAME = 1e-9
-"""Totals that differ by less are equal: fractions of a point add up with rounding errors."""
+"""Totals that differ by no more are equal: fractions of a point add up with rounding errors."""
 
 
 @jit
@@ -39,7 +41,7 @@ def leaders(t, values):
         best = max(best, values[seat])
     seats = bit(0) - 1
     for seat in range(t.n_seats):
-        if values[seat] > best - SAME:
+        if best - values[seat] <= SAME:  # exact, where `best - SAME` may be rounded to `best`
             seats |= bit(seat)
     return seats
 

@@ -15,7 +15,8 @@
 Deviations and decisions: how a pile is gathered and where the deck is cut (4.3); ties are joint wins; implicit
 announcements, part of the source text's base game, are an option since they add nothing that cannot be reached without. Seats
 are given, not chosen in the order of a cut; the first dealer is drawn, each with the same chance. With Mis at 10 there is no
-Mis a Vis, as the source text has it "usually"; an option keeps it.
+Mis a Vis, as the source text has it "usually"; an option keeps it. Where `double_repeat="quadruple"` makes a total larger than
+2**53 it is rounded to the nearest number that a float64 holds, and rounded totals decide who wins.
 """
 
 from __future__ import annotations
@@ -154,7 +155,7 @@ GAME = Variant(
         Option(
             "dealer_forced",
             None,
-            "a dealer behind three passes must bid; by default with a min_bid below 10",
+            "a dealer behind passes of all others must bid; by default where min_bid is below its own default",
             flag=True,
             byte=30,
         ),

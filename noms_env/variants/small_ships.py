@@ -8,11 +8,14 @@
 5. A bid made: the bid for each of the side. Failed: nothing. Misere: +10 alone, +20 each with a partner; failed, each
    loses 10 and the tricks that both took. Everybody else: one point for each own trick.
 6. The match ends at 100 points or after 20 deals.
-7. Indication (option, rules 3.4): the holder may show himself, for twice the bid off his points.
+7. Indication (option, rules 3.4): the holder may show himself, for twice the bid off his points; in Misere for twice
+   `misere_value`.
 
 Deviations and decisions: three, five and six seats, the ladder there and the value of Misere are decisions of this
-project (3.3); "may not lead to the nominated card" is read as its suit; the source text also lets players agree to end a match
-after a time, say an hour, which is no end here.
+project (3.3). "Any number of players can play", which heads Big Ships and Small Ships together, is not taken for Small
+Ships, whose own rules name 3, 4, 5 and 6 players. "May not lead to the nominated card" is read as its suit. Indication
+costs "twice the contract bid": of Misere, a bid of no trick, that would be 0, and twice its value is taken (3.4). The
+source text also lets players agree to end a match after a time, say an hour, which is no end here.
 """
 
 from __future__ import annotations
@@ -143,7 +146,7 @@ GAME = Variant(
         "something about the stock",
         "target": "None: only `max_hands` ends the match",
         "max_hands": "None: only `target` ends the match",
-        "indication": "It costs twice the bid, and only the one who shows himself",
+        "indication": "It costs twice the bid, in Misere twice `misere_value`, and only the one who shows himself",
         "open_partner": "A card in the stock leaves the declarer alone for all to see",
     },
 )

@@ -215,6 +215,18 @@ def test_noms_passed_out_for_ever_is_truncated() -> None:
     assert list(env.rewards.values()) == [0.25] * 4
 
 
+def test_an_outcome_is_paid_whatever_the_points_come_to() -> None:
+    env = noms_env.noms_v0.raw_env(double_repeat="quadruple", reward="outcome")
+    env.reset(seed=1, options={"multiplier": 2**20})
+    bidder = env.agent_selection
+    env.step(env.str_to_action("mis_a_vis"))
+    returns = play_out(env, random.Random(1))
+    assert [env.possible_agents[seat] for seat in members(env.table.row.winners)] == [
+        agent for agent in env.possible_agents if agent != bidder
+    ]
+    assert returns == {agent: pytest.approx(0 if agent == bidder else 1 / 3) for agent in env.possible_agents}
+
+
 def test_totals_before_a_single_deal_do_not_decide_its_outcome() -> None:
     env = make(Kind("down_up", 3, {}), episode="deal", hand_size=1, reward="outcome")
     env.reset(seed=1, options={"totals": [0, 500, 0]})

@@ -1,11 +1,15 @@
 """Ends of matches: targets, deals that are the last, ties, truncation (rules 3.1, 4.1, 5.2, 8b)."""
 
+import random
 from typing import Any
 
 import pytest
 
+from noms_env.table import Table
+from noms_env.variants.match import leaders
+from tests import referee
 from tests.variants import test_noms, test_nonesuch, test_small_ships
-from tests.variants.table_help import members, totals
+from tests.variants.table_help import members, play, play_out, totals, tricks
 
 pytestmark = pytest.mark.uncompiled
 
@@ -81,3 +85,27 @@ def test_ends_of_matches(
     assert totals(table) == [start + gain for start, gain in zip(before, gains, strict=True)]
     assert (table.is_over, bool(table.row.truncated)) == (end != "", end == "truncated")
     assert members(table.row.winners) == winners
+
+
+@pytest.mark.parametrize("doublings", [0, 19, 20, 40, 199])
+@pytest.mark.parametrize("tie", ["joint", "play_on"])
+def test_4_3_points_that_were_doubled_often_have_winners_too(doublings: int, tie: str) -> None:
+    """From 2**24 points on a total less 1e-9 is the same number: the best is still the best, and equal ones still tie."""
+    table = Table("noms", options={"double_repeat": "quadruple", "tie": tie, "target": 1}, seed=2)
+    table.start(multiplier=2**doublings)
+    bidder = int(table.row.seat)
+    play(table, "mis_a_vis")
+    play_out(table, random.Random(1))
+    others = [seat for seat in range(4) if seat != bidder]
+    assert tricks(table)[bidder] > 0, "it failed"
+    assert totals(table) == [26 * 2**doublings if seat in others else 0 for seat in range(4)]
+    assert table.is_over == (tie == "joint")
+    assert members(table.row.winners) == (others if tie == "joint" else [])
+    assert referee.leaders([int(total) for total in totals(table)]) == others
+
+
+def test_1_fractions_of_a_point_tie_that_differ_by_rounding() -> None:
+    table = Table("sniped_whist", 3, {"n_hands": 2})
+    table.start(totals=[0.1 + 0.2, 0.3, 0.29])
+    assert table.row.totals[0] != table.row.totals[1]
+    assert members(leaders(table.row, table.row.totals)) == [0, 1]
