@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from noms_env._jit import highest, jit, jit_allocating
+from noms_env._jit import highest, jit
 from noms_env.core.cards import SUIT_CARDS, bit, has
 from noms_env.core.chance import DRAW_CUT, DRAW_PILE_ORDER, DRAW_TRICK_ORDER, below, shuffle
 from noms_env.core.state import HELD, get_byte, left_of, put_byte
@@ -91,19 +91,25 @@ def remember(t):
                 put_byte(t.previous, card, HELD + seat)
 
 
-@jit_allocating
+@jit
 def cut(t):
     """Move the top cards under the rest; how many is fixed by option, or drawn."""
     where = int(t.cut)
     if where < 0:
         low = int(t.cut_min)
         where = low + below(t, DRAW_CUT, 52 - 2 * low + 1)
-    top = t.deck[:where].copy()
-    rest = 52 - where
-    for place in range(rest):
-        t.deck[place] = t.deck[where + place]
-    for place in range(where):
-        t.deck[rest + place] = top[place]
+    turn(t.deck, 0, where)
+    turn(t.deck, where, 52)
+    turn(t.deck, 0, 52)
+
+
+@jit
+def turn(cards, start, end):
+    """Put `cards[start:end]` the other way round."""
+    for i in range((end - start) // 2):
+        card = cards[start + i]
+        cards[start + i] = cards[end - 1 - i]
+        cards[end - 1 - i] = card
 
 
 @jit
@@ -122,15 +128,18 @@ def gather_passed(t):
         seat = left_of(t, seat)
 
 
-@jit_allocating
+@jit
 def gather_played(t):
     """After a played deal: the new dealer (left of the old one) stacks the four piles, his own last."""
-    piles = np.arange(4)
+    for i in range(4):
+        t.deck[i] = i
     if t.pile_order == RANDOM_PILES:
-        shuffle(t, DRAW_PILE_ORDER, piles, 4)
+        shuffle(t, DRAW_PILE_ORDER, t.deck, 4)
+    piles = (int(t.deck[0]), int(t.deck[1]), int(t.deck[2]), int(t.deck[3]))
     new_dealer = left_of(t, t.dealer)
     place = 0
-    for i in piles:
+    for k in range(4):
+        i = piles[k]
         step = 3 - i if t.pile_order == RIGHT_FIRST and i < 3 else i + 1
         place = gather_pile(t, (new_dealer + step) % 4, place)
 
@@ -152,25 +161,31 @@ def gather_pile(t, seat, place):
     return place
 
 
-@jit_allocating
+@jit
 def gather_held(t, seat, place):
     """The cards still held, clubs to spades and low to high, as one packet."""
-    held = np.zeros(13, np.int8)
-    count = 0
+    end = place
     for card in range(52):
         if has(t.hands[seat], card):
-            held[count] = card
-            count += 1
-    return gather_packet(t, held[:count], 13 + 2 * seat, place)
+            t.deck[end] = card
+            end += 1
+    return arrange(t, place, end, 13 + 2 * seat)
 
 
-@jit_allocating
+@jit
 def gather_packet(t, cards, number, place):
-    """One packet into the deck in the order of `trick_order`; `number` tells the packets' draws apart."""
-    packet = cards.copy()
-    count = len(packet)
+    """One packet into the deck; `number` tells the packets' draws apart. Returns the place behind it."""
+    end = place + len(cards)
+    for i in range(len(cards)):
+        t.deck[place + i] = cards[i]
+    return arrange(t, place, end, number)
+
+
+@jit
+def arrange(t, place, end, number):
+    """Bring a packet in the deck into the order of `trick_order`; returns the place behind it."""
     if t.trick_order == SHUFFLED_TRICK:
-        shuffle(t, DRAW_TRICK_ORDER, packet, count, number)
-    for i in range(count):
-        t.deck[place + i] = packet[count - 1 - i if t.trick_order == REVERSED else i]
-    return place + count
+        shuffle(t, DRAW_TRICK_ORDER, t.deck[place:end], end - place, number)
+    elif t.trick_order == REVERSED:
+        turn(t.deck, place, end)
+    return end
