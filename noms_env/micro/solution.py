@@ -16,6 +16,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
 from noms_env._files import write_atomically
+from noms_env._json import parse_json
 from noms_env.core.actions import NUM_ACTIONS
 from noms_env.core.chance import MAX_SEED
 from noms_env.micro.deal_setup import DealSetup
@@ -115,7 +116,7 @@ def read_solution(path: Path) -> tuple[SolutionInfo, dict[str, np.ndarray]]:
     """
     try:
         with safe_open(str(path), framework="numpy") as opened:
-            document = json.loads((opened.metadata() or {}).get(KEY, "null"))
+            document = parse_json((opened.metadata() or {}).get(KEY, "null"))
             arrays = {name: opened.get_tensor(name) for name in ARRAYS}
         if not isinstance(document, dict) or document.pop("format", None) != FORMAT:
             raise ValueError(f"it is no {FORMAT}")

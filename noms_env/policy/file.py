@@ -21,6 +21,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
 from noms_env._files import write_atomically
+from noms_env._json import parse_json
 from noms_env.observation.features import differing_options
 from noms_env.observation.layout import layout_digest
 from noms_env.policy.encoding import Encoding, make_encoding
@@ -221,9 +222,9 @@ def _document(file: Path, entries: Mapping[str, str] | None) -> dict[str, Any]:
     if text is None:
         raise PolicyFileError(f"{file} is a safetensors file without {KEY!r} in its metadata: not a policy of noms-env")
     try:
-        document = json.loads(text)
+        document = parse_json(text)
         is_as_written = isinstance(document, dict) and _text(document) == text
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise PolicyFileError(f"what {file} says of its policy is damaged: {error}") from error
     if is_as_written and document.get("format") != FORMAT:
         found = str(document.get("format"))[:40]

@@ -7,9 +7,10 @@ import os
 from collections.abc import Iterable, Iterator
 from io import TextIOWrapper
 from pathlib import Path
-from typing import IO, NoReturn
+from typing import IO
 
 from noms_env._files import whole_file
+from noms_env._json import parse_json
 from noms_env.record.form import Record, find_damage
 
 
@@ -63,22 +64,10 @@ def parsed_records(lines: Iterable[bytes]) -> Iterator[tuple[int, Record | str]]
 
 
 def _parsed(line: bytes) -> Record | str:
+    if not line.strip():
+        return "the line is empty"
     try:
-        record = json.loads(line.decode(), parse_constant=_refuse_constant)
-        if b"\\u" in line:
-            json.dumps(record, ensure_ascii=False).encode()
-    except UnicodeDecodeError:
-        return "the line is not UTF-8 text"
-    except UnicodeEncodeError:
-        return "the line has half of a surrogate pair, which is no character"
-    except RecursionError:
-        return "the line is not a record but something nested too deeply"
-    except json.JSONDecodeError as error:
-        return f"the line is not JSON: {error.msg} at character {error.pos + 1}" if line.strip() else "the line is empty"
+        record = parse_json(line, "the line")
     except ValueError as error:
-        return f"the line is not JSON: {error}"
+        return str(error)
     return find_damage(record) or record
-
-
-def _refuse_constant(word: str) -> NoReturn:
-    raise ValueError(f"{word} is no number")

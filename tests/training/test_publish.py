@@ -543,7 +543,7 @@ def test_an_empty_folder_has_a_page_too(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("file", "content", "sentence"),
     [
-        ("panel/x.json", "{", "is no JSON"),
+        ("panel/x.json", "{", "is damaged: it is not JSON"),
         ("panel/x.json", "[]", "is not from `noms evaluate --json` or results.json of `noms tournament`"),
         ("panel/x.json", '{"format": "noms-evaluate/1", "environment": 9}', "is of version 9 of the environments, not 0"),
         ("panel/x.json", json.dumps(evaluation("a", "b", {})), "is damaged: KeyError('variant')"),

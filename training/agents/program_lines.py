@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from noms_env._json import parse_json
 from noms_env.core.actions import CALL_WORDS, PHASES, UNSAID, action_word, is_integer
 from noms_env.core.cards import CARD_WORDS, DECKTET, NO_TRUMP, RANK_LETTERS, SUIT_LETTERS, cards_in
 from noms_env.core.partners import ROLES, role_known_to
@@ -271,8 +272,8 @@ def _line(document: Document) -> bytes:
 
 def _parsed(answer: bytes) -> Any:
     try:
-        return json.loads(answer)
-    except (ValueError, RecursionError) as error:
+        return parse_json(answer)
+    except ValueError as error:
         raise AnswerError(f"answered {_brief(answer)}, which is no JSON") from error
 
 

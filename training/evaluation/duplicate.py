@@ -34,6 +34,7 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
+from noms_env.core.actions import brief, is_integer
 from noms_env.core.state import MAX_SEATS
 from noms_env.variants import Rules
 
@@ -41,6 +42,7 @@ from ..agents.guarded import Guarded, guarded
 from ..agents.registry import agent_spec
 from ..agents.spec import AgentSpec
 from ..agents.table_pool import TablePool, play_deal_by_deal
+from ..text import printable
 from .behaviour_stats import SEATS, Tally, count_deals
 from .roles import roles
 from .statistics import Groups
@@ -127,12 +129,17 @@ class Lost:
     tables: int = 0
     why: list[str] = field(default_factory=list)
 
+    def __post_init__(self) -> None:
+        are_texts = isinstance(self.why, list) and all(isinstance(reason, str) for reason in self.why)
+        if not is_integer(self.tables) or self.tables < 0 or not are_texts:
+            raise ValueError(f"lost tables are a number and a list of reasons, not {brief(self.tables)} and {brief(self.why)}")
+
     def __add__(self, other: Lost) -> Lost:
         return Lost(self.tables + other.tables, list(dict.fromkeys([*self.why, *other.why]))[:3])
 
     def sentences(self, name: str) -> list[str]:
         """What is to be said of the player of this name; nothing if it lost no table."""
-        return [f"{name} lost {self.tables:,} tables: it {'; '.join(self.why)}."] if self.tables else []
+        return [f"{name} lost {self.tables:,} tables: it {printable('; '.join(self.why))}."] if self.tables else []
 
 
 @dataclass(frozen=True)

@@ -18,11 +18,12 @@ from functools import partial
 from itertools import combinations
 from pathlib import Path
 from threading import Event
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from noms_env._files import write_atomically
+from noms_env._json import parse_json
 from noms_env.variants import Rules, given_options
 from noms_env.version import ENV_VERSION
 
@@ -37,7 +38,16 @@ FORMAT = "noms-tournament/1"
 PLAN, RESULTS, TABLE, PICTURE, BLOCKS = "plan.json", "results.json", "table.md", "heat.png", "blocks"
 MOST_DEALS = 1_000_000
 """Of a pair; each block of them is a file."""
-Saved = dict[str, Any]
+
+
+class Saved(NamedTuple):
+    """A block in a file: points of the first player alone and against the second, float64, shape (deals,); tables lost."""
+
+    alone: np.ndarray
+    against: np.ndarray
+    lost: list[Lost]
+
+
 """A block as its file holds it: `alone` and `against`, the value of each deal for the first of the pair, and `lost`."""
 
 
@@ -124,9 +134,11 @@ class Folder:
             OSError: the folder cannot be written.
         """
         try:
-            saved = json.loads((self.path / PLAN).read_text())
+            saved = parse_json((self.path / PLAN).read_bytes())
         except (OSError, ValueError) as error:
-            raise TournamentError(f"there is no tournament to go on with in {self.path}") from error
+            raise TournamentError(f"there is no tournament to go on with in {self.path}: {PLAN} cannot be read") from error
+        if not isinstance(saved, dict):
+            raise TournamentError(f"{self.path / PLAN} is damaged: it holds no object")
         for name, value in plan.as_json().items():
             before = saved.get(name, {} if name == "policies" else None)
             if not has_grown_from(name, before, value):
@@ -152,16 +164,18 @@ class Folder:
     def load(self, pair: tuple[int, int], first: int, count: int) -> Saved | None:
         """A block; None if it is not played yet or its file is damaged."""
         try:
-            saved = json.loads(self.file_of(pair, first).read_text())
-            lengths = {len(saved["alone"]), len(saved["against"])}
-        except (OSError, ValueError, KeyError, TypeError):
+            saved = parse_json(self.file_of(pair, first).read_bytes())
+            points = np.array([saved["alone"], saved["against"]], np.float64)
+            lost = [Lost(**one) for one in saved["lost"]]
+        except (OSError, ValueError, LookupError, TypeError):
             return None
-        return saved if lengths == {count} else None
+        is_whole = points.shape == (2, count) and bool(np.isfinite(points).all()) and len(lost) == 2
+        return Saved(*points, lost) if is_whole else None
 
 
 def has_grown_from(name: str, before: Any, now: Any) -> bool:
     """Whether an entry of a plan is as it was, or has more deals or players."""
-    if before is None or before == now:
+    if before == now or type(before) is not type(now):
         return bool(before == now)
     if name == "players":
         return bool(now[: len(before)] == before)
@@ -294,18 +308,18 @@ def read_results(plan: Plan, players: Sequence[AgentSpec], folder: Folder) -> Re
         elif pair not in gaps:
             parts[pair].append(saved)
             begins[pair].append(first)
-    deals = min(sum(len(part["alone"]) for part in played) for played in parts.values())
+    deals = min(sum(len(part.alone) for part in played) for played in parts.values())
     if deals < 2:
         return None
     number = len(plan.players)
     values, lost = np.zeros((number, number, deals)), [Lost() for _ in range(number)]
     for (a, b), played in parts.items():
-        values[a, b] = np.concatenate([part["alone"] for part in played])[:deals]
-        values[b, a] = -np.concatenate([part["against"] for part in played])[:deals]
+        values[a, b] = np.concatenate([part.alone for part in played])[:deals]
+        values[b, a] = -np.concatenate([part.against for part in played])[:deals]
         for first, part in zip(begins[a, b], played, strict=True):
-            for player, one in zip((a, b), part["lost"], strict=True):
+            for player, one in zip((a, b), part.lost, strict=True):
                 if first < deals:
-                    lost[player] += Lost(**one)
+                    lost[player] += one
     return Results(plan, values, tuple(lost))
 
 

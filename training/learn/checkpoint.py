@@ -30,6 +30,7 @@ from torch import Tensor, nn
 
 from noms_env._files import lock, write_atomically
 from noms_env._jit import PACKAGE
+from noms_env._json import parse_json
 from noms_env.policy.encoding import Encoding
 from noms_env.policy.file import PolicyFileError, PolicyInfo, read_policy, save_policy
 from noms_env.policy.player import POLICY_NAME
@@ -242,10 +243,10 @@ class RunFolder:
             CheckpointError: the file of it is not there, or damaged.
         """
         try:
-            found = json.loads(self._config.read_text())
+            found = parse_json(self._config.read_bytes())
         except OSError as error:
             raise CheckpointError(f"{self._config} cannot be read: {error.strerror}") from error
-        except (ValueError, RecursionError) as error:
+        except ValueError as error:
             raise CheckpointError(f"{self._config} is damaged: {error}") from error
         if not isinstance(found, dict):
             raise CheckpointError(f"{self._config} is damaged: it is no JSON object")

@@ -9,13 +9,13 @@ FOLDER/crossplay/*.json   `noms crossplay --json`: what policies of independent 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from noms_env._json import parse_json
 from noms_env.players import PLAYERS
 from noms_env.policy.file import PolicyFileError
 from noms_env.policy.player import POLICY_NAME
@@ -200,9 +200,9 @@ def _documents(
 ) -> Iterator[tuple[Path, dict[str, Any]]]:
     for path in sorted(folder.glob("*.json")):
         try:
-            found = json.loads(path.read_bytes())
-        except (ValueError, RecursionError) as error:
-            raise ResultsError(f"{path} is no JSON: {error}") from error
+            found = parse_json(path.read_bytes())
+        except ValueError as error:
+            raise ResultsError(f"{path} is damaged: {error}") from error
         if not isinstance(found, dict) or found.get("format") not in formats:
             raise ResultsError(f"{path} is not {source}")
         if found.get("environment") != ENV_VERSION:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
+from noms_env._json import parse_json
 from noms_env.policy.file import PolicyInfo, read_info, read_policy
 from noms_env.policy.player import POLICY_NAME
 
@@ -164,10 +165,10 @@ def _read_whole(file: Path) -> tuple[bytes, PolicyInfo, dict[str, np.ndarray]]:
 def _config(path: Path) -> TrainConfig:
     file = path / CONFIG
     try:
-        return TrainConfig.from_dict(json.loads(file.read_bytes()))
+        return TrainConfig.from_dict(parse_json(file.read_bytes()))
     except OSError as error:
         raise RunError(f"there is no run in {path}: {CONFIG} cannot be read: {error.strerror}") from error
-    except (ValueError, TypeError, AttributeError, RecursionError) as error:
+    except (ValueError, TypeError, AttributeError) as error:
         raise RunError(f"{file} is damaged: {error}") from error
 
 
@@ -186,9 +187,9 @@ def _read_published(path: Path) -> Trained:
     file = path / POLICY_NAME
     info, _, tensors = read_policy(file)
     try:
-        runs = tuple(read_run(entry) for entry in json.loads((path / RUNS).read_bytes()))
+        runs = tuple(read_run(entry) for entry in parse_json((path / RUNS).read_bytes()))
         curve = read_log(path, CURVE)
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise RunError(f"{RUNS} or {CURVE} in {path} is damaged: {error}") from error
     begun, _ = curve.pop(BEGUN, ([0], []))
     if not runs or runs[-1].kept != info.decisions or list(begun) != _begins(runs):
