@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from noms_env.policy.file import read_policy, save_policy
 from noms_env.variants import game, make_rules
 from tests.commands import Run, assert_refused
 from tests.policy.test_player import save_small
@@ -139,6 +140,53 @@ def test_what_makes_no_sense_is_refused(run: Run, first: Path, tmp_path: Path) -
     assert_refused(run(), "the rounds in rounds were begun with matches 5, not 66")
     Path("rounds/improve.json").write_text("[", encoding="utf-8")
     assert_refused(run(), "improve.json is damaged")
+
+
+DONE = {"policy": "elsewhere/01/run", "before": "small_ships", "gains": {}, "kept": "elsewhere/01/run"}
+GAIN = {"mean": 0.5, "low": 0.25, "high": 0.75, "deals": 20}
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        *("", "[", "[]", "null", "1e999", "[" * 5000, "{}", '{"gains": 1e999}', json.dumps(DONE | {"gains": []})),
+        json.dumps(DONE | {"kept": "cmd:touch ran"}),
+        *(json.dumps(DONE | {"kept": odd}) for odd in (None, [], 1, "")),
+        *(json.dumps(DONE | {"gains": {"noms_4": GAIN | {"mean": odd}}}) for odd in (None, "0.5", [0.5], True, {})),
+        *(json.dumps(DONE | {"gains": {"noms_4": odd}}) for odd in (None, 3, "x", [])),
+        json.dumps(DONE | {"gains": {"\x1b[2J": GAIN}}),
+        json.dumps(DONE | {"gains": {"noms_4": GAIN}}).replace("0.5", "1e999"),
+    ],
+)
+def test_a_damaged_result_of_a_round_is_refused(run: Run, content: str) -> None:
+    Path("rounds/01").mkdir(parents=True)
+    Path("rounds/01/result.json").write_text(content, encoding="utf-8")
+    assert_refused(run(), "result.json is damaged (")
+    assert not Path("ran").exists()
+
+
+def test_the_folders_that_a_result_names_are_those_where_it_lies(first: Path, tmp_path: Path) -> None:
+    for kept, expected in (("elsewhere/01/run", str(tmp_path / "run")), ("small_ships", "mine")):
+        (tmp_path / "result.json").write_text(json.dumps(DONE | {"gains": {"noms_4": GAIN}, "kept": kept}), encoding="utf-8")
+        result = command.one_round(command.Settings("mine"), "mine", tmp_path, 1, command.Workers(1, on_ray=False))
+        assert result == {"policy": str(tmp_path / "run"), "before": "mine", "gains": {"noms_4": GAIN}, "kept": expected}
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        *({name: odd} for name in ("variants", "seats", "option") for odd in (None, 3, "noms", {"a": 1}, [None], [[]], [1.5])),
+        *({"variants": []}, {"variants": ["bridge"]}, {"variants": ["noms"]}, {"seats": [10**30]}, {"seats": [True]}),
+        *({"option": ["ranks"]}, {"option": ["ranks=9"]}, {"option": ["\x1b=1"]}, {"variants": ["down_up", 4]}),
+    ],
+    ids=str,
+)
+def test_a_policy_whose_training_makes_no_sense_is_refused(changes: dict[str, Any], first: Path, tmp_path: Path) -> None:
+    info, _, tensors = read_policy(first / "policy.safetensors")
+    foreign = replace(info, training=info.training | changes)
+    save_policy(tmp_path / "foreign.safetensors", tensors, foreign)
+    with pytest.raises(CommandError, match=r"^.+$"):
+        command.trained_at(str(tmp_path / "foreign.safetensors"))
 
 
 def test_a_policy_that_does_not_say_how_it_was_trained_is_refused(tmp_path: Path, run: Run) -> None:

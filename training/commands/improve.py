@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 FINE_TUNING = PPOConfig(learning_rate=3e-4, ent_coef_call=0.01, ent_coef_play=0.003, uniform_kl_coef=0.0)
 """Of a policy that has found its way: the entropy that a run from nothing needs would flatten it again."""
 SETTINGS, RESULT = "improve.json", "result.json"
+TABLES = {"variants": str, "seats": int, "option": str}
+"""Of a policy's training: lists that say at which tables it was."""
 COMPARING = b"for the comparison of two rounds"
 """Makes deals of its own: those of the set `dev` itself have chosen the best policy of each run."""
 
@@ -109,6 +111,7 @@ def improve(
 def keep_settings(series: Settings, folder: Path) -> None:
     """Note the settings in the folder; CommandError if others are there."""
     from noms_env._files import write_atomically
+    from noms_env._json import parse_json
 
     path = folder / SETTINGS
     if not path.exists():
@@ -116,7 +119,7 @@ def keep_settings(series: Settings, folder: Path) -> None:
         write_atomically(path, json.dumps(asdict(series), indent=1).encode())
         return
     try:
-        before = Settings(**json.loads(path.read_text(encoding="utf-8")))
+        before = Settings(**parse_json(path.read_bytes()))
     except (ValueError, TypeError) as error:
         raise CommandError(f"{path} is damaged: {error}") from error
     for name, value in asdict(series).items():
@@ -126,6 +129,7 @@ def keep_settings(series: Settings, folder: Path) -> None:
 
 def trained_at(policy: str) -> PolicyInfo:
     """What a policy says of its training; CommandError if it does not say at which tables that was."""
+    from noms_env.core.actions import brief
     from noms_env.policy.file import PolicyFileError, read_info
     from noms_env.policy.player import policy_file_of
 
@@ -133,8 +137,16 @@ def trained_at(policy: str) -> PolicyInfo:
         info = read_info(policy_file_of(policy))
     except (PolicyFileError, OSError) as error:
         raise CommandError(str(error)) from error
-    if not {"variants", "seats", "option"} <= set(info.training):
+    if not TABLES.keys() <= set(info.training):
         raise CommandError(f"{policy} does not say with which options it was trained, which a round needs")
+    for name, kind in TABLES.items():
+        values = info.training[name]
+        if not isinstance(values, list) or not all(type(value) is kind for value in values):
+            raise CommandError(f"{policy} says {brief(values)} for {name} of its training, which makes no sense")
+    with wrong_arguments():
+        tables = tables_of(info)
+    if not tables or not all(rules in info.rule_sets for rules in tables):
+        raise CommandError(f"{policy} says that it was trained at tables for which it is not")
     return info
 
 
@@ -152,8 +164,7 @@ def one_round(series: Settings, policy: str, folder: Path, number: int, workers:
     from noms_env._files import write_atomically
 
     if (folder / RESULT).exists():
-        found: dict[str, Any] = json.loads((folder / RESULT).read_text(encoding="utf-8"))
-        return found
+        return done_before(folder, policy)
     info = trained_at(policy)
     seed, rule_sets = round_seed(series.seed, number), tables_of(info)
     played(series, policy, rule_sets, folder / "decisions", seed, workers)
@@ -168,6 +179,22 @@ def one_round(series: Settings, policy: str, folder: Path, number: int, workers:
     }
     write_atomically(folder / RESULT, json.dumps(result, indent=1).encode())
     return result
+
+
+def done_before(folder: Path, policy: str) -> dict[str, Any]:
+    """The result of a round that is done: its figures, and which of two policies it kept; CommandError if it is damaged."""
+    from noms_env._json import parse_json
+
+    path = folder / RESULT
+    try:
+        found = parse_json(path.read_bytes())
+        gains, own = found["gains"], {found["before"]: policy, found["policy"]: str(folder / "run")}
+        figures = [type(gain[name]) for gain in gains.values() for name in ("mean", "low", "high")]
+        if not all(map(str.isidentifier, gains)) or not set(figures) <= {int, float}:
+            raise ValueError("it has no figures of tables")
+        return {"policy": str(folder / "run"), "before": policy, "gains": gains, "kept": own[found["kept"]]}
+    except (ValueError, LookupError, TypeError, AttributeError) as error:
+        raise CommandError(f"{path} is damaged ({error}): remove it, and the round is compared again") from error
 
 
 def round_seed(seed: int, number: int) -> int:
