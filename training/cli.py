@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from .agents.forfeit import ForfeitError
+from .agents.permission import by_command_line
 from .commands.common import STOPPED, CommandError, wrong_arguments
 from .console import never_fail_on_signs
 from .extras import MissingExtraError
@@ -75,7 +76,9 @@ def main(args: Sequence[str] | None = None) -> int:
     Returns:
         The exit status.
     """
-    return exit_status("noms", lambda: run(list(sys.argv[1:] if args is None else args)))
+    words = list(sys.argv[1:] if args is None else args)
+    with by_command_line(words):
+        return exit_status("noms", lambda: run(words))
 
 
 def exit_status(program: str, command: Callable[[], int]) -> int:

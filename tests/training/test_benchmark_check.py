@@ -12,7 +12,7 @@ from tests.training.entries import DEALS, SMALL, scored_entry
 from training.benchmark import checking, protocol
 from training.benchmark.cells import cells_of_entry
 from training.benchmark.checking import complaints, replayed, sampled_cells
-from training.benchmark.entry import Entry, read_entry, runs_code
+from training.benchmark.entry import read_entry
 from training.benchmark.protocol import (
     POLICIES,
 )
@@ -146,8 +146,10 @@ def test_an_entry_runs_no_code_that_hides_behind_a_seed(run: Run, tmp_path: Path
     (tmp_path / "entry.json").write_text(json.dumps(document | {"seeds": ["thumb", f"{tmp_path}/mine.py:make"]}))
     for command in ("score", "check"):
         assert_refused(run("benchmark", command, tmp_path), "its seeds, which must be whole numbers")
-    runs = Entry("x", "fixed", "{game}.py:make", ("down_up",))
-    assert runs_code(runs, tmp_path)
+    (tmp_path / "noms.py").write_text("raise SystemExit('it ran')\n")
+    hidden = {"player": f"{tmp_path}/{{game}}.py:make", "games": ["noms"], "seeds": [0]}
+    (tmp_path / "entry.json").write_text(json.dumps(document | hidden))
+    assert_refused(run("benchmark", "score", tmp_path), f"a file names the program '{tmp_path}/noms.py:make'")
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """`noms table`: tables after a restart, damaged files, and the command itself."""
 
 import json
+import os
 import shutil
 import signal
 import socket
@@ -58,6 +59,42 @@ def test_a_damaged_file_is_no_table(change: dict[str, Any]) -> None:
     for text in ("", "[]", "null", "{", json.dumps({})):
         with pytest.raises(ValueError, match=r"."):
             table_from(text)
+
+
+@pytest.mark.parametrize(
+    "player", ["cmd:touch ran", "evil.py:make", "evil:make", "greedy@0", "solved:/dev/zero", "../there/policy.safetensors", 7]
+)
+@pytest.mark.parametrize("place", ["players", "hints"])
+def test_a_file_seats_nobody_whom_the_command_line_does_not_name(
+    player: Any, place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("evil.py").write_text("from pathlib import Path\nPath('ran').touch()\n")
+    state = json.loads(some_table(3).to_json())
+    state[place] = player if place == "hints" else [None, *[player] * 3]
+    Path("stranger.json").write_text(json.dumps(state, separators=(",", ":")))
+    with server(tmp_path) as client, connected(client) as socket:
+        socket.send_text(json.dumps({"do": "hello", "table": "stranger", "key": state["people"]["0"][1], "token": None}))
+        told = json.loads(socket.receive_text())
+        assert told == {"is": "refused", "text": f"this server has no such player, {player!r}; start it with --player NAME"}
+    assert not Path("ran").exists()
+
+
+def test_a_file_seats_whom_the_command_line_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("own.py").write_text("def act(observation, mask, rng):\n    return int(mask.argmax())\n")
+    with server(tmp_path, players=("own.py:act",)) as client:
+        told = opened(client, player="own.py:act")
+    with server(tmp_path, players=("own.py:act",)) as client, connected(client) as socket:
+        assert Browser(socket, told["table"], told["keys"]["0"]).state["names"][1] == "own.py:act 1"
+
+
+def test_a_pipe_in_the_folder_is_no_table(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "waits_for_you.json")
+    with server(tmp_path) as client, connected(client) as socket:
+        opened(client)
+        socket.send_text(json.dumps({"do": "hello", "table": "waits_for_you", "key": None, "token": None}))
+        assert json.loads(socket.receive_text()) == {"is": "refused", "text": "there is no such table"}
 
 
 def test_a_table_that_cannot_be_saved_says_so_and_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -237,7 +237,7 @@ def test_a_folder_runs_no_program_unless_the_command_line_allows_it(
     Path("evil").mkdir()
     for file in (Path(f"ran_{place}.py"), Path("evil/ran.py")):
         file.write_text("from pathlib import Path\nPath('ran').touch()\n")
-    sentence = f"noms: the folder of the run names the program {player!r}: --resume runs it with --allow-programs only"
+    sentence = f"noms: a file names the program {player!r}: it is run with --allow-programs only"
     assert_refused(run("--resume", "--out", "there"), sentence)
     assert not Path("ran").exists()
     run("--resume", "--out", "there", "--allow-programs")

@@ -39,6 +39,7 @@ from noms_env.players import Player
 from ..text import printable
 from .forfeit import ForfeitError
 from .interrupt import TooLateError, within
+from .permission import may_run
 from .program import LIMIT, MOST_FAILURES, ProgramError, ProgramPlayer
 from .spec import EXTERNAL_BLOCK, AgentSpec, RowByRow
 
@@ -67,8 +68,12 @@ def external_player(name: str, limit: float | None = None) -> AgentSpec | None:
         limit: seconds for a decision; when None, `program.LIMIT` for programs, and no limit for others.
 
     Raises:
-        ValueError: what it stands for cannot be loaded, started, or is no player.
+        ValueError: what it stands for cannot be loaded, started, or is no player; or a file names it, and not the command
+            line (`permission`).
     """
+    if not may_run(name) and runs_code(name):
+        only = "it is run with --allow-programs only, or where the command line names it too"
+        raise ValueError(f"a file names the program {name!r}: {only}")
     if name.startswith(COMMAND):
         return _program(name, LIMIT if limit is None else limit)
     entry = next(iter(entry_points(group=GROUP, name=name)), None)

@@ -168,11 +168,6 @@ def write_json(path: Path, document: Mapping[str, Any]) -> None:
     write_atomically(path, json.dumps(document, indent=1, ensure_ascii=False).encode() + b"\n")
 
 
-def runs_code(entry: Entry, folder: Path) -> bool:
-    """Whether the players of an entry are somebody's code."""
-    return any(is_program(entry.player_name(folder, name, seed)) for name in entry.games for seed in entry.seeds)
-
-
 def player_sha256(spec: AgentSpec, name: str) -> str | None:
     """SHA-256 of what a player plays by: the file of a policy, the files of a run, the module of a function.
 

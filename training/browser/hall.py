@@ -11,8 +11,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from .live import RefusedError, is_table, table_from
-from .lobby import Lobby
+from .live import LiveTable, RefusedError, is_table
+from .lobby import Lobby, NotOfferedError
 from .messages import Limits, parsed_request
 from .room import Room
 
@@ -71,11 +71,18 @@ class Hall:
         async with self._opening:
             if name not in self.rooms:
                 try:
-                    table = await asyncio.to_thread(lambda: table_from(self.path(name).read_text(encoding="utf-8")))
+                    table = await asyncio.to_thread(lambda: self._restored(self.path(name)))
+                except NotOfferedError:
+                    raise
                 except (OSError, ValueError):
                     raise RefusedError("there is no such table") from None
                 self.rooms[name] = Room(table, self.path(name), self.lobby, self.limits)
             return self.rooms[name]
+
+    def _restored(self, path: Path) -> LiveTable:
+        if not is_table(path):
+            raise ValueError("it is no table")
+        return self.lobby.restored(path.read_text(encoding="utf-8"))
 
     def _files(self) -> Iterator[Path]:
         """The files of the tables; other files in the folder are not ours."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -241,14 +241,20 @@ def new_table(
 
 
 def is_table(path: Path) -> bool:
-    """Whether a file begins as one that `to_json` has made; OSError if it cannot be read."""
+    """Whether a path is that of a file that begins as one that `to_json` has made; OSError if it cannot be read."""
+    if not path.is_file():  # a pipe would be waited for
+        return False
     begin = f'{{"format":"{FORMAT}",'.encode()
     with path.open("rb") as file:
         return file.read(len(begin)) == begin
 
 
-def table_from(text: str) -> LiveTable:
+def table_from(text: str, check: Callable[[str, Sequence[str | None]], None] = lambda variant, names: None) -> LiveTable:
     """The table that `to_json` described: the same cards, decisions and people.
+
+    Args:
+        text: of a file.
+        check: is told the game and the names of the players, before any of them is made, and raises if one must not be.
 
     Raises:
         ValueError: the text describes none, or one whose players are not here.
@@ -259,6 +265,7 @@ def table_from(text: str) -> LiveTable:
             raise ValueError(f"its format is {state['format']!r}, not {FORMAT!r}")
         rules = make_rules(game(state["variant"]), state["seats"], state["options"])
         people = {int(seat): Person(name, key, sits) for seat, (name, key, sits) in state["people"].items()}
+        check(rules.variant.name, [*state["players"], state["hints"]])
         known = {name: seated([name], 1, rules)[0] for name in {*state["players"], state["hints"]} if name is not None}
         players = [None if name is None else known[name] for name in state["players"]]
         table = LiveTable(Session(rules, players, seed=state["seed"]), people, known[state["hints"]], state["speed"])

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
+from noms_env.core.actions import brief
 from noms_env.policy.player import policy_of_game
 from noms_env.policy.search.player import SearchPlayer
 from noms_env.show.rules import rules_in_brief
@@ -15,7 +16,7 @@ from noms_env.variants import GAMES, Rules, Variant, game, make_rules
 from ..evaluation.mistakes import search_of
 from ..options import parse_value
 from ..terminal.session import seated
-from .live import LiveTable, RefusedError, new_table
+from .live import LiveTable, RefusedError, new_table, table_from
 from .messages import TableRequest
 
 PLAYERS = ("thumb", "random", "greedy", "pimc:20", "pimc:100")
@@ -26,6 +27,10 @@ PLAYERS = ("thumb", "random", "greedy", "pimc:20", "pimc:100")
 def policies_of(variant: str) -> tuple[str, ...]:
     """The players on the policy that comes with the package for a game; none where there is no policy."""
     return () if policy_of_game(variant) is None else (variant, f"{variant}@0", f"search:{variant}@0")
+
+
+class NotOfferedError(RefusedError):
+    """A player is not among those that whoever started the server allows."""
 
 
 class Lobby:
@@ -69,12 +74,21 @@ class Lobby:
         """Let only players pass that are offered.
 
         Raises:
-            RefusedError: one is not.
+            NotOfferedError: one is not.
         """
         allowed = {*self.players_of(variant), None}
         for name in names:
             if name not in allowed:
-                raise RefusedError("this server has no such player; start it with --player NAME")
+                raise NotOfferedError(f"this server has no such player, {brief(name)}; start it with --player NAME")
+
+    def restored(self, text: str) -> LiveTable:
+        """The table of a file, which may come from anywhere: it seats only players that are offered.
+
+        Raises:
+            NotOfferedError: it names another one.
+            ValueError: see `table_from`.
+        """
+        return table_from(text, self.check)
 
     def judge(self, rules: Rules) -> SearchPlayer:
         """The search that says what decisions of a game lost.

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
 
+from ..agents import permission
 from ..config import PRESETS, ActorConfig, TrainConfig, differences
 from ..console import print_lines
 from ..extras import require
@@ -75,8 +76,8 @@ def command(words: Sequence[str]) -> Callable[..., int]:
         resume: Annotated[bool, tyro.conf.FlagCreatePairsOff, OFF] = False,
         allow_programs: Annotated[bool, tyro.conf.FlagCreatePairsOff, OFF] = False,
     ) -> int:
-        if resume and not allow_programs:
-            check_programs(config, words)
+        if allow_programs:
+            permission.allow_programs()
         return start(config, preset, out, resume, words)
 
     train.__doc__ = HELP.format(presets="\n".join(f"  {name}: {says}" for name, (says, _) in PRESETS.items()))
@@ -105,15 +106,6 @@ def check_budget(wanted: int, before: int, folder: Path) -> None:
         raise CommandError(f"the run in {folder} has made {made:,} decisions: --decisions must be above that, not {wanted:,}")
     if made >= wanted and leads():
         print_lines([f"the run is finished: {made:,} of {wanted:,} decisions; a larger --decisions goes on"])
-
-
-def check_programs(config: TrainConfig, words: Sequence[str]) -> None:
-    """Make sure that a run to continue starts nobody's program that the words do not name; CommandError if it would."""
-    from ..agents.registry import is_program
-
-    for name in (*config.panel, *config.opponents.players, config.curriculum.expert):
-        if name not in words and is_program(name):
-            raise CommandError(f"the folder of the run names the program {name!r}: --resume runs it with --allow-programs only")
 
 
 def preset_config(preset: str, variants: tuple[str, ...] = NOTHING) -> TrainConfig:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
 
+from ...agents import permission
 from ...console import fitted, print_lines, terminal
 from ...options import by_default
 from ...text import count
@@ -118,6 +119,8 @@ def benchmark(what: Annotated[Run | Score | Check | Report, tyro.conf.arg(name="
       noms benchmark check entries/thumb
       noms benchmark report entries/ppo entries/thumb --out report
     """
+    if isinstance(what, Score | Check) and what.allow_programs:
+        permission.allow_programs()
     doing: dict[type, Callable[[Any], int]] = {Run: run, Score: score, Check: check, Report: report}
     return doing[type(what)](what)
 
@@ -238,8 +241,8 @@ def entry_to_score(given: Score) -> Entry:
             entry, stray = read_entry(given.folder), options_given(given, OF_PLAYER)
             if stray:
                 raise CommandError(f"{', '.join(stray)}: only with --player; the entry in {given.folder} says it for itself")
-            check_code(entry, given.folder, given.allow_programs)
             return entry
+        permission.allow_programs()  # all players of this entry are the one that the command line names
         name = given.name or given.folder.resolve().name
         entry = Entry(name, given.track, given.player, games_of(given.games), given.seeds, given.budget)
         if (given.folder / ENTRY).exists() and read_entry(given.folder) != entry:
@@ -250,20 +253,11 @@ def entry_to_score(given: Score) -> Entry:
     return entry
 
 
-def check_code(entry: Entry, folder: Path, allowed: bool) -> None:
-    """Make sure that no code out of a folder is run unless the user allows it; CommandError otherwise."""
-    from ...benchmark.entry import runs_code
-
-    if not allowed and runs_code(entry, folder):
-        raise CommandError(f"the entry in {folder} brings code of its own: it is run with --allow-programs only")
-
-
 def check(given: Check) -> int:
     """Check."""
     import secrets
 
-    from ...benchmark.checking import complaints, replayed, runs_absent, sampled_cells, unchecked
-    from ...benchmark.entry import read_entry
+    from ...benchmark.checking import complaints, replayed, sampled_cells, unchecked
     from ...progress_bar import progress_bar
 
     check_run(given.seed or 0, given.threads, None)
@@ -273,9 +267,6 @@ def check(given: Check) -> int:
     with refusals():
         found, left, played = complaints(given.folder), unchecked(given.folder), list["Playing"]()
         if not found and (given.all or given.cells):
-            entry = read_entry(given.folder)
-            if len(runs_absent(entry, given.folder)) < len(entry.games) * len(entry.seeds):
-                check_code(entry, given.folder, given.allow_programs)
             played = sampled_cells(given.folder, None if given.all else given.cells, seed)
             with progress_bar("played again", "deals", sum(one.cell.field.deals for one in played)) as tick:
                 try:
