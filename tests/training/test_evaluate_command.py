@@ -15,6 +15,7 @@ from tests.commands import Run, assert_refused, is_one_sentence, lacking
 from tests.policy.test_player import save_small
 from training.agents.registry import agent_spec
 from training.agents.spec import AgentSpec
+from training.benchmark.protocol import FIELDS, ONE, POLICIES, PROTOCOL, PUBLISHED, field_of, references, rules_of_game
 from training.evaluation import comparison
 from training.evaluation.comparison import NothingPlayedError
 from training.thread_pool import Done, run_jobs
@@ -72,6 +73,43 @@ def test_what_is_printed_and_written(run: Run, tmp_path: Path) -> None:
     assert "bids hit exactly" in out
     assert "contracts made" in out
     assert "noms, 4 seats: thumb v random · 60 deals of the set test in 14 seatings · 840 games" in out
+
+
+def test_the_score_of_the_benchmark_stands_where_it_has_such_a_field(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "result.json"
+    words = ["evaluate", "greedy", ONE, "--deals", 8, "--matches", 0, "--json", file, "--variant", "nonesuch"]
+    status, out, _ = run(*words, "down_up", "--seats", 4, "--line-ups", "alone")
+    assert status == 0
+    text = " ".join(out.split())
+    for of_game in json.loads(file.read_text())["games"]:
+        zero = references()[of_game["variant"]][ONE].zero
+        score, points = of_game["benchmark"], of_game["points"]["alone"]
+        assert score["value"] == pytest.approx((points["mean"] - zero) / -zero)
+        assert (score["protocol"], score["field"], score["protocol_deals"]) == (PROTOCOL, ONE, 2048)
+        interval = f"{score['value']:z.2f} ({score['low']:z.2f} to {score['high']:z.2f})"
+        assert f"Score of A alone in the field {ONE} of the benchmark: {interval}, where random has 0 and {ONE} has 1." in text
+    for other in (["--seats", 3], ["--seats", 4, "--option", "target=20"], ["--seats", 4, "--line-ups", "mixed"]):
+        status, out, _ = run(*words, *other)
+        assert (status, "benchmark" in out) == (0, False), other
+        assert json.loads(file.read_text())["games"][0]["benchmark"] is None, other
+
+
+def test_a_field_of_the_benchmark_is_known_by_its_player() -> None:
+    rules, (policy, sha256) = rules_of_game("noms"), POLICIES["noms"]
+    known = {field.name: field_of(rules, field.name, None) for field in FIELDS if field.name != PUBLISHED}
+    assert all(field is not None and field.name == name for name, field in known.items())
+    published = field_of(rules, policy, sha256)
+    assert published is not None
+    assert published.name == PUBLISHED
+    assert field_of(rules, "runs/copy@0", sha256) == published
+    for name, of_file in (
+        (policy, "0" * 64),
+        ("noms", sha256),
+        (f"search:{policy}", sha256),
+        ("flat_mc:20", None),
+        (PUBLISHED, None),
+    ):
+        assert field_of(rules, name, of_file) is None, name
 
 
 def test_a_judge_has_deals_of_its_own(run: Run, tmp_path: Path) -> None:

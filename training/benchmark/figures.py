@@ -5,14 +5,14 @@ from __future__ import annotations
 import csv
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from ..pictures import COLOURS, GREY, STYLES, band, panels, payoff_table, plain, png, shared_legend
 from ..text import short_number
 from .entry import CURVE, RUNS, Entry
-from .protocol import CURVE_FIELD, GAMES, ONE, ZERO
+from .protocol import CURVE_FIELD, GAMES, ONE, ZERO, References, references
 from .task import COLUMNS
 
 PROFILE_STEPS = 201
@@ -37,37 +37,47 @@ def curves_of(entry: Entry, folder: Path) -> dict[str, list[Curve]]:
     return found
 
 
-def draw_curves(curves: Mapping[str, Mapping[str, Sequence[Curve]]]) -> bytes:
+def draw_curves(
+    curves: Mapping[str, Mapping[str, Sequence[Curve]]], column: Literal["score", "points"] = "score", command: str = COMMAND
+) -> bytes:
     """Learning curves by entry and game, a panel for each game: the mean of the seeds, and from the lowest to the highest.
 
-    What is below `LOWEST` is cut off: a beginner may be far worse than random play.
+    What is below the score `LOWEST` is cut off: a beginner may be far worse than random play.
     """
     games = [name for name in GAMES if any(name in of_games for of_games in curves.values())]
-    picture, grid = panels(len(games) + 1, COMMAND)  # the last is for the legend
+    picture, grid = panels(len(games) + 1, command)  # the last is for the legend
     for axes, name in zip(grid, games, strict=False):
         for number, (entry, of_games) in enumerate(curves.items()):
             runs = [run for run in of_games.get(name, []) if len(run)]
             if runs:
-                _draw_runs(axes, runs, entry, number)
-        for level in (0.0, 1.0):
+                _draw_runs(axes, runs, entry, number, column)
+        scale = references()[name][CURVE_FIELD] if column == "points" else References(0.0, 1.0)
+        for level in (scale.zero, scale.one):
             axes.axhline(level, color=GREY, linewidth=0.8, zorder=0)
-        axes.set_ylim(bottom=max(LOWEST, axes.get_ylim()[0]))
+        axes.set_ylim(bottom=max(scale.zero + LOWEST * (scale.one - scale.zero), axes.get_ylim()[0]))
         axes.locator_params(axis="x", nbins=6)
         axes.xaxis.set_major_formatter(lambda value, _: short_number(value))
         plain(axes, name)
     picture.supxlabel("decisions of the learner", fontsize=9)
-    picture.supylabel(f"score in the field {CURVE_FIELD}, set dev (0: {ZERO}, 1: {ONE})", fontsize=9)
+    label = f"score in the field {CURVE_FIELD}, set dev (0: {ZERO}, 1: {ONE})"
+    in_points = f"points a deal above three {CURVE_FIELD}, set dev (lines: {ZERO}, {ONE})"
+    picture.supylabel(in_points if column == "points" else label, fontsize=9)
     shared_legend(grid[: len(games)], grid[len(games)])
     return png(picture)
 
 
-def _draw_runs(axes: Any, runs: Sequence[Curve], entry: str, number: int) -> None:
+def mean_curve(runs: Sequence[Curve], column: str) -> tuple[np.ndarray, np.ndarray]:
+    """Where the runs of several seeds have points, up to the end of the shortest: decisions, (n,), and a column, (seeds, n)."""
     at = np.unique(np.concatenate([run[:, 0] for run in runs]))
     at = at[at <= min(run[-1, 0] for run in runs)]
-    scores = np.array([np.interp(at, run[:, 0], run[:, COLUMNS.index("score")]) for run in runs])
+    return at, np.array([np.interp(at, run[:, 0], run[:, COLUMNS.index(column)]) for run in runs])
+
+
+def _draw_runs(axes: Any, runs: Sequence[Curve], entry: str, number: int, column: str) -> None:
+    at, values = mean_curve(runs, column)
     colour, style = COLOURS[number % len(COLOURS)], STYLES[number // len(COLOURS) % len(STYLES)]
-    axes.plot(at, scores.mean(axis=0), style, color=colour, label=entry, linewidth=1.4)
-    band(axes, at, scores.min(axis=0), scores.max(axis=0), colour)
+    axes.plot(at, values.mean(axis=0), style, color=colour, label=entry, linewidth=1.4)
+    band(axes, at, values.min(axis=0), values.max(axis=0), colour)
 
 
 def draw_profiles(scores: Mapping[str, Sequence[float]]) -> bytes:

@@ -181,6 +181,23 @@ def of_protocol(field: Field) -> Field | None:
     return next((one for one in FIELDS if one.name == field.name), None)
 
 
+def field_of(rules: Rules, name: str, sha256: str | None) -> Field | None:
+    """The field that a player makes on all other seats of a table; None if it, or the table, is none of the protocol's.
+
+    Args:
+        rules: of the table.
+        name: of the player.
+        sha256: of a policy's file; None for another player.
+    """
+    variant = rules.variant.name
+    if variant not in GAMES or rules != rules_of_game(variant):
+        return None
+    if sha256 is None:
+        return next((field for field in FIELDS if field.name == name != PUBLISHED), None)
+    is_published = sha256 == POLICIES[variant][1] and name.endswith("@0") and not name.startswith("search:")
+    return next(field for field in FIELDS if field.name == PUBLISHED) if is_published else None
+
+
 @dataclass(frozen=True)
 class References:
     """Points per deal of the two references in a game and a field, on the deals of that field."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -123,7 +123,10 @@ def evaluate(measurement: Annotated[Arguments, tyro.conf.arg(name="")]) -> int:
             line_ups(rules.seats, measurement.line_ups or LINE_UPS)
     found, is_stopped = play_all(*players, rule_sets, measurement)
     if measurement.json:
-        write_json(measurement.json, as_json((measurement.a, measurement.b), found, measurement.tell, hashes(players)))
+        document = as_json((measurement.a, measurement.b), found, measurement.tell, hashes(players))
+        for of_game, (comparison, _) in zip(document["games"], found, strict=True):
+            of_game["benchmark"] = benchmark_score(comparison, players[1])
+        write_json(measurement.json, document)
     if is_stopped:
         raise CommandError("stopped by Ctrl-C; the figures are those of the deals until then", STOPPED)
     return OK
@@ -224,5 +227,32 @@ def play_one(a: AgentSpec, b: AgentSpec, rules: Rules, given: Arguments, until: 
             ending = matches.ending
         except NothingPlayedError as nothing:
             ending = nothing.ending
-    print_comparison(terminal(), comparison, matches, seconds, given.tell)
+    more = score_sentences(benchmark_score(comparison, b))
+    print_comparison(terminal(), comparison, matches, seconds, given.tell, more)
     return (comparison, matches), ending == "ctrl-c"
+
+
+def benchmark_score(comparison: Comparison, b: AgentSpec) -> dict[str, Any] | None:
+    """The score of A in the field that B makes, with its 95 % interval; None if the benchmark has no such field."""
+    from ..benchmark.protocol import PROTOCOL, field_of, references
+    from ..evaluation.duplicate import ALONE
+
+    field = field_of(comparison.rules, b.name, b.sha256)
+    if field is None or ALONE not in [one.name for one in comparison.line_ups]:
+        return None
+    scale, points = references()[comparison.rules.variant.name][field.name], comparison.estimate(ALONE)
+    scores = {name: scale.score(value) for name, value in (("value", points.mean), ("low", points.low), ("high", points.high))}
+    return {"protocol": PROTOCOL, "field": field.name, "protocol_deals": field.deals, **scores}
+
+
+def score_sentences(score: Mapping[str, Any] | None) -> list[str]:
+    """What is said of a score of the benchmark; nothing where there is none."""
+    from ..benchmark.protocol import DEAL_SET, ONE, ZERO
+
+    if score is None:
+        return []
+    return [
+        f"Score of A alone in the field {score['field']} of the benchmark: {score['value']:z.2f} ({score['low']:z.2f} to "
+        f"{score['high']:z.2f}), where {ZERO} has 0 and {ONE} has 1. The protocol plays {score['protocol_deals']:,} deals of "
+        f"the set {DEAL_SET}."
+    ]

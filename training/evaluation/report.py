@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -29,13 +29,24 @@ GOAL = 0.8
 """Chance with which a difference is found, for the words."""
 
 
-def print_comparison(console: Console, comparison: Comparison, matches: Matches | None, seconds: float, tell: float) -> None:
-    """Print all about a game; `seconds` is what the deals took, `tell` the difference for which the needed deals are told."""
+def print_comparison(
+    console: Console, comparison: Comparison, matches: Matches | None, seconds: float, tell: float, more: Sequence[str] = ()
+) -> None:
+    """Print all about a game.
+
+    Args:
+        console: where.
+        comparison: on duplicate deals.
+        matches: whole ones, if there were any.
+        seconds: what the deals took.
+        tell: the difference for which the needed deals are told.
+        more: sentences that come first below the tables.
+    """
     say(console, Text(headline(comparison, seconds), style="bold"))
     for table in (points_table(comparison, matches), group_table(comparison), probe_table(comparison)):
         if table.row_count:
             console.print(fitted(table, console.width))
-    for sentence in sentences(comparison, matches, tell):
+    for sentence in (*more, *sentences(comparison, matches, tell)):
         say(console, Text(sentence))
     console.print()
 

@@ -1,0 +1,59 @@
+"""The page on what is normal: its figures are those of the entries and of the rewards that were measured."""
+
+import numpy as np
+import pytest
+
+from benchmarks import normal
+from benchmarks.publish import ROOT
+from training.benchmark.figures import curves_of
+from training.benchmark.protocol import CURVE_FIELD, GAMES, references
+
+
+def table_of(title: str) -> list[list[str]]:
+    text = (ROOT / normal.PAGE).read_text(encoding="utf-8").partition(f"# {title}\n")[2]
+    rows = [line for line in text.partition("\n#")[0].splitlines() if line.startswith("| ")]
+    return [[cell.strip() for cell in row.strip("|").split("|")] for row in rows]
+
+
+def test_the_page_is_what_the_entries_and_the_rewards_say() -> None:
+    again = f"run `{normal.COMMAND}`"
+    assert (ROOT / normal.PAGE).read_text(encoding="utf-8") == normal.page(ROOT), again
+    assert (ROOT / normal.PICTURE).read_bytes().startswith(b"\x89PNG"), again
+
+
+def test_a_figure_of_the_page_is_read_off_the_curves() -> None:
+    (ppo,) = (one for one in normal.learners(ROOT) if one.name == "ppo")
+    at_500_k = []
+    for run in curves_of(ppo.entry, ppo.folder)["small_ships"]:
+        before, after = run[run[:, 0] <= 500_000][-1], run[run[:, 0] > 500_000][0]
+        share = (500_000 - before[0]) / (after[0] - before[0])
+        at_500_k.append(before[3] + share * (after[3] - before[3]))
+    rows = {row[0]: row for row in table_of("Small Ships")}
+    assert float(rows["PPO, self-play"][2]) == pytest.approx(np.mean(at_500_k), abs=0.03), (
+        "the mean is of seeds at other places"
+    )
+    assert float(rows["`random`"][5]) == pytest.approx(references()["small_ships"][CURVE_FIELD].zero, abs=0.005)
+    cells = ppo.scores["cells"]["small_ships"]
+    assert rows["PPO, self-play"][5].startswith(f"{np.mean([cells[seed][CURVE_FIELD]['points'] for seed in '123']):+.2f} (")
+
+
+def test_every_game_has_a_divisor_that_brings_its_rewards_to_the_size_of_one() -> None:
+    rows = {row[0].strip("`"): row for row in table_of("How large a reward is")[1:] if row[0].startswith("`")}
+    assert set(rows) == set(GAMES)
+    for name, (_, _, _, of_random, of_thumb, by) in rows.items():
+        assert 0.6 < float(of_random) / int(by) < 1.5, name
+        assert 0.6 < float(of_thumb) / int(by) < 1.5, name
+
+
+def test_rewards_are_as_they_were_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(normal, "GAMES", {"down_up": 4})
+    monkeypatch.setattr(normal, "DEALS", 1000)
+    for (_, score, deals, *ends, size), kept in zip(normal.measured(), normal.read_rewards(ROOT)["down_up"], strict=True):
+        assert (str(score), deals) == (kept["score"], 1000)
+        assert float(str(size)) == pytest.approx(float(kept["root_mean_square"]), rel=0.06)
+        lows, highs = (
+            [float(kept[name]) for name in names] for names in (("lowest_points", "lowest"), ("highest_points", "highest"))
+        )
+        found = [float(str(end)) for end in ends]
+        assert all(low <= end for low, end in zip(lows, found[::2], strict=True))
+        assert all(end <= high for high, end in zip(highs, found[1::2], strict=True))
