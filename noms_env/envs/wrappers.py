@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from pettingzoo import AECEnv
 from pettingzoo.utils import wrappers
+from pettingzoo.utils.env import AECIterable
 
 from noms_env.core.actions import NUM_ACTIONS, brief, is_integer
 from noms_env.envs.aec import TrickTakingEnv, described
@@ -64,6 +65,12 @@ class CopyableWrapper(wrappers.OrderEnforcingWrapper):
         if action is not None and not (is_integer(action) and 0 <= action < NUM_ACTIONS):
             raise AssertionError(f"action must be an integer from 0 to {NUM_ACTIONS - 1}, not {brief(action)}")
         super().step(action)
+
+    def agent_iter(self, max_iter: int = 2**63) -> AECIterable:
+        """The agents in turn; a loop may begin wherever the episode stands, as in a copy made within another loop."""
+        agents = super().agent_iter(max_iter)
+        self._has_updated = True
+        return agents
 
     def get_state(self) -> dict[str, Any]:
         """A copy of the whole state of the episode, for `set_state` of an environment with the same arguments.

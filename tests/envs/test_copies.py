@@ -2,9 +2,10 @@
 
 import copy
 import importlib
+import itertools
 import pickle
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import cloudpickle
@@ -106,6 +107,40 @@ def test_a_wrapped_environment_goes_back_to_a_state_with_its_wrappers() -> None:
         assert one.last()[0]["observation"].tobytes() == after
     with pytest.raises(ValueError, match="same wrappers"):
         env.set_state(env.unwrapped.get_state())
+
+
+def rounds(env: Any, rng: random.Random, agents: Iterable[str]) -> list[tuple[str, float]]:
+    """Play the agents' turns at random, to the end of the episode; who acted, and what it had got."""
+    played = []
+    for agent in agents:
+        _, reward, termination, truncation, _ = env.last()
+        played.append((agent, reward))
+        env.step(None if termination or truncation else choose(env.unwrapped, rng))
+    return played
+
+
+@pytest.mark.parametrize("way", ["deepcopy", "pickle", "cloudpickle", "clone", "get_state"])
+def test_a_copy_made_within_a_loop_has_a_loop_of_its_own(way: str) -> None:
+    env: Any = module_of("down_up").env(episode="deal", hand_size=3)
+    env.reset(seed=3)
+    agents = iter(env.agent_iter())
+    rounds(env, random.Random(1), itertools.islice(agents, 3))
+    next(agents)  # an agent is to act, as in the body of a loop
+    before = everything(env.unwrapped)
+    if way == "get_state":
+        twin = module_of("down_up").env(episode="deal", hand_size=3)
+        twin.reset(seed=4)
+        twin.set_state(env.get_state())
+    else:
+        twin = COPIES[way](env)
+    ahead = rounds(twin, random.Random(2), twin.agent_iter())
+    assert len(ahead) == 4 + 12 - 3 + 4, "calls, cards and the ends of four agents, without what had been played"
+    assert everything(env.unwrapped) == before
+    env.step(choose(env.unwrapped, rng := random.Random(2)))
+    assert rounds(env, rng, agents) == ahead[1:]
+    with pytest.raises(AssertionError, match="need to call step"):
+        for _ in begun(module_of("down_up").env(), seed=1).agent_iter():
+            pass
 
 
 OTHER_RULES: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
