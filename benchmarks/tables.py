@@ -22,6 +22,7 @@ import csv
 import json
 import random
 import re
+import secrets
 import socket
 import subprocess
 import sys
@@ -98,7 +99,7 @@ class Person:
         rng = random.Random(self.seed)
         told = await asyncio.to_thread(opened, address, self.args)
         async with connect(f"ws{address.removeprefix('http')}socket") as line:
-            await send(line, do="hello", table=told["table"], key=told["keys"]["0"], token=None)
+            await send(line, do="hello", table=told["table"], key=told["key"], token=None)
             await self.next_table(line)
             await send(line, do="speed", seconds=self.pace)
             await self.next_table(line)
@@ -142,7 +143,10 @@ def opened(address: str, args: Args) -> dict[str, Any]:
     body = json.dumps({**wish, "hints": "thumb", "options": {}}).encode()
     with urlopen(Request(f"{address}api/tables", body), timeout=600) as answer:
         told: dict[str, Any] = json.load(answer)
-    return told
+    key = secrets.token_urlsafe(16)
+    wish = {"table": told["table"], "invitation": told["invitations"]["0"], "key": key}
+    with urlopen(Request(f"{address}api/seat", json.dumps(wish).encode())):
+        return {**told, "key": key}
 
 
 async def measured(address: str, args: Args, tables: int, pace: float) -> tuple[Any, ...]:

@@ -40,7 +40,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     from training.browser.lobby import Lobby
     from training.browser.messages import Limits
 
-    with served(Hall(tmp_path_factory.mktemp("tables"), Lobby(), Limits(rate=1000))) as address:
+    with served(Hall(tmp_path_factory.mktemp("tables"), Lobby(), Limits(rate=1000, pace=0))) as address:
         yield address
 
 

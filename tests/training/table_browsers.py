@@ -3,6 +3,7 @@
 import json
 import random
 import re
+import secrets
 from collections.abc import Iterator
 from concurrent.futures import CancelledError
 from contextlib import ExitStack, contextmanager, suppress
@@ -19,7 +20,7 @@ from training.browser.lobby import Lobby
 from training.browser.messages import Limits
 from training.browser.server import application
 
-FAST = Limits(rate=1e9)
+FAST = Limits(rate=1e9, pace=0)
 
 
 def request(variant: str = "down_up", seats: int = 3, people: int = 1, player: str = "random", **more: Any) -> dict[str, Any]:
@@ -54,8 +55,17 @@ def connected(client: TestClient) -> Iterator[WebSocketTestSession]:
 def opened(client: TestClient, **wanted: Any) -> dict[str, Any]:
     answer = client.post("/api/tables", json=request(**wanted))
     assert answer.status_code == 200, answer.text
-    told: dict[str, Any] = answer.json()
-    return told
+    return seated(client, answer.json())
+
+
+def seated(client: TestClient, told: dict[str, Any], **headers: str) -> dict[str, Any]:
+    """What was told of a table, with the keys of its people, who accept their invitations."""
+    keys = {seat: secrets.token_urlsafe(16) for seat in told["invitations"]}
+    for seat, key in keys.items():
+        wish = {"table": told["table"], "invitation": told["invitations"][seat], "key": key}
+        answer = client.post("/api/seat", json=wish, headers=headers)
+        assert answer.json() == {"seat": int(seat)}
+    return {**told, "keys": keys}
 
 
 class Browser:

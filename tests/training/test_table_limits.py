@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 from starlette.websockets import WebSocketDisconnect
 
-from tests.training.table_browsers import Browser, connected, is_closed, opened, request, server
+from tests.training.table_browsers import Browser, connected, is_closed, opened, request, seated, server
 from training.browser.hall import Hall
 from training.browser.live import RefusedError
+from training.browser.looker import Looker
 from training.browser.messages import Allowance, Limits, parsed
-from training.browser.room import Looker
 from training.browser.server import HEADERS
 from training.commands.browser.table import kept_token
 from training.commands.common import CommandError
@@ -116,18 +116,34 @@ def test_a_socket_that_says_no_hello_is_closed(tmp_path: Path, monkeypatch: pyte
         assert is_closed(socket)
 
 
-def test_a_browser_that_takes_nothing_loses_its_connection() -> None:
-    dropped = list[bool]()
-
-    async def send(text: str) -> None:
+def test_a_browser_that_takes_nothing_is_left_behind() -> None:
+    async def refusing(text: str) -> None:
         raise ConnectionError
 
-    async def drop() -> None:
-        dropped.append(True)
+    async def told() -> None:
+        looker = Looker(refusing, 100)
+        looker.tell({"is": "table"})
+        await looker.write()
+        assert looker.is_gone
 
-    looker = Looker(send, None, drop)
-    asyncio.run(looker.tell({"is": "table"}))
-    assert (looker.is_gone, dropped) == (True, [True])
+    asyncio.run(told())
+
+
+def test_what_waits_for_a_browser_has_a_limit() -> None:
+    got = list[str]()
+
+    async def send(text: str) -> None:
+        got.append(text)
+
+    async def told() -> None:
+        looker = Looker(send, 100)
+        for _ in range(1000):
+            looker.tell({"is": "table"})
+        assert looker.is_gone
+        await looker.write()
+        assert 100 < sum(map(len, got)) < 100 + 2 * len(got[0])
+
+    asyncio.run(told())
 
 
 def test_only_pages_of_this_server_may_use_it(tmp_path: Path) -> None:
@@ -154,7 +170,8 @@ def test_with_a_token_nothing_goes_without_it(tmp_path: Path) -> None:
         assert client.post("/api/tables", json=request()).status_code == 401
         assert client.get("/api/games", headers={"authorization": "Bearer wrong"}).status_code == 401
         answer = client.post("/api/tables", json=request(), headers={"authorization": "Bearer secret"})
-        told = answer.json()
+        assert client.post("/api/seat", json={}).status_code == 401
+        told = seated(client, answer.json(), authorization="Bearer secret")
         with connected(client) as socket:
             socket.send_text(json.dumps({"do": "hello", "table": told["table"], "key": told["keys"]["0"], "token": None}))
             assert json.loads(socket.receive_text())["is"] == "refused"

@@ -154,6 +154,10 @@ def test_after_kill_9_the_tables_go_on_from_the_last_decision(tmp_path: Path) ->
         for _ in range(100):
             try:
                 told = httpx.post(f"{url}/api/tables", json=request(people=3), timeout=60).json()
+                told["keys"] = {seat: f"the key of seat {seat}".replace(" ", "_").ljust(22, "_") for seat in "012"}
+                for seat, key in told["keys"].items():
+                    wish = {"table": told["table"], "invitation": told["invitations"][seat], "key": key}
+                    assert httpx.post(f"{url}/api/seat", json=wish).json() == {"seat": int(seat)}
                 break
             except httpx.ConnectError:
                 time.sleep(0.1)

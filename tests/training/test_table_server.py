@@ -4,6 +4,7 @@ import asyncio
 import json
 import random
 import re
+import secrets
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +17,10 @@ from noms_env.show.view import look
 from noms_env.table import Table
 from noms_env.variants import VARIANTS, game, make_rules
 from tests.served import served
-from tests.training.table_browsers import Browser, connected, opened, request, server, some_table
+from tests.training.table_browsers import FAST, Browser, connected, opened, request, server, some_table
 from training.browser.hall import Hall
 from training.browser.live import new_table, table_from
 from training.browser.lobby import Lobby
-from training.browser.messages import Limits
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
@@ -44,7 +44,7 @@ def test_fifty_tables_at_once_get_every_answer_and_reach_their_scores(tmp_path: 
     import httpx2 as httpx
     from websockets.asyncio.client import ClientConnection, connect
 
-    hall = Hall(tmp_path, Lobby(), Limits(rate=1e9))
+    hall = Hall(tmp_path, Lobby(), FAST)
 
     async def told_by(line: ClientConnection, state: dict[str, Any], drawn: dict[str, str]) -> None:
         message = json.loads(await asyncio.wait_for(line.recv(), 300))
@@ -56,9 +56,13 @@ def test_fifty_tables_at_once_get_every_answer_and_reach_their_scores(tmp_path: 
         """The table's name, the moments that were told, and the drawing at the end."""
         wish = request("big_ships", 4, options={"start_cards": "3"})
         told = (await client.post(f"{address}api/tables", json=wish)).json()
+        key = secrets.token_urlsafe(16)
+        await client.post(
+            f"{address}api/seat", json={"table": told["table"], "invitation": told["invitations"]["0"], "key": key}
+        )
         rng, state, drawn, moments = random.Random(seed), dict[str, Any](), dict[str, str](), list[str]()
         async with connect(f"ws{address.removeprefix('http')}socket") as line:
-            hello = {"do": "hello", "table": told["table"], "key": told["keys"]["0"], "token": None}
+            hello = {"do": "hello", "table": told["table"], "key": key, "token": None}
             for message in (hello, {"do": "speed", "seconds": 0}):
                 await line.send(json.dumps(message))
             while not state.get("scored"):

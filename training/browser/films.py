@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import replace
 from typing import Any
 
@@ -51,8 +50,7 @@ async def film(hall: Hall, request: Request) -> Any:
             add_losses(hall, film, records)
         return film.data()
 
-    async with hall.lobby.one_at_a_time:
-        return await asyncio.to_thread(made)
+    return await hall.lobby.work(made)
 
 
 async def gif(hall: Hall, request: Request) -> bytes:
@@ -71,8 +69,7 @@ async def gif(hall: Hall, request: Request) -> bytes:
         shown = Shown(seats[view], players=thinkers(hall, request, record))
         return picture(drawings(record, shown, theme_of(request), before), ".gif")
 
-    async with hall.lobby.one_at_a_time:
-        return await asyncio.to_thread(made)
+    return await hall.lobby.work(made)
 
 
 async def table_gif(hall: Hall, request: Request) -> bytes:
@@ -95,8 +92,7 @@ async def table_gif(hall: Hall, request: Request) -> bytes:
         *_, (record, before) = replayed(records)
         return picture(drawings(record, shown, theme_of(request), before), ".gif")
 
-    async with hall.lobby.one_at_a_time:
-        return await asyncio.to_thread(made)
+    return await hall.lobby.work(made)
 
 
 def theme_of(request: Request) -> Theme:

@@ -13,7 +13,7 @@ from typing import Any
 
 from .live import LiveTable, RefusedError, is_table
 from .lobby import Lobby, NotOfferedError
-from .messages import Limits, parsed_request
+from .messages import Limits, parsed_claim, parsed_request
 from .room import Room
 
 NAME = re.compile(r"[A-Za-z0-9_-]{8,32}")
@@ -45,7 +45,7 @@ class Hall:
         return self.token is None or secrets.compare_digest(token.encode(), self.token.encode())
 
     async def open(self, text: str) -> dict[str, Any]:
-        """Open a table, and return its name and the keys of the people.
+        """Open a table, and return its name and the invitations of the people; each draws a key of its own when it comes.
 
         Raises:
             ValueError: it is no table that is possible, or there are too many.
@@ -58,7 +58,16 @@ class Hall:
             table.touched = time.time()
             table.save(self.path(name))
             self.rooms[name] = Room(table, self.path(name), self.lobby, self.limits)
-        return {"table": name, "keys": {str(seat): person.key for seat, person in table.people.items()}}
+        return {"table": name, "invitations": {str(seat): person.invitation for seat, person in table.people.items()}}
+
+    async def claim(self, text: str) -> dict[str, Any]:
+        """Give somebody the seat of an invitation, under the key that this browser has drawn; see `LiveTable.claim`.
+
+        Raises:
+            RefusedError: it is no such request, or not possible.
+        """
+        name, invitation, key = parsed_claim(text)
+        return {"seat": await (await self.room(name)).claim(invitation, key)}
 
     async def room(self, name: str) -> Room:
         """The room of a table; one of which only the file is here goes on where it stopped.

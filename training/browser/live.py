@@ -6,6 +6,7 @@ It is a `Session` with names and keys of people. Nothing here knows of sockets o
 from __future__ import annotations
 
 import json
+import re
 import secrets
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -23,6 +24,8 @@ from .film import results, said
 
 FORMAT = "noms-table/1"
 KEY_BYTES = 16
+KEY = re.compile("[A-Za-z0-9_-]{22,64}")
+"""As a browser draws it."""
 SPEEDS = (0.0, 5.0)
 """Seconds before a decision of a player, from and to."""
 USUAL_SPEED = 0.7
@@ -38,13 +41,15 @@ class Person:
 
     Attributes:
         name: any text.
-        key: a secret: whoever has it is this person.
+        key: a secret of this person's browser: whoever has it is this person; none until the invitation is accepted.
         sits: False while a player has the seat.
+        invitation: a secret of whoever opened the table, who sends it to this person; it is good once.
     """
 
     name: str
-    key: str = field(default_factory=lambda: secrets.token_urlsafe(KEY_BYTES))
+    key: str = ""
     sits: bool = True
+    invitation: str = field(default_factory=lambda: secrets.token_urlsafe(KEY_BYTES))
 
 
 class LiveTable:
@@ -90,8 +95,24 @@ class LiveTable:
 
     def seat_of(self, key: str) -> int | None:
         """The seat of the person with a key; None for anybody else."""
-        found = [seat for seat, person in self.people.items() if secrets.compare_digest(person.key.encode(), key.encode())]
+        found = [seat for seat, person in self.people.items() if person.key and same_secret(person.key, key)]
         return found[0] if found else None
+
+    def claim(self, invitation: str, key: str) -> int:
+        """The seat of whoever has an invitation, from now on that of whoever has a key. Twice with the same key is once.
+
+        Raises:
+            RefusedError: there is no such invitation, somebody has accepted it, or it is no key.
+        """
+        if not KEY.fullmatch(key) or any(key == person.invitation for person in self.people.values()):
+            raise RefusedError("a key has 22 to 64 letters")
+        for seat, person in self.people.items():
+            if person.invitation and same_secret(person.invitation, invitation):
+                if self.seat_of(key) not in (None, seat) or (person.key and not same_secret(person.key, key)):
+                    raise RefusedError("somebody has used this link already; if it was not you, the table is not safe")
+                person.key = key
+                return seat
+        raise RefusedError("this link leads to no seat of the table")
 
     def act(self, seat: int, word: str, moment: str) -> None:
         """Take an action for a person.
@@ -140,26 +161,27 @@ class LiveTable:
             raise RefusedError("you have decided nothing yet that could be taken back")
         del self.sheet[len(self.session.records()) :]
 
-    def hint(self, seat: int) -> Advice:
-        """What the table's adviser would do in a person's place, from what that person sees.
+    def asked(self, seat: int) -> Session:
+        """The session as it is now, for the adviser of a person, who sees what that person sees.
 
         Raises:
             RefusedError: it is not that person's turn.
         """
         if not self.session.is_persons_turn or int(self.session.table.row.seat) != seat:
             raise RefusedError("ask for a hint when it is your turn")
-        return self.session.advice([self.hints])[0]
+        return self.session.copy()
 
-    def replace(self, seat: int, player: Seated) -> None:
-        """Let a player take a person's seat.
+    def replace(self, seat: int, player: Seated, *, has_failed: bool = False) -> None:
+        """Let a player take the seat of a person, or of a player that has failed.
 
         Raises:
-            RefusedError: no person sits there.
+            RefusedError: neither sits there.
         """
-        if seat not in self.people or self.session.players[seat] is not None:
-            raise RefusedError("nobody sits there who could be replaced")
+        if not has_failed:
+            if seat not in self.people or self.session.players[seat] is not None:
+                raise RefusedError("nobody sits there who could be replaced")
+            self.people[seat].sits = False
         self.session.players[seat] = player
-        self.people[seat].sits = False
 
     def sit(self, seat: int) -> None:
         """Give a person the seat back."""
@@ -200,7 +222,7 @@ class LiveTable:
             "options": dict(self.rules.options),
             "seed": session.seed,
             "players": [None if player is None else player.name for player in session.players],
-            "people": {str(seat): [person.name, person.key, person.sits] for seat, person in self.people.items()},
+            "people": {str(seat): [*vars(person).values()] for seat, person in self.people.items()},
             "hints": self.hints.name,
             "speed": self.speed,
             "touched": self.touched,
@@ -234,10 +256,24 @@ def new_table(
     """
     if len(names) != rules.seats or set(people) != {seat for seat, name in enumerate(names) if name is None}:
         raise ValueError(f"each of the {rules.seats} seats wants a player or a person")
-    known = {name: seated([name], 1, rules)[0] for name in {*names, hints} if name is not None}
-    players = [None if name is None else known[name] for name in names]
-    session = Session(rules, players, seed=secrets.randbits(63) if seed is None else seed)
-    return LiveTable(session, {seat: Person(name) for seat, name in people.items()}, known[hints])
+    session = Session(rules, players_of(names, rules), seed=secrets.randbits(63) if seed is None else seed)
+    return LiveTable(session, {seat: Person(name) for seat, name in people.items()}, adviser(hints, rules))
+
+
+def players_of(names: Sequence[str | None], rules: Rules) -> list[Seated | None]:
+    """The players of the seats, those of one name the same; None where a person sits."""
+    known = {name: seated([name], 1, rules)[0] for name in {*names} if name is not None}
+    return [None if name is None else known[name] for name in names]
+
+
+def adviser(name: str, rules: Rules) -> Seated:
+    """Who is asked for hints: none of those that play, so that both may think at a time."""
+    return seated([name], 1, rules)[0]
+
+
+def same_secret(one: str, other: str) -> bool:
+    """Whether two secrets are the same; the time that it takes does not tell how much of them."""
+    return secrets.compare_digest(one.encode(), other.encode())
 
 
 def is_table(path: Path) -> bool:
@@ -247,6 +283,13 @@ def is_table(path: Path) -> bool:
     begin = f'{{"format":"{FORMAT}",'.encode()
     with path.open("rb") as file:
         return file.read(len(begin)) == begin
+
+
+def person_from(name: str, key: str, sits: bool, invitation: str = "") -> Person:
+    """A person of a file; ValueError if it describes none. Files of before there were invitations have a key alone."""
+    if not all(isinstance(text, str) for text in (name, key, invitation)) or type(sits) is not bool:
+        raise ValueError("a person has a name, a key and an invitation")
+    return Person(name, key, sits, invitation)
 
 
 def table_from(text: str, check: Callable[[str, Sequence[str | None]], None] = lambda variant, names: None) -> LiveTable:
@@ -264,11 +307,10 @@ def table_from(text: str, check: Callable[[str, Sequence[str | None]], None] = l
         if state["format"] != FORMAT:
             raise ValueError(f"its format is {state['format']!r}, not {FORMAT!r}")
         rules = make_rules(game(state["variant"]), state["seats"], state["options"])
-        people = {int(seat): Person(name, key, sits) for seat, (name, key, sits) in state["people"].items()}
+        people = {int(seat): person_from(*told) for seat, told in state["people"].items()}
         check(rules.variant.name, [*state["players"], state["hints"]])
-        known = {name: seated([name], 1, rules)[0] for name in {*state["players"], state["hints"]} if name is not None}
-        players = [None if name is None else known[name] for name in state["players"]]
-        table = LiveTable(Session(rules, players, seed=state["seed"]), people, known[state["hints"]], state["speed"])
+        players = players_of(state["players"], rules)
+        table = LiveTable(Session(rules, players, seed=state["seed"]), people, adviser(state["hints"], rules), state["speed"])
         for number, actions in enumerate(state["deals"]):
             if number:
                 table.next_deal()

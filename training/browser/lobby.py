@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
 from noms_env.core.actions import brief
 from noms_env.policy.player import policy_of_game
@@ -19,6 +20,9 @@ from ..terminal.session import seated
 from .live import LiveTable, RefusedError, new_table, table_from
 from .messages import TableRequest
 
+MOST_WAITING = 16
+"""Films, pictures and analyses."""
+Thought = TypeVar("Thought")
 PLAYERS = ("thumb", "random", "greedy", "pimc:20", "pimc:100")
 """Players that every game has; policies come before them."""
 
@@ -39,12 +43,31 @@ class Lobby:
     Attributes:
         players: names that whoever started the server allows besides the usual ones. Others are refused, since a name can
             stand for a file or a program.
-        one_at_a_time: what takes long is done while this is held: films, pictures, analyses.
     """
 
     def __init__(self, players: Sequence[str] = ()) -> None:
         self.players = tuple(players)
-        self.one_at_a_time = asyncio.Semaphore(1)
+        self._working, self._waiting = asyncio.Lock(), 0
+        self._thinking = ThreadPoolExecutor(thread_name_prefix="player")
+
+    async def work(self, job: Callable[[], Thought]) -> Thought:
+        """Do in a thread what takes long: films, pictures, analyses; one at a time.
+
+        Raises:
+            RefusedError: too many wait.
+        """
+        if self._waiting >= MOST_WAITING:
+            raise RefusedError("the server has much to do; try again in a minute")
+        self._waiting += 1
+        try:
+            async with self._working:
+                return await asyncio.to_thread(job)
+        finally:
+            self._waiting -= 1
+
+    async def thought(self, think: Callable[..., Thought], *about: Any) -> Thought:
+        """What a player finds, in a thread. No other work waits for those threads, so that nobody sees who thinks."""
+        return await asyncio.get_running_loop().run_in_executor(self._thinking, think, *about)
 
     def players_of(self, variant: str) -> list[str]:
         """The players that may sit at tables of a game, the usual one first."""

@@ -26,10 +26,13 @@ class Limits:
         body_bytes: of a request, such as a file of records.
         rate: messages a second on a socket, on the mean; twice as many seconds of them may come at once.
         tables: at a time.
-        sockets: at a table.
+        sockets: of spectators at a table.
         idle_hours: after which a table where nobody is gets removed.
         film_deals: of a file that is replayed.
         analysis_seconds: between two analyses at a table.
+        film_seconds: between two films of a deal at a table, and between two times that its records are given.
+        pace: seconds before a decision of a player at least, also where a table wants none: what it thinks shall not be seen.
+        queued_bytes: that wait to be sent to a browser; one that takes less is left behind.
     """
 
     message_bytes: int = 4096
@@ -40,6 +43,9 @@ class Limits:
     idle_hours: float = 72
     film_deals: int = 30
     analysis_seconds: float = 10
+    film_seconds: float = 1
+    pace: float = 0.2
+    queued_bytes: int = 2_000_000
 
 
 @dataclass
@@ -140,6 +146,16 @@ def parsed_object(text: str) -> dict[str, Any]:
     if not isinstance(message, dict):
         raise RefusedError("an object of JSON was expected")
     return message
+
+
+def parsed_claim(text: str) -> tuple[str, str, str]:
+    """A request for a seat: the table, the invitation, and the key of whoever sits there from now on.
+
+    Raises:
+        RefusedError: it is none.
+    """
+    told = parsed_object(text)
+    return _text(told.get("table")), _text(told.get("invitation")), _text(told.get("key"))
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,9 @@ import asyncio
 import json
 import math
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,50 +24,11 @@ from ..terminal.session import Seated, seated
 from .film import Film, Shown, tell_losses
 from .live import LiveTable, RefusedError
 from .lobby import Lobby, rules_page
+from .looker import Looker, encoded
 from .messages import Limits
 
-SEND_SECONDS = 10
-"""A browser that takes longer to receive a message is left behind."""
-GOING_ON = ("next", "speed")
+GOING_ON = ("next", "speed", "replace")
 """What anybody may ask for at a table of players alone."""
-encoded = json.JSONEncoder(separators=(",", ":")).encode
-
-
-@dataclass(eq=False)
-class Looker:
-    """A browser at a table.
-
-    Attributes:
-        send: sends a text to it.
-        seat: whose view it gets; None for a spectator.
-        drop: ends the connection, so that the browser can come back.
-        sent: the parts of the drawing that it has.
-        knows: what else it has been told of the table.
-        hint: the moment at which it was given a hint, and the drawing's notes of it; None once the moment has passed.
-        is_gone: it is sent nothing any more.
-    """
-
-    send: Callable[[str], Awaitable[None]]
-    seat: int | None
-    drop: Callable[[], Awaitable[None]] | None = None
-    sent: dict[str, str] = field(default_factory=dict)
-    knows: dict[str, Any] = field(default_factory=dict)
-    hint: tuple[str, Notes] | None = None
-    is_gone: bool = False
-
-    async def tell(self, message: dict[str, Any]) -> None:
-        """Send a message; whoever does not take it is gone."""
-        if self.is_gone:
-            return
-        try:
-            async with asyncio.timeout(SEND_SECONDS):
-                await self.send(encoded(message))
-        except Exception:  # of whatever kind: the connection is of no more use
-            self.is_gone = True
-            if self.drop is not None:
-                with suppress(Exception):
-                    async with asyncio.timeout(SEND_SECONDS):
-                        await self.drop()
 
 
 class Room:
@@ -85,25 +46,38 @@ class Room:
         self.lookers: list[Looker] = []
         self._players: asyncio.Task[None] | None = None
         self._analysis: asyncio.Task[None] | None = None
-        self._analysed_at = -math.inf
+        self._advising = asyncio.Lock()
+        self._given_at = dict[str, float]()
+        self._failed: tuple[bytes, Seated] | None = None
+
+    async def claim(self, invitation: str, key: str) -> int:
+        """Give whoever was invited the seat, under a key that nobody else knows; see `LiveTable.claim`."""
+        async with self.lock:
+            seat = self.table.claim(invitation, key)
+            await self._done()
+        return seat
 
     async def enter(self, looker: Looker) -> None:
-        """Let a browser in, and tell it all."""
+        """Let a browser in, and tell it all. A seat has one browser: the newer takes the place of the older."""
         async with self.lock:
+            older = [other for other in self.lookers if other.seat == looker.seat and looker.seat is not None]
+            for other in older:
+                other.tell({"is": "elsewhere", "text": "This seat has been opened in another window."})
+                other.end()
             self.lookers.append(looker)
             self.table.touched = time.time()
-            await looker.tell({"is": "rules", "lines": rules_page(self.table.rules)})
-            await self._tell_all()
+            looker.tell({"is": "rules", "lines": rules_page(self.table.rules)})
+            self._tell_all()
+            if older:
+                looker.tell({"is": "refused", "text": "this seat was open in another window, and is closed there"})
         self._wake()
 
     async def leave(self, looker: Looker) -> None:
         """Let a browser go."""
-        looker.is_gone = True
+        looker.end()
         async with self.lock:
             self.table.touched = time.time()
-            if looker in self.lookers:
-                self.lookers.remove(looker)
-            await self._tell_all()
+            self._tell_all()
 
     async def handle(self, looker: Looker, message: dict[str, Any]) -> None:
         """Do what a browser asks for.
@@ -117,19 +91,21 @@ class Room:
         """
         async with self.lock:
             self.table.touched = time.time()
+            if looker.is_gone:
+                return
             if message["do"] == "records":
-                await looker.tell({"is": "records", "text": self._records()})
+                looker.tell({"is": "records", "text": self._records()})
                 return
             goes_on = not self.table.people and message["do"] in GOING_ON
             if looker.seat is None and not goes_on:
                 raise RefusedError("you are a spectator")
-            if message["do"] == "hint" and looker.seat is not None:
-                await self._hint(looker, looker.seat)
-                return
             if message["do"] == "film":
                 self._start_film(looker, message["analyse"])
                 return
-            await self._done(self._change, looker.seat, message)
+            if message["do"] != "hint":
+                await self._done(self._change, looker.seat, message)
+        if message["do"] == "hint" and looker.seat is not None:
+            await self._hint(looker, looker.seat)
         self._wake()
 
     def _change(self, seat: int | None, message: dict[str, Any]) -> None:
@@ -151,11 +127,12 @@ class Room:
                 raise RefusedError("that is done already")
 
     def _replace(self, seat: int, name: str) -> None:
-        if any(looker.seat == seat for looker in self.lookers):
+        has_failed = seat == self._failed_seat()
+        if not has_failed and any(looker.seat == seat for looker in self.lookers):
             raise RefusedError("whoever sits there is here")
         self.lobby.check(self.table.rules.variant.name, [name])
         at_table = {player.name: player for player in self.table.session.players if player is not None}
-        self.table.replace(seat, at_table.get(name) or self._new_player(name))
+        self.table.replace(seat, at_table.get(name) or self._new_player(name), has_failed=has_failed)
 
     def _new_player(self, name: str) -> Seated:
         try:
@@ -167,26 +144,39 @@ class Room:
         """The records of a match that is over: they hold all cards, also those that nobody was to see."""
         if not self.table.session.is_over:
             raise RefusedError("records hold all cards: they are given when the match is over")
+        self._wait_for("records", self.limits.film_seconds)
         return "".join(f"{json.dumps(record)}\n" for record in self.table.session.records())
 
-    async def _hint(self, looker: Looker, seat: int) -> None:
-        table = self.table
-        try:
-            advice = await asyncio.to_thread(table.hint, seat)
-        except RefusedError:
-            raise
-        except Exception as error:  # of whatever kind: a player may be anybody's program
-            raise RefusedError(failed(table.hints.name, error)) from error
-        options = table.options_of(advice)
-        chances = {one["word"]: one["p"] for one in options if "p" in one}
-        values = {one["word"]: one["v"] for one in options if "v" in one}
-        best = max(chances, key=chances.__getitem__) if chances else table.session.table.word(advice.action)
-        notes = Notes(table.names, chances, values, best)
-        looker.hint = table.moment, notes
-        told = {"is": "hint", "name": advice.name, "options": options, "taken": notes.taken}
-        await looker.tell({**told, **self._fresh(looker, table.drawing(looker.seat, notes))})
+    def _wait_for(self, what: str, gap: float) -> None:
+        """Give what takes long, or is long, not more often than after a gap in seconds."""
+        wait = self._given_at.get(what, -math.inf) + gap - time.monotonic()
+        if wait > 0:
+            raise RefusedError(f"the next {what} can be in {math.ceil(wait)} seconds")
+        self._given_at[what] = time.monotonic()
 
-    async def _done(self, job: Callable[..., None], *given: Any) -> None:
+    async def _hint(self, looker: Looker, seat: int) -> None:
+        """Give a hint. The adviser thinks while the table goes on: nobody else sees how long."""
+        table = self.table
+        async with self._advising:
+            async with self.lock:
+                session, before = table.asked(seat), table.session.table.get_state()
+            try:
+                (advice,) = await self.lobby.thought(session.advice, [table.hints])
+            except Exception as error:  # of whatever kind: a player may be anybody's program
+                raise RefusedError(failed(table.hints.name, error)) from error
+        async with self.lock:
+            if table.session.table.get_state() != before:
+                raise RefusedError("the table has moved on since then")
+            options = table.options_of(advice)
+            chances = {one["word"]: one["p"] for one in options if "p" in one}
+            values = {one["word"]: one["v"] for one in options if "v" in one}
+            best = max(chances, key=chances.__getitem__) if chances else table.session.table.word(advice.action)
+            notes = Notes(table.names, chances, values, best)
+            looker.hint = before, notes
+            told = {"is": "hint", "name": advice.name, "options": options, "taken": notes.taken}
+            looker.tell({**told, **self._fresh(looker, table.drawing(looker.seat, notes))})
+
+    async def _done(self, job: Callable[..., None] = lambda: None, *given: Any) -> None:
         """Change the table and save it, both in one thread, and tell everybody; what the change raises changes nothing."""
 
         def work() -> OSError | None:
@@ -198,14 +188,14 @@ class Room:
             return None
 
         error = await asyncio.to_thread(work)
-        await self._tell_all()
+        self._tell_all()
         if error is not None:
-            await self._refuse_all(f"the table is not saved: {error.strerror or error}")
+            self._refuse_all(f"the table is not saved: {error.strerror or error}")
 
-    async def _refuse_all(self, text: str) -> None:
+    def _refuse_all(self, text: str) -> None:
         """Show a sentence in every browser."""
         for looker in self.lookers:
-            await looker.tell({"is": "refused", "text": text})
+            looker.tell({"is": "refused", "text": text})
 
     def _fresh(self, looker: Looker, drawn: dict[str, str], **known: Any) -> dict[str, Any]:
         """What a browser has not got of a drawing and of what else is told of the table."""
@@ -215,7 +205,7 @@ class Room:
         looker.sent, looker.knows = drawn, {**looker.knows, **known}
         return {**told, "moment": self.table.moment}
 
-    async def _tell_all(self) -> None:
+    def _tell_all(self) -> None:
         """Tell every browser how its seat sees the table; each view is drawn once."""
         self.lookers = [looker for looker in self.lookers if not looker.is_gone]
         if not self.lookers:
@@ -226,7 +216,7 @@ class Room:
         views = {seat: look(session.table, seat) for seat in here}
         drawn = {seat: parts(view, notes) for seat, view in views.items()}
         people = [
-            {"seat": seat, "name": person.name, "here": seat in here, "sits": person.sits}
+            {"seat": seat, "name": person.name, "here": seat in here, "sits": person.sits, "invited": not person.key}
             for seat, person in table.people.items()
         ]
         known = {
@@ -238,15 +228,15 @@ class Room:
             "over": session.is_over,
             "sheet": [*table.sheet],
             "speed": table.speed,
+            "failed": self._failed_seat(),
             "players": self.lobby.players_of(table.rules.variant.name),
         }
-        messages = []
+        state = session.table.get_state()
         for looker in self.lookers:
-            if looker.hint is not None and looker.hint[0] != table.moment:
+            if looker.hint is not None and looker.hint[0] != state:
                 looker.hint = None
             seen = drawn[looker.seat] if looker.hint is None else parts(views[looker.seat], looker.hint[1])
-            messages.append({"is": "table", **self._fresh(looker, seen, **known, yours=looker.seat)})
-        await asyncio.gather(*(looker.tell(message) for looker, message in zip(self.lookers, messages, strict=True)))
+            looker.tell({"is": "table", **self._fresh(looker, seen, **known, yours=looker.seat)})
 
     def _wake(self) -> None:
         """Let the players act, if they do not already."""
@@ -256,29 +246,44 @@ class Room:
     async def _play(self) -> None:
         """Let the players act while it is their turn and somebody looks.
 
-        The time that a player takes to choose is part of the pause before its action: a long thought would tell everybody that
-        it had a choice.
+        Nobody else waits while a player thinks, and what it does is shown when a pause is over, or several of them where it
+        thinks longer: so neither what the server answers meanwhile nor the moment of the action tells whether it had a choice.
         """
         session = self.table.session
         while self.lookers and not session.table.is_scored and not session.is_persons_turn:
-            began = time.monotonic()
             async with self.lock:
                 if session.table.is_scored or session.is_persons_turn:
                     return
-                acting, before, name = session.acting, session.table.get_state(), self.table.names[int(session.table.row.seat)]
-                try:
-                    action = await asyncio.to_thread(session.choose)
-                except Exception as error:  # of whatever kind: a player may be anybody's program
-                    await self._refuse_all(failed(name, error))
-                    return
-            await asyncio.sleep(max(0, self.table.speed - (time.monotonic() - began)))
+                began, pause = time.monotonic(), max(self.table.speed, self.limits.pace)
+                acting, before, asked = session.acting, session.table.get_state(), session.copy()
+            choice: int | Exception
+            try:
+                choice = await self.lobby.thought(asked.choose)
+            except Exception as error:  # of whatever kind: a player may be anybody's program
+                choice = error
+            await asyncio.sleep(rest_of_pause(pause, time.monotonic() - began))
             async with self.lock:
                 if self.lookers and self._still_acts(acting, before):  # else it chooses again
                     try:
-                        await self._done(self.table.take, action)
-                    except Exception as error:  # an action that is not legal
-                        await self._refuse_all(failed(name, error))
+                        if isinstance(choice, Exception):
+                            raise choice
+                        await self._done(self.table.take, choice)
+                    except Exception as error:  # also an action that is not legal
+                        self._fail(acting, before, error)
                         return
+
+    def _fail(self, player: Seated, state: bytes, error: Exception) -> None:
+        """Tell everybody that the player to act cannot: until another takes its seat, or something else happens, all wait."""
+        name = self.table.names[int(self.table.session.table.row.seat)]
+        self._failed = state, player
+        self._tell_all()
+        self._refuse_all(failed(name, error))
+
+    def _failed_seat(self) -> int | None:
+        """The seat whose player is to act and has failed; None where there is none."""
+        if self._failed is None or not self._still_acts(self._failed[1], self._failed[0]):
+            return None
+        return int(self.table.session.table.row.seat)
 
     def _still_acts(self, player: Seated, before: bytes) -> bool:
         """Whether a player is to act at the table as it was: nothing was taken back, and nobody took the seat."""
@@ -313,16 +318,15 @@ class Room:
         if self._analysis is not None and not self._analysis.done():
             raise RefusedError("wait for the one that is under way")
         if analyse:
-            wait = self._analysed_at + self.limits.analysis_seconds - time.monotonic()
-            if wait > 0:
-                raise RefusedError(f"the next analysis can be in {math.ceil(wait)} seconds")
-            self._analysed_at = time.monotonic()
+            self._wait_for("analysis", self.limits.analysis_seconds)
+        else:
+            self._wait_for("film", self.limits.film_seconds)
         self._analysis = asyncio.create_task(self._film(looker, records, shown, analyse))
 
     async def _film(self, looker: Looker, records: list[Record], shown: Shown, analyse: bool) -> None:
         rules = self.table.rules
 
-        def made() -> dict[str, Any]:
+        def made() -> str:
             film = Film()
             *_, (record, before) = replayed(records)
             film.add(record, shown, before)
@@ -331,18 +335,17 @@ class Room:
                 ((_, found),) = analysed(records, self.lobby.judge(rules), wanted=lambda one: one is record)
                 own = None if found is None else [one for one in found if shown.seat in (None, one.seat)]
                 tell_losses(film.deals[0], own)
-            return {**film.data(), "deal": len(records) - 1}
+            return encoded({"is": "film", "film": {**film.data(), "deal": len(records) - 1}})
 
         try:
-            async with self.lobby.one_at_a_time:
-                told = await asyncio.to_thread(made)
+            told = await self.lobby.work(made)
         except Exception as error:
             text = str(error) if isinstance(error, RefusedError) else failed("the analysis" if analyse else "the film", error)
-            await looker.tell({"is": "refused", "text": text})
+            looker.tell({"is": "refused", "text": text})
             return
         async with self.lock:
             if records[-1] in self.table.session.records():  # else it was taken back, and goes on
-                await looker.tell({"is": "film", "film": told})
+                looker.tell_text(told)
 
     async def close(self) -> None:
         """Stop the players."""
@@ -351,6 +354,11 @@ class Room:
                 task.cancel()
                 with suppress(asyncio.CancelledError, Exception):
                     await task
+
+
+def rest_of_pause(pause: float, spent: float) -> float:
+    """Seconds until a pause is over of which some are spent, or the next of several pauses where one is not enough."""
+    return pause * max(1, math.ceil(spent / pause)) - spent if pause else 0.0
 
 
 def failed(who: str, error: Exception) -> str:

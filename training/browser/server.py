@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import re
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
@@ -25,9 +24,10 @@ from .film import symbols_of
 from .films import body_of, film, gif, table_gif
 from .hall import Hall
 from .live import RefusedError
+from .looker import SEND_SECONDS, Looker
 from .messages import Allowance, parsed
 from .page import ASSETS, font_faces
-from .room import Looker, Room
+from .room import Room
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1", "[::1]")
 SWEEP_SECONDS = 60
@@ -133,6 +133,7 @@ def application(hall: Hall, hosts: tuple[str, ...] = LOOPBACK) -> ASGIApp:
         Route("/{name}", file),
         Route("/api/games", guarded(hall, games)),
         Route("/api/tables", guarded(hall, tables), methods=["POST"]),
+        Route("/api/seat", guarded(hall, seat), methods=["POST"]),
         Route("/api/film", guarded(hall, film), methods=["POST"]),
         Route("/api/gif", guarded(hall, gif), methods=["POST"]),
         Route("/api/table-gif", guarded(hall, table_gif), methods=["POST"]),
@@ -200,6 +201,11 @@ async def tables(hall: Hall, request: Request) -> Any:
     return await hall.open(await body_of(hall, request))
 
 
+async def seat(hall: Hall, request: Request) -> Any:
+    """Accept an invitation."""
+    return await hall.claim(await body_of(hall, request))
+
+
 class Sockets:
     """The sockets of browsers at tables."""
 
@@ -210,53 +216,66 @@ class Sockets:
         """Serve a socket until it is closed."""
         socket = WebSocket(scope, receive, send)
         await socket.accept()
-        looker: Looker | None = None
-        room: Room | None = None
-        allowance = Allowance(self.hall.limits.rate)
-        deadline = asyncio.get_running_loop().time() + HELLO_SECONDS
+        looker = Looker(socket.send_text, self.hall.limits.queued_bytes)
+        writing = asyncio.create_task(looker.write())
         try:
-            while True:
-                async with asyncio.timeout_at(deadline if looker is None else None):
-                    text = await self._received(socket)
-                if text is None or not allowance.take():
-                    await socket.close(1008)
-                    return
-                try:
-                    message = parsed(text)
-                    if looker is not None and room is not None:
-                        await room.handle(looker, message)
-                    elif message["do"] == "hello":
-                        room, looker = await self._welcome(socket, message)
-                    else:
-                        raise RefusedError("say hello first")
-                except RefusedError as error:
-                    await socket.send_text(json.dumps({"is": "refused", "text": str(error)}))
-        except TimeoutError:
-            await socket.close(1008)
+            await self._listen(socket, looker, writing)
         except (WebSocketDisconnect, RuntimeError):
             pass
         finally:
-            if room is not None and looker is not None:
+            writing.cancel()
+            with suppress(Exception):
+                async with asyncio.timeout(SEND_SECONDS):
+                    await socket.close(1008)
+
+    async def _listen(self, socket: WebSocket, looker: Looker, writing: asyncio.Task[None]) -> None:
+        """Do what a browser asks for, until it goes, asks for too much, or takes nothing any more."""
+        room: Room | None = None
+        allowance = Allowance(self.hall.limits.rate)
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + HELLO_SECONDS
+        try:
+            while (text := await self._received(socket, writing, None if room else deadline - loop.time())) is not None:
+                if not allowance.take():
+                    return
+                try:
+                    message = parsed(text)
+                    if room is not None:
+                        await room.handle(looker, message)
+                    elif message["do"] == "hello":
+                        room = await self._welcome(looker, message)
+                    else:
+                        raise RefusedError("say hello first")
+                except RefusedError as error:
+                    looker.tell({"is": "refused", "text": str(error)})
+        finally:
+            if room is not None:
                 await room.leave(looker)
 
-    async def _received(self, socket: WebSocket) -> str | None:
-        """The next text; None for what is no text, or too long."""
-        message = await socket.receive()
+    async def _received(self, socket: WebSocket, writing: asyncio.Task[None], seconds: float | None) -> str | None:
+        """The next text; None for what is no text, or too long, or does not come in time, or if nothing is taken any more."""
+        receiving = asyncio.create_task(socket.receive())
+        await asyncio.wait((receiving, writing), timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        if writing.done() or not receiving.done():
+            receiving.cancel()
+            return None
+        message = receiving.result()
         if message["type"] == "websocket.disconnect":
             raise WebSocketDisconnect(message.get("code", 1000))
         text = message.get("text")
         return text if isinstance(text, str) and len(text) <= self.hall.limits.message_bytes else None
 
-    async def _welcome(self, socket: WebSocket, message: dict[str, Any]) -> tuple[Room, Looker]:
+    async def _welcome(self, looker: Looker, message: dict[str, Any]) -> Room:
         """Let a browser in."""
         if not self.hall.knows(message["token"]):
             raise RefusedError("this server wants a token: open the address that it printed")
         room = await self.hall.room(message["table"])
-        if len(room.lookers) >= self.hall.limits.sockets:
+        if message["key"]:
+            looker.seat = room.table.seat_of(message["key"])
+            if looker.seat is None:
+                raise RefusedError("this link leads to no seat of the table")
+        elif sum(other.seat is None for other in room.lookers) >= self.hall.limits.sockets:
             raise RefusedError("too many look at this table")
-        looker = Looker(socket.send_text, room.table.seat_of(message["key"]) if message["key"] else None, socket.close)
-        if message["key"] and looker.seat is None:
-            raise RefusedError("this link leads to no seat of the table")
-        await looker.tell({"is": "symbols", "text": symbols_of(room.table.rules.variant.deck_kind)})
+        looker.tell({"is": "symbols", "text": symbols_of(room.table.rules.variant.deck_kind)})
         await room.enter(looker)
-        return room, looker
+        return room

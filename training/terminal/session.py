@@ -6,6 +6,7 @@ an undo does not change what the players do next.
 
 from __future__ import annotations
 
+import copy
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -126,6 +127,12 @@ class Deal:
         if table.is_scored:
             self.finished, self.scored = self.record(table), table.row.copy()
 
+    def copy(self) -> Deal:
+        """The deal as it is now. What players learn of it is noted in both, as long as nothing of it is taken back."""
+        twin = copy.copy(self)
+        twin.actions, twin._steps = list(self.actions), list(self._steps)
+        return twin
+
     def record(self, table: Table) -> Record:
         """The record (`noms-record/1`); of a deal under way one that ends where the deal stands."""
         return {**self._head, "steps": list(self._steps), **result_of(table)}
@@ -184,6 +191,12 @@ class Session:
         self.seed, self._most = seed, deals
         self.table.start()
         self.deals = [Deal(self.table)]
+
+    def copy(self) -> Session:
+        """The session as it is now, with the same players: another thread may ask it while this one goes on."""
+        twin = copy.copy(self)
+        twin.table, twin.players, twin.deals = self.table.copy(), list(self.players), [deal.copy() for deal in self.deals]
+        return twin
 
     @property
     def person(self) -> int | None:
