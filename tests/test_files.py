@@ -1,13 +1,14 @@
 """Files that are there whole or not at all."""
 
 import os
+import re
 import stat
 import threading
 from pathlib import Path
 
 import pytest
 
-from noms_env._files import whole_file, write_atomically
+from noms_env._files import read_file, whole_file, write_atomically
 
 
 def test_what_fails_while_it_is_written_leaves_the_old_file_alone(tmp_path: Path) -> None:
@@ -81,3 +82,23 @@ def test_a_written_file_has_the_usual_permissions(tmp_path: Path) -> None:
     write_atomically(tmp_path / "one", b"1")
     (tmp_path / "two").write_bytes(b"2")
     assert (tmp_path / "one").stat().st_mode == (tmp_path / "two").stat().st_mode
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names here")
+def test_what_is_no_regular_file_is_neither_read_nor_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("noms_env._files.PATIENCE", 0.1)
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "zero").symlink_to("/dev/zero")
+    (tmp_path / "circle").symlink_to("circle")
+    (tmp_path / "folder").mkdir()
+    with (tmp_path / "large").open("wb") as file:
+        file.truncate(1 << 40)
+    for name in ("pipe", "zero", "circle", "folder", "large", "missing"):
+        with pytest.raises(OSError, match=re.escape(str(tmp_path / name))):
+            read_file(tmp_path / name)
+    with pytest.raises(OSError, match="pipe"):
+        write_atomically(tmp_path / "pipe", b"nobody reads this")
+    (tmp_path / "small").write_bytes(b"content")
+    assert read_file(tmp_path / "small", most=7) == b"content"
+    with pytest.raises(OSError, match="it has more than 6 bytes"):
+        read_file(tmp_path / "small", most=6)

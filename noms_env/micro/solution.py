@@ -15,7 +15,7 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
-from noms_env._files import write_atomically
+from noms_env._files import open_file, write_atomically
 from noms_env._json import parse_json
 from noms_env.core.actions import NUM_ACTIONS
 from noms_env.core.chance import MAX_SEED
@@ -115,6 +115,7 @@ def read_solution(path: Path) -> tuple[SolutionInfo, dict[str, np.ndarray]]:
         SolutionFileError: there is no such file, or it holds no solution for this version of the package.
     """
     try:
+        open_file(path).close()
         with safe_open(str(path), framework="numpy") as opened:
             document = parse_json((opened.metadata() or {}).get(KEY, "null"))
             arrays = {name: opened.get_tensor(name) for name in ARRAYS}

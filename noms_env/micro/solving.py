@@ -11,7 +11,7 @@ from zipfile import BadZipFile
 
 import numpy as np
 
-from noms_env._files import whole_file
+from noms_env._files import open_file, whole_file
 from noms_env._threads import ONE_THREAD, RowThreads
 from noms_env.micro.cfr import Solver
 from noms_env.micro.measures import exploitability
@@ -106,7 +106,7 @@ def _save(solver: Solver, path: Path, reward: str, look: int, nash_conv: float) 
 
 def _restore(solver: Solver, path: Path, reward: str) -> tuple[int, float]:
     try:
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as kept:
+        with open_file(path) as file, np.load(file, allow_pickle=False) as kept:
             if str(kept["digest"]) != _digest(solver.tree, reward):
                 raise StateError(f"{path} is of another deal: remove it, or write the solution elsewhere")
             solver.regrets[:], solver.totals[:], solver.strategy[:] = kept["regrets"], kept["totals"], kept["strategy"]

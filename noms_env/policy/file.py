@@ -20,7 +20,7 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
-from noms_env._files import write_atomically
+from noms_env._files import open_file, write_atomically
 from noms_env._json import parse_json
 from noms_env.observation.features import differing_options
 from noms_env.observation.layout import layout_digest
@@ -196,7 +196,7 @@ def _opened(file: Path) -> Iterator[Any]:
     """
     try:
         size = file.stat().st_size
-        with file.open("rb") as start:
+        with open_file(file) as start:
             header = int.from_bytes(start.read(8), "little")
     except FileNotFoundError as error:
         raise PolicyFileError(f"there is no file {file}") from error

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable
 
+from noms_env._files import read_file
 from noms_env.players import load_player
 from noms_env.players.registry import is_player_name, policy_file, unknown_player
 from noms_env.variants import Rules
@@ -57,7 +58,7 @@ def file_sha256(name: str) -> str | None:
         OSError: its file cannot be read.
     """
     file = policy_file(name)
-    return None if file is None else hashlib.sha256(file.read_bytes()).hexdigest()
+    return None if file is None else hashlib.sha256(read_file(file)).hexdigest()
 
 
 def hashes(agent_specs: Iterable[AgentSpec]) -> dict[str, str]:

@@ -110,7 +110,7 @@ def improve(
 
 def keep_settings(series: Settings, folder: Path) -> None:
     """Note the settings in the folder; CommandError if others are there."""
-    from noms_env._files import write_atomically
+    from noms_env._files import read_file, write_atomically
     from noms_env._json import parse_json
 
     path = folder / SETTINGS
@@ -119,7 +119,7 @@ def keep_settings(series: Settings, folder: Path) -> None:
         write_atomically(path, json.dumps(asdict(series), indent=1).encode())
         return
     try:
-        before = Settings(**parse_json(path.read_bytes()))
+        before = Settings(**parse_json(read_file(path)))
     except (ValueError, TypeError) as error:
         raise CommandError(f"{path} is damaged: {error}") from error
     for name, value in asdict(series).items():
@@ -183,11 +183,12 @@ def one_round(series: Settings, policy: str, folder: Path, number: int, workers:
 
 def done_before(folder: Path, policy: str) -> dict[str, Any]:
     """The result of a round that is done: its figures, and which of two policies it kept; CommandError if it is damaged."""
+    from noms_env._files import read_file
     from noms_env._json import parse_json
 
     path = folder / RESULT
     try:
-        found = parse_json(path.read_bytes())
+        found = parse_json(read_file(path))
         gains, own = found["gains"], {found["before"]: policy, found["policy"]: str(folder / "run")}
         figures = [type(gain[name]) for gain in gains.values() for name in ("mean", "low", "high")]
         if not all(map(str.isidentifier, gains)) or not set(figures) <= {int, float}:

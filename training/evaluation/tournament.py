@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from noms_env._files import write_atomically
+from noms_env._files import read_file, write_atomically
 from noms_env._json import parse_json
 from noms_env.variants import Rules, given_options
 from noms_env.version import ENV_VERSION
@@ -134,7 +134,7 @@ class Folder:
             OSError: the folder cannot be written.
         """
         try:
-            saved = parse_json((self.path / PLAN).read_bytes())
+            saved = parse_json(read_file(self.path / PLAN))
         except (OSError, ValueError) as error:
             raise TournamentError(f"there is no tournament to go on with in {self.path}: {PLAN} cannot be read") from error
         if not isinstance(saved, dict):
@@ -164,7 +164,7 @@ class Folder:
     def load(self, pair: tuple[int, int], first: int, count: int) -> Saved | None:
         """A block; None if it is not played yet or its file is damaged."""
         try:
-            saved = parse_json(self.file_of(pair, first).read_bytes())
+            saved = parse_json(read_file(self.file_of(pair, first)))
             points = np.array([saved["alone"], saved["against"]], np.float64)
             lost = [Lost(**one) for one in saved["lost"]]
         except (OSError, ValueError, LookupError, TypeError):

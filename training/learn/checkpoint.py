@@ -28,7 +28,7 @@ from typing import IO, Any, Protocol
 import torch
 from torch import Tensor, nn
 
-from noms_env._files import lock, write_atomically
+from noms_env._files import lock, open_file, read_file, write_atomically
 from noms_env._jit import PACKAGE
 from noms_env._json import parse_json
 from noms_env.policy.encoding import Encoding
@@ -76,7 +76,7 @@ def load_state(path: Path | str) -> dict[str, Any]:
     """
     file = Path(path)
     try:
-        with file.open("rb") as opened:
+        with open_file(file) as opened:
             line = opened.read(FIRST_LINE)
             if not line.startswith(MAGIC.encode()):
                 raise CheckpointError(f"{file} is not the state of a training run of this version")
@@ -243,7 +243,7 @@ class RunFolder:
             CheckpointError: the file of it is not there, or damaged.
         """
         try:
-            found = parse_json(self._config.read_bytes())
+            found = parse_json(read_file(self._config))
         except OSError as error:
             raise CheckpointError(f"{self._config} cannot be read: {error.strerror}") from error
         except ValueError as error:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from noms_env._files import read_file
 from noms_env._json import parse_json
 from noms_env.players import PLAYERS
 from noms_env.policy.file import PolicyFileError
@@ -200,7 +201,7 @@ def _documents(
 ) -> Iterator[tuple[Path, dict[str, Any]]]:
     for path in sorted(folder.glob("*.json")):
         try:
-            found = parse_json(path.read_bytes())
+            found = parse_json(read_file(path))
         except ValueError as error:
             raise ResultsError(f"{path} is damaged: {error}") from error
         if not isinstance(found, dict) or found.get("format") not in formats:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
+from noms_env._files import read_file
 from noms_env._json import parse_json
 from noms_env.policy.file import PolicyInfo, read_info, read_policy
 from noms_env.policy.player import POLICY_NAME
@@ -157,7 +158,7 @@ def _read_whole(file: Path) -> tuple[bytes, PolicyInfo, dict[str, np.ndarray]]:
     """A policy file and what it holds; a run under way may put another in its place between two looks."""
     while True:
         info, _, tensors = read_policy(file)
-        content = file.read_bytes()
+        content = read_file(file)
         if read_info(file) == info:
             return content, info, tensors
 
@@ -165,7 +166,7 @@ def _read_whole(file: Path) -> tuple[bytes, PolicyInfo, dict[str, np.ndarray]]:
 def _config(path: Path) -> TrainConfig:
     file = path / CONFIG
     try:
-        return TrainConfig.from_dict(parse_json(file.read_bytes()))
+        return TrainConfig.from_dict(parse_json(read_file(file)))
     except OSError as error:
         raise RunError(f"there is no run in {path}: {CONFIG} cannot be read: {error.strerror}") from error
     except (ValueError, TypeError, AttributeError) as error:
@@ -187,14 +188,14 @@ def _read_published(path: Path) -> Trained:
     file = path / POLICY_NAME
     info, _, tensors = read_policy(file)
     try:
-        runs = tuple(read_run(entry) for entry in parse_json((path / RUNS).read_bytes()))
+        runs = tuple(read_run(entry) for entry in parse_json(read_file(path / RUNS)))
         curve = read_log(path, CURVE)
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise RunError(f"{RUNS} or {CURVE} in {path} is damaged: {error}") from error
     begun, _ = curve.pop(BEGUN, ([0], []))
     if not runs or runs[-1].kept != info.decisions or list(begun) != _begins(runs):
         raise RunError(f"{RUNS}, {CURVE} and {POLICY_NAME} in {path} are not of the same runs")
-    return Trained(info, file.read_bytes(), sum(tensor.size for tensor in tensors.values()), runs, curve)
+    return Trained(info, read_file(file), sum(tensor.size for tensor in tensors.values()), runs, curve)
 
 
 def _joined(first: Trained, then: Trained, place: Path) -> Trained:
