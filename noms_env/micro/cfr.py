@@ -16,6 +16,8 @@ from noms_env._jit import jit
 from noms_env._threads import ONE_THREAD, RowThreads
 from noms_env.micro.tree import Tree
 
+REWARDS = ("points", "relative")
+"""What the seats can play for: points, or points less the mean of the others'."""
 PARTS = 8
 """Ranges of layouts that are worked on by themselves: sums do not depend on the threads that share them."""
 
@@ -65,7 +67,7 @@ def rewards_of(tree: Tree, reward: str) -> np.ndarray:
     Raises:
         ValueError: there is no such reward.
     """
-    if reward not in ("points", "relative"):
+    if reward not in REWARDS:
         raise ValueError(f"reward must be points or relative, not {reward!r}")
     return tree.points if reward == "points" else tree.relative()
 

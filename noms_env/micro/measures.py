@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from noms_env.belief.determinize import sampled_tables
-from noms_env.micro.cfr import Passes, normalised
+from noms_env.micro.cfr import REWARDS, Passes, normalised
 from noms_env.micro.tree import Tree
 from noms_env.players import Player, TellsProbabilities
 
@@ -45,6 +45,16 @@ def exploitability(passes: Passes, strategy: np.ndarray) -> Exploitability:
     values = passes.values(strategy)
     best = np.array([passes.best_response(strategy, seat)[0] for seat in range(passes.tree.seats)])
     return Exploitability(values, best)
+
+
+def reward_of(player: Player) -> str | None:
+    """What a player learnt, was solved or searches for, which it says by an attribute `reward`.
+
+    Returns:
+        `points`, or `relative`: points less the mean of the others'; None if it says neither.
+    """
+    reward = getattr(player, "reward", None)
+    return reward if isinstance(reward, str) and reward in REWARDS else None
 
 
 class PairGain(NamedTuple):

@@ -172,6 +172,11 @@ class SolvedPlayer:
         return (self.info.rules,)
 
     @property
+    def reward(self) -> str:
+        """What its seats play for: `points` or `relative`."""
+        return self.info.reward
+
+    @property
     def hand_size(self) -> int:
         """Cards for each seat in the deals that it can play."""
         return self.info.hand_size

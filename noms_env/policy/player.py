@@ -39,9 +39,11 @@ class PolicyPlayer:
         info: what the policy's file says of it.
         encoding: what the network sees of an observation.
         temperature: of `act` and `probabilities` unless they are given another.
+        reward: what it learnt for, and all that `noms train` knows: points less the mean of the others'.
     """
 
     wants_tables: ClassVar[bool] = False
+    reward: ClassVar[str] = "relative"
 
     def __init__(self, info: PolicyInfo, encoding: Encoding, tensors: dict[str, np.ndarray], temperature: float = 1.0) -> None:
         """A player of what `file.read_policy` returns.

@@ -11,8 +11,8 @@ from safetensors.numpy import load_file, save_file
 
 from noms_env import down_up_v0, load_player
 from noms_env.micro import solving
-from noms_env.micro.cfr import Passes
-from noms_env.micro.measures import exploitability, strategy_of
+from noms_env.micro.cfr import REWARDS, Passes, rewards_of
+from noms_env.micro.measures import exploitability, reward_of, strategy_of
 from noms_env.micro.settings import MicroGame, micro_game
 from noms_env.micro.solution import KEY, SolutionFileError, SolvedPlayer
 from noms_env.micro.solving import Progress, StateError, solve
@@ -22,7 +22,7 @@ from tests.begun import begun
 from tests.commands import Run, assert_refused
 from training.commands.exploitability import exploit as command
 
-NAME = "down-up-1"
+NAME, LESS = "down-up-1", "points less the mean of the others'"
 
 
 @pytest.fixture(scope="module")
@@ -212,6 +212,43 @@ def test_all_are_those_at_which_a_player_can_sit(monkeypatch: pytest.MonkeyPatch
     assert [one.name for one in games] == [NAME]
     assert isinstance(games[0], MicroGame)
     assert len(command.games_of("thumb", ("all",))[1]) > 10
+
+
+def test_a_player_is_measured_by_the_reward_that_it_plays_for(run: Run, tmp_path: Path, tree: Tree) -> None:
+    plain, relative = (tmp_path / f"{reward}.safetensors" for reward in REWARDS)
+    for path, reward in ((plain, "points"), (relative, "relative")):
+        solve(tree, path, reward=reward)
+    uniform = {reward: exploitability(Passes(tree, rewards_of(tree, reward)), tree.uniform()).nash_conv for reward in REWARDS}
+
+    def measured(player: str, *words: str) -> tuple[str, str, dict[str, Any]]:
+        status, out, _ = run("exploit", player, "--micro", NAME, "--samples", "1", *words, "--json", tmp_path / "found.json")
+        assert status == 0
+        first, line = out.splitlines()
+        (found,) = json.loads((tmp_path / "found.json").read_text())["games"]
+        assert found["uniform_nash_conv"] == pytest.approx(uniform[found["reward"]])
+        assert f"{'relative ' if found['reward'] == 'relative' else ''}points, {found['share']:.2%} of" in line
+        return first, found["reward"], found
+
+    for path, reward, text in ((plain, "points", "points"), (relative, "relative", LESS)):
+        first, taken, found = measured(f"solved:{path}")
+        assert (first, taken) == (f"the reward: {text}, for which solved:{path} plays", reward)
+        assert found["share"] < 0.005
+    first, taken, found = measured(f"solved:{relative}", "--reward", "points")
+    assert (first, taken) == (f"the reward: points, although solved:{relative} plays for {LESS}", "points")
+    assert found["plays_for"] == "relative"
+    assert measured("pimc:1")[:2] == (f"the reward: {LESS}, for which pimc:1 plays", "relative")
+    assert measured("thumb")[:2] == ("the reward: points; what thumb plays for is not known", "points")
+    assert measured("thumb", "--reward", "relative")[0] == f"the reward: {LESS}; what thumb plays for is not known"
+
+
+def test_policies_and_searches_play_for_relative_points() -> None:
+    for name in ("small_ships@0", "search:small_ships,worlds=2", "pimc:20", "flat_mc"):
+        assert reward_of(load_player(name)) == "relative"
+    assert [reward_of(load_player(name)) for name in ("thumb", "greedy", "random")] == [None] * 3
+    own = load_player("random")
+    for strange in ("score", 3, np.zeros(2), None):
+        own.reward = strange  # type: ignore[attr-defined]
+        assert reward_of(own) is None
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])

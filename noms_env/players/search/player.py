@@ -19,6 +19,8 @@ class FlatMC(RowsPlayer):
     """Tries every action in some worlds, played out by rule of thumb; takes that of `thumb`, or one that is clearly better."""
 
     is_exact: ClassVar[bool] = False
+    reward: ClassVar[str] = "relative"
+    """What it plays for: points less the mean of the others'."""
 
     def __init__(self, worlds: int = 20, threads: int = 1) -> None:
         """Set up the player.

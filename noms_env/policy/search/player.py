@@ -54,9 +54,11 @@ class SearchPlayer:
         opponents: `uniform`, or the model of the others, by which worlds are weighted and played out.
         models: what that word stands for.
         temperature: of the update, in standard errors; 0 takes the action with the best mean.
+        reward: what it plays for: points less the mean of the others'.
     """
 
     wants_tables: ClassVar[bool] = True
+    reward: ClassVar[str] = "relative"
 
     def __init__(
         self,
