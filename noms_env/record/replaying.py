@@ -16,7 +16,7 @@ from noms_env.table import Table
 
 
 def replay(record: Record, before: Table | None = None) -> Iterator[Table]:
-    """Replay a record: yield the table before each step, and once more when the deal is scored.
+    """Replay a record: yield the table before each step, which is legal then, and once more when the deal is scored.
 
     It is the same table each time, and it goes on with the next value that is asked for. What came by lot after the last
     trick (`tie="cut"`) is as recorded.
@@ -27,7 +27,7 @@ def replay(record: Record, before: Table | None = None) -> Iterator[Table]:
             without it `observe_previous_hand` shows nothing, and `accumulate` has nothing to add to.
 
     Raises:
-        RecordError: the record cannot be played (any further).
+        RecordError: the record cannot be played (any further): an action is not legal, or its seat or phase is another.
     """
     damage = find_damage(record)
     if damage:
@@ -47,15 +47,26 @@ def replay(record: Record, before: Table | None = None) -> Iterator[Table]:
     if not draw_trump(table, record["trump"]):
         raise RecordError(f"the trump {brief(record['trump'])} cannot have been drawn")
     for place, step in enumerate(record["steps"]):
+        action = _action(table, place, step)
         yield table
-        try:
-            table.act(step["action"])
-        except ValueError as error:
-            raise RecordError(f"step {place}: {error}") from error
+        table.step(action)
     if not table.is_scored:
         raise RecordError(f"the steps end while seat {table.row.seat} is to act")
     draw_sniped(table, record["points"])
     yield table
+
+
+def _action(table: Table, place: int, step: Record) -> int:
+    """The number of the action of a step; RecordError unless it is that seat's turn, in that phase, and may take it."""
+    try:
+        action = table.checked_action(table.number(step["action"]))
+    except ValueError as error:
+        raise RecordError(f"step {place}: {error}") from error
+    seat, phase = int(table.row.seat), table.phase
+    if (step["seat"], step["phase"]) != (seat, phase):
+        is_by = f"is by seat {step['seat']} ({brief(step['phase'])[1:-1]})"
+        raise RecordError(f"step {place} {is_by}, but seat {seat} is to act ({phase})")
+    return action
 
 
 def replayed(records: Iterable[Record]) -> Iterator[tuple[Record, Table | None]]:

@@ -124,7 +124,10 @@ def _decided(record: Record, before: Table | None, number: int) -> tuple[Decisio
     decisions = empty_rows(len(steps))
     for place, table in enumerate(replay(record, before)):
         if place < len(steps) and not table.is_scored:  # `replay` refuses steps behind the end
-            _note(decisions, place, table, steps[place])
+            seat = int(table.row.seat)
+            decisions["observation"][place], decisions["action_mask"][place] = table.view(seat)
+            decisions["seat"][place], decisions["phase"][place] = seat, table.phase
+            decisions["action"][place] = table.number(steps[place]["action"])
     seats = len(record["points"])
     if not same_points(table.row.points[:seats], record["points"]):
         points = table.row.points[:seats].tolist()
@@ -145,18 +148,6 @@ def _decided(record: Record, before: Table | None, number: int) -> tuple[Decisio
 def _fill(decisions: Decisions, **columns: Any) -> None:
     for name, values in columns.items():
         decisions[name][:] = values
-
-
-def _note(decisions: Decisions, place: int, table: Table, step: Record) -> None:
-    seat, phase = int(table.row.seat), table.phase
-    if (step["seat"], step["phase"]) != (seat, phase):
-        raise RecordError(f"step {place} is by seat {step['seat']} ({step['phase']}), but seat {seat} is to act ({phase})")
-    try:
-        action = table.number(step["action"])
-    except ValueError as error:
-        raise RecordError(f"step {place}: {error}") from error
-    decisions["observation"][place], decisions["action_mask"][place] = table.view(seat)
-    decisions["seat"][place], decisions["phase"][place], decisions["action"][place] = seat, phase, action
 
 
 def from_play(

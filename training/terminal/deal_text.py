@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterator
 from typing import Any
 
@@ -28,11 +27,13 @@ def deal_lines(record: Record, seat: int | None = None, most_tricks: int | None 
     tables = replayed(record)
     table = next(tables)
     yield from head_lines(record, table, seat)
-    fault = None
+    fault, played = None, 1
     try:
-        deque(tables, 0)  # the same table each time: play to the end
+        for _ in tables:  # the same table each time: play to the end
+            played += 1
     except RecordError as error:
         fault = error
+    record = {**record, "steps": record["steps"][:played]}
     yield from talk_lines(record, table, seat)
     yield from trick_lines(record, table, most_tricks)
     if fault is not None:
