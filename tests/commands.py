@@ -13,7 +13,7 @@ Run = Callable[..., tuple[int, str, str]]
 
 
 def is_one_sentence(text: str) -> bool:
-    return text.startswith("noms: ") and text.count("\n") == 1 and "Traceback" not in text
+    return text.startswith("noms: ") and text[-1:] == "\n" and text[:-1].isprintable() and "Traceback" not in text
 
 
 def assert_refused(done: tuple[int, str, str], sentence: str) -> None:

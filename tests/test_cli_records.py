@@ -33,6 +33,73 @@ def test_record_writes_what_was_asked_for(run: Run, tmp_path: Path) -> None:
     assert err == f"{len(expected)} deals of 2 matches written to {path}\n"
 
 
+def test_players_are_named_one_after_another(run: Run, tmp_path: Path) -> None:
+    names, content = ["thumb", "random", "greedy", "random"], set[bytes]()
+    for words in (["--player", *names], [word for name in names for word in ("--player", name)]):
+        assert run("record", "noms", "--out", tmp_path / "games.jsonl", *words)[0] == 0
+        content.add((tmp_path / "games.jsonl").read_bytes())
+    assert len(content) == 1
+    write_records(tmp_path / "games.jsonl", record_matches("noms", players=names))
+    assert content == {(tmp_path / "games.jsonl").read_bytes()}
+
+
+FILE = "policy.safetensors"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["record", "noms", "--player", FILE, "--out", f"./{FILE}"],
+        ["record", "noms", "--player", "thumb", f"search:{FILE}@0,worlds=3", "--out", FILE],
+        ["record", "noms", "--player", ".", "--out", FILE],
+        ["record", "noms", "--player", f"{FILE}:act", "--out", FILE],
+        ["evaluate", f"{FILE}@0", "thumb", "--json", FILE],
+        ["evaluate", "thumb", "random", "--salt", FILE, "--json", FILE],
+        ["crossplay", "thumb", f"search:{FILE}", "--variant", "noms", "--json", FILE],
+        ["exploit", f"solved:{FILE}", "--json", "link"],
+        ["exploit", "thumb", "--variant", "noms", "--initial-policy", ".", "--json", FILE],
+        ["analyse", FILE, "--html", FILE],
+        ["analyse", "games.jsonl", "--player", f"search:{FILE}", "--html", FILE],
+        ["replay", "link", "--html", FILE],
+        ["replay", FILE, "--picture", "link"],
+        ["plot", ".", "--out", FILE],
+        ["plot", ".", "--out", "./log.csv"],
+    ],
+    ids=" ".join,
+)
+def test_no_command_writes_over_what_it_reads(
+    run: Run, words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in (FILE, "log.csv"):
+        Path(name).write_text("what is read")
+    Path("link").symlink_to(FILE)
+    status, out, err = run(*words)
+    assert (status, out) == (2, "")
+    assert err == f"noms: cannot write {words[-1]}: this command reads it; give it another name\n"
+    assert {path.read_text() for path in tmp_path.iterdir()} == {"what is read"}
+
+
+def test_a_file_of_records_may_begin_with_a_byte_order_mark(run: Run, games: Path) -> None:
+    games.write_bytes(b"\xef\xbb\xbf" + games.read_bytes())
+    assert run("check", games) == (0, f"{games}: 6 deals of 2 matches, 0 disagreements, 0 damaged lines\n", "")
+
+
+def test_nothing_in_a_record_reaches_the_terminal_as_it_is(run: Run, games: Path) -> None:
+    """A deal is shown up to a step that is not legal; what is behind it is never played."""
+    record = json.loads(games.read_text().splitlines()[0])
+    evil = "\x1b[2J\u202e"
+    for step in record["steps"][3:]:
+        step.update(phase="call", action=evil)
+    record["options"][evil] = evil
+    record["turn_up"] = record["trump"] = record["nominated"] = evil
+    games.write_text(json.dumps(record) + "\n" + json.dumps(evil) + "\n" + json.dumps({evil: evil}))
+    for command in ("replay", "check"):
+        status, out, err = run(command, games)
+        assert status == 1
+        assert (out + err).replace("\n", "").isprintable(), command
+
+
 def test_record_prints_to_standard_output(run: Run) -> None:
     status, out, err = run("record", "sniped_whist", "--seats", "5", "--player", "random", "--out", "-")
     assert status == 0

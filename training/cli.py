@@ -22,6 +22,7 @@ from .agents.permission import by_command_line
 from .commands.common import STOPPED, CommandError, wrong_arguments
 from .console import never_fail_on_signs
 from .extras import MissingExtraError
+from .text import printable
 
 COMMANDS = {
     "list": ("listing", "Show the games, and the options of one."),
@@ -193,6 +194,6 @@ def _drop_output() -> None:
 
 
 def _complain(program: str, sentence: str, status: int) -> int:
-    line = " ".join(sentence.splitlines())  # the name of a file may hold a line break
+    line = printable(" ".join(sentence.splitlines()))  # the name of a file may hold a line break, or turn a terminal's colours
     print(f"{program}: {line}", file=sys.stderr)
     return status

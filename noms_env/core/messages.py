@@ -1,8 +1,13 @@
-"""Words of messages."""
+"""Words of messages, and names in them."""
 
 from __future__ import annotations
 
+import unicodedata
+from functools import lru_cache
 from typing import Any
+
+JOINERS = "\u200c\u200d"
+"""Signs without a width that some scripts, and pictures of several signs, are written with."""
 
 
 def literal(value: Any) -> str:
@@ -10,3 +15,14 @@ def literal(value: Any) -> str:
     if isinstance(value, list):
         return f"[{', '.join(literal(entry) for entry in value)}]"
     return f'"{value}"' if isinstance(value, str) else repr(value)
+
+
+@lru_cache(256)
+def clean_name(name: str) -> str:
+    r"""A name as others may be shown it: one line, without signs that control a terminal or turn the direction of text.
+
+    Gaps become single spaces. Signs of control and format (such as ESC, or U+202E) and halves of surrogate pairs are left out,
+    but for those that join letters.
+    """
+    signs = (sign for sign in " ".join(name.split()) if sign in JOINERS or unicodedata.category(sign)[0] != "C")
+    return "".join(signs).strip()

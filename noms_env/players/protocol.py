@@ -63,7 +63,8 @@ class TellsProbabilities(Protocol):
 class ActionValue(NamedTuple):
     """What a search expects of an action: points of the seat less the mean of the others' points, in this deal.
 
-    `error` is the standard error of the difference to the action that it would have preferred without a search; 0 for that one.
+    `error` is the standard error of the difference to the action that it would have preferred without a search: 0 for that one,
+    NaN where the action was tried in one world, from which no error can be told.
     """
 
     action: int

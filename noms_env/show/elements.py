@@ -6,8 +6,8 @@ import re
 from functools import lru_cache
 from html import escape
 
-UNFIT = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""Signs that XML does not allow."""
+UNFIT = re.compile("[^\t\n\r\u0020-\u007e\u00a0-\u2029\u202f-\u2065\u206a-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""Signs that XML does not allow, and those that control a terminal or turn the direction of text."""
 
 # fmt: off
 WIDTHS = (

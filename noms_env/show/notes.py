@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from noms_env.core.messages import clean_name
+
 
 @dataclass(frozen=True)
 class Notes:
     """What a drawing shows beside the view.
 
     Attributes:
-        names: of the seats; `Seat 0` and so on where there are none.
+        names: of the seats, shown as `clean_name` makes them; `Seat 0` and so on where there are none.
         probabilities: of the legal actions, by word, as a policy finds them.
         values: what a search expects of the legal actions, by word, in points.
         taken: word of the action that is taken next, which gets a dashed frame.
@@ -24,4 +26,4 @@ class Notes:
 
     def name(self, seat: int) -> str:
         """The name of a seat."""
-        return self.names[seat] if seat < len(self.names) else f"Seat {seat}"
+        return clean_name(self.names[seat]) if seat < len(self.names) else f"Seat {seat}"

@@ -216,6 +216,9 @@ def test_the_command_writes_pictures(run: Run, games: Path) -> None:
         (["--html", "a.html", "--player", "nobody"], "nobody"),
         (["--moment", "3"], "give --html or --picture too"),
         (["--html", "a.html", "--deal", "0", "--picture", "a.bmp"], "a picture must be a file that ends with"),
+        (["--html", "games.jsonl"], "cannot write games.jsonl: this command reads it; give it another name"),
+        (["--picture", "./games.jsonl", "--deal", "0"], "cannot write ./games.jsonl: this command reads it"),
+        (["--html", "a.svg", "--deal", "0", "--picture", "./a.svg"], "--html and --picture want two files"),
     ],
 )
 def test_what_cannot_be_drawn_is_refused_and_nothing_is_written(
@@ -243,6 +246,38 @@ def test_a_deal_by_itself_is_shown_with_what_the_deals_before_it_left(run: Run, 
     assert run("replay", path, "--deal", str(records[-1]["deal"]), "--picture", tmp_path / "again.svg")[0] == 0
     assert (tmp_path / "again.svg").read_text() == (tmp_path / "last.svg").read_text()
     assert alone["title"] == f"Match 0, deal {records[-1]['deal']}"
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"action": "nonsense"}, "step 5: 'nonsense' means nothing in the phase play"),
+        ({"action": "pass"}, "step 5: 'pass' means nothing in the phase play"),
+        ({"action": "indicate"}, "step 5: seat "),
+        ({"seat": 9}, "line 1: step 5: seat must be a seat, not 9"),
+        ({"phase": "call"}, "step 5 is by seat "),
+        ({"seat": None}, "step 5 is by seat "),
+    ],
+)
+@pytest.mark.parametrize("out", ["a.html", "a.svg"])
+def test_a_step_that_is_not_one_of_the_table_is_not_drawn(
+    run: Run, games: Path, changes: dict[str, Any], sentence: str, out: str
+) -> None:
+    record = json.loads(games.read_text().splitlines()[0])
+    step = record["steps"][5]
+    step.update({"seat": (step["seat"] + 1) % 4} if changes == {"seat": None} else changes)
+    games.write_text(json.dumps(record))
+    option = "--html" if out == "a.html" else "--picture"
+    assert_refused(run("replay", games, "--player", "thumb", option, games.with_name(out)), sentence)
+    assert [path.name for path in games.parent.iterdir()] == ["games.jsonl"]
+    assert run("replay", games)[0] == 1, "nor shown as text"
+
+
+def test_names_on_a_page_turn_no_text_and_no_terminal() -> None:
+    page = page_of(film_of(deals(KINDS["noms"], 1), Shown(names=["\u202eAnn\x1b[2J\n", "Bo", "Cy", "Di"])), "\u202eone\x1b")
+    shown = page + json.dumps(film_in(page), ensure_ascii=False)
+    assert "Ann[2J" in shown
+    assert not {"\u202e", "\x1b"} & set(shown)
 
 
 def test_a_damaged_line_is_named(run: Run, games: Path) -> None:

@@ -6,13 +6,15 @@ each text of a part once, and for each moment the numbers of its texts.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from noms_env.players import Player
+from noms_env.core.messages import clean_name
+from noms_env.players import ActionValue, Player
 from noms_env.record import Record, replay
 from noms_env.record.replaying import replayed
 from noms_env.show.cards import symbols
@@ -37,7 +39,7 @@ class Shown:
 
     Attributes:
         seat: only what this seat sees; every seat's view and that with all hands where it is None.
-        names: of the players, seat by seat; `Seat 0` and so on where there are none.
+        names: of the players, seat by seat, kept as `clean_name` makes them; `Seat 0` and so on where there are none.
         players: those whose probabilities, or values, are shown: none, one for all seats, or one for each.
         seed: of the players' searches.
     """
@@ -46,6 +48,9 @@ class Shown:
     names: Sequence[str] = ()
     players: Sequence[Player] = ()
     seed: int = 0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "names", tuple(map(clean_name, self.names)))
 
     def views(self, seats: int) -> list[int | None]:
         """The seats whose views are shown; None stands for all hands."""
@@ -64,7 +69,7 @@ class Moment:
 
     table: Table
     taken: str | None
-    options: dict[str, dict[str, float]]
+    options: dict[str, dict[str, Any]]
 
     def notes(self, names: Sequence[str], sees_options: bool) -> Notes:
         """The notes of the drawing."""
@@ -96,16 +101,21 @@ def moments(record: Record, shown: Shown, before: Table | None = None) -> Iterat
         yield Moment(table, taken, {} if taken is None or not shown.players else options_of(table, shown, rng))
 
 
-def options_of(table: Table, shown: Shown, rng: np.random.Generator) -> dict[str, dict[str, float]]:
-    """What the player of the seat to act thinks of its legal actions, by word: `p`, a probability, or `v` and `e`, points."""
+def options_of(table: Table, shown: Shown, rng: np.random.Generator) -> dict[str, dict[str, Any]]:
+    """What the player of the seat to act thinks of its legal actions, by word: `p`, a probability, or see `points_of`."""
     seat = int(table.row.seat)
     player = shown.players[seat if len(shown.players) > 1 else 0]
-    options: dict[str, dict[str, float]] = {}
+    options: dict[str, dict[str, Any]] = {}
     for action, chance in action_probabilities(player, table) or ():
         options[table.word(action)] = {"p": round(chance, 4)}
-    for action, mean, error in action_values(player, table, rng):
-        options.setdefault(table.word(action), {}).update(v=round(mean, 3), e=round(error, 3))
+    for value in action_values(player, table, rng):
+        options.setdefault(table.word(value.action), {}).update(points_of(value))
     return options
+
+
+def points_of(value: ActionValue) -> dict[str, float | None]:
+    """What a search expects of an action, for JSON: `v`, points, and `e`, their error, None where that is unknown."""
+    return {"v": round(value.mean, 3), "e": None if math.isnan(value.error) else round(value.error, 3)}
 
 
 def said(table: Table, word: str) -> str:

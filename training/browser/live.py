@@ -14,13 +14,14 @@ from pathlib import Path
 from typing import Any
 
 from noms_env._files import write_atomically
+from noms_env.core.messages import clean_name
 from noms_env.show.notes import Notes
 from noms_env.show.picture import parts
 from noms_env.show.view import look
 from noms_env.variants import Rules, game, make_rules
 
 from ..terminal.session import Advice, Seated, Session, seated
-from .film import results, said
+from .film import points_of, results, said
 
 FORMAT = "noms-table/1"
 KEY_BYTES = 16
@@ -40,7 +41,7 @@ class Person:
     """Somebody who may sit at a table.
 
     Attributes:
-        name: any text.
+        name: any text; it is kept as `clean_name` makes it.
         key: a secret of this person's browser: whoever has it is this person; none until the invitation is accepted.
         sits: False while a player has the seat.
         invitation: a secret of whoever opened the table, who sends it to this person; it is good once.
@@ -50,6 +51,9 @@ class Person:
     key: str = ""
     sits: bool = True
     invitation: str = field(default_factory=lambda: secrets.token_urlsafe(KEY_BYTES))
+
+    def __post_init__(self) -> None:
+        self.name = clean_name(self.name)
 
 
 class LiveTable:
@@ -199,7 +203,7 @@ class LiveTable:
         for action, chance in advice.probabilities or ():
             options[action] = {"p": round(chance, 4)}
         for value in advice.values:
-            options.setdefault(value.action, {}).update(v=round(value.mean, 3), e=round(value.error, 3))
+            options.setdefault(value.action, {}).update(points_of(value))
         options.setdefault(advice.action, {})
         words = {action: table.word(action) for action in options}
         return [{"word": words[action], "said": said(table, words[action]), **one} for action, one in options.items()]

@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from noms_env.core.messages import clean_name
+
 from .live import SPEEDS, RefusedError
 
 MOST_TEXT = 200
@@ -197,6 +199,6 @@ def parsed_request(text: str) -> TableRequest:
         _seat(given.get("seats")),
         {_text(name): _text(value) for name, value in options.items()},
         tuple(None if name is None else _text(name) for name in players),
-        {int(seat): _text(name, MOST_NAME).strip() or f"Seat {int(seat)}" for seat, name in people.items()},
+        {int(seat): clean_name(_text(name, MOST_NAME)) or f"Seat {int(seat)}" for seat, name in people.items()},
         _text(given.get("hints")),
     )

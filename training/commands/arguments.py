@@ -18,14 +18,15 @@ Option = Annotated[
     tyro.conf.arg(metavar="NAME=VALUE", help="An option of the game, in JSON or as a word; may be given several times."),
 ]
 Players = Annotated[
-    tuple[str, ...],
+    tuple[tuple[str, ...], ...],
     tyro.conf.UseAppendAction,
     tyro.conf.arg(
-        metavar="NAME",
-        help="A player, as for `noms evaluate`: once for all seats, or once for each seat.",
+        metavar="NAME ...",
+        help="The players, as for `noms evaluate`: one for all seats, or one for each from seat 0.",
         help_behavior_hint="(repeatable; default: random)",
     ),
 ]
+"""Read by `names_of`."""
 RandomSeed = Annotated[
     int | None, by_default("drawn at random, and printed", "S", help="0 to 2**63 - 1, for cards and players.")
 ]
@@ -59,6 +60,13 @@ ProgramLimit = Annotated[
     by_default("10 for a program", "SECONDS", help="Time limit of your own player for a decision."),
 ]
 Flag = Annotated[bool, tyro.conf.FlagCreatePairsOff, OFF]
+
+
+def names_of(players: tuple[tuple[str, ...], ...]) -> tuple[str, ...]:
+    """The players that were named, all lists together, `random` if there is none; CommandError for an empty list."""
+    if () in players:
+        raise CommandError("--player needs a value")
+    return tuple(name for names in players for name in names) or ("random",)
 
 
 def check_limit(limit: float | None) -> None:

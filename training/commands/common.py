@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -51,8 +51,16 @@ def options_given(arguments: DataclassInstance, names: Iterable[str]) -> list[st
     return [f"--{name.replace('_', '-')}" for name in names if getattr(arguments, name) != usual[name]]
 
 
-def check_folder_of(name: str | None) -> None:
-    """Make sure, before any work, that a file can be written; CommandError if its folder is not there, or it is a folder."""
+def check_folder_of(name: str | None, *read: str | Path) -> None:
+    """Make sure, before any work, that a file can be written.
+
+    Args:
+        name: of the file; None for none.
+        read: files that are read, and names of players, which may have files.
+
+    Raises:
+        CommandError: its folder is not there, it is a folder, or it is one of the files that are read.
+    """
     if name is None:
         return
     path = Path(name).resolve()
@@ -63,6 +71,25 @@ def check_folder_of(name: str | None) -> None:
     is_special = path.exists() and not path.is_file()
     if not os.access(path if is_special else path.parent, os.W_OK):
         raise CommandError(f"cannot write {name}: there is no permission")
+    check_not_read(name, *read)
+
+
+def check_not_read(name: str, *read: str | Path) -> None:
+    """CommandError if a file to be written is one that is read; `read` as for `check_folder_of`."""
+    path = Path(name)
+    if path.is_file() and any(file.is_file() and path.samefile(file) for one in read for file in files_of(one)):
+        raise CommandError(f"cannot write {name}: this command reads it; give it another name")
+
+
+def files_of(name: str | Path) -> Iterator[Path]:
+    """The files that a name may stand for: the name itself, what is left or right of its colon, and the file of a policy."""
+    from noms_env.players.registry import policy_file
+
+    yield Path(name)
+    if isinstance(name, str):
+        yield from map(Path, name.partition(":")[::2])
+        with suppress(ValueError):
+            yield from filter(None, [policy_file(name)])
 
 
 def write_json(name: str, document: Any) -> None:

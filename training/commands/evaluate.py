@@ -75,7 +75,7 @@ class Arguments:
             if not is_met:
                 raise CommandError(sentence)
         check_run(self.seed, self.threads, self.limit)
-        check_folder_of(self.json)
+        check_folder_of(self.json, self.a, self.b, self.salt or "")
 
     @property
     def has_matches(self) -> bool:

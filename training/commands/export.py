@@ -11,7 +11,7 @@ import tyro
 
 from ..options import by_default, rules_of
 from ..text import count
-from .arguments import Flag, Option, Players, ProgramLimit, Seats, check_limit
+from .arguments import Flag, Option, Players, ProgramLimit, Seats, check_limit, names_of
 from .common import OK, STOPPED, CommandError, file_errors, lines_of, options_given, wrong_arguments
 
 if TYPE_CHECKING:
@@ -139,7 +139,7 @@ def matches_of(given: Arguments, variant: str) -> Source:
     from ..data.workers import Play, from_workers
 
     matches, seed = 1 if given.matches is None else given.matches, given.seed or 0
-    players = given.player or ("random",)
+    players = names_of(given.player)
     with wrong_arguments():
         rules = rules_of(variant, given.seats, given.option)
         play = Play(variant, rules.seats, given_options(rules), players, matches, seed, given.limit, given.targets)

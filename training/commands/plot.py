@@ -9,7 +9,7 @@ import tyro
 
 from ..extras import require
 from ..options import by_default
-from .common import OK, CommandError, file_errors, wrong_arguments
+from .common import OK, CommandError, check_not_read, file_errors, wrong_arguments
 
 DEFAULT_NAME = "curves.png"
 
@@ -38,6 +38,7 @@ def plot(
         raise CommandError("name the folder of at least one run, such as runs/small_ships-fast")
     require("matplotlib", "plot", "noms plot")
     path = Path(out) if out else Path(run[0]) / DEFAULT_NAME
+    check_not_read(out or str(path), *(file for folder in run for file in Path(folder).glob("*") if file.suffix != ".png"))
     runs = {}
     for folder in run:
         if Path(folder).is_dir() and not (Path(folder) / CSV_NAME).exists():

@@ -66,7 +66,7 @@ def publish(
     if run is not None and name is not None:
         require("matplotlib", "publish", "noms publish")
         with wrong_arguments(), file_errors(f"cannot read the run in {run}"):
-            new[name] = policy_of(run, name, before)
+            new[name] = policy_of(run, name, before, folder)
             content = {Path(name) / file: data for file, data in new[name].files().items()}
             content[Path(name) / PICTURE] = picture_of(name, new[name].curve)
     elif not folder.is_dir():
@@ -81,11 +81,11 @@ def publish(
     return OK
 
 
-def policy_of(run: str, name: str, before: Sequence[str]) -> Trained:
-    """The policy of a run under its new name.
+def policy_of(run: str, name: str, before: Sequence[str], folder: Path) -> Trained:
+    """The policy of a run under its new name in a folder.
 
     Raises:
-        CommandError: the name is not allowed, or that of a player, or of a game that the policy does not play.
+        CommandError: the name is not allowed, or that of a player, of a game that the policy does not play, or of a run there.
         OSError: a file cannot be read.
         ValueError: see `training.publish.runs.read_trained`.
     """
@@ -93,7 +93,7 @@ def policy_of(run: str, name: str, before: Sequence[str]) -> Trained:
     from noms_env.variants import VARIANTS
 
     from ..publish.results import RESERVED
-    from ..publish.runs import read_trained
+    from ..publish.runs import CONFIG, read_trained
 
     if not re.fullmatch(r"[a-z0-9][a-z0-9_-]*", name):
         raise CommandError(f"--name must be of lower-case letters, digits, _ and -, such as small_ships, not {name!r}")
@@ -101,6 +101,8 @@ def policy_of(run: str, name: str, before: Sequence[str]) -> Trained:
         raise CommandError(f"--name {name} is the name of a folder of results; those are {', '.join(RESERVED)}")
     if name in PLAYERS:
         raise CommandError(f"--name {name} is the name of a player; those are {', '.join(PLAYERS)}")
+    if (folder / name / CONFIG).exists():
+        raise CommandError(f"{folder / name} is the folder of a run, which would be overwritten: give another --name or --out")
     policy = read_trained(run, before).named(name)
     games = list(dict.fromkeys(rules.variant.name for rules in policy.info.rule_sets))
     if name in VARIANTS and name not in games:

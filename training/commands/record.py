@@ -11,8 +11,8 @@ import tyro
 from ..options import parse_options
 from ..progress_bar import progress_bar
 from ..text import count
-from .arguments import Flag, Game, Option, Players, ProgramLimit, Seats, check_limit
-from .common import OK, STOPPED, CommandError, file_errors, wrong_arguments
+from .arguments import Flag, Game, Option, Players, ProgramLimit, Seats, check_limit, names_of
+from .common import OK, STOPPED, CommandError, check_not_read, file_errors, wrong_arguments
 
 
 def record(
@@ -34,7 +34,7 @@ def record(
       noms record small_ships --matches 100 --seed 7 --out games.jsonl
       noms record noms --option min_bid=7 --option target=null --out games.jsonl
       noms record small_ships --player runs/small_ships-fast --out games.jsonl
-      noms record up_down --player thumb --player thumb --player my_agent:act --player 'cmd:./my_bot' --out games.jsonl
+      noms record up_down --player thumb thumb my_agent:act 'cmd:./my_bot' --out games.jsonl
       noms record big_ships --seats 5 --option 'trump_rotation=["S","NT"]' --legal --out games.jsonl
 
     Args:
@@ -44,6 +44,8 @@ def record(
         legal: Store the legal actions with every decision.
     """
     check_limit(limit)
+    names = names_of(player)
+    check_not_read(out, *names)
     from noms_env.record import record_matches, write_records
     from noms_env.variants import game, make_rules
 
@@ -52,7 +54,7 @@ def record(
     with wrong_arguments():
         options = parse_options(option)
         rules = make_rules(game(variant), seats, options)
-        players = [one.player for one in seated(player or ("random",), rules.seats, rules, limit)]
+        players = [one.player for one in seated(names, rules.seats, rules, limit)]
         records = record_matches(variant, seats, matches, seed, options, players, legal)
     tally = {"deals": 0, "matches": 0}
     try:

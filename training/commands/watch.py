@@ -60,6 +60,8 @@ def watch(
         session = Session(rules, seated(player, rules.seats, rules), seed=seed, deals=deals)
     names = [f"seat {place} {one.name}" for place, one in enumerate(session.players) if one is not None]
     print_lines([f"{' · '.join(names)} · --seed {seed}", *legend_lines(rules)])
+    if delay is None and sys.stdin.isatty():
+        print_lines(["Enter shows the next decision, Ctrl-D quits; --delay SECONDS goes on by itself."])
     show(told(session, from_seat), delay)
     return OK
 

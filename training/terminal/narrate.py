@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -148,8 +149,9 @@ def values_text(table: Table, values: Sequence[ActionValue]) -> str:
 
 
 def value_text(value: ActionValue) -> str:
-    """Points, and the error of their difference to the action that the player would have taken without a search."""
-    return f"{value.mean:+.2f}" + (f" ±{value.error:.2f}" if value.error else "")
+    """Points, and the error of their difference to the action that the player would take without a search; ? if unknown."""
+    error = " ±?" if math.isnan(value.error) else f" ±{value.error:.2f}" if value.error else ""
+    return f"{value.mean:+.2f}{error}"
 
 
 def action_text(table: Table, action: int, colour: bool = True) -> str:

@@ -149,10 +149,15 @@ class Findings:
 
     @property
     def errors(self) -> np.ndarray:
-        """Standard errors of the mean gains over the policy's favourite, float64, shape (candidates,)."""
+        """Standard errors of the mean gains over the policy's favourite, float64, shape (candidates,).
+
+        0 of the favourite itself; NaN of another that was tried in fewer than two worlds, from which no error can be told.
+        """
         worlds = np.maximum(self.counts, 1)
         variance = np.maximum(self._squares / self._units**2 / worlds - self._mean_gains() ** 2, 0.0)
-        return np.asarray(np.sqrt(variance / np.maximum(worlds - 1, 1)))
+        errors = np.where(worlds > 1, np.sqrt(variance / np.maximum(worlds - 1, 1)), np.nan)
+        errors[self._favourite] = 0.0
+        return np.asarray(errors)
 
     def _errors_without_gain(self) -> np.ndarray:
         """Standard errors of the mean gains if there were none: the squares are about 0."""

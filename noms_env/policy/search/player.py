@@ -267,7 +267,10 @@ def search_player(policy: str | None = None, **options: Any) -> SearchPlayer:
     usage = "give search:POLICY, such as search:runs/first@0 or search:runs/first,worlds=50"
     if not policy:
         raise ValueError(f"the player search needs a trained policy: {usage}")
-    player = load_player(policy)
+    try:
+        player = load_player(policy)
+    except ValueError as error:
+        raise ValueError(f"search:{policy} needs a trained policy: {error}") from error
     if not isinstance(player, PolicyPlayer):
         raise ValueError(f"the player search needs a trained policy, and {policy} is none: {usage}")
     return SearchPlayer(player, **options)

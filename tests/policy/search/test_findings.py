@@ -60,6 +60,13 @@ def test_the_update_is_that_of_the_module() -> None:
     assert shares == pytest.approx(weights / weights.sum(), abs=0.04)
 
 
+def test_of_one_world_no_error_can_be_told() -> None:
+    one = findings([0.6, 0.4], [[0, 3]])
+    assert one.errors.tolist() == pytest.approx([0, np.nan], nan_ok=True)
+    assert findings([0.6, 0.4], [[0, 3], [0, 3]]).errors.tolist() == [0, 0]
+    assert findings([0.6, 0.4], []).errors.tolist() == pytest.approx([0, np.nan], nan_ok=True)
+
+
 def found_with(seed: int) -> Findings:
     found = findings([0.6, 0.3, 0.1], [[0, 2, 1], [4, 5, 1], [1, 1, 1]])
     found.seed = seed * 7919

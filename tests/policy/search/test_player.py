@@ -263,7 +263,8 @@ def test_names(tmp_path: Path) -> None:
     [
         ("search", "the player search needs a trained policy: give search:POLICY, such as search:runs/first@0"),
         ("search:thumb", "needs a trained policy, and thumb is none: give search:POLICY"),
-        ("search:nomms", "there is no player 'nomms'; did you mean noms"),
+        ("search:nomms", "^search:nomms needs a trained policy: there is no player 'nomms'; did you mean noms"),
+        ("search:nomms@0,worlds=3", "^search:nomms@0 needs a trained policy: there is no player 'nomms@0'; did you mean noms"),
         ("search:noms,worlds=0", "worlds must be a whole number from 1 to 10000, not 0"),
         ("search:noms,worlds=two", "worlds of the player search must be a whole number, not 'two'"),
         ("search:noms,time=0", "time must be a number of milliseconds above 0, not 0.0"),

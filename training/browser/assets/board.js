@@ -116,7 +116,7 @@ function savePng(board, title) {
   image.src = url;
 }
 
-/* A list of actions with bars: probabilities `p`, or points `v` with the standard error `e`. */
+/* A list of actions with bars: probabilities `p`, or points `v` with the standard error `e`, null where it is unknown. */
 function showOptions(list, options, taken) {
   list.replaceChildren();
   const values = options.filter((one) => "v" in one).map((one) => one.v);
@@ -128,7 +128,7 @@ function showOptions(list, options, taken) {
     fill.style.width = `${Math.max(0, Math.min(1, share)) * 100}%`;
     const track = element("div", "", fill);
     track.className = "track";
-    const points = "v" in one ? `${one.v >= 0 ? "+" : ""}${one.v.toFixed(2)}` + (one.e ? ` ±${one.e.toFixed(2)}` : "") : "";
+    const points = "v" in one ? `${one.v >= 0 ? "+" : ""}${one.v.toFixed(2)}` + (one.e === null ? " ±?" : one.e ? ` ±${one.e.toFixed(2)}` : "") : "";
     const chance = "p" in one ? `${(100 * one.p).toFixed(0)} %` : "";
     const number = element("span", [chance, points].filter(Boolean).join(" · "));
     number.className = "number";

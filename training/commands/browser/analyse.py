@@ -66,7 +66,7 @@ def analyse(
         raise CommandError(f"--worlds must be from {LEAST_WORLDS} to {MOST_WORLDS}, not {worlds}")
     if not 0 <= seed < 2**63:
         raise CommandError(f"--seed must be from 0 to 2**63 - 1, not {seed}")
-    check_folder_of(html)
+    check_folder_of(html, file, player or "")
     known = records_of(file, match, deal, seat)
     records = [record for record in known if is_chosen(record, match, deal, seat)]
     judge = judge_of(player, records[0])

@@ -41,7 +41,9 @@ class Request:
 def draw(request: Request) -> int:
     """Write the page, the picture or both; CommandError for what cannot be drawn, and then nothing is written."""
     for out in (request.html, request.picture):
-        check_folder_of(out)
+        check_folder_of(out, request.file, *request.players)
+    if request.html and request.picture and Path(request.html).resolve() == Path(request.picture).resolve():
+        raise CommandError("--html and --picture want two files")
     records = records_until(request.file, request.match, request.deal, request.seat)
     chosen = [is_chosen(record, request.match, request.deal, request.seat) for record in records]
     shown = shown_of(request, records[chosen.index(True)])
