@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from noms_env._jit import jit_inline
-from noms_env.core.state import MAX_TRICKS, NUM_CHOICES
+from noms_env.core.state import MAX_TRICKS, MAX_VARIANTS, NUM_CHOICES
 from noms_env.observation.features import hand_sizes
 from noms_env.observation.layout import START
 from noms_env.variants import Rules
@@ -31,6 +31,15 @@ def rules_rows(rule_sets: Sequence[Rules]) -> np.ndarray:
         row[NUM_CHOICES:SIZES] = rules.seats, rules.variant.number
         row[[SIZES + size for size in hand_sizes(rules)]] = 1
     return rows
+
+
+def shows(rules: Rules, observation: np.ndarray) -> np.ndarray:
+    """Whether observations, uint8, shape (n, OBSERVATION_SIZE), are of tables with some rules: bool, shape (n,)."""
+    marks = np.zeros(MAX_VARIANTS, np.uint8)
+    marks[rules.variant.number] = 1
+    is_game = (observation[:, VARIANT : VARIANT + MAX_VARIANTS] == marks).all(axis=1)
+    has_options = (observation[:, CHOICES : CHOICES + NUM_CHOICES] == choice_bytes(rules)).all(axis=1)
+    return np.asarray(is_game & has_options & (observation[:, SEATS] == rules.seats))
 
 
 @jit_inline

@@ -9,23 +9,29 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
+from zipfile import ZipFile
 
 import numpy as np
+from numpy.lib import format as npy
 
+from noms_env._json import parse_json
+from noms_env.core.actions import brief
 from noms_env.observation.layout import layout_digest
 from noms_env.version import ENV_VERSION
 
 from ..extras import MissingExtraError, require
-from .decisions import COLUMNS, Column, Decisions, columns_of, empty_rows
+from .checking import FORMAT, MOST_ROWS, check_about, check_rows
+from .decisions import COLUMNS, TARGETS, Column, Decisions, empty_rows
 
-FORMAT = "noms-export/1"
 FileFormat = Literal["parquet", "npz"]
 SHARD = 1 << 16
 """Rows of a shard, if nothing else is said: 77 MiB of observations and masks before they are compressed."""
+MOST_TEXT = 1 << 20
+"""Bytes of what a shard says of itself."""
 GROUP = 1 << 12
 """Rows of a row group in Parquet: 5 MiB."""
 CARD = "README.md"
@@ -61,12 +67,12 @@ def write_shards(
         columns: of the decisions.
 
     Raises:
-        ValueError: `shard` is below 1, the folder is not empty, or there are no decisions.
+        ValueError: `shard` is not from 1 to `MOST_ROWS`, the folder is not empty, or there are no decisions.
         MissingExtraError: Arrow is not installed.
         OSError: it cannot be written; nothing is left behind.
     """
-    if shard < 1:
-        raise ValueError(f"the rows of a shard must be 1 or more, not {shard}")
+    if not 1 <= shard <= MOST_ROWS:
+        raise ValueError(f"the rows of a shard must be from 1 to {MOST_ROWS}, not {shard}")
     folder = folder.resolve()
     check_folder(folder)
     about = {"format": FORMAT, "environment": ENV_VERSION, "layout": layout_digest(), "source": dict(source)}
@@ -246,58 +252,113 @@ def shard_folders(folder: Path) -> list[Path]:
 
 
 def _shards_in(folder: Path) -> list[Path]:
-    return sorted(path for path in folder.glob("decisions-*") if path.suffix in (".npz", ".parquet"))
+    return sorted(path for path in folder.glob("decisions-*") if path.suffix in (".npz", ".parquet") and path.is_file())
 
 
 def read_shards(folder: Path, columns: Sequence[str]) -> Iterator[tuple[dict[str, Any], Decisions]]:
     """The shards of a folder one after another: what they say of themselves (`format`, `layout`, `source`), and some columns.
 
+    Nothing in them is trusted: types, widths, lengths and values are those of decisions, or the shard is refused.
+
     Raises:
-        ValueError: the folder has no shards, a shard is damaged or written for other observations, or it lacks a column.
+        ValueError: the folder has no shards, a shard is damaged or written for other observations, it lacks a column, or has
+            more rows than can be read at once.
         MissingExtraError: Arrow is not installed, and the shards are Parquet.
         OSError: a file cannot be read.
     """
     paths = _shards_in(folder)
     if not paths:
         raise ValueError(f"{folder} has no decisions: a folder that `noms export` has made is wanted")
+    wanted = [column for column in COLUMNS + TARGETS if column.name in columns]
     for path in paths:
         try:
-            about, rows = (_read_npz if path.suffix == ".npz" else _read_parquet)(path, columns)
-            layout, environment = about.get("layout"), about.get("environment")
+            about, rows = (_read_npz if path.suffix == ".npz" else _read_parquet)(path, wanted)
         except (OSError, MissingExtraError):
             raise
-        except KeyError as error:
-            raise ValueError(f"{path} has no column {error}") from error
-        except Exception as error:  # what zip files, NumPy, JSON and Arrow find wrong
-            raise ValueError(f"{path} is damaged: {error}") from error
-        if layout != layout_digest():
-            raise ValueError(f"{path} holds observations of another version ({environment}): export it anew")
+        except _Refused as refused:
+            raise ValueError(f"{path} {refused}") from refused
+        except Exception as error:  # what zip files, NumPy and Arrow find wrong
+            raise ValueError(f"{path} is damaged: {brief(str(error))[1:-1]}") from error
+        try:
+            check_about(about)
+            check_rows(rows)
+        except ValueError as error:
+            raise ValueError(f"{path} {error}") from error
         yield about, rows
 
 
-def _read_npz(path: Path, columns: Sequence[str]) -> tuple[dict[str, Any], Decisions]:
-    with path.open("rb") as opened, np.load(opened) as file:
-        missing = [name for name in columns if name not in file]
-        if missing:
-            raise KeyError(missing[0])
-        return json.loads(str(file["about"])), {name: file[name] for name in columns}
+class _Refused(Exception):
+    """A shard that is not read; the message goes on after the name of the file."""
 
 
-def _read_parquet(path: Path, columns: Sequence[str]) -> tuple[dict[str, Any], Decisions]:
+def _check_form(columns: Iterable[Column], rows: Mapping[str, int], fits: Callable[[Column], bool]) -> None:
+    """Refuse a shard, before it is read, whose columns have other types or lengths than they must have.
+
+    Args:
+        columns: those that are wanted.
+        rows: the number of rows of each column that there is.
+        fits: whether a column that there is has the right type.
+    """
+    for column in columns:
+        if column.name not in rows:
+            raise _Refused(f"has no column {column.name!r}")
+        if not fits(column):
+            raise _Refused(f"has no {_type_text(column)} in each row of its column {column.name!r}")
+    lengths = {rows[column.name] for column in columns}
+    if len(lengths) > 1:
+        raise _Refused("has columns of different lengths")
+    if not lengths <= set(range(1, MOST_ROWS + 1)):
+        raise _Refused(f"has {lengths.pop():,} rows, where 1 to {MOST_ROWS:,} can be read: export it with another --shard")
+
+
+def _read_npz(path: Path, columns: Sequence[Column]) -> tuple[Any, Decisions]:
+    with path.open("rb") as opened, ZipFile(opened) as file:
+        heads = {
+            name: _head(file, name)
+            for name in ("about", *(column.name for column in columns))
+            if f"{name}.npy" in file.NameToInfo
+        }
+        shape, dtype = heads.pop("about", ((0,), np.dtype(object)))
+        if shape != () or dtype.kind != "U" or dtype.itemsize > MOST_TEXT:
+            raise _Refused("is damaged: it does not say where its decisions come from")
+
+        def fits(column: Column) -> bool:
+            shape, dtype = heads[column.name]
+            return dtype == np.dtype(column.dtype) and shape[1:] == ((column.width,) if column.width else ())
+
+        _check_form(columns, {name: shape[0] if shape else 0 for name, (shape, _) in heads.items()}, fits)
+        about = parse_json(str(_array(file, "about")))
+        return about, {column.name: _array(file, column.name) for column in columns}
+
+
+def _head(file: ZipFile, name: str) -> tuple[tuple[int, ...], np.dtype[Any]]:
+    """Shape and type of an array, of which nothing else is read."""
+    with file.open(f"{name}.npy") as member:
+        version = npy.read_magic(member)
+        shape, _, dtype = (npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0)(member)
+    return shape, dtype
+
+
+def _array(file: ZipFile, name: str) -> np.ndarray:
+    with file.open(f"{name}.npy") as member:
+        return np.asarray(npy.read_array(member, allow_pickle=False), order="C")
+
+
+def _read_parquet(path: Path, columns: Sequence[Column]) -> tuple[Any, Decisions]:
     require("pyarrow.parquet", "export", "reading Parquet")
     from pyarrow import parquet
 
     with parquet.ParquetFile(path) as file:
-        schema = file.schema_arrow
-        missing = [name for name in columns if name not in schema.names]
-        if missing:
-            raise KeyError(missing[0])
-        table, rows = file.read(list(columns)), {}
-        widths = {column.name: column.width for column in columns_of(True)}
-        for name in columns:
-            chunk = table.column(name).combine_chunks()
-            if widths[name]:
-                rows[name] = chunk.flatten().to_numpy(zero_copy_only=False).reshape(-1, widths[name])
-            else:
-                rows[name] = chunk.to_numpy(zero_copy_only=False)
-        return json.loads(schema.metadata[b"noms-export"]), rows
+        schema, rows = file.schema_arrow, dict[str, np.ndarray]()
+        lengths = dict.fromkeys(schema.names, file.metadata.num_rows)
+        _check_form(columns, lengths, lambda column: bool(schema.field(column.name).type == _arrow_type(column)))
+        about = parse_json((schema.metadata or {}).get(b"noms-export", b"null"))
+        table = file.read([column.name for column in columns])
+        for column in columns:
+            chunk = table.column(column.name).combine_chunks()
+            values = chunk.flatten() if column.width else chunk
+            if chunk.null_count or values.null_count or len(values) != len(table) * max(column.width, 1):
+                raise _Refused(f"lacks values of its column {column.name!r}")
+            array = values.to_numpy(zero_copy_only=False).astype(column.dtype)
+            rows[column.name] = array.reshape(-1, column.width) if column.width else array
+        return about, rows

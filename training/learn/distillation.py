@@ -19,9 +19,11 @@ import numpy as np
 import torch
 
 from noms_env import BatchEnv
+from noms_env.core.actions import brief
 from noms_env.players import Player, TellsProbabilities
 from noms_env.policy.encoding import Encoding
-from noms_env.variants import Rules, game, make_rules
+from noms_env.policy.rules_lookup import shows
+from noms_env.variants import Rules, RulesError, game, make_rules
 
 from ..agents.table_pool import AtTables
 from ..data.shards import read_shards, shard_folders
@@ -68,18 +70,26 @@ def _encoded(folder: Path, encoding: Encoding, rule_sets: Sequence[Rules]) -> li
     """Features, masks and policies of each shard of a folder."""
     found = []
     for about, rows in read_shards(folder, ("observation", "action_mask", "policy")):
-        if _rules(about["source"]) not in rule_sets:
-            raise ValueError(f"the decisions in {folder} are of tables that this run does not play: {about['source']}")
+        rules = _rules(about["source"])
+        if rules is None or rules not in rule_sets:
+            raise ValueError(f"the decisions in {folder} are of tables that this run does not play: {brief(about['source'])}")
+        if not shows(rules, rows["observation"]).all():
+            raise ValueError(f"observations in {folder} are of other tables than it says")
         chosen = np.flatnonzero((np.count_nonzero(rows["action_mask"], axis=1) > 1) & (rows["policy"].sum(axis=1) > 0))
         features, mask, order = encoding.encode(rows["observation"], rows["action_mask"], chosen)
+        if np.count_nonzero(mask) != np.count_nonzero(rows["action_mask"][chosen]):
+            raise ValueError(f"in {folder} actions are legal that never are at its tables")
         probs = np.take_along_axis(rows["policy"][chosen], encoding.actions[order].astype(np.int64), axis=1)
         found.append((features, mask, probs.astype(np.float16)))
     return found
 
 
 def _rules(source: dict[str, Any]) -> Rules | None:
-    """The rules of exported play; None of records."""
-    return make_rules(game(source["variant"]), source["seats"], source["options"]) if "variant" in source else None
+    """The rules of exported play; None of records, or where there are no such rules."""
+    try:
+        return make_rules(game(source["variant"]), source["seats"], source["options"])
+    except (KeyError, RulesError):
+        return None
 
 
 class ImitatedExpert:

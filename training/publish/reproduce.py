@@ -132,6 +132,9 @@ def export_commands(folder: Path) -> Iterator[tuple[str, ...]]:
         of, out = about["source"], str(place)
         if "variant" not in of:
             raise ValueError(f"the decisions in {place} were taken from records")
+        missing = {"seats", "options", "players", "limit", "matches", "seed"} - set(of)
+        if missing:
+            raise ValueError(f"the decisions in {place} do not say with which {min(missing)} they were played")
         if "first" in of:
             out = out.rpartition("-")[0]
         options = [word for name, value in of["options"].items() for word in ("--option", f"{name}={json.dumps(value)}")]

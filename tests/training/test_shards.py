@@ -1,0 +1,264 @@
+"""Shards from elsewhere: what is no data set of decisions is refused with the name of the file, before anything is learnt."""
+
+import json
+import pickle
+import resource
+import zipfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow
+import pytest
+from pyarrow import parquet
+
+from noms_env.core.actions import NUM_ACTIONS
+from noms_env.observation.layout import OBSERVATION_SIZE, START
+from noms_env.policy.encoding import make_encoding
+from tests.training.test_distillation import RULES, SOURCE, decided
+from training.data.checking import MOST_ROWS
+from training.data.decisions import COLUMNS, TARGETS, Decisions
+from training.data.shards import _arrow_type, read_shards, write_shards
+from training.learn.distillation import Distillation
+from training.publish.reproduce import export_commands
+
+ALL = tuple(column.name for column in COLUMNS + TARGETS)
+LEARNT = "observation", "action_mask", "policy"
+Shard = tuple[dict[str, Any], Decisions]
+FORMATS = pytest.mark.parametrize("file_format", ["npz", "parquet"])
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Shard:
+    """What a good shard says of itself, and its rows."""
+    folder = tmp_path_factory.mktemp("whole")
+    write_shards(decided(folder), folder / "set", SOURCE, "npz", 60, COLUMNS + TARGETS)
+    return next(read_shards(folder / "set", ALL))
+
+
+def put(path: Path, about: Any, rows: Decisions) -> None:
+    """Write a shard as it is given, whatever is in it."""
+    text = about if isinstance(about, str) else json.dumps(about)
+    if path.suffix == ".npz":
+        np.savez_compressed(path, about=np.array(text), **rows)  # type: ignore[arg-type]
+        return
+    columns = {}
+    for name, values in rows.items():
+        if values.ndim == 2:
+            flat = pyarrow.array(values.reshape(-1))
+            columns[name] = pyarrow.FixedSizeListArray.from_arrays(flat, values.shape[1])
+        else:
+            columns[name] = pyarrow.array(values)
+    parquet.write_table(pyarrow.table(columns).replace_schema_metadata({"noms-export": text}), path)
+
+
+def refusal(folder: Path, columns: tuple[str, ...] = ALL) -> str:
+    with pytest.raises(ValueError, match=r"^[^\n]+$") as refused:
+        list(read_shards(folder, columns))
+    assert str(refused.value).isprintable()
+    return str(refused.value)
+
+
+@FORMATS
+def test_a_good_shard_is_read_as_it_was_written(tmp_path: Path, whole: Shard, file_format: str) -> None:
+    put(tmp_path / f"decisions-0.{file_format}", *whole)
+    ((about, rows),) = read_shards(tmp_path, ALL)
+    assert about == whole[0]
+    for name, values in whole[1].items():
+        np.testing.assert_array_equal(rows[name], values)
+        assert rows[name].dtype == values.dtype
+        assert rows[name].flags.carray
+
+
+def with_value(name: str, value: Any, *place: int) -> Callable[[Decisions], Decisions]:
+    def change(rows: Decisions) -> Decisions:
+        changed = rows[name].copy()
+        changed[place or (3,)] = value
+        return rows | {name: changed}
+
+    return change
+
+
+def illegal(rows: Decisions) -> int:
+    return int(np.flatnonzero(rows["action_mask"][3] == 0)[0])
+
+
+ROWS: dict[str, tuple[Callable[[Decisions], Decisions], str]] = {
+    "one observation": (lambda rows: rows | {"observation": rows["observation"][:1]}, "has columns of different lengths"),
+    "more masks": (
+        lambda rows: rows | {"action_mask": np.ones((400, 150), np.int8)},
+        "has columns of different lengths",
+    ),
+    "no rows": (
+        lambda rows: {name: values[:0] for name, values in rows.items()},
+        "has 0 rows, where 1 to 1,048,576 ",
+    ),
+    "narrow": (lambda rows: rows | {"action_mask": rows["action_mask"][:, :-1]}, f"has no {NUM_ACTIONS} int8 in each row"),
+    "wide": (
+        lambda rows: rows | {"observation": np.pad(rows["observation"], ((0, 0), (0, 8)))},
+        f"has no {OBSERVATION_SIZE:,} uint8 in each row of its column 'observation'",
+    ),
+    "flat": (
+        lambda rows: rows | {"policy": rows["policy"][:, 0].copy()},
+        "has no 150 float32 in each row of its",
+    ),
+    "list": (lambda rows: rows | {"seat": rows["policy"].astype(np.int8)}, "has no int8 in each row of its column 'seat'"),
+    "float64": (lambda rows: rows | {"policy": rows["policy"].astype(np.float64)}, "has no 150 float32 in each row"),
+    "signed": (
+        lambda rows: rows | {"observation": rows["observation"].view(np.int8)},
+        "in each row of its column",
+    ),
+    "lacks": (lambda rows: {name: values for name, values in rows.items() if name != "value"}, "has no column 'value'"),
+    "flag": (with_value("observation", 2, 3, START["hand"] + 5), "has a value of observation in row 3 that it cannot have"),
+    "card": (with_value("observation", 53, 3, START["on_table"] + 7), "has a value of observation in row 3"),
+    "mask of 2": (with_value("action_mask", 2, 3, 9), "has a value of action_mask in row 3"),
+    "mask of -1": (with_value("action_mask", -1, 3, 9), "has a value of action_mask in row 3"),
+    "nothing legal": (with_value("action_mask", 0), "has no legal action in row 3"),
+    "no action": (with_value("action", NUM_ACTIONS), "has a value of action in row 3"),
+    "below": (with_value("action", -1), "has a value of action in row 3"),
+    "illegal": (lambda rows: with_value("action", illegal(rows))(rows), "has an action that is not legal in row 3"),
+    "infinite": (with_value("policy", np.inf, 3, 9), "has a value of policy in row 3"),
+    "nan": (with_value("policy", np.nan, 3, 9), "has a value of policy in row 3"),
+    "negative": (with_value("policy", -0.5, 3, 9), "has a value of policy in row 3"),
+    "unlikely": (
+        lambda rows: with_value("policy", 0.5, 3, illegal(rows))(rows),
+        "has a probability of an action that is ",
+    ),
+    "likely": (
+        lambda rows: rows | {"policy": rows["action_mask"].astype(np.float32)},
+        "has probabilities of more than 1 ",
+    ),
+    "points": (with_value("points", np.nan), "has a value of points in row 3"),
+    "value": (with_value("value", -np.inf), "has a value of value in row 3"),
+    "variant": (with_value("variant", "bridge"), "has a value of variant in row 3"),
+    "seats": (with_value("seats", 9), "has a value of seats in row 3"),
+    "record": (with_value("record", -1), "has a value of record in row 3"),
+}
+
+
+@FORMATS
+@pytest.mark.parametrize("name", ROWS)
+def test_rows_that_are_no_decisions_are_refused(tmp_path: Path, whole: Shard, name: str, file_format: str) -> None:
+    about, rows = whole
+    change, sentence = ROWS[name]
+    changed = change(rows)
+    if file_format == "parquet" and len({len(values) for values in changed.values()}) > 1:
+        return  # no table of Arrow has columns of different lengths
+    file = tmp_path / f"decisions-0.{file_format}"
+    put(file, about, changed)
+    assert sentence in refusal(tmp_path)
+    assert refusal(tmp_path).startswith(f"{file} ")
+
+
+ABOUT: dict[str, Any] = {
+    "nothing": "",
+    "no JSON": "{",
+    "deep": "[" * 5000,
+    "a list": [],
+    "huge": '{"format": 1e999}',
+    "format": {"format": "other"},
+    "source": {"source": None},
+    "players": {"source": SOURCE | {"players": [1]}},
+    "a terminal": {"source": SOURCE | {"players": ["\x1b[2J"]}},
+    "seats": {"source": SOURCE | {"seats": "4"}},
+    "options": {"source": SOURCE | {"options": []}},
+    "limit": {"source": SOURCE | {"limit": [1]}},
+    "layout": {"layout": "another", "environment": "\x1b"},
+}
+
+
+@FORMATS
+@pytest.mark.parametrize("name", ABOUT)
+def test_what_a_shard_says_of_itself_is_checked(tmp_path: Path, whole: Shard, name: str, file_format: str) -> None:
+    changed = ABOUT[name]
+    put(tmp_path / f"decisions-0.{file_format}", whole[0] | changed if isinstance(changed, dict) else changed, whole[1])
+    assert f"decisions-0.{file_format} " in refusal(tmp_path, ())
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"options": {"ranks": "many"}}, {"options": {"\u202e": 1}}, {"variant": "bridge"}, {"seats": 10**30}, {"variant": "noms"}],
+    ids=str,
+)
+def test_decisions_of_other_tables_are_refused(tmp_path: Path, whole: Shard, changes: dict[str, Any]) -> None:
+    put(tmp_path / "decisions-0.npz", whole[0] | {"source": SOURCE | changes}, whole[1])
+    with pytest.raises(ValueError, match=r"^[^\n]+$"):
+        Distillation([str(tmp_path)], make_encoding((RULES,)), [RULES])
+    with pytest.raises(ValueError, match=r"makes no sense|do not say with which limit they were played"):
+        list(export_commands(tmp_path))
+
+
+def test_observations_and_masks_of_other_tables_are_refused(tmp_path: Path, whole: Shard) -> None:
+    """The bytes of the options say how many cards there are: compiled code looks them up."""
+    about, rows = whole
+    for change, sentence in (
+        (with_value("observation", 200, 3, START["choices"]), "are of other tables than it says"),
+        (with_value("observation", 1, 3, START["variant"] + 1), "are of other tables than it says"),
+        (with_value("observation", 5, 3, START["numbers"] + 6), "are of other tables than it says"),
+        (with_value("action_mask", 1, slice(None), NUM_ACTIONS - 1), "actions are legal that never are at its tables"),  # type: ignore[arg-type]
+    ):
+        put(tmp_path / "decisions-0.npz", about, change(rows))
+        with pytest.raises(ValueError, match=sentence):
+            Distillation([str(tmp_path)], make_encoding((RULES,), card_features=True), [RULES])
+
+
+class Touches:
+    """A pickle that makes a file when it is loaded."""
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+
+    def __reduce__(self) -> Any:
+        return Path.touch, (self.file,)
+
+
+@pytest.mark.parametrize("name", ["policy", "about"])
+def test_a_pickle_in_a_shard_is_not_loaded(tmp_path: Path, whole: Shard, name: str) -> None:
+    ran = tmp_path / "ran"
+    evil = np.array([Touches(ran)] * len(whole[1]["seat"]), object)
+    assert pickle.dumps(evil)
+    arrays: dict[str, Any] = {"about": np.array(json.dumps(whole[0])), **whole[1]} | {name: evil}
+    np.savez(tmp_path / "decisions-0.npz", **arrays)
+    assert "decisions-0.npz " in refusal(tmp_path, LEARNT)
+    assert not ran.exists()
+
+
+@pytest.fixture
+def little_memory() -> Iterator[None]:
+    """Some megabytes more than there are now."""
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    size = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (size + (256 << 20), before[1]))
+    yield
+    resource.setrlimit(resource.RLIMIT_AS, before)
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="memory is counted on Linux")
+@FORMATS
+def test_a_small_file_that_says_that_it_is_huge_takes_no_memory(
+    tmp_path: Path, whole: Shard, file_format: str, little_memory: None
+) -> None:
+    file, rows = tmp_path / f"decisions-0.{file_format}", 3_000_000
+    if file_format == "npz":
+        put(file, whole[0], {})
+        with zipfile.ZipFile(file, "a", zipfile.ZIP_DEFLATED) as archive:
+            for column in COLUMNS + TARGETS:
+                shape = (rows, column.width) if column.width else (rows,)
+                head = {"descr": np.dtype(column.dtype).str, "fortran_order": False, "shape": shape}
+                with archive.open(f"{column.name}.npy", "w") as member:
+                    np.lib.format.write_array_header_1_0(member, head)
+                    member.write(bytes(1 << 20))
+    else:
+        columns = [column for column in COLUMNS if column.name in ("action", "seat")]
+        made = {column.name: pyarrow.nulls(rows, _arrow_type(column)).fill_null(1) for column in columns}
+        parquet.write_table(pyarrow.table(made).replace_schema_metadata({"noms-export": json.dumps(whole[0])}), file)
+    assert file.stat().st_size < 200_000
+    assert f"has {rows:,} rows, where 1 to {MOST_ROWS:,} can be read" in refusal(tmp_path, ("action", "seat"))
+
+
+def test_what_is_no_regular_file_is_no_shard(tmp_path: Path) -> None:
+    import os
+
+    os.mkfifo(tmp_path / "decisions-0.npz")
+    assert "has no decisions" in refusal(tmp_path)
