@@ -28,9 +28,10 @@ from training.benchmark.report import (
     read_scored,
     score_table,
     speed_row,
+    table_text,
 )
 from training.benchmark.timing import TIMES
-from training.text import markdown_table
+from training.text import markdown_table, markdown_text
 
 ROOT = Path(__file__).resolve().parent.parent
 ENTRIES, PAGE, README = "benchmarks/entries", "docs/benchmark_results.md", "README.md"
@@ -93,13 +94,13 @@ def _parts(entries: Sequence[Scored]) -> Iterator[str]:
         "`benchmarks/entries` has their files. Scores of different tracks or budgets do not compare."
     )
     head, rows = score_table(entries)
-    yield "## Scores\n\n" + markdown_table(rows, *head)
+    yield "## Scores\n\n" + table_text((head, rows))
     for title, (head, rows) in (
         ("In fields that search", score_table(entries, "search")),
         ("Points of a seed alone among another", cross_table(entries)),
     ):
         if rows:
-            yield f"## {title}\n\n" + markdown_table(rows, *head)
+            yield f"## {title}\n\n" + table_text((head, rows))
     learn = [one for one in entries if curves_of(one.entry, one.folder)]
     if learn:
         yield (
@@ -112,9 +113,10 @@ def _parts(entries: Sequence[Scored]) -> Iterator[str]:
         yield f"![Learning curves of all entries]({PICTURES}/{ALL})"
     for one in learn:
         found = ((name, speed_row(one, [name])) for name in one.entry.games)
-        times = markdown_table([(name, *row) for name, row in found if row is not None], "game", *SPEED)
-        picture = f"![Learning curves of {one.name}]({PICTURES}/{file_name(one.name)}.png)"
-        yield "\n\n".join([f"### {one.name}", *filter(None, [one.entry.description]), picture, times])
+        times = table_text((("game", *SPEED), [(name, *row) for name, row in found if row is not None]))
+        name, says = map(markdown_text, (one.name, one.entry.description))
+        picture = f"![Learning curves of {name}]({PICTURES}/{file_name(one.name)}.png)"
+        yield "\n\n".join([f"### {name}", *filter(None, [says]), picture, times])
 
 
 def readme_rows(entries: Sequence[Scored]) -> str:
@@ -136,7 +138,7 @@ def _best(entries: Sequence[Scored], name: str, is_fixed: bool) -> str:
     if not scores:
         return ""
     score, best = max(scores)
-    return f"`{best}` {score:z.2f}"
+    return f"`{markdown_text(best)}` {score:z.2f}"
 
 
 def with_rows(readme: str, rows: str) -> str:

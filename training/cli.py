@@ -194,6 +194,6 @@ def _drop_output() -> None:
 
 
 def _complain(program: str, sentence: str, status: int) -> int:
-    line = printable(" ".join(sentence.splitlines()))  # the name of a file may hold a line break, or turn a terminal's colours
+    line = printable(" ".join(sentence.splitlines()))  # the name of a file may hold a line break, and what a terminal acts on
     print(f"{program}: {line}", file=sys.stderr)
     return status

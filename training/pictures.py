@@ -48,6 +48,11 @@ def band(axes: Any, at: np.ndarray, low: np.ndarray, high: np.ndarray, colour: s
     axes.fill_between(at, low, high, color=colour, alpha=0.18, linewidth=0)
 
 
+def as_label(name: str) -> str:
+    """Somebody's name as writing: no formula, which it might not be."""
+    return name.replace("$", r"\$")
+
+
 def shared_legend(grid: Sequence[Any], room: Any) -> None:
     """One legend for some panels, in a panel that holds nothing else."""
     found = {label: line for axes in grid for line, label in zip(*axes.get_legend_handles_labels(), strict=True)}

@@ -45,7 +45,7 @@ def progress_bar(title: str, what: str, total: int | None) -> Iterator[Callable[
 
 def make_bar(console: Console, what: str, **options: Any) -> Progress:
     """A bar of Rich: title, share, units done, rate, time left."""
-    from rich.progress import BarColumn, Progress, ProgressColumn, Task, TaskProgressColumn
+    from rich.progress import BarColumn, Progress, ProgressColumn, Task, TaskProgressColumn, TextColumn
     from rich.table import Column
     from rich.text import Text
 
@@ -55,7 +55,8 @@ def make_bar(console: Console, what: str, **options: Any) -> Progress:
         def render(self, task: Task) -> Text:
             return Text(counts_text(int(task.completed), task.total, what, task.speed or 0.0), "progress.data.speed")
 
-    columns = ("{task.description}", BarColumn(bar_width=None), TaskProgressColumn(), Counts(Column(no_wrap=True)))
+    title = TextColumn("{task.description}", markup=False)  # a name may hold brackets
+    columns = (title, BarColumn(bar_width=None), TaskProgressColumn(), Counts(Column(no_wrap=True)))
     return Progress(*columns, console=console, speed_estimate_period=RATE_SECONDS, expand=True, **options)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
 LONGEST = 24
@@ -81,6 +82,12 @@ def markdown_table(rows: Iterable[Sequence[str | None]], *head: str) -> str:
     numbers = [any(column) and all(cell[:1] in "+-0123456789" for cell in column) for column in columns]
     rule = ["---:" if number else "---" for number in numbers]
     return "\n".join(f"| {' | '.join(line)} |" for line in (head, rule, *lines))
+
+
+def markdown_text(text: str) -> str:
+    """A line of somebody else's text as it stands in Markdown: no HTML, link, picture, heading, list or block comes of it."""
+    signs = r"[][<>\\]|^(?:[#=~|:]|[-+*](?=[\s*+-]|$)|\d+[.)](?=\s|$)|```)"
+    return re.sub(signs, lambda found: "".join(f"&#{ord(sign)};" for sign in found[0]), text.strip())
 
 
 def printable(text: str) -> str:

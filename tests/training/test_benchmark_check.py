@@ -5,6 +5,7 @@ import re
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tests.commands import Run, assert_refused
@@ -13,10 +14,8 @@ from training.benchmark import checking, protocol
 from training.benchmark.cells import cells_of_entry
 from training.benchmark.checking import complaints, replayed, sampled_cells
 from training.benchmark.entry import read_entry
-from training.benchmark.protocol import (
-    POLICIES,
-)
-from training.benchmark.scores import read_scores, scored, write_scores
+from training.benchmark.protocol import POLICIES, references
+from training.benchmark.scores import read_scores, scored, summary, write_scores
 from training.evaluation.deal_sets import FROZEN
 
 
@@ -35,10 +34,14 @@ def test_a_complete_entry_is_accepted_also_without_its_cells(run: Run, complete:
     for words in ([], ["--all"], ["--cells", 0]):
         status, out, _ = run("benchmark", "check", complete, *words, "--threads", 1)
         assert (status, "accepted" in out) == (0, True), out
+    assert "accepted as far as can be checked here, 0 cells" in out
+    assert "no cell was played again: the points are those that the files say" in out
     shutil.rmtree(complete / "cells")
-    status, out, _ = run("benchmark", "check", complete, "--all", "--threads", 1)
-    assert (status, "accepted as far as can be checked here, 8 cells played again" in out) == (0, True), out
+    status, out, _ = run("benchmark", "check", complete, "--cells", 7, "--threads", 1)
+    assert (status, "accepted as far as can be checked here, 7 cells played again" in out) == (0, True), out
     assert "the points of the deals are not here" in out
+    status, out, _ = run("benchmark", "check", complete, "--all", "--threads", 1)
+    assert (status, f"{complete}: accepted, 8 cells played again" in out) == (0, True), out
 
 
 @pytest.mark.usefixtures("complete")
@@ -128,6 +131,81 @@ def test_elsewhere_the_mean_must_lie_within_the_interval(complete: Path) -> None
         cell["points"] = points + shift * cell["error"]
         (complete / "scores.json").write_text(json.dumps(document))
         assert bool(replayed(complete, sampled_cells(complete, None, seed=0), threads=1)) == is_refused
+
+
+def forged(complete: Path, points: float, error: float, sha256: str | None, is_elsewhere: bool) -> None:
+    """Other points in all cells, and scores that follow from them."""
+    shutil.rmtree(complete / "cells")
+    file = complete / "scores.json"
+    document = json.loads(file.read_text())
+    if is_elsewhere:
+        document["machine"]["processor"] = "another"
+    for by_seed in document["cells"].values():
+        for cell in by_seed["0"].values():
+            cell["points"] += points * max(cell["error"], 0.01)
+            cell["error"] += error
+            cell["sha256"] = sha256 or cell["sha256"]
+    values = {game: {name: [[cell["points"]]] for name, cell in of["0"].items()} for game, of in document["cells"].items()}
+    arrays = {game: {name: np.array(rows) for name, rows in of.items()} for game, of in values.items()}
+    document["core"] = summary(arrays, references(), 1)
+    file.write_text(json.dumps(document))
+    assert complaints(complete) == [], "it hangs together"
+
+
+@pytest.mark.parametrize("is_elsewhere", [True, False])
+@pytest.mark.parametrize(
+    ("points", "error", "sha256"),
+    [
+        (1.0, 0.0, None),  # with the SHA-256 of the true points
+        (100.0, 1e6, "0" * 64),  # with errors within which anything lies
+        (0.0, 1e6, "0" * 64),
+        (0.0, 1e-3, None),
+        (1.9, 0.0, "0" * 64),  # each cell within its interval, all on the better side
+    ],
+)
+def test_forged_points_are_refused(
+    run: Run, complete: Path, points: float, error: float, sha256: str | None, is_elsewhere: bool
+) -> None:
+    forged(complete, points, error, sha256, is_elsewhere)
+    status, out, _ = run("benchmark", "check", complete, "--all", "--threads", 1)
+    assert (status, "refused" in out) == (1, True), out
+
+
+def test_points_that_differ_within_what_chance_allows_are_named(run: Run, complete: Path) -> None:
+    forged(complete, 0.0, 0.0, "0" * 64, True)
+    status, out, _ = run("benchmark", "check", complete, "--cells", 3, "--threads", 1)
+    assert (status, "accepted as far as can be checked here, 3 cells played again" in out) == (0, True), out
+    assert "3 of 3 cells came to other points here" in out
+
+
+@pytest.mark.parametrize("end", ["low", "high"])
+@pytest.mark.parametrize("has_cells", [True, False])
+def test_forged_intervals_are_refused(run: Run, complete: Path, end: str, has_cells: bool) -> None:
+    scores = json.loads((complete / "scores.json").read_text())
+    scores["core"]["all"]["score"][end] += 0.01
+    (complete / "scores.json").write_text(json.dumps(scores))
+    if not has_cells:
+        shutil.rmtree(complete / "cells")
+    status, out, _ = run("benchmark", "check", complete, "--all", "--threads", 1)
+    assert (status, "core in the scores is not what the deals" in out) == (1, True), out
+
+
+@pytest.mark.parametrize("what", ["name", "track", "budget", "seeds"])
+def test_scores_of_another_entry_are_refused(complete: Path, what: str) -> None:
+    shutil.rmtree(complete / "cells")
+    scores = json.loads((complete / "scores.json").read_text())
+    (complete / "scores.json").write_text(json.dumps(scores | {what: [1] if what == "seeds" else "other"}))
+    assert complaints(complete) == [f"the scores are of another {what} than the entry"]
+
+
+@pytest.mark.usefixtures("few_deals")
+def test_a_trial_is_told_from_an_entry_that_is_not_scored(run: Run, tmp_path: Path) -> None:
+    words = ("--player", "thumb", "--games", "down_up", "--parts", "core", "--deals", 2, "--threads", 1)
+    assert run("benchmark", "score", tmp_path, *words)[0] == 0
+    for command in ("check", "report"):
+        assert_refused(
+            run("benchmark", command, tmp_path), f"{tmp_path} is not scored: only a trial with fewer deals was; noms"
+        )
 
 
 def test_an_entry_that_is_not_complete_is_refused(complete: Path) -> None:

@@ -263,8 +263,8 @@ def test_a_report_has_tables_curves_profiles_and_cross_play(run: Run, algorithm:
     assert page.count("<img alt=") == page.count("src='data:image/png;base64,") == 3
     assert not re.search(r"(src|href)='(?!data:)", page), "the page needs no other file"
     assert "&lt;thumb&gt;" in page
-    rows = [line for line in text.splitlines() if line.startswith(("| <thumb>", "| highest"))]
-    assert rows[0].startswith("| <thumb> | fixed | none | 1 |"), "the best first"
+    rows = [line for line in text.splitlines() if line.startswith(("| &#60;thumb&#62;", "| highest"))]
+    assert rows[0].startswith("| &#60;thumb&#62; | fixed | none | 1 |"), "the best first"
     assert rows[1].startswith("| highest | self-play | 400 | 2 |  |  |  |"), "some games are not all games"
     assert_refused(run("benchmark", "report", folder, folder, "--out", report), "two entries have the name 'highest'")
     assert any("trial" in sentence for sentence in complaints(folder))

@@ -27,12 +27,19 @@ from ..agents.registry import agent_spec
 from ..agents.spec import AgentSpec
 from ..data.workers import in_ray
 from ..evaluation.duplicate import ALONE, Lost, Pairing, line_ups
+from ..text import printable
 from ..thread_pool import Ending, run_jobs
-from .entry import Entry, EntryError, entry_player, player_sha256
+from .entry import Entry, EntryError, entry_player, player_sha256, read_json
 from .protocol import DEAL_SET, PLAYER_SEED, POLICIES, PUBLISHED, Field, Part, cells_of, field_player, rules_of_game
 
 FORMAT = "noms-benchmark-cell/2"
 CELLS = "cells"
+PATTERN = {
+    **{"format": str, "game": str, "seed": int, "field": str, "deals": int, "set": str, "unit": int},
+    **{"player_sha256": (str, None), "field_sha256": (str, None)},
+    **{"lost": {str: {"tables": int, "why": [str]}}, "points": {str: [int]}},
+}
+"""Of the file of a cell (`entry.fits`)."""
 UNIT = 10_000
 """Of a point."""
 
@@ -111,11 +118,11 @@ class Cell:
     def load(self, folder: Path) -> None:
         """Take over the blocks that its file has, if it is of the same players; a damaged file is as none."""
         try:
-            document = json.loads(self.path(folder).read_text(encoding="utf-8"))
+            document = read_json(self.path(folder), "no deals are kept", PATTERN)
             same = (document["player_sha256"], document["field_sha256"]) == (self.player_sha256, self.field_sha256)
-            blocks = {int(first): list(map(int, points)) for first, points in document["points"].items()}
-            lost = {int(first): Lost(**of_block) for first, of_block in document["lost"].items()}
-        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            blocks = {int(first): points for first, points in document["points"].items()}
+            lost = {int(first): Lost(of["tables"], [*map(printable, of["why"])]) for first, of in document["lost"].items()}
+        except ValueError:
             return
         if same and sum(map(len, blocks.values())) <= self.field.deals:
             self.blocks, self.lost = blocks, lost

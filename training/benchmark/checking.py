@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,14 +11,15 @@ import numpy as np
 
 from ..agents.registry import agent_spec, is_program
 from ..evaluation.deal_sets import FROZEN
-from .cells import CELLS, Cell, Playing, Run, cells_of_entry, play_cells
+from ..text import count
+from .cells import CELLS, Cell, Playing, Run, as_documents, cells_of_entry, play_cells
 from .entry import (
     ALGORITHM,
     CURVE,
     OF_A_RUN,
     RUN,
+    RUN_PATTERN,
     RUNS,
-    SCORES,
     Entry,
     EntryError,
     files_sha256,
@@ -44,31 +46,50 @@ def complaints(folder: Path) -> list[str]:
         EntryError: there is no entry, it has no scores, or they are damaged.
     """
     entry, document = read_entry(folder), read_scores(folder)
-    try:
-        found = [*_of_entry(entry, folder), *_of_scores(entry, document)]
-        return found or [
-            *_of_policies(entry, folder, document),
-            *_of_sums(entry, document),
-            *_of_cells(entry, folder, document),
-        ]
-    except (LookupError, TypeError, AttributeError) as error:
-        raise EntryError(f"{folder / SCORES} is damaged: {error!r}") from error
+    found = [*_of_entry(entry, folder), *_of_scores(entry, document)]
+    return found or [
+        *_of_policies(entry, folder, document),
+        *_of_sums(entry, document),
+        *_of_cells(entry, folder, document),
+    ]
 
 
-def unchecked(folder: Path) -> list[str]:
+def unchecked(folder: Path, played: Sequence[Playing] = ()) -> list[str]:
     """What nobody can check with what is here of an entry, as sentences; the policies and the deals may be left out of one.
 
+    Args:
+        folder: of the entry.
+        played: cells that were played again.
+
     Raises:
-        EntryError: there is no entry.
+        EntryError: there is no entry, or it has no scores.
     """
-    entry, found = read_entry(folder), list[str]()
+    entry, document, found = read_entry(folder), read_scores(folder), list[str]()
     runs, absent = len(entry.games) * len(entry.seeds), len(runs_absent(entry, folder))
     if absent:
         whose = "the policies" if absent == runs else f"the policies of {absent} of {runs} runs"
         found.append(f"{whose} are not here: {'no cell' if absent == runs else 'none of their cells'} can be played again")
-    if not (folder / CELLS).is_dir():
+    if not (folder / CELLS).is_dir() and not _are_all(entry, document, played):
         found.append("the points of the deals are not here: the intervals cannot be worked out again")
+    others = sum(_said(document, one.cell)["sha256"] != one.cell.sha256 for one in played)
+    if others:
+        found.append(
+            f"{others} of {count(len(played), 'cell')} came to other points here, within the interval of what was played: "
+            "another processor or version may decide a few deals otherwise, and whether it did cannot be told"
+        )
     return found
+
+
+def _said(document: Mapping[str, Any], cell: Cell) -> Mapping[str, Any]:
+    """What the scores say of a cell."""
+    said: Mapping[str, Any] = document["cells"][cell.game][str(cell.seed)][cell.field.name]
+    return said
+
+
+def _are_all(entry: Entry, document: Mapping[str, Any], played: Sequence[Playing]) -> bool:
+    """Whether all cells were played again, and came to the published points."""
+    cells = list(cells_of(entry.games, entry.seeds, tuple(document["parts"])))
+    return len(played) == len(cells) and all(_said(document, one.cell)["sha256"] == one.cell.sha256 for one in played)
 
 
 def runs_absent(entry: Entry, folder: Path) -> set[Run]:
@@ -101,7 +122,7 @@ def _of_entry(entry: Entry, folder: Path) -> Iterator[str]:
     if not entry.budget:
         yield f"{folder} does not say with which budget it was trained"
         return
-    if entry.algorithm and (not (folder / ALGORITHM).exists() or sha256_of(folder / ALGORITHM) != entry.algorithm):
+    if entry.algorithm and (not (folder / ALGORITHM).is_file() or sha256_of(folder / ALGORITHM) != entry.algorithm):
         yield f"{folder / ALGORITHM} is not the file that the runs were made with"
     for name in entry.games:
         for seed in entry.seeds:
@@ -110,28 +131,29 @@ def _of_entry(entry: Entry, folder: Path) -> Iterator[str]:
 
 def _of_run(entry: Entry, run: Path) -> Iterator[str]:
     try:
-        document = read_json(run / RUN, f"the run {run} is not complete")
+        document = read_json(run / RUN, f"the run {run} is not complete", RUN_PATTERN)
         used = budget_of(entry.budget).share(document["decisions"], document["cpu_seconds"])
-        files, known = run_files(run), document["files_sha256"]
-    except EntryError as error:
+    except ValueError as error:
         yield str(error)
         return
-    except (KeyError, TypeError, ValueError) as error:
-        yield f"{run / RUN} is damaged: {error!r}"
-        return
+    files = run_files(run)
     if used > OVER_BUDGET:
         yield f"{run} has used {used:.2f} times the budget {entry.budget}"
-    if not (run / CURVE).exists():
+    if not (run / CURVE).is_file():
         yield f"{run} has no learning curve ({CURVE})"
-    if files and files_sha256(run, files) != known:
+    if files and files_sha256(run, files) != document["files_sha256"]:
         yield f"the files in {run} are not those that the run has made"
 
 
 def _of_scores(entry: Entry, document: Mapping[str, Any]) -> Iterator[str]:
     if document.get("trial"):
         yield "the scores are of a trial with fewer deals than the protocol has"
-    for name, sha256 in document["deals"]["sha256"].items():
-        if sha256 != FROZEN[DEAL_SET][name]:
+    about = {"name": entry.name, "track": entry.track, "budget": entry.budget, "seeds": [*entry.seeds]}
+    for what, value in about.items():
+        if document[what] != value:
+            yield f"the scores are of another {what} than the entry"
+    for name in entry.games:
+        if document["deals"]["sha256"].get(name) != FROZEN[DEAL_SET][name]:
             yield f"the scores of {name} are of other deals than those of the set {DEAL_SET}"
     for part in needed_parts(entry):
         if part not in document["parts"]:
@@ -184,12 +206,13 @@ def _figures(said: Any) -> Any:
 
 def _of_policies(entry: Entry, folder: Path, document: Mapping[str, Any]) -> Iterator[str]:
     """Whether the policies that were scored are those of the runs, and of the protocol."""
-    for game, by_seed in document["cells"].items():
-        for seed, cells in by_seed.items():
+    for game in entry.games:
+        for seed in map(str, entry.seeds):
+            cells = document["cells"][game][seed]
             scored_sha256 = {cell["player_sha256"] for cell in cells.values()}
             if entry.player == OF_A_RUN:
                 run = folder / RUNS / game / seed / RUN
-                if scored_sha256 != {read_json(run, f"{run.parent} is not complete")["files_sha256"]}:
+                if scored_sha256 != {read_json(run, f"{run.parent} is not complete", RUN_PATTERN)["files_sha256"]}:
                     yield f"the scores of {game}, seed {seed}, are of another policy than the run has made"
             if PUBLISHED in cells and cells[PUBLISHED]["field_sha256"] != POLICIES[game][1]:
                 yield f"the scores of {game}, seed {seed}, are among another policy than that of the protocol"
@@ -249,30 +272,55 @@ def sampled_cells(folder: Path, number: int | None, seed: int) -> list[Playing]:
 def replayed(
     folder: Path, playing: Sequence[Playing], threads: int, tick: Callable[[int], None] = lambda deals: None
 ) -> list[str]:
-    """Play cells again, and say which do not give the published points.
+    """Play cells again, and say what of the scores is not what they came to.
 
-    On the machine and with the versions that the scores name the points of every deal must be the same. Elsewhere the last
-    digits of a network's sums may differ, and with them some decisions: there the mean must lie within the interval.
+    Where the scores name this machine and these versions the points of every deal must be the same. Elsewhere the last digits
+    of a network's sums may differ, and with them some decisions: there the mean must lie within the interval of what is played
+    here, for each cell and over all that differ. What the entry says of its own errors counts for nothing. If all cells come
+    to the same points, the intervals are worked out again.
 
     Raises:
         KeyboardInterrupt: Ctrl-C ended it.
     """
-    document = read_scores(folder)
+    entry, document = read_entry(folder), read_scores(folder)
     if play_cells(playing, None, threads=threads, tick=tick)[0] != "all":
         raise KeyboardInterrupt
     here = (document["machine"], document["versions"]) == (machine(), versions())
-    found = (_difference(one.cell, document["cells"][one.cell.game][str(one.cell.seed)], here) for one in playing)
-    return [sentence for sentence in found if sentence]
+    cells = [one.cell for one in playing]
+    found = [sentence for cell in cells if (sentence := _difference(cell, _said(document, cell), here))]
+    if found or not _are_all(entry, document, playing):
+        return found or _shift(document, cells)
+    wrong = [key for key, value in scored(entry, cells).items() if not _agree(document.get(key), value)]
+    return [f"{key} in the scores is not what the deals say that were played again" for key in wrong]
 
 
-def _difference(cell: Cell, by_field: Mapping[str, Any], here: bool) -> str:
-    published = by_field[cell.field.name]
+def _difference(cell: Cell, published: Mapping[str, Any], here: bool) -> str:
     name = f"{cell.game}, seed {cell.seed}, field {cell.field.name}"
     if (cell.player_sha256, cell.field_sha256) != (published["player_sha256"], published["field_sha256"]):
         return f"{name}: the policy is not the one that was scored"
-    if cell.sha256 == published["sha256"]:
+    again = as_documents([cell])[cell.game][str(cell.seed)][cell.field.name]
+    if _agree(published, again):
         return ""
-    again = float(cell.values.mean())
-    if not here and abs(again - published["points"]) <= 1.96 * published["error"]:
+    width, same = 1.96 * again["error"], cell.sha256 == published["sha256"]
+    if not here and not same and all(abs(again[figure] - published[figure]) <= width for figure in ("points", "error")):
         return ""
-    return f"{name}: {again:+.6f} points a deal when played again, {published['points']:+.6f} published"
+    figures = [f"{one['points']:+.6f} (error {one['error']:.6f})" for one in (again, published)]
+    return f"{name}: {figures[0]} points a deal when played again, {figures[1]} published"
+
+
+def _shift(document: Mapping[str, Any], cells: Sequence[Cell]) -> list[str]:
+    """Whether the points published of the cells that differ lie on one side of those played here, further than chance leads.
+
+    The fields of a game and a seed share deals and player, so their errors add up; those of different ones are independent.
+    """
+    shift, errors = 0.0, dict[Run, float]()
+    for cell in cells:
+        published = _said(document, cell)
+        if cell.sha256 != published["sha256"]:
+            again = as_documents([cell])[cell.game][str(cell.seed)][cell.field.name]
+            shift += published["points"] - again["points"]
+            errors[cell.game, cell.seed] = errors.get((cell.game, cell.seed), 0.0) + again["error"]
+    if abs(shift) <= 1.96 * math.hypot(*errors.values()):
+        return []
+    better = "better" if shift > 0 else "worse"
+    return [f"the published points are {better} than those played again, over all cells by more than chance allows"]

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 import platform
 from collections.abc import Mapping, Sequence
@@ -24,19 +25,32 @@ from typing import Any
 import numpy as np
 
 from noms_env._files import write_atomically
+from noms_env.core.actions import brief
 from noms_env.policy.file import package_versions
 from noms_env.version import ENV_VERSION, __version__
 
 from ..agents.registry import agent_spec, is_program
 from ..agents.spec import BLOCK, EXTERNAL_BLOCK, AgentSpec
-from .protocol import GAMES, LEAST_SEEDS, PROTOCOL, TRACKS, rules_of_game
+from .protocol import GAMES, LEAST_SEEDS, PROTOCOL, TRACKS, budget_of, rules_of_game
 
 FORMAT = "noms-benchmark-entry/1"
 ENTRY, SCORES, ALGORITHM, RUNS, RUN, CURVE, PLAYER = (
     *("entry.json", "scores.json", "algorithm.py", "trained", "run.json", "curve.csv", "player.py"),
 )
+RUN_PATTERN = {
+    **{"game": str, "seed": int, "budget": str, "decisions": int, "decisions_per_second": int},
+    **{"wall_seconds": float, "cpu_seconds": float, "files": [str], "files_sha256": str, "versions": dict},
+    "machine": {"system": str, "processor": str, "cores": (int, None), "blas": str},
+}
+"""Of `run.json` (`fits`)."""
 OF_A_RUN = "{entry}/trained/{game}/{seed}/player.py:player"
 """The players of an algorithm that `noms benchmark run` has trained."""
+
+
+TRIAL = "trial"
+"""The folder, in that of an entry, of scores on fewer deals."""
+MOST_SEEDS, MOST_LETTERS = 100, 100
+"""Seeds of an entry, which play one another, and letters of its name."""
 
 
 class EntryError(ValueError):
@@ -78,17 +92,26 @@ class Entry:
         texts = self.name, self.track, self.player, self.budget, self.algorithm, self.description, self.protocol
         if not all(isinstance(text, str) for text in texts) or not all(type(seed) is int for seed in self.seeds):
             raise EntryError("all of an entry must be text, but its seeds, which must be whole numbers")
+        if not all(text.isprintable() for text in texts):
+            raise EntryError("the texts of an entry must be of one line, without signs that a terminal acts on")
         if self.protocol != PROTOCOL:
             raise EntryError(f"the entry is of the protocol {self.protocol!r}; this version of noms-env has {PROTOCOL!r}")
         if self.track not in TRACKS:
             raise EntryError(f"the track must be one of {', '.join(TRACKS)}, not {self.track!r}")
         unknown = [name for name in self.games if name not in GAMES]
         if unknown or not self.games:
-            raise EntryError(f"the games must be of {', '.join(GAMES)}, not {unknown[0] if unknown else 'none'}")
-        if not self.seeds or len(set(self.seeds)) < len(self.seeds):
-            raise EntryError("an entry needs one seed or more, each once")
-        if not self.name.strip() or not self.player.strip():
-            raise EntryError("an entry needs a name and a player")
+            raise EntryError(f"the games must be of {', '.join(GAMES)}, not {brief(unknown[0]) if unknown else 'none'}")
+        if len(set(self.games)) < len(self.games):
+            raise EntryError("an entry has each of its games once")
+        if not 0 < len(self.seeds) <= MOST_SEEDS or len(set(self.seeds)) < len(self.seeds):
+            raise EntryError(f"an entry needs one seed or more, {MOST_SEEDS} at most, each once")
+        if not self.name.strip() or not self.player.strip() or len(self.name) > MOST_LETTERS:
+            raise EntryError(f"an entry needs a name, of {MOST_LETTERS} letters at most, and a player")
+        if self.budget:
+            try:
+                budget_of(self.budget)
+            except ValueError as error:
+                raise EntryError(str(error)) from error
 
     @property
     def least_seeds(self) -> int:
@@ -151,15 +174,65 @@ def write_entry(folder: Path, entry: Entry) -> None:
     write_json(folder / ENTRY, {"format": FORMAT, **asdict(entry)})
 
 
-def read_json(path: Path, otherwise: str) -> dict[str, Any]:
-    """An object in a file; EntryError with a sentence that begins like `otherwise` if there is none."""
+def read_json(path: Path, otherwise: str, pattern: Any = None) -> dict[str, Any]:
+    """An object in a file, whose numbers are finite and whole ones fit into 64 bits.
+
+    Args:
+        path: of the file.
+        otherwise: how the sentence begins if there is none.
+        pattern: what it must be like (`fits`); None for any object.
+
+    Raises:
+        EntryError: there is no such object.
+    """
+    if not path.is_file():  # a pipe would be waited for
+        raise EntryError(f"{otherwise}: {path.name} is not there")
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
+        document = json.loads(
+            path.read_text(encoding="utf-8"), parse_int=_whole_number, parse_float=_finite, parse_constant=_finite
+        )
     except (OSError, ValueError, RecursionError) as error:
-        raise EntryError(f"{otherwise}: {path.name} {'is damaged' if path.exists() else 'is not there'}") from error
+        raise EntryError(f"{otherwise}: {path.name} is damaged") from error
     if not isinstance(document, dict):
         raise EntryError(f"{otherwise}: {path.name} holds no object")
+    if pattern is not None and not fits(document, pattern):
+        raise EntryError(f"{otherwise}: {path.name} is damaged")
     return document
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"{text} is not finite")
+    return number
+
+
+def _whole_number(text: str) -> int:
+    if len(text) > 20 or not -(1 << 63) <= int(text) < 1 << 63:
+        raise ValueError(f"{text[:20]} does not fit into 64 bits")
+    return int(text)
+
+
+def fits(value: Any, pattern: Any) -> bool:
+    """Whether a JSON value is like a pattern.
+
+    A pattern is a type, where whole numbers are also of the type float; None; several patterns in a tuple, of which one must
+    fit; a list of one pattern, that of all items; or an object of patterns by key, where a key that ends with `?` may be
+    absent. In an object whose only key is `str` there may be any keys.
+    """
+    if isinstance(pattern, tuple):
+        return any(fits(value, each) for each in pattern)
+    if isinstance(pattern, list):
+        return isinstance(value, list) and all(fits(item, pattern[0]) for item in value)
+    if not isinstance(pattern, dict):
+        return value is None if pattern is None else type(value) in ((int, float) if pattern is float else (pattern,))
+    if not isinstance(value, dict):
+        return False
+    if str in pattern:
+        return all(fits(item, pattern[str]) for item in value.values())
+    known = {name.removesuffix("?"): each for name, each in pattern.items()}
+    needed = {name for name in known if name in pattern}
+    return needed <= value.keys() <= known.keys() and all(fits(item, known[name]) for name, item in value.items())
 
 
 def write_json(path: Path, document: Mapping[str, Any]) -> None:

@@ -9,9 +9,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ..pictures import COLOURS, GREY, STYLES, band, panels, payoff_table, plain, png, shared_legend
+from ..pictures import COLOURS, GREY, STYLES, as_label, band, panels, payoff_table, plain, png, shared_legend
 from ..text import short_number
-from .entry import CURVE, RUNS, Entry
+from .entry import CURVE, RUNS, Entry, EntryError
 from .protocol import CURVE_FIELD, GAMES, ONE, ZERO, References, references
 from .task import COLUMNS
 
@@ -25,16 +25,26 @@ Curve = np.ndarray
 
 
 def curves_of(entry: Entry, folder: Path) -> dict[str, list[Curve]]:
-    """The learning curves of an entry, of each game those of all seeds that have one."""
+    """The learning curves of an entry, of each game those of all seeds that have one; EntryError if a file holds none."""
     found: dict[str, list[Curve]] = {}
     for name in entry.games:
         for seed in entry.seeds:
             path = folder / RUNS / name / str(seed) / CURVE
-            if path.exists():
-                with path.open(newline="", encoding="utf-8") as file:
-                    rows = [[float(row[column]) for column in COLUMNS] for row in csv.DictReader(file)]
-                found.setdefault(name, []).append(np.array(rows).reshape(-1, len(COLUMNS)))
+            if path.is_file():
+                found.setdefault(name, []).append(_curve(path))
     return found
+
+
+def _curve(path: Path) -> Curve:
+    try:
+        with path.open(newline="", encoding="utf-8") as file:
+            rows = [[float(row[column]) for column in COLUMNS] for row in csv.DictReader(file)]
+    except (ValueError, TypeError, LookupError, csv.Error) as error:
+        raise EntryError(f"{path} is no learning curve") from error
+    curve = np.array(rows).reshape(-1, len(COLUMNS))
+    if not np.isfinite(curve).all() or (np.diff(curve[:, 0]) < 0).any():
+        raise EntryError(f"{path} is no learning curve")
+    return curve
 
 
 def draw_curves(
@@ -76,7 +86,7 @@ def mean_curve(runs: Sequence[Curve], column: str) -> tuple[np.ndarray, np.ndarr
 def _draw_runs(axes: Any, runs: Sequence[Curve], entry: str, number: int, column: str) -> None:
     at, values = mean_curve(runs, column)
     colour, style = COLOURS[number % len(COLOURS)], STYLES[number // len(COLOURS) % len(STYLES)]
-    axes.plot(at, values.mean(axis=0), style, color=colour, label=entry, linewidth=1.4)
+    axes.plot(at, values.mean(axis=0), style, color=colour, label=as_label(entry), linewidth=1.4)
     band(axes, at, values.min(axis=0), values.max(axis=0), colour)
 
 
@@ -89,7 +99,9 @@ def draw_profiles(scores: Mapping[str, Sequence[float]]) -> bytes:
     for number, (entry, found) in enumerate(scores.items()):
         share = (np.array(found)[:, None] > at).mean(axis=0)
         style = STYLES[number // len(COLOURS) % len(STYLES)]
-        axes.plot(at, share, style, color=COLOURS[number % len(COLOURS)], label=entry, drawstyle="steps-post", linewidth=1.4)
+        axes.plot(
+            at, share, style, color=COLOURS[number % len(COLOURS)], label=as_label(entry), drawstyle="steps-post", linewidth=1.4
+        )
     axes.set_xlabel(f"score (0: {ZERO}, 1: {ONE})")
     axes.set_ylabel("share of games and seeds above it")
     axes.legend(fontsize=8, frameon=False)
@@ -106,5 +118,5 @@ def draw_cross_play(name: str, tables: Mapping[str, Mapping[str, Any]], seeds: S
         axes.tick_params(labelsize=8)
     picture.supxlabel("seed of the field", fontsize=9)
     picture.supylabel("seed alone", fontsize=9)
-    picture.suptitle(f"{name}: points a deal of a seed alone among another", fontsize=10)
+    picture.suptitle(f"{as_label(name)}: points a deal of a seed alone among another", fontsize=10)
     return png(picture)

@@ -7,6 +7,7 @@ references, which are 0 and 1 of every score, are measured values and stand in `
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -137,7 +138,7 @@ def budget_of(text: str) -> Budget:
     for word in text.split(","):
         found = re.fullmatch(r"(\d+(?:\.\d+)?)([kMGh]?)", word.strip())
         value = float(found[1]) if found else 0.0
-        if found is None or value <= 0 or (found[2] == "h" and hours) or (found[2] != "h" and decisions):
+        if found is None or not 0 < value < math.inf or (found[2] == "h" and hours) or (found[2] != "h" and decisions):
             raise ValueError(f"a budget is such as 10M, 500k, 0.5h or 10M,0.5h, not {text!r}")
         if found[2] == "h":
             hours = value

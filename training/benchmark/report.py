@@ -14,8 +14,8 @@ import numpy as np
 
 from noms_env._files import write_atomically
 
-from ..text import duration, markdown_table
-from .entry import RUN, RUNS, Entry, EntryError, read_entry, read_json
+from ..text import duration, markdown_table, markdown_text, printable
+from .entry import RUN, RUN_PATTERN, RUNS, Entry, EntryError, read_entry, read_json
 from .protocol import GAMES, ONE, PROTOCOL, ZERO
 from .scores import read_scores
 
@@ -61,8 +61,8 @@ def read_scored(folders: Sequence[Path]) -> list[Scored]:
     for one in found:
         if not one.scores.get("core"):
             raise EntryError(f"the part core of {one.folder} is not scored")
-        if tuple(one.scores["core"]["games"]) != one.entry.games:
-            raise EntryError(f"the scores in {one.folder} are not of all its games: score it again")
+        if tuple(one.scores["core"]["games"]) != one.entry.games or one.scores["seeds"] != [*one.entry.seeds]:
+            raise EntryError(f"the scores in {one.folder} are not of all its games and seeds: score it again")
     names = [one.name for one in found]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
@@ -116,11 +116,11 @@ SPEED = ("decisions", "wall time", "CPU time", "decisions/s", "processor")
 def speed_row(one: Scored, games: Sequence[str]) -> Row | None:
     """What the runs of an entry in some games took, on the mean of its runs; None if that is not known."""
     paths = [one.folder / RUNS / name / str(seed) / RUN for name in games for seed in one.entry.seeds]
-    runs = [read_json(path, "the run is not complete") for path in paths if path.exists()]
+    runs = [read_json(path, f"the run {path.parent} is not complete", RUN_PATTERN) for path in paths if path.exists()]
     if not runs:
         return None
     decisions, wall, cpu = (float(np.mean([run[key] for run in runs])) for key in ("decisions", "wall_seconds", "cpu_seconds"))
-    processors = ", ".join(sorted({str(run["machine"]["processor"]) for run in runs}))
+    processors = ", ".join(sorted({printable(run["machine"]["processor"]) for run in runs}))
     pace = f"{decisions / wall:,.0f}" if wall else ""  # too short to be measured
     return f"{decisions:,.0f}", duration(wall), duration(cpu), pace, processors
 
@@ -195,17 +195,22 @@ def write_report(folders: Sequence[Path], out: Path) -> Path:
     text = [f"# {title}\n"]
     for head, says, table, pictures in sections(entries):
         page.append(f"<h2>{html.escape(head)}</h2><p>{html.escape(says)}</p>")
-        text.append(f"## {head}\n\n{says}\n")
+        text.append(f"## {markdown_text(head)}\n\n{markdown_text(says)}\n")
         if table is not None:
             page.append(html_table(table))
-            text.append(markdown_table(table[1], *table[0]) + "\n")
+            text.append(table_text(table) + "\n")
         for name, png in pictures.items():
             write_atomically(out / f"{name}.png", png)
             page.append(f"<img alt='{html.escape(head)}' src='data:image/png;base64,{b64encode(png).decode()}'>")
-            text.append(f"![{head}]({name}.png)\n")
+            text.append(f"![{markdown_text(head)}]({name}.png)\n")
     write_atomically(out / TABLES, "\n".join(text).encode())
     write_atomically(out / PAGE, "\n".join(page).encode() + b"\n</html>\n")
     return out / PAGE
+
+
+def table_text(table: Table) -> str:
+    """A table in Markdown."""
+    return markdown_table([[markdown_text(cell) for cell in row] for row in table[1]], *map(markdown_text, table[0]))
 
 
 def html_table(table: Table) -> str:

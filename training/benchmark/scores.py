@@ -18,12 +18,14 @@ from scipy.stats import trim_mean
 
 from ..evaluation.deal_sets import digest
 from .cells import Cell, as_documents
-from .entry import SCORES, Entry, EntryError, machine, read_json, versions, write_json
+from .entry import SCORES, TRIAL, Entry, EntryError, fits, machine, read_json, versions, write_json
 from .protocol import (
     DEAL_SET,
+    GAMES,
     PARTS,
     PROTOCOL,
     REPLICATES,
+    Part,
     References,
     fields_of,
     of_protocol,
@@ -181,8 +183,49 @@ def write_scores(folder: Path, document: Mapping[str, Any]) -> None:
 
 
 def read_scores(folder: Path) -> dict[str, Any]:
-    """The scores of an entry; EntryError if there are none of this format."""
-    document = read_json(folder / SCORES, f"{folder} is not scored")
+    """The scores of an entry; EntryError if there are none of this format, or those of a trial only."""
+    if not (folder / SCORES).exists() and (folder / TRIAL / SCORES).exists():
+        only = "only a trial with fewer deals was; noms benchmark score without --deals plays them all"
+        raise EntryError(f"{folder} is not scored: {only}")
+    otherwise = f"{folder} is not scored"
+    document = read_json(folder / SCORES, otherwise)
     if document.get("format") != FORMAT or document.get("protocol") != PROTOCOL:
         raise EntryError(f"{folder / SCORES} is not of the format {FORMAT!r} and the protocol {PROTOCOL!r}")
+    if not fits(document, _pattern()) or not _hangs_together(document):
+        raise EntryError(f"{otherwise}: {SCORES} is damaged")
     return document
+
+
+def _pattern() -> dict[str, Any]:
+    """What `scores.json` is like (`entry.fits`)."""
+    interval = {"value": float, "low": float, "high": float}
+    over_all = dict.fromkeys(("score", "mean", "median", "robustness"), interval)
+    cell = {
+        **{"points": float, "error": float, "deals": int, "sha256": str},
+        **{"player_sha256": (str, None), "field_sha256": (str, None), "lost?": int},
+    }
+
+    def by_game(pattern: Any) -> dict[str, Any]:
+        return {f"{name}?": pattern for name in GAMES}
+
+    def summary_of(part: Part) -> Any:
+        fields = {field.name: float for field in fields_of(part)}
+        of_game = {"score": interval, "robustness": interval, "fields": fields, "seeds": [float]}
+        return {"games": by_game(of_game), "all": over_all}, None
+
+    return {
+        **dict.fromkeys(("format", "protocol", "name", "track", "budget"), str),
+        **{"seeds": [int], "deals": {"set": str, "sha256": by_game(str)}, "trial?": bool, "parts": [str]},
+        **{"cells": by_game({str: {str: cell}}), "core?": summary_of("core"), "search?": summary_of("search")},
+        **{"cross_play?": by_game({"points": [[float]], "gap": float}), "versions": dict, "machine": dict},
+    }
+
+
+def _hangs_together(document: Mapping[str, Any]) -> bool:
+    """Whether the lists of scores that fit the pattern are as long as there are seeds, and the parts are of the protocol."""
+    parts, seeds = document["parts"], len(document["seeds"])
+    summaries = [document[part] for part in ("core", "search") if document.get(part)]
+    lists = [game["seeds"] for one in summaries for game in one["games"].values()]
+    for table in document.get("cross_play", {}).values():
+        lists += [table["points"], *table["points"]]
+    return set(parts) <= {*PARTS} and len(set(parts)) == len(parts) and all(len(one) == seeds for one in lists)

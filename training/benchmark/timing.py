@@ -7,14 +7,17 @@ from typing import Any
 
 from ..text import duration
 from .entry import EntryError, machine, read_json, write_json
+from .protocol import PARTS
 
 TIMES = "times.json"
+PATTERN = {f"{part}?": {"deals": int, "wall_seconds": float, "cpu_seconds": float, "processor": str} for part in PARTS}
+"""Of it (`entry.fits`)."""
 
 
 def read_times(folder: Path) -> dict[str, Any]:
     """What each part took so far; nothing if that is not known."""
     try:
-        return read_json(folder / TIMES, "no times are kept")
+        return read_json(folder / TIMES, "no times are kept", PATTERN)
     except EntryError:
         return {}
 

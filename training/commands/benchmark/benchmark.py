@@ -176,7 +176,7 @@ def run(given: Run) -> int:
 def score(given: Score) -> int:
     """Play and score."""
     from ...benchmark.cells import cells_of_entry
-    from ...benchmark.entry import SCORES
+    from ...benchmark.entry import SCORES, TRIAL
     from ...benchmark.protocol import PARTS
     from ...benchmark.scores import read_scores, scored, write_scores
     from ...benchmark.timing import read_times, times_text
@@ -188,7 +188,7 @@ def score(given: Score) -> int:
     if given.ray and given.threads is not None:
         raise CommandError("give --threads or --ray, and not both")
     entry = entry_to_score(given)
-    kept = given.folder if given.deals is None else given.folder / "trial"
+    kept = given.folder if given.deals is None else given.folder / TRIAL
     with refusals(), file_errors(f"cannot write in {kept}"):
         before = read_scores(kept)["parts"] if (kept / SCORES).exists() else []
         parts = [part for part in PARTS if part in (*before, *given.parts)]
@@ -265,7 +265,7 @@ def check(given: Check) -> int:
         raise CommandError(f"--cells must be 0 or more, not {given.cells}")
     seed = secrets.randbits(31) if given.seed is None else given.seed
     with refusals():
-        found, left, played = complaints(given.folder), unchecked(given.folder), list["Playing"]()
+        found, played = complaints(given.folder), list["Playing"]()
         if not found and (given.all or given.cells):
             played = sampled_cells(given.folder, None if given.all else given.cells, seed)
             with progress_bar("played again", "deals", sum(one.cell.field.deals for one in played)) as tick:
@@ -273,7 +273,10 @@ def check(given: Check) -> int:
                     found = replayed(given.folder, played, given.threads or os.cpu_count() or 1, tick)
                 except KeyboardInterrupt as error:
                     raise CommandError("stopped by Ctrl-C before the check was done", STOPPED) from error
-    print_lines([*found, *([] if found else left)])
+        left = [] if found else unchecked(given.folder, played)
+    if not found and not left and not played:
+        left = ["no cell was played again: the points are those that the files say"]
+    print_lines([*found, *left])
     verdict = "refused" if found else "accepted as far as can be checked here" if left else "accepted"
     how = f"{count(len(played), 'cell')} played again" + ("" if given.all else f" (--seed {seed})")
     print_lines([f"{given.folder}: {verdict}, {how}"])
