@@ -17,6 +17,7 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
+from .agents.ending import no_sudden_end
 from .agents.forfeit import ForfeitError
 from .agents.permission import by_command_line
 from .commands.common import STOPPED, CommandError, wrong_arguments
@@ -78,7 +79,7 @@ def main(args: Sequence[str] | None = None) -> int:
         The exit status.
     """
     words = list(sys.argv[1:] if args is None else args)
-    with by_command_line(words):
+    with by_command_line(words), no_sudden_end():
         return exit_status("noms", lambda: run(words))
 
 
@@ -93,7 +94,7 @@ def exit_status(program: str, command: Callable[[], int]) -> int:
         sys.stdout.flush()
         return status
     except SystemExit as end:  # how the parser ends, after its help or its complaint
-        if isinstance(end.code, str):  # somebody else's code ends so
+        if isinstance(end.code, str):
             return _complain(program, end.code, 1)
         return end.code or 0
     except CommandError as error:
@@ -136,7 +137,13 @@ def run(words: Sequence[str]) -> int:
 
     with wrong_arguments():
         command: Callable[[], int] = parsed(deferred(load(first, words[1:])), f"noms {first}", words[1:])
-    return command()
+    try:
+        return command()
+    except SystemExit as end:  # of an algorithm's; players that end lose a table
+        status = end.code if isinstance(end.code, int) and end.code else 1
+        raise CommandError(
+            f"somebody else's code ended the command before it was done (SystemExit: {end.code})", status
+        ) from end
 
 
 def print_completion(shell: str) -> int:

@@ -1,7 +1,9 @@
 """Players of other people that are Python functions: how they are found, and that whatever they do harms nobody else."""
 
+import os
 import random
 import re
+import subprocess
 import sys
 import time
 from functools import partial
@@ -194,6 +196,71 @@ def test_a_function_ends_no_command(module: str, function: str, run: Run) -> Non
     status, out, err = run("evaluate", f"{module}:{function}", "random", "--variant", "up_down", *SMALL_WORDS, "--deals", "3")
     assert (status, err) == (0, "")
     assert f"{module}:{function} lost" in out
+
+
+ENDING = """
+import os, sys
+from os import _exit
+
+def act(observation, mask, rng):
+    os._exit(0)
+
+def other(observation, mask, rng):
+    sys.modules[os.name]._exit(0)
+
+def program(observation, mask, rng):
+    os.execvp(sys.executable, [sys.executable, "-c", "pass"])
+
+def make():
+    _exit(0)
+
+def train(task):
+    os._exit(0)
+
+def player(folder):
+    pass
+"""
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+
+
+def test_a_player_that_ends_the_process_ends_no_command(tmp_path: Path) -> None:
+    """In a process of its own, which would be ended."""
+    (tmp_path / "ends.py").write_text(ENDING)
+    (tmp_path / "imported.py").write_text("import os\nos._exit(0)\n")
+    evaluate = ["--variant", "up_down", *SMALL_WORDS, "--deals", "2", "--threads", "1"]
+    words = [
+        *(["evaluate", f"ends.py:{name}", "random", *evaluate] for name in ("act", "other", "program", "make")),
+        ["evaluate", "imported.py:make", "random", *evaluate],
+        ["tournament", "ends.py:act", "random", "greedy", *evaluate],
+        ["watch", "up_down", "ends.py:act", *SMALL_WORDS, "--delay", "0"],
+        ["record", "up_down", *SMALL_WORDS, "--player", "ends.py:act", "--out", "games.jsonl"],
+        ["export", "--variant", "up_down", *SMALL_WORDS, "--player", "ends.py:act", "--format", "npz", "--out", "data"],
+        ["benchmark", "run", "ends.py", "--games", "up_down", "--budget", "100", "--seeds", "1", "--out", "entry"],
+        ["benchmark", "run", "imported.py", "--games", "up_down", "--budget", "100", "--seeds", "1", "--out", "other"],
+    ]
+    script = f"from training.cli import main\nfor words in {words}:\n    print('status', main(words), flush=True)\n"
+    done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, env=ENVIRONMENT)
+    statuses = [line for line in done.stdout.splitlines() if line.startswith("status ")]
+    assert statuses == [f"status {status}" for status in (0, 0, 0, 2, 2, 0, 2, 2, 2, 1, 1)], (done.stdout, done.stderr)
+    for name in ("_exit", "_exit", "execv"):
+        assert f"raised SystemExit: os.{name} was called (ends.py, line " in done.stdout
+    sentences = done.stderr.splitlines()
+    assert all(line.startswith("noms: ") for line in sentences), sentences
+    assert len(sentences) == 7
+    assert "noms: somebody else's code ended the command before it was done (SystemExit: os._exit was called)" in sentences
+    assert not (tmp_path / "games.jsonl").exists()
+    assert not (tmp_path / "data").exists()
+
+
+def test_a_process_that_trains_and_ends_itself_is_a_sentence(tmp_path: Path) -> None:
+    (tmp_path / "ends.py").write_text(ENDING)
+    words = ["benchmark", "run", "ends.py", "--games", "up_down", "--budget", "100", "--workers", "2", "--out", "entry"]
+    done = subprocess.run(
+        [sys.executable, "-m", "training", *words], cwd=tmp_path, capture_output=True, text=True, env=ENVIRONMENT
+    )
+    assert done.returncode == 2
+    assert "noms: a process that trained has ended itself or was killed" in done.stderr.splitlines()[-1]
+    assert "Traceback" not in done.stderr
 
 
 def test_a_function_may_write_into_what_it_sees(module: str, run: Run) -> None:

@@ -7,6 +7,7 @@ import sys
 from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import active_children, get_context
 from pathlib import Path
 
@@ -105,7 +106,7 @@ def train_all(entry: Entry, folder: Path, *, workers: int = 1, tick: Callable[[i
         tick: is told how many more decisions were made.
 
     Raises:
-        EntryError: an algorithm left no policy, or another process does runs in the folder.
+        EntryError: an algorithm left no policy, a process ended amid its run, or another does runs in the folder.
         KeyboardInterrupt: after Ctrl-C; the runs that are done stay.
         Exception: what the algorithm raised; the runs that other workers were at are done first.
     """
@@ -132,6 +133,10 @@ def _train_all(entry: Entry, folder: Path, workers: int, tick: Callable[[int], N
             for child in active_children():
                 child.terminate()
             raise
+        except BrokenProcessPool as error:
+            raise EntryError(
+                "a process that trained has ended itself or was killed; the same words do the runs left"
+            ) from error
 
 
 def _do_all(
