@@ -6,8 +6,12 @@ import unicodedata
 from functools import lru_cache
 from typing import Any
 
+from noms_env.version import install_command
+
 JOINERS = "\u200c\u200d"
 """Signs without a width that some scripts, and pictures of several signs, are written with."""
+PICTURE_LIBRARIES = {"PIL": "Pillow", "resvg_py": "resvg-py"}
+"""What pictures need, from the extra `render`: modules, and the names by which they are installed."""
 
 
 def literal(value: Any) -> str:
@@ -26,3 +30,8 @@ def clean_name(name: str) -> str:
     """
     signs = (sign for sign in " ".join(name.split()) if sign in JOINERS or unicodedata.category(sign)[0] != "C")
     return "".join(signs).strip()
+
+
+def pictures_need(module: str) -> str:
+    """What to say where a module of `PICTURE_LIBRARIES` is missing."""
+    return f"pictures of the table need {PICTURE_LIBRARIES[module]}, which is not installed: {install_command('render')}"

@@ -71,7 +71,7 @@ class TrickTakingEnv(AECEnv):
         illegal_action: `raise` an error and leave the table unchanged, or `terminate` the episode with a reward of -1 for the
             agent.
         mask_in: where the action mask is: `observation`, `info` (then the observation is the bare array) or `both`.
-        render_mode: `ansi`, `human` or `rgb_array`.
+        render_mode: `ansi`, `human` or, with the extra `render`, `rgb_array`.
         render_seat: the seat whose view `render` shows; None for a spectator, who sees what is public.
         render_full: show all cards.
         record: keep records of the deals in `records`, with the legal actions.
@@ -84,7 +84,8 @@ class TrickTakingEnv(AECEnv):
             matches of the seed in force.
 
     Raises:
-        ValueError: an argument is not allowed; the message says what is.
+        ValueError: an argument is not allowed; the message says what is. A keyword that means nothing is a TypeError, too.
+        gymnasium.error.DependencyNotInstalled: pictures are asked for without the extra `render`.
     """
 
     metadata: dict[str, Any]
@@ -160,12 +161,15 @@ class TrickTakingEnv(AECEnv):
                 seed; before the first seed, one is drawn at random.
             options: may set up a position: `deck` (words of all cards in dealing order; noms: after the cut), `dealer`,
                 `totals` (points before the deal), `deal` (number of the deal in the match, from 0), `multiplier` (2 in a
-                double hand of noms, with `double_repeat="quadruple"` a power of 2). Other keys are ignored.
+                double hand of noms, with `double_repeat="quadruple"` a power of 2). The key `options`, which PettingZoo's
+                tests pass, is ignored.
 
         Raises:
-            ValueError: the seed or the position is not possible; the environment is unchanged.
+            ValueError: there is no such option, or the seed or the position is not possible; the environment is unchanged.
         """
-        position = {key: value for key, value in checked_options(options).items() if key in POSITION_KEYS}
+        if isinstance(options, Mapping):
+            options = {key: value for key, value in options.items() if key != "options"}
+        position = checked_options(options, POSITION_KEYS)
         if seed is None and not self._is_seeded:
             seed = secrets.randbits(63)
         self.table.start(seed=seed, **position)

@@ -20,6 +20,10 @@ POSITION_KEYS = ("deck", "dealer", "totals", "deal", "multiplier")
 """Options of `reset` that set up a position: arguments of `Table.start`."""
 ILLEGAL_REWARD = -1.0
 """The reward of an illegal action that ends the episode."""
+ILLEGAL_HINT = (
+    'choose where the action mask is 1 (MaskablePPO of sb3-contrib does, PPO does not), or set illegal_action="terminate"'
+)
+"""What an error adds that refuses an illegal action of a learner."""
 
 Observation = dict[str, np.ndarray] | np.ndarray
 """`{"observation": ..., "action_mask": int8 (NUM_ACTIONS,)}`, or the first of them alone: bytes, uint8 (OBSERVATION_SIZE,), or

@@ -46,7 +46,7 @@ class _SnipedWhist(ModuleType):
             reward: `points` at the end of each deal, `relative` (own points minus the mean of the others), or `outcome`
                 (at the end of the episode, the winners share 1).
             mask_in: where the action mask is: `observation`, `info` (then the observation is the bare array) or `both`.
-            render_mode: `ansi`, `human` or `rgb_array`.
+            render_mode: `ansi`, `human` or, with the extra `render`, `rgb_array`.
             render_seat: the seat whose view `render` shows; None for a spectator, who sees what is public.
             render_full: show all cards.
             record: keep records of the deals in `records`, with the legal actions.
@@ -102,7 +102,7 @@ class _SnipedWhist(ModuleType):
             illegal_action: `raise` an error and leave the table unchanged, or `terminate` the episode with a reward of
                 -1 for the agent.
             mask_in: where the action mask is: `observation`, `info` (then the observation is the bare array) or `both`.
-            render_mode: `ansi`, `human` or `rgb_array`.
+            render_mode: `ansi`, `human` or, with the extra `render`, `rgb_array`.
             render_seat: the seat whose view `render` shows; None for a spectator, who sees what is public.
             render_full: show all cards.
             record: keep records of the deals in `records`, with the legal actions.
@@ -158,7 +158,7 @@ class _BigShips(ModuleType):
             reward: `points` at the end of each deal, `relative` (own points minus the mean of the others), or `outcome`
                 (at the end of the episode, the winners share 1).
             mask_in: where the action mask is: `observation`, `info` (then the observation is the bare array) or `both`.
-            render_mode: `ansi`, `human` or `rgb_array`.
+            render_mode: `ansi`, `human` or, with the extra `render`, `rgb_array`.
             render_seat: the seat whose view `render` shows; None for a spectator, who sees what is public.
             render_full: show all cards.
             record: keep records of the deals in `records`, with the legal actions.
@@ -212,7 +212,7 @@ class _BigShips(ModuleType):
             illegal_action: `raise` an error and leave the table unchanged, or `terminate` the episode with a reward of
                 -1 for the agent.
             mask_in: where the action mask is: `observation`, `info` (then the observation is the bare array) or `both`.
-            render_mode: `ansi`, `human` or `rgb_array`.
+            render_mode: `ansi`, `human` or, with the extra `render`, `rgb_array`.
             render_seat: the seat whose view `render` shows; None for a spectator, who sees what is public.
             render_full: show all cards.
             record: keep records of the deals in `records`, with the legal actions.
@@ -275,7 +275,7 @@ class _SmallShips(ModuleType):
             reward: `points` at the end of each deal, `relative` (own points minus the mean of the others), or `outcome`
                 (at the end of the episode, the winners share 1).
             mask_in: where the action mask is: `observation`, `info` (then the observation is the bare array) or `both`.
-            render_mode: `ansi`, `human` or `rgb_array`.
+            render_mode: `ansi`, `human` or, with the extra `render`, `rgb_array`.
             render_seat: the seat whose view `render` shows; None for a spectator, who sees what is public.
             render_full: show all cards.
             record: keep records of the deals in `records`, with the legal actions.
@@ -345,7 +345,7 @@ class _SmallShips(ModuleType):
             illegal_action: `raise` an error and leave the table unchanged, or `terminate` the episode with a reward of
                 -1 for the agent.
             mask_in: where the action mask is: `observation`, `info` (then the observation is the bare array) or `both`.
-            render_mode: `ansi`, `human` or `rgb_array`.
+            render_mode: `ansi`, `human` or, with the extra `render`, `rgb_array`.
             render_seat: the seat whose view `render` shows; None for a spectator, who sees what is public.
             render_full: show all cards.
             record: keep records of the deals in `records`, with the legal actions.
@@ -422,7 +422,7 @@ class _Noms(ModuleType):
             reward: `points` at the end of each deal, `relative` (own points minus the mean of the others), or `outcome`
                 (at the end of the episode, the winners share 1).
             mask_in: where the action mask is: `observation`, `info` (then the observation is the bare array) or `both`.
-            render_mode: `ansi`, `human` or `rgb_array`.
+            render_mode: `ansi`, `human` or, with the extra `render`, `rgb_array`.
             render_seat: the seat whose view `render` shows; None for a spectator, who sees what is public.
             render_full: show all cards.
             record: keep records of the deals in `records`, with the legal actions.
@@ -505,7 +505,7 @@ class _Noms(ModuleType):
             illegal_action: `raise` an error and leave the table unchanged, or `terminate` the episode with a reward of
                 -1 for the agent.
             mask_in: where the action mask is: `observation`, `info` (then the observation is the bare array) or `both`.
-            render_mode: `ansi`, `human` or `rgb_array`.
+            render_mode: `ansi`, `human` or, with the extra `render`, `rgb_array`.
             render_seat: the seat whose view `render` shows; None for a spectator, who sees what is public.
             render_full: show all cards.
             record: keep records of the deals in `records`, with the legal actions.
@@ -569,7 +569,7 @@ class _Nonesuch(ModuleType):
             reward: `points` at the end of each deal, `relative` (own points minus the mean of the others), or `outcome`
                 (at the end of the episode, the winners share 1).
             mask_in: where the action mask is: `observation`, `info` (then the observation is the bare array) or `both`.
-            render_mode: `ansi`, `human` or `rgb_array`.
+            render_mode: `ansi`, `human` or, with the extra `render`, `rgb_array`.
             render_seat: the seat whose view `render` shows; None for a spectator, who sees what is public.
             render_full: show all cards.
             record: keep records of the deals in `records`, with the legal actions.
@@ -611,7 +611,7 @@ class _Nonesuch(ModuleType):
             illegal_action: `raise` an error and leave the table unchanged, or `terminate` the episode with a reward of
                 -1 for the agent.
             mask_in: where the action mask is: `observation`, `info` (then the observation is the bare array) or `both`.
-            render_mode: `ansi`, `human` or `rgb_array`.
+            render_mode: `ansi`, `human` or, with the extra `render`, `rgb_array`.
             render_seat: the seat whose view `render` shows; None for a spectator, who sees what is public.
             render_full: show all cards.
             record: keep records of the deals in `records`, with the legal actions.
@@ -656,7 +656,7 @@ class _DownUp(ModuleType):
             reward: `points` at the end of each deal, `relative` (own points minus the mean of the others), or `outcome`
                 (at the end of the episode, the winners share 1).
             mask_in: where the action mask is: `observation`, `info` (then the observation is the bare array) or `both`.
-            render_mode: `ansi`, `human` or `rgb_array`.
+            render_mode: `ansi`, `human` or, with the extra `render`, `rgb_array`.
             render_seat: the seat whose view `render` shows; None for a spectator, who sees what is public.
             render_full: show all cards.
             record: keep records of the deals in `records`, with the legal actions.
@@ -702,7 +702,7 @@ class _DownUp(ModuleType):
             illegal_action: `raise` an error and leave the table unchanged, or `terminate` the episode with a reward of
                 -1 for the agent.
             mask_in: where the action mask is: `observation`, `info` (then the observation is the bare array) or `both`.
-            render_mode: `ansi`, `human` or `rgb_array`.
+            render_mode: `ansi`, `human` or, with the extra `render`, `rgb_array`.
             render_seat: the seat whose view `render` shows; None for a spectator, who sees what is public.
             render_full: show all cards.
             record: keep records of the deals in `records`, with the legal actions.
@@ -752,7 +752,7 @@ class _UpDown(ModuleType):
             reward: `points` at the end of each deal, `relative` (own points minus the mean of the others), or `outcome`
                 (at the end of the episode, the winners share 1).
             mask_in: where the action mask is: `observation`, `info` (then the observation is the bare array) or `both`.
-            render_mode: `ansi`, `human` or `rgb_array`.
+            render_mode: `ansi`, `human` or, with the extra `render`, `rgb_array`.
             render_seat: the seat whose view `render` shows; None for a spectator, who sees what is public.
             render_full: show all cards.
             record: keep records of the deals in `records`, with the legal actions.
@@ -804,7 +804,7 @@ class _UpDown(ModuleType):
             illegal_action: `raise` an error and leave the table unchanged, or `terminate` the episode with a reward of
                 -1 for the agent.
             mask_in: where the action mask is: `observation`, `info` (then the observation is the bare array) or `both`.
-            render_mode: `ansi`, `human` or `rgb_array`.
+            render_mode: `ansi`, `human` or, with the extra `render`, `rgb_array`.
             render_seat: the seat whose view `render` shows; None for a spectator, who sees what is public.
             render_full: show all cards.
             record: keep records of the deals in `records`, with the legal actions.

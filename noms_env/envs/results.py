@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from noms_env.core.actions import CALL_WORDS
-from noms_env.core.cards import CARD_WORDS, cards_in
+from noms_env.core.cards import CARD_WORDS
 from noms_env.table import Table
 from noms_env.variants.families import PLAIN
 
@@ -40,22 +40,25 @@ def members(sets: np.ndarray, seats: int) -> np.ndarray:
 
 
 def public_result(table: Table) -> dict[str, Any]:
-    """What all seats know of the deal just scored."""
+    """What all seats know of the deal just scored.
+
+    An entry has the same type in all deals of a game: learners keep infos in arrays.
+    """
     row, n = table.row, table.seats
     words = CARD_WORDS[table.deck_kind]
-    first = (int(row.trick_number) - 1) * n
+    first = max(int(row.trick_number) - 1, 0) * n
     result = {
         "deal": int(row.deal),
         "dealer": int(row.dealer),
         "hand_size": int(row.deal_size),
         "multiplier": int(row.multiplier),
         "contract": CALL_WORDS[row.contract] if row.contract >= 0 else None,
-        "declarer": _seat_or_none(row.declarer),
+        "declarer": int(row.declarer),
         "trump": table.trump_word(),
         "nominated": words[row.nominated] if row.nominated >= 0 else None,
-        "partner": _seat_or_none(row.partner),
+        "partner": int(row.partner),
         "calls": [CALL_WORDS[call] if call >= 0 else None for call in row.call[:n]],
-        "last_trick": [words[card] for card in row.order[first : first + n]] if first >= 0 else [],
+        "last_trick": [words[card] if card >= 0 else None for card in row.order[first : first + n]],
         "tricks": row.tricks[:n].tolist(),
         "points": row.points[:n].tolist(),
         "totals": row.totals[:n].tolist(),
@@ -65,19 +68,12 @@ def public_result(table: Table) -> dict[str, Any]:
     return result
 
 
-def public_end(table: Table) -> dict[str, list[int]]:
-    """What all seats know at the end of an episode: the `winners`, and in sniped whist who was `sniped`."""
-    row = table.row
-    end = {"winners": cards_in(row.winners)}
-    if table.rules.variant.family == PLAIN:
-        end["sniped"] = cards_in(row.sniped)
-    return end
+def public_end(table: Table) -> dict[str, np.ndarray]:
+    """What all seats know at the end of an episode: `winners`, and in sniped whist `sniped`; bool, shape (seats,)."""
+    names = ["winners", "sniped"] if table.rules.variant.family == PLAIN else ["winners"]
+    return {name: members(table._kernel_rows[name], table.seats)[0] for name in names}
 
 
 def copied(result: dict[str, Any]) -> dict[str, Any]:
     """An independent copy of a public result."""
     return {key: value.copy() if type(value) is list else value for key, value in result.items()}
-
-
-def _seat_or_none(seat: int) -> int | None:
-    return int(seat) if seat >= 0 else None

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from importlib.util import find_spec
 from typing import Any, Literal, get_args
 
 import numpy as np
+from gymnasium.error import DependencyNotInstalled
 
-from noms_env.core.actions import brief, is_integer
+from noms_env.core.actions import brief, is_integer, perhaps
+from noms_env.core.messages import PICTURE_LIBRARIES, pictures_need
 from noms_env.variants import RulesError, game
 
 Episode = Literal["match", "deal"]
@@ -22,7 +25,13 @@ REWARDS: tuple[str, ...] = get_args(Reward)
 ILLEGAL_ACTIONS: tuple[str, ...] = get_args(IllegalAction)
 MASK_PLACES: tuple[str, ...] = get_args(MaskPlace)
 OBSERVATIONS: tuple[str, ...] = get_args(ObservationKind)
-RENDER_MODES: tuple[str, ...] = get_args(RenderMode)
+LACKING_FOR_PICTURES = [module for module in PICTURE_LIBRARIES if find_spec(module) is None]
+RENDER_MODES: tuple[str, ...] = tuple(mode for mode in get_args(RenderMode) if mode != "rgb_array" or not LACKING_FOR_PICTURES)
+"""Those that can be had: pictures need the extra `render`."""
+
+
+class UnknownArgumentError(RulesError, TypeError):
+    """A keyword that is neither an argument nor an option: a TypeError, as for any function, and a RulesError."""
 
 
 def checked_names(variant: str, names: Iterable[str], *callers: Callable[..., Any]) -> None:
@@ -34,12 +43,17 @@ def checked_names(variant: str, names: Iterable[str], *callers: Callable[..., An
         callers: the functions; those of their arguments that are given by name count.
 
     Raises:
-        RulesError: there is no such option; the sentence says the nearest option or argument.
+        UnknownArgumentError: there is no such option; the sentence says the nearest option or argument.
+        RulesError: there is no such game.
     """
+    chosen = game(variant)
     for name in names:
         arguments = [one for caller in callers for one in inspect.signature(caller).parameters if one != "self"]
         if name not in arguments and name != "hand_size":
-            game(variant).option(name, arguments)
+            try:
+                chosen.option(name, arguments)
+            except RulesError as error:  # the words at the end are those that other libraries look for
+                raise UnknownArgumentError(f"{error} (unexpected keyword argument {brief(name)})") from None
 
 
 def checked_flag(name: str, value: bool) -> bool:
@@ -123,16 +137,26 @@ def checked_render_mode(value: str | None, allowed: tuple[str, ...]) -> str | No
 
     Raises:
         RulesError: there is no such mode.
+        gymnasium.error.DependencyNotInstalled: a library for pictures is not installed; the message says how it is.
     """
+    if isinstance(value, str) and value == "rgb_array" and LACKING_FOR_PICTURES:
+        raise DependencyNotInstalled(pictures_need(LACKING_FOR_PICTURES[0]))
     return None if value is None else checked_choice("render_mode", value, allowed)
 
 
-def checked_options(options: Any) -> dict[str, Any]:
+def checked_options(options: Any, keys: Sequence[str]) -> dict[str, Any]:
     """Return a copy of the options of a `reset`; empty for None.
 
+    Args:
+        options: as they were given.
+        keys: that they may have.
+
     Raises:
-        ValueError: they are neither a dictionary nor None.
+        ValueError: they are neither a dictionary nor None, or have another key; the sentence says the nearest.
     """
     if options is not None and not isinstance(options, Mapping):
         raise ValueError(f"options must be a dictionary or None, not {brief(options)}")
+    for key in options or {}:
+        if not isinstance(key, str) or key not in keys:
+            raise ValueError(f"reset has no option {brief(key)}; {perhaps(key, keys)} options are {', '.join(keys)}")
     return dict(options or {})

@@ -10,10 +10,9 @@ from types import ModuleType
 import numpy as np
 from numpy.typing import NDArray
 
-from noms_env.version import install_command
+from noms_env.core.messages import pictures_need
 
 FONTS = [str(path) for path in sorted((Path(__file__).parent / "fonts").glob("*.ttf"))]
-LIBRARIES = {"PIL": "Pillow", "resvg_py": "resvg-py"}
 
 
 def drawn_with(module: str) -> ModuleType:
@@ -28,8 +27,7 @@ def drawn_with(module: str) -> ModuleType:
         top = module.partition(".")[0]
         if (error.name or "").partition(".")[0] != top:
             raise
-        message = f"pictures of the table need {LIBRARIES[top]}, which is not installed: {install_command('render')}"
-        raise ModuleNotFoundError(message, name=top) from error
+        raise ModuleNotFoundError(pictures_need(top), name=top) from error
 
 
 def png(svg: str, zoom: float = 1) -> bytes:

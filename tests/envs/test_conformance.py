@@ -5,6 +5,8 @@
 
 import random
 import re
+import subprocess
+import sys
 import warnings
 from typing import Any
 
@@ -177,6 +179,38 @@ def test_the_sentence_of_an_illegal_action_says_seat_action_reason_and_what_is_l
         sentences.append(str(refusal.value))
     assert sentences[0] == "seat 0 may not take action 77 (2): the rules do not allow it now. Legal in the phase call are 0, 1"
     assert sentences[1] == "seat 0 may not take action 37 (KH): it does not hold KH. Legal in the phase play are AS"
+
+
+def test_without_the_extra_no_pictures_are_promised() -> None:
+    """In another process, since what is installed is looked for once."""
+    script = """
+import sys
+
+sys.modules["resvg_py"] = None
+import gymnasium
+from gymnasium.error import DependencyNotInstalled
+from gymnasium.utils.env_checker import check_env
+from pettingzoo.test import render_test
+
+import noms_env
+
+makers = [lambda **given: noms_env.SeatEnv("down_up", **given), lambda **given: noms_env.SeatVectorEnv(2, "down_up", **given)]
+makers += [noms_env.down_up_v0.env, noms_env.down_up_v0.raw_env]
+for make in makers:
+    assert "rgb_array" not in make().metadata["render_modes"]
+    assert "ansi" in make().metadata["render_modes"]
+    try:
+        make(render_mode="rgb_array")
+    except DependencyNotInstalled as error:
+        print(error)
+check_env(gymnasium.make("noms/down_up-v0").unwrapped)
+render_test(noms_env.down_up_v0.env)
+"""
+    done = subprocess.run([sys.executable, "-W", "error", "-c", script], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    refusals = [line for line in done.stdout.splitlines() if "not installed" in line]
+    assert len(refusals) == 4
+    assert all(re.match(r"pictures of the table need resvg-py, .*: pip install '\.\[render\]'", line) for line in refusals)
 
 
 @pytest.mark.parametrize("maker", MAKERS)

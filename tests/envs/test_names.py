@@ -23,6 +23,7 @@ MAKERS: dict[str, Callable[..., Any]] = {
     "SeatEnv": lambda **given: SeatEnv("small_ships", **given),
     "SeatVectorEnv": lambda **given: SeatVectorEnv(2, "small_ships", **given),
     "BatchEnv": lambda **given: BatchEnv("small_ships", 2, **given),
+    "feature_layout": lambda **given: noms_env.feature_layout("small_ships", **given),
     "Table": lambda **given: Table("small_ships", None, given),
     "TableGroup": lambda **given: BatchEnv([TableGroup("small_ships", None, given)], 2),
 }
@@ -33,9 +34,9 @@ MAKERS: dict[str, Callable[..., Any]] = {
     ("wrong", "meant", "of"),
     [
         ("min_bit", "min_bid", list(MAKERS)),
-        ("seatz", "seats", ["env", "raw_env", "BatchEnv"]),
-        ("seets", "seats", list(MAKERS)[:6]),
-        ("eppisode", "episode", list(MAKERS)[:6]),
+        ("seatz", "seats", ["env", "raw_env", "BatchEnv", "feature_layout"]),
+        ("seets", "seats", list(MAKERS)[:7]),
+        ("eppisode", "episode", list(MAKERS)[:7]),
         ("rendermode", "render_mode", list(MAKERS)[:5]),
         ("oponents", "opponents", ["gymnasium.make", "SeatEnv", "SeatVectorEnv"]),
         ("autoreset", "autoreset_mode", ["SeatVectorEnv"]),
@@ -49,6 +50,9 @@ def test_a_wrong_name_is_answered_with_the_nearest_argument_or_option(
         MAKERS[maker](**{wrong: 4})
     asked = f"; did you mean {meant}? The options are min_bid" if maker in of else ""
     assert str(caught.value).startswith(f"small_ships has no option {wrong!r}{asked}")
+    is_keyword = maker not in ("Table", "TableGroup")
+    assert isinstance(caught.value, TypeError) == is_keyword, "as a function that does not know a keyword"
+    assert (f"unexpected keyword argument {wrong!r}" in str(caught.value)) == is_keyword
 
 
 def test_no_name_is_guessed_where_none_is_near_and_two_where_both_are_very_near() -> None:

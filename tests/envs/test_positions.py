@@ -48,10 +48,10 @@ def test_what_is_not_given_is_drawn_from_the_seed(kind: Kind) -> None:
     plain, moved, asked = make(kind), make(kind), make(kind)
     plain.reset(seed=3)
     moved.reset(seed=3, options={"totals": [1] * kind.seats})
-    asked.reset(seed=3, options={"deck": None, "dealer": None, "totals": None, "deal": None, "multiplier": None, "colour": 7})
+    asked.reset(seed=3, options={"deck": None, "dealer": None, "totals": None, "deal": None, "multiplier": None, "options": 7})
     assert deck_in_words(moved) == deck_in_words(plain)
     assert moved.table.row.dealer == plain.table.row.dealer
-    assert everything(asked) == everything(plain), "None and unknown keys change nothing"
+    assert everything(asked) == everything(plain), "None changes nothing, nor does the key of PettingZoo's tests"
 
 
 def test_small_ships_position_of_rules_3() -> None:

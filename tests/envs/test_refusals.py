@@ -126,6 +126,32 @@ def test_a_refused_reset_leaves_seed_match_and_deal_as_they_are(value: Any) -> N
     assert wrapped.get_state()["wrappers"][2]["_terminated"] is shown is True
 
 
+@pytest.mark.parametrize(
+    ("makers", "options", "says"),
+    [
+        ("seats", {"mask": np.ones(2, np.bool_)}, "reset has no option 'mask'; the options are reset_mask, seat"),
+        ("seats", {"seats": 1}, "reset has no option 'seats'; did you mean seat? The options are reset_mask, seat"),
+        ("seats", {"dealer": 1}, "dealer sets up a position: use SeatEnv"),
+        ("seat", {"seats": 1}, "reset has no option 'seats'; did you mean seat? The options are seat, deck, dealer"),
+        ("seat", {"reset_mask": np.ones(1, np.bool_)}, "reset has no option 'reset_mask'; the options are seat, deck"),
+        ("table", {"seat": 1}, "reset has no option 'seat'; the options are deck, dealer, totals, deal, multiplier"),
+        ("table", {"deler": 1}, "reset has no option 'deler'; did you mean dealer? The options are deck"),
+        ("table seat seats", {7: 1}, "reset has no option 7; the options are"),
+        ("table seat seats", {"dealers": None}, "dealers"),
+    ],
+)
+def test_an_option_of_a_reset_that_means_nothing_is_refused(makers: str, options: dict[Any, Any], says: str) -> None:
+    for maker in makers.split():
+        env: Any = MAKERS[maker]()
+        env.reset(seed=1)
+        table = env._runner.batch if maker == "seats" else env.table
+        before = table.save() if maker == "seats" else table.get_state()
+        refused(lambda env=env: env.reset(seed=2, options=options))  # type: ignore[misc]
+        with pytest.raises(ValueError, match=re.escape(says)):
+            env.reset(seed=2, options=options)
+        assert np.array_equal(table.save() if maker == "seats" else table.get_state(), before)
+
+
 MAKERS: dict[str, Callable[..., object]] = {
     "table": lambda **given: module_of("small_ships").raw_env(**given),
     "seat": lambda **given: SeatEnv("small_ships", **given),

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import pytest
 
 import noms_env
@@ -94,12 +95,12 @@ def test_infos_tell_the_result_of_the_last_deal(name: str) -> None:
             "hand_size": row.deal_size,
             "multiplier": row.multiplier,
             "contract": CALL_WORDS[row.contract] if row.contract >= 0 else None,
-            "declarer": row.declarer if row.declarer >= 0 else None,
+            "declarer": row.declarer,
             "trump": table.trump_word(),
             "nominated": words[row.nominated] if row.nominated >= 0 else None,
-            "partner": row.partner if row.partner >= 0 else None,
+            "partner": row.partner,
             "calls": [CALL_WORDS[call] if call >= 0 else None for call in row.call[:seats]],
-            "last_trick": [words[card] for card in [card for card in row.order if card >= 0][-seats:]],
+            "last_trick": [words[card] for card in row.order if card >= 0][-seats:] or [None] * seats,
             "tricks": list(row.tricks[:seats]),
             "points": list(row.points[:seats]),
             "totals": list(row.totals[:seats]),
@@ -132,8 +133,11 @@ def test_the_end_of_a_match_is_told_to_all(name: str) -> None:
     assert all(env.terminations.values()) == (not row.truncated)
     assert any(env.truncations.values()) != any(env.terminations.values())
     for agent, info in env.infos.items():
-        assert info["winners"] == members(row.winners)
-        assert info.get("sniped") == (members(row.sniped) if KINDS[name].variant == "sniped_whist" else None)
+        flags = {key: info[key] for key in ("winners", "sniped") if key in info}
+        assert ("sniped" in flags) == (KINDS[name].variant == "sniped_whist")
+        for key, seats_of_it in flags.items():
+            assert (seats_of_it.shape, seats_of_it.dtype) == ((seats,), bool), "one shape, however many seats it is"
+            assert np.flatnonzero(seats_of_it).tolist() == members(row[key])
         observation = env.observe(agent)
         assert isinstance(observation, dict)
         assert not observation["action_mask"].any()

@@ -99,7 +99,7 @@ def replay_in_aec(env: SeatEnv, aec: TrickTakingEnv, given: list[Any], others: P
     result = aec.infos[agent]
     assert info["points"].tolist() == result["last_deal"]["points"]
     assert info["totals"].tolist() == result["last_deal"]["totals"]
-    assert np.flatnonzero(info["winners"]).tolist() == result["winners"]
+    np.testing.assert_array_equal(info["winners"], result["winners"], strict=True)
 
 
 @pytest.mark.parametrize("reward", REWARDS)
@@ -167,7 +167,7 @@ def test_opponents_sit_clockwise_from_the_learner() -> None:
 def test_a_position_is_set_up() -> None:
     deck = [rank + suit for rank in "23456789TJQKA" for suit in "CDHS"]
     env = SeatEnv("small_ships", episode="match")
-    env.reset(seed=3, options={"deck": deck, "dealer": 3, "totals": [91, 40, 77, 63], "unknown": 1})
+    env.reset(seed=3, options={"deck": deck, "dealer": 3, "totals": [91, 40, 77, 63]})
     assert env.table.row.dealer == 3
     assert env.table.row.totals[:4].tolist() == [91, 40, 77, 63]
     assert env.table.card_words(int(env.table.row.hands[0]))[0] == "2C"
@@ -198,8 +198,9 @@ def test_an_illegal_action_is_refused_and_harms_nothing() -> None:
     env = begun(SeatEnv("down_up"), seed=1)
     before = env.table.get_state()
     for action in (0, 149, 150, -1, None, 1.5):
-        with pytest.raises(IllegalActionError, match=re.escape(f"seat 0 may not take action {action!r}")):
+        with pytest.raises(IllegalActionError, match=re.escape(f"seat 0 may not take action {action!r}")) as refusal:
             env.step(action)  # type: ignore[arg-type]  # some are of a wrong type
+        assert str(refusal.value).endswith('or set illegal_action="terminate"')
     assert env.table.get_state() == before
     assert env.action_masks().any()
 

@@ -19,7 +19,7 @@ from noms_env.core.actions import NUM_ACTIONS, brief, is_integer
 from noms_env.core.chance import MAX_SEED
 from noms_env.engine import batch_kernels
 from noms_env.engine.row_kernels import IS_SCORED
-from noms_env.envs.common import ILLEGAL_REWARD, POSITION_KEYS, Observation, frame, notebook
+from noms_env.envs.common import ILLEGAL_HINT, ILLEGAL_REWARD, POSITION_KEYS, Observation, frame, notebook
 from noms_env.envs.gym.seat_config import SeatConfig
 from noms_env.envs.gym.seat_players import RowStreams, Seat, checked_seat, engine_streams, is_random, learner_seats
 from noms_env.envs.modules import environment_id
@@ -82,7 +82,7 @@ class SeatEnv(gymnasium.Env[Observation, int | np.integer]):
         skip_forced: take forced actions (those without alternative) inside `step`, except the first one of a deal. A single
             deal that leaves the learner no choice is skipped. What is scored before the first decision of an episode counts in
             no reward.
-        render_mode: `ansi`, `human` or `rgb_array`; `render` shows the view of the learner.
+        render_mode: `ansi`, `human` or, with the extra `render`, `rgb_array`; `render` shows the view of the learner.
         **options: options of the variant; in an exact-bid game also `hand_size`, see `episode`.
 
     Attributes:
@@ -91,7 +91,8 @@ class SeatEnv(gymnasium.Env[Observation, int | np.integer]):
         feature_layout: what the features are (`FeatureLayout`); None with `observation="bytes"`.
 
     Raises:
-        ValueError: an argument is not allowed; the message says what is.
+        ValueError: an argument is not allowed; the message says what is. A keyword that means nothing is a TypeError, too.
+        gymnasium.error.DependencyNotInstalled: pictures are asked for without the extra `render`.
     """
 
     metadata: dict[str, Any] = METADATA
@@ -155,15 +156,16 @@ class SeatEnv(gymnasium.Env[Observation, int | np.integer]):
             seed: 0 to 2**63 - 1; the same seed always gives the same deals. None goes on to the next match of the current
                 seed; before the first seed, one is drawn from `np_random`.
             options: `seat`: the learner's seat in this episode. `deck`, `dealer`, `totals`, `deal` and `multiplier` set up a
-                position, see `TrickTakingEnv.reset`. Other keys are ignored.
+                position, see `TrickTakingEnv.reset`.
 
         Returns:
             Observation and info.
 
         Raises:
-            ValueError: the seed, the seat or the position is not possible; the environment is unchanged.
+            ValueError: there is no such option, or the seed, the seat or the position is not possible; the environment is
+                unchanged.
         """
-        given = checked_options(options)
+        given = checked_options(options, ("seat", *POSITION_KEYS))
         position = {key: value for key, value in given.items() if key in POSITION_KEYS}
         rule = checked_seat(given.get("seat", self._config.seat), self.table.seats)
         kept = copy.deepcopy({name: getattr(self, name) for name in _EPISODE_NAMES}) if position else {}
@@ -202,7 +204,7 @@ class SeatEnv(gymnasium.Env[Observation, int | np.integer]):
             status = self._take(int(action) if is_integer(action) else action)
         except IllegalActionError as refusal:
             if not self._config.ends_if_illegal:
-                raise
+                raise IllegalActionError(f"{refusal}; {ILLEGAL_HINT}") from None
             return self._forfeit(str(refusal))
         reward, terminated, truncated, info = self._play_on(status)
         if self.render_mode == "human":

@@ -21,14 +21,16 @@ from gymnasium.vector.utils import batch_space
 from noms_env._threads import one_thread
 from noms_env.core.actions import NUM_ACTIONS, brief
 from noms_env.core.chance import MAX_SEED, checked_seed
-from noms_env.envs.common import POSITION_KEYS, Observation, frame
+from noms_env.envs.common import ILLEGAL_HINT, POSITION_KEYS, Observation, frame
 from noms_env.envs.gym.seat import RENDER_FPS
 from noms_env.envs.gym.seat_config import SeatArguments, SeatConfig
 from noms_env.envs.gym.seat_players import checked_seat
 from noms_env.envs.gym.seat_runner import SeatRunner, Seats
+from noms_env.envs.validation import RENDER_MODES as ALL_RENDER_MODES
 from noms_env.envs.validation import checked_actions, checked_flag, checked_names, checked_options, checked_render_mode
+from noms_env.table import IllegalActionError
 
-RENDER_MODES = ("ansi", "rgb_array")
+RENDER_MODES = tuple(mode for mode in ALL_RENDER_MODES if mode != "human")
 Step = tuple[Observation, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]
 
 RESET_ALL = "call reset for all rows first"
@@ -49,7 +51,7 @@ class SeatVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
     Args:
         num_envs: number of tables.
         variant: name of the game.
-        render_mode: `ansi` or `rgb_array`; `render` returns a frame for each row.
+        render_mode: `ansi` or, with the extra `render`, `rgb_array`; `render` returns a frame for each row.
         autoreset_mode: an `AutoresetMode`, or its value: `NextStep`, `SameStep` or `Disabled`.
         threads: number of threads of the engine; None for all cores. Results do not depend on it.
         copy: return new arrays with each call. With False, masks and observations of bytes are written in place and hold until
@@ -61,7 +63,8 @@ class SeatVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
         feature_layout: what the features are (`FeatureLayout`); None with `observation="bytes"`.
 
     Raises:
-        ValueError: an argument is not allowed; the message says what is.
+        ValueError: an argument is not allowed; the message says what is. A keyword that means nothing is a TypeError, too.
+        gymnasium.error.DependencyNotInstalled: pictures are asked for without the extra `render`.
     """
 
     metadata: dict[str, Any]
@@ -110,16 +113,16 @@ class SeatVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
             seed: one seed, so that row i has seed + i, or a list with a seed for each row. None goes on to the next match of
                 the row's seed; before the first seed, one is drawn from `np_random`.
             options: `reset_mask`, bool of shape (num_envs,): reset these rows only. `seat`: the learner's seat in these
-                episodes, one seat or one for each row. Other keys are ignored, but positions are refused.
+                episodes, one seat or one for each row.
 
         Returns:
             Observations of all rows, and infos of those that were reset.
 
         Raises:
-            ValueError: a seed, a seat or the mask is not possible; nothing has changed.
+            ValueError: there is no such option, or a seed, a seat or the mask is not possible; nothing has changed.
             TypeError: `reset_mask` is not an array of booleans.
         """
-        given = checked_options(options)
+        given = _checked_options(options)
         rows = np.flatnonzero(self._reset_mask(given))
         seats = self._asked_seats(given)
         seeds = self._asked_seeds(seed)[rows]
@@ -168,7 +171,7 @@ class SeatVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
         numbers = checked_actions(actions, self.num_envs)
         refused, starting = runner.illegal(numbers), np.flatnonzero(runner.is_over)
         if len(refused) > 0 and not self._config.ends_if_illegal:
-            raise runner.refusal(int(refused[0]), int(numbers[refused[0]]))
+            raise IllegalActionError(f"{runner.refusal(int(refused[0]), int(numbers[refused[0]]))}; {ILLEGAL_HINT}")
         runner.new_results(kept=refused)
         runner.forfeit(refused, numbers)
         runner.act(numbers)
@@ -194,9 +197,6 @@ class SeatVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
         return tuple(frame(batch.table(row), seat, self.render_mode) for row, seat in enumerate(seats))
 
     def _reset_mask(self, options: Mapping[str, Any]) -> np.ndarray:
-        positions = [key for key in POSITION_KEYS if key in options]
-        if positions:
-            raise ValueError(f"{positions[0]} sets up a position: use SeatEnv, since SeatVectorEnv sets up none")
         mask = options.get("reset_mask")
         if mask is None:
             return np.ones(self.num_envs, np.bool_)
@@ -275,6 +275,13 @@ class SeatVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
             infos["action_mask"] = (runner.mask, rows)
         shown = {key: _only(values, where) for key, (values, where) in infos.items()}
         return {**shown, **{f"_{key}": where.copy() for key, (_, where) in infos.items()}}
+
+
+def _checked_options(options: Any) -> dict[str, Any]:
+    positions = [key for key in POSITION_KEYS if isinstance(options, Mapping) and key in options]
+    if positions:
+        raise ValueError(f"{positions[0]} sets up a position: use SeatEnv, since SeatVectorEnv sets up none")
+    return checked_options(options, ("reset_mask", "seat"))
 
 
 def _checked_mode(mode: str | AutoresetMode) -> AutoresetMode:
