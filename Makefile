@@ -74,7 +74,8 @@ mutation: $(VENV)/.installed-dev ## the share of one-line errors that the tests 
 docs: $(VENV)/.installed-docs ## make the documentation site, build/docs/index.html
 	$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going -d build/doctrees docs build/docs
 
-interop: $(LIBRARIES:%=interop-%) ## the tests with each library in an environment of its own; one: make interop-sb3
+interop: ## the tests with each library in an environment of its own; one: make interop-sb3
+	@$(MAKE) --no-print-directory --keep-going $(LIBRARIES:%=interop-%)
 
 interop-%: .interop/%/.installed
 	OMP_NUM_THREADS=1 .interop/$*/bin/python -m pytest -q tests/interop/test_$*.py
@@ -118,9 +119,9 @@ $(VENV)/.installed-docs: $(VENV)/.created $(INSTALLED_FROM)
 .PRECIOUS: .interop/%/.installed
 .interop/%/.installed: tests/interop/%.txt pyproject.toml noms_env/version.py
 	@test -n "$(PYTHON)" || { echo "Python 3.11 was not found; name it: make interop PYTHON=/path/to/python3.11" >&2; exit 1; }
-	$(PYTHON) -m venv .interop/$*
+	$(PYTHON) -m venv --clear .interop/$*
 	.interop/$*/bin/python -m pip install -qq --disable-pip-version-check --constraint $< $(BUILD) \
 		$(shell sed -n '/^torch==/p' constraints.txt)
 	.interop/$*/bin/python -m pip install -qq --disable-pip-version-check --constraint $< --no-build-isolation \
-		--editable '.[test,train,$*]'
+		--editable '.[render,test,train,$*]'
 	@touch $@
