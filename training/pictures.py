@@ -15,6 +15,8 @@ STYLES = ("-", "--", ":", "-.")
 GREY = "#777777"
 PANEL = (4.2, 2.7)
 """Of a panel where many stand side by side, in inches."""
+LETTERS = 13
+"""To an inch, in writing of 9 points."""
 DARK = 0.6
 """Share of the largest value of a payoff table above which the writing is white."""
 
@@ -41,6 +43,12 @@ def plain(axes: Any, title: str = "") -> None:
     axes.grid(alpha=0.25)
     axes.tick_params(labelsize=8)
     axes.spines[["top", "right"]].set_visible(False)
+
+
+def side_label(picture: Any, what: str, more: str) -> None:
+    """What the vertical axes of all panels are; what is said besides stands below it where one line is too short for both."""
+    fits = len(what) + len(more) < LETTERS * picture.get_figheight()
+    picture.supylabel(f"{what}{' ' if fits else chr(10)}{more}", fontsize=9)
 
 
 def band(axes: Any, at: np.ndarray, low: np.ndarray, high: np.ndarray, colour: str) -> None:

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ..pictures import COLOURS, GREY, STYLES, as_label, band, panels, payoff_table, plain, png, shared_legend
+from ..pictures import COLOURS, GREY, STYLES, as_label, band, panels, payoff_table, plain, png, shared_legend, side_label
 from ..text import short_number
 from .entry import CURVE, RUNS, Entry, EntryError
 from .protocol import CURVE_FIELD, GAMES, ONE, ZERO, References, references
@@ -69,9 +69,10 @@ def draw_curves(
         axes.xaxis.set_major_formatter(lambda value, _: short_number(value))
         plain(axes, name)
     picture.supxlabel("decisions of the learner", fontsize=9)
-    label = f"score in the field {CURVE_FIELD}, set dev (0: {ZERO}, 1: {ONE})"
-    in_points = f"points a deal above three {CURVE_FIELD}, set dev (lines: {ZERO}, {ONE})"
-    picture.supylabel(in_points if column == "points" else label, fontsize=9)
+    if column == "points":
+        side_label(picture, f"points a deal above three {CURVE_FIELD}, set dev", f"(lines: {ZERO}, {ONE})")
+    else:
+        side_label(picture, f"score in the field {CURVE_FIELD}, set dev", f"(0: {ZERO}, 1: {ONE})")
     shared_legend(grid[: len(games)], grid[len(games)])
     return png(picture)
 

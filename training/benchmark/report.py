@@ -76,7 +76,7 @@ def interval(figure: Mapping[str, float]) -> str:
 
 
 def score_rows(document: Mapping[str, Any], part: str) -> Table:
-    """The scores of one entry: a row for each game, and one over all."""
+    """The scores of one entry: a row for each game, and one over all if there are several."""
     games, everything = document[part]["games"], document[part]["all"]
     fields = list(next(iter(games.values()))["fields"])
     head = (f"score ({part})", "all fields", *fields, "least")
@@ -84,29 +84,38 @@ def score_rows(document: Mapping[str, Any], part: str) -> Table:
         (name, interval(game["score"]), *(f"{game['fields'][field]:z.2f}" for field in fields), interval(game["robustness"]))
         for name, game in games.items()
     ]
+    if len(rows) == 1:
+        return head, rows
     title = "all games" if tuple(games) == tuple(GAMES) else "these games"
     last = (title, interval(everything["score"]), *("" for _ in fields), interval(everything["robustness"]))
     return head, [*rows, last]
 
 
+def games_of(entries: Sequence[Scored]) -> list[str]:
+    """The games that any of the entries has."""
+    return [name for name in GAMES if any(name in one.entry.games for one in entries)]
+
+
+def has_all_games(entries: Sequence[Scored]) -> bool:
+    """Whether any of the entries has all games of the protocol: what is over some of them compares with nothing."""
+    return any(one.entry.games == tuple(GAMES) for one in entries)
+
+
 def score_table(entries: Sequence[Scored], part: str = "core") -> Table:
-    """All entries: over all games, and each game."""
-    head = ("entry", "track", "budget", "seeds", "all games", "mean", "least field", *GAMES)
+    """All entries: over all games where one has them all, and each game that one has."""
+    of_all, games = ["all games", "mean", "least field"] if has_all_games(entries) else [], games_of(entries)
     rows = list[Row]()
     for one in entries:
         if not one.scores.get(part):
             continue
-        games = one.scores[part]["games"]
-        each = [f"{games[name]['score']['value']:z.2f}" if name in games else "" for name in GAMES]
-        entry, budget = one.entry, one.entry.budget or "none"
-        over: Row = (
-            interval(one.all("score", part)),
-            *(f"{one.all(what, part)['value']:z.2f}" for what in ("mean", "robustness")),
-        )
-        if entry.games != tuple(GAMES):  # what is over some games compares with nothing
-            over = ("", "", "")
+        scores = one.scores[part]["games"]
+        each = [f"{scores[name]['score']['value']:z.2f}" if name in scores else "" for name in games]
+        entry, budget, over = one.entry, one.entry.budget or "none", ["" for _ in of_all]
+        if entry.games == tuple(GAMES):
+            means = (f"{one.all(what, part)['value']:z.2f}" for what in ("mean", "robustness"))
+            over = [interval(one.all("score", part)), *means]
         rows.append((entry.name, entry.track, budget, str(len(entry.seeds)), *over, *each))
-    return head, rows
+    return ("entry", "track", "budget", "seeds", *of_all, *games), rows
 
 
 SPEED = ("decisions", "wall time", "CPU time", "decisions/s", "processor")
@@ -134,25 +143,31 @@ def speed_table(entries: Sequence[Scored]) -> Table:
 def cross_table(entries: Sequence[Scored]) -> Table:
     """The mean points of a seed alone among another, of each entry and game."""
     found = [(one.name, one.scores["cross_play"]) for one in entries if one.scores.get("cross_play")]
-    rows = [(name, *(f"{games[game]['gap']:+z.2f}" if game in games else "" for game in GAMES)) for name, games in found]
-    return ("entry", *GAMES), rows
+    played = games_of(entries)
+    rows = [(name, *(f"{games[game]['gap']:+z.2f}" if game in games else "" for game in played)) for name, games in found]
+    return ("entry", *played), rows
 
 
 def sections(entries: Sequence[Scored]) -> Iterator[tuple[str, str, Table | None, dict[str, bytes]]]:
     """The parts of a report: title, what it says, a table, and pictures by their names."""
     from .figures import curves_of, draw_cross_play, draw_curves, draw_profiles
 
-    says = (
-        f"Protocol {PROTOCOL}: {ZERO} has score 0, {ONE} has score 1. Over all games: the interquartile mean over games and "
-        "seeds, with the 95 % interval of a stratified bootstrap over seeds and deals. Least field: the mean over the games of "
-        "the score in the field that suits the entry least."
-    )
+    says = f"Protocol {PROTOCOL}: {ZERO} has score 0, {ONE} has score 1."
+    if has_all_games(entries):
+        says += (
+            " Over all games: the interquartile mean over games and seeds, with the 95 % interval of a stratified bootstrap "
+            "over seeds and deals. Least field: the mean over the games of the score in the field that suits the entry least."
+        )
     yield "Scores", says, score_table(entries), {}
     if any(one.scores.get("search") for one in entries):
         yield "Scores in fields that search", "The same in the fields that search.", score_table(entries, "search"), {}
-    by_run = {one.name: [score for game in one.scores["core"]["games"].values() for score in game["seeds"]] for one in entries}
-    says = "The share of games and seeds in which an entry has more than a score: the higher line is the better entry."
-    yield "Performance profiles", says, None, {"profiles": draw_profiles(by_run)}
+    whole = [one for one in entries if len(one.entry.games) > 1]
+    if whole:
+        by_run = {
+            one.name: [score for game in one.scores["core"]["games"].values() for score in game["seeds"]] for one in whole
+        }
+        says = "The share of games and seeds in which an entry has more than a score: the higher line is the better entry."
+        yield "Performance profiles", says, None, {"profiles": draw_profiles(by_run)}
     curves = {one.name: curves_of(one.entry, one.folder) for one in entries}
     curves = {name: of_games for name, of_games in curves.items() if of_games}
     if curves:

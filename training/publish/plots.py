@@ -162,6 +162,8 @@ def _draw_calibration(axes: Any, runs: Mapping[str, list[tuple[float, float]]]) 
         said, paid = zip(*deciles, strict=True)
         axes.plot(said, paid, STYLES[number % len(STYLES)], color=COLOURS[0], linewidth=1.4, marker="o", markersize=2.5)
     axes.axline((0, 0), slope=1, color=GREY, linewidth=0.8, zorder=0)
+    axes.set_xlabel("predicted value", fontsize=8)
+    axes.set_ylabel("mean return", fontsize=8)
     plain(axes, "the critic: mean return over predicted value, by decile")
 
 
