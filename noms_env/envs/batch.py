@@ -31,7 +31,7 @@ from noms_env.core.state import EPISODES, MAX_SEATS
 from noms_env.engine import batch_kernels
 from noms_env.engine.row_kernels import kernel_view
 from noms_env.engine.soundness import check_states
-from noms_env.envs.common import checked_layout
+from noms_env.envs.common import checked_layout, in_rows
 from noms_env.envs.option_types import Options
 from noms_env.envs.table_groups import RowGroup, TableGroup, fill_groups
 from noms_env.envs.validation import (
@@ -153,7 +153,32 @@ class BatchEnv:
         self._row_threads = RowThreads(self.threads, MIN_ROWS_PER_THREAD) if in_threads else None
 
     def __repr__(self) -> str:
-        return f"<BatchEnv: {', '.join(map(str, self.groups))}, episode={literal(EPISODES[self.tables.episode[0]])}>"
+        switches = {
+            "observation": "bytes" if self.feature_layout is None else "features",
+            **{name: getattr(self, name) for name in ("skip_forced", "pause_after_deal")},
+            **{"hidden_state": self.hidden_state is not None, "threads": self.threads},
+        }
+        usual = {"observation": "bytes", "threads": 1}
+        chosen = [f", {name}={literal(value)}" for name, value in switches.items() if value != usual.get(name, False)]
+        groups, episode = ", ".join(map(str, self.groups)), literal(EPISODES[self.tables.episode[0]])
+        return f"<BatchEnv: {groups}, episode={episode}, seed={self._seeds()}{''.join(chosen)}>"
+
+    def _seeds(self) -> str:
+        low, high = int(self.tables.seed.min()), int(self.tables.seed.max())
+        return str(low) if low == high else f"{low}..{high}"
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
+        """What a notebook shows: the rules, the arrays and where the tables stand."""
+        arrays = {name: getattr(self, name) for name in ("observation", "mask", "hidden_state")}
+        stand = f"{int(self.over.sum()):,} of {len(self):,} over" if self._has_dealt else "nothing dealt yet"
+        rows = {
+            "tables": "; ".join(map(str, self.groups)),
+            "episode": EPISODES[self.tables.episode[0]],
+            "seed": self._seeds(),
+            **{name: f"{array.dtype} {array.shape}" for name, array in arrays.items() if array is not None},
+            "episodes": stand,
+        }
+        return in_rows(self, rows)
 
     def __reduce__(self) -> NoReturn:
         """Refuse: a copy would not share its arrays as the original does."""

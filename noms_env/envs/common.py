@@ -100,6 +100,12 @@ def frame(table: Table, seat: int | None, render_mode: str, *, full: bool = Fals
     return None
 
 
+def in_rows(env: Any, rows: Mapping[str, object]) -> dict[str, str]:
+    """What a notebook shows of many tables, by MIME type: their name, and what they are, row by row."""
+    lines = [f"| {type(env).__name__} | |", "| --- | --- |", *(f"| {name} | {said} |" for name, said in rows.items())]
+    return {"text/plain": repr(env), "text/markdown": "\n".join(lines)}
+
+
 def notebook(env: Any, seat: int | None, full: bool = False) -> dict[str, str]:
     """What a notebook shows of an environment, by MIME type: the table as a seat sees it; before the first deal its name."""
     from noms_env import show  # see `frame`

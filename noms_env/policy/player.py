@@ -9,14 +9,14 @@ chances = player.probabilities(batch.observation, batch.mask)    # float32, shap
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 
 from noms_env._jit import PACKAGE
-from noms_env.core.actions import NUM_ACTIONS
+from noms_env.core.actions import NUM_ACTIONS, span
 from noms_env.observation.features import hand_sizes
 from noms_env.observation.layout import OBSERVATION_SIZE, START
 from noms_env.players.protocol import row_seeds
@@ -34,6 +34,7 @@ class PolicyPlayer:
     """A trained policy: draws actions with the probabilities of its network.
 
     A row's answer depends on its observation, its mask and its own draw only, bit for bit, whatever the other rows are.
+    It gives no value of a position, see `value`.
 
     Attributes:
         info: what the policy's file says of it.
@@ -59,8 +60,38 @@ class PolicyPlayer:
             raise PolicyFileError("the policy holds numbers that are too large to reckon with")
 
     def __repr__(self) -> str:
-        games = ", ".join(dict.fromkeys(_name(rules.variant.name, rules.seats) for rules in self.rule_sets))
-        return f"<PolicyPlayer: {games}; temperature={self.temperature:g}>"
+        return f"<PolicyPlayer: {', '.join(_games(self.rule_sets))}; temperature={self.temperature:g}>"
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
+        """What a notebook shows: what it plays, what it sees, and what it has learnt from."""
+        info = self.info
+        sees = ["the observation", *(what for what in ("card_features", "trick_features") if getattr(info, what))]
+        rows = {
+            "plays": "; ".join(_games(self.rule_sets)),
+            "temperature": f"{self.temperature:g}",
+            "network": ", ".join(f"{name} {size}" for name, size in info.network.items()),
+            "sees": ", ".join(sees),
+            "learnt from": f"{info.decisions:,} decisions, seed {info.seed}",
+            "value": "none",
+        }
+        lines = ["| PolicyPlayer | |", "| --- | --- |", *(f"| {name} | {text} |" for name, text in rows.items())]
+        return {"text/plain": repr(self), "text/markdown": "\n".join(lines)}
+
+    @property
+    def value(self) -> NoReturn:
+        """There is none: a policy file holds the actor alone.
+
+        The critic stays with the training. It saw all hands there, as a rule, so what it says would tell a seat what it may
+        not know. What a seat may expect of a deal is told by the search on a policy: `SearchPlayer.values`, and `value` in
+        `SearchPlayer.targets`.
+
+        Raises:
+            AttributeError: always.
+        """
+        raise AttributeError(
+            "a policy file holds no value, since the critic of its training saw all hands: the player search:POLICY tells what "
+            "a seat may expect, by its values and targets"
+        )
 
     @property
     def rule_sets(self) -> tuple[Rules, ...]:
@@ -167,6 +198,20 @@ class PolicyPlayer:
             return f"{_name(name, seats)} with other options: {', '.join(fewest)}"
         sizes = ", ".join(str(size) for size in sorted(set().union(*map(hand_sizes, same))))
         return f"{_name(name, seats)} with hands of {int(seen[START['numbers']])} cards instead of {sizes}"
+
+
+def _games(rule_sets: Sequence[Rules]) -> list[str]:
+    """The tables of a policy: `noms with 3 to 5 seats`, and options that differ from their defaults."""
+    seats: dict[tuple[str, str], list[int]] = {}
+    for rules in rule_sets:
+        _, *chosen = rules.summary.split(", ", 1)
+        seats.setdefault((rules.variant.name, "".join(f", {options}" for options in chosen)), []).append(rules.seats)
+    return [f"{variant} with {_numbers(sorted(set(found)))} seats{options}" for (variant, options), found in seats.items()]
+
+
+def _numbers(ascending: Sequence[int]) -> str:
+    low, high = ascending[0], ascending[-1]
+    return span(low, high) if len(ascending) == high - low + 1 else ", ".join(map(str, ascending))
 
 
 def _name(variant: str, seats: int) -> str:

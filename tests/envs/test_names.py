@@ -14,6 +14,7 @@ import noms_env
 from noms_env import BatchEnv, RulesError, SeatEnv, SeatVectorEnv, Table, TableGroup, show
 from noms_env.core.actions import perhaps
 from noms_env.envs.wrappers import wrapped_env
+from noms_env.policy.player import PolicyPlayer
 from noms_env.variants import VARIANTS
 
 MAKERS: dict[str, Callable[..., Any]] = {
@@ -73,13 +74,70 @@ def test_objects_say_what_they_are() -> None:
     seat = SeatEnv("small_ships", opponents="thumb", seat="rotate")
     assert repr(seat) == str(seat) == '<SeatEnv small_ships: 4 seats, seat="rotate", opponents="thumb", episode="deal">'
     envs = SeatVectorEnv(8, "up_down", opponents=["random", "thumb", "random"])
-    players = "[RandomPlayer, ThumbPlayer, RandomPlayer]"
+    players = '["random", "thumb", "random"]'
     assert repr(envs) == f'<SeatVectorEnv of 8 tables, up_down: 4 seats, seat=0, opponents={players}, episode="deal">'
-    assert repr(BatchEnv("noms", 64)) == '<BatchEnv: 64 tables of noms (4 seats), episode="match">'
+    assert repr(BatchEnv("noms", 64)) == '<BatchEnv: 64 tables of noms (4 seats), episode="match", seed=0>'
     mixed = BatchEnv([TableGroup("noms"), TableGroup("down_up", 3)], 4, episode="deal")
-    assert repr(mixed) == '<BatchEnv: 2 tables of noms (4 seats), 2 tables of down_up (3 seats), episode="deal">'
+    assert repr(mixed) == '<BatchEnv: 2 tables of noms (4 seats), 2 tables of down_up (3 seats), episode="deal", seed=0>'
     assert repr(noms_env.load_player("noms@0")) == "<PolicyPlayer: noms with 4 seats; temperature=0>"
     assert repr(pickle.loads(pickle.dumps(raw_env))) == repr(raw_env)
+
+
+def test_names_say_what_is_not_as_by_default() -> None:
+    batch = BatchEnv("noms", 4, seed=7, observation="features", skip_forced=True, hidden_state=True, min_bid=7)
+    chosen = 'seed=7, observation="features", skip_forced=True, hidden_state=True'
+    assert repr(batch) == f'<BatchEnv: 4 tables of noms (4 seats, min_bid=7), episode="match", {chosen}>'
+    batch.reset([0], seed=5)
+    assert "seed=5..7" in repr(batch)
+    opponents = [noms_env.load_player("greedy"), "thumb", "pimc:5"]
+    seat = SeatEnv("noms", opponents=opponents, observation="bytes", reward="relative", skip_forced=True)
+    others = '[GreedyPlayer, "thumb", "pimc:5"]'
+    more = 'observation="bytes", reward="relative", skip_forced=True'
+    assert repr(seat) == f'<SeatEnv noms: 4 seats, seat=0, opponents={others}, episode="deal", {more}>'
+    exact_bid = "big_ships with 3 to 7 seats, down_up with 3 to 6 seats, up_down with 4 seats"
+    assert repr(noms_env.load_player("exact_bid")) == f"<PolicyPlayer: {exact_bid}; temperature=1>"
+
+
+def rows_of(shown: dict[str, str]) -> dict[str, str]:
+    """The rows of a table in Markdown, below its head."""
+    cells = [line.strip("| ").split(" | ") for line in shown["text/markdown"].splitlines()[2:]]
+    return dict(cells)
+
+
+def test_a_notebook_shows_what_many_tables_and_policies_are() -> None:
+    batch = BatchEnv("noms", 1024, seed=7, hidden_state=True)
+    shown = batch._repr_mimebundle_(include=None, exclude=None)
+    assert shown["text/plain"] == repr(batch)
+    assert rows_of(shown) == {
+        "tables": "1024 tables of noms (4 seats)",
+        "episode": "match",
+        "seed": "7",
+        "observation": "uint8 (1024, 1072)",
+        "mask": "int8 (1024, 150)",
+        "hidden_state": f"uint8 {batch.hidden_state.shape}" if batch.hidden_state is not None else "",
+        "episodes": "nothing dealt yet",
+    }
+    batch.reset()
+    assert rows_of(batch._repr_mimebundle_())["episodes"] == "0 of 1,024 over"
+    for kind in ({}, {"observation": "bytes", "mask_in": "info"}):
+        envs = SeatVectorEnv(8, "up_down", opponents="thumb", **kind)  # type: ignore[arg-type]  # one of two kinds
+        rows = rows_of(envs._repr_mimebundle_())
+        size = 1072 if kind else envs.feature_layout.n_features if envs.feature_layout else 0
+        assert rows["tables"] == "8 of up_down (4 seats)"
+        assert rows["opponents"] == '"thumb"'
+        assert rows["observation"].endswith(f"{'uint8' if kind else 'float32'} (8, {size})")
+    policy = noms_env.load_player("noms@0")
+    assert isinstance(policy, PolicyPlayer)
+    rows = rows_of(policy._repr_mimebundle_())
+    assert (rows["plays"], rows["temperature"], rows["value"]) == ("noms with 4 seats", "0", "none")
+    assert rows["learnt from"].startswith(f"{policy.info.decisions:,} decisions")
+
+
+def test_a_policy_says_that_it_has_no_value() -> None:
+    policy = noms_env.load_player("noms@0")
+    assert not hasattr(policy, "value")
+    with pytest.raises(AttributeError, match=r"a policy file holds no value.*search:POLICY"):
+        policy.value  # type: ignore[attr-defined]  # noqa: B018 - that is the test
 
 
 def test_a_table_says_where_its_match_stands() -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Unpack
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -50,7 +51,8 @@ class SeatConfig:
         ends_if_illegal: whether an illegal action ends the episode.
         feature_layout: what the features are; None where observations are bytes.
         space: the space of the learner's observations.
-        summary: what was chosen, in words.
+        chosen: the arguments that say most, as one writes them, and others that are not as by default.
+        summary: the same in one line, with the rules.
     """
 
     def __init__(
@@ -83,12 +85,24 @@ class SeatConfig:
         self.space = observation_space(mask_in, self.feature_layout)
         self.players = load_players(opponents, self.table.seats - 1, self.table.rules, "opponents")
         self.seat = checked_seat(seat, self.table.seats)
-        named = isinstance(opponents, str | Path)
-        others = literal(str(opponents)) if named else f"[{', '.join(type(one).__name__ for one in self.players)}]"
-        chosen = f"{self.table.rules.summary}, seat={literal(seat)}, opponents={others}, episode={literal(episode)}"
-        self.summary = f"{variant}: {chosen}"
+        self.chosen = {"seat": literal(seat), "opponents": _named(opponents), "episode": literal(episode)}
+        usual: dict[str, Any] = {"observation": "features", "reward": "points", "mask_in": "observation", "skip_forced": False}
+        for name, value in zip(usual, (observation, reward, mask_in, skip_forced), strict=True):
+            if value != usual[name]:
+                self.chosen[name] = literal(value)
+        listed = (f"{name}={value}" for name, value in self.chosen.items())
+        self.summary = f"{variant}: {', '.join([self.table.rules.summary, *listed])}"
 
     def observation(self, vector: np.ndarray, mask: np.ndarray) -> Observation:
         """The observation made of bytes and a mask, of one row or of many."""
         vector = vector if self.feature_layout is None else self.feature_layout.encode(vector)
         return vector if self.mask_in == "info" else {"observation": vector, "action_mask": mask}
+
+
+def _named(opponents: Players) -> str:
+    """The opponents as they were given: names in quotes, other players by their class."""
+    if isinstance(opponents, str | Path):
+        return literal(str(opponents))
+    if not isinstance(opponents, Iterable):
+        return type(opponents).__name__
+    return f"[{', '.join(map(_named, opponents))}]"

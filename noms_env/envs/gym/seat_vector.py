@@ -21,7 +21,7 @@ from gymnasium.vector.utils import batch_space
 from noms_env._threads import one_thread
 from noms_env.core.actions import NUM_ACTIONS, brief
 from noms_env.core.chance import MAX_SEED, checked_seed
-from noms_env.envs.common import ILLEGAL_HINT, POSITION_KEYS, Observation, frame
+from noms_env.envs.common import ILLEGAL_HINT, POSITION_KEYS, Observation, frame, in_rows
 from noms_env.envs.gym.seat import RENDER_FPS
 from noms_env.envs.gym.seat_config import SeatArguments, SeatConfig
 from noms_env.envs.gym.seat_players import checked_seat
@@ -99,6 +99,14 @@ class SeatVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
 
     def __repr__(self) -> str:
         return f"<SeatVectorEnv of {self.num_envs} tables, {self._config.summary}>"
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
+        """What a notebook shows: the rules, what was chosen, and what an observation is."""
+        rules, space = self._config.table.rules, self.observation_space
+        vector = space["observation"] if isinstance(space, spaces.Dict) else space
+        rows = {"tables": f"{self.num_envs:,} of {rules.variant.name} ({rules.summary})", **self._config.chosen}
+        rows |= {"observation": f"{rows.get('observation', 'features')}, {vector.dtype} {vector.shape}"}
+        return in_rows(self, {**rows, "autoreset": self.autoreset_mode.value})
 
     @one_thread
     def reset(
