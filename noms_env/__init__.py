@@ -16,6 +16,7 @@ from noms_env.core.actions import NUM_ACTIONS
 from noms_env.envs.batch import BatchEnv, make_batch
 from noms_env.envs.canonical_suits import CanonicalSuits, canonical_suits
 from noms_env.envs.common import feature_layout
+from noms_env.envs.first_use import compile
 from noms_env.envs.games import (
     big_ships_v0,
     down_up_v0,
@@ -59,6 +60,7 @@ __all__ = [
     "__version__",
     "big_ships_v0",
     "canonical_suits",
+    "compile",
     "down_up_v0",
     "feature_layout",
     "load_player",

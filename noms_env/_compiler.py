@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import gc
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from types import CodeType, ModuleType, SimpleNamespace
 from typing import Any
 
@@ -202,6 +202,23 @@ class Progress(event.Listener):  # type: ignore[misc]
         self.left: set[Any] = set()
         self.compiled: set[Any] = set()
         self.is_said = False
+        self.what, self.part, self.width = "a part of the engine for its first use", "", 0  # width of the line that is shown
+
+    def use(self, parts: Mapping[str, Callable[[], object]]) -> int:
+        """Use all that compiled code is needed for, part after part; the sentence and the line name the parts.
+
+        Returns:
+            How many functions were compiled.
+        """
+        before, usual = len(self.compiled), self.what
+        self.what = f"{', '.join(parts)} for the first use, which takes a minute or two at most"
+        try:
+            for number, (name, use) in enumerate(parts.items(), 1):
+                self.part = f"{name} ({number} of {len(parts)}), "
+                use()
+        finally:
+            self.what, self.part = usual, ""
+        return len(self.compiled) - before
 
     def on_start(self, event: Any) -> None:
         """A function begins; the first one is the one that Python calls."""
@@ -210,7 +227,7 @@ class Progress(event.Listener):  # type: ignore[misc]
             self.left = {one.py_func for one in called(function)} - self.compiled
             if len(self.left) >= MANY and not self.is_said:
                 self.is_said = True
-                print(f"noms_env: compiling a part of the engine for its first use; {self.kept}", file=sys.stderr, flush=True)
+                print(f"noms_env: compiling {self.what}; {self.kept}", file=sys.stderr, flush=True)
         self.depth += 1
 
     def on_end(self, event: Any) -> None:
@@ -220,5 +237,6 @@ class Progress(event.Listener):  # type: ignore[misc]
         self.compiled.add(function)
         self.left.discard(function)
         if self.is_said and sys.stderr is not None and sys.stderr.isatty():
-            line = f"  functions left: {len(self.left)}" if self.left else ""
-            print(f"\r{line:24}\r", end="", file=sys.stderr, flush=True)
+            line = f"  {self.part}functions left: {len(self.left)}" if self.left else ""
+            print(f"\r{line:{self.width}}\r", end="", file=sys.stderr, flush=True)
+            self.width = len(line)

@@ -46,6 +46,7 @@ COMMANDS = {
     "exploit": ("exploitability.exploit", "Measure how much can be gained against a player."),
     "publish": ("publish", "Publish a trained policy, and the results of all policies."),
     "demo": ("demo", "Train a policy for a few minutes and show what it has learnt."),
+    "compile": ("compile", "Compile everything before it is first used."),
 }
 """The subcommands: module of `training.commands`, and a line for the help."""
 

@@ -6,6 +6,8 @@ import hashlib
 from collections.abc import Iterable
 
 from noms_env._files import read_file
+from noms_env._jit import COMPILED, PROGRESS
+from noms_env.envs.first_use import parts
 from noms_env.players import load_player
 from noms_env.players.registry import is_player_name, policy_file, unknown_player
 from noms_env.variants import Rules
@@ -59,6 +61,17 @@ def file_sha256(name: str) -> str | None:
     """
     file = policy_file(name)
     return None if file is None else hashlib.sha256(read_file(file)).hexdigest()
+
+
+def compile_players(names: Iterable[str], batches: bool = True) -> None:
+    """Compile at once what is needed for playing, before anything is played; nothing is said where that was done before.
+
+    Args:
+        names: the players; somebody else's are left out.
+        batches: whether many tables are played side by side.
+    """
+    if COMPILED:
+        PROGRESS.use(parts(["random", *sorted({name for name in names if is_player_name(name)})], batches))
 
 
 def hashes(agent_specs: Iterable[AgentSpec]) -> dict[str, str]:

@@ -111,7 +111,7 @@ def evaluate(measurement: Annotated[Arguments, tyro.conf.arg(name="")]) -> int:
       noms evaluate my_agent:act thumb --variant noms
       noms evaluate 'cmd:./my_bot --level 3' random --variant up_down --deals 200 --limit 2
     """
-    from ..agents.registry import agent_spec, hashes
+    from ..agents.registry import agent_spec, compile_players, hashes
     from ..evaluation.duplicate import LINE_UPS, line_ups
     from ..evaluation.report import as_json
 
@@ -121,6 +121,7 @@ def evaluate(measurement: Annotated[Arguments, tyro.conf.arg(name="")]) -> int:
         rule_sets = rule_sets_for(*players, measurement.variant, measurement.seats, measurement.option)
         for rules in rule_sets:
             line_ups(rules.seats, measurement.line_ups or LINE_UPS)
+    compile_players(player.name for player in players)
     found, is_stopped = play_all(*players, rule_sets, measurement)
     if measurement.json:
         document = as_json((measurement.a, measurement.b), found, measurement.tell, hashes(players))

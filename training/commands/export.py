@@ -136,6 +136,7 @@ def matches_of(given: Arguments, variant: str) -> Source:
     """The decisions of matches to play; CommandError if these players cannot play them."""
     from noms_env.variants import given_options
 
+    from ..agents.registry import compile_players
     from ..data.workers import Play, from_workers
 
     matches, seed = 1 if given.matches is None else given.matches, given.seed or 0
@@ -143,6 +144,7 @@ def matches_of(given: Arguments, variant: str) -> Source:
     with wrong_arguments():
         rules = rules_of(variant, given.seats, given.option)
         play = Play(variant, rules.seats, given_options(rules), players, matches, seed, given.limit, given.targets)
+        compile_players(players)
         played = from_workers(play, 1 if given.workers is None else given.workers, given.ray)
 
     def decisions(tick: Tick) -> Iterator[Decisions]:

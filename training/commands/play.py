@@ -60,6 +60,7 @@ def play(
         deals: Deals to play, match after match.
         record: The file for the records.
     """
+    from ..agents.registry import compile_players
     from ..terminal.help_text import legend_lines
     from ..terminal.session import Session, random_seed, seated
 
@@ -69,6 +70,7 @@ def play(
         if not 0 <= seat < rules.seats:
             raise ValueError(f"--seat must be a seat from 0 to {rules.seats - 1}, not {seat}")
         others = seated(against, rules.seats - 1, rules)
+        compile_players(against, batches=False)
         seed = random_seed() if seed is None else seed
         players = [None if place == seat else others[(place - seat - 1) % rules.seats] for place in range(rules.seats)]
         session = Session(rules, players, seed=seed, deals=deals)

@@ -49,12 +49,14 @@ def record(
     from noms_env.record import record_matches, write_records
     from noms_env.variants import game, make_rules
 
+    from ..agents.registry import compile_players
     from ..terminal.session import seated
 
     with wrong_arguments():
         options = parse_options(option)
         rules = make_rules(game(variant), seats, options)
         players = [one.player for one in seated(names, rules.seats, rules, limit)]
+        compile_players(names, batches=False)
         records = record_matches(variant, seats, matches, seed, options, players, legal)
     tally = {"deals": 0, "matches": 0}
     try:

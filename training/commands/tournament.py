@@ -58,7 +58,7 @@ def tournament(
         resume: Go on with the tournament in the folder.
     """
     check_run(seed, threads, limit)
-    from ..agents.registry import agent_spec, hashes
+    from ..agents.registry import agent_spec, compile_players, hashes
     from ..evaluation.tournament import Folder, Plan
 
     with wrong_arguments():
@@ -70,6 +70,7 @@ def tournament(
     folder = Folder(Path(out) if out else TOURNAMENTS / f"{variant}_{rules.seats}")
     with wrong_arguments(), file_errors(f"cannot use the folder {folder.path}"):
         folder.go_on(plan) if resume else folder.begin(plan)
+    compile_players(player)
     return run(plan, players, folder, threads or os.cpu_count() or 1)
 
 

@@ -200,12 +200,14 @@ def run(config: TrainConfig, path: Path, resume: bool) -> int:
 
     A run has the same number of threads to its end, since what it comes to depends on it.
     """
+    from ..agents.registry import compile_players
     from ..learn import loop
     from ..learn.checkpoint import CheckpointError
     from ..learn.log import LogError
 
     with wrong_arguments():
         check(config)
+    compile_players([*config.panel, *config.opponents.players])
     before = saved_config(path).threads if resume else None
     config = dataclasses.replace(config, threads=config.threads or before or os.cpu_count() or 1)
     try:

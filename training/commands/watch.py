@@ -49,6 +49,7 @@ def watch(
     """
     if delay is not None and not 0 <= delay <= MOST_DELAY:
         raise CommandError(f"--delay must be from 0 to {MOST_DELAY}, not {delay}")
+    from ..agents.registry import compile_players
     from ..terminal.help_text import legend_lines
     from ..terminal.session import Session, random_seed, seated
 
@@ -57,7 +58,9 @@ def watch(
         if from_seat is not None and not 0 <= from_seat < rules.seats:
             raise ValueError(f"--from-seat must be a seat from 0 to {rules.seats - 1}, not {from_seat}")
         seed = random_seed() if seed is None else seed
-        session = Session(rules, seated(player, rules.seats, rules), seed=seed, deals=deals)
+        players = seated(player, rules.seats, rules)
+        compile_players(player, batches=False)
+        session = Session(rules, players, seed=seed, deals=deals)
     names = [f"seat {place} {one.name}" for place, one in enumerate(session.players) if one is not None]
     print_lines([f"{' · '.join(names)} · --seed {seed}", *legend_lines(rules)])
     if delay is None and sys.stdin.isatty():

@@ -211,6 +211,7 @@ def score(given: Score) -> int:
 
 def play_part(given: Score, title: str, playing: Sequence[Playing], kept: Path) -> None:
     """Play what is missing of a part, and note what it took."""
+    from ...agents.registry import compile_players
     from ...benchmark.cells import play_cells
     from ...benchmark.timing import add_times
     from ...data.workers import WorkerError
@@ -218,6 +219,7 @@ def play_part(given: Score, title: str, playing: Sequence[Playing], kept: Path) 
 
     if not playing:
         return
+    compile_players({name for one in playing for name in one.names})
     cells, began = [one.cell for one in playing], time.perf_counter()
     before = sum(cell.deals for cell in cells)
     try:

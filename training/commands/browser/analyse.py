@@ -100,6 +100,7 @@ def judge_of(name: str | None, record: Record) -> SearchPlayer:
     from noms_env.policy.player import policy_of_game
     from noms_env.variants import game, make_rules
 
+    from ...agents.registry import compile_players
     from ...evaluation.mistakes import search_of
     from ...terminal.session import seated
 
@@ -107,7 +108,10 @@ def judge_of(name: str | None, record: Record) -> SearchPlayer:
         raise CommandError("no policy for this game comes with the package; name a search by --player search:POLICY")
     with wrong_arguments():
         rules = make_rules(game(record["variant"]), record["seats"], record["options"])
-        return search_of(seated([name or f"search:{record['variant']}@0"], 1, rules)[0].player)
+        judge = name or f"search:{record['variant']}@0"
+        found = search_of(seated([judge], 1, rules)[0].player)
+        compile_players([judge], batches=False)
+        return found
 
 
 def all_lines(records: list[Record], found: list[list[Loss] | None], most: int, seat: int | None) -> Iterator[str]:

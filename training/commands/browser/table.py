@@ -98,6 +98,9 @@ def serve(host: str, port: int, folder: Path, players: tuple[str, ...], limits: 
     """Serve the tables of a folder until Ctrl-C; CommandError if nothing can listen there."""
     import uvicorn
 
+    from noms_env.variants import VARIANTS
+
+    from ...agents.registry import compile_players
     from ...browser.hall import Hall
     from ...browser.lobby import Lobby
     from ...browser.server import LOOPBACK, application
@@ -106,7 +109,9 @@ def serve(host: str, port: int, folder: Path, players: tuple[str, ...], limits: 
     token = None if is_local else kept_token(folder)
     name = f"[{host}]" if ":" in host else host
     hosts = LOOPBACK if is_local else () if host in ANY_HOST else (name.lower(), *LOOPBACK)
-    app = application(Hall(folder, Lobby(players), limits, token), hosts)
+    lobby = Lobby(players)
+    compile_players(lobby.players_of(VARIANTS[0]), batches=False)  # those of another game need the same
+    app = application(Hall(folder, lobby, limits, token), hosts)
     with file_errors(f"cannot listen at {name}:{port}"):
         listening = socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
     address = f"http://{name}:{port}/" + (f"#token={token}" if token else "")

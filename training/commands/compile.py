@@ -1,0 +1,72 @@
+"""`noms compile`: everything is compiled before it is first used."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from importlib.util import find_spec
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Annotated
+
+import tyro
+
+from .common import OK, CommandError, wrong_arguments
+
+
+def compile(
+    player: Annotated[tyro.conf.Positional[tuple[str, ...]], tyro.conf.arg(metavar="PLAYER ...", help_behavior_hint="")] = (),
+) -> int:
+    """Compile beforehand what is otherwise compiled when it is first used, and keep it on disk.
+
+    The engine is Python that is compiled on your machine, each part when it is first needed. That takes from seconds to half a
+    minute each, once after an installation or an update. This command compiles all of it at once, with a line that says how
+    far it is; commands and programs then start at once. In Python the same is noms_env.compile(), without the trainer.
+
+    For example:
+      noms compile
+      noms compile thumb small_ships@0
+
+    Args:
+        player: Compile only what tables and these players need.
+    """
+    from noms_env._jit import CACHE_FOLDER, COMPILED, PROGRESS
+    from noms_env.envs.first_use import parts
+
+    if not COMPILED:
+        raise CommandError("nothing is compiled while NUMBA_DISABLE_JIT is set")
+    began = time.monotonic()
+    with wrong_arguments():
+        wanted = parts(player)
+        if not player:
+            wanted["evaluation"] = use_evaluation
+            if find_spec("torch") is not None:
+                wanted["training"] = use_trainer
+        functions = PROGRESS.use(wanted)
+    seconds = time.monotonic() - began
+    where = f"kept in {CACHE_FOLDER}" if CACHE_FOLDER else "not kept, since no folder can be written"
+    print(f"{functions:,} functions compiled in {seconds:.0f} s, {where}" if functions else f"all is compiled, {where}")
+    return OK
+
+
+def use_evaluation() -> None:
+    """Compare two players, as `noms evaluate` does."""
+    from noms_env.variants import game, make_rules
+
+    from ..agents.registry import agent_spec
+    from ..evaluation.comparison import compare
+
+    compare(make_rules(game("small_ships")), agent_spec("thumb"), agent_spec("greedy"), 2)
+
+
+def use_trainer() -> None:
+    """Train as little as can be trained, by the usual settings and with what the networks may see besides."""
+    from ..learn.checkpoint import RunFolder
+    from ..learn.loop import train
+    from .demo import quick_config
+
+    with TemporaryDirectory() as folder:
+        for number, seen in enumerate(({}, {"card_features": False}, {"trick_features": True})):
+            config = dataclasses.replace(quick_config("small_ships", 0), panel=("random",), **seen)
+            with RunFolder.create(Path(folder) / str(number), config.as_dict()) as run:
+                train(config, run)
