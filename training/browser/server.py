@@ -244,6 +244,8 @@ class Sockets:
                         await room.handle(looker, message)
                     elif message["do"] == "hello":
                         room = await self._welcome(looker, message)
+                        if "connection" in socket.scope.get("state", {}):  # where this server runs, and no other
+                            socket.scope["state"]["connection"].stays = True
                     else:
                         raise RefusedError("say hello first")
                 except RefusedError as error:

@@ -96,11 +96,10 @@ def kept_token(folder: Path) -> str:
 
 def serve(host: str, port: int, folder: Path, players: tuple[str, ...], limits: Limits) -> int:
     """Serve the tables of a folder until Ctrl-C; CommandError if nothing can listen there."""
-    import uvicorn
-
     from noms_env.variants import VARIANTS
 
     from ...agents.registry import compile_players
+    from ...browser.connections import server_of
     from ...browser.hall import Hall
     from ...browser.lobby import Lobby
     from ...browser.server import LOOPBACK, application
@@ -116,15 +115,5 @@ def serve(host: str, port: int, folder: Path, players: tuple[str, ...], limits: 
         listening = socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
     address = f"http://{name}:{port}/" + (f"#token={token}" if token else "")
     print(f"open {address}; Ctrl-C ends the server, the tables stay", flush=True)
-    config = uvicorn.Config(
-        app,
-        host,
-        port,
-        log_level="warning",
-        ws_max_size=limits.message_bytes,
-        ws_per_message_deflate=False,  # some kilobytes are sooner sent than packed
-        server_header=False,
-        limit_concurrency=2000,
-    )
-    uvicorn.Server(config).run(sockets=[listening])
+    server_of(app, limits.message_bytes).run(sockets=[listening])
     return OK
