@@ -85,7 +85,7 @@ class BatchEnv:
         over: bool, shape (n,): the match (or the single deal) is over; `reset` starts the next.
         scored: bool, shape (n,): the last `step` ended a deal.
         points: float32, shape (n, seats), of as many seats as a table has at most: points of that deal, else 0; infinite from
-            2**128 on (a multiplier of 2**123).
+            2**128 on (a multiplier of 2**124).
 
     Raises:
         ValueError: an argument is not allowed; the message says what is.
