@@ -38,7 +38,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 PACKAGE = Path(__file__).parent
 KEPT_OLD_CACHES = 2
 OURS, IN_USE = re.compile("numba-[0-9a-f]{16}"), "in-use"  # the caches; in each the file whose time is that of the last use
-NEVER_COMPILED = ("__init__.py", "_files.py", "_json.py", "version.py", "table", "record", "show", "envs", "interop")
+NEVER_COMPILED = ("__init__.py", "_files.py", "_json.py", "_npz.py", "version.py", "table", "record", "show", "envs", "interop")
 """Top-level modules above the compiled floors: nothing in them is compiled, or used by what is."""
 COMPILED = not numba.config.DISABLE_JIT
 

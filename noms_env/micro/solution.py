@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from types import UnionType
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from safetensors.numpy import save
 
 from noms_env._files import open_file, write_atomically
 from noms_env._json import parse_json
-from noms_env.core.actions import NUM_ACTIONS
+from noms_env.core.actions import NUM_ACTIONS, brief
 from noms_env.core.chance import MAX_SEED
 from noms_env.micro.deal_setup import DealSetup
 from noms_env.micro.tree import Tree
@@ -30,6 +31,15 @@ FORMAT = "noms-solution/1"
 KEY = "noms-solution"
 """The key of the document in the metadata."""
 ARRAYS = {"key": np.int64, "offset": np.int64, "action": np.int16, "strategy": np.float64}
+
+
+TYPES: dict[str, type | UnionType] = {
+    **dict.fromkeys(("variant", "reward", "layout"), str),
+    **dict.fromkeys(("seats", "dealer", "hand_size", "deal", "iterations"), int),
+    **dict.fromkeys(("nash_conv", "uniform_nash_conv"), int | float),
+    **{"options": dict, "values": list},
+}
+"""Of the attributes of `SolutionInfo`."""
 
 
 class SolutionFileError(ValueError):
@@ -122,20 +132,36 @@ def read_solution(path: Path) -> tuple[SolutionInfo, dict[str, np.ndarray]]:
         if not isinstance(document, dict) or document.pop("format", None) != FORMAT:
             raise ValueError(f"it is no {FORMAT}")
         info = SolutionInfo(**document)
+        _check_info(info)
         if info.layout != layout_digest():
             raise ValueError("it was made for other observations: solve the game again")
         _ = info.rules
         _check(arrays)
     except (OSError, SafetensorError, ValueError, TypeError, RulesError) as error:
-        raise SolutionFileError(f"{path} holds no solution that can be used here: {error}") from error
+        raise SolutionFileError(f"{path} holds no solution that can be used here: {' '.join(str(error).split())}") from error
     return info, arrays
+
+
+def _check_info(info: SolutionInfo) -> None:
+    for name, kind in TYPES.items():
+        value = getattr(info, name)
+        if not isinstance(value, kind) or isinstance(value, bool):
+            raise ValueError(f"it says {brief(value)} for {name}")
+    if not all(isinstance(value, int | float) for value in info.values):
+        raise ValueError(f"it says {brief(info.values)} for values")
 
 
 def _check(arrays: dict[str, np.ndarray]) -> None:
     key, offset, action, strategy = (arrays[name] for name in ARRAYS)
     if any(arrays[name].dtype != kind or arrays[name].ndim != 1 for name, kind in ARRAYS.items()):
         raise ValueError("its arrays have other types")
-    if len(offset) != len(key) + 1 or (np.diff(key) <= 0).any() or (np.diff(offset) < 2).any() or offset[0] != 0:
+    if (
+        not 0 < len(key) == len(offset) - 1
+        or (offset < 0).any()
+        or (key[1:] <= key[:-1]).any()
+        or (np.diff(offset) < 2).any()
+        or offset[0] != 0
+    ):
         raise ValueError("its information sets are not in order")
     if len(action) != offset[-1] or len(strategy) != offset[-1] or ((action < 0) | (action >= NUM_ACTIONS)).any():
         raise ValueError("its actions are not there")
@@ -201,6 +227,8 @@ class SolvedPlayer:
             )
         for row, place in zip(rows, places, strict=True):
             slots = slice(self._offset[place], self._offset[place + 1])
+            if not legal[row, self._action[slots]].all():
+                raise ValueError(f"the solution has actions that are not legal: {brief(self._action[slots].tolist())}")
             found[row, self._action[slots]] = self._strategy[slots]
         return found[0] if np.ndim(mask) == 1 else found
 

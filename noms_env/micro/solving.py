@@ -6,13 +6,15 @@ import hashlib
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
-from zipfile import BadZipFile
+from typing import Any, NamedTuple
+from zipfile import ZipFile
 
 import numpy as np
 
 from noms_env._files import open_file, whole_file
+from noms_env._npz import array_of, head_of
 from noms_env._threads import ONE_THREAD, RowThreads
+from noms_env.core.actions import brief
 from noms_env.micro.cfr import Solver
 from noms_env.micro.measures import exploitability
 from noms_env.micro.solution import SolutionInfo, about, save_solution
@@ -21,6 +23,7 @@ from noms_env.micro.tree import Tree
 FIRST_LOOK, GROWTH = 16, 1.5
 """NashConv is measured after so many iterations, and each time that they have grown by so much: it takes as long as several."""
 SAVE_SECONDS = 60.0
+MOST_ITERATIONS = 1 << 53
 
 
 class Progress(NamedTuple):
@@ -105,14 +108,29 @@ def _save(solver: Solver, path: Path, reward: str, look: int, nash_conv: float) 
 
 
 def _restore(solver: Solver, path: Path, reward: str) -> tuple[int, float]:
+    slots = ((len(solver.regrets),), np.dtype(np.float64))
+    wanted: dict[str, tuple[tuple[int, ...], np.dtype[Any]]] = {
+        **{"digest": ((), np.dtype("U64")), "numbers": ((2,), np.dtype(np.int64)), "nash_conv": ((), np.dtype(np.float64))},
+        **{"regrets": slots, "totals": slots, "strategy": slots},
+    }
+    again = "remove it, and the run begins anew"
     try:
-        with open_file(path) as file, np.load(file, allow_pickle=False) as kept:
-            if str(kept["digest"]) != _digest(solver.tree, reward):
+        with open_file(path) as opened, ZipFile(opened) as file:
+            if head_of(file, "digest") == wanted["digest"] and str(array_of(file, "digest")) != _digest(solver.tree, reward):
                 raise StateError(f"{path} is of another deal: remove it, or write the solution elsewhere")
-            solver.regrets[:], solver.totals[:], solver.strategy[:] = kept["regrets"], kept["totals"], kept["strategy"]
-            solver.iterations, look = (int(number) for number in kept["numbers"])
-            return look, float(kept["nash_conv"])
-    except StateError:
+            for name, head in wanted.items():
+                if head_of(file, name) != head:
+                    raise StateError(f"{path} is damaged (it has no such {name} as a state has): {again}")
+            kept = {name: array_of(file, name) for name in wanted}
+    except (OSError, StateError):
         raise
-    except (ValueError, KeyError, EOFError, BadZipFile) as error:
-        raise StateError(f"{path} is damaged ({error}): remove it, and the run begins anew") from error
+    except Exception as error:  # what zip files and NumPy find wrong
+        raise StateError(f"{path} is damaged ({brief(str(error))[1:-1]}): {again}") from error
+    iterations, look = kept["numbers"].tolist()
+    sums = np.add.reduceat(kept["strategy"], solver.tree.offset[:-1])
+    are_finite = all(np.isfinite(kept[name]).all() and (kept[name] >= 0).all() for name in list(wanted)[2:])
+    if not are_finite or not np.allclose(sums, 1) or not 0 <= iterations < MOST_ITERATIONS or not 1 <= look < MOST_ITERATIONS:
+        raise StateError(f"{path} is damaged (its numbers are none that a run can come to): {again}")
+    solver.regrets[:], solver.totals[:], solver.strategy[:] = kept["regrets"], kept["totals"], kept["strategy"]
+    solver.iterations = iterations
+    return look, float(kept["nash_conv"])

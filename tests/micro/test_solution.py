@@ -11,7 +11,7 @@ from safetensors.numpy import load_file, save_file
 
 from noms_env import down_up_v0, load_player
 from noms_env.micro import solving
-from noms_env.micro.cfr import REWARDS, Passes, rewards_of
+from noms_env.micro.cfr import REWARDS, Passes, Solver, rewards_of
 from noms_env.micro.measures import exploitability, reward_of, strategy_of
 from noms_env.micro.settings import MicroGame, micro_game
 from noms_env.micro.solution import KEY, SolutionFileError, SolvedPlayer
@@ -91,6 +91,18 @@ def test_what_it_has_not_solved_is_refused(solution: Path) -> None:
         (lambda arrays, about: arrays.update(action=arrays["action"] + 500), "its actions are not there"),
         (lambda arrays, about: arrays.update(action=arrays["action"].astype(np.int64)), "other types"),
         (lambda arrays, about: arrays.pop("offset"), "offset"),
+        (lambda arrays, about: arrays.update(key=arrays["key"][:0], offset=arrays["offset"][:1]), "not in order"),
+        (lambda arrays, about: arrays["offset"].__setitem__(5, -(2**62)), "not in order"),
+        (lambda arrays, about: arrays["key"].__setitem__(0, arrays["key"][1]), "not in order"),
+        (lambda arrays, about: arrays["strategy"].__setitem__(0, np.nan), "do not sum to 1"),
+        (lambda arrays, about: about.update(hand_size=[2]), "it says [2] for hand_size"),
+        (lambda arrays, about: about.update(seats="2"), "it says '2' for seats"),
+        (lambda arrays, about: about.update(variant=None), "it says None for variant"),
+        (lambda arrays, about: about.update(options=3), "it says 3 for options"),
+        (lambda arrays, about: about.update(values=[None]), "it says [None] for values"),
+        (lambda arrays, about: about.update(nash_conv=float("nan")), "NaN is no number"),
+        (lambda arrays, about: about.update(extra="\x1b"), "unexpected keyword argument 'extra'"),
+        (lambda arrays, about: about.update(values=json.loads("[" * 300 + "]" * 300)), "it is nested too deeply"),
     ],
 )
 def test_files_that_are_refused(solution: Path, tmp_path: Path, spoil: Any, sentence: str) -> None:
@@ -149,6 +161,39 @@ def test_states_that_are_refused(tree: Tree, tmp_path: Path, monkeypatch: pytest
         solve(tree, path, reward="relative")
     state.write_bytes(state.read_bytes()[:300])
     with pytest.raises(StateError, match="is damaged"):
+        solve(tree, path)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        *({name: np.nan} for name in ("regrets", "totals", "strategy", "nash_conv")),
+        *({name: -1.0} for name in ("regrets", "totals", "strategy", "nash_conv")),
+        {"strategy": 0.25},
+        {"regrets": np.zeros(3)},
+        {"totals": np.zeros(3, np.float32)},
+        {"numbers": np.array([-1, 16])},
+        {"numbers": np.array([3, 2**62])},
+        {"numbers": np.array([3.0, 16.0])},
+        {"numbers": np.array(3)},
+        {"digest": np.zeros(2)},
+        {"nash_conv": np.array([None])},
+    ],
+    ids=str,
+)
+def test_damaged_states_are_refused(tree: Tree, tmp_path: Path, changes: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, state = tmp_path / "solved", tmp_path / "solved.state.npz"
+    solving._save(Solver(tree), state, "points", 16, 1.0)
+    with np.load(state) as kept:
+        arrays = dict(kept)
+    for name, value in changes.items():
+        if isinstance(value, float):
+            arrays[name] = arrays[name].copy()
+            arrays[name][() if arrays[name].ndim == 0 else 3] = value
+        else:
+            arrays[name] = value
+    np.savez(state, **arrays)
+    with pytest.raises(StateError, match=r"is damaged \([^\n]+\): remove it, and the run begins anew$"):
         solve(tree, path)
 
 

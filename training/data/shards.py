@@ -16,9 +16,9 @@ from typing import Any, Literal, NamedTuple
 from zipfile import ZipFile
 
 import numpy as np
-from numpy.lib import format as npy
 
 from noms_env._json import parse_json
+from noms_env._npz import array_of, head_of
 from noms_env.core.actions import brief
 from noms_env.observation.layout import layout_digest
 from noms_env.version import ENV_VERSION
@@ -313,11 +313,8 @@ def _check_form(columns: Iterable[Column], rows: Mapping[str, int], fits: Callab
 
 def _read_npz(path: Path, columns: Sequence[Column]) -> tuple[Any, Decisions]:
     with path.open("rb") as opened, ZipFile(opened) as file:
-        heads = {
-            name: _head(file, name)
-            for name in ("about", *(column.name for column in columns))
-            if f"{name}.npy" in file.NameToInfo
-        }
+        names = "about", *(column.name for column in columns)
+        heads = {name: head for name in names if (head := head_of(file, name)) is not None}
         shape, dtype = heads.pop("about", ((0,), np.dtype(object)))
         if shape != () or dtype.kind != "U" or dtype.itemsize > MOST_TEXT:
             raise _Refused("is damaged: it does not say where its decisions come from")
@@ -327,21 +324,8 @@ def _read_npz(path: Path, columns: Sequence[Column]) -> tuple[Any, Decisions]:
             return dtype == np.dtype(column.dtype) and shape[1:] == ((column.width,) if column.width else ())
 
         _check_form(columns, {name: shape[0] if shape else 0 for name, (shape, _) in heads.items()}, fits)
-        about = parse_json(str(_array(file, "about")))
-        return about, {column.name: _array(file, column.name) for column in columns}
-
-
-def _head(file: ZipFile, name: str) -> tuple[tuple[int, ...], np.dtype[Any]]:
-    """Shape and type of an array, of which nothing else is read."""
-    with file.open(f"{name}.npy") as member:
-        version = npy.read_magic(member)
-        shape, _, dtype = (npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0)(member)
-    return shape, dtype
-
-
-def _array(file: ZipFile, name: str) -> np.ndarray:
-    with file.open(f"{name}.npy") as member:
-        return np.asarray(npy.read_array(member, allow_pickle=False), order="C")
+        about = parse_json(str(array_of(file, "about")))
+        return about, {column.name: array_of(file, column.name) for column in columns}
 
 
 def _read_parquet(path: Path, columns: Sequence[Column]) -> tuple[Any, Decisions]:

@@ -1,0 +1,29 @@
+"""Arrays in NumPy's `.npz` from elsewhere: what an array is is known before it is read, and no pickle is loaded."""
+
+from __future__ import annotations
+
+from typing import Any
+from zipfile import ZipFile
+
+import numpy as np
+from numpy.lib import format as npy
+
+
+def head_of(file: ZipFile, name: str) -> tuple[tuple[int, ...], np.dtype[Any]] | None:
+    """Shape and type of an array, of which nothing else is read; None if there is none of that name.
+
+    Raises:
+        Exception: of whatever kind, as of `array_of`; it is no array, or the file is damaged.
+    """
+    if f"{name}.npy" not in file.NameToInfo:
+        return None
+    with file.open(f"{name}.npy") as member:
+        version = npy.read_magic(member)
+        shape, _, dtype = (npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0)(member)
+    return shape, dtype
+
+
+def array_of(file: ZipFile, name: str) -> np.ndarray:
+    """An array, in C order."""
+    with file.open(f"{name}.npy") as member:
+        return np.asarray(npy.read_array(member, allow_pickle=False), order="C")
