@@ -47,7 +47,7 @@ def read_file(path: Path, most: int = MOST_BYTES) -> bytes:
 
 
 @contextmanager
-def whole_file(path: Path, *, sync: bool = True) -> Iterator[BinaryIO]:
+def whole_file(path: Path, *, sync: bool = True, mode: int | None = None) -> Iterator[BinaryIO]:
     """A file to write. At any moment, also after a power cut, the whole old content is there or the whole new one.
 
     It is written beside its place and moved there at the end. A link stays, and the file that it leads to is written. What is
@@ -58,6 +58,7 @@ def whole_file(path: Path, *, sync: bool = True) -> Iterator[BinaryIO]:
         path: the file.
         sync: wait until the disk has it. Without that it is some ten times faster, and holds after the end of the process, of
             whatever kind; after a power cut it depends on the file system.
+        mode: who may read and write it, from the first byte on; when None as before, or as the process makes files.
 
     Raises:
         OSError: it cannot be written; what was there stays, and nothing is left beside it.
@@ -68,14 +69,17 @@ def whole_file(path: Path, *, sync: bool = True) -> Iterator[BinaryIO]:
             yield file
         return
     beside = path.with_name(f".{path.name[:LONGEST]}.{os.getpid()}-{get_ident()}.part")
+    if mode is None:
+        with suppress(OSError):
+            mode = stat.S_IMODE(path.stat().st_mode)
     try:
-        with beside.open("wb") as file:
+        with open(beside, "wb", opener=lambda name, flags: os.open(name, flags, 0o666 if mode is None else mode)) as file:
             yield file
             if sync:
                 file.flush()
                 os.fsync(file.fileno())
-        with suppress(OSError):
-            beside.chmod(stat.S_IMODE(path.stat().st_mode))
+        if mode is not None:
+            beside.chmod(mode)
         beside.replace(path)
     except BaseException:
         with suppress(OSError):
@@ -110,9 +114,9 @@ def _open_patiently(path: str, flags: int) -> int:
         time.sleep(0.01)
 
 
-def write_atomically(path: Path, content: bytes, *, sync: bool = True) -> None:
+def write_atomically(path: Path, content: bytes, *, sync: bool = True, mode: int | None = None) -> None:
     """Write a file; see `whole_file`."""
-    with whole_file(path, sync=sync) as file:
+    with whole_file(path, sync=sync, mode=mode) as file:
         file.write(content)
 
 

@@ -6,15 +6,17 @@ import os
 import random
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
 from starlette.websockets import WebSocketDisconnect
 
+from tests.commands import disk_full
 from tests.training.table_browsers import Browser, connected, is_closed, opened, request, seated, server
 from training.browser.hall import Hall
-from training.browser.live import RefusedError
+from training.browser.live import RefusedError, table_from
 from training.browser.looker import Looker
 from training.browser.messages import Allowance, Limits, parsed
 from training.browser.server import HEADERS
@@ -187,6 +189,110 @@ def test_a_folder_keeps_its_token(tmp_path: Path) -> None:
     (tmp_path / "token").write_text("")
     with pytest.raises(CommandError, match="token holds no token; remove it"):
         kept_token(tmp_path)
+
+
+def test_a_full_disk_leaves_no_empty_token(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as full:
+        full.setattr("training.commands.browser.table.write_atomically", disk_full)
+        with pytest.raises(CommandError, match="No space left on device"):
+            kept_token(tmp_path)
+    assert not list(tmp_path.iterdir())
+    with monkeypatch.context() as full:
+        full.setattr("noms_env._files.os.fsync", disk_full)
+        with pytest.raises(CommandError, match="No space left on device"):
+            kept_token(tmp_path)
+    assert not list(tmp_path.iterdir())
+    assert kept_token(tmp_path) == kept_token(tmp_path)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="elsewhere files have no such modes")
+def test_tables_are_for_this_user_alone(tmp_path: Path) -> None:
+    with server(tmp_path) as client:
+        told = opened(client)
+        path = tmp_path / f"{told['table']}.json"
+        assert path.stat().st_mode & 0o777 == 0o600
+        path.chmod(0o644)
+        with connected(client) as socket:
+            browser = Browser(socket, told["table"], told["keys"]["0"])
+            browser.send(do="speed", seconds=5)
+            browser.until("table")
+            assert path.stat().st_mode & 0o777 == 0o600, "also one of before"
+        path.chmod(0o644)
+        client.hall.tidy()  # type: ignore[attr-defined]
+        assert path.stat().st_mode & 0o777 == 0o600
+
+
+def test_what_an_ended_process_left_half_written_goes(tmp_path: Path) -> None:
+    names = (".abcdefgh1234.json.12-34.part", ".token.12-34.part", ".mine.part", ".other.json.x.part")
+    for name in names:
+        (tmp_path / name).write_text("")
+        os.utime(tmp_path / name, (0, 0))
+    (tmp_path / ".abcdefgh1234.json.56-78.part").write_text("is being written")
+    with server(tmp_path) as client:
+        client.get("/")
+        left = {path.name for path in tmp_path.iterdir()}
+    assert left == {".mine.part", ".other.json.x.part", ".abcdefgh1234.json.56-78.part"}
+
+
+def test_an_invitation_is_good_once_and_whoever_opened_the_table_has_no_key(tmp_path: Path) -> None:
+    with server(tmp_path) as client:
+        told = client.post("/api/tables", json=request(people=2)).json()
+        assert set(told) == {"table", "invitations"}
+
+        def claimed(seat: str, key: str) -> Any:
+            return client.post("/api/seat", json={"table": told["table"], "invitation": told["invitations"][seat], "key": key})
+
+        first, other = "a" * 22, "b" * 22
+        with connected(client) as socket:
+            for key in (told["invitations"]["1"], ""):
+                socket.send_text(json.dumps({"do": "hello", "table": told["table"], "key": key or first, "token": None}))
+                assert "leads to no seat" in json.loads(socket.receive_text())["text"]
+        assert claimed("1", first).json() == {"seat": 1}
+        assert claimed("1", first).json() == {"seat": 1}, "the answer may have been lost"
+        path = tmp_path / f"{told['table']}.json"
+        table = table_from(path.read_text())
+        assert table.seat_of(first) == 1
+        assert table.seat_of(told["invitations"]["1"]) is table.seat_of("") is None
+        for seat, key, sentence in (
+            ("1", other, "somebody has used this link already"),
+            ("0", first, "somebody has used this link already"),
+            ("0", "short", "a key has 22 to 64 letters"),
+            ("0", told["invitations"]["0"], "a key has 22 to 64 letters"),
+        ):
+            answer = claimed(seat, key)
+            assert (answer.status_code, sentence in answer.json()["error"]) == (400, True)
+        wrong = client.post("/api/seat", json={"table": told["table"], "invitation": "", "key": other})
+        assert "no seat" in wrong.json()["error"]
+        assert client.post("/api/seat", json={"table": told["table"]}).status_code == 400
+        with connected(client) as socket:
+            browser = Browser(socket, told["table"], first)
+            assert [person["invited"] for person in browser.state["people"]] == [True, False]
+            assert claimed("0", other).status_code == 200
+            assert [person["invited"] for person in browser.until("table")["people"]] == [False, False]
+
+
+def test_a_seat_is_open_in_one_window_and_both_are_told(tmp_path: Path) -> None:
+    with server(tmp_path) as client:
+        told = opened(client, people=2)
+        with connected(client) as one, connected(client) as two:
+            older = Browser(one, told["table"], told["keys"]["0"])
+            newer = Browser(two, told["table"], told["keys"]["0"])
+            assert "another window" in older.until("elsewhere")["text"]
+            assert is_closed(one)
+            assert "another window" in newer.until("refused")["text"]
+            assert [person["here"] for person in newer.state["people"]] == [True, False]
+            newer.send(do="speed", seconds=5)
+            newer.until("table")
+
+
+def test_people_are_let_in_where_too_many_look_on(tmp_path: Path) -> None:
+    with server(tmp_path, Limits(sockets=1)) as client, ExitStack() as sockets:
+        told = opened(client)
+        Browser(sockets.enter_context(connected(client)), told["table"], None)
+        with connected(client) as third:
+            third.send_text(json.dumps({"do": "hello", "table": told["table"], "key": None, "token": None}))
+            assert json.loads(third.receive_text())["text"] == "too many look at this table"
+        Browser(sockets.enter_context(connected(client)), told["table"], told["keys"]["0"])
 
 
 def test_there_is_a_limit_of_tables_and_idle_ones_go(tmp_path: Path) -> None:

@@ -274,6 +274,49 @@ def test_a_player_that_fails_is_told_of_and_ends_nothing(tmp_path: Path) -> None
             assert "when the match is over" in browser.until("refused")["text"]
 
 
+def test_a_player_that_fails_is_replaced_by_another(tmp_path: Path) -> None:
+    (tmp_path / "bad.py").write_text("def act(observation, mask, rng):\n    raise RuntimeError('tired')\n")
+    bad = f"{tmp_path / 'bad.py'}:act"
+    with server(tmp_path, players=(bad,)) as client:
+        told = opened(client, player=bad)
+        table = client.hall.rooms[told["table"]].table  # type: ignore[attr-defined]
+        table.speed = 0
+        with connected(client) as socket:
+            browser = Browser(socket, told["table"], told["keys"]["0"])
+            for seat in (1, 2):
+                while browser.state.get("failed") != seat:
+                    if browser.state["turn"] == 0:
+                        browser.send(do="act", word=browser.words[0], moment=browser.state["moment"])
+                    browser.next()
+                assert "tired" in browser.until("refused")["text"]
+                browser.send(do="replace", seat=3 - seat, player="thumb")
+                assert browser.until("refused")["text"] == "nobody sits there who could be replaced"
+                browser.send(do="replace", seat=seat, player="thumb")
+                while browser.state["failed"] is not None:
+                    browser.until("table")
+            browser.play_a_deal(random.Random(1))
+        again = table_from((tmp_path / f"{told['table']}.json").read_text())
+        assert [player and player.name for player in again.session.players] == [None, "thumb", "thumb"]
+
+
+def test_a_player_that_fails_at_a_table_of_players_alone_is_replaced_by_whoever_looks(tmp_path: Path) -> None:
+    (tmp_path / "bad.py").write_text("def act(observation, mask, rng):\n    raise RuntimeError('tired')\n")
+    bad = f"{tmp_path / 'bad.py'}:act"
+    with server(tmp_path, players=(bad,)) as client:
+        told = opened(client, people=0, players=[bad, "thumb", "thumb"])
+        client.hall.rooms[told["table"]].table.speed = 0  # type: ignore[attr-defined]
+        with connected(client) as socket:
+            browser = Browser(socket, told["table"], None)
+            while browser.state.get("failed") != 0:
+                browser.next()
+            browser.send(do="replace", seat=1, player="random")
+            while "could be replaced" not in browser.until("refused")["text"]:
+                pass
+            browser.send(do="replace", seat=0, player="thumb")
+            while not browser.state["scored"]:
+                browser.until("table")
+
+
 def test_thinking_is_part_of_the_pause_before_a_decision(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "slow.py").write_text(
         "import time\nimport numpy as np\n\n"

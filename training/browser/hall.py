@@ -18,6 +18,10 @@ from .room import Room
 
 NAME = re.compile(r"[A-Za-z0-9_-]{8,32}")
 """Of a table."""
+PART = re.compile(r"\.([A-Za-z0-9_-]{8,32}\.json|token)\.\d+-\d+\.part")
+"""Of a file of ours that is being written."""
+PART_SECONDS = 60
+"""More than a file is written in."""
 
 
 class Hall:
@@ -100,8 +104,19 @@ class Hall:
                 if NAME.fullmatch(path.stem) and is_table(path):
                     yield path
 
+    def tidy(self) -> None:
+        """Keep tables that other users could read from them, and remove what a process left half written."""
+        for path in self._files():
+            with suppress(OSError):
+                path.chmod(0o600)
+        for path in self.folder.glob(".*.part"):
+            with suppress(OSError):
+                if PART.fullmatch(path.name) and path.stat().st_mtime < time.time() - PART_SECONDS:
+                    path.unlink()
+
     async def sweep(self) -> None:
         """Remove the tables where nobody has been for long."""
+        self.tidy()
         oldest = time.time() - 3600 * self.limits.idle_hours
         for path in self._files():
             room = self.rooms.get(path.stem)

@@ -235,12 +235,14 @@ class LiveTable:
         return json.dumps(state, separators=(",", ":"))
 
     def save(self, path: Path) -> None:
-        """Write the table to a file, whole or not at all; the disk is waited for when a deal is over.
+        """Write the table to a file, whole or not at all, for this user alone: all cards and keys are in it.
+
+        The disk is waited for when a deal is over.
 
         Raises:
             OSError: it cannot be written; the old file stays.
         """
-        write_atomically(path, self.to_json().encode(), sync=self.session.table.is_scored)
+        write_atomically(path, self.to_json().encode(), sync=self.session.table.is_scored, mode=0o600)
 
 
 def new_table(

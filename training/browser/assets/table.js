@@ -118,9 +118,9 @@ class Lobby {
     const players = chosen.map((word) => (word.startsWith("-") ? null : word));
     const wish = { variant: this.game.name, seats: chosen.length, options, players, people, hints: byId("hints").value };
     const opened = await asked("/api/tables", JSON.stringify(wish));
-    stored(`noms-keys-${opened.table}`, JSON.stringify(opened.keys));
+    stored(`noms-invitations-${opened.table}`, JSON.stringify(opened.invitations));
     const mine = chosen.indexOf("-me");
-    location.hash = link(opened.table, mine < 0 ? "" : opened.keys[mine]);
+    location.hash = link(opened.table, mine < 0 ? {} : { invitation: opened.invitations[mine] });
   }
 
   async show(file) {
@@ -142,11 +142,22 @@ class Lobby {
   }
 }
 
-function link(table, key) {
-  const words = new URLSearchParams({ table });
-  if (key) words.set("key", key);
+function link(table, secret) {
+  const words = new URLSearchParams({ table, ...secret });
   if (token) words.set("token", token);
   return words.toString();
+}
+
+/* The key of this browser at the table of the address. An invitation is good once, and for a key that nobody else knows. */
+async function ownKey() {
+  const [table, invitation] = [address.get("table"), address.get("invitation")];
+  if (!invitation) return address.get("key");
+  const drawn = btoa(String.fromCharCode(...crypto.getRandomValues(new Uint8Array(18)))).replace(/\+/g, "-").replace(/\//g, "_");
+  const key = stored(`noms-key-${invitation}`) || drawn;
+  stored(`noms-key-${invitation}`, key);
+  await asked("/api/seat", JSON.stringify({ table, invitation, key }));
+  history.replaceState(null, "", `#${link(table, { key })}`);
+  return key;
 }
 
 /* ---- a table */
@@ -172,12 +183,15 @@ class Table {
       this.send({ do: "film", analyse: true });
     });
     byId("return").addEventListener("click", () => this.turnTo(false));
+    byId("rejoin").addEventListener("click", () => this.connect());
     board.svg.addEventListener("click", (event) => this.choose(event.target.closest("[data-word]")));
     document.addEventListener("keydown", (event) => this.pressed(event));
     this.connect();
   }
 
   connect() {
+    this.elsewhere = "";
+    byId("rejoin").hidden = true;
     this.socket = new WebSocket(`${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/socket`);
     this.socket.addEventListener("open", () => {
       this.wait = 500;
@@ -186,6 +200,9 @@ class Table {
     });
     this.socket.addEventListener("message", (event) => this.told(JSON.parse(event.data)));
     this.socket.addEventListener("close", () => {
+      byId("rejoin").hidden = !this.elsewhere;
+      notice(this.elsewhere);
+      if (this.elsewhere) return;
       byId("table-status").textContent = "The connection is lost; trying again.";
       setTimeout(() => this.connect(), this.wait);
       this.wait = Math.min(2 * this.wait, 10000);
@@ -205,6 +222,7 @@ class Table {
       symbols: () => board.symbols(message.text),
       rules: () => byId("rules").replaceChildren(...message.lines.map((line) => element("p", line))),
       refused: () => notice(message.text),
+      elsewhere: () => (this.elsewhere = message.text),
       records: () => save("records.jsonl", new Blob([message.text], { type: "application/jsonl" })),
       table: () => this.shown(message),
       hint: () => this.hinted(message),
@@ -264,7 +282,7 @@ class Table {
     document.title = mine ? "Your turn · Noms" : "Noms";
     byId("deal-next").disabled = (message.yours === null && message.people.length > 0) || !message.scored || message.over;
     byId("hint").disabled = !mine;
-    byId("undo").disabled = message.yours === null;
+    byId("undo").disabled = message.yours === null || message.people.length > 1;
     byId("records").hidden = !message.over;
     byId("over").hidden = !message.scored || message.yours === null;
     if (document.activeElement !== byId("pace")) byId("pace").value = String(message.speed);
@@ -280,26 +298,35 @@ class Table {
   }
 
   people(message) {
-    const keys = JSON.parse(stored(`noms-keys-${this.name}`) || "{}");
+    const invitations = JSON.parse(stored(`noms-invitations-${this.name}`) || "{}");
+    const mayReplace = message.yours !== null || !message.people.length;
     const lines = message.people.map((person) => {
-      const state = person.sits ? (person.here ? "" : " (away)") : " (a player plays)";
+      const state = !person.sits ? " (a player plays)" : person.here ? "" : person.invited ? " (invited)" : " (away)";
       const line = element("div", `Seat ${person.seat}: ${person.name}${state} `);
       if (message.yours === person.seat && !person.sits) line.append(this.button("Take my seat back", () => this.send({ do: "sit" })));
-      if (message.yours !== null && person.sits && !person.here) {
-        const player = message.players[0];
-        line.append(this.button(`Let ${player} play`, () => this.send({ do: "replace", seat: person.seat, player })));
-      }
-      if (message.yours !== person.seat && keys[person.seat]) {
+      if (mayReplace && person.sits && !person.here) line.append(this.replacing(person.seat, message.players[0]));
+      if (message.yours !== person.seat && person.invited && invitations[person.seat]) {
         const invitation = element("input");
         invitation.readOnly = true;
-        invitation.value = `${location.origin}/#${link(this.name, keys[person.seat])}`;
+        invitation.value = `${location.origin}/#${link(this.name, { invitation: invitations[person.seat] })}`;
         invitation.setAttribute("aria-label", `Link for seat ${person.seat}`);
         line.append(invitation);
       }
       return line;
     });
+    const failed = message.names[message.failed];
+    if (failed) {
+      const line = element("div", `Seat ${message.failed}: ${failed} has failed `);
+      const others = message.players.filter((name) => failed !== name && failed !== `${name} ${message.failed}`);
+      if (mayReplace) line.append(this.replacing(message.failed, others[0]));
+      lines.push(line);
+    }
     byId("people").replaceChildren(...lines);
-    byId("people").hidden = message.people.length < 2;
+    byId("people").hidden = message.people.length < 2 && !failed;
+  }
+
+  replacing(seat, player) {
+    return this.button(`Let ${player} play`, () => this.send({ do: "replace", seat, player }));
   }
 
   button(text, job) {
@@ -357,5 +384,8 @@ byId("leave").addEventListener("click", (event) => {
   location.hash = "";
 });
 addEventListener("hashchange", () => location.reload());
-const table = address.get("table") ? new Table(address.get("table"), address.get("key")) : null;
-if (!table) asked("/api/games").then((games) => new Lobby(games)).catch((error) => notice(error.message));
+let table = null;
+const opening = address.get("table")
+  ? ownKey().then((key) => (table = new Table(address.get("table"), key)))
+  : asked("/api/games").then((games) => new Lobby(games));
+opening.catch((error) => notice(error.message));

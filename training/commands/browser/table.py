@@ -70,7 +70,7 @@ def table(
         for name in player:
             agent_spec(name)
     with file_errors(f"cannot use the folder {folder}"):
-        Path(folder).mkdir(parents=True, exist_ok=True)
+        Path(folder).mkdir(0o700, parents=True, exist_ok=True)
     return serve(host, port, Path(folder), player, Limits(tables=most_tables, idle_hours=idle_hours))
 
 
@@ -86,8 +86,7 @@ def kept_token(folder: Path) -> str:
     path = folder / "token"
     with file_errors(f"cannot keep the token in {path}"):
         if not path.exists():
-            path.touch(mode=0o600)
-            write_atomically(path, secrets.token_urlsafe(16).encode())
+            write_atomically(path, secrets.token_urlsafe(16).encode(), mode=0o600)
         token = path.read_text(encoding="utf-8").strip()
     if not TOKEN.fullmatch(token):
         raise CommandError(f"{path} holds no token; remove it, and a new one is drawn")
