@@ -140,7 +140,7 @@ def test_after_noms_compile_nothing_is_compiled_any_more(tmp_path: Path) -> None
 
     done = run([*noms, "compile"])
     assert done.returncode == 0, done.stderr
-    assert done.stderr.startswith("noms_env: compiling tables, environments, ")
+    assert done.stderr.startswith("noms_env: compiling tables, batches, environments, ")
     assert done.stderr.count("\n") == 1
     assert "functions compiled in" in done.stdout
     kept = {path.name for path in cache.rglob("*.nb*")}

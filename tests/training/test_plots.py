@@ -72,6 +72,8 @@ def test_the_newest_calibration_has_a_picture_of_its_own(tmp_path: Path, monkeyp
     picture = drawn({"run": series(approx_kl=[0.1, 0.2], **older)}, monkeypatch, tmp_path / "curves.png")
     line = picture.axes[1].lines[0]
     assert list(line.get_xdata()) == list(line.get_ydata()) == list(range(1, 11))
+    assert [axes.get_xlabel() for axes in picture.axes] == ["decisions", "predicted value, in units of the reward's scale"]
+    assert picture.axes[1].get_ylabel() == "mean return"
 
 
 def test_several_runs_go_where_they_are_told(run: Run, tmp_path: Path) -> None:

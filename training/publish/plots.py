@@ -26,8 +26,8 @@ SMOOTHED = 120
 """Points of a curve above which the mean of neighbours is drawn."""
 CELL, MARGIN = 1.1, 2.2
 """Of a payoff table, in inches."""
-SIZE = (6.2, 3.1)
-"""Of a panel, in inches."""
+SIZE, COLUMNS = (6.2, 3.1), 2
+"""Of a panel, in inches, and how many stand side by side."""
 
 
 @dataclass(frozen=True)
@@ -66,11 +66,13 @@ def draw(runs: Mapping[str, Series], path: str | Path) -> None:
     wanted, calibrated = list(panels_of(runs)), {name: found for name, run in runs.items() if (found := deciles_of(run))}
     if not wanted:
         raise ValueError("there is nothing to draw yet: the log has no figures")
-    picture, grid = panels(len(wanted) + bool(calibrated), "noms plot", SIZE, columns=2)
+    picture, grid = panels(len(wanted) + bool(calibrated), "noms plot", SIZE, columns=COLUMNS)
     last = max(int(at[-1]) for series in runs.values() for at, _ in series.values())
     for axes, panel in zip(grid, wanted, strict=False):
         _draw_panel(axes, panel, runs)
         axes.set_xlim(0, last or 1)  # the same in all panels, also where a figure is measured seldom
+    for axes in grid[max(0, len(wanted) - COLUMNS) : len(wanted)]:
+        axes.set_xlabel("decisions", fontsize=9)
     if calibrated:
         _draw_calibration(grid[len(wanted)], calibrated)
     _write_names(picture, list(runs))
@@ -162,8 +164,8 @@ def _draw_calibration(axes: Any, runs: Mapping[str, list[tuple[float, float]]]) 
         said, paid = zip(*deciles, strict=True)
         axes.plot(said, paid, STYLES[number % len(STYLES)], color=COLOURS[0], linewidth=1.4, marker="o", markersize=2.5)
     axes.axline((0, 0), slope=1, color=GREY, linewidth=0.8, zorder=0)
-    axes.set_xlabel("predicted value", fontsize=8)
-    axes.set_ylabel("mean return", fontsize=8)
+    axes.set_xlabel("predicted value, in units of the reward's scale", fontsize=9)
+    axes.set_ylabel("mean return", fontsize=9)
     plain(axes, "the critic: mean return over predicted value, by decile")
 
 
@@ -194,7 +196,7 @@ def smoothed(at: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray
 
 
 def _write_names(picture: Any, names: list[str]) -> None:
-    """Which run has which style, above; what the horizontal axis is, below."""
+    """Which run has which style, above."""
     if len(names) == 1:
         picture.suptitle(names[0], fontsize=11, x=0.01, ha="left", weight="bold")
     else:
@@ -204,7 +206,6 @@ def _write_names(picture: Any, names: list[str]) -> None:
             for number, name in enumerate(names)
         ]
         picture.legend(handles=handles, loc="outside upper left", fontsize=9, frameon=False, ncols=min(4, len(names)))
-    picture.supxlabel("decisions", fontsize=9)
 
 
 def draw_heatmap(results: Results, path: Path) -> None:
