@@ -6,6 +6,7 @@ It is a `Session` with names and keys of people. Nothing here knows of sockets o
 from __future__ import annotations
 
 import json
+import math
 import re
 import secrets
 from collections.abc import Callable, Mapping, Sequence
@@ -295,7 +296,20 @@ def person_from(name: str, key: str, sits: bool, invitation: str = "") -> Person
     """A person of a file; ValueError if it describes none. Files of before there were invitations have a key alone."""
     if not all(isinstance(text, str) for text in (name, key, invitation)) or type(sits) is not bool:
         raise ValueError("a person has a name, a key and an invitation")
+    (name + key + invitation).encode()  # not half of a surrogate pair
     return Person(name, key, sits, invitation)
+
+
+def _people(state: dict[str, Any]) -> dict[int, Person]:
+    """The people of a table in a file, by seat; ValueError if one is none, or sits where a player does."""
+    people = {int(seat): person_from(*told) for seat, told in state["people"].items()}
+    here = {seat for seat, person in people.items() if person.sits}
+    seats = {seat: player for seat, player in enumerate(state["players"])}
+    if {*map(str, people)} != {*state["people"]} or not people.keys() <= seats.keys():
+        raise ValueError("people sit at seats that there are")
+    if here != {seat for seat, player in seats.items() if player is None}:
+        raise ValueError("each seat wants a player or a person")
+    return people
 
 
 def table_from(text: str, check: Callable[[str, Sequence[str | None]], None] = lambda variant, names: None) -> LiveTable:
@@ -313,16 +327,20 @@ def table_from(text: str, check: Callable[[str, Sequence[str | None]], None] = l
         if state["format"] != FORMAT:
             raise ValueError(f"its format is {state['format']!r}, not {FORMAT!r}")
         rules = make_rules(game(state["variant"]), state["seats"], state["options"])
-        people = {int(seat): person_from(*told) for seat, told in state["people"].items()}
+        people, speed, touched = _people(state), state["speed"], state["touched"]
+        if type(speed) not in (int, float) or type(touched) not in (int, float):
+            raise ValueError("its speed and its time must be numbers")
+        if not SPEEDS[0] <= speed <= SPEEDS[1] or not math.isfinite(touched):
+            raise ValueError(f"its speed must be from {SPEEDS[0]} to {SPEEDS[1]}, and its time finite")
         check(rules.variant.name, [*state["players"], state["hints"]])
         players = players_of(state["players"], rules)
-        table = LiveTable(Session(rules, players, seed=state["seed"]), people, adviser(state["hints"], rules), state["speed"])
+        table = LiveTable(Session(rules, players, seed=state["seed"]), people, adviser(state["hints"], rules), speed)
         for number, actions in enumerate(state["deals"]):
             if number:
                 table.next_deal()
             for action in actions:
                 table.take(action)
-        table.touched = float(state["touched"])
+        table.touched = float(touched)
     except (KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
         raise ValueError(f"it describes no table: {error}") from error
     return table

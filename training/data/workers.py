@@ -131,7 +131,7 @@ def in_processes(function: Callable[..., Result], jobs: Iterable[tuple[Any, ...]
                 return
             yield waiting.popleft().result()
     except BrokenProcessPool as error:
-        raise WorkerError("a process has been killed, perhaps for want of memory") from error
+        raise WorkerError("a process has ended itself or was killed, perhaps for want of memory") from error
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
         for process in set(multiprocessing.active_children()) - others:

@@ -1,0 +1,86 @@
+"""Damage to tables and entries of the benchmark that come from elsewhere: it ends in the errors that are documented."""
+
+import json
+import shutil
+from functools import partial
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+from hypothesis import strategies as st
+
+from tests.fuzz import fuzzed, is_refused
+from tests.training.table_browsers import some_table
+from tests.training.test_fuzz_files import damaged, put, spoilt
+from training.benchmark.checking import complaints, unchecked
+from training.benchmark.entry import EntryError
+from training.benchmark.figures import curves_of
+from training.benchmark.report import read_scored, sections
+from training.benchmark.timing import read_times
+from training.browser.live import SPEEDS, table_from
+from training.browser.lobby import Lobby
+
+ENTRY = Path(__file__).parent.parent.parent / "benchmarks" / "entries" / "ppo"
+TABLES = [some_table(actions, variant).to_json() for variant, actions in (("small_ships", 3), ("noms", 40), ("down_up", 70))]
+LOBBY = Lobby()
+
+
+def spoilt_or_damaged(draw: Any, text: str) -> bytes:
+    """JSON with other values, or damaged as bytes."""
+    document = json.loads(text)
+    for _ in range(draw(st.integers(0, 2))):
+        spoilt(draw, document)
+    content = json.dumps(document).encode()
+    return damaged(draw, content) if content and draw(st.booleans()) else content
+
+
+@fuzzed(60, 15_000)
+def test_tables(data: st.DataObject) -> None:
+    text = spoilt_or_damaged(data.draw, data.draw(st.sampled_from(TABLES))).decode(errors="replace")
+    try:
+        table = table_from(text, LOBBY.check)
+    except ValueError:
+        return
+    assert table_from(table.to_json(), LOBBY.check).moment == table.moment
+    assert SPEEDS[0] <= table.speed <= SPEEDS[1]
+    for seat in (None, *range(table.rules.seats)):
+        table.drawing(seat)
+    table.seat_of("nobody")
+    assert {*table.people} >= {seat for seat, player in enumerate(table.session.players) if player is None}
+
+
+@pytest.fixture(scope="module")
+def entry(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return shutil.copytree(ENTRY, tmp_path_factory.mktemp("fuzz") / "entry")
+
+
+FILES = ("entry.json", "scores.json", "times.json", "trained/noms/1/run.json", "trained/noms/1/curve.csv")
+
+
+@fuzzed(30, 3_000)
+def test_entries(entry: Path, data: st.DataObject) -> None:
+    name = data.draw(st.sampled_from(FILES))
+    file = entry / name
+    whole = file.read_text()
+    json_like = name.endswith(".json")
+    put(file, spoilt_or_damaged(data.draw, whole) if json_like else damaged(data.draw, whole.encode()))
+    try:
+        for read in (complaints, unchecked, lambda folder: read_scored([folder])):
+            is_refused(partial(read, entry), EntryError)
+        read_times(entry)
+        with patch.multiple("training.benchmark.figures", draw_profiles=nothing, draw_curves=nothing, draw_cross_play=nothing):
+            is_refused(partial(reported, entry), EntryError)
+    finally:
+        put(file, whole.encode())
+
+
+def nothing(*_: Any) -> bytes:
+    """In place of a picture, which takes long."""
+    return b""
+
+
+def reported(folder: Path) -> None:
+    (one,) = read_scored([folder])
+    assert list(sections([one]))
+    curves_of(one.entry, folder)
