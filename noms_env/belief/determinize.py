@@ -14,7 +14,7 @@ import numpy as np
 from noms_env._jit import jit
 from noms_env.belief import new_sampling_workspace, sample_hidden_rows
 from noms_env.belief.sampling import order_deck
-from noms_env.core.actions import SCORED, brief
+from noms_env.core.actions import SCORED, brief, plain_array
 from noms_env.core.chance import MAX_SEED
 from noms_env.engine.row_kernels import kernel_view
 from noms_env.variants.table_record import RECORD, TABLE
@@ -93,7 +93,7 @@ def row_numbers(rows: Rows, tables: int) -> np.ndarray:
         given = slice(None) if rows is None else rows
         if isinstance(given, slice):
             return numbers[given]
-        given = np.asarray(given)
+        given = plain_array(given)
         if given.dtype == np.bool_ and given.shape == numbers.shape:
             return np.flatnonzero(given)
         if given.shape == (0,):

@@ -67,6 +67,16 @@ def is_integer(number: Any) -> bool:
     return isinstance(number, int | np.integer) and not isinstance(number, bool | np.timedelta64)
 
 
+def plain_array(values: Any) -> np.ndarray:
+    """Values as an array; one of objects, shape (0, 0), where they make none: lists of different lengths, masked elements."""
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        return np.empty((0, 0), object)
+    try:
+        return np.asarray(values)
+    except Exception:  # whatever somebody's object raises; numpy warns of masked elements, and warnings may be errors
+        return np.empty((0, 0), object)
+
+
 def brief(value: Any) -> str:
     """A value for a message: its `repr` in one line of at most 120 characters."""
     try:

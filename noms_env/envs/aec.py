@@ -18,6 +18,7 @@ from noms_env.core.actions import NUM_ACTIONS, brief, is_integer
 from noms_env.core.messages import literal
 from noms_env.core.state import EPISODES
 from noms_env.engine.row_kernels import IS_SCORED
+from noms_env.envs import saved
 from noms_env.envs.common import (
     ILLEGAL_REWARD,
     POSITION_KEYS,
@@ -365,33 +366,29 @@ class TrickTakingEnv(AECEnv):
         """
         if not self._is_seeded:
             raise _no_episode()
-        return copy.deepcopy({name: getattr(self, name) for name in _STATE_NAMES} | {"table": self.table.get_state()})
+        return copy.deepcopy({name: getattr(self, name) for name in saved.NAMES} | {"table": self.table.get_state()})
 
     def set_state(self, state: dict[str, Any]) -> None:
         """Restore a state from `get_state`.
 
         Raises:
-            ValueError: the state is from a table with other rules; the environment is unchanged.
+            ValueError: the state is from a table with other rules, or what is in it does not go together; the environment is
+                unchanged.
         """
-        missing = [name for name in (*_STATE_NAMES, "table") if not isinstance(state, Mapping) or name not in state]
+        missing = [name for name in (*saved.NAMES, "table") if not isinstance(state, Mapping) or name not in state]
         if missing:
             raise ValueError(f"the state lacks {', '.join(missing)}; it must come from get_state")
-        kept = copy.deepcopy({name: state[name] for name in _STATE_NAMES})
-        if not isinstance(kept["agents"], list) or kept["agent_selection"] not in self.possible_agents:
-            raise ValueError("the state must come from get_state: its agents are not those of this environment")
-        self.table.set_state(state["table"])
+        table = self.table.copy()
+        table.set_state(state["table"])
+        kept = saved.checked_parts(state, table, self.possible_agents, self._recorder)
+        self.table.set_row(table.row)
         self.__dict__.update(kept, _seen={})
+        if not self._is_over:
+            self._turn(int(table.row.seat))  # which makes the masks in the infos anew
 
     def clone(self) -> TrickTakingEnv:
         """An independent environment in the same state."""
         return copy.deepcopy(self)
-
-
-_STATE_NAMES = (
-    *("agents", "agent_selection", "rewards", "_cumulative_rewards", "terminations", "truncations", "infos"),
-    *("_rewarded", "_is_seeded", "_recorder", "records"),
-)
-"""The state of an episode, without the table."""
 
 
 def described(env: TrickTakingEnv, function: str) -> str:

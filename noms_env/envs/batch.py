@@ -24,7 +24,7 @@ import numpy as np
 from noms_env._threads import RowThreads, one_thread
 from noms_env.belief import new_sampling_workspace, sample_hidden_rows
 from noms_env.belief.determinize import Rows, row_numbers
-from noms_env.core.actions import NUM_ACTIONS, brief, is_integer
+from noms_env.core.actions import NUM_ACTIONS, brief, is_integer, plain_array
 from noms_env.core.chance import MAX_SEED, MAX_TABLE
 from noms_env.core.messages import literal
 from noms_env.core.state import EPISODES, MAX_SEATS
@@ -323,7 +323,7 @@ class BatchEnv:
             ValueError: not such records of tables with these rules, or not as many; no table has changed.
         """
         numbers = row_numbers(rows, len(self))
-        records = np.atleast_1d(np.asarray(saved))
+        records = np.atleast_1d(plain_array(saved))
         if records.dtype != TABLE or len(records) not in (1, len(numbers)):
             raise ValueError(f"saved must be {len(numbers)} records (or one) from save, not {records.dtype} of {records.shape}")
         check_states(records, self.tables[numbers])

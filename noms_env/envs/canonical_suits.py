@@ -17,7 +17,7 @@ from gymnasium.vector import VectorWrapper
 from pettingzoo import AECEnv
 from pettingzoo.utils.wrappers import BaseWrapper
 
-from noms_env.core.actions import NUM_ACTIONS, brief, is_integer
+from noms_env.core.actions import NUM_ACTIONS, brief, is_integer, plain_array
 from noms_env.envs.batch import BatchEnv
 from noms_env.envs.common import Observation
 from noms_env.envs.gym.seat_vector import SeatVectorEnv
@@ -106,7 +106,7 @@ class CanonicalSuits:
 
     def meant(self, actions: Any, orders: np.ndarray) -> Any:
         """The actions of the tables that actions, shape (n,), stand for; what is no action stays as it is."""
-        numbers = np.asarray(actions)
+        numbers = plain_array(actions)
         if numbers.shape != orders.shape or numbers.dtype.kind not in "iu":
             return actions
         known = (numbers >= 0) & (numbers < NUM_ACTIONS)

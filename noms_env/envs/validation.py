@@ -10,7 +10,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from gymnasium.error import DependencyNotInstalled
 
-from noms_env.core.actions import brief, is_integer, perhaps
+from noms_env.core.actions import brief, is_integer, perhaps, plain_array
 from noms_env.core.messages import PICTURE_LIBRARIES, pictures_need
 from noms_env.variants import RulesError, game
 
@@ -98,10 +98,7 @@ def checked_for_rows(name: str, value: Any, default: np.ndarray, low: int, high:
     """
     if value is None:
         return default.astype(np.int64)
-    try:
-        values = np.asarray(value)
-    except ValueError:
-        values = np.empty(0)
+    values = plain_array(value)
     if values.dtype.kind not in "iu" or values.shape not in ((), default.shape):
         raise ValueError(f"{name} must be an integer, or {len(default)} of them, not {brief(value)}")
     if (values < low).any() or (values > high).any():
@@ -126,7 +123,7 @@ def checked_actions(actions: Any, rows: int) -> np.ndarray:
     Raises:
         ValueError: they are not so many integers.
     """
-    numbers = np.asarray(actions)
+    numbers = plain_array(actions)
     if numbers.shape != (rows,) or numbers.dtype.kind not in "iu":
         raise ValueError(f"actions must be {rows} integers, not {numbers.dtype} of shape {numbers.shape}")
     return np.require(numbers, np.int64, ["C", "W"])  # compiled code is compiled anew for arrays of another kind

@@ -35,6 +35,12 @@ def wrapped_env(variant: str, **arguments: Any) -> AECEnv:
     return CopyableWrapper(env)
 
 
+FLAGS = {"_has_reset", "_has_updated", "_has_rendered", "_terminated"}
+"""What wrappers remember of an episode."""
+SEEN = {"_prev_obs", "_prev_info"}
+"""What a wrapper remembers of the last observation; it looks again where that is None."""
+
+
 class CopyableWrapper(wrappers.OrderEnforcingWrapper):
     """PettingZoo's outermost wrapper, with copies and states that include what the wrappers remember."""
 
@@ -90,8 +96,11 @@ class CopyableWrapper(wrappers.OrderEnforcingWrapper):
         wrappers = state.get("wrappers") if isinstance(state, Mapping) and "environment" in state else None
         if not isinstance(wrappers, list) or [isinstance(kept, Mapping) and set(kept) for kept in wrappers] != names:
             raise ValueError("the state must come from get_state of an environment with the same wrappers")
+        flags = [{name: value for name, value in kept.items() if isinstance(value, bool)} for kept in wrappers]
+        if [set(kept) for kept in flags] != [{name for name in kept if name in FLAGS} for kept in wrappers]:
+            raise ValueError("the state must come from get_state: what its wrappers remember makes no sense")
         self.unwrapped.set_state(state["environment"])
-        self._remember(copy.deepcopy(wrappers))
+        self._remember([kept | dict.fromkeys(SEEN & set(own)) for kept, own in zip(flags, wrappers, strict=True)])
 
     def clone(self) -> CopyableWrapper:
         """An independent environment in the same state, with its own wrappers."""

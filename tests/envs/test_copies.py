@@ -1,5 +1,6 @@
 """An environment that is copied, pickled, or saved and restored in mid-deal goes on exactly as the original."""
 
+import contextlib
 import copy
 import importlib
 import itertools
@@ -210,6 +211,69 @@ def test_set_state_refuses_what_is_not_of_this_table() -> None:
         with pytest.raises(ValueError, match=says):
             env.set_state(state)
         assert everything(env) == before
+
+
+DAMAGED: dict[str, list[Any]] = {
+    "agents": [[], ["player_0"], ["player_0"] * 4, ["player_1", "player_0", "player_2", "player_3"], "player_0", [[]], None],
+    "agent_selection": ["player_9", None, 0, []],
+    "rewards": [{}, None, {"player_0": 0.0}, dict.fromkeys([f"player_{seat}" for seat in range(4)], "1")],
+    "_cumulative_rewards": [{}, dict.fromkeys([f"player_{seat}" for seat in range(4)], float("nan"))],
+    "terminations": [{}, [], dict.fromkeys([f"player_{seat}" for seat in range(4)], 1)],
+    "truncations": [{"player_0": False}, dict.fromkeys([f"player_{seat}" for seat in range(4)])],
+    "infos": [{}, dict.fromkeys([f"player_{seat}" for seat in range(4)]), {seat: {} for seat in range(4)}],
+    "_rewarded": [None, 1, "no"],
+    "_is_seeded": [False, None, 1],
+    "_recorder": [1, object()],
+    "records": [None, [1], [{}], {}],
+}
+
+
+@pytest.mark.parametrize("part", DAMAGED)
+def test_damage_beside_the_table_is_refused(part: str) -> None:
+    env = begun(make(KINDS["noms"]), seed=1)
+    whole = env.get_state()
+    for value in (*DAMAGED[part], (each for each in ())):
+        with pytest.raises(ValueError, match=r"^the state must come from get_state: [^\n]+$"):
+            env.set_state({**whole, part: value})
+        assert repr(env.get_state()) == repr(whole)
+
+
+def test_the_turn_and_the_masks_are_those_of_the_table() -> None:
+    env: Any = module_of("noms").raw_env(mask_in="both")
+    env.reset(seed=1)
+    before = env.get_state()
+    env.step(env.legal_actions()[0])
+    after = env.get_state()
+    with pytest.raises(ValueError, match="it is not the turn of its agent at its table"):
+        env.set_state({**after, "table": before["table"]})
+    for info in after["infos"].values():
+        info["action_mask"][:] = 1
+    expected = everything(env)
+    env.set_state(after)
+    assert everything(env) == expected
+
+
+@pytest.mark.parametrize(
+    ("place", "name", "value"),
+    [
+        (0, "_has_reset", 3),
+        (0, "_has_updated", None),
+        (2, "_terminated", "no"),
+        (2, "_prev_obs", {"odd": 1}),
+        (2, "_illegal_value", []),
+    ],
+)
+def test_what_wrappers_remember_is_not_trusted(place: int, name: str, value: Any) -> None:
+    env: Any = module_of("noms").env()
+    env.reset(seed=1)
+    env.last()
+    state = env.get_state()
+    state["wrappers"][place][name] = value
+    with contextlib.suppress(ValueError):
+        env.set_state(state)
+    illegal = int((env.last()[0]["action_mask"] == 0).argmax())
+    env.step(illegal)
+    assert env.rewards[env.agent_selection] == -1
 
 
 def test_a_state_can_be_restored_again_and_again() -> None:

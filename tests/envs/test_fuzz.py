@@ -1,5 +1,6 @@
 """Odd values in the public calls: each is refused with one sentence and changes nothing, or is taken and play goes on."""
 
+import copy
 import random
 from collections.abc import Callable
 from functools import cache
@@ -82,17 +83,44 @@ def test_calls_of_an_environment(data: st.DataObject) -> None:
     }
     if not alone:
         whole = env.get_state()
-        part = draw(st.sampled_from(sorted(whole)))
+        spoilt = copy.deepcopy(whole)
+        for _ in range(draw(st.integers(0, 2))):
+            spoil(draw, spoilt)
         calls |= {
             "set_state": lambda: env.set_state(draw(ODD)),
-            "set part": lambda: env.set_state({**whole, "table": draw(near(state))} if part == "table" else whole),
+            "set part": lambda: env.set_state(spoilt),
             "word": lambda: env.action_to_str(draw(ODD)),
             "number": lambda: env.str_to_action(draw(ODD), draw(near("call"))),
         }
     call = draw(st.sampled_from(sorted(calls)))
     if is_refused(calls[call], ValueError, ResetNeeded):
         assert env.table.get_state() == state, call
-    env.action_masks() if alone else env.last()
+    if alone:
+        env.action_masks()
+        return
+    env.last()
+    for _ in range(3):
+        if env.agents:
+            env.step(env.legal_actions()[0] if env.legal_actions() else None)
+            env.observe(env.possible_agents[0])
+            env.render()
+
+
+def spoil(draw: Draw, state: dict[str, Any]) -> None:
+    """Change, remove or exchange something in a state or in one of its parts."""
+    key = draw(st.sampled_from(sorted(state)))
+    inner = state[key]
+    if isinstance(inner, dict) and inner and draw(st.integers(0, 3)):
+        spoil(draw, inner)
+        return
+    match draw(st.integers(0, 3)):
+        case 0:
+            del state[key]
+        case 1:
+            other = draw(st.sampled_from(sorted(state)))
+            state[key], state[other] = state[other], state[key]
+        case _:
+            state[key] = draw(near(0.0, True, [], {}, "player_1", *([inner[:-1]] if isinstance(inner, bytes) else [])))
 
 
 def rows(*values: Any) -> st.SearchStrategy[Any]:

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import noms_env
+from noms_env import make_batch
 from noms_env.belief.determinize import sampled_tables
 from noms_env.core.actions import brief
 from noms_env.envs.gym.seat import SeatEnv
@@ -26,7 +27,8 @@ from tests.envs.play import everything, module_of
 
 NUMBERS: list[Any] = [2**63, 2**64, -(2**63) - 1, 2**70, 10**5000, True, np.True_, 1.0, float("nan"), 75.0, 1j]
 WORDS: list[Any] = ["1", "\ud800", b"1", None, object(), int]
-SEVERAL: list[Any] = [(), [], [1], [10**5000], {1: 2}, {1}, np.zeros(0), np.zeros((40, 40)), np.full((2, 3), "x")]
+MASKED: list[Any] = [np.ma.masked, np.ma.array(1, mask=True), [np.ma.masked] * 3, np.ma.array([1, 2, 3], mask=[0, 1, 0])]
+SEVERAL: list[Any] = [*MASKED, (), [], [1], [10**5000], {1: 2}, {1}, np.zeros(0), np.zeros((40, 40)), np.full((2, 3), "x")]
 ODD = [*NUMBERS, *WORDS, *SEVERAL]
 """What is neither an action, nor a seat, a seed, or a number of anything."""
 
@@ -389,3 +391,19 @@ def test_a_second_thread_is_refused(make: Callable[[], Any]) -> None:
     assert not errors
     assert refusals[0].startswith("another thread is in a method of this ")
     tables.reset()
+
+
+def test_what_is_masked_is_no_number() -> None:
+    """Behind a mask there is a number all the same, which numpy would take."""
+    batch, envs = begun(make_batch("noms", 3)), begun(SeatVectorEnv(3, "noms"), seed=1)
+    batch.observe()
+    legal = batch.mask.argmax(axis=1)
+    masked = np.ma.array(legal, mask=[False, True, False])
+    for values in (masked, list(masked), masked[1], np.ma.array([True, False, True], mask=[True, False, False])):
+        refused(lambda values=values: batch.step(values))  # type: ignore[misc]
+        refused(lambda values=values: batch.reset(seed=values))  # type: ignore[misc]
+        refused(lambda values=values: batch.observe(values))  # type: ignore[misc]
+        refused(lambda values=values: envs.step(values))  # type: ignore[misc]
+        refused(lambda values=values: envs.reset(seed=values))  # type: ignore[misc]
+        refused(lambda values=values: envs.reset(options={"seat": values}))  # type: ignore[misc]
+    batch.step(np.ma.array(legal))

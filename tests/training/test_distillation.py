@@ -110,7 +110,7 @@ def test_what_cannot_be_learnt_from_is_refused(tmp_path: Path, monkeypatch: pyte
     shard.write_bytes(shard.read_bytes()[:1000])
     assert "decisions-00000.npz is damaged" in refusal(good)
     with monkeypatch.context() as patched:
-        patched.setattr("training.data.shards.layout_digest", lambda: "another")
+        patched.setattr("training.data.checking.layout_digest", lambda: "another")
         assert "holds observations of another version" in refusal(tmp_path / "untold")
 
 

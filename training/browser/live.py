@@ -304,7 +304,7 @@ def _people(state: dict[str, Any]) -> dict[int, Person]:
     """The people of a table in a file, by seat; ValueError if one is none, or sits where a player does."""
     people = {int(seat): person_from(*told) for seat, told in state["people"].items()}
     here = {seat for seat, person in people.items() if person.sits}
-    seats = {seat: player for seat, player in enumerate(state["players"])}
+    seats = dict(enumerate(state["players"]))
     if {*map(str, people)} != {*state["people"]} or not people.keys() <= seats.keys():
         raise ValueError("people sit at seats that there are")
     if here != {seat for seat, player in seats.items() if player is None}:

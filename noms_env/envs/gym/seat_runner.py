@@ -11,7 +11,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from noms_env.belief.determinize import sampled_tables
-from noms_env.core.actions import NUM_ACTIONS
+from noms_env.core.actions import NUM_ACTIONS, plain_array
 from noms_env.engine import batch_kernels
 from noms_env.engine.row_kernels import kernel_view
 from noms_env.envs.batch import make_batch
@@ -226,7 +226,7 @@ class SeatRunner:
         self.streams.rows = rows
         tables = sampled_tables(batch.tables, rows, self.streams) if player.wants_tables else None
         mask = batch.mask[rows]
-        answers = np.asarray(player.act(batch.observation[rows], mask, self.streams, tables=tables))
+        answers = plain_array(player.act(batch.observation[rows], mask, self.streams, tables=tables))
         if answers.shape != rows.shape or answers.dtype.kind not in "iu":
             raise TypeError(f"{player!r} must answer with {len(rows)} integers, not {answers.dtype} of shape {answers.shape}")
         answers = answers.astype(np.int64, copy=False)

@@ -19,7 +19,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from noms_env._threads import one_thread
-from noms_env.core.actions import NUM_ACTIONS, brief
+from noms_env.core.actions import NUM_ACTIONS, brief, plain_array
 from noms_env.core.chance import MAX_SEED, checked_seed
 from noms_env.envs.common import ILLEGAL_HINT, POSITION_KEYS, Observation, frame, in_rows
 from noms_env.envs.gym.seat import RENDER_FPS
@@ -221,24 +221,26 @@ class SeatVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
 
     def _asked_seats(self, options: Mapping[str, Any]) -> Seats:
         given = options.get("seat", self._config.seat)
-        if np.ndim(given) == 0:
+        seats = plain_array(given)
+        if seats.ndim == 0:
             return checked_seat(given, self._config.table.seats)
-        if np.shape(given) != (self.num_envs,):
+        if seats.shape != (self.num_envs,):
             raise ValueError(f"seat must be one seat or {self.num_envs} of them, not {brief(given)}")
-        if np.asarray(given).dtype.kind not in "iu":
+        if seats.dtype.kind not in "iu":
             raise ValueError(f"seats of rows must be whole numbers, not {brief(given)}")
-        return np.array([checked_seat(seat, self._config.table.seats) for seat in np.asarray(given)], np.int64)
+        return np.array([checked_seat(seat, self._config.table.seats) for seat in seats], np.int64)
 
     def _asked_seeds(self, seed: Any) -> np.ndarray:
         """A seed for each row, int64, shape (num_envs,); -1 for None."""
         if seed is None:
             return np.full(self.num_envs, -1, np.int64)
-        if np.ndim(seed) == 0:
+        seeds = plain_array(seed)
+        if seeds.ndim == 0:
             checked_seed(checked_seed(seed) + self.num_envs - 1)
             return np.asarray(checked_seed(seed) + np.arange(self.num_envs))
-        if len(seed) != self.num_envs:
-            raise ValueError(f"seed must be one seed or {self.num_envs} of them, not {len(seed)}")
-        return np.array([-1 if one is None else checked_seed(one) for one in seed], np.int64)
+        if len(seeds) != self.num_envs:
+            raise ValueError(f"seed must be one seed or {self.num_envs} of them, not {len(seeds)}")
+        return np.array([-1 if one is None else checked_seed(one) for one in seeds.tolist()], np.int64)
 
     def _results(self) -> Step:
         """What `step` returns; with `SAME_STEP` the next episodes begin first."""
