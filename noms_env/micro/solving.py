@@ -114,6 +114,7 @@ def _restore(solver: Solver, path: Path, reward: str) -> tuple[int, float]:
         **{"regrets": slots, "totals": slots, "strategy": slots},
     }
     again = "remove it, and the run begins anew"
+    path.open("rb").close()  # what fails behind this is damage, also where it looks like a fault of the disk
     try:
         with open_file(path) as opened, ZipFile(opened) as file:
             if head_of(file, "digest") == wanted["digest"] and str(array_of(file, "digest")) != _digest(solver.tree, reward):
@@ -122,7 +123,7 @@ def _restore(solver: Solver, path: Path, reward: str) -> tuple[int, float]:
                 if head_of(file, name) != head:
                     raise StateError(f"{path} is damaged (it has no such {name} as a state has): {again}")
             kept = {name: array_of(file, name) for name in wanted}
-    except (OSError, StateError):
+    except StateError:
         raise
     except Exception as error:  # what zip files and NumPy find wrong
         raise StateError(f"{path} is damaged ({brief(str(error))[1:-1]}): {again}") from error

@@ -1,6 +1,8 @@
 """Damage to records and files of runs: flipped bits, cuts and odd values end in the errors that are documented."""
 
+import contextlib
 import hashlib
+import io
 import json
 from collections.abc import Callable, Iterator
 from functools import cache, partial
@@ -9,20 +11,38 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+import numpy as np
+import pyarrow
 import pytest
 import torch
 from hypothesis import strategies as st
 
+from noms_env.micro.cfr import Solver
+from noms_env.micro.settings import micro_game
+from noms_env.micro.solving import StateError, _restore, _save, solve
+from noms_env.micro.tree import Tree, build_tree
 from noms_env.policy.encoding import make_encoding
 from noms_env.policy.file import PolicyFileError
 from noms_env.policy.player import load_policy
 from noms_env.record import Record, RecordError, check_records, read_records, record_matches, replay
-from noms_env.variants import VARIANTS
+from noms_env.variants import VARIANTS, game, make_rules
 from tests.fuzz import fuzzed, is_refused
+from tests.training.table_browsers import some_table
+from tests.training.test_distillation import RULES, SOURCE, decided
 from tests.training.test_publish_runs import make_run
-from training.data.decisions import ExportError, from_records
+from tests.training.test_shards import put as put_shard
+from training.agents.registry import agent_spec
+from training.browser.live import table_from
+from training.commands.common import CommandError
+from training.commands.improve import done_before, summary
+from training.data.checking import ALLOWED
+from training.data.decisions import COLUMNS, TARGETS, Decisions, ExportError, from_records
+from training.data.shards import read_shards, write_shards
+from training.evaluation.tournament import Folder, Plan, TournamentError
 from training.learn.checkpoint import CheckpointError, RunFolder, load_state
+from training.learn.distillation import Distillation
 from training.learn.log import read_log
+from training.publish.reproduce import export_commands
 from training.publish.runs import RunError, read_trained
 from training.terminal.deal_text import deal_lines
 
@@ -171,3 +191,163 @@ def test_states_of_a_run(state: Path, data: st.DataObject) -> None:
         is_refused(RunFolder(state.parent.parent, warn=lambda line: None).latest_state, CheckpointError)
     finally:
         put(state, whole)
+
+
+def changed_json(draw: Callable[[Any], Any], document: Any) -> bytes:
+    """A JSON document with odd values in it, or with damage to its text."""
+    changed = json.loads(json.dumps(document))
+    for _ in range(draw(st.integers(0, 2))):
+        spoilt(draw, changed)
+    content = json.dumps(changed).encode()
+    return damaged(draw, content) if draw(st.booleans()) else content
+
+
+TABLES = {variant: json.loads(some_table(20, variant).to_json()) for variant in ("noms", "down_up", "sniped_whist")}
+
+
+@fuzzed(40, 5_000)
+def test_files_of_tables(data: st.DataObject) -> None:
+    content = changed_json(data.draw, TABLES[data.draw(st.sampled_from(sorted(TABLES)))])
+    text = content.decode(errors="surrogateescape")
+    with patch("training.agents.registry.external_player", lambda name, limit: None):  # a name out of a file may be a program's
+        is_refused(lambda: table_from(text).to_json(), ValueError)
+
+
+DONE = {"policy": "a/run", "before": "noms", "gains": {"noms_4": {"mean": 0.5, "low": 0.25, "high": 0.75}}, "kept": "a/run"}
+
+
+@fuzzed(40, 5_000)
+def test_results_of_rounds(folder: Path, data: st.DataObject) -> None:
+    put(folder / "result.json", changed_json(data.draw, DONE))
+    result: dict[str, Any] = {}
+    if not is_refused(lambda: result.update(done_before(folder, "noms")), CommandError):
+        assert result["kept"] in ("noms", str(folder / "run"))
+        assert summary(result).isprintable()
+
+
+PLAN = Plan(("thumb", "random"), make_rules(game("down_up"), 3, {"ranks": 4}), 4)
+BLOCK = {"alone": [0.5, 1.0, -2.0, 0.0], "against": [0.5] * 4, "lost": [{"tables": 0, "why": []}, {"tables": 1, "why": ["x"]}]}
+
+
+@fuzzed(40, 5_000)
+def test_files_of_tournaments(folder: Path, data: st.DataObject) -> None:
+    tournament, pair = Folder(folder / "tournament"), (0, 1)
+    block = tournament.file_of(pair, 0)
+    block.parent.mkdir(parents=True, exist_ok=True)
+    put(block, changed_json(data.draw, BLOCK))
+    put(tournament.path / "plan.json", changed_json(data.draw, PLAN.as_json()))
+    saved = tournament.load(pair, 0, 4)
+    assert saved is None or (saved.alone.shape == saved.against.shape == (4,) and len(saved.lost) == 2)
+    is_refused(lambda: tournament.go_on(PLAN), TournamentError)
+
+
+@pytest.fixture(scope="module")
+def shards(folder: Path) -> dict[str, tuple[dict[str, Any], Decisions, bytes]]:
+    """By format: what a good shard says of itself, its rows, and its bytes."""
+    found = {}
+    for name in ("npz", "parquet"):
+        write_shards(decided(folder), folder / name, SOURCE, name, 30, COLUMNS + TARGETS)  # type: ignore[arg-type]
+        content = (folder / name / f"decisions-00000.{name}").read_bytes()
+        about, rows = next(read_shards(folder / name, tuple(ALLOWED)))
+        found[name] = about, rows, content
+        for file in sorted((folder / name).glob("decisions-*"))[1:]:
+            file.unlink()
+    return found
+
+
+def spoilt_rows(draw: Callable[[Any], Any], rows: Decisions) -> Decisions:
+    """Rows of which one column has other values, another length, width or type, or is not there."""
+    name = draw(st.sampled_from(sorted(rows)))
+    values = rows[name].copy()
+    match draw(st.integers(0, 5)):
+        case 0:
+            return {other: column for other, column in rows.items() if other != name}
+        case 1:
+            values = values[: draw(st.integers(0, len(values)))]
+        case 2:
+            values = values.astype(draw(st.sampled_from(["u1", "i1", ">i2", "f4", "f8", "U3"])), casting="unsafe", copy=False)
+        case 3:
+            values = values[..., np.newaxis] if values.ndim == 1 else values[:, : draw(st.integers(0, values.shape[1]))]
+        case _:
+            flat = values.reshape(-1)
+            odd = draw(st.sampled_from([0, 1, 2, -1, 100, 127])) if values.dtype.kind != "U" else "odd"
+            if values.dtype.kind == "f":
+                odd = draw(st.sampled_from([np.nan, np.inf, -1.0, 0.5, 2.0]))
+            flat[draw(st.integers(0, flat.size - 1))] = odd if values.dtype.kind != "u" else abs(int(odd))
+    return {**rows, name: values}
+
+
+@fuzzed(40, 6_000)
+def test_shards(folder: Path, shards: dict[str, tuple[dict[str, Any], Decisions, bytes]], data: st.DataObject) -> None:
+    name = data.draw(st.sampled_from(sorted(shards)))
+    about, rows, content = shards[name]
+    file = folder / name / f"decisions-00000.{name}"
+    file.unlink(missing_ok=True)
+    if data.draw(st.booleans()):
+        put(file, damaged(data.draw, content))
+    else:
+        text = changed_json(data.draw, about).decode(errors="replace") if data.draw(st.booleans()) else json.dumps(about)
+        with contextlib.suppress(ValueError, pyarrow.ArrowException):  # there is no such table
+            put_shard(file, text, spoilt_rows(data.draw, rows))
+    if file.exists():
+        read = [data.draw(st.sampled_from([("observation", "action_mask", "policy"), tuple(ALLOWED), ()]))]
+        is_refused(lambda: list(read_shards(folder / name, read[0])), ValueError)
+        is_refused(lambda: Distillation([str(folder / name)], ENCODING, [RULES]), ValueError)
+        is_refused(lambda: list(export_commands(folder / name)), ValueError)
+
+
+ENCODING = make_encoding((RULES,), card_features=True, trick_features=True)
+
+
+@pytest.fixture(scope="module")
+def solved(folder: Path) -> tuple[Tree, bytes, bytes]:
+    """A small game, its solution, and the state of a solver on the way to it."""
+    tree = build_tree(micro_game("down-up-1").setup())
+    solve(tree, folder / "solution", iterations=2, share=0)
+    solver = Solver(tree)
+    solver.iterate()
+    _save(solver, folder / "solution.state.npz", "points", 16, 1.0)
+    return tree, (folder / "solution").read_bytes(), (folder / "solution.state.npz").read_bytes()
+
+
+@fuzzed(40, 5_000)
+def test_solutions(folder: Path, solved: tuple[Tree, bytes, bytes], data: st.DataObject) -> None:
+    _, content, _ = solved
+    length = int.from_bytes(content[:8], "little")
+    header = json.loads(content[8 : 8 + length])
+    if data.draw(st.booleans()):
+        content = damaged(data.draw, content)
+    else:
+        told = changed_json(data.draw, json.loads(header["__metadata__"]["noms-solution"])).decode(errors="replace")
+        begin = json.dumps({**header, "__metadata__": {"noms-solution": told}}).encode()
+        content = len(begin).to_bytes(8, "little") + begin + content[8 + length :]
+    put(folder / "solution", content)
+    is_refused(lambda: agent_spec(f"solved:{folder / 'solution'}").check(RULES), ValueError)
+
+
+@fuzzed(40, 5_000)
+def test_states_of_a_solver(folder: Path, solved: tuple[Tree, bytes, bytes], data: st.DataObject) -> None:
+    tree, _, content = solved
+    state = folder / "solution.state.npz"
+    if data.draw(st.booleans()):
+        put(state, damaged(data.draw, content))
+    else:
+        with np.load(io.BytesIO(content)) as kept:
+            arrays = dict(kept)
+        name = data.draw(st.sampled_from(sorted(arrays)))
+        values = arrays[name].copy()
+        if values.dtype.kind == "U" or data.draw(st.integers(0, 3)) == 0:
+            arrays[name] = data.draw(st.sampled_from([values[..., np.newaxis], values.astype("U8"), values.reshape(-1)[:1]]))
+        else:
+            values.reshape(-1)[data.draw(st.integers(0, values.size - 1))] = data.draw(st.sampled_from([-1, 0, 1, 10**18]))
+            if values.dtype.kind == "f":
+                values.reshape(-1)[0] = data.draw(st.sampled_from([np.nan, np.inf, 0.5, 1e308]))
+            arrays[name] = values
+        state.unlink(missing_ok=True)
+        np.savez(state, **arrays)
+    solver = Solver(tree)
+    if not is_refused(lambda: _restore(solver, state, "points"), StateError):
+        assert np.isfinite(solver.average()).all()
+    else:
+        assert solver.iterations == 0
+        assert not solver.regrets.any()

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from noms_env._files import write_atomically
+from noms_env._json import parse_json
 from noms_env.core.messages import clean_name
 from noms_env.show.notes import Notes
 from noms_env.show.picture import parts
@@ -323,7 +324,7 @@ def table_from(text: str, check: Callable[[str, Sequence[str | None]], None] = l
         ValueError: the text describes none, or one whose players are not here.
     """
     try:
-        state = json.loads(text)
+        state = parse_json(text)
         if state["format"] != FORMAT:
             raise ValueError(f"its format is {state['format']!r}, not {FORMAT!r}")
         rules = make_rules(game(state["variant"]), state["seats"], state["options"])
@@ -341,6 +342,6 @@ def table_from(text: str, check: Callable[[str, Sequence[str | None]], None] = l
             for action in actions:
                 table.take(action)
         table.touched = float(touched)
-    except (KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
+    except (KeyError, TypeError, AttributeError, OverflowError) as error:
         raise ValueError(f"it describes no table: {error}") from error
     return table

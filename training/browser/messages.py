@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from noms_env._json import parse_json
 from noms_env.core.messages import clean_name
 
 from .live import SPEEDS, RefusedError
@@ -142,8 +142,8 @@ def parsed_object(text: str) -> dict[str, Any]:
         RefusedError: the text is none.
     """
     try:
-        message = json.loads(text)
-    except (ValueError, RecursionError):
+        message = parse_json(text)
+    except ValueError:
         message = None
     if not isinstance(message, dict):
         raise RefusedError("an object of JSON was expected")

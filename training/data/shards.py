@@ -271,9 +271,10 @@ def read_shards(folder: Path, columns: Sequence[str]) -> Iterator[tuple[dict[str
         raise ValueError(f"{folder} has no decisions: a folder that `noms export` has made is wanted")
     wanted = [column for column in COLUMNS + TARGETS if column.name in columns]
     for path in paths:
+        path.open("rb").close()  # what fails behind this is damage, also where it looks like a fault of the disk
         try:
             about, rows = (_read_npz if path.suffix == ".npz" else _read_parquet)(path, wanted)
-        except (OSError, MissingExtraError):
+        except MissingExtraError:
             raise
         except _Refused as refused:
             raise ValueError(f"{path} {refused}") from refused
