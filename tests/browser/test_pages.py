@@ -166,6 +166,52 @@ def test_two_people_play_at_one_table(new_page: NewPage, address: str) -> None:
     assert two.evaluate("table.state.sheet") == one.evaluate("table.state.sheet")
 
 
+def test_a_link_is_good_once_and_the_seat_is_open_in_one_window(new_page: NewPage, chromium: Any, address: str) -> None:
+    one = new_page(address)
+    sit_down(one, "up_down", guests=1)
+    assert one.is_disabled("#undo"), "two people play"
+    link = one.input_value("#people input")
+    guest = new_page(link)
+    until(guest, "Boolean(table && table.state)")
+    assert "key=" in guest.url
+    assert link not in guest.url
+    until(one, "!table.state.people[1].invited")
+    assert one.query_selector("#people input") is None, "the link is of no more use"
+    with chromium.new_context() as context:  # in whose console the answer 400 is a complaint
+        thief = context.new_page()
+        thief.goto(link)
+        thief.wait_for_selector("#notice:not([hidden]) >> text=somebody has used this link already")
+    twin = new_page(guest.url)
+    until(twin, "Boolean(table && table.state)")
+    guest.wait_for_selector("#rejoin:not([hidden])")
+    assert "another window" in guest.inner_text("#notice")
+    guest.click("#rejoin")
+    twin.wait_for_selector("#rejoin:not([hidden])")
+    guest.reload()
+    until(guest, "Boolean(table && table.state)")
+
+
+def test_a_player_that_fails_can_be_replaced(new_page: NewPage, tmp_path: Path) -> None:
+    from tests.served import served
+    from training.browser.hall import Hall
+    from training.browser.lobby import Lobby
+    from training.browser.messages import Limits
+
+    (tmp_path / "bad.py").write_text("def act(observation, mask, rng):\n    raise RuntimeError('tired')\n")
+    bad = f"{tmp_path / 'bad.py'}:act"
+    with served(Hall(tmp_path, Lobby([bad]), Limits(pace=0))) as address:
+        page = new_page(address)
+        sit_down(page, "up_down", bad)
+        until(page, "table.state.turn !== 0 || Boolean(document.querySelector('#board [data-word]'))")
+        if page.evaluate("table.state.turn") == 0:
+            click(page)
+        page.wait_for_selector("#people >> text=has failed")
+        assert "tired" in page.inner_text("#notice")
+        seat = page.evaluate("table.state.failed")
+        page.click("#people button")
+        until(page, "(seat) => table.state.failed !== seat", seat)
+
+
 def test_on_a_phone_nothing_sticks_out(new_page: NewPage, address: str) -> None:
     page = new_page(address)
     page.set_viewport_size({"width": 390, "height": 844})
