@@ -45,9 +45,9 @@ import sys
 from pathlib import Path
 from training.browser.messages import Limits
 from training.commands.browser.table import serve
-serve("127.0.0.1", int(sys.argv[1]), Path(sys.argv[2]), (), Limits(rate=1e9))
+serve("127.0.0.1", int(sys.argv[1]), Path(sys.argv[2]), (), Limits(rate=1e9, pace=0))
 """
-"""`noms table`, but for the limit of messages, which people do not reach."""
+"""`noms table`, but for the limit of messages, which people do not reach, and the least pause."""
 
 
 @dataclass

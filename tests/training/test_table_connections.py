@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import logging
 import os
 import random
 import socket
@@ -20,6 +21,7 @@ from websockets.sync.client import ClientConnection, connect
 from tests.served import served
 from tests.training.table_browsers import FAST, request
 from tests.training.test_table_restart import ROOT, free_port
+from training.browser.connections import Sparing, most_connections
 from training.browser.hall import Hall
 from training.browser.lobby import Lobby
 from training.browser.messages import Limits
@@ -34,7 +36,7 @@ def asked(address: str, path: str = "", body: Any = None, seconds: float = 30) -
 
 def opened(address: str, **wanted: Any) -> dict[str, Any]:
     """A table with the keys of its people."""
-    told = asked(address, "api/tables", request(**wanted))
+    told: dict[str, Any] = asked(address, "api/tables", request(**wanted))
     told["keys"] = {seat: f"key-of-seat-{seat}".ljust(22, "x") for seat in told["invitations"]}
     for seat, key in told["keys"].items():
         asked(address, "api/seat", {"table": told["table"], "invitation": told["invitations"][seat], "key": key})
@@ -228,3 +230,21 @@ def test_too_many_films_do_not_queue_up() -> None:
     told = asyncio.run(all_at_once())
     assert [str(answer) for answer in told[16:]] == ["the server has much to do; try again in a minute"] * 14
     assert told[:16] == [None] * 16
+
+
+def test_standard_error_stays_short(monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = Sparing()
+    monkeypatch.setattr(time, "monotonic", lambda: 6000.0)
+    lacking = OSError(24, "Too many open files")
+    records = [logging.LogRecord("asyncio", 40, "", 1, "accept %s", ("x",), (OSError, lacking, None)) for _ in range(50)]
+    assert [lines.filter(record) for record in records] == [True] * 20 + [False] * 30
+    assert {(record.getMessage(), record.exc_info) for record in records} == {("Too many open files", None)}
+    monkeypatch.setattr(time, "monotonic", lambda: 6060.0)
+    assert lines.filter(records[0])
+
+
+def test_there_are_fewer_connections_than_descriptors(monkeypatch: pytest.MonkeyPatch) -> None:
+    resource = pytest.importorskip("resource")
+    for descriptors, most in ((64, 8), (120, 56), (1024, 768), (1 << 20, 2000), (resource.RLIM_INFINITY, 2000)):
+        monkeypatch.setattr(resource, "getrlimit", lambda _, limit=descriptors: (limit, limit))
+        assert most_connections() == most

@@ -54,9 +54,9 @@ def test_neither_answers_nor_actions_tell_a_choice_from_a_forced_decision(tmp_pa
                 while browser.state["moment"] == before:
                     browser.until("table")
     for times, least in ((answers, 0.0), (actions, PACE / 2)):
-        forced, free = (statistics.median(times[choice]) for choice in (False, True))
-        assert least <= min(forced, free), times
-        assert abs(forced - free) < THINKS / 2, times
+        of_forced, of_free = (statistics.median(times[choice]) for choice in (False, True))
+        assert least <= min(of_forced, of_free), times
+        assert abs(of_forced - of_free) < THINKS / 2, times
     assert statistics.median(answers[True]) < THINKS / 2
     assert statistics.median(actions[True]) < PACE + THINKS / 2
 

@@ -137,7 +137,7 @@ class Server(uvicorn.Server):
             since = since if wait.what == last.what and wait.left >= last.left else now
             self._waiting[connection] = wait, since
             if now - since >= wait.seconds:
-                cast("asyncio.Transport", connection.transport).abort()
+                connection.transport.abort()
 
 
 class Sparing(logging.Filter):
@@ -153,8 +153,9 @@ class Sparing(logging.Filter):
         minute = int(time.monotonic() / 60)
         self._lines = self._lines + 1 if minute == self._minute else 1
         self._minute = minute
-        if record.exc_info and isinstance(record.exc_info[1], OSError):
-            record.exc_info, record.msg = None, f"{record.exc_info[1].strerror or record.exc_info[1]}"
+        error = record.exc_info[1] if record.exc_info else None
+        if isinstance(error, OSError):
+            record.exc_info, record.msg, record.args = None, "%s", (error.strerror or str(error),)
         return self._lines <= LINES_A_MINUTE
 
 
