@@ -1,6 +1,6 @@
 """The types of arguments, written from the declarations of the options: `python docs/make_types.py`.
 
-`noms_env/envs/games.pyi` tells editors and type checkers what `env` and `raw_env` of each game take, and
+`noms_env/envs/games.pyi` tells editors and type checkers what the functions of each game take, and
 `noms_env/envs/option_types.py` what the classes for any game take. Both are kept in git, and a test holds them current.
 """
 
@@ -43,7 +43,7 @@ from collections.abc import Sequence
 from types import ModuleType
 from typing import Literal
 
-from pettingzoo import AECEnv
+from pettingzoo import AECEnv, ParallelEnv
 
 from noms_env.envs.aec import TrickTakingEnv
 from noms_env.envs.validation import {types}
@@ -90,8 +90,9 @@ def game_type(game: Variant) -> str:
     """The module of a game."""
     env = function(game, "env", "AECEnv", "The environment in PettingZoo's usual wrappers: an illegal action ends the episode.")
     raw_env = function(game, "raw_env", "TrickTakingEnv", "The bare environment: an illegal action raises an error.")
+    parallel = function(game, "parallel_env", "ParallelEnv", "`env` in PettingZoo's parallel form; it stays turn-based.")
     title = "".join(word.title() for word in game.name.split("_"))
-    return GAME.format(title=title, functions=f"{env}\n\n{raw_env}", name=f"{game.name}_v{ENV_VERSION}")
+    return GAME.format(title=title, functions=f"{env}\n\n{parallel}\n\n{raw_env}", name=f"{game.name}_v{ENV_VERSION}")
 
 
 def option_types() -> str:

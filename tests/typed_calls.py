@@ -11,6 +11,7 @@ def right(variant: str) -> None:
     noms_env.sniped_whist_v0.env(scoring="tricks", render_mode="ansi")
     noms_env.down_up_v0.env(episode="deal", hand_size=5, trump_rotation=["S", "NT"])
     noms_env.up_down_v0.raw_env(illegal_action="terminate")
+    noms_env.up_down_v0.parallel_env(seats=4, mask_in="info")
     SeatEnv(variant, opponents=["thumb", "random", "greedy"], seat="rotate", hook=False)
     SeatVectorEnv(64, variant, autoreset_mode="SameStep", seats=3, reward="relative", hook=True)
     noms_env.feature_layout(variant, 4, episode="deal", hook=True)

@@ -9,7 +9,8 @@ from types import ModuleType
 from typing import Any
 
 import pettingzoo
-from pettingzoo import AECEnv
+from pettingzoo import AECEnv, ParallelEnv
+from pettingzoo.utils.conversions import turn_based_aec_to_parallel
 
 from noms_env.envs.aec import TrickTakingEnv
 from noms_env.envs.wrappers import wrapped_env
@@ -18,7 +19,7 @@ from noms_env.version import ENV_VERSION
 
 
 class EnvironmentModule(ModuleType):
-    """A module `noms_env.<variant>_v0` with `env` and `raw_env`, as PettingZoo users expect it.
+    """A module `noms_env.<variant>_v0` with `env`, `raw_env` and `parallel_env`, as PettingZoo users expect it.
 
     The modules are made here, since seven files would differ in a name only.
 
@@ -32,7 +33,7 @@ class EnvironmentModule(ModuleType):
         sys.modules[self.__name__] = self
 
     def __repr__(self) -> str:
-        return f"<module {self.__name__}: env and raw_env of {GAMES[self.variant].title}>"
+        return f"<module {self.__name__}: env, parallel_env and raw_env of {GAMES[self.variant].title}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the name, so that `env` and `raw_env` can be sent to other processes."""
@@ -45,6 +46,17 @@ class EnvironmentModule(ModuleType):
             **arguments: see `noms_env.envs.aec.TrickTakingEnv`; options of the variant by name.
         """
         return wrapped_env(self.variant, **arguments)
+
+    def parallel_env(self, **arguments: Any) -> ParallelEnv:
+        """The environment in PettingZoo's parallel form, for libraries that take no other.
+
+        It stays turn-based: a step takes an action of every agent, and only that of the agent to act counts. The masks of all
+        others are zeros. An illegal action of the agent to act ends the episode with a reward of -1.
+
+        Args:
+            **arguments: see `noms_env.envs.aec.TrickTakingEnv`; options of the variant by name.
+        """
+        return turn_based_aec_to_parallel(self.env(**arguments))
 
     def raw_env(self, **arguments: Any) -> TrickTakingEnv:
         """The bare environment: an illegal action raises an error and leaves the table unchanged.

@@ -14,7 +14,7 @@ import numpy as np
 import pettingzoo
 import pytest
 from gymnasium import spaces
-from pettingzoo.test import api_test, render_test, seed_test, state_test
+from pettingzoo.test import api_test, parallel_api_test, parallel_seed_test, render_test, seed_test, state_test
 from pettingzoo.utils import wrappers
 from pettingzoo.utils.conversions import turn_based_aec_to_parallel
 
@@ -58,6 +58,33 @@ def test_seed(kind: Kind, mask_in: str) -> None:
 def test_state(kind: Kind) -> None:
     # `state_test` takes actions without regard to the mask, which only the wrapped environment survives.
     state_test(build(kind), turn_based_aec_to_parallel(build(kind)), num_cycles=20)
+
+
+@pytest.mark.parametrize("mask_in", ["observation", "info"])
+@pytest.mark.parametrize("kind", EVERY_TABLE[::4], ids=str)
+def test_the_parallel_form(kind: Kind, mask_in: str) -> None:
+    parallel_api_test(build(kind, "parallel_env", mask_in=mask_in), num_cycles=40)
+    parallel_seed_test(lambda: build(kind, "parallel_env", mask_in=mask_in), num_cycles=20)
+
+
+def test_a_step_of_the_parallel_form_takes_the_action_of_the_agent_to_act_alone() -> None:
+    aec, env = (getattr(noms_env.down_up_v0, maker)(seats=3, episode="deal", hand_size=2) for maker in ("env", "parallel_env"))
+    aec.reset(seed=5)
+    seen, _ = env.reset(seed=5)
+    rng, returns = random.Random(1), dict.fromkeys(env.possible_agents, 0.0)
+    while env.agents:
+        (acting,) = [agent for agent, view in seen.items() if view["action_mask"].any()]
+        assert acting == aec.agent_selection
+        action = rng.choice(np.flatnonzero(seen[acting]["action_mask"]).tolist())
+        aec.step(action)
+        seen, rewards, terminated, truncated, _ = env.step(dict.fromkeys(env.agents, 149) | {acting: action})
+        assert rewards == aec.rewards
+        assert (terminated, truncated) == (aec.terminations, aec.truncations)
+        for agent, view in seen.items():
+            np.testing.assert_array_equal(view["observation"], aec.observe(agent)["observation"])
+            returns[agent] += rewards[agent]
+    assert not any(view["action_mask"].any() for view in seen.values())
+    assert list(returns.values()) == aec.unwrapped.table.row.points[:3].tolist()
 
 
 @pytest.mark.parametrize("kind", [kind for kind in EVERY_TABLE if kind.seats == 4], ids=str)

@@ -67,7 +67,7 @@ def test_objects_say_what_they_are() -> None:
     assert repr(raw_env) == '<small_ships_v0 raw_env: 4 seats, first_trick_restriction="off", target=None, episode="deal">'
     assert repr(noms_env.down_up_v0.env(seats=3)) == '<down_up_v0 env: 3 seats, episode="match">'
     assert str(raw_env) == "small_ships_v0"
-    assert repr(noms_env.noms_v0) == "<module noms_env.noms_v0: env and raw_env of Noms>"
+    assert repr(noms_env.noms_v0) == "<module noms_env.noms_v0: env, parallel_env and raw_env of Noms>"
     assert repr(Table("down_up", options={"trump_rotation": ["S", "NT"]}).rules) == (
         '<Rules down_up: 4 seats, trump_rotation=["S", "NT"]>'
     )
