@@ -1,14 +1,33 @@
-"""What the tests of learning libraries share: what is shown is what the tables show, and learners learn by their seed alone."""
+"""What the tests of learning libraries share.
+
+The page about them runs, what is shown is what the tables show, and learners learn by their seed alone.
+"""
 
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
+PAGE = Path(__file__).parents[2] / "docs" / "tutorials" / "other_libraries.md"
 LINE = re.compile(r"(before|after) +([-+]\d+\.\d\d) ± (\d+\.\d\d)")
+
+
+def blocks_of_page(title: str) -> list[str]:
+    """The code in the section of the page that has this title."""
+    section = PAGE.read_text(encoding="utf-8").partition(f"\n## {title}\n")[2].partition("\n## ")[0]
+    return re.findall(r"(?ms)^```\{code-block\} python\n(.*?)^```", section)
+
+
+def run_page(title: str) -> None:
+    """Run the code in a section of the page, each block by itself."""
+    blocks = blocks_of_page(title)
+    assert blocks
+    for number, block in enumerate(blocks, 1):
+        exec(compile(block, f"{title}, block {number}", "exec"), {"__name__": "__page__"})
 
 
 def assert_it_learns(capsys: pytest.CaptureFixture[str], main: Callable[..., Any], *args: Any, **sizes: Any) -> list[str]:

@@ -1,0 +1,187 @@
+"""Masked PPO with a recurrent policy on one seat, random players on the others: `python examples/recurrent_ppo.py`.
+
+Needs torch (`pip install '.[train]'`) and takes about a minute on one core. An observation holds all that its seat has seen in
+the deal, so a memory is not needed to play well; this shows how one goes with the rest:
+
+* Each table has a state of the network. It is zeros at the first decision of a deal, in play and in learning alike.
+* In learning the rows of tables stay whole sequences, which begin with the state that the table had when the batch began.
+* The mask is part of the distribution: in sampling, in the loss and in the entropy.
+* A deal pays once, at its end, so gamma is 1. The reward is own points less the mean of the others', so that 0 is as good as
+  they are.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.distributions import Categorical
+
+from noms_env import NUM_ACTIONS, SeatVectorEnv, feature_layout
+
+GAME = "down_up"
+TABLES, STEPS = 256, 16
+"""A batch: decisions at each of so many tables."""
+DECISIONS, DEALS = 80_000, 1000
+"""To learn from, and to measure on."""
+WIDTH, EPOCHS, PARTS = 128, 4, 4
+REWARD_SCALE, TRACE, CLIP = 0.1, 0.95, 0.2
+LEARNING_SEED, MEASURING_SEED = 1, 1_000_000
+
+
+def make_tables(tables: int) -> SeatVectorEnv:
+    """Tables at which the learner moves one seat on with each deal; forced moves are taken for it."""
+    return SeatVectorEnv(tables, GAME, seat="rotate", reward="relative", skip_forced=True, autoreset_mode="SameStep")
+
+
+class Agent(nn.Module):
+    """Policy and value on one recurrent layer."""
+
+    def __init__(self) -> None:
+        """Make the network."""
+        super().__init__()
+        self.embed = nn.Sequential(nn.Linear(feature_layout(GAME, episode="deal").n_features, WIDTH), nn.ReLU())
+        self.memory = nn.GRUCell(WIDTH, WIDTH)
+        self.policy, self.value = nn.Linear(2 * WIDTH, NUM_ACTIONS), nn.Linear(2 * WIDTH, 1)
+        nn.init.orthogonal_(self.policy.weight, 0.01)
+
+    def forward(self, features: Tensor, legal: Tensor, starts: Tensor, state: Tensor) -> tuple[Categorical, Tensor, Tensor]:
+        """What the agent does and expects in some steps at some tables.
+
+        Args:
+            features: float32, shape (steps, tables, n_features).
+            legal: bool, shape (steps, tables, NUM_ACTIONS).
+            starts: whether a deal begins with the step, bool, shape (steps, tables).
+            state: before the first step, float32, shape (tables, WIDTH).
+
+        Returns:
+            The distribution over actions; values, shape (steps, tables); the state after the last step.
+        """
+        embedded, states = self.embed(features), []
+        for now, begins in zip(embedded, starts, strict=True):
+            state = self.memory(now, state * ~begins[:, None])
+            states.append(state)
+        seen = torch.cat([embedded, torch.stack(states)], dim=2)
+        logits = self.policy(seen).masked_fill(~legal, torch.finfo(torch.float32).min)
+        return Categorical(logits=logits, validate_args=False), self.value(seen).squeeze(2), state
+
+
+@dataclass
+class Now:
+    """What the tables show before a step, with one step in front: the arguments of `Agent`."""
+
+    features: Tensor
+    legal: Tensor
+    starts: Tensor
+    state: Tensor
+
+
+def shown(observations: dict[str, np.ndarray], starts: np.ndarray, state: Tensor) -> Now:
+    """The arguments of `Agent` for the next step."""
+    seen, legal = torch.from_numpy(observations["observation"]), torch.from_numpy(observations["action_mask"]) != 0
+    return Now(seen[None], legal[None], torch.from_numpy(starts)[None], state)
+
+
+def begun(tables: SeatVectorEnv, seed: int) -> Now:
+    """What the tables show at the first decisions of their first deals."""
+    observations, _ = tables.reset(seed=seed)
+    assert isinstance(observations, dict)
+    return shown(observations, np.ones(tables.num_envs, np.bool_), torch.zeros(tables.num_envs, WIDTH))
+
+
+@torch.no_grad()
+def take_step(agent: Agent, tables: SeatVectorEnv, now: Now) -> tuple[Now, dict[str, Tensor]]:
+    """A decision at each table: what is shown next, and what there is to learn from."""
+    policy, value, state = agent(now.features, now.legal, now.starts, now.state)
+    action = policy.sample()
+    observations, reward, terminated, truncated, _ = tables.step(action[0].numpy())
+    assert isinstance(observations, dict)
+    over = terminated | truncated
+    step = {"features": now.features, "legal": now.legal, "starts": now.starts, "action": action, "value": value}
+    step |= {"logprob": policy.log_prob(action), "over": torch.from_numpy(over)[None]}
+    step["reward"] = torch.from_numpy(reward * REWARD_SCALE).float()[None]
+    return shown(observations, over, state), step
+
+
+def advantages(batch: dict[str, Tensor], next_value: Tensor) -> Tensor:
+    """Generalised advantage estimates (Schulman et al., arXiv 1506.02438), float32, shape (steps, tables).
+
+    What follows a deal does not count in it. `next_value` is the value after the last step, shape (tables,).
+    """
+    found, advantage = torch.zeros_like(batch["reward"]), torch.zeros_like(next_value)
+    for at in reversed(range(len(found))):
+        goes_on = ~batch["over"][at]
+        surprise = batch["reward"][at] + next_value * goes_on - batch["value"][at]
+        advantage = found[at] = surprise + TRACE * advantage * goes_on
+        next_value = batch["value"][at]
+    return found
+
+
+def learn(agent: Agent, optimizer: torch.optim.Optimizer, batch: dict[str, Tensor], state: Tensor, next_value: Tensor) -> None:
+    """Improve the agent by a batch, each of its arrays of shape (steps, tables, ...), and the states before it."""
+    advantage = advantages(batch, next_value)
+    returns = advantage + batch["value"]
+    for _ in range(EPOCHS):
+        for rows in torch.randperm(len(state)).chunk(PARTS):
+            policy, value, _ = agent(*(batch[name][:, rows] for name in ("features", "legal", "starts")), state[rows])
+            gain = advantage[:, rows]
+            gain = (gain - gain.mean()) / (gain.std() + 1e-8)
+            ratio = (policy.log_prob(batch["action"][:, rows]) - batch["logprob"][:, rows]).exp()
+            policy_loss = -torch.min(ratio * gain, ratio.clamp(1 - CLIP, 1 + CLIP) * gain).mean()
+            value_loss = (value - returns[:, rows]).square().mean()
+            optimizer.zero_grad()
+            (policy_loss + 0.5 * value_loss - 0.01 * policy.entropy().mean()).backward()
+            nn.utils.clip_grad_norm_(agent.parameters(), 0.5)
+            optimizer.step()
+
+
+def train(agent: Agent, decisions: int, tables: int = TABLES, seed: int = LEARNING_SEED) -> None:
+    """Learn from at least so many decisions."""
+    envs = make_tables(tables)
+    now, batches = begun(envs, seed), math.ceil(decisions / (tables * STEPS))
+    optimizer = torch.optim.Adam(agent.parameters(), 1e-3)
+    scheduler = torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 0.0, batches)
+    for _ in range(batches):
+        before, steps = now.state, []
+        for _ in range(STEPS):
+            now, step = take_step(agent, envs, now)
+            steps.append(step)
+        with torch.no_grad():
+            next_value = agent(now.features, now.legal, now.starts, now.state)[1][0]
+        batch = {name: torch.cat([step[name] for step in steps]) for name in steps[0]}
+        learn(agent, optimizer, batch, before, next_value)
+        scheduler.step()
+
+
+def measure(agent: Agent, deals: int) -> tuple[float, float]:
+    """Points per deal less the mean of the other seats', over the first deal of so many tables, and the margin at 95 %."""
+    tables = make_tables(deals)
+    now, rewards = begun(tables, MEASURING_SEED), np.full(deals, np.nan)
+    while np.isnan(rewards).any():
+        now, step = take_step(agent, tables, now)
+        first = step["over"][0].numpy() & np.isnan(rewards)
+        rewards[first] = step["reward"][0].numpy()[first] / REWARD_SCALE
+    return float(rewards.mean()), 1.96 * float(rewards.std()) / math.sqrt(deals)
+
+
+def main(decisions: int = DECISIONS, deals: int = DEALS) -> None:
+    """Learn, and print the strength before and after."""
+    torch.set_num_threads(1)  # so small a network gains nothing from more
+    torch.manual_seed(0)
+    agent = Agent()
+    print(f"{GAME}, points per deal against random players, 95 % interval over {deals} deals")
+    print("before  {:+.2f} ± {:.2f}".format(*measure(agent, deals)), flush=True)
+    started = time.perf_counter()
+    train(agent, decisions)
+    seconds = time.perf_counter() - started
+    mean, margin = measure(agent, deals)
+    print(f"after   {mean:+.2f} ± {margin:.2f}, {decisions:,} decisions in {seconds:.0f} s")
+    print("It beats random players." if mean > margin else "It does not beat random players: learn for longer.")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,98 @@
+"""The recurrent policy, `examples/recurrent_ppo.py`: its states are right in play and in learning, and it learns."""
+
+import importlib.util
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from tests.interop.learning import assert_it_learns
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "recurrent_ppo.py"
+TABLES, STEPS = 16, 40
+
+
+@pytest.fixture(scope="module")
+def example() -> Any:
+    """The script as a module."""
+    spec = importlib.util.spec_from_file_location("recurrent_ppo", EXAMPLE)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # where dataclasses look for it
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def played(example: Any) -> tuple[Any, dict[str, torch.Tensor]]:
+    """An agent that is not indifferent, and what it did at some tables, from the first decisions of deals on."""
+    torch.manual_seed(3)
+    agent = example.Agent()
+    with torch.no_grad():
+        agent.policy.weight *= 100
+    tables = example.make_tables(TABLES)  # an illegal action raises
+    now, steps = example.begun(tables, 1), []
+    for _ in range(STEPS):
+        now, step = example.take_step(agent, tables, now)
+        steps.append(step)
+    return agent, {name: torch.cat([step[name] for step in steps]) for name in steps[0]}
+
+
+def again(example: Any, agent: Any, batch: dict[str, torch.Tensor], **changed: torch.Tensor) -> tuple[Any, torch.Tensor]:
+    """What the agent does and expects in whole sequences."""
+    with torch.no_grad():
+        arguments = [(batch | changed)[name] for name in ("features", "legal", "starts")]
+        policy, value, _ = agent(*arguments, torch.zeros(TABLES, example.WIDTH))
+    return policy, value
+
+
+def test_whole_sequences_give_in_learning_what_was_played_step_by_step(example: Any, played: Any) -> None:
+    agent, batch = played
+    policy, value = again(example, agent, batch)
+    np.testing.assert_allclose(policy.log_prob(batch["action"]), batch["logprob"], atol=1e-4)
+    np.testing.assert_allclose(value, batch["value"], atol=1e-5)
+    assert (policy.probs[~batch["legal"]] == 0).all()
+    assert batch["legal"].gather(2, batch["action"][:, :, None]).all()
+
+
+def test_a_state_lasts_for_a_deal_and_no_longer(example: Any, played: Any) -> None:
+    agent, batch = played
+    starts, over = batch["starts"], batch["over"]
+    assert starts[0].all()
+    assert torch.equal(starts[1:], over[:-1])
+    assert over.sum() > 3 * TABLES
+    features = batch["features"].clone()
+    features[0] = 0
+    value = again(example, agent, batch, features=features)[1]
+    in_first_deal = starts.cumsum(dim=0) == 1
+    assert torch.equal(value[~in_first_deal], batch["value"][~in_first_deal])
+    later = in_first_deal.clone()
+    later[0] = False
+    assert (value[later] != batch["value"][later]).float().mean() > 0.9
+
+
+def test_advantages_are_sums_over_the_rest_of_the_deal(example: Any, played: Any) -> None:
+    _, batch = played
+    next_value = torch.linspace(-1, 1, TABLES)
+    found = example.advantages(batch, next_value)
+    values = torch.cat([batch["value"], next_value[None]])
+    for row in range(TABLES):
+        for step in range(STEPS):
+            expected, weight = 0.0, 1.0
+            for at in range(step, STEPS):
+                over = bool(batch["over"][at, row])
+                following = 0.0 if over else float(values[at + 1, row])
+                expected += weight * (float(batch["reward"][at, row]) + following - float(values[at, row]))
+                weight *= example.TRACE
+                if over:
+                    break
+            assert float(found[step, row]) == pytest.approx(expected, abs=1e-4)
+
+
+def test_it_learns(example: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = assert_it_learns(capsys, example.main, decisions=24_000, deals=300)
+    assert lines[-1] == "It beats random players."
