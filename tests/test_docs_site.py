@@ -20,6 +20,8 @@ import noms_env.record
 import noms_training
 from docs import sources
 from docs.make_pages import FOLDER, all_pages
+from tests.interop.learning import PAGE as LIBRARIES
+from tests.interop.learning import blocks_of_page
 from tests.policy.test_player import rules_of, save_small
 from tests.test_docs import python_blocks
 from tests.test_readme import commands
@@ -77,6 +79,16 @@ def test_the_code_of_a_page_runs(
                 assert cli.main(arguments) == 0, capsys.readouterr().err
                 printed = capsys.readouterr().out.strip()
                 assert printed == said.strip() or (not said and printed), arguments
+
+
+def test_the_code_about_each_library_is_run_in_its_environment() -> None:
+    """By `make interop`, which runs `tests/interop/test_NAME.py` in the environment of the library NAME."""
+    titles = [title for title in re.findall(r"(?m)^## (.+)$", text_of(LIBRARIES)) if blocks_of_page(title)]
+    assert len(titles) == text_of(LIBRARIES).count("\n## ")
+    for title in titles:
+        tests = ROOT / "tests" / "interop" / f"test_{title.lower()}.py"
+        assert f'run_page("{title}")' in text_of(tests), title
+        assert tests.with_name(f"{title.lower()}.txt").is_file()
 
 
 def test_blocks_of_code_are_found() -> None:

@@ -3,7 +3,15 @@
 from importlib.util import find_spec
 from pathlib import Path
 
-LIBRARIES = {"pufferlib": "pufferlib", "rllib": "ray", "sb3": "sb3_contrib", "tianshou": "tianshou", "torchrl": "torchrl"}
+LIBRARIES = {
+    "agilerl": "agilerl",
+    "pufferlib": "pufferlib",
+    "rllib": "ray",
+    "sb3": "sb3_contrib",
+    "supersuit": "supersuit",
+    "tianshou": "tianshou",
+    "torchrl": "torchrl",
+}
 """The name of each library here, and of what it is imported as."""
 
 HERE = Path(__file__).parent

@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from noms_env import NUM_ACTIONS, SeatEnv, feature_layout
-from tests.interop.learning import assert_it_learns, assert_seen, assert_the_seed_decides
+from tests.interop.learning import assert_it_learns, assert_seen, assert_the_seed_decides, run_page
 
 pytestmark = pytest.mark.interop
 
@@ -115,3 +115,7 @@ def test_advantages_stop_at_the_end_of_a_deal(example: dict[str, Any]) -> None:
 
 def test_the_example_learns(example: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
     assert_it_learns(capsys, example["main"], tables=64, decisions=40_000, deals=200)
+
+
+def test_the_code_of_the_page_runs() -> None:
+    run_page("PufferLib")

@@ -26,6 +26,7 @@ from noms_training.agents.external import external_player
 from noms_training.cli import main as noms
 from noms_training.data import workers
 from noms_training.interop import rllib
+from tests.interop.learning import run_page
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:.*Overriding environment rllib-multi-agent-env-v0:UserWarning"),  # at each runner
@@ -425,3 +426,7 @@ def test_what_fails_on_a_node_is_told(cluster: Cluster, tmp_path: Path, capsys: 
     assert "chose action 149, which was not legal" in err
     assert "Traceback" not in err
     assert not (tmp_path / "set").exists()
+
+
+def test_the_code_of_the_page_runs() -> None:
+    run_page("RLlib")

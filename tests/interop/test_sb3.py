@@ -10,6 +10,7 @@ import torch
 from gymnasium.utils.env_checker import data_equivalence
 from sb3_contrib import MaskablePPO
 from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_supported
+from stable_baselines3 import PPO
 from stable_baselines3.common.vec_env import DummyVecEnv, VecMonitor
 
 from noms_env import NUM_ACTIONS, IllegalActionError, SeatEnv
@@ -211,6 +212,16 @@ def test_one_table_is_enough_and_masks_are_obeyed(policy: str, mask_in: MaskPlac
         actions, _ = loaded.predict(seen, action_masks=masks)
         assert masks[np.arange(8), actions].all()
         seen, _, _, _ = envs.step(actions)
+
+
+def test_plain_ppo_is_told_what_to_set() -> None:
+    says = r'choose where the action mask is 1 .* or set illegal_action="terminate"$'
+    one_table = SMALL | {"n_steps": 64}
+    with pytest.raises(IllegalActionError, match=says):
+        PPO("MultiInputPolicy", SeatEnv("down_up"), **one_table).learn(64)
+    with pytest.raises(IllegalActionError, match=says):
+        PPO("MlpPolicy", SeatVecEnv(4, "down_up"), **SMALL).learn(64)
+    assert PPO("MultiInputPolicy", SeatEnv("down_up", illegal_action="terminate"), **one_table).learn(64).num_timesteps == 64
 
 
 def test_the_example_learns(capsys: pytest.CaptureFixture[str]) -> None:

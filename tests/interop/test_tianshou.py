@@ -7,13 +7,15 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from tianshou.algorithm import MARLRandomDiscreteMaskedOffPolicyAlgorithm, MultiAgentOffPolicyAlgorithm
 from tianshou.data import Collector, VectorReplayBuffer
 from tianshou.env import DummyVectorEnv
 from tianshou.env.pettingzoo_env import PettingZooEnv
 
-from noms_env import SeatEnv, down_up_v0, noms_v0
+from noms_env import VARIANTS, SeatEnv, down_up_v0, noms_v0
 from tests.begun import begun
-from tests.interop.learning import assert_it_learns, assert_seen, assert_the_seed_decides
+from tests.envs.play import module_of
+from tests.interop.learning import assert_it_learns, assert_seen, assert_the_seed_decides, run_page
 
 pytestmark = pytest.mark.interop
 
@@ -92,5 +94,28 @@ def test_all_seats_through_pettingzoo(game: Any) -> None:
         assert got.tolist() == table.row.points[: table.seats].tolist()
 
 
+@pytest.mark.filterwarnings("ignore:invalid value encountered:RuntimeWarning")
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_a_buffer_holds_the_infos_of_many_deals(variant: str) -> None:
+    """Its arrays take an info only if it has one shape and one type in all deals."""
+
+    def make() -> PettingZooEnv:
+        return PettingZooEnv(module_of(variant).env(episode="deal"))
+
+    env = make()
+    players = [MARLRandomDiscreteMaskedOffPolicyAlgorithm(action_space=env.action_space) for _ in env.agents]
+    seats = MultiAgentOffPolicyAlgorithm(algorithms=players, env=env)
+    collector = Collector(seats, DummyVectorEnv([make] * 4), VectorReplayBuffer(20_000, 4))
+    collector.reset()
+    stats = collector.collect(n_episode=60)
+    ends = collector.buffer.info[collector.buffer.done]
+    assert stats.returns.shape == ends.winners.shape == (60, len(env.agents))
+    assert ends.winners.any(axis=1).all()
+
+
 def test_the_example_learns(example: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
     assert_it_learns(capsys, example["main"], decisions=30_000, deals=200)
+
+
+def test_the_code_of_the_page_runs() -> None:
+    run_page("Tianshou")

@@ -12,7 +12,7 @@ from torchrl.envs.utils import check_env_specs
 
 from noms_env import SeatVectorEnv, down_up_v0
 from tests.envs.play import WAYS
-from tests.interop.learning import assert_it_learns, assert_seen
+from tests.interop.learning import assert_it_learns, assert_seen, run_page
 
 pytestmark = [
     pytest.mark.interop,
@@ -111,3 +111,7 @@ def test_the_policy_of_the_example_obeys_the_mask() -> None:
 
 def test_the_example_learns(capsys: pytest.CaptureFixture[str]) -> None:
     assert_it_learns(capsys, runpy.run_path(str(EXAMPLE))["main"], tables=256, decisions=60_000, deals=200)
+
+
+def test_the_code_of_the_page_runs() -> None:
+    run_page("TorchRL")
