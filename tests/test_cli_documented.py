@@ -21,7 +21,7 @@ from tests.test_readme import commands
 from training.cli import main
 from training.terminal.progress import Lines
 
-RUN_ELSEWHERE = {"table", "train", "improve", "plot", "publish", "demo", "solve", "exploit", "benchmark"}
+RUN_ELSEWHERE = {"table", "train", "improve", "plot", "publish", "demo", "solve", "exploit", "benchmark", "compile"}
 SMALL = {
     "evaluate": ["--deals", "4", "--matches", "2"],
     "tournament": ["--deals", "2"],

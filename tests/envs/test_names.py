@@ -89,7 +89,7 @@ def test_names_say_what_is_not_as_by_default() -> None:
     assert repr(batch) == f'<BatchEnv: 4 tables of noms (4 seats, min_bid=7), episode="match", {chosen}>'
     batch.reset([0], seed=5)
     assert "seed=5..7" in repr(batch)
-    opponents = [noms_env.load_player("greedy"), "thumb", "pimc:5"]
+    opponents: list[Any] = [noms_env.load_player("greedy"), "thumb", "pimc:5"]
     seat = SeatEnv("noms", opponents=opponents, observation="bytes", reward="relative", skip_forced=True)
     others = '[GreedyPlayer, "thumb", "pimc:5"]'
     more = 'observation="bytes", reward="relative", skip_forced=True'

@@ -309,7 +309,7 @@ def test_what_is_written_beside_curves_fits_the_picture(
     games: int, column: Literal["score", "points"], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made: list[Any] = []
-    monkeypatch.setattr(figures, "png", lambda picture: made.append(picture) or b"")
+    monkeypatch.setattr(figures, "png", made.append)
     curve = np.array([[0.0, 0, 0, -4, -5, -3, 0], [10.0, 0, 0, -1, -2, 0, 0.5]])
     figures.draw_curves({"ppo": {name: [curve] for name in list(GAMES)[:games]}}, column)
     (picture,) = made

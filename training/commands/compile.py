@@ -11,6 +11,7 @@ from typing import Annotated
 
 import tyro
 
+from ..console import print_lines
 from .common import OK, CommandError, wrong_arguments
 
 
@@ -45,7 +46,7 @@ def compile(
         functions = PROGRESS.use(wanted)
     seconds = time.monotonic() - began
     where = f"kept in {CACHE_FOLDER}" if CACHE_FOLDER else "not kept, since no folder can be written"
-    print(f"{functions:,} functions compiled in {seconds:.0f} s, {where}" if functions else f"all is compiled, {where}")
+    print_lines([f"{functions:,} functions compiled in {seconds:.0f} s, {where}" if functions else f"all is compiled, {where}"])
     return OK
 
 
@@ -66,7 +67,7 @@ def use_trainer() -> None:
     from .demo import quick_config
 
     with TemporaryDirectory() as folder:
-        for number, seen in enumerate(({}, {"card_features": False}, {"trick_features": True})):
-            config = dataclasses.replace(quick_config("small_ships", 0), panel=("random",), **seen)
-            with RunFolder.create(Path(folder) / str(number), config.as_dict()) as run:
+        for sees_cards in (True, False):
+            config = dataclasses.replace(quick_config("small_ships", 0), panel=("random",), card_features=sees_cards)
+            with RunFolder.create(Path(folder) / str(sees_cards), config.as_dict()) as run:
                 train(config, run)
