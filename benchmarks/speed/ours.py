@@ -64,7 +64,8 @@ class Playground:
 
     def play(self, first: int, last: int, steps: int, wanted: int) -> None:
         """Random play at the tables from first to last, compiled."""
-        tables, (observation, _, hidden), features = kernel_view(self.batch.tables), self.batch._seen, self.batch._features
+        rows, tables = self.batch._rows, kernel_view(self.batch.tables)
+        (observation, _, hidden), features = rows.seen, rows.features
         seen = (observation, self._mask, hidden, wanted, features)
         batch_kernels.play_random(tables, first, last, steps, self.streams, *seen)
 

@@ -90,3 +90,13 @@ def checked_seed(seed: int) -> int:
     if isinstance(seed, bool | np.timedelta64) or not isinstance(seed, int | np.integer) or not 0 <= seed <= MAX_SEED:
         raise ValueError(f"seed must be an integer from 0 to 2**63 - 1, not {brief(seed)}")
     return int(seed)
+
+
+def checked_streams(streams: np.ndarray) -> None:
+    """Refuse states of 32-bit generators (`batch_kernels.random_rows`) that are not from 1 to 2**32 - 1.
+
+    Raises:
+        ValueError: one is not.
+    """
+    if streams.min() < 1 or streams.max() > MAX_TABLE:
+        raise ValueError(f"streams must be from 1 to {MAX_TABLE}, not {brief(streams)}")

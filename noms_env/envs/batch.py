@@ -10,46 +10,44 @@
 `reset(rows)`.
 
 All arrays are allocated once and written in place: `torch.from_numpy(batch.observation)` shares their memory.
+
+With `device="cuda"` the tables lie on a GPU, and so do the arrays (`GpuArray`): torch, CuPy and JAX take them without a copy.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from threading import Lock
 from typing import Any, NoReturn, Unpack
 
 import numpy as np
 
-from noms_env._threads import RowThreads, one_thread
-from noms_env.belief import new_sampling_workspace, sample_hidden_rows
+from noms_env._threads import one_thread
 from noms_env.belief.determinize import Rows, row_numbers
-from noms_env.core.actions import NUM_ACTIONS, brief, is_integer, plain_array
+from noms_env.core.actions import brief, is_integer, plain_array
 from noms_env.core.chance import MAX_SEED, MAX_TABLE
 from noms_env.core.messages import literal
-from noms_env.core.state import EPISODES, MAX_SEATS
-from noms_env.engine import batch_kernels
-from noms_env.engine.row_kernels import kernel_view
+from noms_env.core.state import MAX_SEATS
 from noms_env.engine.soundness import check_states
 from noms_env.envs.common import checked_layout, in_rows
 from noms_env.envs.option_types import Options
-from noms_env.envs.table_groups import RowGroup, TableGroup, fill_groups
+from noms_env.envs.processor_rows import ProcessorRows
+from noms_env.envs.table_groups import RowGroup, TableGroup, row_groups
 from noms_env.envs.validation import (
+    DEVICES,
+    Device,
     Episode,
     ObservationKind,
-    checked_actions,
-    checked_array,
+    checked_choice,
     checked_count,
     checked_flag,
     checked_for_rows,
     checked_names,
 )
-from noms_env.observation.layout import HIDDEN_SIZE, OBSERVATION_SIZE, PADDED_MASK_SIZE
 from noms_env.table import IllegalActionError, Table, redeal_seed
 from noms_env.variants import RulesError
-from noms_env.variants.table_record import TABLE, new_tables
-
-MIN_ROWS_PER_THREAD = 1024
+from noms_env.variants.table_record import TABLE
 
 
 class BatchEnv:
@@ -68,12 +66,13 @@ class BatchEnv:
             only: it tells a seat that another had no choice.
         pause_after_deal: keep each table as it is after the last card of a deal, until `next_deal`.
         hidden_state: write `hidden_state`.
-        threads: number of threads; None for all cores. Results do not depend on it.
-        check_actions: refuse illegal actions. False saves time.
+        threads: number of threads of the processor; None for all cores. Results do not depend on it.
+        check_actions: refuse illegal actions. False saves time, and on a GPU the wait for it at every step.
+        device: `cpu`, or `cuda` for tables on a GPU (extra `cuda`): the same bytes.
         **options: options of the variant; in an exact-bid game also `hand_size`, of a single deal. Not for a mixed batch.
 
     Attributes:
-        tables: the records of the tables (`table_record.TABLE`), shape (n,).
+        tables: the records of the tables (`table_record.TABLE`), shape (n,); on a GPU their words, int64, shape (n, words).
         groups: which rows play by which rules.
         observation: uint8, shape (n, OBSERVATION_SIZE): what the seat to act saw at the last `observe` or
             `step(..., observe=True)`; with features, shape (n, feature_layout.n_features).
@@ -87,9 +86,14 @@ class BatchEnv:
         points: float32, shape (n, seats), of as many seats as a table has at most: points of that deal, else 0; infinite from
             2**128 on (a multiplier of 2**124).
 
+    On a GPU the arrays are `GpuArray`, `to_numpy` of which makes a copy for the processor. Nothing waits for the GPU but
+    `save`, `restore`, `table`, `sample_hidden` (whose cards the processor deals), `reset` without an array on the GPU, and with
+    `check_actions` also `step` and `random_actions`. Launches go to torch's current stream where torch is in use.
+
     Raises:
         ValueError: an argument is not allowed; the message says what is.
-        RuntimeError: of each method that plays: another thread is in one of them.
+        RuntimeError: of each method that plays: another thread is in one of them. With `device="cuda"`: there is no GPU.
+        ModuleNotFoundError: with `device="cuda"`: the libraries of the extra `cuda` are not installed.
     """
 
     def __init__(
@@ -106,6 +110,7 @@ class BatchEnv:
         hidden_state: bool = False,
         threads: int | None = 1,
         check_actions: bool = True,
+        device: Device = "cpu",
         **options: Unpack[Options],
     ) -> None:
         if not isinstance(variant, str) and (seats is not None or options):
@@ -121,47 +126,43 @@ class BatchEnv:
         self.pause_after_deal = checked_flag("pause_after_deal", pause_after_deal)
         self.check_actions = checked_flag("check_actions", check_actions)
         hidden_state = checked_flag("hidden_state", hidden_state)
-        self.tables, self._has_dealt = new_tables(tables), False
+        self.device = checked_choice("device", device, DEVICES)
+        if self.device == "cuda" and self.threads > 1:
+            raise RulesError("threads are of the processor: device='cuda' has no use for them")
         groups = [TableGroup(variant, seats, options)] if isinstance(variant, str) else variant
         if not isinstance(groups, Sequence) or not all(isinstance(group, TableGroup) for group in groups):
             raise ValueError(f"variant must be the name of a game or a list of TableGroup, not {brief(variant)}")
-        self.groups = fill_groups(self.tables, groups, seed, episode)
-        self._kernel_tables = kernel_view(self.tables)
-        self._words = self.tables.view(np.ndarray).view(np.int64).reshape(tables, TABLE.itemsize // 8)
-        self._observation = np.zeros((tables, OBSERVATION_SIZE // 8), np.int64)
-        self._mask = np.zeros((tables, PADDED_MASK_SIZE // 8), np.int64)
-        self._hidden = np.zeros((tables if hidden_state else 0, HIDDEN_SIZE // 8), np.int64)
-        self._seen = (self._observation, self._mask, self._hidden)
+        self.groups, models = row_groups(tables, groups, seed, episode)
         self.feature_layout = checked_layout(observation, [group.rules for group in self.groups], episode)
-        self._features: tuple[np.ndarray, ...] | None = None
-        self.observation = self._observation.view(np.uint8)
-        if self.feature_layout is not None:
-            features = np.zeros((tables, self.feature_layout.words), np.int64)
-            self._features = (features, *self.feature_layout.parts)
-            self.observation = features.view(np.uint8)[:, : self.feature_layout.n_features]
-        self._wanted = batch_kernels.WRITE_OBSERVATION + batch_kernels.WRITE_MASK
-        if hidden_state:
-            self._wanted += batch_kernels.WRITE_HIDDEN
-        self.mask = self._mask.view(np.int8)[:, :NUM_ACTIONS]
-        self.hidden_state = self._hidden.view(np.uint8) if hidden_state else None
-        self.seat = np.zeros(tables, np.int16)
-        self.over = np.ones(tables, np.bool_)
-        self.scored = np.zeros(tables, np.bool_)
-        self.points = np.zeros((tables, max(group.rules.seats for group in self.groups)), np.float32)
-        in_threads = self.threads > 1 and tables >= 2 * MIN_ROWS_PER_THREAD
-        self._lock = Lock()
-        self._row_threads = RowThreads(self.threads, MIN_ROWS_PER_THREAD) if in_threads else None
+        self._lock, self._has_dealt, self._episode = Lock(), False, episode
+        made = (models, [group.rows.stop for group in self.groups], self.feature_layout, hidden_state)
+        self._rows: Any = self._on_gpu(*made) if self.device == "cuda" else ProcessorRows(*made, self.threads)
+        self.tables: np.recarray = self._rows.tables
+        self.observation: np.ndarray = self._rows.observation
+        self.mask: np.ndarray = self._rows.mask
+        self.hidden_state: np.ndarray | None = self._rows.hidden_state
+        self.seat: np.ndarray = self._rows.seat
+        self.over: np.ndarray = self._rows.over
+        self.scored: np.ndarray = self._rows.scored
+        self.points: np.ndarray = self._rows.points
+
+    @staticmethod
+    def _on_gpu(*made: Any) -> Any:
+        from noms_env.cuda.rows import GpuRows  # here, since it needs an extra and takes time to import
+
+        return GpuRows(*made)
 
     def __repr__(self) -> str:
         switches = {
             "observation": "bytes" if self.feature_layout is None else "features",
             **{name: getattr(self, name) for name in ("skip_forced", "pause_after_deal")},
-            **{"hidden_state": self.hidden_state is not None, "threads": self.threads},
+            **{"hidden_state": self.hidden_state is not None, "threads": self.threads, "device": self.device},
         }
-        usual = {"observation": "bytes", "threads": 1}
+        usual = {"observation": "bytes", "threads": 1, "device": "cpu"}
         chosen = [f", {name}={literal(value)}" for name, value in switches.items() if value != usual.get(name, False)]
-        groups, episode = ", ".join(map(str, self.groups)), literal(EPISODES[self.tables.episode[0]])
-        return f"<BatchEnv: {groups}, episode={episode}, seed={self._seeds()}{''.join(chosen)}>"
+        groups = ", ".join(map(str, self.groups))
+        seeds = f", seed={self._seeds()}" if self.device == "cpu" else ""  # a repr does not wait for a GPU
+        return f"<BatchEnv: {groups}, episode={literal(self._episode)}{seeds}{''.join(chosen)}>"
 
     def _seeds(self) -> str:
         low, high = int(self.tables.seed.min()), int(self.tables.seed.max())
@@ -170,14 +171,14 @@ class BatchEnv:
     def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
         """What a notebook shows: the rules, the arrays and where the tables stand."""
         arrays = {name: getattr(self, name) for name in ("observation", "mask", "hidden_state")}
-        stand = f"{int(self.over.sum()):,} of {len(self):,} over" if self._has_dealt else "nothing dealt yet"
         rows = {
             "tables": "; ".join(map(str, self.groups)),
-            "episode": EPISODES[self.tables.episode[0]],
-            "seed": self._seeds(),
+            "episode": self._episode,
             **{name: f"{array.dtype} {array.shape}" for name, array in arrays.items() if array is not None},
-            "episodes": stand,
         }
+        if self.device == "cpu":
+            stand = f"{int(self.over.sum()):,} of {len(self):,} over" if self._has_dealt else "nothing dealt yet"
+            rows |= {"seed": self._seeds(), "episodes": stand}
         return in_rows(self, rows)
 
     def __reduce__(self) -> NoReturn:
@@ -188,7 +189,7 @@ class BatchEnv:
 
     def __len__(self) -> int:
         """Number of tables."""
-        return len(self.tables)
+        return int(self.groups[-1].rows.stop)
 
     @one_thread
     def observe(self, rows: Rows = None) -> None:
@@ -200,11 +201,7 @@ class BatchEnv:
         Raises:
             ValueError: no such row.
         """
-        if rows is None:
-            self._run(batch_kernels.observe_rows, *self._seen, self._wanted, self._features)
-        else:
-            numbers = row_numbers(rows, len(self))
-            batch_kernels.observe_some(self._kernel_tables, numbers, *self._seen, self._wanted, self._features)
+        self._rows.observe(None if rows is None else row_numbers(rows, len(self)))
 
     @one_thread
     def step(self, actions: np.ndarray, observe: bool = False) -> None:
@@ -214,7 +211,8 @@ class BatchEnv:
         stays over until `reset`.
 
         Args:
-            actions: integers, shape (n,); those of tables that are over or paused are ignored.
+            actions: integers, shape (n,); those of tables that are over or paused are ignored. With `device="cuda"` an array on
+                the GPU is read where it is.
             observe: write what `observe` writes, too. The bytes are those of `step` followed by `observe`, in less time.
 
         Raises:
@@ -225,14 +223,13 @@ class BatchEnv:
         """
         if not self._has_dealt:
             raise RuntimeError("nothing has been dealt yet: call reset first")
-        numbers = checked_actions(actions, len(self))
+        numbers = self._rows.actions(actions)
         if self.check_actions:
-            row = batch_kernels.first_illegal(self._kernel_tables, numbers)
+            row = self._rows.refused(numbers)
             if row >= 0:
-                raise IllegalActionError(f"table {row}: {self.why_illegal(row, int(numbers[row]))}")
-        how = (self.skip_forced, self.pause_after_deal)
-        results = (self.points, self.scored, self.seat, self.over)
-        self._run(batch_kernels.step_rows, numbers, *how, *results, *self._seen, self._wanted if observe else 0, self._features)
+                action = int(self._rows.to_numpy(numbers)[row])
+                raise IllegalActionError(f"table {row}: {self.why_illegal(row, action)}")
+        self._rows.step(numbers, self.skip_forced, self.pause_after_deal, observe)
 
     @one_thread
     def reset(
@@ -249,6 +246,9 @@ class BatchEnv:
         The deals are a function of (seed, table, match): rows with the same three get the same cards. A new batch has its
         seed and the row's number as table, and plays the matches 0, 1, 2, ...; a seed that is given begins with match 0.
 
+        On a GPU `rows` may also be booleans that lie there, `batch.over` among them: each of these tables starts its next match
+        (after the last number comes 0), and nothing waits for the GPU.
+
         Args:
             rows: numbers, or booleans of shape (n,); None for all tables.
             match: number of the match, 0 to 2**32 - 1, one integer or one for each row; None for the next, or the seed's first.
@@ -259,23 +259,29 @@ class BatchEnv:
         Raises:
             ValueError: a number is out of range; no table has changed.
         """
+        if self._rows.holds(rows):
+            if any(value is not None for value in (match, seed, table, dealer)):
+                raise ValueError("rows on the GPU start their next match: match, seed, table and dealer go with rows elsewhere")
+            self._rows.start_next(rows, self.pause_after_deal)
+            self._has_dealt = True
+            return
         numbers = row_numbers(rows, len(self))
-        following = self.tables.match[numbers] + 1 if seed is None else np.zeros(len(numbers), np.int64)
+        following = self._rows.field("match", numbers) + 1 if seed is None else np.zeros(len(numbers), np.int64)
         if match is None and (following > MAX_TABLE).any():
             raise ValueError(f"there is no match after number {MAX_TABLE}: give a match or a seed")
         given = [
             ("match", match, following, MAX_TABLE),
-            ("seed", seed, self.tables.seed[numbers], MAX_SEED),
-            ("table", table, self.tables.table[numbers], MAX_TABLE),
+            ("seed", seed, self._rows.field("seed", numbers), MAX_SEED),
+            ("table", table, self._rows.field("table", numbers), MAX_TABLE),
         ]
         wanted = {name: checked_for_rows(name, value, default, 0, most) for name, value, default, most in given}
         dealers = checked_for_rows("dealer", dealer, np.full(len(numbers), -1), -1, MAX_SEATS - 1)
-        if (dealers >= self.tables.n_seats[numbers]).any():
+        if (dealers >= self._rows.field("n_seats", numbers)).any():
             raise ValueError("dealer must be a seat of the table")
         for name, values in wanted.items():
-            self.tables[name][numbers] = values
-        batch_kernels.start_rows(self._kernel_tables, numbers, dealers)
-        self._refresh(numbers)
+            self._rows.set_field(name, numbers, values)
+        self._rows.start(numbers, dealers, self.pause_after_deal)
+        self._has_dealt = True
 
     @one_thread
     def next_deal(self) -> None:
@@ -283,8 +289,7 @@ class BatchEnv:
 
         A match that is over stays over until `reset`.
         """
-        self._run(batch_kernels.next_deal_rows, self.points, self.scored)
-        self._refresh()
+        self._rows.next_deal()
 
     @one_thread
     def random_actions(self, streams: np.ndarray, actions: np.ndarray) -> None:
@@ -292,21 +297,17 @@ class BatchEnv:
 
         Args:
             streams: int64, shape (n,), values 1 to 2**32 - 1: the state of each table's generator, updated in place.
-            actions: int64, shape (n,), written in place.
+            actions: int64, shape (n,), written in place. With `device="cuda"` both lie on the GPU.
 
         Raises:
             ValueError: these are no such arrays.
         """
-        checked_array("actions", actions, len(self))
-        checked_array("streams", streams, len(self))
-        if streams.min() < 1 or streams.max() > MAX_TABLE:
-            raise ValueError(f"streams must be from 1 to {MAX_TABLE}, not {brief(streams)}")
-        self._run(batch_kernels.random_rows, streams, actions)
+        self._rows.random_actions(streams, actions, self.check_actions)
 
     @one_thread
     def save(self, rows: Rows = None) -> np.recarray:
         """A copy of some tables as records (`table_record.TABLE`), shape (rows,); all tables when None."""
-        saved: np.recarray = self.tables[row_numbers(rows, len(self))].copy()
+        saved: np.recarray = self._rows.save(row_numbers(rows, len(self)))
         return saved
 
     @one_thread
@@ -326,10 +327,9 @@ class BatchEnv:
         records = np.atleast_1d(plain_array(saved))
         if records.dtype != TABLE or len(records) not in (1, len(numbers)):
             raise ValueError(f"saved must be {len(numbers)} records (or one) from save, not {records.dtype} of {records.shape}")
-        check_states(records, self.tables[numbers])
-        words = np.ascontiguousarray(records).view(np.ndarray).view(np.int64).reshape(len(records), -1)
-        self._words[numbers] = words
-        self._refresh(numbers)
+        check_states(records, self._rows.save(numbers))
+        self._rows.put(numbers, records, self.pause_after_deal)
+        self._has_dealt = True
 
     @one_thread
     def clone(self, row: int, rows: Rows) -> None:
@@ -340,8 +340,8 @@ class BatchEnv:
         """
         source, numbers = self._row_number(row), row_numbers(rows, len(self))
         self._check_same_rules(source, numbers)
-        batch_kernels.clone_row(self._words, source, numbers)
-        self._refresh(numbers)
+        self._rows.clone(source, numbers, self.pause_after_deal)
+        self._has_dealt = True
 
     @one_thread
     def sample_hidden(self, row: int, seat: int, rng: np.random.Generator, rows: Rows = None) -> None:
@@ -363,26 +363,13 @@ class BatchEnv:
         source = self._row_number(row)
         numbers = row_numbers(source if rows is None else rows, len(self))
         self._check_same_rules(source, numbers)
-        seed = redeal_seed(self.tables[source], seat, rng)
+        seed = redeal_seed(self._record(source), seat, rng)
         if len(numbers) > 0:
-            batch_kernels.clone_row(self._words, source, numbers)
-            sample_hidden_rows(self._kernel_tables, numbers, int(seat), seed, new_sampling_workspace())
-            self._refresh(numbers)
+            self._rows.sample_hidden(source, numbers, int(seat), seed, self.pause_after_deal)
 
-    def _run(self, kernel: Callable[..., Any], *arguments: Any) -> None:
-        """Run a kernel over all rows, in several threads if there are many; the result does not depend on them."""
-        tables = self._kernel_tables
-        if self._row_threads is None:
-            kernel(tables, 0, len(tables), *arguments)
-        else:
-            self._row_threads.run(len(tables), lambda first, end, _: kernel(tables, first, end, *arguments))
-
-    def _refresh(self, put: np.ndarray | None = None) -> None:
-        """Write `seat` and `over`, and of rows into which tables were put also `scored` and `points`."""
-        self._has_dealt = True
-        if put is not None:
-            batch_kernels.settle_rows(self._kernel_tables, put, self.pause_after_deal, self.points, self.scored)
-        batch_kernels.current(self._kernel_tables, 0, len(self), self.seat, self.over)
+    def _record(self, row: int) -> np.record:
+        record: np.record = self._rows.save(np.array([row]))[0]
+        return record
 
     def _check_same_rules(self, source: int, rows: np.ndarray) -> None:
         if len(self.groups) == 1:
@@ -410,7 +397,7 @@ class BatchEnv:
         row = self._row_number(row)
         group = self._group_of(row)
         table = Table(group.rules.variant.name, group.rules.seats, group.rules.options)
-        table.set_row(self.tables[row])
+        table.set_row(self._record(row))
         return table
 
     def why_illegal(self, row: int, action: int) -> str:

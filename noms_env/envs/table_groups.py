@@ -10,6 +10,7 @@ import numpy as np
 
 from noms_env.envs.common import make_table
 from noms_env.variants import Rules
+from noms_env.variants.table_record import new_tables
 
 
 class TableGroup(NamedTuple):
@@ -39,8 +40,8 @@ class RowGroup:
         return f"{self.rows.stop - self.rows.start} tables of {self.rules.variant.name} ({self.rules.summary})"
 
 
-def fill_groups(tables: np.recarray, groups: Sequence[TableGroup], seed: int, episode: str) -> list[RowGroup]:
-    """Write the rules of some groups into the rows of a batch, which follow one another; no match has begun.
+def row_groups(tables: int, groups: Sequence[TableGroup], seed: int, episode: str) -> tuple[list[RowGroup], np.recarray]:
+    """The rows of each group, which follow one another, and a table of each: its match is over, and none has begun.
 
     Raises:
         ValueError: a share is not above 0, or a group gets no table.
@@ -48,14 +49,13 @@ def fill_groups(tables: np.recarray, groups: Sequence[TableGroup], seed: int, ep
     shares = np.array([group.share if isinstance(group.share, int | float | np.number) else 0 for group in groups], float)
     if len(shares) == 0 or not np.isfinite(shares).all() or (shares <= 0).any():
         raise ValueError("every group of tables needs a share above 0")
-    ends = np.round(np.cumsum(shares) / shares.sum() * len(tables)).astype(int).tolist()
-    filled = []
-    for group, start, end in zip(groups, [0, *ends], ends, strict=False):
+    ends = np.round(np.cumsum(shares) / shares.sum() * tables).astype(int).tolist()
+    filled, models = [], new_tables(len(groups))
+    for i, (group, start, end) in enumerate(zip(groups, [0, *ends], ends, strict=False)):
         if start == end:
-            raise ValueError(f"{len(tables)} tables are too few for {len(groups)} groups: {group.variant} gets none")
+            raise ValueError(f"{tables} tables are too few for {len(groups)} groups: {group.variant} gets none")
         model = make_table(group.variant, group.seats, group.options or {}, episode, seed)
-        tables[start:end] = model.row
+        models[i] = model.row
         filled.append(RowGroup(model.rules, slice(start, end)))
-    tables.table = np.arange(len(tables))
-    tables.over = 1
-    return filled
+    models.over = 1
+    return filled, models

@@ -19,12 +19,14 @@ Reward = Literal["points", "relative", "outcome"]
 IllegalAction = Literal["raise", "terminate"]
 MaskPlace = Literal["observation", "info", "both"]
 ObservationKind = Literal["bytes", "features"]
+Device = Literal["cpu", "cuda"]
 RenderMode = Literal["ansi", "human", "rgb_array"]
 
 REWARDS: tuple[str, ...] = get_args(Reward)
 ILLEGAL_ACTIONS: tuple[str, ...] = get_args(IllegalAction)
 MASK_PLACES: tuple[str, ...] = get_args(MaskPlace)
 OBSERVATIONS: tuple[str, ...] = get_args(ObservationKind)
+DEVICES: tuple[str, ...] = get_args(Device)
 LACKING_FOR_PICTURES = [module for module in PICTURE_LIBRARIES if find_spec(module) is None]
 RENDER_MODES: tuple[str, ...] = tuple(mode for mode in get_args(RenderMode) if mode != "rgb_array" or not LACKING_FOR_PICTURES)
 """Those that can be had: pictures need the extra `render`."""

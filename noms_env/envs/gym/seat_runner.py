@@ -190,7 +190,7 @@ class SeatRunner:
         rows = (self._next, self._actions, self.learner, self._is_random, self._engine_streams)
         seen = (self._observation, self._mask)
         while (self._next != batch_kernels.HOLD).any():
-            self.batch._run(batch_kernels.play_on_rows, *rows, self._config.skip_forced, *seen)
+            self.batch._rows.run(batch_kernels.play_on_rows, *rows, self._config.skip_forced, *seen)
             self._score(np.flatnonzero(self._next == batch_kernels.SCORE))
             # Deals come first, so that as many rows as possible are asked together.
             if self._players and not (self._next == batch_kernels.NEXT_DEAL).any():

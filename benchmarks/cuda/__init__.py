@@ -1,0 +1,1 @@
+"""Tables on a GPU, held against the processor: the same bytes, and how fast."""

@@ -1,0 +1,187 @@
+"""How fast random play is on a GPU, beside one core of the same machine."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from numba import cuda
+
+from noms_env import make_batch
+from noms_env.cuda import kernels, streams
+from noms_env.cuda.arrays import SIMULATED, GpuArray, to_gpu
+from noms_env.cuda.rows import GpuRows
+from noms_env.engine import batch_kernels
+from noms_env.engine.row_kernels import kernel_view
+from noms_env.observation.layout import OBSERVATION_SIZE, PADDED_MASK_SIZE
+from noms_env.variants.table_record import TABLE
+
+MOVED_A_DECISION = 2 * TABLE.itemsize + OBSERVATION_SIZE + PADDED_MASK_SIZE
+"""Bytes: the table is read and written, an observation and a mask are written. What a decision leaves alone is counted too."""
+OUT_OF_STEP = 64
+"""Decisions before the measurement, so that neighbours are in different phases."""
+
+
+def torch_on_gpu() -> Any:
+    """Torch where it can use the GPU, else None."""
+    if SIMULATED:
+        return None
+    try:
+        import torch
+    except ImportError:
+        return None
+    if not torch.cuda.is_available():
+        return None
+    torch.cuda.init()
+    return torch
+
+
+def wait() -> None:
+    """For all that was launched."""
+    if not SIMULATED:
+        cuda.synchronize()
+
+
+def seconds_of(work: Callable[[], object], least: float, first: int = 1) -> float:
+    """Seconds of one piece of work: many are launched, and waited for, until they take at least so long together."""
+    times = first
+    while True:
+        wait()
+        start = perf_counter()
+        for _ in range(times):
+            work()
+        wait()
+        taken = perf_counter() - start
+        if taken >= least:
+            return taken / times
+        times = max(times + 1, int(1.2 * times * least / max(taken, 1e-6))) if not SIMULATED else 2 * times
+
+
+class Gpu:
+    """A batch of tables of one game, in the middle of their matches, and what random play at them needs."""
+
+    def __init__(self, variant: str, tables: int, observation: Any = "bytes") -> None:
+        """Deal, and play on."""
+        self.batch = make_batch(variant, tables, seed=1, device="cuda", observation=observation, check_actions=False)
+        self.rows: GpuRows = self.batch._rows
+        self.streams = to_gpu(np.random.default_rng(0).integers(1, 2**32, tables))
+        self.actions = to_gpu(np.zeros(tables, np.int64))
+        self.batch.reset()
+        self.play(2 if SIMULATED else OUT_OF_STEP)
+
+    def play(self, steps: int) -> None:
+        """Random play in one launch: what is seen is written after each decision."""
+        rows = self.rows
+        rows._launch(
+            len(self.batch), kernels.play_randomly, rows._tables, steps, self.streams.native, *rows._seen, rows._wanted
+        )
+
+    def step(self) -> None:
+        """A decision at each table by the calls of `BatchEnv`; a match that is over is followed by the next."""
+        self.batch.random_actions(self.streams, self.actions)  # type: ignore[arg-type]
+        self.batch.step(self.actions)  # type: ignore[arg-type]
+        self.batch.reset(self.batch.over)
+        self.batch.observe()
+
+    def graph(self, torch: Any) -> Callable[[], object]:
+        """The same, captured in a CUDA graph."""
+        side = torch.cuda.Stream()
+        with torch.cuda.stream(side):
+            for _ in range(2):
+                self.step()
+        side.synchronize()
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph, stream=side):
+            self.step()
+        return lambda: graph.replay()
+
+
+def one_core(variant: str, tables: int, seconds: float) -> float:
+    """Decisions a second of the compiled loop on one core, observation and mask written."""
+    batch = make_batch(variant, tables, seed=1)
+    batch.reset()
+    states = np.random.default_rng(0).integers(1, 2**32, tables)
+    observation, mask, hidden = batch._rows.seen
+    wanted = batch_kernels.WRITE_OBSERVATION + batch_kernels.WRITE_MASK
+    table_view = kernel_view(batch.tables)
+
+    def play() -> None:
+        batch_kernels.play_random(table_view, 0, tables, steps, states, observation, mask, hidden, wanted)
+
+    steps = 1
+    play()
+    steps = max(1, 2**16 // tables) if not SIMULATED else 1
+    play()
+    done, start = 0, perf_counter()
+    while perf_counter() - start < seconds or done == 0:
+        play()
+        done += steps * tables
+    return done / (perf_counter() - start)
+
+
+def bandwidth(size: int, seconds: float) -> float:
+    """Bytes a second that the GPU copies, those read and those written together."""
+    words = max(1, size // TABLE.itemsize)
+    moved = 2.0 * words * TABLE.itemsize
+    source, target = (cuda.device_array((words, TABLE.itemsize // 8), np.int64) for _ in range(2))
+    if SIMULATED:
+        return moved / seconds_of(lambda: target.copy_to_device(np.zeros(source.shape, np.int64)), seconds)
+    stream = streams.current()
+    return moved / seconds_of(lambda: target.copy_to_device(source, stream=stream), seconds)
+
+
+def launch_rate(gpu: Gpu, seconds: float) -> float:
+    """Decisions a second of many steps in one launch."""
+    steps = 1 if SIMULATED else 8
+    return steps * len(gpu.batch) / seconds_of(lambda: gpu.play(steps), seconds)
+
+
+def rates(variant: str, tables: int, seconds: float, observation: Any = "bytes") -> dict[str, float | None]:
+    """Decisions a second at so many tables: in one launch, by the calls of `BatchEnv`, and by replays of a CUDA graph."""
+    gpu, torch = Gpu(variant, tables, observation), torch_on_gpu()
+    found: dict[str, float | None] = {"launch": None, "calls": None, "graph": None}
+    if observation == "bytes":
+        found["launch"] = launch_rate(gpu, seconds)
+    found["calls"] = tables / seconds_of(gpu.step, seconds)
+    if torch is not None:
+        found["graph"] = tables / seconds_of(gpu.graph(torch), seconds)
+    return found
+
+
+def captured_is_the_same(variant: str, tables: int, steps: int) -> bool | None:
+    """Whether replays of a captured step lead to the tables that calls lead to; None without torch."""
+    torch = torch_on_gpu()
+    if torch is None:
+        return None
+    called, captured = Gpu(variant, tables), Gpu(variant, tables)
+    replay = captured.graph(torch)  # has taken two steps
+    for _ in range(steps + 2):
+        called.step()
+    for _ in range(steps):
+        replay()
+    torch.cuda.synchronize()
+    same = called.batch.save().tobytes() == captured.batch.save().tobytes()
+    arrays = ("observation", "mask", "seat", "over", "points")
+    return same and all(np.array_equal(_host(called, name), _host(captured, name)) for name in arrays)
+
+
+def _host(gpu: Gpu, name: str) -> np.ndarray:
+    array: GpuArray = getattr(gpu.batch, name)
+    return array.to_numpy()
+
+
+def device_names() -> dict[str, str]:
+    """The GPU and what drives it."""
+    if SIMULATED:
+        return {"gpu": "numba's simulator"}
+    device = cuda.get_current_device()
+    name = device.name.decode() if isinstance(device.name, bytes) else str(device.name)
+    versions = {"python": sys.version.split()[0], "numpy": np.__version__}
+    for module in ("numba", "numba_cuda", "torch", "cupy", "jax"):
+        if module in sys.modules:
+            versions[module] = str(getattr(sys.modules[module], "__version__", "?"))
+    capability = ".".join(map(str, device.compute_capability))
+    return {"gpu": name, "capability": capability, **versions}

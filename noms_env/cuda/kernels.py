@@ -1,0 +1,222 @@
+"""The kernels: a thread for each row calls the package's own functions for one table (`engine.batch_kernels`), or copies a row.
+
+`batch_kernels` says what the arguments are. No array is empty.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numba
+import numpy as np
+from numba import cuda
+
+from noms_env import _jit
+from noms_env.engine.batch_kernels import (
+    deal_next,
+    decide,
+    is_refused,
+    note,
+    random_legal,
+    settle,
+    start,
+    start_next,
+    step_randomly,
+    write,
+)
+
+
+def kernel(function: Any) -> Any:
+    """A kernel, compiled on its first launch for each type of arguments, and kept on disk beside the code for the processor."""
+    if not _jit.CACHE_FOLDER:
+        return cuda.jit(function)
+    configs = [numba.config, getattr(getattr(cuda, "core", None), "config", numba.config)]
+    before = [config.CACHE_DIR for config in configs]
+    try:
+        for config in configs:
+            config.CACHE_DIR = _jit.CACHE_FOLDER
+        return cuda.jit(function, cache=True)
+    finally:
+        for config, folder in zip(configs, before, strict=True):
+            config.CACHE_DIR = folder
+
+
+@kernel
+def observe(tables, rows, count, observation, mask, hidden, wanted):
+    """Write what is seen in some rows: so many of `rows`, or all tables where `count` is below 0."""
+    i = np.int64(cuda.grid(1))
+    if i < (len(tables) if count < 0 else count):
+        row = i if count < 0 else rows[i]
+        write(tables[row], row, observation, mask, hidden, wanted, None, row)
+
+
+@kernel
+def observe_features(tables, rows, count, observation, mask, hidden, wanted, features, moves, words):
+    """The same with features."""
+    i = np.int64(cuda.grid(1))
+    if i < (len(tables) if count < 0 else count):
+        row = i if count < 0 else rows[i]
+        write(tables[row], row, observation, mask, hidden, wanted, (features, moves, words), row)
+
+
+@kernel
+def step(tables, actions, skip_forced, pause, points, scored, seat, over, observation, mask, hidden, wanted):
+    """`step_rows`."""
+    row = np.int64(cuda.grid(1))
+    if row < len(tables):
+        t = tables[row]
+        decide(t, row, actions[row], skip_forced, pause, points, scored, seat, over)
+        write(t, row, observation, mask, hidden, wanted, None, row)
+
+
+@kernel
+def step_features(
+    tables,
+    actions,
+    skip_forced,
+    pause,
+    points,
+    scored,
+    seat,
+    over,
+    observation,
+    mask,
+    hidden,
+    wanted,
+    features,
+    moves,
+    words,
+):
+    """The same with features."""
+    row = np.int64(cuda.grid(1))
+    if row < len(tables):
+        t = tables[row]
+        decide(t, row, actions[row], skip_forced, pause, points, scored, seat, over)
+        write(t, row, observation, mask, hidden, wanted, (features, moves, words), row)
+
+
+@kernel
+def find_refused(tables, actions, first):
+    """Lower `first[0]` to the first row whose action is not legal."""
+    row = np.int64(cuda.grid(1))
+    if row < len(tables) and is_refused(tables[row], actions[row]):
+        cuda.atomic.min(first, 0, row)
+
+
+@kernel
+def next_deal(tables, points, scored, seat, over):
+    """`next_deal_rows`."""
+    row = np.int64(cuda.grid(1))
+    if row < len(tables):
+        deal_next(tables[row], row, points, scored)
+        note(tables[row], row, seat, over)
+
+
+@kernel
+def start_some(tables, rows, dealers, pause, points, scored, seat, over):
+    """`start_rows`."""
+    i = np.int64(cuda.grid(1))
+    if i < len(rows):
+        row = rows[i]
+        start(tables[row], dealers[i])
+        settle(tables[row], row, pause, points, scored)
+        note(tables[row], row, seat, over)
+
+
+@kernel
+def start_next_where(tables, where, pause, points, scored, seat, over):
+    """Start the next match in the rows of a mask."""
+    row = np.int64(cuda.grid(1))
+    if row < len(tables) and where[row]:
+        start_next(tables[row])
+        settle(tables[row], row, pause, points, scored)
+        note(tables[row], row, seat, over)
+
+
+@kernel
+def settle_some(tables, rows, pause, points, scored, seat, over):
+    """`settle_rows`."""
+    i = np.int64(cuda.grid(1))
+    if i < len(rows):
+        settle(tables[rows[i]], rows[i], pause, points, scored)
+        note(tables[rows[i]], rows[i], seat, over)
+
+
+@kernel
+def choose_randomly(tables, streams, actions):
+    """`random_rows`."""
+    row = np.int64(cuda.grid(1))
+    if row < len(tables):
+        actions[row] = random_legal(tables[row], streams, row)
+
+
+@kernel
+def play_randomly(tables, steps, streams, observation, mask, hidden, wanted):
+    """`play_random`, but what is wanted is written after each decision."""
+    row = np.int64(cuda.grid(1))
+    if row < len(tables):
+        t = tables[row]
+        for _ in range(steps):
+            step_randomly(t, row, streams)
+            write(t, row, observation, mask, hidden, wanted, None, row)
+
+
+@kernel
+def copy_rows(source, sources, target, targets):
+    """Copy rows of words: a thread for each word; one source may stand for all."""
+    k = np.int64(cuda.grid(1))
+    words = source.shape[1]
+    i = k // words
+    if i < len(targets):
+        target[targets[i], k % words] = source[sources[i] if len(sources) > 1 else sources[0], k % words]
+
+
+@kernel
+def fill_groups(words, models, ends, number):
+    """Copy the model of its group into each row, and write the row's number into one word."""
+    k = np.int64(cuda.grid(1))
+    row, word = k // words.shape[1], k % words.shape[1]
+    if row < len(words):
+        group = 0
+        while ends[group] <= row:
+            group += 1
+        words[row, word] = row if word == number else models[group, word]
+
+
+@kernel
+def clear(words):
+    """Zeros everywhere."""
+    k = np.int64(cuda.grid(1))
+    if k < words.size:
+        words[k // words.shape[1], k % words.shape[1]] = 0
+
+
+@kernel
+def get_word(words, rows, place, out):
+    """A word of some rows."""
+    i = np.int64(cuda.grid(1))
+    if i < len(rows):
+        out[i] = words[rows[i], place]
+
+
+@kernel
+def set_word(words, rows, place, values):
+    """Write a word of some rows."""
+    i = np.int64(cuda.grid(1))
+    if i < len(rows):
+        words[rows[i], place] = values[i]
+
+
+@kernel
+def widen(numbers, out):
+    """Integers of any type, with or without gaps, as int64."""
+    i = np.int64(cuda.grid(1))
+    if i < len(numbers):
+        out[i] = numbers[i]
+
+
+ALL = (
+    *(observe, observe_features, step, step_features, find_refused, next_deal, start_some, start_next_where, settle_some),
+    *(choose_randomly, play_randomly, copy_rows, fill_groups, clear, get_word, set_word, widen),
+)
+"""All kernels."""

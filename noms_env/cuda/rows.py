@@ -1,0 +1,263 @@
+"""The tables of a batch on a GPU, and the launches over them.
+
+`envs.processor_rows.ProcessorRows` has the same methods for tables in the memory of the processor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+from numba import cuda
+
+from noms_env.belief import new_sampling_workspace, sample_hidden_rows
+from noms_env.core.actions import NUM_ACTIONS, brief
+from noms_env.core.chance import checked_streams
+from noms_env.cuda import kernels, streams
+from noms_env.cuda.announcing import announced
+from noms_env.cuda.arrays import SIMULATED, GpuArray
+from noms_env.engine.batch_kernels import WRITE_HIDDEN, WRITE_MASK, WRITE_OBSERVATION
+from noms_env.engine.row_kernels import kernel_view
+from noms_env.observation.feature_layout import FeatureLayout
+from noms_env.observation.layout import HIDDEN_SIZE, OBSERVATION_SIZE, PADDED_MASK_SIZE
+from noms_env.variants.table_record import TABLE, new_tables
+from noms_env.version import install_command
+
+BLOCK = 4 if SIMULATED else 128
+"""Threads in a block."""
+WORDS = TABLE.itemsize // 8
+KEPT_VIEWS = 8
+"""Other libraries' arrays that are remembered."""
+
+
+def check_gpu() -> None:
+    """See that a GPU can be used.
+
+    Raises:
+        ModuleNotFoundError: numba-cuda is not installed; the message says how it is.
+        RuntimeError: there is no GPU, or no driver for it.
+    """
+    if SIMULATED:
+        return
+    if find_spec("numba_cuda") is None:
+        needs = "device='cuda' needs numba-cuda, which is not installed"
+        raise ModuleNotFoundError(f"{needs}: {install_command('cuda')}, or cuda12 for a driver of CUDA 12", name="numba_cuda")
+    if not cuda.is_available():
+        raise RuntimeError("device='cuda' needs an NVIDIA GPU and its driver, which are not here: device='cpu' needs none")
+
+
+class GpuRows:
+    """Arrays with a row for each table; `BatchEnv` says what the public ones are.
+
+    Nothing here waits for the GPU but what takes its numbers to the processor: `refused`, `field`, `save`, `sample_hidden`,
+    `to_numpy`, and `random_actions` with a check.
+    """
+
+    def __init__(self, models: np.recarray, ends: Sequence[int], layout: FeatureLayout | None, hidden_state: bool) -> None:
+        """Make the tables: each group has copies of its model, and ends before a row; `layout` is that of features.
+
+        Raises:
+            ModuleNotFoundError: numba-cuda is not installed.
+            RuntimeError: there is no GPU.
+        """
+        check_gpu()
+        rows = self._rows = ends[-1]
+        self._tables = cuda.device_array(rows, TABLE)
+        self._words = self._tables.view(np.int64).reshape(rows, WORDS)
+        number = TABLE.fields["table"][1] // 8  # type: ignore[index]
+        group_ends = streams.to_device(np.array(ends, np.int64))
+        self._launch(rows * WORDS, kernels.fill_groups, self._words, _words(models), group_ends, number)
+        observation, mask = self._zeros(rows, OBSERVATION_SIZE // 8), self._zeros(rows, PADDED_MASK_SIZE // 8)
+        hidden = self._zeros(rows if hidden_state else 1, HIDDEN_SIZE // 8)
+        self._seen = (observation, mask, hidden)
+        self._features: tuple[Any, ...] = ()
+        self.observation = GpuArray(observation, np.uint8)
+        if layout is not None:
+            features = self._zeros(rows, layout.words)
+            self._features = (features, *(streams.to_device(part) for part in layout.parts))
+            self.observation = GpuArray(features, np.uint8, layout.n_features)
+        self._wanted = WRITE_OBSERVATION + WRITE_MASK + (WRITE_HIDDEN if hidden_state else 0)
+        self.tables = GpuArray(self._words)
+        self.mask = GpuArray(mask, np.int8, NUM_ACTIONS)
+        self.hidden_state = GpuArray(hidden, np.uint8) if hidden_state else None
+        self.seat = GpuArray(streams.to_device(np.zeros(rows, np.int16)))
+        self.over = GpuArray(streams.to_device(np.ones(rows, np.bool_)))
+        self.scored = GpuArray(streams.to_device(np.zeros(rows, np.bool_)))
+        self.points = GpuArray(streams.to_device(np.zeros((rows, int(max(models.n_seats))), np.float32)))
+        self._results = tuple(array.native for array in (self.points, self.scored, self.seat, self.over))
+        self._actions = streams.to_device(np.zeros(rows, np.int64))
+        self._first = streams.to_device(np.array([rows]))
+        self._known: dict[Any, Any] = {}
+
+    def _launch(self, threads: int, kernel: Any, *arguments: Any) -> None:
+        if threads > 0:
+            with announced(kernel):
+                kernel[(threads + BLOCK - 1) // BLOCK, BLOCK, streams.current()](*arguments)
+
+    def _zeros(self, rows: int, words: int) -> Any:
+        made = cuda.device_array((rows, words), np.int64)
+        self._launch(rows * words, kernels.clear, made)
+        return made
+
+    def holds(self, array: Any) -> bool:
+        """Whether an array lies on a GPU."""
+        return isinstance(array, GpuArray) or hasattr(array, "__cuda_array_interface__")
+
+    def actions(self, actions: Any) -> Any:
+        """Actions as int64, shape (n,), on the GPU, where others are copied to.
+
+        Raises:
+            ValueError: they are not so many integers.
+        """
+        numbers = self._native(actions) if self.holds(actions) else np.asarray(actions)
+        if numbers.shape != (self._rows,) or numbers.dtype.kind not in "iu":
+            raise ValueError(f"actions must be {self._rows} integers, not {numbers.dtype} of shape {numbers.shape}")
+        if isinstance(numbers, np.ndarray):
+            numbers = streams.to_device(numbers.astype(np.int64))
+        if numbers.dtype == np.int64 and numbers.strides == (8,):
+            return numbers
+        self._launch(self._rows, kernels.widen, numbers, self._actions)
+        return self._actions
+
+    def _native(self, array: Any) -> Any:
+        """An array on a GPU as one of numba. The last ones are remembered: inside of a CUDA graph no other can be looked at."""
+        if isinstance(array, GpuArray):
+            return array.native
+        interface = array.__cuda_array_interface__
+        streams.wait_for(interface.get("stream"))
+        key = tuple(interface.get(name) for name in ("data", "shape", "strides", "typestr"))
+        if key not in self._known:
+            while len(self._known) >= KEPT_VIEWS:
+                del self._known[next(iter(self._known))]
+            self._known[key] = cuda.as_cuda_array(array, sync=False)
+        return self._known[key]
+
+    def observe(self, rows: np.ndarray | None) -> None:
+        """Write what is seen in some rows, in all when None."""
+        if rows is not None and len(rows) == 0:
+            return
+        kernel = kernels.observe_features if self._features else kernels.observe
+        chosen = (self._actions, -1) if rows is None else (streams.to_device(rows), len(rows))
+        threads = self._rows if rows is None else len(rows)
+        self._launch(threads, kernel, self._tables, *chosen, *self._seen, self._wanted, *self._features)
+
+    def refused(self, actions: Any) -> int:
+        """The first row whose action is not legal; -1 if there is none. Waits for the GPU."""
+        self._launch(self._rows, kernels.find_refused, self._tables, actions, self._first)
+        row = int(streams.to_host(self._first)[0])
+        if row == self._rows:
+            return -1
+        self._first = streams.to_device(np.array([self._rows]))
+        return row
+
+    def step(self, actions: Any, skip_forced: bool, pause: bool, observe: bool) -> None:
+        """Take an action in each row (`batch_kernels.step_rows`)."""
+        kernel = kernels.step_features if self._features else kernels.step
+        wanted = self._wanted if observe else 0
+        rest = (*self._results, *self._seen, wanted, *self._features)
+        self._launch(self._rows, kernel, self._tables, actions, skip_forced, pause, *rest)
+
+    def next_deal(self) -> None:
+        """Deal the next hand in the rows that wait."""
+        self._launch(self._rows, kernels.next_deal, self._tables, *self._results)
+
+    def start(self, rows: np.ndarray, dealers: np.ndarray, pause: bool) -> None:
+        """Start the match that each row stands for."""
+        if len(rows) == 0:
+            return
+        numbers = (streams.to_device(rows), streams.to_device(dealers))
+        self._launch(len(rows), kernels.start_some, self._tables, *numbers, pause, *self._results)
+
+    def start_next(self, rows: Any, pause: bool) -> None:
+        """Start the next match in the rows of an array on the GPU, bool, shape (n,).
+
+        Raises:
+            ValueError: it is not such an array.
+        """
+        where = self._native(rows)
+        if where.shape != (self._rows,) or where.dtype != np.bool_:
+            given = f"{where.dtype} of shape {where.shape}"
+            raise ValueError(f"rows on the GPU must be {self._rows} booleans, not {given}")
+        self._launch(self._rows, kernels.start_next_where, self._tables, where, pause, *self._results)
+
+    def random_actions(self, states: Any, actions: Any, check: bool) -> None:
+        """Write a random legal action for each row; `states` are the `streams` of `batch_kernels`.
+
+        Raises:
+            ValueError: these are no such arrays on the GPU as `BatchEnv.random_actions` says; `check` looks at the states, too.
+        """
+        chosen, numbers = self._written("actions", actions), self._written("streams", states)
+        if check:
+            checked_streams(streams.to_host(numbers))
+        self._launch(self._rows, kernels.choose_randomly, self._tables, numbers, chosen)
+
+    def _written(self, name: str, array: Any) -> Any:
+        """An array that is written where it is, as numba's."""
+        native = self._native(array) if self.holds(array) else None
+        if native is None or native.dtype != np.int64 or native.shape != (self._rows,) or native.strides != (8,):
+            wanted = f"an array of int64 of shape ({self._rows},) without gaps on the GPU"
+            raise ValueError(f"{name} must be {wanted}, not {brief(array)}")
+        return native
+
+    def to_numpy(self, array: Any) -> np.ndarray:
+        """A copy for the processor. Waits for the GPU."""
+        return streams.to_host(array)
+
+    def field(self, name: str, rows: np.ndarray) -> np.ndarray:
+        """A number of some tables. Waits for the GPU."""
+        dtype, start = TABLE.fields[name][:2]  # type: ignore[index]
+        if len(rows) == 0:
+            return np.zeros(0, dtype)
+        out = cuda.device_array(len(rows), np.int64)
+        self._launch(len(rows), kernels.get_word, self._words, streams.to_device(rows), start // 8, out)
+        words = streams.to_host(out).reshape(-1, 1).view(np.uint8)
+        return np.ascontiguousarray(words[:, start % 8 : start % 8 + dtype.itemsize]).view(dtype)[:, 0]
+
+    def set_field(self, name: str, rows: np.ndarray, values: np.ndarray) -> None:
+        """Write a number of some tables, int64."""
+        if len(rows) == 0:
+            return
+        place = TABLE.fields[name][1] // 8  # type: ignore[index]
+        self._launch(len(rows), kernels.set_word, self._words, streams.to_device(rows), place, streams.to_device(values))
+
+    def save(self, rows: np.ndarray) -> np.recarray:
+        """Copies of some tables in the memory of the processor. Waits for the GPU."""
+        saved = new_tables(len(rows))
+        if len(rows) > 0:
+            out = cuda.device_array((len(rows), WORDS), np.int64)
+            self._copy(self._words, rows, out, np.arange(len(rows)))
+            saved.view(np.ndarray).view(np.int64).reshape(len(rows), WORDS)[:] = streams.to_host(out)
+        return saved
+
+    def put(self, rows: np.ndarray, records: np.ndarray, pause: bool) -> None:
+        """Put records into rows, as many or one for all."""
+        if len(rows) > 0:
+            self._copy(_words(records), np.arange(len(records)), self._words, rows)
+            self._settle(rows, pause)
+
+    def clone(self, source: int, rows: np.ndarray, pause: bool) -> None:
+        """Copy a row into others."""
+        if len(rows) > 0:
+            self._copy(self._words, np.array([source]), self._words, rows)
+            self._settle(rows, pause)
+
+    def sample_hidden(self, source: int, rows: np.ndarray, seat: int, seed: int, pause: bool) -> None:
+        """Fill at least one row with copies of one in which the hidden cards are dealt anew, by the processor."""
+        copies = self.save(np.full(len(rows), source))
+        sample_hidden_rows(kernel_view(copies), np.arange(len(rows)), seat, seed, new_sampling_workspace())
+        self.put(rows, copies, pause)
+
+    def _copy(self, source: Any, sources: np.ndarray, target: Any, targets: np.ndarray) -> None:
+        numbers = (streams.to_device(sources), streams.to_device(targets))
+        self._launch(len(targets) * WORDS, kernels.copy_rows, source, numbers[0], target, numbers[1])
+
+    def _settle(self, rows: np.ndarray, pause: bool) -> None:
+        """After tables were put into rows: write `scored`, `points`, `seat` and `over`."""
+        self._launch(len(rows), kernels.settle_some, self._tables, streams.to_device(rows), pause, *self._results)
+
+
+def _words(records: np.ndarray) -> Any:
+    """Records as words on the GPU, int64, shape (n, WORDS)."""
+    return streams.to_device(np.ascontiguousarray(records).view(np.ndarray).view(np.int64).reshape(-1, WORDS))

@@ -1,0 +1,67 @@
+"""The stream that all launches go to, and copies that are in order with them."""
+
+from __future__ import annotations
+
+import sys
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numba import config, cuda
+
+_DEFAULT = (0, 1)
+"""Two numbers of the default stream."""
+
+
+def current() -> Any:
+    """Torch's current stream where torch uses the GPU, so that its CUDA graphs can capture a launch; else the default one."""
+    torch = sys.modules.get("torch")
+    if config.ENABLE_CUDASIM or torch is None or not torch.cuda.is_initialized():
+        return 0
+    return _stream(int(torch.cuda.current_stream().cuda_stream))
+
+
+@lru_cache
+def _stream(address: int) -> Any:
+    return 0 if address in _DEFAULT else cuda.external_stream(address)
+
+
+def let_wait(reader: int | None) -> None:
+    """Let a reader's stream (its address; None and 1 for the default) wait for what is launched up to now."""
+    if config.ENABLE_CUDASIM:
+        return
+    own, other = current(), _stream(1 if reader is None else reader)
+    if own is not other:
+        _after(own, other)
+
+
+def wait_for(writer: int | None) -> None:
+    """Let what is launched from now on wait for a writer's stream; None where there is nothing to wait for."""
+    if writer is None or config.ENABLE_CUDASIM:
+        return
+    own, other = current(), _stream(writer)
+    if own is not other:
+        _after(other, own)
+
+
+def _after(first: Any, second: Any) -> None:
+    done = cuda.event(timing=False)
+    done.record(first)
+    done.wait(second)
+
+
+def to_host(array: Any) -> np.ndarray:
+    """A copy of an array of numba, once all is done that writes it."""
+    stream = current()
+    host: np.ndarray = array.copy_to_host(stream=stream)
+    if stream:
+        stream.synchronize()
+    return host
+
+
+def to_device(array: np.ndarray) -> Any:
+    """A copy on the GPU, as an array of numba."""
+    native = cuda.device_array(array.shape, array.dtype)
+    if array.size > 0:
+        native.copy_to_device(np.ascontiguousarray(array), stream=current())
+    return native

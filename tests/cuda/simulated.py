@@ -1,0 +1,233 @@
+"""Tests of tables on a GPU that run in numba's simulator of one: `test_gpu_rows` starts them, in a process of its own."""
+
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from numba import config
+from torch.utils.dlpack import from_dlpack
+
+import noms_env
+from noms_env import BatchEnv, IllegalActionError, TableGroup, make_batch
+from noms_env.cuda import kernels
+from noms_env.cuda.arrays import GpuArray, to_gpu
+from noms_env.variants import VARIANTS
+from tests.cuda.agreement import Both, Plan, draw_plan, play_both, same
+
+TABLES = 9
+"""More than two blocks of the simulator, of which the last is not full."""
+BYTES = Plan([TableGroup("small_ships")], {"seed": 4})
+
+
+def pair(tables: int = 3, **arguments: Any) -> list[BatchEnv]:
+    """The same tables on both sides, dealt."""
+    batches = [make_batch("small_ships", tables, seed=4, device=device, **arguments) for device in ("cpu", "cuda")]
+    for batch in batches:
+        batch.reset()
+    return batches
+
+
+def test_the_simulator_is_on() -> None:
+    assert config.ENABLE_CUDASIM
+    assert type(kernels.step).__name__ == "FakeCUDAKernel"
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_all_games_with_random_options_give_the_bytes_of_the_processor(seed: int) -> None:
+    assert play_both(draw_plan(random.Random(seed)), TABLES, steps=8) > 40
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_whole_deals_and_what_follows_them(variant: str) -> None:
+    plan = draw_plan(random.Random(variant), [variant])
+    both = Both(plan, tables=2)
+    deals = 0
+    for _ in range(90):
+        both.step(observe=False)
+        if both.cpu.scored.any():
+            deals += 1
+            both.compare(("seat", "over", "scored", "points"))
+            both.go_on()
+            both.compare_tables()
+        if deals == 3:
+            break
+    for batch in (both.cpu, both.gpu):
+        batch.observe([1])
+    both.compare()
+    assert deals > 0
+
+
+def test_reset_takes_the_same_numbers_and_refuses_the_same() -> None:
+    cpu, gpu = pair(4)
+    calls: list[dict[str, Any]] = [
+        {"rows": [1, 3], "seed": 7},
+        {"rows": [True, False, False, True], "match": 9, "table": [5, 6], "dealer": [2, -1]},
+        {"rows": 2},
+        {"match": 2**32 - 1},
+        {"rows": []},
+    ]
+    for call in calls:
+        for batch in (cpu, gpu):
+            batch.reset(**call)
+        assert cpu.save().tobytes() == gpu.save().tobytes(), call
+    bad: list[dict[str, Any]] = [{}, {"rows": [4]}, {"rows": 0, "seed": -1}, {"rows": 1, "match": 0, "dealer": 4}]
+    for call in bad:
+        said = []
+        for batch in (cpu, gpu):
+            with pytest.raises(ValueError, match=r"\w") as refused:
+                batch.reset(**call)
+            said.append(str(refused.value))
+        assert said[0] == said[1]
+    assert cpu.save().tobytes() == gpu.save().tobytes()
+
+
+def test_booleans_on_the_gpu_start_the_next_matches() -> None:
+    cpu, gpu = pair(5)
+    where = np.array([True, False, True, True, False])
+    for rows in (cpu, gpu):
+        rows.reset([3], match=2**32 - 1)
+    cpu.reset(np.array([0, 2]))
+    cpu.reset([3], match=0)
+    gpu.reset(to_gpu(where))  # type: ignore[arg-type]
+    assert cpu.save().tobytes() == gpu.save().tobytes()
+    with pytest.raises(ValueError, match="match, seed, table and dealer go with rows elsewhere"):
+        gpu.reset(to_gpu(where), seed=1)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="must be 5 booleans, not bool of shape \\(3,\\)"):
+        gpu.reset(to_gpu(where[:3]))  # type: ignore[arg-type]
+
+
+def test_save_restore_clone_and_sample_hidden() -> None:
+    cpu, gpu = pair(4, pause_after_deal=True)
+    plan = BYTES
+    for _ in range(30):
+        actions = cpu.mask.argmax(axis=1) if cpu.mask.any() else None
+        for batch in (cpu, gpu):
+            batch.observe()
+            if actions is not None:
+                batch.step(cpu.mask.argmax(axis=1))
+    saved = cpu.save([1, 2])
+    assert gpu.save([1, 2]).tobytes() == saved.tobytes()
+    for batch in (cpu, gpu):
+        batch.restore([3, 0], saved)
+        batch.clone(2, [1, 3])
+        batch.clone(0, [])
+    assert cpu.save().tobytes() == gpu.save().tobytes()
+    for batch in (cpu, gpu):
+        batch.reset(1)
+        batch.sample_hidden(1, 2, np.random.default_rng(3), rows=[0, 3])
+    assert cpu.save().tobytes() == gpu.save().tobytes()
+    for name in ("seat", "over", "scored", "points"):
+        same(name, getattr(cpu, name), getattr(gpu, name), plan)
+    assert str(cpu.table(3)) == str(gpu.table(3))
+    damaged = saved.copy()
+    damaged.n_seats = 3
+    with pytest.raises(ValueError, match="other rules"):
+        gpu.restore([0, 1], damaged)
+
+
+@pytest.mark.parametrize("kind", ["numpy", "int32", "gaps", "GpuArray", "torch", "list"])
+def test_actions_of_every_kind(kind: str) -> None:
+    cpu, gpu = pair()
+    for batch in (cpu, gpu):
+        batch.observe()
+    actions = cpu.mask.argmax(axis=1)
+    given: Any = {
+        "numpy": actions,
+        "int32": to_gpu(actions.astype(np.int32)),
+        "gaps": GpuArray(to_gpu(np.repeat(actions, 2)).native[::2]),
+        "GpuArray": to_gpu(actions),
+        "torch": torch.from_numpy(actions),
+        "list": actions.tolist(),
+    }[kind]
+    cpu.step(actions)
+    gpu.step(given)
+    assert cpu.save().tobytes() == gpu.save().tobytes()
+
+
+@pytest.mark.parametrize("actions", [[0, 0], [0.0, 1.0, 2.0], [[1, 2, 3]], None], ids=str)
+def test_what_are_no_actions_is_refused_as_on_the_processor(actions: Any) -> None:
+    said = []
+    for batch in pair():
+        with pytest.raises(ValueError, match="actions must be 3 integers") as refused:
+            batch.step(actions)
+        said.append(str(refused.value))
+    assert said[0] == said[1]
+    with pytest.raises(ValueError, match="actions must be 3 integers, not float32 of shape"):
+        pair()[1].step(to_gpu(np.zeros(3, np.float32)))  # type: ignore[arg-type]
+
+
+def test_illegal_actions_are_refused_as_on_the_processor_and_change_nothing() -> None:
+    cpu, gpu = pair(6)
+    cpu.observe()
+    actions = cpu.mask.argmax(axis=1)
+    actions[[2, 5]] = 149
+    before = gpu.save().tobytes()
+    said = []
+    for batch in (cpu, gpu):
+        with pytest.raises(IllegalActionError) as refused:
+            batch.step(actions)
+        said.append(str(refused.value))
+    assert said[0] == said[1]
+    assert said[0].startswith("table 2: ")
+    assert gpu.save().tobytes() == before
+    actions[[2, 5]] = cpu.mask[[2, 5]].argmax(axis=1)
+    gpu.step(actions)  # the mark of the refusal is gone
+    with pytest.raises(RuntimeError, match="call reset first"):
+        make_batch("noms", 2, device="cuda").step(np.zeros(2, np.int64))
+
+
+def test_streams_are_refused_as_on_the_processor() -> None:
+    cpu, gpu = pair()
+    states, actions = np.array([1, 0, 3]), np.zeros(3, np.int64)
+    said = []
+    for batch, arrays in ((cpu, (states, actions)), (gpu, (to_gpu(states), to_gpu(actions)))):
+        with pytest.raises(ValueError, match="streams must be from 1 to 4294967295") as refused:
+            batch.random_actions(*arrays)
+        said.append(str(refused.value))
+    assert said[0] == said[1]
+    for wrong in (states, to_gpu(states[:2]), to_gpu(states.astype(np.int32)), None):
+        with pytest.raises(ValueError, match="actions must be an array of int64 of shape \\(3,\\) without gaps on the GPU"):
+            gpu.random_actions(to_gpu(states), wrong)  # type: ignore[arg-type]
+
+
+def test_arguments_are_checked_as_on_the_processor() -> None:
+    with pytest.raises(noms_env.RulesError, match="device must be 'cpu' or 'cuda', not 'gpu'"):
+        make_batch("noms", 2, device="gpu")  # type: ignore[arg-type]
+    with pytest.raises(noms_env.RulesError, match="threads are of the processor"):
+        make_batch("noms", 2, device="cuda", threads=2)
+    assert repr(make_batch("noms", 2, device="cuda")) == repr(make_batch("noms", 2))
+    assert len(make_batch("noms", 2, device="cuda")) == 2
+
+
+def test_other_libraries_share_the_memory() -> None:
+    _, gpu = pair(3, hidden_state=True, observation="features")
+    gpu.observe()
+    for name in ("observation", "mask", "hidden_state", "seat", "over", "scored", "points", "tables"):
+        array: Any = getattr(gpu, name)
+        for view in (np.from_dlpack(array), from_dlpack(array).numpy()):
+            assert (view.dtype, view.shape) == (array.dtype, array.shape)
+            assert np.array_equal(view, array.to_numpy())
+            assert np.shares_memory(view, np.from_dlpack(array))
+    assert gpu.mask.padded.shape == (3, 152)  # type: ignore[attr-defined]
+    before = from_dlpack(gpu.seat)
+    gpu.step(from_dlpack(gpu.mask).argmax(dim=1), observe=True)  # type: ignore[arg-type]
+    assert before.tolist() == gpu.seat.to_numpy().tolist()  # type: ignore[attr-defined]
+    with pytest.raises(BufferError, match="without a copy"):
+        gpu.seat.__dlpack__(copy=True)
+
+
+def test_memory_that_is_handed_over_lives_as_long_as_its_reader() -> None:
+    from noms_env.cuda.arrays import _lent
+
+    before = len(_lent)
+    capsule = to_gpu(np.arange(5)).__dlpack__()
+    assert len(_lent) == before + 1
+    del capsule  # nobody has taken it
+    assert len(_lent) == before
+    tensor = from_dlpack(to_gpu(np.arange(5)))
+    assert len(_lent) == before + 1
+    assert tensor.tolist() == [0, 1, 2, 3, 4]
+    del tensor
+    assert len(_lent) == before

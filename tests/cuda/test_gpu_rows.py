@@ -1,0 +1,64 @@
+"""Tables on a GPU: the tests in numba's simulator of one, and what is said where there is none."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from numba import cuda
+
+from benchmarks.cuda.__main__ import main
+from noms_env import VARIANTS, make_batch
+from noms_env.cuda import rows
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_in_the_simulator() -> None:
+    """The simulator is chosen when numba is imported, so it takes a process of its own."""
+    environment = {**os.environ, "NUMBA_ENABLE_CUDASIM": "1", "NUMBA_DISABLE_JIT": "1"}
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:xdist", "-p", "no:cacheprovider", "tests/cuda/simulated.py"]
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_without_numba_cuda_one_sentence_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rows, "find_spec", lambda _name: None)
+    with pytest.raises(
+        ModuleNotFoundError, match=r"numba-cuda, which is not installed: pip install .*\[cuda\]'?, or"
+    ) as refused:
+        make_batch("noms", 2, device="cuda")
+    assert "\n" not in str(refused.value)
+
+
+def test_without_a_gpu_one_sentence_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rows, "find_spec", lambda name: name)
+    monkeypatch.setattr(cuda, "is_available", lambda: False)
+    with pytest.raises(RuntimeError, match="needs an NVIDIA GPU and its driver") as refused:
+        make_batch("noms", 2, device="cuda")
+    assert "\n" not in str(refused.value)
+
+
+def test_what_is_to_run_on_a_gpu_runs_in_the_simulator(tmp_path: Path) -> None:
+    environment = {**os.environ, "NUMBA_ENABLE_CUDASIM": "1", "NUMBA_DISABLE_JIT": "1"}
+    command = [sys.executable, "-W", "error", "-m", "benchmarks.cuda", "--json", str(tmp_path / "build" / "cuda.json")]
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    found = json.loads((tmp_path / "build" / "cuda.json").read_text())
+    assert found["run"]
+    assert min(found["agreement"]["decisions"].values()) > 0
+    assert [*found["speed"]["games"]] == [*found["speed"]["core"]] == list(VARIANTS)
+    assert all(rates["calls"] > 0 for rates in found["speed"]["by tables"].values())
+    assert done.stdout.count("\n") == 18
+
+
+def test_without_a_gpu_it_says_that_nothing_was_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(rows, "find_spec", lambda name: name)
+    monkeypatch.setattr(cuda, "is_available", lambda: False)
+    assert main(["--json", str(tmp_path / "cuda.json")]) == 0
+    assert capsys.readouterr().out.startswith("not run: device='cuda' needs an NVIDIA GPU")
+    assert json.loads((tmp_path / "cuda.json").read_text())["run"] is False
