@@ -31,7 +31,7 @@ ifndef SIDE_BY_SIDE
 .NOTPARALLEL:
 endif
 .DELETE_ON_ERROR:
-.PHONY: help demo table test lint suite uncompiled wheel soak browser mutation docs interop clean
+.PHONY: help demo table test lint suite uncompiled wheel soak browser mutation docs interop ptx cuda clean
 
 help: ## print this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | while IFS='|' read -r target text; do \
@@ -80,6 +80,14 @@ interop: ## the tests with each library in an environment of its own; one: make 
 interop-%: .interop/%/.installed
 	OMP_NUM_THREADS=1 .interop/$*/bin/python -m pytest -q tests/interop/test_$*.py
 
+ptx: .interop/ptx/.installed ## compile the kernels for GPUs; no GPU is needed, but 1 GB of libraries
+	.interop/ptx/bin/python -m tests.cuda.ptx
+
+# Another interpreter has its own libraries: make cuda PYTHON=python3
+CUDA_PYTHON := $(if $(filter file default undefined,$(origin PYTHON)),$(BIN)/python,$(PYTHON))
+cuda: $(if $(filter $(BIN)/%,$(CUDA_PYTHON)),$(VENV)/.installed-dev) ## bytes and speed on a GPU beside the processor, build/cuda.json
+	$(CUDA_PYTHON) -m benchmarks.cuda
+
 clean: ## remove the environment and everything that was built or cached
 	rm -rf $(VENV) .interop build dist docs/policies .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find benchmarks docs examples noms_env training tests -name __pycache__ -prune -exec rm -rf {} +
@@ -114,6 +122,15 @@ $(VENV)/.installed-browser: $(VENV)/.installed-dev $(INSTALLED_FROM)
 $(VENV)/.installed-docs: $(VENV)/.created $(INSTALLED_FROM)
 	$(PIP_INSTALL) $(BUILD)
 	$(INSTALL) '.[docs]'
+	@touch $@
+
+# Not from `constraints.txt`: the libraries weigh 430 MB.
+.interop/ptx/.installed: tests/cuda/ptx.txt pyproject.toml noms_env/version.py
+	@test -n "$(PYTHON)" || { echo "Python 3.11 was not found; name it: make ptx PYTHON=/path/to/python3.11" >&2; exit 1; }
+	$(PYTHON) -m venv .interop/ptx
+	.interop/ptx/bin/python -m pip install -qq --disable-pip-version-check --constraint $< $(BUILD)
+	.interop/ptx/bin/python -m pip install -qq --disable-pip-version-check --constraint $< --no-build-isolation \
+		--editable '.[cuda12]'
 	@touch $@
 
 .PRECIOUS: .interop/%/.installed

@@ -1,0 +1,175 @@
+"""The kernels of `noms_env.cuda` as PTX and as machine code of GPUs, on a machine without a GPU: `make ptx`.
+
+numba-cuda compiles each kernel for the types with which a batch launches it, and the `ptxas` of NVIDIA's wheels the PTX for
+architectures. The registers of a thread, the bytes that it spills and those of constants are printed, and bounded: with more of
+them, or where a kernel does not compile, the status is 1.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import re
+import subprocess
+import sys
+from contextlib import ExitStack
+from multiprocessing import get_context
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import perf_counter
+from typing import Any, NamedTuple
+from unittest.mock import patch
+
+import numpy as np
+import nvidia.cuda_nvcc
+from numba import cuda
+from numba.cuda import dispatcher
+from numba.cuda.cudadrv.devicearray import DeviceNDArray
+
+from benchmarks.cuda.speed import Gpu
+from noms_env import make_batch
+from noms_env.cuda import kernels, streams
+from noms_env.cuda.arrays import GpuArray
+from noms_env.envs.validation import ObservationKind
+
+ARCHITECTURES = ("sm_80", "sm_90")
+CAPABILITY = (8, 0)
+"""What the PTX is for: the lowest of them."""
+MOST_REGISTERS = {"step_features": 96, "observe_features": 96, "play_randomly": 112}
+OF_OTHERS = 72
+MOST_CONSTANTS = 49_152
+"""Bytes; an architecture allows 65,536."""
+PTXAS = Path(nvidia.cuda_nvcc.__path__[0]) / "bin" / "ptxas"
+PROCESSES = 2
+SLOWEST = ("step_features", "step", "play_randomly", "start_some", "start_next_where", "observe_features", "observe")
+Signatures = set[tuple[Any, tuple[Any, ...]]]
+
+
+class Device(NamedTuple):
+    """What stands in for a GPU, so that the functions that kernels call compile where there is no driver."""
+
+    compute_capability: tuple[int, int] = CAPABILITY
+
+
+class Memory:
+    """What stands in for memory of a GPU."""
+
+    device_ctypes_pointer = ctypes.c_void_p(0)
+
+
+def device_array(shape: Any, dtype: Any) -> DeviceNDArray:
+    """An array of numba-cuda without memory."""
+    host = np.empty(shape, dtype)
+    array = DeviceNDArray(host.shape, host.strides, host.dtype, gpu_data=Memory())
+    array.copy_to_device = lambda *_args, **_named: None
+    return array
+
+
+class Launches:
+    """Stands in for a kernel, and notes the types of the arguments with which it is launched."""
+
+    def __init__(self, kernel: Any, found: Signatures) -> None:
+        """Nothing yet."""
+        self.kernel, self.found = kernel, found
+
+    def __getitem__(self, _config: object) -> Any:
+        return lambda *arguments: self.found.add((self.kernel, tuple(map(self.kernel.typeof_pyval, arguments))))
+
+
+def launched() -> Signatures:
+    """Every kernel, and the types of its arguments, as a batch launches them; without a GPU, so that nothing happens."""
+    found: Signatures = set()
+    with ExitStack() as patches:
+        for kernel in kernels.ALL:
+            patches.enter_context(patch.object(kernels, kernel.py_func.__name__, Launches(kernel, found)))
+        patches.enter_context(patch.object(cuda, "device_array", device_array))
+        patches.enter_context(patch.object(cuda, "is_available", lambda: True))
+        patches.enter_context(patch.object(streams, "to_host", lambda array: np.zeros(array.shape, array.dtype)))
+        for observation in ("bytes", "features"):
+            launch_all(observation)
+    return found
+
+
+def launch_all(observation: ObservationKind) -> None:
+    """Launch everything that a batch can launch."""
+    batch = make_batch("noms", 3, device="cuda", observation=observation, hidden_state=True)
+    numbers: Any = GpuArray(device_array(3, np.int64))
+    batch.reset()
+    batch.reset(batch.over)
+    batch.observe()
+    batch.observe([1])
+    batch._rows.refused(numbers.native)
+    batch.check_actions = False
+    kinds: list[Any] = [numbers, np.zeros(3, np.int64), GpuArray(device_array(3, np.int32))]
+    for actions in kinds:
+        batch.step(actions, observe=True)
+    batch.random_actions(numbers, numbers)
+    batch.next_deal()
+    batch.clone(0, [1])
+    benchmark = Gpu.__new__(Gpu)
+    benchmark.batch, benchmark.rows, benchmark.streams = batch, batch._rows, numbers
+    benchmark.play(1)
+
+
+def cost(launch: tuple[Any, Any]) -> tuple[int, str]:
+    """By which kernels are sorted: those that take long to compile first."""
+    name = launch[0].py_func.__name__
+    return (SLOWEST.index(name) if name in SLOWEST else len(SLOWEST)), name
+
+
+def machine_code(name: str, ptx: Path) -> list[str]:
+    """What is wrong with a kernel's machine code; prints what it takes."""
+    wrong = []
+    for architecture in ARCHITECTURES:
+        command = [str(PTXAS), f"-arch={architecture}", "-v", "-O3", str(ptx), "-o", str(ptx.with_suffix(".cubin"))]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        said = done.stdout + done.stderr
+        if done.returncode != 0:
+            wrong.append(f"{name}: ptxas refuses it for {architecture}: {said.strip()}")
+            continue
+        registers = max(map(int, re.findall(r"Used (\d+) registers", said)))
+        spilled = sum(map(int, re.findall(r"(\d+) bytes spill", said)))
+        constants = sum(map(int, re.findall(r"(\d+) bytes cmem", said)))
+        print(
+            f"{name:17} {architecture}  {registers:4} registers {spilled:5} bytes spilled {constants:6} of constants",
+            flush=True,
+        )
+        most = MOST_REGISTERS.get(name, OF_OTHERS)
+        if registers > most or spilled > 0 or constants > MOST_CONSTANTS:
+            wrong.append(
+                f"{name} for {architecture} may have {most} registers, spill nothing, {MOST_CONSTANTS} bytes of constants"
+            )
+    return wrong
+
+
+def compiled(place: int) -> list[str]:
+    """What is wrong with a kernel, by its place among those that are launched."""
+    dispatcher.get_current_device = Device
+    kernel, signature = sorted(launched(), key=cost)[place]
+    name = kernel.py_func.__name__
+    start = perf_counter()
+    try:
+        text, _ = cuda.compile_ptx(kernel.py_func, signature, cc=CAPABILITY)
+    except Exception as error:  # numba has many kinds, each of many lines
+        return [f"{name}: numba-cuda does not compile it: {error}"]
+    with TemporaryDirectory() as folder:
+        ptx = Path(folder) / f"{name}.ptx"
+        ptx.write_text(text, encoding="utf-8")
+        wrong = machine_code(name, ptx)
+    print(f"{name:17} {len(text):,} bytes of PTX, {perf_counter() - start:.0f} s", flush=True)
+    return wrong
+
+
+def main() -> int:
+    """Compile every kernel; 1 if something is wrong."""
+    launches = launched()
+    unused = {kernel.py_func.__name__ for kernel in kernels.ALL} - {kernel.py_func.__name__ for kernel, _ in launches}
+    wrong = [f"{name} is launched nowhere" for name in sorted(unused)]
+    with get_context("spawn").Pool(PROCESSES) as pool:
+        for found in pool.imap_unordered(compiled, range(len(launches))):
+            wrong += found
+    print(*wrong, sep="\n", file=sys.stderr)
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
