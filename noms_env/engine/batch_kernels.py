@@ -1,7 +1,8 @@
 """The only loops over tables: many tables started, observed and stepped at once.
 
 Every function works on some rows of an array of tables, and on arrays with a row for each table. What happens in a row
-depends on nothing but the row: not on the number of rows, their order, or threads. Arguments of several functions:
+depends on nothing but the row: not on the number of rows, their order, or threads. It stands in a function of its own, which a
+kernel of a GPU calls too, one thread for each row (`cuda.kernels`). Arguments of several functions:
 
 | argument | what it is |
 |---|---|
@@ -23,6 +24,7 @@ from __future__ import annotations
 
 from noms_env._jit import jit, jit_inline, lowest, size
 from noms_env.core.actions import INDICATE, NOMINATE, PLAYING, SCORED
+from noms_env.core.chance import MAX_TABLE
 from noms_env.core.state import steps_to
 from noms_env.engine.deal import begin_match, hand_out, shuffle_deck, start_match
 from noms_env.engine.legal import is_legal
@@ -42,12 +44,17 @@ seat; the next deal of the match; the first deal of a match; the answer of a pla
 def start_rows(tables, rows, dealers):
     """Start the match that each row's seed, table and match stand for; dealers: int64, shape (n,), -1 for a drawn one."""
     for i in range(len(rows)):
-        t = tables[rows[i]]
-        begin_match(t)
-        if dealers[i] >= 0:
-            t.dealer = dealers[i]
-        shuffle_deck(t)
-        hand_out(t)
+        start(tables[rows[i]], dealers[i])
+
+
+@jit
+def start(t, dealer):
+    """Start a match with a dealer, -1 for a drawn one."""
+    begin_match(t)
+    if dealer >= 0:
+        t.dealer = dealer
+    shuffle_deck(t)
+    hand_out(t)
 
 
 @jit
@@ -82,9 +89,15 @@ def write(t, row, observation, mask, hidden, wanted, features, scratch):
 def first_illegal(tables, actions):
     """The first row whose deal goes on and whose action is not legal, -1 if there is none."""
     for row in range(len(tables)):
-        if tables[row].over == 0 and tables[row].phase != SCORED and not is_legal(tables[row], actions[row]):
+        if is_refused(tables[row], actions[row]):
             return row
     return -1
+
+
+@jit
+def is_refused(t, action):
+    """Whether a table whose deal goes on may not take an action."""
+    return t.over == 0 and t.phase != SCORED and not is_legal(t, action)
 
 
 @jit
@@ -112,21 +125,34 @@ def step_rows(
     """
     for row in range(first, last):
         t = tables[row]
-        if not (pause and scored[row]):
-            if scored[row]:
-                points[row, :] = 0
-                scored[row] = False
-            if t.over == 0:
-                act(t, actions[row], skip_forced)
-                if t.phase == SCORED:
-                    for k in range(t.n_seats):
-                        points[row, k] = t.points[k]
-                    scored[row] = True
-                    if not pause:
-                        go_on(t)
-                seat[row] = t.seat
-                over[row] = t.over != 0
+        decide(t, row, actions[row], skip_forced, pause, points, scored, seat, over)
         write(t, row, observation, mask, hidden, wanted, features, first)
+
+
+@jit_inline
+def decide(t, row, action, skip_forced, pause, points, scored, seat, over):
+    """What `step_rows` does in a row before it writes what is seen."""
+    if pause and scored[row]:
+        return
+    if scored[row]:
+        points[row, :] = 0
+        scored[row] = False
+    if t.over == 0:
+        act(t, action, skip_forced)
+        if t.phase == SCORED:
+            for k in range(t.n_seats):
+                points[row, k] = t.points[k]
+            scored[row] = True
+            if not pause:
+                go_on(t)
+        note(t, row, seat, over)
+
+
+@jit_inline
+def note(t, row, seat, over):
+    """Write who is to act at a table, and whether its match is over."""
+    seat[row] = t.seat
+    over[row] = t.over != 0
 
 
 @jit
@@ -142,24 +168,35 @@ def act(t, action, skip_forced):
 def next_deal_rows(tables, first, last, points, scored):
     """Deal the next hand of the match in each row that waits at the end of a deal (`pause` of `step_rows`)."""
     for row in range(first, last):
-        if scored[row]:
-            points[row, :] = 0
-            scored[row] = False
-            go_on(tables[row])
+        deal_next(tables[row], row, points, scored)
+
+
+@jit_inline
+def deal_next(t, row, points, scored):
+    """The same in one row."""
+    if scored[row]:
+        points[row, :] = 0
+        scored[row] = False
+        go_on(t)
 
 
 @jit
 def settle_rows(tables, rows, pause, points, scored):
     """After tables were put into rows: with `pause` a scored deal waits there with its points, else the next hand is dealt."""
     for row in rows:
-        t = tables[row]
-        points[row, :] = 0
-        scored[row] = pause and t.phase == SCORED
-        if scored[row]:
-            for k in range(t.n_seats):
-                points[row, k] = t.points[k]
-        elif t.phase == SCORED:
-            go_on(t)
+        settle(tables[row], row, pause, points, scored)
+
+
+@jit_inline
+def settle(t, row, pause, points, scored):
+    """The same in one row."""
+    points[row, :] = 0
+    scored[row] = pause and t.phase == SCORED
+    if scored[row]:
+        for k in range(t.n_seats):
+            points[row, k] = t.points[k]
+    elif t.phase == SCORED:
+        go_on(t)
 
 
 @jit
@@ -216,12 +253,24 @@ def play_random(tables, first, last, steps, streams, observation, mask, hidden, 
         for row in range(first, last):
             t = tables[row]
             write(t, row, observation, mask, hidden, wanted, features, first)
-            step(t, random_legal(t, streams, row))
-            if t.phase == SCORED:
-                go_on(t)
-                if t.over != 0:
-                    t.match += 1
-                    start_match(t)
+            step_randomly(t, row, streams)
+
+
+@jit_inline
+def step_randomly(t, row, streams):
+    """A random decision, and the next deal or match where it ends one."""
+    step(t, random_legal(t, streams, row))
+    if t.phase == SCORED:
+        go_on(t)
+        if t.over != 0:
+            start_next(t)
+
+
+@jit
+def start_next(t):
+    """Start the next match of a table; after the last number comes 0."""
+    t.match = 0 if t.match == MAX_TABLE else t.match + 1
+    start_match(t)
 
 
 @jit
@@ -266,8 +315,7 @@ def play_to_decision(t, row, learner, is_random, streams, skip_forced):
 def current(tables, first, last, seat, over):
     """Write who is to act in each row, and whether its match is over."""
     for row in range(first, last):
-        seat[row] = tables[row].seat
-        over[row] = tables[row].over != 0
+        note(tables[row], row, seat, over)
 
 
 @jit
