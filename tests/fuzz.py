@@ -47,7 +47,7 @@ ODD: st.SearchStrategy[Any] = st.one_of(
     ARRAYS,
     st.lists(SMALL, max_size=5),
     st.lists(st.integers(-3, 160), max_size=4).map(
-        lambda numbers: np.ma.array(numbers, mask=[number % 2 for number in numbers])
+        lambda numbers: np.ma.array(np.array(numbers), mask=np.array(numbers) % 2 != 0)
     ),
     st.lists(st.just(np.ma.masked) | st.integers(0, 9), max_size=4),
     st.tuples(SMALL, SMALL),

@@ -232,7 +232,7 @@ DAMAGED: dict[str, list[Any]] = {
 def test_damage_beside_the_table_is_refused(part: str) -> None:
     env = begun(make(KINDS["noms"]), seed=1)
     whole = env.get_state()
-    for value in (*DAMAGED[part], (each for each in ())):
+    for value in (*DAMAGED[part], iter([])):
         with pytest.raises(ValueError, match=r"^the state must come from get_state: [^\n]+$"):
             env.set_state({**whole, part: value})
         assert repr(env.get_state()) == repr(whole)

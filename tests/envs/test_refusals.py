@@ -27,7 +27,12 @@ from tests.envs.play import everything, module_of
 
 NUMBERS: list[Any] = [2**63, 2**64, -(2**63) - 1, 2**70, 10**5000, True, np.True_, 1.0, float("nan"), 75.0, 1j]
 WORDS: list[Any] = ["1", "\ud800", b"1", None, object(), int]
-MASKED: list[Any] = [np.ma.masked, np.ma.array(1, mask=True), [np.ma.masked] * 3, np.ma.array([1, 2, 3], mask=[0, 1, 0])]
+MASKED: list[Any] = [
+    np.ma.masked,
+    np.ma.array(1, mask=True),
+    [np.ma.masked] * 3,
+    np.ma.array([1, 2, 3], mask=[False, True, False]),
+]
 SEVERAL: list[Any] = [*MASKED, (), [], [1], [10**5000], {1: 2}, {1}, np.zeros(0), np.zeros((40, 40)), np.full((2, 3), "x")]
 ODD = [*NUMBERS, *WORDS, *SEVERAL]
 """What is neither an action, nor a seat, a seed, or a number of anything."""

@@ -246,7 +246,7 @@ def shards(folder: Path) -> dict[str, tuple[dict[str, Any], Decisions, bytes]]:
     """By format: what a good shard says of itself, its rows, and its bytes."""
     found = {}
     for name in ("npz", "parquet"):
-        write_shards(decided(folder), folder / name, SOURCE, name, 30, COLUMNS + TARGETS)  # type: ignore[arg-type]
+        write_shards(decided(folder), folder / name, SOURCE, name, 30, COLUMNS + TARGETS)
         content = (folder / name / f"decisions-00000.{name}").read_bytes()
         about, rows = next(read_shards(folder / name, tuple(ALLOWED)))
         found[name] = about, rows, content

@@ -124,9 +124,8 @@ def _decided(record: Record, before: Table | None, number: int) -> tuple[Decisio
     decisions = empty_rows(len(steps))
     for place, table in enumerate(replay(record, before)):
         if place < len(steps) and not table.is_scored:  # `replay` refuses steps behind the end
-            seat = int(table.row.seat)
-            decisions["observation"][place], decisions["action_mask"][place] = table.view(seat)
-            decisions["seat"][place], decisions["phase"][place] = seat, table.phase
+            decisions["observation"][place], decisions["action_mask"][place] = table.view(int(table.row.seat))
+            decisions["seat"][place], decisions["phase"][place] = table.row.seat, table.phase
             decisions["action"][place] = table.number(steps[place]["action"])
     seats = len(record["points"])
     if not same_points(table.row.points[:seats], record["points"]):

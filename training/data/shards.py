@@ -308,7 +308,7 @@ def _check_form(columns: Iterable[Column], rows: Mapping[str, int], fits: Callab
     lengths = {rows[column.name] for column in columns}
     if len(lengths) > 1:
         raise _Refused("has columns of different lengths")
-    if not lengths <= set(range(1, MOST_ROWS + 1)):
+    if not all(1 <= length <= MOST_ROWS for length in lengths):
         raise _Refused(f"has {lengths.pop():,} rows, where 1 to {MOST_ROWS:,} can be read: export it with another --shard")
 
 

@@ -170,7 +170,7 @@ class Folder:
         except (OSError, ValueError, LookupError, TypeError):
             return None
         is_whole = points.shape == (2, count) and bool(np.isfinite(points).all()) and len(lost) == 2
-        return Saved(*points, lost) if is_whole else None
+        return Saved(points[0], points[1], lost) if is_whole else None
 
 
 def has_grown_from(name: str, before: Any, now: Any) -> bool:
