@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from starlette.applications import Starlette
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route, WebSocketRoute
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -185,6 +185,8 @@ def guarded(hall: Hall, answer: Answer) -> Callable[[Request], Any]:
             return Response(told, media_type="image/gif") if isinstance(told, bytes) else JSONResponse(told)
         except (RecordError, ValueError, ModuleNotFoundError) as error:
             return JSONResponse({"error": str(error)[:500]}, 400)
+        except ClientDisconnect:
+            return Response(status_code=400)  # which nobody reads
         except OSError as error:
             return JSONResponse({"error": f"the server cannot keep it: {error.strerror or error}"}, 500)
 
@@ -215,10 +217,10 @@ class Sockets:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a socket until it is closed."""
         socket = WebSocket(scope, receive, send)
-        await socket.accept()
         looker = Looker(socket.send_text, self.hall.limits.queued_bytes)
         writing = asyncio.create_task(looker.write())
         try:
+            await socket.accept()
             await self._listen(socket, looker, writing)
         except (WebSocketDisconnect, RuntimeError):
             pass
