@@ -209,7 +209,7 @@ def played(series: Settings, policy: str, rule_sets: Sequence[Rules], folder: Pa
     """Record what the search decides, in a folder for each lot of matches; those that are missing are played."""
     from noms_env.variants import given_options
 
-    from ..agents.registry import label
+    from ..agents.registry import compile_players, label
     from ..data.decisions import columns_of
     from ..data.shards import write_shards
     from ..data.workers import Play, WorkerError, played_lots
@@ -224,6 +224,7 @@ def played(series: Settings, policy: str, rule_sets: Sequence[Rules], folder: Pa
     with wrong_arguments():
         for play in {lot[0].variant: lot[0] for lot in missing}.values():
             play.lot(0)
+    compile_players({name for play, *_ in missing for name in play.players})
     try:
         with progress_bar("search", "lots of matches", len(lots)) as tick:
             tick(len(lots) - len(missing))
