@@ -28,7 +28,6 @@ from llvmlite import ir
 from numba import types
 from numba.core import event
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, UserProvidedCacheLocator
-from numba.core.cgutils import raw_memcpy
 from numba.extending import intrinsic
 
 from noms_env._compiler import Compiled, Progress
@@ -237,6 +236,9 @@ if COMPILED:
         def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             array, start, bits = arguments
             data = context.make_array(signature.args[0])(context, builder, array).data
+            if builder.module.triple.startswith("nvptx"):
+                _spread_by_words(builder, data, start, bits)
+                return context.get_dummy_value()
             for first in (0, 3):  # four words are one store on most machines, so the word in the middle is written twice
                 half = builder.trunc(builder.lshr(bits, ir.Constant(bits.type, 8 * first)), ir.IntType(32))
                 flags = builder.bitcast(half, ir.VectorType(ir.IntType(1), 32))
@@ -269,13 +271,14 @@ if COMPILED:
     @intrinsic
     def copy(_context: Any, out: Any, start: Any, words: Any) -> Any:
         """Copy a field of words into `out`, from word `start` on."""
-        length = 8 * words.nitems
+        piece = ir.VectorType(ir.IntType(64), words.nitems)  # words, where a `memcpy` would be bytes for a GPU
 
         def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             array, start, field = arguments
             data = context.make_array(signature.args[0])(context, builder, array).data
             source = context.make_array(signature.args[2])(context, builder, field).data
-            raw_memcpy(builder, builder.gep(data, [start]), source, ir.Constant(start.type, length), 1)
+            found = builder.load(builder.bitcast(source, piece.as_pointer()), align=8)
+            builder.store(found, builder.bitcast(builder.gep(data, [start]), piece.as_pointer()), align=8)
             return context.get_dummy_value()
 
         return types.void(out, types.intp, words), codegen
@@ -341,6 +344,14 @@ if COMPILED:
     def _byte_address(context: Any, builder: Any, kind: Any, array: Any, byte: Any) -> Any:
         data = context.make_array(kind)(context, builder, array).data
         return builder.gep(builder.bitcast(data, ir.IntType(8).as_pointer()), [byte])
+
+    def _spread_by_words(builder: Any, data: Any, start: Any, bits: Any) -> None:
+        """What `spread` does, for machines without vectors of bytes: the halves of each byte move apart, then theirs."""
+        for k in range(7):
+            word = builder.and_(builder.lshr(bits, bits.type(8 * k)), bits.type(255))
+            for by, kept in ((28, 0x0000000F0000000F), (14, 0x0003000300030003), (7, 0x0101010101010101)):
+                word = builder.and_(builder.or_(word, builder.shl(word, bits.type(by))), bits.type(kept))
+            builder.store(word, builder.gep(data, [builder.add(start, start.type(k))]), align=8)
 
     def _false() -> Any:
         return ir.Constant(ir.IntType(1), 0)

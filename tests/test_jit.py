@@ -5,11 +5,14 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numba
 import numpy as np
 import pytest
 import torch
+from numba import types
+from numba.extending import intrinsic
 
 from noms_env import _jit
 from noms_env.engine.row_kernels import kernel_view
@@ -188,6 +191,29 @@ def test_the_instructions_that_write_words(members: int) -> None:
     assert out[1:8].view(np.uint8).tolist() == [members >> place & 1 for place in range(56)]
     assert out[8:].tolist() == [*range(100, 107), -1]
     assert out[0] == -1
+
+
+def test_the_instruction_that_writes_words_is_the_same_on_a_gpu() -> None:
+    """What kernels of a GPU have in place of vectors of bytes, compiled for the processor."""
+
+    @intrinsic  # type: ignore[untyped-decorator]
+    def spread_by_words(_context: Any, out: Any, start: Any, bits: Any) -> Any:
+        def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+            _jit._spread_by_words(builder, data, *arguments[1:])
+            return context.get_dummy_value()
+
+        return types.none(out, types.intp, types.int64), codegen
+
+    @numba.njit
+    def spread_both(members, one, other):  # type: ignore[no-untyped-def]
+        _jit.spread(one, 1, members)
+        spread_by_words(other, 1, members)
+
+    for members in [0, 1, -1, 1 << 55, (1 << 56) - 1, *np.random.default_rng(0).integers(0, 1 << 56, 100)]:
+        one, other = np.full((2, 9), 7)
+        spread_both(members, one, other)
+        assert one.tolist() == other.tolist(), members
 
 
 @_jit.jit

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import gc
+import itertools
 import json
 import os
 import random
@@ -39,10 +40,10 @@ class Settings:
     """How much is compared and measured."""
 
     seconds: float = 225.0  # of everything; no part begins later
-    agreement_seconds: float = 80.0
+    agreement_seconds: float = 65.0  # after one plan of each game no other begins later
     agreement_tables: int = 65_536
     agreement_steps: int = 160
-    every: int = 16
+    every: int = 20
     sizes: tuple[int, ...] = (4096, 16_384, 65_536, 262_144, 1_048_576, 4_194_304)
     core_tables: int = 2048
     measure: float = 0.2  # seconds of each figure
@@ -113,7 +114,7 @@ def main(words: list[str] | None = None) -> int:
     given = parser.parse_args(words)
     settings = TINY if config.ENABLE_CUDASIM else Settings()
     if given.tables is not None:
-        settings = Settings(agreement_tables=given.tables, agreement_steps=20, every=1, seconds=3600, agreement_seconds=1800)
+        settings = Settings(agreement_tables=given.tables, agreement_steps=20, every=1, seconds=3600, agreement_seconds=0)
     if given.lookups == "global":
         look_up_in_global_memory()
     if given.rate:
@@ -235,11 +236,12 @@ def agreement(results: Results) -> dict[str, Any]:
 
     settings, rng, start = results.settings, random.Random(1), perf_counter()
     decisions, plans = dict.fromkeys(VARIANTS, 0), 0
-    much = (settings.agreement_tables, settings.agreement_steps, 12, settings.threads, settings.every)
-    while plans == 0 or (perf_counter() - start < settings.agreement_seconds and results.left() > 60):
-        for variant in VARIANTS:
-            decisions[variant] += play_both(draw_plan(rng, [variant]), *much)
-            plans += 1
+    much = (settings.agreement_tables, settings.agreement_steps, 10, settings.threads, settings.every)
+    for variant in itertools.cycle(VARIANTS):
+        if plans >= len(VARIANTS) and (perf_counter() - start > settings.agreement_seconds or results.left() < 75):
+            break
+        decisions[variant] += play_both(draw_plan(rng, [variant]), *much)
+        plans += 1
     mixed = play_both(draw_plan(rng), *much)
     return {"decisions": decisions, "mixed": mixed, "plans": plans, "every": settings.every}
 

@@ -94,7 +94,7 @@ class GpuRows:
     def _launch(self, threads: int, kernel: Any, *arguments: Any) -> None:
         if threads > 0:
             with announced(kernel):
-                kernel[(threads + BLOCK - 1) // BLOCK, BLOCK, streams.current()](*arguments)
+                streams.configured(kernel, (threads + BLOCK - 1) // BLOCK, BLOCK)(*arguments)
 
     def _zeros(self, rows: int, words: int) -> Any:
         made = cuda.device_array((rows, words), np.int64)

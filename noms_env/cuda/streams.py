@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from functools import lru_cache
 from typing import Any
 
@@ -24,6 +25,20 @@ def current() -> Any:
 @lru_cache
 def _stream(address: int) -> Any:
     return 0 if address in _DEFAULT else cuda.external_stream(address)
+
+
+def configured(kernel: Any, blocks: int, threads: int) -> Any:
+    """A kernel to be launched in so many blocks of so many threads."""
+    if config.ENABLE_CUDASIM:
+        return kernel[blocks, threads]
+    return _configured(kernel, blocks, threads, current())
+
+
+@lru_cache(1024)
+def _configured(kernel: Any, blocks: int, threads: int, stream: Any) -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # numba finds few tables too few
+        return kernel[blocks, threads, stream]
 
 
 def let_wait(reader: int | None) -> None:
