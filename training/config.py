@@ -13,6 +13,8 @@ from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 import tyro
 
+from noms_env.players.rule_based import FIRST, NEWEST
+
 from .options import by_default
 
 
@@ -208,6 +210,7 @@ class TrainConfig(_Checked):
         evaluate_every: Decisions between evaluations.
         evaluation_deals: Duplicate deals per evaluation, game and opponent.
         panel: Opponents in the evaluations.
+        thumb_version: Rules that `thumb` means in this run, as a panel, opponent or expert; a run keeps them to its end.
         save_every: Seconds between checkpoints; each evaluation writes one too.
         keep: Checkpoints that are kept.
     """
@@ -234,6 +237,7 @@ class TrainConfig(_Checked):
     evaluate_every: Annotated[int | None, by_default("a twentieth of the budget")] = None
     evaluation_deals: int = 512
     panel: tuple[str, ...] = ("random", "thumb")
+    thumb_version: int = NEWEST
     save_every: float = 120.0
     keep: int = 2
 
@@ -249,6 +253,7 @@ class TrainConfig(_Checked):
         _check_range(self, 1, 10**15, "decisions")
         _check_range(self, 1, 1 << 24, "batch_size")
         _check_range(self, 2, 1 << 20, "evaluation_deals")
+        _check_range(self, FIRST, NEWEST, "thumb_version")
         _check_range(self, 0, 10**9, "save_every")
         _check_range(self, 1, 1000, "keep")
         for name, most in (("tables", 1 << 20), ("threads", 1024), ("evaluate_every", 10**15)):
@@ -261,12 +266,14 @@ class TrainConfig(_Checked):
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> TrainConfig:
-        """The configuration back from JSON.
+        """The configuration back from JSON; without a `thumb_version` it is of a time when there was only the first.
 
         Raises:
             ValueError: a key is unknown (as in a file of an older version) or missing, or a value is not allowed.
         """
         made: TrainConfig = _from_dict(cls, values, "")
+        if "thumb_version" not in values:
+            made = dataclasses.replace(made, thumb_version=FIRST)
         return made
 
 

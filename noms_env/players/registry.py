@@ -2,7 +2,7 @@
 
 | name | player |
 |---|---|
-| `thumb`, `pimc:100` | a player of `PLAYERS`, with parameters behind a colon if it takes any |
+| `thumb`, `thumb:1`, `pimc:100` | a player of `PLAYERS`, with parameters behind a colon if it takes any |
 | `noms`, `runs/first`, `runs/first/policy.safetensors` | a trained policy: by its name, by its game, by folder or file |
 | `noms@0` | the policy at a temperature: 0 takes the most probable action, 1 is as trained |
 | `search:noms@0,worlds=50` | a search on a policy, with options |
@@ -22,6 +22,7 @@ from typing import Any
 
 from noms_env.core.actions import brief, perhaps
 from noms_env.players.protocol import Player
+from noms_env.players.rule_based import NEWEST
 from noms_env.variants import VARIANTS, Rules
 
 POLICIES = "noms_env.policy.player"
@@ -52,7 +53,7 @@ PLAYERS: dict[str, Entry] = {
     "greedy": Entry(
         "noms_env.players.greedy:GreedyPlayer", "takes the tricks that it wants as cheaply as it can, and ducks the others"
     ),
-    "thumb": Entry("noms_env.players.rule_based.player:ThumbPlayer", "plays by rules of thumb"),
+    "thumb": Entry("noms_env.players.rule_based.player:ThumbPlayer", "plays by rules of thumb", {"version": int}),
     "flat_mc": Entry(
         "noms_env.players.search.player:FlatMC",
         "tries its actions on sampled cards, played out by thumb",
@@ -89,6 +90,11 @@ def load_player(name: Path | str) -> Player:
         raise unknown_player(str(name))
     policy: Player = import_module(POLICIES).load_policy(file, temperature)
     return policy
+
+
+def versioned(name: str, version: int = NEWEST) -> str:
+    """What `thumb` means by rules of a version, `thumb:2`, so that a file can say it; any other name as it is."""
+    return f"thumb:{version}" if name == "thumb" else name
 
 
 def is_player_name(name: str) -> bool:

@@ -15,6 +15,7 @@ from noms_env.core.actions import INDICATE
 from noms_env.core.cards import bit, cards_in
 from noms_env.envs.batch import make_batch
 from noms_env.players import make_player
+from noms_env.players.rule_based import NEWEST
 from noms_env.players.rule_based.exact_bid import EAGER, SHY, SPOIL, weigh_seats
 from noms_env.players.rule_based.heuristics import look, new_workspaces, none_of, sure_tricks
 from noms_env.players.rule_based.later_tricks import kept_chance, later_chance, note_cards, trumps_drawn
@@ -55,6 +56,7 @@ LONG_SPADES = "KS QS JS TS 9S AH KH 4H 3C 2C 5D 4D 3D"
 SPADES_9 = "9 pass pass pass"
 SAFE = "2C 3C 5C 2D 4D 6D 2H 3H 4H 6H 2S 3S 5S"
 WEAK = "9C 8C 4C JD 9D 5D TH 8H 6H 4H JS 8S 6S"
+LAST_TWO = at("big_ships", "JH 2H / 8D 9D / AS 4D / TD 3D", "1 1 1 0  JH 8D")
 EXCUSE = "CM 9MS 8MS 7ML 5ML AL 2SY 3LY"
 
 # What the player should do, the position, and the answers that will do.
@@ -93,6 +95,7 @@ POSITIONS: list[tuple[str, Callable[[], Table], str]] = [
     ("called zero: it ducks", at("big_ships", LATE, f"0 0 0 0  {LATE_PLAY}"), "3C"),
     ("at least: zero for safety", at("big_ships", f"AS KS QS / {LOW}", bonus="at_least"), "0"),
     ("at least: more tricks are welcome", at("big_ships", GRAB, "1 1 0 1  2H 3H 4H KH", bonus="at_least"), "AC"),
+    ("two left: the highest trump waits for the last trick", LAST_TWO, "4D"),
     # Sniped whist.
     ("the last who must win plays high", at("sniped_whist", "5H 2C 3C / 4H 2D 3D / 3H 5D 6D / 9H KH 7D", "5H 4H 3H"), "KH"),
     ("likewise with the queen", at("sniped_whist", "5H 2C 3C / 4H 2D 3D / 3H 5D 6D / KH QH 7D", "5H 4H 3H"), "KH"),
@@ -187,7 +190,7 @@ def test_it_calls_its_sure_tricks_at_least() -> None:
 
 def test_a_trick_for_a_rival_who_has_his_call_is_worth_something() -> None:
     table = at("big_ships", f"KH 2C 3C / {DIAMONDS} / AH QH 4C", "1 3 0 1  KH 5D 8D QH 2C")()
-    m = new_workspaces().view(np.recarray)[0]
+    m = new_workspaces(NEWEST).view(np.recarray)[0]
     look(table.row, m)
     weigh_seats(table.row, m)
     assert table.row.seat == 1
@@ -224,7 +227,7 @@ def test_the_chance_that_a_hand_has_none_of_some_cards() -> None:
 @pytest.mark.uncompiled
 def test_sure_tricks_are_trumps_above_all_that_are_missing() -> None:
     table = at("big_ships", "AS QS 2C / KS 3C 4C / 2D 3D 4D / 2H 3H 4H", "1 1 1 1")()
-    m = new_workspaces()[0]
+    m = new_workspaces(NEWEST)[0]
     look(table.row, m)
     assert sure_tricks(table.row, table.row.hands[0], m) == 1
     play(table, "AS KS 2D 2H")
@@ -235,7 +238,7 @@ def test_sure_tricks_are_trumps_above_all_that_are_missing() -> None:
 @pytest.mark.uncompiled
 @pytest.mark.parametrize("variant", ["down_up", "sniped_whist", "small_ships", "nonesuch"])
 def test_chances_that_are_reckoned_once_are_those_reckoned_for_each_card_that_may_be_played(variant: str) -> None:
-    workspace, mood = new_workspaces()[0], DECKTET_TAKING if variant == "nonesuch" else TAKING
+    workspace, mood = new_workspaces(NEWEST)[0], DECKTET_TAKING if variant == "nonesuch" else TAKING
     pairs, reckoned, leads = 0, 0, 0
     for table in decisions(variant, 4, {}, 3, deals=5):
         if table.phase != "play":

@@ -31,7 +31,7 @@ from noms_env.version import ENV_VERSION, __version__
 
 from ..agents.registry import agent_spec, is_program
 from ..agents.spec import BLOCK, EXTERNAL_BLOCK, AgentSpec
-from .protocol import GAMES, LEAST_SEEDS, PROTOCOL, TRACKS, budget_of, rules_of_game
+from .protocol import FROZEN, GAMES, LEAST_SEEDS, PROTOCOL, TRACKS, budget_of, rules_of_game
 
 FORMAT = "noms-benchmark-entry/1"
 ENTRY, SCORES, ALGORITHM, RUNS, RUN, CURVE, PLAYER = (
@@ -119,9 +119,9 @@ class Entry:
         return 1 if self.track == "fixed" else LEAST_SEEDS
 
     def player_name(self, folder: Path, game: str, seed: int) -> str:
-        """The name of a player, as for `noms evaluate`."""
+        """The name of a player, as for `noms evaluate`; `thumb` is the one that the protocol means (`FROZEN`)."""
         places = {"{entry}": str(folder), "{game}": game, "{seed}": str(seed)}
-        name = self.player
+        name = FROZEN.get(self.player, self.player)
         for place, value in places.items():
             name = name.replace(place, value)
         return name

@@ -70,9 +70,9 @@ def draw_curves(
         plain(axes, name)
     picture.supxlabel("decisions of the learner", fontsize=9)
     if column == "points":
-        side_label(picture, f"points a deal above three {CURVE_FIELD}, set dev", f"(lines: {ZERO}, {ONE})")
+        side_label(picture, f"points a deal above three {CURVE_FIELD}, set dev", f"(lines: {ZERO}, {CURVE_FIELD})")
     else:
-        side_label(picture, f"score in the field {CURVE_FIELD}, set dev", f"(0: {ZERO}, 1: {ONE})")
+        side_label(picture, f"score in the field {ONE}, set dev", f"(0: {ZERO}, 1: {ONE})")
     shared_legend(grid[: len(games)], grid[len(games)])
     return png(picture)
 

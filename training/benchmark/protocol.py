@@ -36,6 +36,8 @@ PLAYER_SEED = 0
 """Of what is random in the players."""
 ZERO, ONE = "random", "thumb"
 """The references: whoever plays as the first has score 0, as the second 1."""
+FROZEN = {"thumb": "thumb:1"}
+"""What a name means in this protocol where the package has a newer player by that name. `thumb:2` is that of the package."""
 LEAST_SEEDS = 3
 """Runs of each game for an algorithm; a player that does not learn has one."""
 
@@ -96,7 +98,8 @@ TRACKS = {
 }
 """What is allowed."""
 
-CURVE_FIELD, CURVE_DEALS = "thumb", 256
+CURVE_FIELD, CURVE_DEALS = FROZEN[ONE], 256
+"""Of a learning curve: the player on the other seats, that of the field `ONE`, and the deals."""
 CURVE_AT = (0.0, 0.01, 0.02, 0.05, *(tenth / 10 for tenth in range(1, 11)))
 """Shares of the budget at which a learning curve has its points."""
 
@@ -167,7 +170,7 @@ def rules_of_game(name: str) -> Rules:
 
 def field_player(field: Field, name: str) -> str:
     """The name of the player of a field in a game."""
-    return POLICIES[name][0] if field.name == PUBLISHED else field.name
+    return POLICIES[name][0] if field.name == PUBLISHED else FROZEN.get(field.name, field.name)
 
 
 def fields_of(part: Part) -> tuple[Field, ...]:

@@ -31,7 +31,7 @@ from ..agents.registry import agent_spec
 from ..agents.spec import AgentSpec
 from ..evaluation.comparison import alone_in_field
 from .entry import ALGORITHM, CURVE, PLAYER, RUN, EntryError, files_sha256, machine, run_files, versions, write_json
-from .protocol import CURVE_AT, CURVE_DEALS, CURVE_FIELD, GAMES, PLAYER_SEED, TRACKS, Budget, references, rules_of_game
+from .protocol import CURVE_AT, CURVE_DEALS, CURVE_FIELD, GAMES, ONE, PLAYER_SEED, TRACKS, Budget, references, rules_of_game
 
 COLUMNS = ("decisions", "wall_seconds", "cpu_seconds", "points", "low", "high", "score")
 """Of a learning curve."""
@@ -182,7 +182,7 @@ class Task:
 
     def _add(self, decisions: int, seconds: tuple[float, float], points: tuple[float, float, float]) -> None:
         """Add a point to the curve."""
-        score = references()[self.game][CURVE_FIELD].score(points[0])
+        score = references()[self.game][ONE].score(points[0])
         row = (decisions, *(round(one, 2) for one in seconds), *(round(one, 4) for one in (*points, score)))
         self.rows.append(row)
         with (self.folder / CURVE).open("w", newline="", encoding="utf-8") as file:

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from noms_env.players.registry import is_player_name
+from noms_env.players.rule_based import NEWEST
 from noms_env.variants import game, make_rules
 
 from ..agents.registry import agent_spec, file_sha256
@@ -64,7 +65,11 @@ class Play:
         names = ("variant", "seats", "options", "matches", "seed", "limit", "targets")
         sha256 = {name: file_sha256(name) for name in self.players if is_player_name(name)}
         policies = {name: known for name, known in sha256.items() if known is not None}
-        return {name: getattr(self, name) for name in names} | {"players": list(self.players), "policies": policies}
+        return {name: getattr(self, name) for name in names} | {
+            "players": list(self.players),
+            "policies": policies,
+            "thumb_version": NEWEST,
+        }
 
 
 def from_workers(play: Play, workers: int = 1, on_ray: bool = False) -> Iterator[tuple[Decisions, int]]:

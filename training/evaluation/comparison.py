@@ -3,7 +3,7 @@
 The value of a deal in a line-up is the mean over its games (`duplicate`); all line-ups together count alike.
 
 The deal's own value serves as a control variate: how many cards, where that varies, and the sum and the spread of the points
-that `thumb` makes against itself on the same cards. (Its points on each seat would be no help: over all rotations they add
+that `thumb:1` makes against itself on the same cards. (Its points on each seat would be no help: over all rotations they add
 up to nothing.)
 """
 

@@ -25,6 +25,7 @@ from typing import Any
 
 import numpy as np
 
+from noms_env.players.rule_based import NEWEST
 from noms_env.variants import Rules, given_options
 from noms_env.version import ENV_VERSION
 
@@ -83,6 +84,7 @@ class CrossPlay:
             "format": FORMAT,
             "environment": ENV_VERSION,
             "players": list(self.names),
+            "thumb_version": NEWEST,
             "policies": dict(hashes(players)),
             "variant": self.rules.variant.name,
             "seats": self.rules.seats,

@@ -60,6 +60,8 @@ class SaltedSet(str):
 
 
 ALONE, AGAINST, MIXED = LINE_UPS = ("alone", "against", "mixed")
+CONTROL = "thumb:1"
+"""Whose points on the same cards are the control variate: always the same version, so that intervals can be found again."""
 LEAST_MIXED = 4
 """Seats from which on mixed tables are played."""
 OTHER_DEALS = 4
@@ -153,7 +155,7 @@ class Block:
         groups: of A alone and of B alone (from B's point of view).
         probes: of A alone and of B alone.
         lost: tables lost by A and by B.
-        features: float64, shape (deals, 2), or (0, 2): the sum and the spread of `thumb`'s points on the same cards.
+        features: float64, shape (deals, 2), or (0, 2): the sum and the spread of the points of `CONTROL` on the same cards.
         others: float64, shape (others, 2): the same on other deals.
     """
 
@@ -195,7 +197,7 @@ def _summed(pairs: Sequence[tuple[Sum, Sum]], nothing: Sum) -> tuple[Sum, Sum]:
 class Pairing:
     """Two players, A and B, on the first deals of a set, in blocks of a fixed size.
 
-    `seed`, 0 to 2**63 - 1, is that of the players' random numbers. If `controlled`, `thumb` plays the same deals too, for the
+    `seed`, 0 to 2**63 - 1, is that of the players' random numbers. If `controlled`, `CONTROL` plays the same deals too, for the
     control variate. For `limit` and `strict` see `Guarded`.
     """
 
@@ -268,7 +270,7 @@ class Pairing:
             return np.empty((0, 2)), np.empty((0, 2))
         others = FIRST_OTHER + OTHER_DEALS * first + np.arange(OTHER_DEALS * count)
         numbers = np.concatenate([first + np.arange(count), others])
-        pool = played_alone(self.rules, agent_spec("thumb"), numbers, (self.seed, first), self.deal_set, stop)
+        pool = played_alone(self.rules, agent_spec(CONTROL), numbers, (self.seed, first), self.deal_set, stop)
         points = pool.batch.tables.points[:, : self.rules.seats]
         features = np.stack([points.sum(axis=1), points.std(axis=1)], axis=1)
         return features[:count], features[count:]

@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from noms_env.players.rule_based import NEWEST
 from noms_env.variants import given_options
 from noms_env.version import ENV_VERSION, __version__
 
@@ -150,6 +151,7 @@ def as_json(
         "environment": ENV_VERSION,
         "a": names[0],
         "b": names[1],
+        "thumb_version": NEWEST,
         "policies": dict(policies),
         "games": [game_json(comparison, matches, tell) for comparison, matches in found],
     }

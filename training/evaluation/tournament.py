@@ -24,6 +24,8 @@ import numpy as np
 
 from noms_env._files import read_file, write_atomically
 from noms_env._json import parse_json
+from noms_env.players.registry import versioned
+from noms_env.players.rule_based import FIRST, NEWEST
 from noms_env.variants import Rules, given_options
 from noms_env.version import ENV_VERSION
 
@@ -93,6 +95,7 @@ class Plan:
             "format": FORMAT,
             "environment": ENV_VERSION,
             "players": list(self.players),
+            "thumb_version": NEWEST,
             "variant": self.rules.variant.name,
             "seats": self.rules.seats,
             "options": json.loads(json.dumps(given_options(self.rules))),
@@ -137,8 +140,12 @@ class Folder:
             saved = parse_json(read_file(self.path / PLAN))
         except (OSError, ValueError) as error:
             raise TournamentError(f"there is no tournament to go on with in {self.path}: {PLAN} cannot be read") from error
-        if not isinstance(saved, dict):
-            raise TournamentError(f"{self.path / PLAN} is damaged: it holds no object")
+        if not isinstance(saved, dict) or not isinstance(saved.get("players"), list):
+            raise TournamentError(f"{self.path / PLAN} is damaged: it names no players")
+        version = saved.pop("thumb_version", FIRST)
+        if version != NEWEST:  # `thumb` was another player then, which has this name now
+            saved["players"] = [versioned(name, version) for name in saved["players"]]
+        saved["thumb_version"] = NEWEST
         for name, value in plan.as_json().items():
             before = saved.get(name, {} if name == "policies" else None)
             if not has_grown_from(name, before, value):

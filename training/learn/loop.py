@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from ..agents.registry import agent_spec, file_sha256
+from ..agents.registry import file_sha256
 from ..agents.spec import AgentSpec
 from ..config import TrainConfig
 from ..evaluation.comparison import figures
@@ -117,7 +117,7 @@ class _Loop:
         self.config = run.config
         self.every = self.config.evaluate_every or max(1, self.config.decisions // EVALUATIONS)
         self.saved_at = time.monotonic()
-        self.panel = [agent_spec(name) for name in self.config.panel]
+        self.panel = [run.spec(name) for name in self.config.panel]
         self.standing = Standing(others=policies_of_others(self.config))
         state = folder.latest_state()
         if state is not None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import os
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from time import perf_counter
 from typing import Any
@@ -18,6 +19,7 @@ import torch
 
 from noms_env.core.actions import PLAYING
 from noms_env.core.state import MAX_SEATS
+from noms_env.players.registry import versioned
 from noms_env.policy.encoding import Encoding
 from noms_env.variants import Rules
 
@@ -82,7 +84,11 @@ class SelfPlay:
         self.reward_norm = RewardNorm(len(self.rule_sets))
         self.past: dict[str, Actor] = {}
         names = [*config.opponents.players, self.curriculum.expert]
-        self.players: dict[str, AgentSpec] = {name: agent_spec(name) for name in names if name}
+        self.players: dict[str, AgentSpec] = {name: self.spec(name) for name in names if name}
+
+    def spec(self, name: str) -> AgentSpec:
+        """Another player of the run, by its name there."""
+        return replace(agent_spec(versioned(name, self.config.thumb_version)), name=name)
 
     def _make_networks(self) -> None:
         config, encoding = self.config, self.encoding

@@ -12,6 +12,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+from noms_env.players.registry import versioned
 from noms_env.variants import Rules, game, given_options, make_rules
 
 from ..agents.registry import label
@@ -27,7 +28,7 @@ from .runs import Trained
 CARD, RESULTS = "README.md", "RESULTS.md"
 NOTES_BEGIN = "<!-- Written by hand from here on; kept when the card is made again. -->"
 NOTES_END = "<!-- Written by hand to here. -->"
-OPPONENTS = ("random", "thumb", "pimc:100", "pimc:400", PREVIOUS)
+OPPONENTS = ("random", REFERENCE, versioned("thumb"), "pimc:100", "pimc:400", PREVIOUS)
 """Of the table of policies."""
 SEARCH, SEARCHERS = "pimc:100", ("pimc:100", "pimc:20", "flat_mc:20")
 DUELS_HEAD = ("game", "policy", "against", "deals", "alone", "matches won alone", "all line-ups", "alone, first deals only")
@@ -333,7 +334,7 @@ def first_rows(results: Results) -> Iterator[Row]:
 def time_row(results: Results, name: str, rules: Rules) -> Row:
     """When the intervals of a policy in training were clear of zero."""
     policy = results.policies[name]
-    at, low = policy.curve.get(f"points/{label(rules)}/{REFERENCE}/low", ((), ()))
+    at, low = policy.curve.get(f"points/{label(rules)}/thumb/low", ((), ()))
     first = next((int(decisions) for decisions, value in zip(at, low, strict=True) if value > 0), None)
     searched = [duel.alone for duel in _forms(results, name, rules, SEARCH) if duel.alone is not None]
     last = policy.seen if searched and max(searched, key=lambda one: one.deals).low > 0 else None

@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from noms_env.players import PLAYERS
+from noms_env.players.registry import versioned
+from noms_env.players.rule_based import FIRST
 
 from ..config import PRESETS, TrainConfig, differences
 from ..data.shards import read_shards, shard_folders
@@ -138,7 +140,7 @@ def export_commands(folder: Path) -> Iterator[tuple[str, ...]]:
         if "first" in of:
             out = out.rpartition("-")[0]
         options = [word for name, value in of["options"].items() for word in ("--option", f"{name}={json.dumps(value)}")]
-        players = [word for name in of["players"] for word in ("--player", name)]
+        players = [word for name in of["players"] for word in ("--player", versioned(name, of.get("thumb_version", FIRST)))]
         limit = [] if of["limit"] is None else ["--limit", str(of["limit"])]
         command = ("noms", "export", "--variant", of["variant"], "--seats", str(of["seats"]), *options, *players)
         command = (*command, *limit, "--targets", "--matches", str(of["matches"]), "--format", "npz")

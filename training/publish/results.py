@@ -18,6 +18,8 @@ from typing import Any
 from noms_env._files import read_file
 from noms_env._json import parse_json
 from noms_env.players import PLAYERS
+from noms_env.players.registry import versioned
+from noms_env.players.rule_based import FIRST
 from noms_env.policy.file import PolicyFileError
 from noms_env.policy.player import POLICY_NAME
 from noms_env.variants import VARIANTS, Rules, game, make_rules
@@ -32,7 +34,8 @@ from ..evaluation.tournament import FORMAT as TOURNAMENT
 from .runs import Trained, read_trained
 
 PANEL, BEHAVIOUR, BEST_RESPONSES, CROSSED = "panel", "behaviour", "exploit", "crossplay"
-REFERENCE = "thumb"
+REFERENCE = "thumb:1"
+"""What the policies are measured by; results that do not say a version are of this one."""
 """The player with which the others are compared."""
 PREVIOUS = "previous"
 """A folder with the policies that were published before, as results name it: `previous/noms@0`."""
@@ -212,7 +215,16 @@ def _documents(
             for entry in found.get("games", [found]):
                 if {"unit": entry.get("unit")} != {"unit": None} | unit_of(rules_of(entry)):
                     raise ResultsError(f"{path} counts a deal of {entry['variant']} that is passed out as 0: measure it again")
-        yield path, found
+        yield path, _with_versions(found, found.get("thumb_version", FIRST))
+
+
+def _with_versions(found: Any, version: int) -> Any:
+    """A document in which `thumb` has the number of its rules, wherever it stands."""
+    if isinstance(found, dict):
+        return {versioned(name, version): _with_versions(value, version) for name, value in found.items()}
+    if isinstance(found, list):
+        return [_with_versions(value, version) for value in found]
+    return versioned(found, version) if isinstance(found, str) else found
 
 
 @contextmanager

@@ -4,6 +4,7 @@
 |---|---|
 | `heuristics` | what the rules are made of: cards not seen, who takes this trick, what a card may take later |
 | `later_tricks` | what a card, and a hand, may take later |
+| `endings` | the last two or three tricks, from version 2 on |
 | `weights` | the measured figures behind "what a card may take later" |
 | `plain`, `exact_bid`, `auction`, `shares` | the rules of each family of games (`variants.families`) |
 | `player` | which family answers for a table, and the player itself |
@@ -13,4 +14,12 @@ worth of this trick (who is likely to take it, times what it is worth to the pla
 of the cards kept (how many tricks they are likely to take, times what those are worth) are together the most. The
 families differ in what tricks are worth to them, and in a few rules that come first. Each file opens with its rules in
 numbered prose. The player leaves nothing to chance.
+
+The rules have versions, and each stays as it is: `thumb:1` plays as it always did, `thumb` by the newest rules. Searches play
+their worlds out by the first, and so does all that was measured with it (docs/tutorials/opponents.md).
 """
+
+from __future__ import annotations
+
+FIRST, NEWEST = 1, 2
+"""Versions of the rules."""

@@ -43,7 +43,8 @@ import numpy as np
 from noms_env._jit import highest, jit, lowest, size
 from noms_env.core.actions import CALL_MIS_A_VIS, CALL_PASS, CALL_ZERO, FIRST_WORD, NOMINATE, PASS
 from noms_env.core.cards import SUIT_CARDS, above, has, suit_of
-from noms_env.players.rule_based.heuristics import LEAST_GAIN, best_card, best_trump, by_rank, loser_or
+from noms_env.players.rule_based.endings import best_ending_card, is_ending
+from noms_env.players.rule_based.heuristics import ENDING, LEAST_GAIN, best_card, best_trump, by_rank, loser_or
 from noms_env.players.rule_based.weights import DUCKING, TAKING
 from noms_env.variants import dispatch
 from noms_env.variants.families.auction import is_misere
@@ -195,6 +196,11 @@ def play(t, m):
     seat = t.seat
     if not is_misere(t.contract):
         weigh_seats(t, seat, m)
+        if is_ending(t, m):
+            for tricks in range(ENDING + 1):
+                m.worth[tricks] = tricks * m.payoff[seat]
+            m.payoff[seat] = 0.0
+            return best_ending_card(t, cards_to_choose(t, seat, m), m)
         return best_card(t, cards_to_choose(t, seat, m), TAKING, m.payoff[seat], m)
     weigh_misere(t, seat, m)
     if is_on_side(t, seat):

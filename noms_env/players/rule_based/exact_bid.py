@@ -28,7 +28,16 @@ from noms_env._jit import highest, jit, lowest, size
 from noms_env.core.actions import CALL_ZERO, PASS
 from noms_env.core.bids import exact_calls, numbers
 from noms_env.core.cards import bit, has
-from noms_env.players.rule_based.heuristics import LEAST_GAIN, best_suit, different, loser_or, sure_tricks, trick_value
+from noms_env.players.rule_based.endings import best_ending_card, is_ending
+from noms_env.players.rule_based.heuristics import (
+    ENDING,
+    LEAST_GAIN,
+    best_suit,
+    different,
+    loser_or,
+    sure_tricks,
+    trick_value,
+)
 from noms_env.players.rule_based.later_tricks import NO_CARD, note_cards, spread_odds
 from noms_env.players.rule_based.weights import CONTRACT
 from noms_env.variants.families.exact_bid import AT_LEAST, BONUS_POINTS
@@ -86,6 +95,11 @@ def play(t, m):
     missing = need(t, t.seat)
     if t.n_table == 0 and missing == size(t.hands[t.seat]):
         return strongest_lead(t, m)
+    if is_ending(t, m):
+        for tricks in range(ENDING + 1):
+            made = tricks == missing or (t.bonus == AT_LEAST and tricks > missing)
+            m.worth[tricks] = tricks + (BONUS_POINTS if made else 0.0)
+        return loser_or(t, best_ending_card(t, t.legal_cards, m), m)
     note_cards(t, CONTRACT, m)
     best, choice = -np.inf, -1
     left = different(t, t.legal_cards, m)

@@ -16,7 +16,6 @@
    it plays the lowest of them; to throw a loser away, the highest (`top_of_run`).
 7. A lead of trumps draws one trump from each other hand that has any (`trumps_drawn`).
 8. Sure tricks: the trumps of the own hand that no card can beat (`sure_tricks`).
-
 The functions look at the own hand and at public fields of the table, and at the sizes of the other hands only, not at
 their cards. `t` is a table (`table_record.TABLE`), `m` the player's working memory (`WORKSPACE`); sets of cards are int64.
 """
@@ -31,10 +30,13 @@ from noms_env.core.state import MAX_SEATS, MAX_TRICKS, left_of
 from noms_env.core.tricks import beaters, beats, name_trump
 from noms_env.engine.row_kernels import kernel_view
 from noms_env.observation.layout import CARD_BYTES
+from noms_env.players.rule_based import FIRST
 from noms_env.players.rule_based.later_tricks import NO_CARD, kept_tricks, note_cards, spread_odds
 from noms_env.players.rule_based.weights import DUCKING, TAKING
 from noms_env.variants.dispatch import out_of_play
 
+ENDING = 3
+"""With so many cards in hand, and fewer, the player looks ahead (`endings`)."""
 LEAST_GAIN = 1e-9
 """By less than this no choice is better than another: rounding must not decide."""
 
@@ -44,6 +46,7 @@ not."""
 
 WORKSPACE = np.dtype(
     [
+        ("version", np.int64),  # of the rules, from `FIRST` to `NEWEST`
         ("unseen", np.int64),  # cards that the seat has not seen
         ("held", np.int64),  # how many of them are in other hands, not in the stock
         ("share", np.float64),  # that number divided by that of all
@@ -53,24 +56,27 @@ WORKSPACE = np.dtype(
         ("liked", np.int64),  # cards that are worth a little more than reckoned
         ("liking", np.float64),  # how much
         ("wins", np.float64),  # chance of the seat itself in the last `trick_value`
-        ("chances", np.float64, (CHANGES, CARD_BYTES)),  # of cards to take a trick later (`kept_chance`)
+        ("chances", np.float64, (CHANGES, CARD_BYTES)),  # of cards to take a trick later (`kept_chance`, `endings.next_chance`)
         ("known", np.int64, CHANGES),  # the cards whose chance has been reckoned
         ("peers", np.int64, CARD_BYTES),  # of each card of which `note_card` was called: the suit in which it stands best
         ("kinds", np.int64, CARD_BYTES),  # its kind (`weights`)
         ("begun", np.float64, CARD_BYTES),  # the first three terms of its sum (`weights.COUNTS`)
         ("suited", np.float64, CARD_BYTES),  # the term of the cards of its suit that the others hold
         ("trumps", np.float64, CARD_BYTES),  # how many trumps of another suit the others are expected to hold
+        ("worth", np.float64, ENDING + 1),  # of each number of tricks to come in an ending (`endings`)
         ("odds", np.float64, MAX_TRICKS + 2),  # chance of each number of tricks, from `spread_odds`
     ],
     align=True,
 )
-"""The working memory of the player; nothing in it outlasts a decision."""
+"""The working memory of the player; nothing in it but the version outlasts a decision."""
 _RECORD = np.dtype((np.record, WORKSPACE))  # one object: numba looks at all fields of another for 4 µs
 
 
-def new_workspaces() -> np.ndarray:
-    """Working memory, shape (1,), in the form that the compiled functions want (see `row_kernels.kernel_view`)."""
-    return kernel_view(np.zeros(1, _RECORD).view(np.recarray))
+def new_workspaces(version: int) -> np.ndarray:
+    """Working memory for a version of the rules, shape (1,), as the compiled functions want it (`row_kernels.kernel_view`)."""
+    workspaces = np.zeros(1, _RECORD).view(np.recarray)
+    workspaces.version = version
+    return kernel_view(workspaces)
 
 
 @jit
@@ -128,7 +134,12 @@ def sure_tricks(t, hand, m):
 @jit
 def take_chance(t, other, card, suit, m):
     """2. Chance that a seat which is still to play beats the best card of a trick."""
-    cards = size(t.hands[other])
+    return beat_chance(t, other, size(t.hands[other]), card, suit, m)
+
+
+@jit
+def beat_chance(t, other, cards, card, suit, m):
+    """2. The same of a seat that holds so many cards."""
     suited = m.unseen & SUIT_CARDS[t.deck_kind, suit]
     stronger = m.unseen & beaters(card, SUIT_CARDS[t.deck_kind, suit], t.trump_cards)
     void, can, must = 1.0, 0.0, 0.0
@@ -140,7 +151,7 @@ def take_chance(t, other, card, suit, m):
     ruffs = size(stronger & ~suited)
     if ruffs > 0 and not has(t.voids[other], t.trump):
         can += void * (1.0 - none_of(ruffs, cards, room_for(t, t.trump, m)))
-    return must + m.eager[other] * (can - must)
+    return can if cards == 1 and m.version > FIRST else must + m.eager[other] * (can - must)
 
 
 @jit

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from noms_env._jit import jit, lowest
-from noms_env.core.actions import CALLING, NAMING_SUIT, NAMING_TRUMP, NOMINATING, PLAYING, SCORED, SUIT
+from noms_env.core.actions import CALLING, NAMING_SUIT, NAMING_TRUMP, NOMINATING, PLAYING, SCORED, SUIT, is_integer
 from noms_env.players.protocol import NOBODY, RowsPlayer
-from noms_env.players.rule_based import auction, exact_bid, plain, shares
+from noms_env.players.rule_based import FIRST, NEWEST, auction, exact_bid, plain, shares
 from noms_env.players.rule_based.heuristics import best_trump, look, new_workspaces
 from noms_env.variants.families import AUCTION, PLAIN, SHARES
 from noms_env.variants.families.auction import is_misere
@@ -19,8 +19,21 @@ from noms_env.variants.families.plain import LEAST
 class ThumbPlayer(RowsPlayer):
     """Plays by the rules of thumb that the files of `noms_env.players.rule_based` open with; leaves nothing to chance."""
 
+    def __init__(self, version: int = NEWEST) -> None:
+        """Set up the player.
+
+        Args:
+            version: of the rules; figures of earlier ones stay comparable.
+
+        Raises:
+            ValueError: there is no such version.
+        """
+        if not is_integer(version) or not FIRST <= version <= NEWEST:
+            raise ValueError(f"thumb has the versions {FIRST} to {NEWEST}, not {version!r}")
+        self.version = int(version)
+
     def write_actions(self, mask: np.ndarray, rng: np.random.Generator, tables: Any, actions: np.ndarray) -> None:
-        thumb_rows(tables, new_workspaces(), actions)
+        thumb_rows(tables, new_workspaces(self.version), actions)
 
 
 @jit

@@ -27,7 +27,8 @@ from noms_env._jit import jit, lowest
 from noms_env.core.actions import CALL_MOST, CALL_NONE, CALL_SOME, PASS, SUIT
 from noms_env.core.bids import half_up
 from noms_env.core.cards import CARD_SUITS, EXCUSE, bit, has
-from noms_env.players.rule_based.heuristics import LEAST_GAIN, best_card, best_suit, suppose_trump
+from noms_env.players.rule_based.endings import best_ending_card, is_ending
+from noms_env.players.rule_based.heuristics import ENDING, LEAST_GAIN, best_card, best_suit, suppose_trump
 from noms_env.players.rule_based.later_tricks import NO_CARD, spread_odds
 from noms_env.players.rule_based.weights import DECKTET_DUCKING, DECKTET_TAKING
 
@@ -57,11 +58,21 @@ def bid_points(t, bid, m):
         return t.deal_size * m.odds[0] - expected
     if bid == CALL_SOME:
         return expected
-    half = int(half_up(t))
     points = 0.0
     for tricks in range(int(t.deal_size) + 1):
-        points += m.odds[tricks] * (2.0 * tricks if tricks >= half else tricks - half)
+        points += m.odds[tricks] * points_of(t, bid, tricks)
     return points
+
+
+@jit
+def points_of(t, bid, tricks):
+    """What the rules pay for a bid with so many tricks, doubled nowhere."""
+    if bid == CALL_NONE:
+        return t.deal_size if tricks == 0 else -tricks
+    half = int(half_up(t))
+    if bid == CALL_SOME:
+        return tricks
+    return 2.0 * tricks if tricks >= half else tricks - half
 
 
 @jit
@@ -124,6 +135,11 @@ def weigh_seats(t, m):
 def play(t, m):
     """4, 5, 6. The card."""
     weigh_seats(t, m)
+    if is_ending(t, m):
+        for more in range(ENDING + 1):
+            m.worth[more] = points_of(t, int(t.call[t.seat]), int(t.tricks[t.seat]) + more)
+        m.payoff[t.seat] = 0.0
+        return best_ending_card(t, t.legal_cards, m)
     mood = DECKTET_DUCKING if t.call[t.seat] == CALL_NONE else DECKTET_TAKING
     return best_card(t, t.legal_cards, mood, m.payoff[t.seat], m)
 

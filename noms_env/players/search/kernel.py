@@ -45,6 +45,7 @@ from noms_env.core.cards import FRENCH
 from noms_env.engine.row_kernels import kernel_view
 from noms_env.engine.step import step
 from noms_env.players.protocol import NOBODY
+from noms_env.players.rule_based import FIRST
 from noms_env.players.rule_based.heuristics import new_workspaces
 from noms_env.players.rule_based.player import thumb_action
 from noms_env.players.search.candidates import place_among, write_candidates
@@ -93,7 +94,7 @@ def new_work(worlds: int) -> Work:
         sampling=new_sampling_workspace(),
         positions=new_positions(),
         frames=new_frames(),
-        workspaces=new_workspaces(),
+        workspaces=new_workspaces(FIRST),
         candidates=np.zeros(NUM_ACTIONS, np.int64),
         values=np.zeros(NUM_ACTIONS, np.int64),
         sums=np.zeros(NUM_ACTIONS, np.int64),

@@ -30,6 +30,7 @@ from noms_env.core.state import MAX_SEATS
 from noms_env.engine.row_kernels import kernel_view
 from noms_env.observation.layout import OBSERVATION_SIZE, PADDED_MASK_SIZE
 from noms_env.players.protocol import NOBODY
+from noms_env.players.rule_based import FIRST
 from noms_env.players.rule_based.heuristics import new_workspaces
 from noms_env.players.rule_based.player import thumb_action
 from noms_env.policy.player import PolicyPlayer
@@ -92,7 +93,7 @@ def thumb_model() -> Model:
 
     def chances(replays: np.ndarray, rows: np.ndarray, seen: np.ndarray, legal: np.ndarray, action: int) -> np.ndarray:
         agrees = np.empty(len(rows), np.bool_)
-        note_thumb(replays, rows, action, new_workspaces(), agrees)
+        note_thumb(replays, rows, action, new_workspaces(FIRST), agrees)
         return np.asarray((1 - THUMB_SLIPS) * agrees + THUMB_SLIPS / legal.sum(axis=1))
 
     return Model(chances, None)

@@ -23,6 +23,7 @@ from noms_env.engine.row_kernels import kernel_view
 from noms_env.engine.step import step
 from noms_env.observation.layout import OBSERVATION_SIZE, PADDED_MASK_SIZE
 from noms_env.observation.writer import write_mask, write_observation
+from noms_env.players.rule_based import FIRST
 from noms_env.players.rule_based.heuristics import new_workspaces
 from noms_env.players.rule_based.player import thumb_action
 from noms_env.players.search.candidates import cards_to_nominate, cards_to_play, is_like
@@ -129,7 +130,7 @@ def run(
     """
     n = len(actions)
     by_thumb, seats = np.array([policy is None for policy in policies]), rollouts.view(np.recarray).seat[:n].copy()
-    work = (new_positions(), new_frames(), new_workspaces())
+    work = (new_positions(), new_frames(), new_workspaces(FIRST))
     active, seeds, asked = np.arange(n), np.empty(n, np.int64), np.empty(n, np.int64)
     observation = np.empty((n, OBSERVATION_SIZE // 8), np.int64)
     mask = np.empty((n, PADDED_MASK_SIZE // 8), np.int64)

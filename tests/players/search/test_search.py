@@ -12,6 +12,7 @@ from noms_env.core.cards import CARD_WORDS, cards_in
 from noms_env.engine.row_kernels import kernel_view
 from noms_env.envs.batch import make_batch
 from noms_env.players import NOBODY, make_player
+from noms_env.players.rule_based import FIRST
 from noms_env.players.rule_based.heuristics import new_workspaces
 from noms_env.players.rule_based.player import thumb_action
 from noms_env.players.search.candidates import place_among, write_candidates
@@ -212,10 +213,10 @@ def test_few_cards_are_nominated_but_the_highest_missing_ones_are_among_them() -
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_what_thumb_would_do_is_tried_or_a_card_that_is_like_it(variant: str) -> None:
     """It may be the highest of some cards that are alike, of which the lowest is tried."""
-    workspaces, actions = new_workspaces(), np.zeros(NUM_ACTIONS, np.int64)
+    workspaces, actions = new_workspaces(FIRST), np.zeros(NUM_ACTIONS, np.int64)
     alike = 0
     for seed, (seats, options) in enumerate(positions.tables_of(variant, 4, seed=3)):
-        for table in positions.decisions(variant, seats, options, seed, make_player("thumb")):
+        for table in positions.decisions(variant, seats, options, seed, make_player("thumb:1")):
             t = kernel_view(table._rows)[0]
             favourite = thumb_action(t, workspaces[0])
             count = write_candidates(t, actions)

@@ -1,0 +1,80 @@
+"""Versions of the rules of thumb: all of them are frozen, and what was measured with the first still plays by it."""
+
+import hashlib
+from typing import Any
+
+import numpy as np
+import pytest
+
+from noms_env import load_player, make_batch
+from noms_env.players import Player
+from noms_env.players.search.kernel import new_work
+from noms_env.variants import GAMES
+from tests.players.positions import SPECIAL, answer
+from tests.players.test_rule_based import LAST_TWO
+
+DECISIONS = {
+    ("thumb:1", "sniped_whist"): (5168, "206b947f0d08a769"),
+    ("thumb:1", "big_ships"): (3409, "d86822f96ec895d6"),
+    ("thumb:1", "small_ships"): (7909, "0eea75bd7745ff81"),
+    ("thumb:1", "noms"): (6616, "f4fe8a9364db24de"),
+    ("thumb:1", "nonesuch"): (4093, "2497fc6492a7bd13"),
+    ("thumb:1", "down_up"): (2371, "94a013a0ca3d37d5"),
+    ("thumb:1", "up_down"): (2024, "c424d223c7937baa"),
+    ("thumb:2", "sniped_whist"): (5168, "206b947f0d08a769"),
+    ("thumb:2", "big_ships"): (3409, "467ef389e98fe401"),
+    ("thumb:2", "small_ships"): (7909, "d33489e28a9dde44"),
+    ("thumb:2", "noms"): (6616, "cfa2bbf6afbb074d"),
+    ("thumb:2", "nonesuch"): (4082, "c025b9649d2e0fb6"),
+    ("thumb:2", "down_up"): (2371, "ed5770ed558b16d6"),
+    ("thumb:2", "up_down"): (2024, "b88c15ccb735caee"),
+}
+"""Of a player at all seats of some deals of a game: how many decisions, and a hash of them. Never to be changed: figures that
+were measured with a version would no longer be those of its name. A change of the rules is a new version."""
+
+
+def actions_of(player: Player, variant: str, seats: int, options: dict[str, Any], deals: int) -> np.ndarray:
+    """What a player does at all seats of some deals, decision by decision, int16."""
+    batch, rng, found = make_batch(variant, deals, seats=seats, seed=5, episode="deal", **options), np.random.default_rng(0), []
+    batch.reset(table=np.arange(deals))
+    while not batch.over.all():
+        batch.observe()
+        rows, actions = np.flatnonzero(~batch.over), np.zeros(deals, np.int64)
+        actions[rows] = player.act(batch.observation[rows], batch.mask[rows], rng, tables=batch.tables[rows])
+        found.append(actions[rows].astype("<i2"))
+        batch.step(actions)
+    return np.concatenate(found)
+
+
+@pytest.mark.parametrize(("name", "variant"), DECISIONS)
+def test_each_version_decides_as_it_always_did(name: str, variant: str) -> None:
+    places = [(GAMES[variant].default_seats, {}, 48), *((seats, options, 16) for seats, options in SPECIAL[variant])]
+    found = np.concatenate([actions_of(load_player(name), variant, *place) for place in places])
+    assert (len(found), hashlib.sha256(found.tobytes()).hexdigest()[:16]) == DECISIONS[name, variant]
+
+
+def test_the_name_without_a_number_is_the_newest() -> None:
+    words = {name: LAST_TWO().word(answer(load_player(name), LAST_TWO(), np.random.default_rng(0))) for name in NAMES}
+    assert words == {"thumb": "4D", "thumb:1": "AS", "thumb:2": "4D"}, "two left, one trick needed, void of the suit led"
+
+
+NAMES = ("thumb", "thumb:1", "thumb:2")
+
+
+def test_searches_play_worlds_out_by_the_first() -> None:
+    assert new_work(1).workspaces["version"].tolist() == [1]
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("thumb:3", "thumb has the versions 1 to 2, not 3"),
+        ("thumb:0", "thumb has the versions 1 to 2, not 0"),
+        ("thumb:new", "version of the player thumb must be a whole number, not 'new'"),
+        ("thumb:", "version of the player thumb must be a whole number, not ''"),
+        ("thumb:1,2", r"the player thumb takes 1 parameters \(thumb:VERSION\), not '1,2'"),
+    ],
+)
+def test_other_versions_are_refused(name: str, says: str) -> None:
+    with pytest.raises(ValueError, match=f"^{says}$"):
+        load_player(name)
