@@ -65,11 +65,8 @@ class Play:
         names = ("variant", "seats", "options", "matches", "seed", "limit", "targets")
         sha256 = {name: file_sha256(name) for name in self.players if is_player_name(name)}
         policies = {name: known for name, known in sha256.items() if known is not None}
-        return {name: getattr(self, name) for name in names} | {
-            "players": list(self.players),
-            "policies": policies,
-            "thumb_version": NEWEST,
-        }
+        given = {name: getattr(self, name) for name in names}
+        return given | {"players": list(self.players), "policies": policies, "thumb_version": NEWEST}
 
 
 def from_workers(play: Play, workers: int = 1, on_ray: bool = False) -> Iterator[tuple[Decisions, int]]:
