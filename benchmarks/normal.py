@@ -116,12 +116,12 @@ def game_table(game: str, entries: Sequence[Scored]) -> str:
     """The figures of a game: the references, and each learner."""
     among = references()[game]
     rows = [
-        (f"`{name}`", *[""] * len(AT), *(f"{getattr(among[field], which):+.2f}" for field in (CURVE_FIELD, ZERO)), "")
-        for name, which in ((ZERO, "zero"), (ONE, "one"))
+        (f"`{name}`", *[""] * len(AT), *(f"{getattr(among[field], which):+.2f}" for field in (ONE, ZERO)), "")
+        for name, which in ((ZERO, "zero"), (CURVE_FIELD, "one"))
     ]
     for one in entries:
         runs = curves_of(one.entry, one.folder)[game]
-        ends = (at_end(one, game, field) for field in (CURVE_FIELD, ZERO))
+        ends = (at_end(one, game, field) for field in (ONE, ZERO))
         rows.append((LEARNERS[one.name], *read_at(runs), *ends, f"{np.mean([run[-1, 0] for run in runs]) / 1e6:.1f} M"))
     heads = (short_number(decisions) for decisions in AT)
     return markdown_table(rows, "", *heads, f"end, among `{CURVE_FIELD}`", f"end, among `{ZERO}`", "decisions")

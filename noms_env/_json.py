@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections import Counter
+from functools import partial
 from typing import Any, NoReturn
 
 MOST_DIGITS = sys.float_info.max_10_exp
@@ -13,12 +14,13 @@ MOST_DEPTH = 100
 """Containers within one another."""
 
 
-def parse_json(content: bytes | str, what: str = "it") -> Any:
+def parse_json(content: bytes | str, what: str = "it", bits: int | None = None) -> Any:
     """A value from JSON: null, booleans, numbers that fit into a float, texts without halves of surrogate pairs, containers.
 
     Args:
         content: the text, or its bytes in UTF-8; a byte order mark before it is no part of it.
         what: the content is called in messages.
+        bits: whole numbers must fit into signed integers of so many.
 
     Raises:
         ValueError: it is no such value; the message is one sentence. Also if it is nested too deeply, if an object has a key
@@ -26,7 +28,7 @@ def parse_json(content: bytes | str, what: str = "it") -> Any:
     """
     try:
         text = content.decode() if isinstance(content, bytes) else content
-        hooks: dict[str, Any] = {"parse_int": _whole, "parse_float": _finite, "parse_constant": _refuse_constant}
+        hooks: dict[str, Any] = {"parse_int": partial(_whole, bits), "parse_float": _finite, "parse_constant": _refuse_constant}
         value = json.loads(text.removeprefix("\ufeff"), object_pairs_hook=_with_different_keys, **hooks)
         _check_depth(value)
         if "\\u" in text or not text.isascii():
@@ -54,9 +56,9 @@ def _check_depth(value: Any) -> None:
     raise RecursionError
 
 
-def _whole(digits: str) -> int:
-    if len(digits) > MOST_DIGITS + (digits[0] == "-"):
-        raise ValueError(f"{digits[:20]}... is too large a number")
+def _whole(bits: int | None, digits: str) -> int:
+    if len(digits) > MOST_DIGITS + (digits[0] == "-") or (bits and not -(1 << bits - 1) <= int(digits) < 1 << bits - 1):
+        raise ValueError(f"{digits[:20]}{'...' * (len(digits) > 20)} is too large a number")
     return int(digits)
 
 

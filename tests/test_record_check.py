@@ -327,3 +327,9 @@ def test_a_single_deal_is_over_even_where_a_match_would_be_truncated() -> None:
     (whole,) = deals(Table("nonesuch", options=options))
     assert (single["truncated"], whole["truncated"]) == (False, True)
     assert check([single, {**whole, "match": 1}]) == []
+
+
+def test_a_line_without_an_end_is_not_read_to_its_end(tmp_path: Path) -> None:
+    endless = tmp_path / "endless"
+    endless.symlink_to("/dev/zero")
+    assert list(read_records(endless)) == [(1, "the line has more than 1,048,576 bytes; nothing behind it is read")]

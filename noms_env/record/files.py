@@ -7,11 +7,14 @@ import os
 from collections.abc import Iterable, Iterator
 from io import TextIOWrapper
 from pathlib import Path
-from typing import IO
+from typing import IO, BinaryIO
 
 from noms_env._files import whole_file
 from noms_env._json import parse_json
 from noms_env.record.form import Record, find_damage
+
+MOST_LINE = 1 << 20
+"""Bytes of a record."""
 
 
 def write_records(target: str | os.PathLike[str] | IO[str], records: Iterable[Record]) -> int:
@@ -54,7 +57,15 @@ def read_records(path: str | os.PathLike[str]) -> Iterator[tuple[int, Record | s
         OSError: the file cannot be read.
     """
     with Path(path).open("rb") as file:
-        yield from parsed_records(file)
+        yield from parsed_records(record_lines(file))
+
+
+def record_lines(file: BinaryIO) -> Iterator[bytes]:
+    """The lines of a file, up to the first of more than `MOST_LINE` bytes, which is cut off: the file may have no end."""
+    while line := file.readline(MOST_LINE + 1):
+        yield line
+        if len(line) > MOST_LINE:
+            return
 
 
 def parsed_records(lines: Iterable[bytes]) -> Iterator[tuple[int, Record | str]]:
@@ -64,6 +75,8 @@ def parsed_records(lines: Iterable[bytes]) -> Iterator[tuple[int, Record | str]]
 
 
 def _parsed(line: bytes) -> Record | str:
+    if len(line) > MOST_LINE:
+        return f"the line has more than {MOST_LINE:,} bytes; nothing behind it is read"
     if not line.strip():
         return "the line is empty"
     try:

@@ -40,7 +40,7 @@ def actions_of(player: Player, variant: str, seats: int, options: dict[str, Any]
     while not batch.over.all():
         batch.observe()
         rows, actions = np.flatnonzero(~batch.over), np.zeros(deals, np.int64)
-        actions[rows] = player.act(batch.observation[rows], batch.mask[rows], rng, tables=batch.tables[rows])
+        actions[rows] = player.act(batch.observation[rows], batch.mask[rows], rng, tables=batch.save(rows))
         found.append(actions[rows].astype("<i2"))
         batch.step(actions)
     return np.concatenate(found)

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import os
 import platform
 from collections.abc import Mapping, Sequence
@@ -24,7 +23,8 @@ from typing import Any
 
 import numpy as np
 
-from noms_env._files import write_atomically
+from noms_env._files import read_file, write_atomically
+from noms_env._json import parse_json
 from noms_env.core.actions import brief
 from noms_env.policy.file import package_versions
 from noms_env.version import ENV_VERSION, __version__
@@ -188,29 +188,14 @@ def read_json(path: Path, otherwise: str, pattern: Any = None) -> dict[str, Any]
     if not path.is_file():  # a pipe would be waited for
         raise EntryError(f"{otherwise}: {path.name} is not there")
     try:
-        document = json.loads(
-            path.read_text(encoding="utf-8"), parse_int=_whole_number, parse_float=_finite, parse_constant=_finite
-        )
-    except (OSError, ValueError, RecursionError) as error:
+        document = parse_json(read_file(path), bits=64)
+    except (OSError, ValueError) as error:
         raise EntryError(f"{otherwise}: {path.name} is damaged") from error
     if not isinstance(document, dict):
         raise EntryError(f"{otherwise}: {path.name} holds no object")
     if pattern is not None and not fits(document, pattern):
         raise EntryError(f"{otherwise}: {path.name} is damaged")
     return document
-
-
-def _finite(text: str) -> float:
-    number = float(text)
-    if not math.isfinite(number):
-        raise ValueError(f"{text} is not finite")
-    return number
-
-
-def _whole_number(text: str) -> int:
-    if len(text) > 20 or not -(1 << 63) <= int(text) < 1 << 63:
-        raise ValueError(f"{text[:20]} does not fit into 64 bits")
-    return int(text)
 
 
 def fits(value: Any, pattern: Any) -> bool:
@@ -277,7 +262,7 @@ def files_sha256(folder: Path, names: Sequence[str]) -> str:
 
 def sha256_of(path: Path) -> str:
     """SHA-256 of a file; OSError if it cannot be read."""
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+    return hashlib.sha256(read_file(path)).hexdigest()
 
 
 def versions() -> dict[str, str]:

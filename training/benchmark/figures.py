@@ -9,6 +9,8 @@ from typing import Any, Literal
 
 import numpy as np
 
+from noms_env._files import read_file
+
 from ..pictures import COLOURS, GREY, STYLES, as_label, band, panels, payoff_table, plain, png, shared_legend, side_label
 from ..text import short_number
 from .entry import CURVE, RUNS, Entry, EntryError
@@ -37,8 +39,8 @@ def curves_of(entry: Entry, folder: Path) -> dict[str, list[Curve]]:
 
 def _curve(path: Path) -> Curve:
     try:
-        with path.open(newline="", encoding="utf-8") as file:
-            rows = [[float(row[column]) for column in COLUMNS] for row in csv.DictReader(file)]
+        lines = read_file(path).decode().splitlines()
+        rows = [[float(row[column]) for column in COLUMNS] for row in csv.DictReader(lines)]
     except (ValueError, TypeError, LookupError, csv.Error) as error:
         raise EntryError(f"{path} is no learning curve") from error
     curve = np.array(rows).reshape(-1, len(COLUMNS))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections import Counter, deque
 from collections.abc import Callable, Sequence
@@ -11,7 +10,8 @@ from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import active_children, get_context
 from pathlib import Path
 
-from noms_env._files import lock, write_atomically
+from noms_env._files import lock, read_file, write_atomically
+from noms_env._json import parse_json
 
 from ..data.workers import end_with_parent
 from ..text import count
@@ -175,4 +175,4 @@ def _in_worker(algorithm: str, game: str, seed: int, budget: Budget, folder: str
     """A run in a process of its own; the number of its decisions."""
     path = Path(folder)
     train_run(Path(algorithm), game, seed, budget, path, told_by_file(path))
-    return int(json.loads((path / RUN).read_text(encoding="utf-8"))["decisions"])
+    return int(parse_json(read_file(path / RUN))["decisions"])

@@ -25,6 +25,8 @@ from types import ModuleType
 from typing import Any
 
 import noms_env
+from noms_env._files import read_file
+from noms_env._json import parse_json
 from noms_env.players import Player
 
 from ..agents.registry import agent_spec
@@ -235,6 +237,6 @@ def told_by_file(folder: Path) -> Callable[[int], None]:
 def decisions_told(folder: Path) -> int:
     """The decisions of a run in another process; 0 if it has told nothing."""
     try:
-        return int(json.loads((folder / PROGRESS).read_text(encoding="utf-8")))
-    except (OSError, ValueError):
+        return int(parse_json(read_file(folder / PROGRESS)))
+    except (OSError, ValueError, TypeError):
         return 0

@@ -111,10 +111,12 @@ Source = tuple[int, dict[str, Any], Callable[[Tick], Iterator["Decisions"]]]
 
 def records_of(files: Sequence[str]) -> Source:
     """The decisions of records in files; CommandError if a file cannot be read."""
+    from noms_env.record.files import record_lines
+
     total = 0
     for name in files:
         with file_errors(f"cannot read {name}"), Path(name).open("rb") as opened:
-            total += sum(1 for _ in opened)
+            total += sum(1 for _ in record_lines(opened))
 
     def decisions(tick: Tick) -> Iterator[Decisions]:
         from ..data.decisions import ExportError, from_records

@@ -17,6 +17,7 @@ from zipfile import ZipFile
 
 import numpy as np
 
+from noms_env._files import open_file
 from noms_env._json import parse_json
 from noms_env._npz import array_of, head_of
 from noms_env.core.actions import brief
@@ -271,7 +272,7 @@ def read_shards(folder: Path, columns: Sequence[str]) -> Iterator[tuple[dict[str
         raise ValueError(f"{folder} has no decisions: a folder that `noms export` has made is wanted")
     wanted = [column for column in COLUMNS + TARGETS if column.name in columns]
     for path in paths:
-        path.open("rb").close()  # what fails behind this is damage, also where it looks like a fault of the disk
+        open_file(path).close()  # what fails behind this is damage, also where it looks like a fault of the disk
         try:
             about, rows = (_read_npz if path.suffix == ".npz" else _read_parquet)(path, wanted)
         except MissingExtraError:
@@ -313,7 +314,7 @@ def _check_form(columns: Iterable[Column], rows: Mapping[str, int], fits: Callab
 
 
 def _read_npz(path: Path, columns: Sequence[Column]) -> tuple[Any, Decisions]:
-    with path.open("rb") as opened, ZipFile(opened) as file:
+    with open_file(path) as opened, ZipFile(opened) as file:
         names = "about", *(column.name for column in columns)
         heads = {name: head for name in names if (head := head_of(file, name)) is not None}
         shape, dtype = heads.pop("about", ((0,), np.dtype(object)))

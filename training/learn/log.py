@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from noms_env._files import open_file, write_atomically
+from noms_env._files import read_file, write_atomically
 
 if TYPE_CHECKING:
     from torch.utils.tensorboard import SummaryWriter
@@ -193,7 +193,7 @@ def _rows(path: Path) -> Iterator[Row]:
     Raises:
         LogError: it is no log.
     """
-    with io.TextIOWrapper(open_file(path), encoding="utf-8", errors="replace", newline="") as file:
+    with io.StringIO(read_file(path).decode(errors="replace"), newline="") as file:
         lines = csv.reader(line for line in file if line.endswith("\n"))
         line: list[str] = []
         try:

@@ -1,0 +1,301 @@
+"""Files and folders from elsewhere, damaged or made to harm, opened by every command that takes them.
+
+No program that they name runs, nothing ends in a traceback or a signal, memory and time stay bounded, and no control
+character that they hold reaches the terminal.
+"""
+
+import io
+import json
+import os
+import random
+import re
+import shutil
+import subprocess
+import sys
+import zipfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).parent.parent
+MOST_SECONDS = 60
+MOST_BYTES = 3 << 30
+
+RUNNER = """
+import json, os, resource, signal, sys, time, traceback
+from noms_training.cli import COMMANDS, load, main
+import torch, noms_env
+for name in COMMANDS:
+    load(name, ["run"])
+torch.set_num_threads(1)
+for line in sys.stdin:
+    folder, words, limit = json.loads(line)
+    started, child = time.monotonic(), os.fork()
+    if child == 0:
+        os.chdir(folder)
+        sys.path.insert(0, folder)
+        for stream, name in ((0, os.devnull), (1, "stdout"), (2, "stderr")):
+            os.dup2(os.open(name, os.O_RDWR | os.O_CREAT | os.O_TRUNC), stream)
+        sys.stdin = open(0, closefd=False)
+        signal.alarm(limit)
+        try:
+            status = main(words)
+        except BaseException:
+            traceback.print_exc()
+            status = 99
+        sys.stdout.flush(); sys.stderr.flush()
+        os._exit(status)
+    _, status, used = os.wait4(child, 0)
+    result = os.waitstatus_to_exitcode(status), used.ru_maxrss * 1024, time.monotonic() - started
+    print(json.dumps(result), flush=True)
+"""
+"""Runs `noms` with words from standard input, each time in a copy of a process that has imported everything."""
+
+
+class End(NamedTuple):
+    """How a command ended: its status (negative for a signal), most bytes of memory, seconds, and what it printed."""
+
+    status: int
+    memory: int
+    seconds: float
+    text: str
+
+
+Noms = Callable[..., End]
+"""Runs `noms` in a folder with some words."""
+
+
+@pytest.fixture(scope="module")
+def noms() -> Iterator[Noms]:
+    environment = os.environ | {"OMP_NUM_THREADS": "1", "COLUMNS": "100", "PYTHONPATH": str(ROOT)}
+    pipe = subprocess.PIPE
+    with subprocess.Popen([sys.executable, "-c", RUNNER], stdin=pipe, stdout=pipe, text=True, env=environment) as runner:
+        told = runner.stdout
+        assert told is not None
+        assert runner.stdin is not None
+
+        def run(folder: Path, *words: object) -> End:
+            print(json.dumps([str(folder), [str(word) for word in words], MOST_SECONDS]), file=runner.stdin, flush=True)
+            status, memory, seconds = json.loads(told.readline())
+            text = b"".join((folder / name).read_bytes() for name in ("stdout", "stderr"))
+            return End(status, memory, seconds, text.decode(errors="replace"))
+
+        yield run
+        runner.stdin.close()
+
+
+# ------------------------------------------------------------------------------------------------ what is opened
+
+RECORD = ("record", "down_up", "--option", "ranks=3", "--out", "games.jsonl")
+RUN = ("train", "small_ships", "--preset", "smoke", "--decisions", 2000, "--out", "run")
+MAKERS: dict[str, list[tuple[Any, ...]]] = {
+    "games.jsonl": [RECORD],
+    "npz": [RECORD, ("export", "games.jsonl", "--format", "npz", "--out", "npz")],
+    "parquet": [RECORD, ("export", "games.jsonl", "--out", "parquet")],
+    "run": [RUN],
+    "run/policy.safetensors": [RUN],
+    "solution.safetensors": [("solve", "down-up-1", "--percent", 5, "--out", "solution.safetensors")],
+    "tournament": [("tournament", "random", "greedy", "--variant", "down_up", "--deals", 4, "--out", "tournament")],
+    "entry": [],
+}
+"""The commands that make a good file or folder of each kind."""
+
+GO_ON = ("--allow-programs",)
+SEATED = ("--variant", "small_ships", "--deals", 2, "--threads", 1)
+LEARNT = ("train", "small_ships", "--preset", "smoke", "--decisions", 500, "--out", "learnt")
+OPENERS: dict[str, list[tuple[Any, ...]]] = {
+    "games.jsonl": [
+        ("check", "games.jsonl"),
+        ("replay", "games.jsonl"),
+        ("replay", "games.jsonl", "--html", "page.html"),
+        ("replay", "games.jsonl", "--deal", 0, "--picture", "deal.svg"),
+        ("export", "games.jsonl", "--out", "exported"),
+        ("analyse", "games.jsonl", "--worlds", 2, "--deal", 0),
+    ],
+    "npz": [(*LEARNT, "--curriculum.shards", "npz")],
+    "parquet": [(*LEARNT, "--curriculum.shards", "parquet")],
+    "run": [
+        ("train", "--resume", "--out", "run", "--decisions", 2500),
+        ("plot", "run"),
+        ("evaluate", "run", "random", *SEATED),
+        ("watch", "small_ships", "run", "random", "random", "random", "--deals", 1),
+        ("publish", "run", "--name", "mine", "--out", "published"),
+        (*LEARNT, "--initial-policy", "run"),
+    ],
+    "run/policy.safetensors": [
+        ("evaluate", "run/policy.safetensors", "random", *SEATED),
+        ("evaluate", "search:run/policy.safetensors,worlds=2", "random", *SEATED),
+        (*LEARNT, "--initial-policy", "run/policy.safetensors"),
+    ],
+    "solution.safetensors": [
+        ("exploit", "solved:solution.safetensors", "--micro", "down-up-1", "--threads", 1),
+        ("solve", "down-up-1", "--percent", 4, "--iterations", 20, "--out", "solution.safetensors"),
+    ],
+    "tournament": [
+        ("tournament", "random", "greedy", "--variant", "down_up", "--deals", 6, "--out", "tournament", "--resume"),
+    ],
+    "entry": [
+        ("benchmark", "check", "entry", "--cells", 0),
+        ("benchmark", "report", "entry", "--out", "report"),
+        ("benchmark", "score", "entry", "--games", "down_up", "--deals", 2, "--threads", 1),
+    ],
+}
+"""The commands that open each kind."""
+
+
+@pytest.fixture(scope="module")
+def good(noms: Noms, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """A folder with a good file or folder of a kind, made once."""
+    made: dict[str, Path] = {}
+
+    def make(kind: str) -> Path:
+        if kind not in made:
+            made[kind] = tmp_path_factory.mktemp("good")
+            for words in MAKERS[kind]:
+                end = noms(made[kind], *words)
+                assert end.status == 0, end.text
+            if kind == "entry":
+                shutil.copytree(ROOT / "benchmarks/entries/random", made[kind] / "entry")
+        return made[kind]
+
+    return make
+
+
+# ------------------------------------------------------------------------------------------------------- attacks
+
+PROGRAM = "cmd:touch was-run"
+MODULE = "hostile_module:act"
+WORDS = [
+    *(PROGRAM, MODULE, f"search:{PROGRAM}", "hostile_module.py", "../../etc/passwd", "thumb", "noms", "", "x" * 100_000),
+    *("\x1b[2J\x1b]0;title\x07", "\u202eevil\u2066", "\ud800", "a\nb", "<script>alert(1)</script>"),
+]
+NUMBERS = [
+    *("NaN", "Infinity", "1e999", "9" * 400, "9" * 5000, "-1", "0", "0.5", "1e300", str(2**63)),
+    *('"x"', "null", "[]", "true"),
+]
+LITERAL = re.compile(rb'"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?|\b(?:true|false|null)\b')
+
+
+def change_literal(content: bytes, draw: random.Random) -> bytes:
+    """JSON, or the header of a file of tensors, with a word or a number exchanged."""
+    places = list(LITERAL.finditer(content[: 1 << 20]))
+    if not places:
+        return content
+    place = draw.choice(places)
+    new = json.dumps(draw.choice(WORDS)) if draw.random() < 0.5 else draw.choice(NUMBERS)
+    return content[: place.start()] + new.encode() + content[place.end() :]
+
+
+def change_all_words(content: bytes, draw: random.Random) -> bytes:
+    """Every value that is a word exchanged for a program's."""
+    word = json.dumps(draw.choice([PROGRAM, MODULE])).encode()
+    return re.sub(rb'(?<=[:\[,] )"(?:[^"\\]|\\.)*"(?!\s*:)', lambda _: word, content)
+
+
+def flip_bits(content: bytes, draw: random.Random) -> bytes:
+    changed = bytearray(content)
+    for _ in range(draw.randint(1, 8)):
+        changed[draw.randrange(len(changed))] ^= 1 << draw.randrange(8)
+    return bytes(changed)
+
+
+def cut_off(content: bytes, draw: random.Random) -> bytes:
+    return content[: draw.randrange(len(content))]
+
+
+def nest(content: bytes, draw: random.Random) -> bytes:
+    """A deeply nested value alone, or in place of a literal."""
+    deep = draw.choice([b"[", b'{"a":']) * draw.choice([1000, 100_000])
+    places = list(LITERAL.finditer(content[: 1 << 20]))
+    place = draw.choice(places) if places else None
+    return deep if place is None or draw.random() < 0.5 else content[: place.start()] + deep + content[place.end() :]
+
+
+def replace_whole(_: bytes, draw: random.Random) -> bytes:
+    """Another content: nothing, other JSON, an object that NumPy would unpickle, an archive that grows."""
+    pickled, bomb = io.BytesIO(), io.BytesIO()
+    np.save(pickled, np.array([Harm()], dtype=object), allow_pickle=True)
+    with zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("observation.npy", bytes(1 << 28))
+    header = (1 << 60).to_bytes(8, "little") + b"{}"
+    return draw.choice([b"", b"[]", b"{}", b"null", b'"x"', b"\xef\xbb\xbf{}", pickled.getvalue(), bomb.getvalue(), header])
+
+
+class Harm:
+    """Leaves a mark where it is unpickled."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return os.system, ("touch was-run",)
+
+
+CONTENTS = [change_literal, change_literal, change_literal, change_all_words, flip_bits, cut_off, nest, replace_whole]
+
+
+def no_file(path: Path, draw: random.Random) -> None:
+    """Something that is no file, or one without an end, in place of a file."""
+    path.unlink()
+    match draw.randrange(5 if path.suffix == ".jsonl" else 6):  # the words name a file of records, which may be a pipe
+        case 5:
+            os.mkfifo(path)
+        case 0:
+            path.symlink_to("/etc/passwd")
+        case 1:
+            path.symlink_to("/dev/zero")
+        case 2:
+            path.symlink_to(path.name)
+        case 3:
+            path.mkdir()
+        case 4:
+            with path.open("wb") as file:
+                file.truncate(1 << 40)
+
+
+def attack(target: Path, draw: random.Random) -> str:
+    """Change one file of a folder, or the file; what was done, for the message of a test that fails."""
+    files = sorted(path for path in target.rglob("*") if path.is_file()) if target.is_dir() else [target]
+    path = draw.choice([file for file in files if "tensorboard" not in file.parts and file.stat().st_size > 0])
+    if draw.random() < 0.15:
+        no_file(path, draw)
+        return f"{path.name}: {path.lstat()}"
+    change, before = draw.choice(CONTENTS), path.read_bytes()
+    path.write_bytes(change(before, draw))
+    return f"{path.name}: {change.__name__}"
+
+
+CASES = [(kind, number) for kind, commands in OPENERS.items() for number in range(len(commands))]
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("attacks", [int(os.environ.get("ATTACKS", "60"))])
+@pytest.mark.parametrize(("kind", "number"), CASES)
+def test_hostile(noms: Noms, good: Callable[[str], Path], tmp_path: Path, kind: str, number: int, attacks: int) -> None:
+    words = OPENERS[kind][number]
+    failures = []
+    for seed in range(attacks):
+        draw = random.Random(f"{kind} {number} {seed}")
+        folder = tmp_path / str(seed)
+        shutil.copytree(good(kind), folder, symlinks=True)
+        (folder / "hostile_module.py").write_text("open('was-run', 'w')\ndef act(*_): return 0\n")
+        done = attack(folder / kind, draw)
+        end = noms(folder, *words)
+        harm = fault(folder, end)
+        if harm:
+            failures.append(f"seed {seed}, {done}: {harm}\n{end.text[-600:]}")
+        shutil.rmtree(folder)
+    assert not failures, f"{len(failures)} of {attacks}\n" + "\n\n".join(failures)
+
+
+def fault(folder: Path, end: End) -> str:
+    """What a command did that it must not do; "" for nothing."""
+    if (folder / "was-run").exists():
+        return "a program ran"
+    if end.status not in (0, 1, 2) or "Traceback" in end.text:
+        return f"it ended with status {end.status} after {end.seconds:.0f} s"
+    if end.memory > MOST_BYTES:
+        return f"it took {end.memory >> 20} MB"
+    if re.search("[\x00-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f\u202a-\u202e\u2066-\u2069]|\x1b(?!\\[[0-9;]*[mK])", end.text):
+        return "it printed control characters"
+    return ""
