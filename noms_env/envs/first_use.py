@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from itertools import islice
+from itertools import islice, product
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -22,8 +22,10 @@ from noms_env.envs.table_groups import TableGroup
 from noms_env.envs.validation import ObservationKind
 from noms_env.players import ask, load_player
 from noms_env.table import Table
-from noms_env.variants import given_options
+from noms_env.variants import VARIANTS, game, given_options
 
+ANY = VARIANTS[0]
+"""A game: what is called from Python is the same for all."""
 EARLIER = 10
 """Decisions before a player is asked: a search thinks about what others did."""
 Parts = dict[str, Callable[[], object]]
@@ -65,7 +67,7 @@ def parts(players: Sequence[str] = (), batches: bool = True) -> Parts:
 
 def use_table() -> None:
     """Play a deal at a table, and deal the next."""
-    table = Table("small_ships")
+    table = Table(ANY)
     table.start(seed=0)
     while not table.is_scored:
         table.view(int(table.row.seat))
@@ -75,7 +77,7 @@ def use_table() -> None:
 
 def use_batch() -> None:
     """Take a decision at a batch of tables."""
-    batch = BatchEnv("small_ships", 2, pause_after_deal=True)
+    batch = BatchEnv(ANY, 2, pause_after_deal=True)
     batch.reset()
     batch.observe()
     batch.step(batch.mask.argmax(axis=1), observe=True)
@@ -90,12 +92,12 @@ def use_environments() -> None:
 
     rng = np.random.default_rng(0)
     kinds: tuple[ObservationKind, ...] = ("bytes", "features")
-    table = Table("nonesuch")
+    table = Table(ANY)
     table.start(seed=0)
     table.state()
     table.set_state(table.get_state())
     table.sample_hidden(0, rng)
-    for variant in ("small_ships", "noms", "nonesuch"):
+    for variant in VARIANTS:
         shown = Table(variant, episode="deal")
         shown.start(seed=0)
         while not shown.is_scored:
@@ -105,15 +107,16 @@ def use_environments() -> None:
     for kind in kinds:
         use_all_of_a_batch(kind, rng)
         use_seats(kind)
-    for variant, options in (("up_down", {"trump_mode": "random"}), ("sniped_whist", {"tie": "cut"})):
-        records = list(islice(record_matches(variant, options=options), 2))
-        list(check_records(enumerate(records, 1)))
-        list(replay(records[0]))
+    for name, (option, word) in product(VARIANTS, (("trump_mode", "random"), ("tie", "cut"))):  # chance besides the cards
+        if any(one.name == option and word in one.words for one in game(name).options):
+            records = list(islice(record_matches(name, options={option: word}), 2))
+            list(check_records(enumerate(records, 1)))
+            list(replay(records[0]))
 
 
 def use_all_of_a_batch(kind: ObservationKind, rng: np.random.Generator) -> None:
     """All that a batch does, with one kind of observation."""
-    groups = [TableGroup("noms"), TableGroup("down_up")]
+    groups = [TableGroup(ANY), TableGroup(VARIANTS[-1])]
     batch = BatchEnv(groups, 4, observation=kind, hidden_state=True, pause_after_deal=True)
     batch.reset()
     batch.observe()
@@ -131,17 +134,18 @@ def use_all_of_a_batch(kind: ObservationKind, rng: np.random.Generator) -> None:
 
 def use_seats(kind: ObservationKind) -> None:
     """A learner's seat, alone and at many tables, with one kind of observation."""
-    seat = SeatEnv("small_ships", opponents=["random", "greedy", "greedy"], observation=kind)
+    opponents = ["random", *["greedy"] * (game(ANY).default_seats - 2)]
+    seat = SeatEnv(ANY, opponents=opponents, observation=kind)
     observation, _ = seat.reset(seed=0)
     seat.step(int(observation["action_mask"].argmax()))
-    seats = SeatVectorEnv(2, "small_ships", opponents=["random", "greedy", "greedy"], observation=kind)
+    seats = SeatVectorEnv(2, ANY, opponents=opponents, observation=kind)
     observation, _ = seats.reset(seed=0)
     seats.step(observation["action_mask"].argmax(axis=1))
 
 
 def use_player(name: str) -> None:
     """Ask a player once, as `thumb`, a policy or a search; one that searches looks at one world."""
-    player, table = load_player(name), Table("small_ships")
+    player, table = load_player(name), Table(ANY)
     if getattr(player, "hand_size", None) is not None:
         return  # a solution compiles nothing of its own
     for rules in getattr(player, "rule_sets", ())[:1]:
@@ -171,7 +175,7 @@ def use_micro_games() -> None:
         solve(tree, file, iterations=1)
         strategy_of(load_player(f"solved:{file}"), tree)
     Layout.of(tree.setup, tree.layouts[0])
-    table = Table("small_ships", episode="deal")
+    table = Table(ANY, episode="deal")
     table.start(seed=0)
     while not table.is_scored:
         if table.phase == "play" and table.row.deal_size - table.row.trick_number == 1:

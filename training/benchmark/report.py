@@ -76,7 +76,7 @@ def interval(figure: Mapping[str, float]) -> str:
 
 
 def score_rows(document: Mapping[str, Any], part: str) -> Table:
-    """The scores of one entry: a row for each game, and one over all if there are several."""
+    """The scores of one entry: a row for each game, and one over all."""
     games, everything = document[part]["games"], document[part]["all"]
     fields = list(next(iter(games.values()))["fields"])
     head = (f"score ({part})", "all fields", *fields, "least")
@@ -84,8 +84,6 @@ def score_rows(document: Mapping[str, Any], part: str) -> Table:
         (name, interval(game["score"]), *(f"{game['fields'][field]:z.2f}" for field in fields), interval(game["robustness"]))
         for name, game in games.items()
     ]
-    if len(rows) == 1:
-        return head, rows
     title = "all games" if tuple(games) == tuple(GAMES) else "these games"
     last = (title, interval(everything["score"]), *("" for _ in fields), interval(everything["robustness"]))
     return head, [*rows, last]
