@@ -197,7 +197,8 @@ def field_of(rules: Rules, name: str, sha256: str | None) -> Field | None:
     if variant not in GAMES or rules != rules_of_game(variant):
         return None
     if sha256 is None:
-        return next((field for field in FIELDS if field.name == name != PUBLISHED), None)
+        others = (field for field in FIELDS if field.name != PUBLISHED)
+        return next((field for field in others if field_player(field, variant) == name), None)
     is_published = sha256 == POLICIES[variant][1] and name.endswith("@0") and not name.startswith("search:")
     return next(field for field in FIELDS if field.name == PUBLISHED) if is_published else None
 
