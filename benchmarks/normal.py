@@ -70,7 +70,7 @@ def played_points(game: str, name: str) -> np.ndarray:
 def measured() -> Iterator[tuple[object, ...]]:
     """The rows of docs/normal.csv."""
     for game in GAMES:
-        for score, name in enumerate((ZERO, ONE)):
+        for score, name in enumerate((ZERO, CURVE_FIELD)):
             points = played_points(game, name)
             relative = deal_rewards("relative", points, np.ones(len(points), np.bool_), np.zeros(len(points), np.int64))
             ends = (f"{end:g}" for end in (points.min(), points.max(), relative.min().round(2), relative.max().round(2)))
@@ -137,7 +137,7 @@ def way_table(entries: Sequence[Scored]) -> str:
         for decisions in AT:
             scores = [np.interp(decisions, at, found.mean(axis=0)) for at, found in read if decisions <= at[-1]]
             cells.append(f"{min(scores):.0%} to {max(scores):.0%}" if len(scores) == len(GAMES) else "")
-        ends = [one.scores["core"]["games"][game]["fields"][CURVE_FIELD] for game in GAMES]
+        ends = [one.scores["core"]["games"][game]["fields"][ONE] for game in GAMES]
         rows.append((LEARNERS[one.name], *cells, f"{min(ends):.0%} to {max(ends):.0%}"))
     return markdown_table(rows, "", *map(short_number, AT), "end")
 
@@ -149,10 +149,10 @@ def page(root: Path) -> str:
     return TEXT.format(
         deals=f"{int(deals):,}",
         curve_deals=CURVE_DEALS,
-        **{"zero": ZERO, "one": ONE, "field": CURVE_FIELD, "protocol": PROTOCOL},
+        **{"zero": ZERO, "field": CURVE_FIELD, "protocol": PROTOCOL},
         rewards=markdown_table(
             [reward_row(game, rows) for game, rows in rewards.items()],
-            *("game", "`points`", "`relative`", f"root mean square, `{ZERO}`", f"`{ONE}`", "divide by"),
+            *("game", "`points`", "`relative`", f"root mean square, `{ZERO}`", f"`{CURVE_FIELD}`", "divide by"),
         ),
         games="\n\n".join(f"### {noms_env.variants.game(game).title}\n\n{game_table(game, entries)}" for game in GAMES),
         way=way_table(entries),
@@ -170,7 +170,7 @@ of ordinary learners in each game, and says where a policy stands among them.
 ## How large a reward is
 
 The points of a deal differ from game to game, and so do the rewards. {deals} deals of four `{zero}` and {deals} of four
-`{one}` had these. `reward="relative"` is the own points less the mean of the others', and the means of it are what is
+`{field}` had these. `reward="relative"` is the own points less the mean of the others', and the means of it are what is
 measured everywhere.
 
 {rewards}

@@ -6,7 +6,7 @@ import pytest
 from benchmarks import normal
 from benchmarks.publish import ROOT
 from training.benchmark.figures import curves_of
-from training.benchmark.protocol import CURVE_FIELD, GAMES, references
+from training.benchmark.protocol import GAMES, ONE, references
 
 
 def table_of(title: str) -> list[list[str]]:
@@ -32,9 +32,9 @@ def test_a_figure_of_the_page_is_read_off_the_curves() -> None:
     assert float(rows["PPO, self-play"][2]) == pytest.approx(np.mean(at_500_k), abs=0.03), (
         "the mean is of seeds at other places"
     )
-    assert float(rows["`random`"][5]) == pytest.approx(references()["small_ships"][CURVE_FIELD].zero, abs=0.005)
+    assert float(rows["`random`"][5]) == pytest.approx(references()["small_ships"][ONE].zero, abs=0.005)
     cells = ppo.scores["cells"]["small_ships"]
-    assert rows["PPO, self-play"][5].startswith(f"{np.mean([cells[seed][CURVE_FIELD]['points'] for seed in '123']):+.2f} (")
+    assert rows["PPO, self-play"][5].startswith(f"{np.mean([cells[seed][ONE]['points'] for seed in '123']):+.2f} (")
 
 
 def test_every_game_has_a_divisor_that_brings_its_rewards_to_the_size_of_one() -> None:

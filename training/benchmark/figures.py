@@ -63,7 +63,7 @@ def draw_curves(
             runs = [run for run in of_games.get(name, []) if len(run)]
             if runs:
                 _draw_runs(axes, runs, entry, number, column)
-        scale = references()[name][CURVE_FIELD] if column == "points" else References(0.0, 1.0)
+        scale = references()[name][ONE] if column == "points" else References(0.0, 1.0)
         for level in (scale.zero, scale.one):
             axes.axhline(level, color=GREY, linewidth=0.8, zorder=0)
         axes.set_ylim(bottom=max(scale.zero + LOWEST * (scale.one - scale.zero), axes.get_ylim()[0]))
