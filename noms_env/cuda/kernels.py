@@ -12,6 +12,7 @@ import numpy as np
 from numba import cuda
 
 from noms_env import _jit
+from noms_env.cuda.arrays import SIMULATED
 from noms_env.engine.batch_kernels import (
     deal_next,
     decide,
@@ -28,14 +29,14 @@ from noms_env.engine.batch_kernels import (
 
 def kernel(function: Any) -> Any:
     """A kernel, compiled on its first launch for each type of arguments, and kept on disk beside the code for the processor."""
-    if not _jit.CACHE_FOLDER:
+    if SIMULATED:
         return cuda.jit(function)
     configs = [numba.config, getattr(getattr(cuda, "core", None), "config", numba.config)]
     before = [config.CACHE_DIR for config in configs]
     try:
         for config in configs:
-            config.CACHE_DIR = _jit.CACHE_FOLDER
-        return cuda.jit(function, cache=True)
+            config.CACHE_DIR = _jit.CACHE_FOLDER or config.CACHE_DIR
+        return cuda.jit(function, cache=bool(_jit.CACHE_FOLDER), lto=False)  # a kernel is one module: there is nothing to link
     finally:
         for config, folder in zip(configs, before, strict=True):
             config.CACHE_DIR = folder

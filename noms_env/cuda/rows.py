@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
@@ -37,13 +38,19 @@ def check_gpu() -> None:
 
     Raises:
         ModuleNotFoundError: numba-cuda is not installed; the message says how it is.
-        RuntimeError: there is no GPU, or no driver for it.
+        RuntimeError: there is no GPU, or no driver for it; or numba-cuda does not work with numpy as it is here.
     """
     if SIMULATED:
         return
     if find_spec("numba_cuda") is None:
         needs = "device='cuda' needs numba-cuda, which is not installed"
         raise ModuleNotFoundError(f"{needs}: {install_command('cuda')}, or cuda12 for a driver of CUDA 12", name="numba_cuda")
+    try:
+        import_module("numba.cuda.cudaimpl")
+    except (AttributeError, ImportError) as error:
+        raise RuntimeError(
+            f"numba-cuda does not work with numpy {np.__version__} ({error}): {install_command('cuda')}"
+        ) from None
     if not cuda.is_available():
         raise RuntimeError("device='cuda' needs an NVIDIA GPU and its driver, which are not here: device='cpu' needs none")
 

@@ -41,6 +41,19 @@ def test_without_a_gpu_one_sentence_says_so(monkeypatch: pytest.MonkeyPatch) -> 
     assert "\n" not in str(refused.value)
 
 
+def test_a_numpy_that_numba_cuda_cannot_use_costs_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(_name: str) -> None:
+        raise AttributeError("module 'numpy' has no attribute 'row_stack'")
+
+    monkeypatch.setattr(rows, "find_spec", lambda name: name)
+    monkeypatch.setattr(rows, "import_module", fail)
+    with pytest.raises(
+        RuntimeError, match=r"numba-cuda does not work with numpy [\d.]+ \(.*row_stack.*\): pip install"
+    ) as refused:
+        make_batch("noms", 2, device="cuda")
+    assert "\n" not in str(refused.value)
+
+
 def test_what_is_to_run_on_a_gpu_runs_in_the_simulator(tmp_path: Path) -> None:
     environment = {**os.environ, "NUMBA_ENABLE_CUDASIM": "1", "NUMBA_DISABLE_JIT": "1"}
     command = [sys.executable, "-W", "error", "-m", "benchmarks.cuda", "--json", str(tmp_path / "build" / "cuda.json")]
