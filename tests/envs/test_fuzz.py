@@ -108,7 +108,7 @@ def test_calls_of_an_environment(data: st.DataObject) -> None:
 
 def spoil(draw: Draw, state: dict[str, Any]) -> None:
     """Change, remove or exchange something in a state or in one of its parts."""
-    key = draw(st.sampled_from(sorted(state)))
+    key = draw(st.sampled_from(sorted(state, key=repr)))
     inner = state[key]
     if isinstance(inner, dict) and inner and draw(st.integers(0, 3)):
         spoil(draw, inner)
@@ -117,7 +117,7 @@ def spoil(draw: Draw, state: dict[str, Any]) -> None:
         case 0:
             del state[key]
         case 1:
-            other = draw(st.sampled_from(sorted(state)))
+            other = draw(st.sampled_from(sorted(state, key=repr)))
             state[key], state[other] = state[other], state[key]
         case _:
             state[key] = draw(near(0.0, True, [], {}, "player_1", *([inner[:-1]] if isinstance(inner, bytes) else [])))

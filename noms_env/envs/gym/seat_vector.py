@@ -240,7 +240,7 @@ class SeatVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
             return np.asarray(checked_seed(seed) + np.arange(self.num_envs))
         if len(seeds) != self.num_envs:
             raise ValueError(f"seed must be one seed or {self.num_envs} of them, not {len(seeds)}")
-        return np.array([-1 if one is None else checked_seed(one) for one in seeds.tolist()], np.int64)
+        return np.array([-1 if one is None else checked_seed(one) for one in seed], np.int64)
 
     def _results(self) -> Step:
         """What `step` returns; with `SAME_STEP` the next episodes begin first."""
