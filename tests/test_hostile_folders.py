@@ -90,11 +90,12 @@ def noms() -> Iterator[Noms]:
 # ------------------------------------------------------------------------------------------------ what is opened
 
 RECORD = ("record", "down_up", "--option", "ranks=3", "--out", "games.jsonl")
+SEARCHED = ("export", "--variant", "small_ships", "--player", "search:small_ships,worlds=2", "--targets")
 RUN = ("train", "small_ships", "--preset", "smoke", "--decisions", 2000, "--out", "run")
 MAKERS: dict[str, list[tuple[Any, ...]]] = {
     "games.jsonl": [RECORD],
-    "npz": [RECORD, ("export", "games.jsonl", "--format", "npz", "--out", "npz")],
-    "parquet": [RECORD, ("export", "games.jsonl", "--out", "parquet")],
+    "npz": [(*SEARCHED, "--format", "npz", "--out", "npz")],
+    "parquet": [(*SEARCHED, "--out", "parquet")],
     "run": [RUN],
     "run/policy.safetensors": [RUN],
     "solution.safetensors": [("solve", "down-up-1", "--percent", 5, "--out", "solution.safetensors")],
@@ -118,7 +119,7 @@ OPENERS: dict[str, list[tuple[Any, ...]]] = {
     "npz": [(*LEARNT, "--curriculum.shards", "npz")],
     "parquet": [(*LEARNT, "--curriculum.shards", "parquet")],
     "run": [
-        ("train", "--resume", "--out", "run", "--decisions", 2500),
+        ("train", "--resume", "--out", "run", "--decisions", 9000),
         ("plot", "run"),
         ("evaluate", "run", "random", *SEATED),
         ("watch", "small_ships", "run", "random", "random", "random", "--deals", 1),
@@ -140,7 +141,7 @@ OPENERS: dict[str, list[tuple[Any, ...]]] = {
     "entry": [
         ("benchmark", "check", "entry", "--cells", 0),
         ("benchmark", "report", "entry", "--out", "report"),
-        ("benchmark", "score", "entry", "--games", "down_up", "--deals", 2, "--threads", 1),
+        ("benchmark", "score", "entry", "--parts", "core", "--deals", 2, "--threads", 1),
     ],
 }
 """The commands that open each kind."""
