@@ -26,7 +26,7 @@ from noms_env.core.actions import CALL_MOST, CALL_NONE, CALL_ZERO, NUM_ACTIONS, 
 from noms_env.engine.row_kernels import kernel_view
 from noms_env.engine.step import step
 from noms_env.envs.batch import make_batch
-from noms_env.players.rule_based import NEWEST
+from noms_env.players.registry import NEWEST
 from noms_env.players.rule_based.auction import is_on_side
 from noms_env.players.rule_based.heuristics import new_workspaces
 from noms_env.players.rule_based.player import thumb_action
@@ -156,7 +156,8 @@ def clear_gain(values: np.ndarray, place: int, point: int) -> tuple[bool, float]
     gains = (values - values[:, place : place + 1]) / point
     means, errors = gains[:-1].mean(axis=0), gains[:-1].std(axis=0) / np.sqrt(len(gains) - 2)
     best = int(np.where(means > 2 * errors, means, 0).argmax())
-    return bool(means[best] > 2 * errors[best]), float(gains[-1, best])
+    better = bool(means[best] > 2 * errors[best])
+    return better, float(gains[-1, best]) if better else 0.0
 
 
 def rows_of(name: str, args: Args) -> list[dict[str, Any]]:

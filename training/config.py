@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 import tyro
 
-from noms_env.players.rule_based import FIRST, NEWEST
+from noms_env.players.registry import FIRST, NEWEST
 
 from .options import by_default
 

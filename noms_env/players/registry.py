@@ -22,9 +22,11 @@ from typing import Any
 
 from noms_env.core.actions import brief, perhaps
 from noms_env.players.protocol import Player
-from noms_env.players.rule_based import NEWEST
 from noms_env.variants import VARIANTS, Rules
 
+FIRST, NEWEST = 1, 2
+"""Versions of the rules of thumb. A file that names players says what `thumb` means in it, `thumb_version`; one that does not
+is of the time of the first."""
 POLICIES = "noms_env.policy.player"
 """The module that loads policies."""
 POLICY = "policy"

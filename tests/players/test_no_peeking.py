@@ -12,7 +12,7 @@ from noms_env.envs.batch import make_batch
 from noms_env.envs.table_groups import TableGroup
 from noms_env.players import NOBODY, Player, make_player
 from noms_env.players.greedy import greedy_rows
-from noms_env.players.rule_based import FIRST, NEWEST
+from noms_env.players.registry import FIRST, NEWEST
 from noms_env.players.rule_based.heuristics import new_workspaces
 from noms_env.players.rule_based.player import thumb_rows
 from noms_env.table import Table

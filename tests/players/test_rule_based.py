@@ -15,7 +15,7 @@ from noms_env.core.actions import INDICATE
 from noms_env.core.cards import bit, cards_in
 from noms_env.envs.batch import make_batch
 from noms_env.players import make_player
-from noms_env.players.rule_based import NEWEST
+from noms_env.players.registry import NEWEST
 from noms_env.players.rule_based.exact_bid import EAGER, SHY, SPOIL, weigh_seats
 from noms_env.players.rule_based.heuristics import look, new_workspaces, none_of, sure_tricks
 from noms_env.players.rule_based.later_tricks import kept_chance, later_chance, note_cards, trumps_drawn

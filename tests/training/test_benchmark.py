@@ -41,6 +41,13 @@ def test_the_protocol_has_all_games_and_the_published_policies_as_they_are() -> 
         assert file_sha256(policy) == sha256, name
 
 
+def test_thumb_is_in_the_protocol_what_it_was_when_that_was_frozen(tmp_path: Path) -> None:
+    assert [protocol.field_player(field, "noms") for field in protocol.FIELDS if field.name == "thumb"] == ["thumb:1"]
+    assert protocol.CURVE_FIELD == "thumb:1"
+    for name, meant in (("thumb", "thumb:1"), ("thumb:2", "thumb:2"), ("pimc:20", "pimc:20")):
+        assert Entry("it", "fixed", name).player_name(tmp_path, "noms", 0) == meant
+
+
 def test_the_references_are_what_the_two_play(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(protocol, "FIELDS", (Field("greedy", 4, "core"),))
     before = json.loads(bench_references.FILE.read_text())["points"]

@@ -45,6 +45,7 @@ def test_presets_grow() -> None:
         ({"seats": 4}, r"seats must be tuple\[int, ...\]|seats must be tuple, not 4"),
         ({"variants": "noms"}, "variants must be .*, not 'noms'"),
         ({"panel": ["thumb", None]}, "panel must be"),
+        ({"thumb_version": 3}, "thumb_version must be from 1 to 2, not 3"),
         ({"panel": []}, "the panel needs one player or more"),
         ({"network": None}, "network must be an object with keys, not None"),
         ({"ppo": {"learning_rate": "fast"}}, "learning_rate must be float, not 'fast'"),
@@ -58,6 +59,13 @@ def test_what_makes_no_sense_is_refused(changes: dict[str, Any], message: str) -
 def test_a_configuration_without_games_is_not_complete() -> None:
     with pytest.raises(ValueError, match="variants"):
         TrainConfig.from_dict({"seed": 3})
+
+
+def test_a_run_keeps_the_rules_of_thumb_that_it_was_begun_with() -> None:
+    values = TrainConfig(variants=("noms",)).as_dict()
+    assert TrainConfig.from_dict(values).thumb_version == 2
+    del values["thumb_version"]
+    assert TrainConfig.from_dict(values).thumb_version == 1, "a run of the time when there was only the first"
 
 
 def test_parts_are_configurations_again() -> None:

@@ -283,7 +283,7 @@ def test_before_it_is_measured_a_card_has_the_figures_of_the_training(policy: Tr
     text = card_of(policy)
     against = part(text, "Against others")
     assert against.startswith("Measured in training only")
-    assert "| nonesuch, 4 seats | `mine` | `thumb` | +0.100 ±0.300 |" in against
+    assert "| nonesuch, 4 seats | `mine` | `thumb:1` | +0.100 ±0.300 |" in against
     does = part(text, "What it does")
     assert "At tables with nobody else, in training, on deals of the set `dev`:" in does
     assert rows(does) == [["`mine`", "64", "37.5%"]] * 3
@@ -300,22 +300,23 @@ def test_a_card_has_the_results_of_its_policy(made: Path, policy: Trained) -> No
     put(made, BEHAVIOUR, "a", among_themselves("mine@0", NONESUCH, {"call/none": 0.25}, policy.sha256))
     text = card_of(policy, made)
     assert rows(part(text, "Against others"))[:7] == [
-        ["nonesuch, 3 seats", "`mine`", "`thumb`", "400 of `test`", "+0.500 ±0.250", "", "+2.000 ±0.250"],
+        ["nonesuch, 3 seats", "`mine`", "`thumb:1`", "400 of `test`", "+0.500 ±0.250", "", "+2.000 ±0.250"],
         ["nonesuch, 4 seats", "`mine@0`", "`random`", "400 of `test`", "-0.250 ±0.250", "", "-1.000 ±0.250"],
-        ["nonesuch, 4 seats", "`mine`", "`thumb`", "5 of `test`", "+7.000 ±0.250", "", "+7.000 ±0.250"],
+        ["nonesuch, 4 seats", "`mine`", "`thumb:1`", "5 of `test`", "+7.000 ±0.250", "", "+7.000 ±0.250"],
         ["nonesuch, 4 seats", "`mine`", "`mine@0`", "400 of `test`", "+2.000 ±0.250", "", "+0.500 ±0.250"],
         ["nonesuch, 4 seats", "`mine@0`", "`mine`", "400 of `test`", "-2.000 ±0.250", "", "-0.500 ±0.250"],
-        ["nonesuch, 4 seats", "`mine`", "`thumb`", "400 of `test`", "+0.500 ±0.250", "", "+1.000 ±0.250"],
+        ["nonesuch, 4 seats", "`mine`", "`thumb:1`", "400 of `test`", "+0.500 ±0.250", "", "+1.000 ±0.250"],
         [
-            *("down_up, 3 seats", "`mine`", "`thumb`", "400 of `test`", "-0.250 ±0.250"),
+            *("down_up, 3 seats", "`mine`", "`thumb:1`", "400 of `test`", "-0.250 ±0.250"),
             *("20.0 % ±25.0 (equals: 25.0 %)", "-2.000 ±0.250"),
         ],
     ]
     assert rows(part(text, "What it does")) == [["`mine@0`", "400", "25.0%"]]
     assert part(text, "Known weaknesses").partition("\n\n")[0].splitlines() == [
         "- It is behind `random`: -1.000 ±0.250 points per deal (nonesuch, 4 seats, `mine@0`, 400 deals of `test`).",
-        "- It is behind `thumb`: -2.000 ±0.250 points per deal (down_up, 3 seats, `mine`, 400 deals of `test`).",
-        "- It is not clearly better than `thumb`: +0.000 ±0.500 points per deal (down_up, 4 seats, `mine`, 64 deals of `dev`).",
+        "- It is behind `thumb:1`: -2.000 ±0.250 points per deal (down_up, 3 seats, `mine`, 400 deals of `test`).",
+        "- It is not clearly better than `thumb:1`: +0.000 ±0.500 points per deal "
+        "(down_up, 4 seats, `mine`, 64 deals of `dev`).",
         "- It was not measured in `down_up` with 4 seats, but in training.",
         "- Its last run has not come to its end: 3,000 of 4,000 decisions.",
         "- It plays with no other options or numbers of seats than those above.",
@@ -397,7 +398,7 @@ def test_scored_deals_stand_beside_first_deals_and_matches(tmp_path: Path) -> No
     wins = "20.0 % ±25.0 (equals: 25.0 %)"
     text = page[Path(RESULTS)]
     assert rows(part(text, "The policies"))[0][2] == f"-0.250 ±0.250, 400 deals; matches won {wins}"
-    assert f"| `noms` | `mine` | `thumb` | -0.250 ±0.250, 400 deals | -0.125 ±0.250 | {wins} |" in text
+    assert f"| `noms` | `mine` | `thumb:1` | -0.250 ±0.250, 400 deals | -0.125 ±0.250 | {wins} |" in text
     card = part(page[Path("mine") / CARD], "Against others")
     assert ["-0.250 ±0.250", wins, "-4.000 ±0.250", "-0.125 ±0.250"] in [row[4:] for row in rows(card)]
     assert "In first deals only, it counts 0." in card
@@ -443,14 +444,14 @@ def test_a_policy_against_the_one_before_it(made: Path, policy: Trained) -> None
         document = evaluation("mine@0", opponent, entry(1, points=points), **{"mine@0": policy.sha256})
         put(made, PANEL, opponent.partition("/")[0].replace(":", "-"), document)
     page = results_page(made)
-    assert "above `random` | above `thumb` | above `pimc:400` | above `previous` |" in page
+    assert "above `random` | above `thumb:1` | above `pimc:400` | above `previous` |" in page
     assert rows(part(page, "The policies"))[1][4:] == ["-1.000 ±0.250, 300 deals", "+2.000 ±0.250, 300 deals"]
 
 
 def test_everybody_against_everybody(made: Path) -> None:
     page = results_page(made)
     panel = part(page, "Everybody against everybody")
-    assert [row[0] for row in rows(panel)] == ["`pimc:100`", "`thumb`", "`random`"]
+    assert [row[0] for row in rows(panel)] == ["`pimc:100`", "`thumb:1`", "`random`"]
     assert rows(panel)[0][1:] == ["", "+1.000 ±0.250", "+5.000 ±0.250", "+2.000 (0.125)"]
     assert "### Nonesuch (`nonesuch`), 4 seats\n\n400 deals for each pair" in panel
     assert rows(part(page, "Players that need no training")) == [
@@ -492,7 +493,7 @@ def test_what_players_do_among_themselves(made: Path, policy: Trained) -> None:
     assert rows(found) == [
         ["`mine@0`", "400", "20.0% ±3.9", "", "3.25"],
         ["`pimc:20`", "400", "50.0% ±4.9", "62.5%", ""],
-        ["`thumb`", "400", "50.0%", "37.5%"],
+        ["`thumb:1`", "400", "50.0%", "37.5%"],
     ]
 
 
@@ -506,7 +507,7 @@ def test_what_is_gained_against_players_stands_on_the_page_and_on_the_card(made:
     put(made, BEST_RESPONSES, "two", best_response("runs/x@0", gained(0.5, "mine"), **{"runs/x@0": policy.sha256}))
     assert rows(part(results_page(made), "Best responses")) == [
         ["`nonesuch`", "4", "`mine@0`", "`mine`", "+0.250 ±0.250", "2,000", "+0.500 ±0.250", "400"],
-        ["`nonesuch`", "4", "`thumb`", "an imitation of the player", "", "2,000", "+1.500 ±0.250", "400"],
+        ["`nonesuch`", "4", "`thumb:1`", "an imitation of the player", "", "2,000", "+1.500 ±0.250", "400"],
     ]
     said = part(card_of(policy, made), "Known weaknesses")
     assert "copies of `mine@0`, a player that was trained against it for 2,000 decisions gains +0.500 ±0.250 points" in said
@@ -601,7 +602,7 @@ def test_every_game_has_its_panel() -> None:
         *("sniped_whist", "big_ships", "small_ships", "noms", "nonesuch", "down_up", "up_down")
     ]
     for one in searched:
-        assert one["table"]["pimc:100"]["thumb"]["low"] > 0, "the search is better than the rules of thumb"
+        assert one["table"]["pimc:100"]["thumb:1"]["low"] > 0, "the search is better than the rules of thumb"
 
 
 def test_a_trained_policy_is_published_measured_and_found_by_name(
@@ -630,7 +631,7 @@ def test_a_trained_policy_is_published_measured_and_found_by_name(
     assert publish() == (0, f"checkpoints/mine/README.md\ncheckpoints/{RESULTS}\n", "")
     text = part(Path("checkpoints/mine/README.md").read_text(), "Against others")
     points = json.loads(one.read_text())["games"][0]["points"]
-    assert f"| noms, 4 seats | `mine` | `thumb` | 4 of `dev` | {points['alone']['mean']:+.3f} ±" in text
+    assert f"| noms, 4 seats | `mine` | `thumb:1` | 4 of `dev` | {points['alone']['mean']:+.3f} ±" in text
     assert f" | {points['all']['mean']:+.3f} ±" in text
     assert "| noms, 4 seats | `mine@0` | `random` | 4 of `dev` |" in text
     assert read_info(Path("checkpoints/mine/policy.safetensors")).decisions > 0

@@ -31,7 +31,13 @@ from training.publish.runs import BEGUN, CURVE, RunError, Trained, read_trained
 
 NETWORK = {"width": 5, "blocks": 1, "card_width": 2, "scorer_width": 3}
 CONFIG = TrainConfig(
-    ("nonesuch", "down_up"), seats=(3, 4), decisions=4000, evaluation_deals=64, network=ActorConfig(**NETWORK), seed=3
+    ("nonesuch", "down_up"),
+    seats=(3, 4),
+    decisions=4000,
+    evaluation_deals=64,
+    network=ActorConfig(**NETWORK),
+    seed=3,
+    thumb_version=1,
 )
 KEPT, DONE = 2000, 3000
 """Decisions after which the policy was kept, and those of the run so far."""
@@ -338,10 +344,10 @@ def test_how_decisions_that_a_run_learnt_from_were_recorded(tmp_path: Path, monk
         "for seed in $(seq 8 10); do",
         f"{export} --player search:runs/x-1@0,worlds=4 {how} $seed --out runs/x-decisions-1/$seed",
         "done",
-        f"{export} --player thumb {how} 9 --out runs/x-decisions-1/9b",
+        f"{export} --player thumb:1 {how} 9 --out runs/x-decisions-1/9b",
         f"{export} --player search:runs/friend,worlds=24 --player pimc:20 {how} 3 --out runs/x-decisions-2",
         f"for seed in {' '.join(map(str, range(10, 90, 3)))}; do",
-        f"{export} --player thumb {how} $seed --out runs/x-decisions-3/$seed",
+        f"{export} --player thumb:1 {how} $seed --out runs/x-decisions-3/$seed",
         "done",
     ]
 
@@ -364,6 +370,7 @@ OTHER: dict[str, Any] = {
     "players": ("random", "pimc:20"),
     "shards": ("runs/searched", "runs/more"),
     "panel": ("greedy",),
+    "thumb_version": 1,
 }
 """Other values of fields that are no numbers."""
 

@@ -171,6 +171,14 @@ def test_another_seed_is_another_run() -> None:
     assert not equal(after(one, 1), after(other, 1))
 
 
+def test_thumb_is_in_a_run_what_it_was_at_its_beginning() -> None:
+    opponents = OpponentsConfig(share=0.5, players=("thumb", "thumb:2"))
+    players = SelfPlay(tiny("down_up", opponents=opponents, thumb_version=1)).players
+    made = {name: spec.make() for name, spec in players.items()}
+    assert {name: getattr(player, "version", None) for name, player in made.items()} == {"thumb": 1, "thumb:2": 2}
+    assert [spec.name for spec in players.values()] == ["thumb", "thumb:2"], "as logs and policies know them"
+
+
 def test_opponents_sit_at_the_tables_once_they_are_to_come() -> None:
     config = tiny("down_up", opponents=OpponentsConfig(share=0.5, start=0.0, players=("random",)))
     run = SelfPlay(config)

@@ -162,6 +162,17 @@ def test_a_tournament_can_grow_by_deals_and_by_players(folder: Folder, tmp_path:
             folder.go_on(replace(larger, **change))
 
 
+def test_a_tournament_of_earlier_rules_of_thumb_goes_on_with_them_by_their_name(folder: Folder) -> None:
+    saved = json.loads((folder.path / "plan.json").read_text())
+    assert saved.pop("thumb_version") == 2
+    (folder.path / "plan.json").write_text(json.dumps(saved))
+    with pytest.raises(TournamentError, match=r"was begun with players \[.*'thumb:1'.*\], not \[.*'thumb'.*\]"):
+        folder.go_on(plan())
+    same = tuple("thumb:1" if name == "thumb" else name for name in NAMES)
+    folder.go_on(plan(names=same))
+    assert json.loads((folder.path / "plan.json").read_text())["players"] == list(same)
+
+
 def test_results_do_not_depend_on_threads(folder: Folder, tmp_path: Path) -> None:
     other = begun(tmp_path / "other", plan())
     assert played(folder, plan(), threads=1).as_json() == played(other, plan(), threads=3).as_json()

@@ -16,8 +16,7 @@ from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from noms_env.players.registry import is_player_name
-from noms_env.players.rule_based import NEWEST
+from noms_env.players.registry import NEWEST, is_player_name
 from noms_env.variants import game, make_rules
 
 from ..agents.registry import agent_spec, file_sha256

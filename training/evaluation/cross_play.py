@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from noms_env.players.rule_based import NEWEST
+from noms_env.players.registry import NEWEST
 from noms_env.variants import Rules, given_options
 from noms_env.version import ENV_VERSION
 

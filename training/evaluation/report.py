@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from noms_env.players.rule_based import NEWEST
+from noms_env.players.registry import NEWEST
 from noms_env.variants import given_options
 from noms_env.version import ENV_VERSION, __version__
 

@@ -24,8 +24,7 @@ import numpy as np
 
 from noms_env._files import read_file, write_atomically
 from noms_env._json import parse_json
-from noms_env.players.registry import versioned
-from noms_env.players.rule_based import FIRST, NEWEST
+from noms_env.players.registry import FIRST, NEWEST, versioned
 from noms_env.variants import Rules, given_options
 from noms_env.version import ENV_VERSION
 

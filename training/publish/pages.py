@@ -12,7 +12,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from noms_env.players.registry import versioned
+from noms_env.players.registry import FIRST, versioned
 from noms_env.variants import Rules, game, given_options, make_rules
 
 from ..agents.registry import label
@@ -219,13 +219,14 @@ def fact_rows(policy: Trained) -> Iterator[Row]:
 
 def training_duels(name: str, policy: Trained) -> Iterator[Duel]:
     """What the evaluation in which the policy was kept says of it, on deals of the set `dev`."""
-    found, deals = policy.evaluation(), policy.runs[-1].training["evaluation_deals"]
+    found, training = policy.evaluation(), policy.runs[-1].training
+    deals, version = training["evaluation_deals"], training.get("thumb_version", FIRST)
     for rules in policy.info.rule_sets:
         start = f"points/{label(rules)}/"
         for figure in [figure for figure in found if figure.startswith(start) and figure.count("/") == 2]:
             low, high = found[f"{figure}/low"], found[f"{figure}/high"]
             points = Estimate(found[figure], (high - low) / (2 * NORMAL_95), low, high, deals)
-            yield Duel(rules, "dev", name, figure.removeprefix(start), points)
+            yield Duel(rules, "dev", name, versioned(figure.removeprefix(start), version), points)
 
 
 def training_behaviour(name: str, policy: Trained) -> Iterator[Behaviour]:

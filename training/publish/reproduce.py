@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from noms_env.players import PLAYERS
-from noms_env.players.registry import versioned
-from noms_env.players.rule_based import FIRST
+from noms_env.players.registry import FIRST, versioned
 
 from ..config import PRESETS, TrainConfig, differences
 from ..data.shards import read_shards, shard_folders

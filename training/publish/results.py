@@ -18,8 +18,7 @@ from typing import Any
 from noms_env._files import read_file
 from noms_env._json import parse_json
 from noms_env.players import PLAYERS
-from noms_env.players.registry import versioned
-from noms_env.players.rule_based import FIRST
+from noms_env.players.registry import FIRST, versioned
 from noms_env.policy.file import PolicyFileError
 from noms_env.policy.player import POLICY_NAME
 from noms_env.variants import VARIANTS, Rules, game, make_rules

@@ -18,8 +18,3 @@ numbered prose. The player leaves nothing to chance.
 The rules have versions, and each stays as it is: `thumb:1` plays as it always did, `thumb` by the newest rules. Searches play
 their worlds out by the first, and so does all that was measured with it (docs/tutorials/opponents.md).
 """
-
-from __future__ import annotations
-
-FIRST, NEWEST = 1, 2
-"""Versions of the rules."""

@@ -19,7 +19,7 @@ import numpy as np
 from noms_env._jit import jit, lowest, size
 from noms_env.core.cards import CARD_SUITS, SUIT_CARDS, bit, has
 from noms_env.core.tricks import beaters
-from noms_env.players.rule_based import FIRST
+from noms_env.players.registry import FIRST
 from noms_env.players.rule_based.heuristics import (
     ENDING,
     LEAST_GAIN,

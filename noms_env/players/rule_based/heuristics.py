@@ -30,7 +30,7 @@ from noms_env.core.state import MAX_SEATS, MAX_TRICKS, left_of
 from noms_env.core.tricks import beaters, beats, name_trump
 from noms_env.engine.row_kernels import kernel_view
 from noms_env.observation.layout import CARD_BYTES
-from noms_env.players.rule_based import FIRST
+from noms_env.players.registry import FIRST
 from noms_env.players.rule_based.later_tricks import NO_CARD, kept_tricks, note_cards, spread_odds
 from noms_env.players.rule_based.weights import DUCKING, TAKING
 from noms_env.variants.dispatch import out_of_play

@@ -9,7 +9,8 @@ import numpy as np
 from noms_env._jit import jit, lowest
 from noms_env.core.actions import CALLING, NAMING_SUIT, NAMING_TRUMP, NOMINATING, PLAYING, SCORED, SUIT, is_integer
 from noms_env.players.protocol import NOBODY, RowsPlayer
-from noms_env.players.rule_based import FIRST, NEWEST, auction, exact_bid, plain, shares
+from noms_env.players.registry import FIRST, NEWEST
+from noms_env.players.rule_based import auction, exact_bid, plain, shares
 from noms_env.players.rule_based.heuristics import best_trump, look, new_workspaces
 from noms_env.variants.families import AUCTION, PLAIN, SHARES
 from noms_env.variants.families.auction import is_misere

@@ -45,7 +45,7 @@ from noms_env.core.cards import FRENCH
 from noms_env.engine.row_kernels import kernel_view
 from noms_env.engine.step import step
 from noms_env.players.protocol import NOBODY
-from noms_env.players.rule_based import FIRST
+from noms_env.players.registry import FIRST
 from noms_env.players.rule_based.heuristics import new_workspaces
 from noms_env.players.rule_based.player import thumb_action
 from noms_env.players.search.candidates import place_among, write_candidates

@@ -23,7 +23,7 @@ from noms_env.engine.row_kernels import kernel_view
 from noms_env.engine.step import step
 from noms_env.observation.layout import OBSERVATION_SIZE, PADDED_MASK_SIZE
 from noms_env.observation.writer import write_mask, write_observation
-from noms_env.players.rule_based import FIRST
+from noms_env.players.registry import FIRST
 from noms_env.players.rule_based.heuristics import new_workspaces
 from noms_env.players.rule_based.player import thumb_action
 from noms_env.players.search.candidates import cards_to_nominate, cards_to_play, is_like

@@ -12,7 +12,7 @@ from noms_env.core.cards import CARD_WORDS, cards_in
 from noms_env.engine.row_kernels import kernel_view
 from noms_env.envs.batch import make_batch
 from noms_env.players import NOBODY, make_player
-from noms_env.players.rule_based import FIRST
+from noms_env.players.registry import FIRST
 from noms_env.players.rule_based.heuristics import new_workspaces
 from noms_env.players.rule_based.player import thumb_action
 from noms_env.players.search.candidates import place_among, write_candidates
