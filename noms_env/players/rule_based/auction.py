@@ -27,10 +27,11 @@ The play of a numbered bid
 11. On lead an opponent who does not know the holder yet likes the suit of the nominated card, if it is not trump: it forces
     the card out.
 12. Friends of the seat that is winning the trick seldom overtake it; the others do when they can.
+13. With two or three cards in hand a seat looks ahead (`endings`); its own tricks are worth what they were before.
 
 The play of Misere
-13. The declarer's side counts each trick as a loss of ten, so it throws its highest losers and leads low.
-14. The opponents count a trick of the declarer's side as ten until it has one, as one later. They lead low and stay below
+14. The declarer's side counts each trick as a loss of ten, so it throws its highest losers and leads low.
+15. The opponents count a trick of the declarer's side as ten until it has one, as one later. They lead low and stay below
     him; where opponents score their own tricks, one of them counts as one.
 """
 
@@ -192,7 +193,7 @@ def may_hold(t, seat):
 
 @jit
 def play(t, m):
-    """8 to 14. The card."""
+    """8 to 15. The card."""
     seat = t.seat
     if not is_misere(t.contract):
         weigh_seats(t, seat, m)
@@ -242,7 +243,7 @@ def cards_to_choose(t, seat, m):
 
 @jit
 def weigh_misere(t, seat, m):
-    """13, 14. The same in Misere."""
+    """14, 15. The same in Misere."""
     on_side = is_on_side(t, seat)
     stake = 1.0 if t.tricks[t.declarer] > 0 else MISERE_LOSS
     for other in range(t.n_seats):

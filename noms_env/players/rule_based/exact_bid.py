@@ -17,7 +17,8 @@ The play
    c. The call out of reach, or exceeded: grab what there is to grab.
 6. A trick that a rival takes who has made its call spoils its ten points: that is worth half a point at a table of four.
 7. Others that need tricks take them when they can (85 %); others that need none seldom do so when they need not (20 %).
-8. Where a call is made by taking at least so many tricks, 6 does not apply, and all want tricks.
+8. With two or three cards in hand it looks ahead (`endings`): what 5 is about, trick by trick.
+9. Where a call is made by taking at least so many tricks, 6 does not apply, and all want tricks.
 """
 
 from __future__ import annotations
@@ -90,7 +91,7 @@ def weigh_seats(t, m):
 
 @jit
 def play(t, m):
-    """4 to 7. The card."""
+    """4 to 8. The card."""
     weigh_seats(t, m)
     missing = need(t, t.seat)
     if t.n_table == 0 and missing == size(t.hands[t.seat]):

@@ -16,7 +16,8 @@ The play
 5. So it takes what it can with Some and Most, keeps out of it with None, and lets a seat with None that has no trick yet
    take one, by leading low and by staying below it.
 6. Seats with Some or Most take a trick nine times out of ten when they can, seats with None next to never (3 %).
-7. A two-suited lead names the suit that is better for this trick.
+7. With two or three cards in hand it looks ahead (`endings`) to the points that its own tricks will pay.
+8. A two-suited lead names the suit that is better for this trick.
 """
 
 from __future__ import annotations
@@ -133,7 +134,7 @@ def weigh_seats(t, m):
 
 @jit
 def play(t, m):
-    """4, 5, 6. The card."""
+    """4 to 7. The card."""
     weigh_seats(t, m)
     if is_ending(t, m):
         for more in range(ENDING + 1):
@@ -146,6 +147,6 @@ def play(t, m):
 
 @jit
 def name_suit(t, m):
-    """7. The action: the card led lies on the table already."""
+    """8. The action: the card led lies on the table already."""
     weigh_seats(t, m)
     return SUIT + best_suit(t, int(t.best_card), m)

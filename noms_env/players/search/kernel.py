@@ -10,7 +10,7 @@ others' points, not multiplied, as whole numbers (`position.units`): sums do not
   (`FEWER_BEHIND_A_ROLLOUT`). It takes for granted that everybody will know all cards, the reason why it neither hides nor
   probes (strategy fusion: I. Frank and D. Basin, 1998).
 
-What is taken is the action of the player `thumb`, unless another one is clearly better: the one with the best mean among
+What is taken is the action of the player `thumb:1`, unless another one is clearly better: the one with the best mean among
 those that gain more than one standard error over it, the differences being taken world by world (so that a gain in a single
 world is none, and with one world in all `thumb` decides). That is one step of policy improvement (G. Tesauro and G. Galperin,
 "On-line policy improvement using Monte-Carlo search", 1996) with caution: of many candidates the one that looks best in a few

@@ -1,8 +1,8 @@
 """How a deal is played out in a search: by rules of thumb, which see what the seat to act may see and no more.
 
-Calls, announcements, and the play of most games are left to the player `thumb`. In variants with the trait `simple_rollout` the
-cards are played by simpler rules, ten times as fast and there about as good for the purpose: a search gains more from trying
-more worlds.
+Calls, announcements, and the play of most games are left to the player `thumb:1`. In variants with the trait `simple_rollout`
+the cards are played by simpler rules, ten times as fast and there about as good for the purpose: a search gains more from
+trying more worlds.
 
 1. A seat that wants tricks leads a card that no unseen card beats, else its lowest. It wins with its lowest card in the last
    place, or by a ruff, and else with its highest; where it cannot win it plays its lowest, a trump last of all.
