@@ -678,7 +678,8 @@ class _Noms(ModuleType):
             render_full: show all cards.
             record: keep records of the deals in `records`, with the legal actions.
             min_bid: lowest number to bid.
-            dealer_forced: a dealer behind three passes must bid; by default with a min_bid below 10.
+            dealer_forced: a dealer behind passes of all others must bid; by default where min_bid is below its own
+                default.
             forced_bid_closes: a forced bid ends the auction.
             unbid_slam_loses: taking all tricks on a lower bid loses, 26 to each opponent.
             mis_value: 13: Mis above 13; 10: Mis between 10 and 11, usually without Mis a Vis.
