@@ -9,7 +9,7 @@ one of the models, drawn by how probable that model finds what the seat did ther
 | model | of the others |
 |---|---|
 | `policy` | they play like the policy |
-| `thumb` | they play by rules of thumb |
+| `thumb` | they play by the first rules of thumb, `thumb:1` |
 | `mixture` | each seat plays like one of the two, which one its actions in this match tell |
 | name of a policy | they play like that one |
 """

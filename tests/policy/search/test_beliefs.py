@@ -121,7 +121,7 @@ def test_likelihoods_are_those_of_the_models() -> None:
     assert len(actions) == 15
     replays = new_tables(WORLDS)
     begin_replays(worlds, kernel_view(replays))
-    expected, thumb = np.zeros((2, MAX_SEATS, WORLDS)), make_player("thumb")
+    expected, thumb = np.zeros((2, MAX_SEATS, WORLDS)), make_player("thumb:1")
     for world in range(WORLDS):
         twin = table.copy()
         twin.set_row(replays[world])

@@ -58,7 +58,7 @@ def test_it_learns_who_is_like_which_model(variant: str) -> None:
 def test_a_deal_tells_the_probabilities_of_what_was_done_in_it() -> None:
     (rules,) = rules_of("small_ships")
     player, table, rng = small_player(rules), begun(Table("small_ships", seed=8)), np.random.default_rng(2)
-    thumb, expected = make_player("thumb"), np.zeros((2, MAX_SEATS))
+    thumb, expected = make_player("thumb:1"), np.zeros((2, MAX_SEATS))
     while not table.is_scored:
         seat, (seen, legal) = int(table.row.seat), table.view(int(table.row.seat))
         action = ask(player.policy, table, rng)
