@@ -20,7 +20,7 @@ from training.publish.results import BestResponse, read_results
 from training.text import markdown_table
 
 ROOT = Path(__file__).parents[1]
-PLAYERS = ("thumb", "pimc:20")
+PLAYERS = ("thumb:1", "pimc:20")
 ITSELF = "the published policy"
 NAME = "best_responses"
 

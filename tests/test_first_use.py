@@ -19,8 +19,8 @@ from noms_env._compiler import Compiled, Progress
 from noms_env.engine import batch_kernels
 from tests.commands import Run, is_one_sentence
 
-ADAPTERS = ("noms_env.interop.", "training.interop.", "training.__main__")
-"""They need libraries that are not here, or run by being imported."""
+ADAPTERS = ("noms_env.interop.", "noms_env.cuda.", "training.interop.", "training.__main__")
+"""They need libraries that are not here, are compiled for a GPU, or run by being imported."""
 OVERLOADS = """
 import gc, json, sys
 from noms_env._compiler import Compiled

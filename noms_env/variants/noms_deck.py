@@ -98,13 +98,13 @@ def cut(t):
     if where < 0:
         low = int(t.cut_min)
         where = low + below(t, DRAW_CUT, 52 - 2 * low + 1)
-    turn(t.deck, 0, where)
-    turn(t.deck, where, 52)
-    turn(t.deck, 0, 52)
+    reverse(t.deck, 0, where)
+    reverse(t.deck, where, 52)
+    reverse(t.deck, 0, 52)
 
 
 @jit
-def turn(cards, start, end):
+def reverse(cards, start, end):
     """Put `cards[start:end]` the other way round."""
     for i in range((end - start) // 2):
         card = cards[start + i]
@@ -187,5 +187,5 @@ def arrange(t, place, end, number):
     if t.trick_order == SHUFFLED_TRICK:
         shuffle(t, DRAW_TRICK_ORDER, t.deck[place:end], end - place, number)
     elif t.trick_order == REVERSED:
-        turn(t.deck, place, end)
+        reverse(t.deck, place, end)
     return end

@@ -206,12 +206,12 @@ def test_the_features_of_the_control_variate_are_those_of_thumb_on_the_same_card
     kind = rules("down_up")
     found = compare(kind, agent_spec("random"), agent_spec("greedy"), 6)
     pool = dealt(kind, np.arange(6), "dev")
-    play(pool, [AtTables(agent_spec("thumb").make(), np.random.default_rng(0))], np.zeros((6, 7), np.int64))
+    play(pool, [AtTables(agent_spec("thumb:1").make(), np.random.default_rng(0))], np.zeros((6, 7), np.int64))
     points = pool.batch.tables.points[:, :4]
     assert found.played.features == pytest.approx(np.stack([points.sum(axis=1), points.std(axis=1)], axis=1))
     assert found.played.others.shape == (24, 2)
     other = dealt(kind, FIRST_OTHER + np.arange(24), "dev")
-    play(other, [AtTables(agent_spec("thumb").make(), np.random.default_rng(0))], np.zeros((24, 7), np.int64))
+    play(other, [AtTables(agent_spec("thumb:1").make(), np.random.default_rng(0))], np.zeros((24, 7), np.int64))
     assert found.played.others[:, 0] == pytest.approx(other.batch.tables.points[:, :4].sum(axis=1))
 
 

@@ -15,7 +15,18 @@ from tests.commands import Run, assert_refused, is_one_sentence, lacking
 from tests.policy.test_player import save_small
 from training.agents.registry import agent_spec
 from training.agents.spec import AgentSpec
-from training.benchmark.protocol import FIELDS, ONE, POLICIES, PROTOCOL, PUBLISHED, field_of, references, rules_of_game
+from training.benchmark.protocol import (
+    CURVE_FIELD,
+    FIELDS,
+    ONE,
+    POLICIES,
+    PROTOCOL,
+    PUBLISHED,
+    field_of,
+    field_player,
+    references,
+    rules_of_game,
+)
 from training.evaluation import comparison
 from training.evaluation.comparison import NothingPlayedError
 from training.thread_pool import Done, run_jobs
@@ -77,7 +88,7 @@ def test_what_is_printed_and_written(run: Run, tmp_path: Path) -> None:
 
 def test_the_score_of_the_benchmark_stands_where_it_has_such_a_field(run: Run, tmp_path: Path) -> None:
     file = tmp_path / "result.json"
-    words = ["evaluate", "greedy", ONE, "--deals", 8, "--matches", 0, "--json", file, "--variant", "nonesuch"]
+    words = ["evaluate", "greedy", CURVE_FIELD, "--deals", 8, "--matches", 0, "--json", file, "--variant", "nonesuch"]
     status, out, _ = run(*words, "down_up", "--seats", 4, "--line-ups", "alone")
     assert status == 0
     text = " ".join(out.split())
@@ -96,7 +107,7 @@ def test_the_score_of_the_benchmark_stands_where_it_has_such_a_field(run: Run, t
 
 def test_a_field_of_the_benchmark_is_known_by_its_player() -> None:
     rules, (policy, sha256) = rules_of_game("noms"), POLICIES["noms"]
-    known = {field.name: field_of(rules, field.name, None) for field in FIELDS if field.name != PUBLISHED}
+    known = {field.name: field_of(rules, field_player(field, "noms"), None) for field in FIELDS if field.name != PUBLISHED}
     assert all(field is not None and field.name == name for name, field in known.items())
     published = field_of(rules, policy, sha256)
     assert published is not None

@@ -85,9 +85,12 @@ def test_malformed_messages_change_no_table_and_end_nothing(count: int, tmp_path
 
 
 def test_a_speed_of_any_length_is_refused_with_a_sentence() -> None:
-    for number in ("1" * 400, "-1", "1e999", "NaN", "true", '"1"'):
+    for number in ("9" * 300, "-1", "true", '"1"'):
         with pytest.raises(RefusedError, match=r"the speed must be from 0\.0 to 5\.0 seconds"):
             parsed(f'{{"do":"speed","seconds":{number}}}')
+    for no_json in ("1" * 400, "1e999", "NaN"):
+        with pytest.raises(RefusedError, match="an object of JSON was expected"):
+            parsed(f'{{"do":"speed","seconds":{no_json}}}')
 
 
 def test_what_is_too_much_closes_the_socket(tmp_path: Path) -> None:
