@@ -342,6 +342,8 @@ def table_from(text: str, check: Callable[[str, Sequence[str | None]], None] = l
             for action in actions:
                 table.take(action)
         table.touched = float(touched)
+    except RefusedError:
+        raise
     except (KeyError, TypeError, AttributeError, OverflowError, ValueError) as error:
         raise ValueError(f"it describes no table: {error}") from error
     return table
