@@ -17,9 +17,7 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
-from .agents.ending import no_sudden_end
-from .agents.forfeit import ForfeitError
-from .agents.permission import by_command_line
+from .agents.foreign_code import ForfeitError, by_command_line, no_sudden_end
 from .commands.common import STOPPED, CommandError, wrong_arguments
 from .console import never_fail_on_signs
 from .extras import MissingExtraError

@@ -25,7 +25,7 @@ from tests.commands import Run, assert_refused
 from tests.envs.play import KINDS
 from tests.policy.test_player import save_small
 from tests.training.fakes import First
-from training.agents.forfeit import ForfeitError
+from training.agents.foreign_code import ForfeitError
 from training.agents.registry import agent_spec
 from training.agents.spec import AgentSpec
 from training.data import decisions

@@ -8,7 +8,7 @@ import pytest
 
 from noms_env import BatchEnv, make_batch
 from tests.begun import begun
-from training.agents.forfeit import ForfeitError
+from training.agents.foreign_code import ForfeitError
 from training.agents.guarded import Guarded, first_legal, secretive_rng
 from training.thread_pool import Stopped
 

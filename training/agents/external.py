@@ -37,9 +37,8 @@ from noms_env.core.actions import NUM_ACTIONS, is_integer
 from noms_env.players import Player
 
 from ..text import printable
-from .forfeit import ForfeitError
+from .foreign_code import ForfeitError, may_run
 from .interrupt import TooLateError, within
-from .permission import may_run
 from .program import LIMIT, MOST_FAILURES, ProgramError, ProgramPlayer
 from .spec import EXTERNAL_BLOCK, AgentSpec, RowByRow
 
@@ -69,7 +68,7 @@ def external_player(name: str, limit: float | None = None) -> AgentSpec | None:
 
     Raises:
         ValueError: what it stands for cannot be loaded, started, or is no player; or a file names it, and not the command
-            line (`permission`).
+            line (`foreign_code`).
     """
     if not may_run(name) and runs_code(name):
         only = "it is run with --allow-programs only, or where the command line names it too"

@@ -14,7 +14,7 @@ from noms_env.core.actions import NUM_ACTIONS
 
 from ..thread_pool import Stopped
 from .external import what_failed
-from .forfeit import IllegalAnswerError
+from .foreign_code import IllegalAnswerError
 from .spec import AgentSpec
 from .table_pool import AtTables, Choose, LearnsFromDeals
 

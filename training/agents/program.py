@@ -21,7 +21,7 @@ import numpy as np
 
 from ..text import printable
 from . import keeper
-from .forfeit import ForfeitError
+from .foreign_code import ForfeitError
 from .program_lines import LONGEST, AnswerError, chosen_action, decision, hello, wants_observation
 from .spec import RowByRow
 

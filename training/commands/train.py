@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
 
-from ..agents import permission
+from ..agents import foreign_code
 from ..config import PRESETS, ActorConfig, TrainConfig, differences
 from ..console import print_lines
 from ..extras import require
@@ -77,7 +77,7 @@ def command(words: Sequence[str]) -> Callable[..., int]:
         allow_programs: Annotated[bool, tyro.conf.FlagCreatePairsOff, OFF] = False,
     ) -> int:
         if allow_programs:
-            permission.allow_programs()
+            foreign_code.allow_programs()
         return start(config, preset, out, resume, words)
 
     train.__doc__ = HELP.format(presets="\n".join(f"  {name}: {says}" for name, (says, _) in PRESETS.items()))

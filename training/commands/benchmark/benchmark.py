@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
 
-from ...agents import permission
+from ...agents import foreign_code
 from ...console import fitted, print_lines, terminal
 from ...options import by_default
 from ...text import count
@@ -120,7 +120,7 @@ def benchmark(what: Annotated[Run | Score | Check | Report, tyro.conf.arg(name="
       noms benchmark report entries/ppo entries/thumb --out report
     """
     if isinstance(what, Score | Check) and what.allow_programs:
-        permission.allow_programs()
+        foreign_code.allow_programs()
     doing: dict[type, Callable[[Any], int]] = {Run: run, Score: score, Check: check, Report: report}
     return doing[type(what)](what)
 
@@ -244,7 +244,7 @@ def entry_to_score(given: Score) -> Entry:
             if stray:
                 raise CommandError(f"{', '.join(stray)}: only with --player; the entry in {given.folder} says it for itself")
             return entry
-        permission.allow_programs()  # all players of this entry are the one that the command line names
+        foreign_code.allow_programs()  # all players of this entry are the one that the command line names
         name = given.name or given.folder.resolve().name
         entry = Entry(name, given.track, given.player, games_of(given.games), given.seeds, given.budget)
         if (given.folder / ENTRY).exists() and read_entry(given.folder) != entry:
