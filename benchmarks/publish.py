@@ -19,7 +19,7 @@ from noms_env._files import write_atomically
 from training.benchmark.checking import complaints
 from training.benchmark.entry import ALGORITHM, CURVE, ENTRY, RUN, RUNS, SCORES, read_entry
 from training.benchmark.figures import LOWEST, curves_of, draw_curves
-from training.benchmark.protocol import GAMES, ONE, PROTOCOL, ZERO
+from training.benchmark.protocol import CURVE_FIELD, GAMES, PROTOCOL, ZERO
 from training.benchmark.report import (
     SPEED,
     Scored,
@@ -90,7 +90,8 @@ def _parts(entries: Sequence[Scored]) -> Iterator[str]:
         yield f"No results of `{PROTOCOL}` are published so far. [The protocol](benchmark.md) says how they are made."
         return
     yield (
-        f"The published entries of [the protocol](benchmark.md) `{PROTOCOL}`: `{ZERO}` has score 0, `{ONE}` has score 1.\n"
+        f"The published entries of [the protocol](benchmark.md) `{PROTOCOL}`: "
+        f"`{ZERO}` has score 0, `{CURVE_FIELD}` has score 1.\n"
         "`benchmarks/entries` has their files. Scores of different tracks or budgets do not compare."
     )
     head, rows = score_table(entries)
@@ -125,7 +126,8 @@ def readme_rows(entries: Sequence[Scored]) -> str:
         return ""
     rows = [(f"`{name}`", *(_best(entries, name, is_fixed) for is_fixed in (False, True))) for name in GAMES]
     table = markdown_table(rows, "Game", "Learns", "Does not learn")
-    head = f"The best of [the benchmark]({PAGE}), where random play scores 0 and `{ONE}` 1. Learning took some minutes a game:"
+    scale = f"where random play scores 0 and `{CURVE_FIELD}` 1"
+    head = f"The best of [the benchmark]({PAGE}), {scale}. Learning took some minutes a game:"
     return f"\n{head}\n\n{table}\n\n"
 
 
