@@ -13,9 +13,11 @@ from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 import tyro
 
+from noms_env.core.actions import brief
 from noms_env.players.registry import FIRST, NEWEST
 
 from .options import by_default
+from .text import printable
 
 
 class _Checked:
@@ -289,11 +291,11 @@ PARTS: dict[str, type[Any]] = {
 
 def _from_dict(kind: type[Any], values: object, where: str) -> Any:
     if not isinstance(values, Mapping):
-        raise ValueError(f"{where.rstrip('.') or 'a configuration'} must be an object with keys, not {values!r}")
+        raise ValueError(f"{where.rstrip('.') or 'a configuration'} must be an object with keys, not {brief(values)}")
     names = {part.name for part in dataclasses.fields(kind)}
     unknown = sorted(set(values) - names)
     if unknown:
-        raise ValueError(f"unknown key {where}{unknown[0]}; this version has the keys {', '.join(sorted(names))}")
+        raise ValueError(f"unknown key {where}{printable(unknown[0])}; this version has the keys {', '.join(sorted(names))}")
     made = {}
     for name, value in values.items():
         if kind is TrainConfig and name in PARTS:

@@ -7,7 +7,7 @@ JSON document in its metadata that says of which deal it is and how it came abou
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from types import UnionType
 from typing import Any
@@ -131,6 +131,8 @@ def read_solution(path: Path) -> tuple[SolutionInfo, dict[str, np.ndarray]]:
             arrays = {name: opened.get_tensor(name) for name in ARRAYS}
         if not isinstance(document, dict) or document.pop("format", None) != FORMAT:
             raise ValueError(f"it is no {FORMAT}")
+        if document.keys() != {field.name for field in fields(SolutionInfo)}:
+            raise ValueError("what it says of its game is damaged")
         info = SolutionInfo(**document)
         _check_info(info)
         if info.layout != layout_digest():

@@ -13,6 +13,7 @@ could read it.
 
 from __future__ import annotations
 
+from noms_env.core.actions import brief
 from noms_env.core.state import MAX_TRICKS
 from noms_env.variants.families.exact_bid import BONUSES, HOOK_NEED, TRAITS, down, hook_options, largest_hand, up
 from noms_env.variants.rulebook import (
@@ -37,7 +38,7 @@ def complete(values: Values, seats: int) -> None:
     if not 1 <= values["start_cards"] <= most:
         raise RulesError(
             f"start_cards must be an integer from 1 to {most} with {deck_size(values)} cards and {seats} seats, "
-            f"not {values['start_cards']}"
+            f"not {brief(values['start_cards'])}"
         )
     complete_rotation(values, ("H", "C", "D", "S", "NT"))
 

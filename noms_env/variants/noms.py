@@ -37,6 +37,7 @@ from noms_env.core.actions import (
     SCORED,
     UNSAID,
     UNSAID_ACTION,
+    brief,
 )
 from noms_env.core.bids import auction_is_over, higher_bids, is_forced_dealer, record_auction_call
 from noms_env.core.cards import NO_TRUMP, bit, suit_of
@@ -78,7 +79,9 @@ def complete(values: Values, seats: int) -> None:
         values["min_bid"] = usual
     low, high = (7, 10) if hand_size == 13 else (1, hand_size)
     if not low <= values["min_bid"] <= high:
-        raise RulesError(f"min_bid must be an integer from {low} to {high} with {hand_size} cards, not {values['min_bid']}")
+        raise RulesError(
+            f"min_bid must be an integer from {low} to {high} with {hand_size} cards, not {brief(values['min_bid'])}"
+        )
     if values["dealer_forced"] is None:
         values["dealer_forced"] = values["min_bid"] < usual
     _complete_mis_value(values)
@@ -93,7 +96,7 @@ def _complete_mis_value(values: Values) -> None:
     cheap_possible = hand_size > CHEAP_MIS >= values["min_bid"]
     if values["mis_value"] != hand_size and not (values["mis_value"] == CHEAP_MIS and cheap_possible):
         allowed = f"{hand_size} or {CHEAP_MIS}" if cheap_possible else str(hand_size)
-        raise RulesError(f"mis_value must be {allowed} with {hand_size} cards, not {values['mis_value']}")
+        raise RulesError(f"mis_value must be {allowed} with {hand_size} cards, not {brief(values['mis_value'])}")
 
 
 def _complete_deal_mode(values: Values, seats: int) -> None:

@@ -357,7 +357,7 @@ def complete_hand_size(values: Values, seats: int) -> None:
     if not 1 <= values["hand_size"] <= most:
         raise RulesError(
             f"hand_size must be an integer from 1 to {most} with {deck_size(values)} cards and {seats} seats, "
-            f"not {values['hand_size']}"
+            f"not {brief(values['hand_size'])}"
         )
 
 

@@ -23,7 +23,7 @@ from __future__ import annotations
 from functools import partial
 
 from noms_env._jit import jit
-from noms_env.core.actions import CALL_PASS, CALLING, NAMING_TRUMP, NOMINATING
+from noms_env.core.actions import CALL_PASS, CALLING, NAMING_TRUMP, NOMINATING, brief
 from noms_env.core.bids import auction_is_over, higher_bids, is_forced_dealer, numbers, record_auction_call
 from noms_env.core.cards import NO_TRUMP, SUIT_CARDS, bit, has, suit_of
 from noms_env.core.partners import is_on_side, nominate, reveal, side_tricks
@@ -56,14 +56,16 @@ def complete(values: Values, seats: int) -> None:
                 f"tricks; give min_bid, an integer from 1 to {hand_size}"
             )
     if not 1 <= values["min_bid"] <= hand_size:
-        raise RulesError(f"min_bid must be an integer from 1 to {hand_size} with {hand_size} cards, not {values['min_bid']}")
+        raise RulesError(
+            f"min_bid must be an integer from 1 to {hand_size} with {hand_size} cards, not {brief(values['min_bid'])}"
+        )
     lowest = values["min_bid"] - 1
     if values["misere_above"] is None:
         values["misere_above"] = max(lowest, hand_size - 3)
     if not lowest <= values["misere_above"] <= hand_size:
         raise RulesError(
             f"misere_above must be an integer from {lowest} (Misere is the lowest bid) to {hand_size}, "
-            f"not {values['misere_above']}"
+            f"not {brief(values['misere_above'])}"
         )
     if values["misere_value"] is None:
         values["misere_value"] = max(1, hand_size - 3)

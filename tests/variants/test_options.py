@@ -507,3 +507,19 @@ def test_the_same_options_give_the_same_trace() -> None:
     for variant in VARIANTS:
         assert trace(variant, {}, 1) == trace(variant, {}, 1)
         assert trace(variant, {}, 1) != trace(variant, {}, 2)
+
+
+@pytest.mark.parametrize(
+    ("variant", "option"),
+    [
+        ("small_ships", "hand_size"),
+        ("small_ships", "min_bid"),
+        ("small_ships", "misere_above"),
+        ("noms", "min_bid"),
+        ("noms", "mis_value"),
+        ("big_ships", "start_cards"),
+    ],
+)
+def test_a_number_too_long_to_be_written_is_refused_as_any_other(variant: str, option: str) -> None:
+    with pytest.raises(RulesError, match=rf"{option} must be .*not something of the type int"):
+        make_rules(game(variant), options={option: 1 << 20_000})

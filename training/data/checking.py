@@ -38,7 +38,7 @@ def check_about(about: Any) -> None:
         raise ValueError(f"holds observations of another version ({about.get('environment')!r:.40}): export it anew")
     source = about["source"]
     wrong = [name for name, kind in SOURCE.items() if name in source and not isinstance(source[name], kind)]
-    words = [source.get("variant", ""), *source.get("players", []), *source.get("options", {})]
+    words = [] if wrong else [source.get("variant", ""), *source.get("players", []), *source.get("options", {})]
     if wrong or not all(isinstance(word, str) and word.isprintable() for word in words):
         raise ValueError(f"is damaged: what it says of {wrong[0] if wrong else 'its players'} makes no sense")
 
