@@ -114,7 +114,7 @@ OPENERS: dict[str, list[tuple[Any, ...]]] = {
         ("replay", "games.jsonl", "--html", "page.html"),
         ("replay", "games.jsonl", "--deal", 0, "--picture", "deal.svg"),
         ("export", "games.jsonl", "--out", "exported"),
-        ("analyse", "games.jsonl", "--worlds", 2, "--deal", 0),
+        ("analyse", "games.jsonl", "--worlds", 8, "--deal", 0),
     ],
     "npz": [(*LEARNT, "--curriculum.shards", "npz")],
     "parquet": [(*LEARNT, "--curriculum.shards", "parquet")],

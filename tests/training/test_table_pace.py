@@ -156,3 +156,19 @@ def test_a_hint_keeps_nobody_else_waiting(tmp_path: Path) -> None:
             assert time.monotonic() - began < 0.3
             assert browsers[first].until("hint")["name"] == slow
             assert time.monotonic() - began > 0.5
+
+
+def test_a_player_that_thinks_for_ever_has_failed_and_is_replaced(tmp_path: Path) -> None:
+    endless = slow_player(tmp_path, 10**6)
+    with server(tmp_path, Limits(rate=1e9, pace=0, thought_seconds=0.2), players=(endless,)) as client:
+        told = opened(client, player=endless, variant="small_ships", seats=4)
+        with connected(client) as socket:
+            browser = Browser(socket, told["table"], told["keys"]["0"])
+            while browser.state["failed"] is None:
+                if browser.state["turn"] == 0:
+                    browser.send(do="act", word=browser.words[-1], moment=browser.state["moment"])
+                browser.until("table")
+            seat = browser.state["failed"]
+            browser.send(do="replace", seat=seat, player="random")
+            while browser.state["failed"] == seat:
+                browser.until("table")

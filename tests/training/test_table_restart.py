@@ -20,6 +20,8 @@ from noms_env.variants import VARIANTS
 from tests.commands import Run, assert_refused, disk_full
 from tests.training.table_browsers import Browser, connected, opened, request, server, some_table
 from training.browser.live import table_from
+from training.commands.browser.table import kept_token
+from training.commands.common import CommandError
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -199,3 +201,15 @@ def test_the_command_refuses_what_it_cannot_do(run: Run, tmp_path: Path, monkeyp
     shutil.rmtree(tmp_path / "tables")
     (tmp_path / "tables").write_text("a file")
     assert_refused(run("table"), "cannot use the folder tables")
+
+
+def test_a_file_of_any_size_and_a_pipe_for_a_token_hold_up_nobody(tmp_path: Path) -> None:
+    state = some_table(3).to_json()
+    (tmp_path / "endless_table.json").write_text(state)
+    os.truncate(tmp_path / "endless_table.json", 1 << 40)
+    with server(tmp_path) as client, connected(client) as socket:
+        socket.send_text(json.dumps({"do": "hello", "table": "endless_table", "key": None, "token": None}))
+        assert json.loads(socket.receive_text()) == {"is": "refused", "text": "there is no such table"}
+    os.mkfifo(tmp_path / "token")
+    with pytest.raises(CommandError, match="cannot keep the token"):
+        kept_token(tmp_path)

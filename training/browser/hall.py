@@ -11,11 +11,15 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from noms_env._files import read_file
+
 from .live import LiveTable, RefusedError, is_table
 from .lobby import Lobby, NotOfferedError
 from .messages import Limits, parsed_claim, parsed_request
 from .room import Room
 
+MOST_BYTES = 1 << 23
+"""Of the file of a table: a match of 1,000 deals has some 300,000."""
 NAME = re.compile(r"[A-Za-z0-9_-]{8,32}")
 """Of a table."""
 PART = re.compile(r"\.([A-Za-z0-9_-]{8,32}\.json|token)\.\d+-\d+\.part")
@@ -95,7 +99,7 @@ class Hall:
     def _restored(self, path: Path) -> LiveTable:
         if not is_table(path):
             raise ValueError("it is no table")
-        return self.lobby.restored(path.read_text(encoding="utf-8"))
+        return self.lobby.restored(read_file(path, MOST_BYTES).decode())
 
     def _files(self) -> Iterator[Path]:
         """The files of the tables; other files in the folder are not ours."""

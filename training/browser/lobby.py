@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import cache
+from threading import Thread
 from typing import Any, TypeVar
 
 from noms_env.core.actions import brief
@@ -48,7 +49,6 @@ class Lobby:
     def __init__(self, players: Sequence[str] = ()) -> None:
         self.players = tuple(players)
         self._working, self._waiting = asyncio.Lock(), 0
-        self._thinking = ThreadPoolExecutor(thread_name_prefix="player")
 
     async def work(self, job: Callable[[], Thought]) -> Thought:
         """Do in a thread what takes long: films, pictures, analyses; one at a time.
@@ -65,9 +65,32 @@ class Lobby:
         finally:
             self._waiting -= 1
 
-    async def thought(self, think: Callable[..., Thought], *about: Any) -> Thought:
-        """What a player finds, in a thread. No other work waits for those threads, so that nobody sees who thinks."""
-        return await asyncio.get_running_loop().run_in_executor(self._thinking, think, *about)
+    async def thought(self, seconds: float, think: Callable[..., Thought], *about: Any) -> Thought:
+        """What a player finds, in a thread of its own: nobody waits for it but its table, and not even that for ever.
+
+        Raises:
+            TimeoutError: it takes longer than so many seconds; what it finds later is dropped.
+        """
+        loop = asyncio.get_running_loop()
+        found: asyncio.Future[Thought] = loop.create_future()
+
+        def tell(set_outcome: Callable[[Any], None], outcome: Any) -> None:
+            if not found.done():
+                set_outcome(outcome)
+
+        def run() -> None:
+            try:
+                told = found.set_result, think(*about)
+            except Exception as error:
+                told = found.set_exception, error
+            with suppress(RuntimeError):  # the server has ended
+                loop.call_soon_threadsafe(tell, *told)
+
+        Thread(target=run, name="player", daemon=True).start()
+        try:
+            return await asyncio.wait_for(found, seconds)
+        except TimeoutError:
+            raise TimeoutError(f"it thought for more than {seconds:g} seconds") from None
 
     def players_of(self, variant: str) -> list[str]:
         """The players that may sit at tables of a game, the usual one first."""

@@ -34,6 +34,7 @@ class Limits:
         analysis_seconds: between two analyses at a table.
         film_seconds: between two films of a deal at a table, and between two times that its records are given.
         pace: seconds before a decision of a player at least, also where a table wants none: what it thinks shall not be seen.
+        thought_seconds: that a player may think, its first compiling included; then it counts as failed.
         queued_bytes: that wait to be sent to a browser; one that takes less is left behind.
     """
 
@@ -47,6 +48,7 @@ class Limits:
     analysis_seconds: float = 10
     film_seconds: float = 1
     pace: float = 0.2
+    thought_seconds: float = 120
     queued_bytes: int = 2_000_000
 
 

@@ -161,7 +161,7 @@ class Room:
             async with self.lock:
                 session, before = table.asked(seat), table.session.table.get_state()
             try:
-                (advice,) = await self.lobby.thought(session.advice, [table.hints])
+                (advice,) = await self.lobby.thought(self.limits.thought_seconds, session.advice, [table.hints])
             except Exception as error:  # of whatever kind: a player may be anybody's program
                 raise RefusedError(failed(table.hints.name, error)) from error
         async with self.lock:
@@ -258,7 +258,7 @@ class Room:
                 acting, before, asked = session.acting, session.table.get_state(), session.copy()
             choice: int | Exception
             try:
-                choice = await self.lobby.thought(asked.choose)
+                choice = await self.lobby.thought(self.limits.thought_seconds, asked.choose)
             except Exception as error:  # of whatever kind: a player may be anybody's program
                 choice = error
             await asyncio.sleep(rest_of_pause(pause, time.monotonic() - began))

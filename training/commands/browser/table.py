@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
-from noms_env._files import write_atomically
+from noms_env._files import read_file, write_atomically
 
 from ...extras import require
 from ...options import by_default
@@ -87,7 +87,7 @@ def kept_token(folder: Path) -> str:
     with file_errors(f"cannot keep the token in {path}"):
         if not path.exists():
             write_atomically(path, secrets.token_urlsafe(16).encode(), mode=0o600)
-        token = path.read_text(encoding="utf-8").strip()
+        token = read_file(path, 1024).decode(errors="replace").strip()
     if not TOKEN.fullmatch(token):
         raise CommandError(f"{path} holds no token; remove it, and a new one is drawn")
     return token
