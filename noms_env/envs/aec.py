@@ -110,6 +110,7 @@ class TrickTakingEnv(AECEnv):
         super().__init__()
         self._reward = checked_choice("reward", reward, REWARDS)
         self._illegal_action = checked_choice("illegal_action", illegal_action, ILLEGAL_ACTIONS)
+        self._may_forfeit = illegal_action == "terminate"
         self._mask_in = checked_choice("mask_in", mask_in, MASK_PLACES)
         self.render_mode = checked_render_mode(render_mode, RENDER_MODES)
         checked_names(variant, options, TrickTakingEnv.__init__)
@@ -380,7 +381,7 @@ class TrickTakingEnv(AECEnv):
             raise ValueError(f"the state lacks {', '.join(missing)}; it must come from get_state")
         table = self.table.copy()
         table.set_state(state["table"])
-        kept = saved.checked_parts(state, table, self.possible_agents, self._recorder)
+        kept = saved.checked_parts(state, table, self.possible_agents, self._recorder, self._may_forfeit)
         self.table.set_row(table.row)
         self.__dict__.update(kept, _seen={})
         if not self._is_over:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from noms_env.core.actions import NUM_ACTIONS
+from noms_env.engine.deal import hand_out
 from noms_env.table import Table
 
 PER_AGENT = ("rewards", "_cumulative_rewards", "terminations", "truncations", "infos")
@@ -17,7 +18,9 @@ NAMES = ("agents", "agent_selection", *PER_AGENT, "_rewarded", "_is_seeded", "_r
 """The state of an episode, without the table."""
 
 
-def checked_parts(state: Mapping[str, Any], table: Table, possible: Sequence[str], recorder: Any) -> dict[str, Any]:
+def checked_parts(
+    state: Mapping[str, Any], table: Table, possible: Sequence[str], recorder: Any, may_forfeit: bool
+) -> dict[str, Any]:
     """Copies of the parts `NAMES` of a state.
 
     Args:
@@ -25,6 +28,7 @@ def checked_parts(state: Mapping[str, Any], table: Table, possible: Sequence[str
         table: of the state.
         possible: the agents of the environment, by seat.
         recorder: the one of the environment; None where it keeps no records.
+        may_forfeit: whether an illegal action ends an episode.
 
     Raises:
         ValueError: they are not those of an episode at this table.
@@ -50,26 +54,62 @@ def checked_parts(state: Mapping[str, Any], table: Table, possible: Sequence[str
     ):
         if not all(map(fits, parts[name].values())):
             raise _unlike(f"its {name} make no sense")
-    records = parts["records"]
-    if type(records) is not list or not all(type(record) is dict for record in records) or (records and recorder is None):
+    if type(parts["records"]) is not list or (parts["records"] and recorder is None):
         raise _unlike("its records are none")
     if type(parts["_recorder"]) is not type(recorder):
         raise _unlike("its records are not kept as here")
     if parts["_is_seeded"] is not True or not _is_flag(parts["_rewarded"]):
         raise _unlike("it is not of an episode")
-    _check_turn(agents, chosen, [*parts["terminations"].values(), *parts["truncations"].values()], table, possible)
+    _check_turn(parts, table, possible, may_forfeit)
+    if recorder is not None:
+        _check_records(parts["records"], parts["_recorder"], table)
     return parts
 
 
-def _check_turn(agents: list[str], chosen: str, ends: list[bool], table: Table, possible: Sequence[str]) -> None:
-    """Refuse a state in which it is another's turn than at the table, or whose episode has not ended with the match."""
-    if any(ends) or not agents:
-        is_sound = not agents or chosen in agents
+def _check_turn(parts: Mapping[str, Any], table: Table, possible: Sequence[str], may_forfeit: bool) -> None:
+    """Refuse a state in which it is another's turn than at the table, or whose episode has not ended as the match did.
+
+    Agents leave an episode that has ended, one after another. An illegal action ends it for all, terminated and truncated.
+    """
+    agents, chosen = parts["agents"], parts["agent_selection"]
+    ends = {(bool(parts["terminations"][agent]), bool(parts["truncations"][agent])) for agent in agents}
+    is_left = agents == [agent for agent in possible if agent in agents] and (not agents or chosen in agents)
+    if table.is_over:
+        is_sound = is_left and ends <= {(not table.row.truncated, bool(table.row.truncated))}
+    elif table.row.match < 0 or table.is_scored:
+        is_sound = False
+    elif ends == {(False, False)}:
+        is_sound = agents == list(possible) and chosen == possible[int(table.row.seat)]
     else:
-        is_sound = agents == list(possible) and table.row.match >= 0 and not table.is_over and not table.is_scored
-        is_sound = is_sound and chosen == possible[int(table.row.seat)]
+        is_sound = may_forfeit and is_left and ends <= {(True, True)}
     if not is_sound:
         raise _unlike("it is not the turn of its agent at its table")
+
+
+def _check_records(records: list[Any], recorder: Any, table: Table) -> None:
+    """Refuse records that are not of the deals before, and a recorder that has not noted the decisions of the present deal."""
+    from noms_env.record.form import find_damage  # here, since few users keep records
+
+    row = table.row
+    first = int(row.deal) + table.is_over - len(records)
+    places = [(int(row.match), deal, table.rules.variant.name, table.seats) for deal in range(first, first + len(records))]
+    if any(map(find_damage, records)) or places != [
+        tuple(record[key] for key in ("match", "deal", "variant", "seats")) for record in records
+    ]:
+        raise _unlike("its records are not of the deals before")
+    try:
+        again, twin = type(recorder)(legal=True), table.copy()
+        if not table.is_over:
+            hand_out(twin.row)
+            for step in recorder._steps:
+                action = twin.number(step["action"])
+                again.note(twin, action)
+                twin.step(action)
+        is_sound = vars(again) == vars(recorder) and twin.get_state() == table.get_state()
+    except Exception as error:  # whatever somebody's object raises
+        raise _unlike("its recorder is damaged") from error
+    if not is_sound:
+        raise _unlike("its recorder has not noted the decisions at its table")
 
 
 def _is_number(value: Any) -> bool:

@@ -30,6 +30,7 @@ def wrapped_env(variant: str, **arguments: Any) -> AECEnv:
     if "illegal_action" in arguments:
         raise RulesError("illegal_action is an argument of raw_env; env ends the episode with a reward of -1")
     env: Any = TrickTakingEnv(variant, **arguments)
+    env._may_forfeit = True
     env = wrappers.TerminateIllegalWrapper(env, illegal_reward=ILLEGAL_REWARD)
     env = wrappers.AssertOutOfBoundsWrapper(env)
     return CopyableWrapper(env)

@@ -14,6 +14,7 @@ import pytest
 
 import noms_env
 from noms_env.envs.aec import TrickTakingEnv
+from noms_env.envs.saved import PER_AGENT
 from tests import referee
 from tests.begun import begun
 from tests.envs.play import KINDS, choose, everything, make, module_of, play_out, walk
@@ -236,6 +237,63 @@ def test_damage_beside_the_table_is_refused(part: str) -> None:
         with pytest.raises(ValueError, match=r"^the state must come from get_state: [^\n]+$"):
             env.set_state({**whole, part: value})
         assert repr(env.get_state()) == repr(whole)
+
+
+ALL = [f"player_{seat}" for seat in range(4)]
+NOBODY: dict[str, Any] = {"agents": [], **{name: {} for name in PER_AGENT}}
+BOTH = {name: dict.fromkeys(ALL, True) for name in ("terminations", "truncations")}
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        NOBODY,
+        BOTH,
+        {"terminations": dict.fromkeys(ALL, False) | {"player_2": True}},
+        {"terminations": dict.fromkeys(ALL, True)},
+        {"truncations": dict.fromkeys(ALL, True)},
+        {"records": [{"x": 1}]},
+    ],
+    ids=repr,
+)
+def test_no_episode_ends_before_its_match(parts: dict[str, Any]) -> None:
+    env = begun(make(KINDS["noms"], record=True), seed=1)
+    for _ in walk(env, random.Random(1), 8):
+        pass
+    whole = env.get_state()
+    with pytest.raises(ValueError, match=r"^the state must come from get_state: "):
+        env.set_state({**whole, **parts})
+    assert repr(env.get_state().keys()) == repr(whole.keys())
+    over = make(KINDS["noms"], record=True, illegal_action="terminate")
+    over.reset(seed=1)
+    over.step(149)
+    while True:
+        over.set_state(over.get_state())
+        if not over.agents:
+            break
+        over.step(None)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("_head", "x"), ("_head", {}), ("_head", None), ("_steps", None), ("_steps", []), ("_steps", [1]), ("_legal", False)],
+)
+def test_a_recorder_is_held_against_the_table(name: str, value: Any) -> None:
+    env = begun(make(KINDS["noms"], record=True), seed=1)
+    for _ in walk(env, random.Random(1), 8):
+        pass
+    for change in (lambda own: own.update({name: value}), lambda own: own.pop(name)):
+        state = env.get_state()
+        change(vars(state["_recorder"]))
+        with pytest.raises(ValueError, match=r"^the state must come from get_state: its recorder "):
+            env.set_state(state)
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_every_state_of_an_episode_with_records_is_taken_back(name: str) -> None:
+    env = begun(make(KINDS[name], record=True), seed=5)
+    for _ in walk(env, random.Random(2), 120):
+        env.set_state(env.get_state())
 
 
 def test_the_turn_and_the_masks_are_those_of_the_table() -> None:
