@@ -53,6 +53,12 @@ FILE = "policy.safetensors"
         ["record", "noms", "--player", "thumb", f"search:{FILE}@0,worlds=3", "--out", FILE],
         ["record", "noms", "--player", ".", "--out", FILE],
         ["record", "noms", "--player", f"{FILE}:act", "--out", FILE],
+        ["record", "noms", "--player", "log:act", "--out", "log.py"],
+        ["record", "noms", "--player", "m/log.py:act", "--out", "m/log.py"],
+        ["record", "noms", "--player", "cmd:./log.py --level 3", "--out", "log.py"],
+        ["record", "noms", "--player", "cmd:python3 'log.py'", "--out", "log.py"],
+        ["evaluate", "m.log:act", "random", "--json", "m/log.py"],
+        ["evaluate", "m:act", "random", "--json", "m/__init__.py"],
         ["evaluate", f"{FILE}@0", "thumb", "--json", FILE],
         ["evaluate", "thumb", "random", "--salt", FILE, "--json", FILE],
         ["crossplay", "thumb", f"search:{FILE}", "--variant", "noms", "--json", FILE],
@@ -71,13 +77,14 @@ def test_no_command_writes_over_what_it_reads(
     run: Run, words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    for name in (FILE, "log.csv"):
+    Path("m").mkdir()
+    for name in (FILE, "log.csv", "log.py", "m/log.py", "m/__init__.py"):
         Path(name).write_text("what is read")
     Path("link").symlink_to(FILE)
     status, out, err = run(*words)
     assert (status, out) == (2, "")
     assert err == f"noms: cannot write {words[-1]}: this command reads it; give it another name\n"
-    assert {path.read_text() for path in tmp_path.iterdir()} == {"what is read"}
+    assert {path.read_text() for path in tmp_path.rglob("*") if path.is_file()} == {"what is read"}
 
 
 def test_a_file_of_records_may_begin_with_a_byte_order_mark(run: Run, games: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import fields
@@ -82,14 +83,21 @@ def check_not_read(name: str, *read: str | Path) -> None:
 
 
 def files_of(name: str | Path) -> Iterator[Path]:
-    """The files that a name may stand for: the name itself, what is left or right of its colon, and the file of a policy."""
+    """The files that a name may stand for: itself, what is beside its colon, a policy, a module, and a program's words."""
     from noms_env.players.registry import policy_file
+
+    from ..agents.external import COMMAND
 
     yield Path(name)
     if isinstance(name, str):
-        yield from map(Path, name.partition(":")[::2])
+        left, _, right = name.partition(":")
+        module = left.replace(".", "/")
+        yield from map(Path, (left, right, f"{module}.py", f"{module}/__init__.py"))
         with suppress(ValueError):
             yield from filter(None, [policy_file(name)])
+        if name.startswith(COMMAND):
+            with suppress(ValueError):
+                yield from map(Path, shlex.split(right))
 
 
 def write_json(name: str, document: Any) -> None:
