@@ -62,13 +62,23 @@ def test_decisions_are_read_as_a_network_sees_them(tmp_path: Path, file_format: 
 
 
 def test_a_folder_of_exports_stands_for_them_by_name(tmp_path: Path) -> None:
+    def sharpened(policy: np.ndarray, power: int) -> np.ndarray:
+        raised = policy**power
+        return raised / raised.sum(axis=1, keepdims=True)
+
     for name, power in {"b": 2, "a": 1, ".unfinished.part": 3}.items():
-        parts = ({**part, "policy": part["policy"] ** power} for part in decided(tmp_path))
+        parts = ({**part, "policy": sharpened(part["policy"], power)} for part in decided(tmp_path))
         write_shards(parts, tmp_path / name, SOURCE, "npz", columns=COLUMNS + TARGETS)
     encoding = make_encoding((RULES,))
     one, other, together = (Distillation([str(tmp_path / name)], encoding, [RULES]).probs for name in ("a", "b", ""))
     assert not np.array_equal(one, other)
     assert np.array_equal(together, np.concatenate([one, other]))
+
+
+def test_more_decisions_than_memory_may_hold_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("training.learn.distillation.MOST_IN_ALL", 100)
+    with pytest.raises(ValueError, match="hold more than 100 decisions with a choice: name fewer folders"):
+        Distillation([written(tmp_path)], make_encoding((RULES,)), [RULES])
 
 
 def test_a_batch_is_drawn_with_its_random_numbers(tmp_path: Path) -> None:

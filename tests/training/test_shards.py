@@ -120,6 +120,7 @@ ROWS: dict[str, tuple[Callable[[Decisions], Decisions], str]] = {
     "illegal": (lambda rows: with_value("action", illegal(rows))(rows), "has an action that is not legal in row 3"),
     "infinite": (with_value("policy", np.inf, 3, 9), "has a value of policy in row 3"),
     "nan": (with_value("policy", np.nan, 3, 9), "has a value of policy in row 3"),
+    "tiny": (lambda rows: rows | {"policy": rows["policy"] * np.float32(1e-6)}, "has probabilities that are not 1 together"),
     "negative": (with_value("policy", -0.5, 3, 9), "has a value of policy in row 3"),
     "unlikely": (
         lambda rows: with_value("policy", 0.5, 3, illegal(rows))(rows),
@@ -127,7 +128,7 @@ ROWS: dict[str, tuple[Callable[[Decisions], Decisions], str]] = {
     ),
     "likely": (
         lambda rows: rows | {"policy": rows["action_mask"].astype(np.float32)},
-        "has probabilities of more than 1 ",
+        "has probabilities that are not 1 ",
     ),
     "points": (with_value("points", np.nan), "has a value of points in row 3"),
     "value": (with_value("value", -np.inf), "has a value of value in row 3"),
@@ -262,3 +263,11 @@ def test_what_is_no_regular_file_is_no_shard(tmp_path: Path) -> None:
 
     os.mkfifo(tmp_path / "decisions-0.npz")
     assert "has no decisions" in refusal(tmp_path)
+
+
+def test_a_text_of_many_bytes_is_refused_before_it_is_read(
+    tmp_path: Path, whole: Shard, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parquet.ParquetFile, "read", lambda *_: pytest.fail("it is read"))
+    put(tmp_path / "decisions-0.parquet", whole[0], {"variant": np.array(["a" * (4 << 20)] * 3)})
+    assert "bytes in its column 'variant', where 1,048,768 can be read" in refusal(tmp_path, ("variant",))

@@ -25,7 +25,7 @@ from noms_env.observation.layout import layout_digest
 from noms_env.version import ENV_VERSION
 
 from ..extras import MissingExtraError, require
-from .checking import FORMAT, MOST_ROWS, check_about, check_rows
+from .checking import FORMAT, MOST_BYTES, MOST_ROWS, check_about, check_rows
 from .decisions import COLUMNS, TARGETS, Column, Decisions, empty_rows
 
 FileFormat = Literal["parquet", "npz"]
@@ -338,6 +338,7 @@ def _read_parquet(path: Path, columns: Sequence[Column]) -> tuple[Any, Decisions
         schema, rows = file.schema_arrow, dict[str, np.ndarray]()
         lengths = dict.fromkeys(schema.names, file.metadata.num_rows)
         _check_form(columns, lengths, lambda column: bool(schema.field(column.name).type == _arrow_type(column)))
+        _check_sizes(file.metadata, columns)
         about = parse_json((schema.metadata or {}).get(b"noms-export", b"null"))
         table = file.read([column.name for column in columns])
         for column in columns:
@@ -348,3 +349,17 @@ def _read_parquet(path: Path, columns: Sequence[Column]) -> tuple[Any, Decisions
             array = values.to_numpy(zero_copy_only=False).astype(column.dtype)
             rows[column.name] = array.reshape(-1, column.width) if column.width else array
         return about, rows
+
+
+def _check_sizes(metadata: Any, columns: Sequence[Column]) -> None:
+    """Refuse a shard of Parquet, before it is read, that says of a column that it takes more bytes than its rows can fill."""
+    sizes = dict.fromkeys((column.name for column in columns), 0)
+    for group in map(metadata.row_group, range(metadata.num_row_groups)):
+        for chunk in map(group.column, range(group.num_columns)):
+            name = chunk.path_in_schema.partition(".")[0]
+            if name in sizes:
+                sizes[name] += chunk.total_uncompressed_size
+    for column in columns:
+        most = MOST_BYTES * max(column.width, 4) * metadata.num_rows + metadata.num_row_groups * MOST_TEXT
+        if sizes[column.name] > most:
+            raise _Refused(f"has {sizes[column.name]:,} bytes in its column {column.name!r}, where {most:,} can be read")

@@ -11,7 +11,7 @@ arXiv 1705.08439).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,12 +26,14 @@ from noms_env.policy.rules_lookup import shows
 from noms_env.variants import Rules, RulesError, game, make_rules
 
 from ..agents.table_pool import AtTables
+from ..data.checking import MOST_IN_ALL
 from ..data.shards import read_shards, shard_folders
 from .decisions import Recorder, Seen, choices_of
 from .ppo import DistilledBatch
 
 SHARE = 0.5
 """Recorded decisions in a minibatch, as a share of its own decisions."""
+_Part = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 class Distillation:
@@ -47,11 +49,19 @@ class Distillation:
         """Read folders that `noms export --targets` has written, or folders of such folders.
 
         Raises:
-            ValueError: a folder holds no such decisions, or those of other tables; see also `read_shards`.
+            ValueError: a folder holds no such decisions, or those of other tables, or the folders hold more than `MOST_IN_ALL`
+                decisions with a choice together; see also `read_shards`.
             OSError: a file cannot be read.
         """
         places = [place for folder in folders for place in shard_folders(Path(folder))]
-        parts = [part for place in places for part in _encoded(place, encoding, rule_sets)]
+        parts, rows = [], 0
+        for part in (part for place in places for part in _encoded(place, encoding, rule_sets)):
+            parts.append(part)
+            rows += len(part[0])
+            if rows > MOST_IN_ALL:
+                raise ValueError(
+                    f"{', '.join(folders)} hold more than {MOST_IN_ALL:,} decisions with a choice: name fewer folders"
+                )
         self.features, self.mask, self.probs = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
         if len(self) == 0:
             raise ValueError(f"nobody tells a policy in {', '.join(folders)}: name players that do to `noms export`")
@@ -66,9 +76,8 @@ class Distillation:
         return DistilledBatch(features, mask, torch.from_numpy(self.probs[drawn].astype(np.float32)).to(device), coef)
 
 
-def _encoded(folder: Path, encoding: Encoding, rule_sets: Sequence[Rules]) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+def _encoded(folder: Path, encoding: Encoding, rule_sets: Sequence[Rules]) -> Iterator[_Part]:
     """Features, masks and policies of each shard of a folder."""
-    found = []
     for about, rows in read_shards(folder, ("observation", "action_mask", "policy")):
         rules = _rules(about["source"])
         if rules is None or rules not in rule_sets:
@@ -80,8 +89,7 @@ def _encoded(folder: Path, encoding: Encoding, rule_sets: Sequence[Rules]) -> li
         if np.count_nonzero(mask) != np.count_nonzero(rows["action_mask"][chosen]):
             raise ValueError(f"in {folder} actions are legal that never are at its tables")
         probs = np.take_along_axis(rows["policy"][chosen], encoding.actions[order].astype(np.int64), axis=1)
-        found.append((features, mask, probs.astype(np.float16)))
-    return found
+        yield features, mask, probs.astype(np.float16)
 
 
 def _rules(source: dict[str, Any]) -> Rules | None:
