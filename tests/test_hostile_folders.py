@@ -89,7 +89,7 @@ def noms() -> Iterator[Noms]:
 
 # ------------------------------------------------------------------------------------------------ what is opened
 
-RECORD = ("record", "down_up", "--option", "ranks=3", "--out", "games.jsonl")
+RECORD = ("record", "down_up", "--out", "games.jsonl")
 SEARCHED = ("export", "--variant", "small_ships", "--player", "search:small_ships,worlds=2", "--targets")
 RUN = ("train", "small_ships", "--preset", "smoke", "--decisions", 2000, "--out", "run")
 MAKERS: dict[str, list[tuple[Any, ...]]] = {
@@ -114,7 +114,7 @@ OPENERS: dict[str, list[tuple[Any, ...]]] = {
         ("replay", "games.jsonl", "--html", "page.html"),
         ("replay", "games.jsonl", "--deal", 0, "--picture", "deal.svg"),
         ("export", "games.jsonl", "--out", "exported"),
-        ("analyse", "games.jsonl", "--worlds", 8, "--deal", 0),
+        ("analyse", "games.jsonl", "--worlds", 8, "--deal", 9),
     ],
     "npz": [(*LEARNT, "--curriculum.shards", "npz")],
     "parquet": [(*LEARNT, "--curriculum.shards", "parquet")],
