@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -34,12 +35,14 @@ def test_a_complete_entry_is_accepted_also_without_its_cells(run: Run, complete:
     for words in ([], ["--all"], ["--cells", 0]):
         status, out, _ = run("benchmark", "check", complete, *words, "--threads", 1)
         assert (status, "accepted" in out) == (0, True), out
+        assert ("accepted, 8 cells played again" in out) == (words == ["--all"]), out
     assert "accepted as far as can be checked here, 0 cells" in out
     assert "no cell was played again: the points are those that the files say" in out
     shutil.rmtree(complete / "cells")
     status, out, _ = run("benchmark", "check", complete, "--cells", 7, "--threads", 1)
     assert (status, "accepted as far as can be checked here, 7 cells played again" in out) == (0, True), out
     assert "the points of the deals are not here" in out
+    assert "1 of 8 cells were not played again: their points are what the files say" in out
     status, out, _ = run("benchmark", "check", complete, "--all", "--threads", 1)
     assert (status, f"{complete}: accepted, 8 cells played again" in out) == (0, True), out
 
@@ -142,7 +145,7 @@ def forged(complete: Path, points: float, error: float, sha256: str | None, is_e
         document["machine"]["processor"] = "another"
     for by_seed in document["cells"].values():
         for cell in by_seed["0"].values():
-            cell["points"] += points * max(cell["error"], 0.01)
+            cell["points"] += points * cell["error"]
             cell["error"] += error
             cell["sha256"] = sha256 or cell["sha256"]
     values = {game: {name: [[cell["points"]]] for name, cell in of["0"].items()} for game, of in document["cells"].items()}
@@ -176,6 +179,63 @@ def test_points_that_differ_within_what_chance_allows_are_named(run: Run, comple
     status, out, _ = run("benchmark", "check", complete, "--cells", 3, "--threads", 1)
     assert (status, "accepted as far as can be checked here, 3 cells played again" in out) == (0, True), out
     assert "3 of 3 cells came to other points here" in out
+
+
+@pytest.mark.usefixtures("complete")
+@pytest.mark.parametrize("has_cells", [True, False])
+def test_a_player_without_a_network_comes_to_the_same_points_on_any_machine(run: Run, tmp_path: Path, has_cells: bool) -> None:
+    folder = tmp_path / "greedy"
+    scored_entry(folder, run, "--player", "greedy", "--games", *SMALL)
+    shutil.copytree(folder / "cells", tmp_path / "cells")
+    forged(folder, 0.0, 0.0, "0" * 64, True)
+    if has_cells:
+        raise_deals(folder, tmp_path / "cells", lambda number: number == 0, 1)
+    status, out, _ = run("benchmark", "check", folder, "--all", "--threads", 1)
+    refused = 4 if has_cells else 6  # its own field has no deal that is not 0, and is not changed
+    assert (status, out.count("points a deal when played again")) == (1, refused), out
+
+
+def raise_deals(folder: Path, cells: Path, which: Callable[[int], bool], by: int) -> None:
+    """Add ten-thousandths of a point to some deals of every cell, and score the entry anew, as if on another machine."""
+    shutil.rmtree(folder / "cells", ignore_errors=True)
+    shutil.copytree(cells, folder / "cells")
+    entry = read_entry(folder)
+    playing = cells_of_entry(entry, folder, ["core"], kept=folder)
+    for one in playing:
+        if not one.cell.numbers.any():  # a policy among copies of itself, where all deals come to 0
+            continue
+        one.cell.blocks = {
+            first: [point + by * which(first + at) for at, point in enumerate(points)]
+            for first, points in one.cell.blocks.items()
+        }
+        one.cell.save(folder)
+    write_scores(folder, scored(entry, [one.cell for one in playing]))
+    changed(folder, "scores.json", '"processor": "[^"]*"', '"processor": "another"')
+    assert complaints(folder) == [], "it hangs together"
+
+
+@pytest.mark.parametrize(
+    ("which", "sentence"),
+    [
+        (lambda number: True, "deals came to other points when played again, more than rounding changes"),
+        (lambda number: number < 2, "better than those played again in more deals than chance allows"),
+    ],
+)
+def test_deals_of_a_network_that_differ_are_few_and_on_both_sides(
+    run: Run, complete: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, which: Callable[[int], bool], sentence: str
+) -> None:
+    monkeypatch.setattr(checking, "MOST_OTHER", 2.5 / DEALS)
+    shutil.copytree(complete / "cells", tmp_path / "cells")
+    raise_deals(complete, tmp_path / "cells", which, 10)
+    status, out, _ = run("benchmark", "check", complete, "--all", "--threads", 1)
+    assert (status, sentence in out) == (1, True), out
+
+
+def test_cells_of_a_network_do_not_all_differ_to_one_side(run: Run, complete: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checking, "ONE_SIDED", 1.5)  # six cells are too few for 1 %
+    forged(complete, 0.1, 0.0, "0" * 64, True)
+    status, out, _ = run("benchmark", "check", complete, "--all", "--threads", 1)
+    assert (status, "better than those played again in more cells than chance allows" in out) == (1, True), out
 
 
 @pytest.mark.parametrize("end", ["low", "high"])
@@ -227,7 +287,7 @@ def test_an_entry_runs_no_code_that_hides_behind_a_seed(run: Run, tmp_path: Path
     (tmp_path / "noms.py").write_text("raise SystemExit('it ran')\n")
     hidden = {"player": f"{tmp_path}/{{game}}.py:make", "games": ["noms"], "seeds": [0]}
     (tmp_path / "entry.json").write_text(json.dumps(document | hidden))
-    assert_refused(run("benchmark", "score", tmp_path), f"a file names the program '{tmp_path}/noms.py:make'")
+    assert_refused(run("benchmark", "score", tmp_path), f"game noms: a file names the program '{tmp_path}/noms.py:make'")
 
 
 @pytest.mark.parametrize(

@@ -98,7 +98,12 @@ def test_the_score_of_the_benchmark_stands_where_it_has_such_a_field(run: Run, t
         assert score["value"] == pytest.approx((points["mean"] - zero) / -zero)
         assert (score["protocol"], score["field"], score["protocol_deals"]) == (PROTOCOL, ONE, 2048)
         interval = f"{score['value']:z.2f} ({score['low']:z.2f} to {score['high']:z.2f})"
-        assert f"Score of A alone in the field {ONE} of the benchmark: {interval}, where random has 0 and {ONE} has 1." in text
+        assert (
+            f"Score of greedy alone in the field thumb:1 of the benchmark: {interval}, where random has 0 and thumb:1 has 1."
+            in text
+        )
+    status, out, _ = run("evaluate", "greedy", "thumb", *words[3:6], 0, "--variant", "nonesuch", "--seats", 4)
+    assert "The benchmark's field is thumb:1, not thumb with its newest rules." in " ".join(out.split())
     for other in (["--seats", 3], ["--seats", 4, "--option", "target=20"], ["--seats", 4, "--line-ups", "mixed"]):
         status, out, _ = run(*words, *other)
         assert (status, "benchmark" in out) == (0, False), other

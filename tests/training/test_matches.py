@@ -74,7 +74,8 @@ def test_no_win_in_few_matches_is_no_proof_of_none_in_many() -> None:
     assert (every.low, every.mean, every.high) == pytest.approx((0.025**0.2, 1, 1))
     assert (none.method, every.method) == ("exact", "exact")
     assert (percent(none), percent(every)) == ("0.0 % (0.0 to 52.2)", "100.0 % (47.8 to 100.0)")
-    assert percent(estimate(np.array([0.0, 0.5, 1.0]))) == "50.0 % ±124.2"
+    assert percent(estimate(np.array([0.0, 0.5, 1.0]))) == "50.0 %"
+    assert percent(estimate(np.array([0.0, 0.5, 1.0] * 4))) == "50.0 % ±27.1"
 
 
 def test_parts_of_the_win_by_hand() -> None:

@@ -9,7 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from ..agents.registry import agent_spec, is_program
+from noms_env.players.registry import is_player_name
+
+from ..agents.registry import agent_spec, file_sha256, is_program
 from ..evaluation.deal_sets import FROZEN
 from ..text import count
 from .cells import CELLS, Cell, Playing, Run, as_documents, cells_of_entry, play_cells
@@ -37,6 +39,10 @@ OVER_BUDGET = 1.05
 """A run may end its last iteration."""
 DIGITS = 1e-9
 """Differences of sums that were added up in another order."""
+MOST_OTHER = 0.05
+"""Deals of a cell, as a share, that may end otherwise where a network's sums are rounded otherwise."""
+ONE_SIDED = 2.58
+"""Differences of either sign add up to more than so many roots of the sum of their squares in 1 % of cases."""
 
 
 def complaints(folder: Path) -> list[str]:
@@ -77,6 +83,11 @@ def unchecked(folder: Path, played: Sequence[Playing] = ()) -> list[str]:
             f"{others} of {count(len(played), 'cell')} came to other points here, within the interval of what was played: "
             "another processor or version may decide a few deals otherwise, and whether it did cannot be told"
         )
+    cells = len(list(cells_of(entry.games, entry.seeds, tuple(document["parts"]))))
+    if not played and absent < runs:
+        found.append("no cell was played again: the points are those that the files say")
+    elif 0 < len(played) < cells:
+        found.append(f"{cells - len(played)} of {cells} cells were not played again: their points are what the files say")
     return found
 
 
@@ -274,10 +285,12 @@ def replayed(
 ) -> list[str]:
     """Play cells again, and say what of the scores is not what they came to.
 
-    Where the scores name this machine and these versions the points of every deal must be the same. Elsewhere the last digits
-    of a network's sums may differ, and with them some decisions: there the mean must lie within the interval of what is played
-    here, for each cell and over all that differ. What the entry says of its own errors counts for nothing. If all cells come
-    to the same points, the intervals are worked out again.
+    Without a network nothing is rounded: the points of every deal must be the same, whatever machine the scores name; so too
+    where they name this machine and these versions. Elsewhere the last digits of a network's sums may differ, and with them
+    some decisions: there the mean must lie within the interval of what is played here, for each cell and over all that differ;
+    the differences must not all lead to one side; and where the deals are kept, few of them may differ (`MOST_OTHER`). What
+    the entry says of its own errors counts for nothing. If all cells come to the same points, the intervals are worked out
+    again.
 
     Raises:
         KeyboardInterrupt: Ctrl-C ended it.
@@ -287,14 +300,39 @@ def replayed(
         raise KeyboardInterrupt
     here = (document["machine"], document["versions"]) == (machine(), versions())
     cells = [one.cell for one in playing]
-    found = [sentence for cell in cells if (sentence := _difference(cell, _said(document, cell), here))]
+    kept = {id(cell): _kept(folder, cell, _said(document, cell)) for cell in cells}
+    found = list[str]()
+    for one in playing:
+        said, exact = _said(document, one.cell), here or not any(map(_is_network, one.names))
+        sentence = _difference(one.cell, said, exact, kept[id(one.cell)])
+        found += [sentence] if sentence else []
     if found or not _are_all(entry, document, playing):
-        return found or _shift(document, cells)
+        return found or _shift(document, cells) or _one_sided(document, cells, [kept[id(cell)] for cell in cells])
     wrong = [key for key, value in scored(entry, cells).items() if not _agree(document.get(key), value)]
     return [f"{key} in the scores is not what the deals say that were played again" for key in wrong]
 
 
-def _difference(cell: Cell, published: Mapping[str, Any], here: bool) -> str:
+def _is_network(name: str) -> bool:
+    """Whether a player may decide by the last digits of a sum: a policy, a search on one, or somebody else's code."""
+    return not is_player_name(name) or file_sha256(name) is not None
+
+
+def _kept(folder: Path, cell: Cell, published: Mapping[str, Any]) -> np.ndarray | None:
+    """The published points of each deal, float64, shape (deals,); None where they are not kept."""
+    kept = Cell(cell.game, cell.seed, cell.field, cell.player_sha256, cell.field_sha256)
+    kept.load(folder)
+    return kept.values if kept.deals == cell.deals and kept.sha256 == published["sha256"] else None
+
+
+def _difference(cell: Cell, published: Mapping[str, Any], exact: bool, kept: np.ndarray | None) -> str:
+    """What of a cell was not found again; "" for nothing.
+
+    Args:
+        cell: as it was played here.
+        published: what the scores say of it.
+        exact: whether every deal must come to the same points.
+        kept: the published points of the deals, if they are there.
+    """
     name = f"{cell.game}, seed {cell.seed}, field {cell.field.name}"
     if (cell.player_sha256, cell.field_sha256) != (published["player_sha256"], published["field_sha256"]):
         return f"{name}: the policy is not the one that was scored"
@@ -302,8 +340,11 @@ def _difference(cell: Cell, published: Mapping[str, Any], here: bool) -> str:
     if _agree(published, again):
         return ""
     width, same = 1.96 * again["error"], cell.sha256 == published["sha256"]
-    if not here and not same and all(abs(again[figure] - published[figure]) <= width for figure in ("points", "error")):
-        return ""
+    if not exact and not same and all(abs(again[figure] - published[figure]) <= width for figure in ("points", "error")):
+        others = 0 if kept is None else int((kept != cell.values).sum())
+        if others <= MOST_OTHER * cell.deals:
+            return ""
+        return f"{name}: {others:,} of {cell.deals:,} deals came to other points when played again, more than rounding changes"
     figures = [f"{one['points']:+.6f} (error {one['error']:.6f})" for one in (again, published)]
     return f"{name}: {figures[0]} points a deal when played again, {figures[1]} published"
 
@@ -324,3 +365,17 @@ def _shift(document: Mapping[str, Any], cells: Sequence[Cell]) -> list[str]:
         return []
     better = "better" if shift > 0 else "worse"
     return [f"the published points are {better} than those played again, over all cells by more than chance allows"]
+
+
+def _one_sided(document: Mapping[str, Any], cells: Sequence[Cell], kept: Sequence[np.ndarray | None]) -> list[str]:
+    """Whether what differs leads to one side more often than chance: of deals where they are kept, otherwise of cells."""
+    parts = [
+        [_said(document, cell)["points"] - cell.values.mean()] if points is None else (points - cell.values) / cell.deals
+        for cell, points in zip(cells, kept, strict=True)
+    ]
+    differences = np.concatenate(parts) if parts else np.zeros(0)
+    if abs(differences.sum()) <= ONE_SIDED * math.hypot(*differences) + DIGITS:
+        return []
+    better = "better" if differences.sum() > 0 else "worse"
+    what = "deals" if all(points is not None for points in kept) else "cells"
+    return [f"the published points are {better} than those played again in more {what} than chance allows"]

@@ -138,7 +138,7 @@ class Entry:
             for spec in found.values():
                 spec.check(rules_of_game(game))
         except ValueError as error:
-            raise EntryError(f"{game}: {error}") from error
+            raise EntryError(f"game {game}: {error}") from error
         return found
 
 

@@ -228,7 +228,7 @@ def play_one(a: AgentSpec, b: AgentSpec, rules: Rules, given: Arguments, until: 
             ending = matches.ending
         except NothingPlayedError as nothing:
             ending = nothing.ending
-    more = score_sentences(benchmark_score(comparison, b))
+    more = score_sentences(comparison, benchmark_score(comparison, b))
     print_comparison(terminal(), comparison, matches, seconds, given.tell, more)
     return (comparison, matches), ending == "ctrl-c"
 
@@ -246,14 +246,18 @@ def benchmark_score(comparison: Comparison, b: AgentSpec) -> dict[str, Any] | No
     return {"protocol": PROTOCOL, "field": field.name, "protocol_deals": field.deals, **scores}
 
 
-def score_sentences(score: Mapping[str, Any] | None) -> list[str]:
-    """What is said of a score of the benchmark; nothing where there is none."""
-    from ..benchmark.protocol import DEAL_SET, ONE, ZERO
+def score_sentences(comparison: Comparison, score: Mapping[str, Any] | None) -> list[str]:
+    """What is said of a score of the benchmark; where there is none for an older player's sake, which player that is."""
+    from ..benchmark.protocol import DEAL_SET, FROZEN, ONE, ZERO, field_of
+    from ..text import short_names
 
+    a, b = comparison.names
     if score is None:
-        return []
+        is_newer = b in FROZEN and field_of(comparison.rules, FROZEN[b], None) is not None
+        return [f"The benchmark's field is {FROZEN[b]}, not {b} with its newest rules."] if is_newer else []
+    field, player = FROZEN.get(score["field"], score["field"]), short_names([a, b])[0]
     return [
-        f"Score of A alone in the field {score['field']} of the benchmark: {score['value']:z.2f} ({score['low']:z.2f} to "
-        f"{score['high']:z.2f}), where {ZERO} has 0 and {ONE} has 1. The protocol plays {score['protocol_deals']:,} deals of "
-        f"the set {DEAL_SET}."
+        f"Score of {player} alone in the field {field} of the benchmark: {score['value']:z.2f} ({score['low']:z.2f} to "
+        f"{score['high']:z.2f}), where {ZERO} has 0 and {FROZEN[ONE]} has 1. The protocol plays "
+        f"{score['protocol_deals']:,} deals of the set {DEAL_SET}."
     ]

@@ -21,7 +21,7 @@ from .comparison import Comparison
 from .deal_sets import described
 from .duplicate import AGAINST, ALONE, MIXED, unit_of
 from .matches import Matches
-from .statistics import FEW, Estimate, Groups, percent, plus_minus, too_few
+from .statistics import FEW, LEAST, Estimate, Groups, percent, plus_minus, too_few
 
 FORMAT = "noms-evaluate/1"
 EXPLOIT = "noms-exploit/1"
@@ -134,7 +134,8 @@ def sentences(comparison: Comparison, matches: Matches | None, tell: float) -> I
         yield f"Among equals who sits alone wins {matches.fair:.1%} of the matches."
         yield f"Matches: {len(matches.shares):,}, each in {matches.shares.shape[1]} seatings, {matches.deals:,} deals in all."
         if len(matches.shares) < FEW:
-            yield f"{len(matches.shares)} matches are few: their intervals are rough."
+            rough = "their intervals are rough" if len(matches.shares) >= LEAST else f"an interval takes {LEAST} or more"
+            yield f"{len(matches.shares)} matches are few: {rough}."
     if comparison.ending != "all":
         yield f"Stopped {'by Ctrl-C' if comparison.ending == 'ctrl-c' else 'when the time was over'}."
     for name, lost in zip(comparison.names, comparison.played.lost, strict=True):

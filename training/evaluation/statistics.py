@@ -11,6 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+LEAST = 10
+"""Matches for an interval of their wins."""
 FEW = 30
 """With fewer deals than these a 95 % interval of skewed values may hold the mean in as few as 88 % of cases (10 deals)."""
 NORMAL_95 = 1.959964
@@ -64,9 +66,14 @@ def plus_minus(one: Estimate, digits: int = 3) -> str:
 
 
 def percent(one: Estimate) -> str:
-    """`31.2 % ±1.4`, and `0.0 % (0.0 to 16.8)` where one end is nearer than the other."""
+    """`31.2 % ±1.4`, and `0.0 % (0.0 to 16.8)` where one end is nearer than the other.
+
+    Of fewer values than `LEAST` only an exact interval is given: another would reach below 0 % or above 100 %.
+    """
     if abs(one.low + one.high - 2 * one.mean) > NOTHING:
         return f"{100 * one.mean:.1f} % ({100 * one.low:.1f} to {100 * one.high:.1f})"
+    if one.deals < LEAST:
+        return f"{100 * one.mean:.1f} %"
     return f"{100 * one.mean:.1f} % ±{50 * (one.high - one.low):.1f}"
 
 

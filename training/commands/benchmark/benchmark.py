@@ -276,8 +276,6 @@ def check(given: Check) -> int:
                 except KeyboardInterrupt as error:
                     raise CommandError("stopped by Ctrl-C before the check was done", STOPPED) from error
         left = [] if found else unchecked(given.folder, played)
-    if not found and not left and not played:
-        left = ["no cell was played again: the points are those that the files say"]
     print_lines([*found, *left])
     verdict = "refused" if found else "accepted as far as can be checked here" if left else "accepted"
     how = f"{count(len(played), 'cell')} played again" + ("" if given.all else f" (--seed {seed})")
