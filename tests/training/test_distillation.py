@@ -64,7 +64,8 @@ def test_decisions_are_read_as_a_network_sees_them(tmp_path: Path, file_format: 
 def test_a_folder_of_exports_stands_for_them_by_name(tmp_path: Path) -> None:
     def sharpened(policy: np.ndarray, power: int) -> np.ndarray:
         raised = policy**power
-        return raised / raised.sum(axis=1, keepdims=True)
+        shares: np.ndarray = raised / raised.sum(axis=1, keepdims=True)
+        return shares
 
     for name, power in {"b": 2, "a": 1, ".unfinished.part": 3}.items():
         parts = ({**part, "policy": sharpened(part["policy"], power)} for part in decided(tmp_path))

@@ -79,6 +79,7 @@ class Lobby:
                 set_outcome(outcome)
 
         def run() -> None:
+            told: tuple[Callable[[Any], None], Any]
             try:
                 told = found.set_result, think(*about)
             except Exception as error:
