@@ -131,8 +131,9 @@ def read_solution(path: Path) -> tuple[SolutionInfo, dict[str, np.ndarray]]:
             arrays = {name: opened.get_tensor(name) for name in ARRAYS}
         if not isinstance(document, dict) or document.pop("format", None) != FORMAT:
             raise ValueError(f"it is no {FORMAT}")
-        if document.keys() != {field.name for field in fields(SolutionInfo)}:
-            raise ValueError("what it says of its game is damaged")
+        wrong = document.keys() ^ {field.name for field in fields(SolutionInfo)}
+        if wrong:
+            raise ValueError(f"a key that a solution has is missing, or another is there: {brief(min(wrong))}")
         info = SolutionInfo(**document)
         _check_info(info)
         if info.layout != layout_digest():

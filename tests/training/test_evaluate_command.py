@@ -156,7 +156,7 @@ def test_too_few_deals_are_said_to_be_too_few(run: Run, tmp_path: Path) -> None:
     words = ["evaluate", "thumb", "greedy", "--variant", "down_up", "--matches", 2, "--deals"]
     few, enough = run(*words, 29)[1], run(*words, 30)[1]
     assert "29 deals are few: where rare deals decide, the intervals miss the mean more often than in 5 % of cases." in few
-    assert "2 matches are few: their intervals are rough." in few
+    assert "2 matches are few: an interval takes 10 or more." in few
     assert "deals are few" not in enough
     words = ["tournament", "thumb", "greedy", "--variant", "down_up", "--deals", 4, "--out", tmp_path / "few"]
     assert "4 deals are few" in run(*words)[1]
