@@ -10,7 +10,6 @@ import argparse
 import gc
 import itertools
 import json
-import os
 import random
 import subprocess
 import sys
@@ -31,8 +30,6 @@ START = perf_counter()
 GAME = "small_ships"
 WARM = ("first", "features", "play", "processor")
 """What is compiled in a process each, side by side."""
-GLOBAL = Path("build/cuda-global")
-"""The compiled kernels whose tables of constants lie in global memory."""
 
 
 @dataclass(frozen=True)
@@ -109,19 +106,10 @@ def main(words: list[str] | None = None) -> int:
     parser.add_argument("--only", choices=("agreement", "speed", "graph"), help="one part alone")
     parser.add_argument("--tables", type=int, metavar="N", help="how many are compared, for a sanitizer")
     parser.add_argument("--warm", choices=WARM, help="compile one thing alone, and print the seconds up to its first step")
-    parser.add_argument("--rate", type=int, metavar="N", help="print the decisions a second in one launch with N tables alone")
-    parser.add_argument("--lookups", choices=("constant", "global"), default="constant", help="memory of the kernels' tables")
     given = parser.parse_args(words)
     settings = TINY if config.ENABLE_CUDASIM else Settings()
     if given.tables is not None:
         settings = Settings(agreement_tables=given.tables, agreement_steps=20, every=1, seconds=3600, agreement_seconds=0)
-    if given.lookups == "global":
-        look_up_in_global_memory()
-    if given.rate:
-        from benchmarks.cuda import speed
-
-        print(json.dumps(speed.launch_rate(speed.Gpu(GAME, given.rate), settings.measure)))
-        return 0
     if given.warm:
         print(json.dumps(warm(given.warm)))
         return 0
@@ -203,31 +191,18 @@ def compile_all() -> dict[str, Any]:
     if config.ENABLE_CUDASIM:
         return {"cold": {what: warm(what) for what in WARM}, "from disk": warm("first")}
 
-    with ThreadPoolExecutor(len(WARM) + 1) as pool:
-        elsewhere = pool.submit(printed_by, "--rate", "1024", "--lookups", "global")
+    with ThreadPoolExecutor(len(WARM)) as pool:
         cold = dict(zip(WARM, pool.map(lambda what: round(printed_by("--warm", what), 1), WARM), strict=True))
-        elsewhere.exception()  # told where it is measured
     return {"cold": cold, "from disk": round(printed_by("--warm", "first"), 1)}
 
 
 def printed_by(*words: str) -> float:
     """The number that this program prints in a process of its own."""
-    environment = {**os.environ, **({"NUMBA_CACHE_DIR": str(GLOBAL)} if "global" in words else {})}
     command = [sys.executable, "-m", "benchmarks.cuda", *words]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=150)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=150)
     if done.returncode != 0:
         raise RuntimeError(f"{' '.join(words)}: {done.stderr.strip()[-2000:]}")
     return float(json.loads(done.stdout.splitlines()[-1]))
-
-
-def look_up_in_global_memory() -> None:
-    """Let kernels that are compiled from now on have their tables of constants in global memory.
-
-    Threads of a warp that look up different places of constant memory wait for one another.
-    """
-    from numba.cuda.cudadrv import nvvm
-
-    nvvm.ADDRSPACE_CONSTANT = nvvm.ADDRSPACE_GLOBAL
 
 
 def agreement(results: Results) -> dict[str, Any]:
@@ -283,8 +258,6 @@ def measure(results: Results) -> dict[str, Any]:
         gc.collect()
         results.write()
     found["features"] = speed.rates(GAME, best, settings.measure, "features")
-    if not config.ENABLE_CUDASIM:
-        found["lookups in global memory"] = printed_by("--rate", str(best), "--lookups", "global")
     return found
 
 

@@ -32,9 +32,6 @@ def show_speed(speed: dict[str, Any]) -> None:
         line(game, tables, rates, core[game], speed)
     for variant, rates in speed.get("games", {}).items():
         line(variant, best, rates, core[variant], speed)
-    if "lookups in global memory" in speed:
-        rates = {"launch": speed["lookups in global memory"], "calls": None, "graph": None}
-        line("global lookups", best, rates, core[game], speed)
     if "features" in speed:
         line("with features", best, speed["features"], core[game], speed)
 

@@ -1,4 +1,4 @@
-"""A word to whoever waits while kernels are compiled."""
+"""The first launch of a kernel, which compiles it."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Timer
 from typing import Any
+
+from numba import config
 
 from noms_env import _jit
 
@@ -27,10 +29,31 @@ def announced(kernel: Any) -> Iterator[None]:
     timer.daemon = True
     timer.start()
     try:
-        yield
+        with lookups_in_global_memory():
+            yield
     finally:
         timer.cancel()
     _launched.add(id(kernel))
+
+
+@contextmanager
+def lookups_in_global_memory() -> Iterator[None]:
+    """Compile kernels whose tables of constants lie in global memory.
+
+    numba-cuda puts them into constant memory, which holds 64 kB, and where threads of a warp that look at different places wait
+    for one another.
+    """
+    if config.ENABLE_CUDASIM:
+        yield
+        return
+    from numba.cuda.cudadrv import nvvm
+
+    before = nvvm.ADDRSPACE_CONSTANT
+    nvvm.ADDRSPACE_CONSTANT = nvvm.ADDRSPACE_GLOBAL
+    try:
+        yield
+    finally:
+        nvvm.ADDRSPACE_CONSTANT = before
 
 
 def _say() -> None:

@@ -58,6 +58,8 @@ def check_gpu() -> None:
 class GpuRows:
     """Arrays with a row for each table; `BatchEnv` says what the public ones are.
 
+    `native` are the tables as an array of numba, structured, shape (n,).
+
     Nothing here waits for the GPU but what takes its numbers to the processor: `refused`, `field`, `save`, `sample_hidden`,
     `to_numpy`, and `random_actions` with a check.
     """
@@ -71,11 +73,11 @@ class GpuRows:
         """
         check_gpu()
         rows = self._rows = ends[-1]
-        self._tables = cuda.device_array(rows, TABLE)
-        self._words = self._tables.view(np.int64).reshape(rows, WORDS)
+        self.native = cuda.device_array(rows, TABLE)
+        self._words = self.native.view(np.int64).reshape(rows, WORDS)
         number = TABLE.fields["table"][1] // 8  # type: ignore[index]
         group_ends = streams.to_device(np.array(ends, np.int64))
-        self._launch(rows * WORDS, kernels.fill_groups, self._words, _words(models), group_ends, number)
+        self.launch(rows * WORDS, kernels.fill_groups, self._words, _words(models), group_ends, number)
         observation, mask = self._zeros(rows, OBSERVATION_SIZE // 8), self._zeros(rows, PADDED_MASK_SIZE // 8)
         hidden = self._zeros(rows if hidden_state else 1, HIDDEN_SIZE // 8)
         self._seen = (observation, mask, hidden)
@@ -98,14 +100,15 @@ class GpuRows:
         self._first = streams.to_device(np.array([rows]))
         self._known: dict[Any, Any] = {}
 
-    def _launch(self, threads: int, kernel: Any, *arguments: Any) -> None:
+    def launch(self, threads: int, kernel: Any, *arguments: Any) -> None:
+        """Launch a kernel in so many threads, at least, on the stream that all launches go to."""
         if threads > 0:
             with announced(kernel):
                 streams.configured(kernel, (threads + BLOCK - 1) // BLOCK, BLOCK)(*arguments)
 
     def _zeros(self, rows: int, words: int) -> Any:
         made = cuda.device_array((rows, words), np.int64)
-        self._launch(rows * words, kernels.clear, made)
+        self.launch(rows * words, kernels.clear, made)
         return made
 
     def holds(self, array: Any) -> bool:
@@ -125,7 +128,7 @@ class GpuRows:
             numbers = streams.to_device(numbers.astype(np.int64))
         if numbers.dtype == np.int64 and numbers.strides == (8,):
             return numbers
-        self._launch(self._rows, kernels.widen, numbers, self._actions)
+        self.launch(self._rows, kernels.widen, numbers, self._actions)
         return self._actions
 
     def _native(self, array: Any) -> Any:
@@ -148,11 +151,11 @@ class GpuRows:
         kernel = kernels.observe_features if self._features else kernels.observe
         chosen = (self._actions, -1) if rows is None else (streams.to_device(rows), len(rows))
         threads = self._rows if rows is None else len(rows)
-        self._launch(threads, kernel, self._tables, *chosen, *self._seen, self._wanted, *self._features)
+        self.launch(threads, kernel, self.native, *chosen, *self._seen, self._wanted, *self._features)
 
     def refused(self, actions: Any) -> int:
         """The first row whose action is not legal; -1 if there is none. Waits for the GPU."""
-        self._launch(self._rows, kernels.find_refused, self._tables, actions, self._first)
+        self.launch(self._rows, kernels.find_refused, self.native, actions, self._first)
         row = int(streams.to_host(self._first)[0])
         if row == self._rows:
             return -1
@@ -164,18 +167,18 @@ class GpuRows:
         kernel = kernels.step_features if self._features else kernels.step
         wanted = self._wanted if observe else 0
         rest = (*self._results, *self._seen, wanted, *self._features)
-        self._launch(self._rows, kernel, self._tables, actions, skip_forced, pause, *rest)
+        self.launch(self._rows, kernel, self.native, actions, skip_forced, pause, *rest)
 
     def next_deal(self) -> None:
         """Deal the next hand in the rows that wait."""
-        self._launch(self._rows, kernels.next_deal, self._tables, *self._results)
+        self.launch(self._rows, kernels.next_deal, self.native, *self._results)
 
     def start(self, rows: np.ndarray, dealers: np.ndarray, pause: bool) -> None:
         """Start the match that each row stands for."""
         if len(rows) == 0:
             return
         numbers = (streams.to_device(rows), streams.to_device(dealers))
-        self._launch(len(rows), kernels.start_some, self._tables, *numbers, pause, *self._results)
+        self.launch(len(rows), kernels.start_some, self.native, *numbers, pause, *self._results)
 
     def start_next(self, rows: Any, pause: bool) -> None:
         """Start the next match in the rows of an array on the GPU, bool, shape (n,).
@@ -183,11 +186,21 @@ class GpuRows:
         Raises:
             ValueError: it is not such an array.
         """
-        where = self._native(rows)
-        if where.shape != (self._rows,) or where.dtype != np.bool_:
-            given = f"{where.dtype} of shape {where.shape}"
-            raise ValueError(f"rows on the GPU must be {self._rows} booleans, not {given}")
-        self._launch(self._rows, kernels.start_next_where, self._tables, where, pause, *self._results)
+        where = self.flags("rows", rows)
+        self.launch(self._rows, kernels.start_next_where, self.native, where, pause, *self._results)
+
+    def flags(self, name: str, array: Any) -> Any:
+        """An array of other libraries on the GPU, bool, shape (n,), as numba's.
+
+        Raises:
+            ValueError: it is not such an array.
+        """
+        if not self.holds(array):
+            raise ValueError(f"{name} must be {self._rows} booleans on the GPU, not {brief(array)}")
+        flags = self._native(array)
+        if flags.shape != (self._rows,) or flags.dtype != np.bool_:
+            raise ValueError(f"{name} on the GPU must be {self._rows} booleans, not {flags.dtype} of shape {flags.shape}")
+        return flags
 
     def random_actions(self, states: Any, actions: Any, check: bool) -> None:
         """Write a random legal action for each row; `states` are the `streams` of `batch_kernels`.
@@ -195,13 +208,17 @@ class GpuRows:
         Raises:
             ValueError: these are no such arrays on the GPU as `BatchEnv.random_actions` says; `check` looks at the states, too.
         """
-        chosen, numbers = self._written("actions", actions), self._written("streams", states)
+        chosen, numbers = self.written("actions", actions), self.written("streams", states)
         if check:
             checked_streams(streams.to_host(numbers))
-        self._launch(self._rows, kernels.choose_randomly, self._tables, numbers, chosen)
+        self.launch(self._rows, kernels.choose_randomly, self.native, numbers, chosen)
 
-    def _written(self, name: str, array: Any) -> Any:
-        """An array that is written where it is, as numba's."""
+    def written(self, name: str, array: Any) -> Any:
+        """An array on the GPU that is read or written where it is, int64, shape (n,), as numba's.
+
+        Raises:
+            ValueError: it is not such an array.
+        """
         native = self._native(array) if self.holds(array) else None
         if native is None or native.dtype != np.int64 or native.shape != (self._rows,) or native.strides != (8,):
             wanted = f"an array of int64 of shape ({self._rows},) without gaps on the GPU"
@@ -218,7 +235,7 @@ class GpuRows:
         if len(rows) == 0:
             return np.zeros(0, dtype)
         out = cuda.device_array(len(rows), np.int64)
-        self._launch(len(rows), kernels.get_word, self._words, streams.to_device(rows), start // 8, out)
+        self.launch(len(rows), kernels.get_word, self._words, streams.to_device(rows), start // 8, out)
         words = streams.to_host(out).reshape(-1, 1).view(np.uint8)
         return np.ascontiguousarray(words[:, start % 8 : start % 8 + dtype.itemsize]).view(dtype)[:, 0]
 
@@ -227,7 +244,7 @@ class GpuRows:
         if len(rows) == 0:
             return
         place = TABLE.fields[name][1] // 8  # type: ignore[index]
-        self._launch(len(rows), kernels.set_word, self._words, streams.to_device(rows), place, streams.to_device(values))
+        self.launch(len(rows), kernels.set_word, self._words, streams.to_device(rows), place, streams.to_device(values))
 
     def save(self, rows: np.ndarray) -> np.recarray:
         """Copies of some tables in the memory of the processor. Waits for the GPU."""
@@ -258,11 +275,11 @@ class GpuRows:
 
     def _copy(self, source: Any, sources: np.ndarray, target: Any, targets: np.ndarray) -> None:
         numbers = (streams.to_device(sources), streams.to_device(targets))
-        self._launch(len(targets) * WORDS, kernels.copy_rows, source, numbers[0], target, numbers[1])
+        self.launch(len(targets) * WORDS, kernels.copy_rows, source, numbers[0], target, numbers[1])
 
     def _settle(self, rows: np.ndarray, pause: bool) -> None:
         """After tables were put into rows: write `scored`, `points`, `seat` and `over`."""
-        self._launch(len(rows), kernels.settle_some, self._tables, streams.to_device(rows), pause, *self._results)
+        self.launch(len(rows), kernels.settle_some, self.native, streams.to_device(rows), pause, *self._results)
 
 
 def _words(records: np.ndarray) -> Any:

@@ -191,6 +191,17 @@ class BatchEnv:
         """Number of tables."""
         return int(self.groups[-1].rows.stop)
 
+    @property
+    def gpu(self) -> Any:
+        """The tables on the GPU, `cuda.rows.GpuRows`, which players there look at.
+
+        Raises:
+            ValueError: they are not on a GPU.
+        """
+        if self.device != "cuda":
+            raise ValueError("the tables of this batch are not on a GPU: make it with device='cuda'")
+        return self._rows
+
     @one_thread
     def observe(self, rows: Rows = None) -> None:
         """Write `observation`, `mask` and `hidden_state` (if kept) for the seat to act at each table.

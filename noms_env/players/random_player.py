@@ -6,8 +6,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from noms_env._jit import jit
+from noms_env._jit import jit, size
+from noms_env.core.actions import INDICATE, NOMINATING
 from noms_env.core.chance import philox
+from noms_env.engine.batch_kernels import count_legal, nth_legal, nth_member
 from noms_env.players.protocol import NOBODY, RowsPlayer, row_seeds
 
 
@@ -30,12 +32,28 @@ def pick_rows(mask, seeds, actions):
         actions: int64, shape (n,): is written; `NOBODY` where nothing is legal.
     """
     for row in range(len(mask)):
-        seed = int(seeds[row])
-        word = philox(0, 0, 0, 0, seed & 0xFFFFFFFF, seed >> 32)[0]
-        left = (word * int(mask[row].sum())) >> 32
+        left = place_of(seeds[row], int(mask[row].sum()))
         actions[row] = NOBODY
         for action in range(mask.shape[1]):
             if mask[row, action] != 0:
                 if left == 0:
                     actions[row] = action
                 left -= 1
+
+
+@jit
+def place_of(seed, count):
+    """Which of so many legal actions is taken, in ascending order."""
+    seed = int(seed)
+    word = philox(0, 0, 0, 0, seed & 0xFFFFFFFF, seed >> 32)[0]
+    return (word * count) >> 32
+
+
+@jit
+def random_action(t, seed):
+    """The same action without a mask."""
+    place = place_of(seed, count_legal(t))
+    if t.phase == NOMINATING:  # words come before nominations
+        words = size(t.legal_words)
+        return INDICATE + nth_member(t.legal_words, place) if place < words else nth_legal(t, place - words)
+    return nth_legal(t, place)

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
 from noms_env.core.actions import brief, perhaps
 from noms_env.players.protocol import Player
@@ -27,8 +27,8 @@ from noms_env.variants import VARIANTS, Rules
 FIRST, NEWEST = 1, 2
 """Versions of the rules of thumb. A file that names players says what `thumb` means in it, `thumb_version`; one that does not
 is of the time of the first."""
-POLICIES = "noms_env.policy.player"
-"""The module that loads policies."""
+POLICIES = {"cpu": "noms_env.policy.player", "cuda": "noms_env.cuda.players.policy"}
+"""The module that loads policies, for each device."""
 POLICY = "policy"
 """The parameter of a player that is the name of a policy."""
 
@@ -39,59 +39,86 @@ class Entry:
 
     Attributes:
         where: `module:class`; the module is imported when the player is made.
+        gpu: the same on a GPU; "" where it plays on the processor only.
         says: what the player does, in a line.
         parameters: the class's arguments that the name may give, in order, and what makes each of its text.
         options: those that it may give behind them as `option=value`, and what makes each of its text.
     """
 
     where: str
+    gpu: str
     says: str
     parameters: Mapping[str, Callable[[str], Any]] = field(default_factory=dict)
     options: Mapping[str, Callable[[str], Any]] = field(default_factory=dict)
 
 
 PLAYERS: dict[str, Entry] = {
-    "random": Entry("noms_env.players.random_player:RandomPlayer", "takes every legal action with the same probability"),
-    "greedy": Entry(
-        "noms_env.players.greedy:GreedyPlayer", "takes the tricks that it wants as cheaply as it can, and ducks the others"
+    "random": Entry(
+        "noms_env.players.random_player:RandomPlayer",
+        "noms_env.cuda.players.simple:GpuRandom",
+        "takes every legal action with the same probability",
     ),
-    "thumb": Entry("noms_env.players.rule_based.player:ThumbPlayer", "plays by rules of thumb", {"version": int}),
+    "greedy": Entry(
+        "noms_env.players.greedy:GreedyPlayer",
+        "noms_env.cuda.players.simple:GpuGreedy",
+        "takes the tricks that it wants as cheaply as it can, and ducks the others",
+    ),
+    "thumb": Entry(
+        "noms_env.players.rule_based.player:ThumbPlayer",
+        "noms_env.cuda.players.simple:GpuThumb",
+        "plays by rules of thumb",
+        {"version": int},
+    ),
     "flat_mc": Entry(
         "noms_env.players.search.player:FlatMC",
+        "",
         "tries its actions on sampled cards, played out by thumb",
         {"worlds": int},
     ),
-    "pimc": Entry("noms_env.players.search.player:PIMC", "the same, but solves the endings exactly", {"worlds": int}),
+    "pimc": Entry("noms_env.players.search.player:PIMC", "", "the same, but solves the endings exactly", {"worlds": int}),
     "search": Entry(
         "noms_env.policy.search.player:search_player",
+        "",
         "tries its actions on sampled cards, played out by a trained policy",
         {POLICY: str},
         {"worlds": int, "time": float, "opponents": str, "temperature": float, "threads": int},
     ),
-    "solved": Entry("noms_env.micro.solution:SolvedPlayer", "plays a micro-game by its solution", {"file": str}),
+    "solved": Entry("noms_env.micro.solution:SolvedPlayer", "", "plays a micro-game by its solution", {"file": str}),
 }
 """The players by name."""
 
 
-def load_player(name: Path | str) -> Player:
+@overload
+def load_player(name: Path | str) -> Player: ...
+
+
+@overload
+def load_player(name: Path | str, device: str) -> Any: ...
+
+
+def load_player(name: Path | str, device: str = "cpu") -> Any:
     """The player of a name, file or folder; see the table above.
 
     Args:
         name: `thumb`, `pimc:100`, `noms`, `noms@0`, `runs/first`, `runs/first/policy.safetensors@0`. Players go before
             policies, and policies before folders of the same name.
+        device: `cpu` for a `Player`, `cuda` for a `GpuPlayer` (`noms_env.cuda.players`), asked for batches on a GPU.
 
     Raises:
-        ValueError: there is no such player or policy, or it does not take such parameters.
+        ValueError: there is no such player or policy, it does not take such parameters, or it does not play on the device.
+        ModuleNotFoundError: with `device="cuda"`: the libraries of the extra `cuda` are not installed.
+        RuntimeError: with `device="cuda"`: there is no GPU.
     """
     if not isinstance(name, Path | str):
         raise ValueError(f"a player must be a name or a path, not a {type(name).__name__}")
+    if device not in POLICIES:
+        raise ValueError(f"device must be 'cpu' or 'cuda', not {brief(device)}")
     if isinstance(name, str) and name.partition(":")[0] in PLAYERS:
-        return _registered(name)
+        return _registered(name, device)
     file, temperature = split_temperature(name)
     if not is_policy(file):
         raise unknown_player(str(name))
-    policy: Player = import_module(POLICIES).load_policy(file, temperature)
-    return policy
+    return import_module(POLICIES[device]).load_policy(file, temperature)
 
 
 def versioned(name: str, version: int = NEWEST) -> str:
@@ -116,13 +143,13 @@ def policy_file(name: str) -> Path | None:
     file, _ = split_temperature(name)
     if not is_policy(file):
         return None
-    found: Path = import_module(POLICIES).policy_file_of(file)
+    found: Path = import_module(POLICIES["cpu"]).policy_file_of(file)
     return found
 
 
 def is_policy(name: Path | str) -> bool:
     """Whether a name without a temperature can only mean a policy: it is known or names a game, or a file is meant."""
-    policies = import_module(POLICIES)
+    policies = import_module(POLICIES["cpu"])
     return isinstance(name, Path) or name.endswith(".safetensors") or policies.is_there(name) or policies.is_policy_name(name)
 
 
@@ -154,7 +181,7 @@ def unknown_player(name: str, more: Sequence[str] = (), otherwise: str = "polici
     """
     if "/" in name and ":" not in name:
         return ValueError(f"there is no file or folder {brief(name)}")
-    policies = import_module(POLICIES)
+    policies = import_module(POLICIES["cpu"])
     words = list(dict.fromkeys([*PLAYERS, *more, *policies.shipped_policies(), *VARIANTS]))
     hint = perhaps(name.partition(":")[0].partition("@")[0], words)
     players, shipped = ", ".join([*PLAYERS, *more]), ", ".join(policies.names_and_games()) or "none"
@@ -163,7 +190,7 @@ def unknown_player(name: str, more: Sequence[str] = (), otherwise: str = "polici
     )
 
 
-def _registered(name: str) -> Player:
+def _registered(name: str, device: str) -> Any:
     """The player of an entry, with the parameters in the name."""
     word, colon, text = name.partition(":")
     entry, texts = PLAYERS[word], text.split(",") if colon else []
@@ -189,9 +216,12 @@ def _registered(name: str) -> Player:
         except ValueError as error:
             number = "a whole number" if read is int else "a number"
             raise ValueError(f"{parameter} of the player {word} must be {number}, not {text!r}") from error
-    module, _, kind = entry.where.partition(":")
-    player: Player = getattr(import_module(module), kind)(**made)
-    return player
+    where = entry.where if device == "cpu" else entry.gpu
+    if not where:
+        there = ", ".join(word for word, other in PLAYERS.items() if other.gpu)
+        raise ValueError(f"the player {word} plays on the processor only; on a GPU there are {there}, and policies")
+    module, _, kind = where.partition(":")
+    return getattr(import_module(module), kind)(**made)
 
 
 Players = str | Path | Player | Sequence[str | Path | Player]

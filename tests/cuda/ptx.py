@@ -26,21 +26,35 @@ from numba.cuda import dispatcher
 from numba.cuda.cudadrv.devicearray import DeviceNDArray
 
 from benchmarks.cuda.speed import Gpu
-from noms_env import make_batch
+from noms_env import load_player, make_batch
 from noms_env.cuda import kernels, streams
+from noms_env.cuda.announcing import lookups_in_global_memory
 from noms_env.cuda.arrays import GpuArray
+from noms_env.cuda.players import kernels as player_kernels
 from noms_env.envs.validation import ObservationKind
 
 ARCHITECTURES = ("sm_80", "sm_90")
 CAPABILITY = (8, 0)
 """What the PTX is for: the lowest of them."""
-MOST_REGISTERS = {"step_features": 96, "observe_features": 96, "play_randomly": 112}
+MOST_REGISTERS = {"step_features": 96, "observe_features": 96, "play_randomly": 112, "ask_thumb": 144}
 OF_OTHERS = 72
-MOST_CONSTANTS = 49_152
-"""Bytes; an architecture allows 65,536."""
+MOST_CONSTANTS = 4096
+"""Bytes; an architecture allows 65,536. Kernels' arguments are among them; tables of constants lie in global memory."""
+MODULES = (kernels, player_kernels)
+"""Each with `ALL` of its kernels."""
+ALL = tuple(kernel for module in MODULES for kernel in module.ALL)
 PTXAS = Path(nvidia.cuda_nvcc.__path__[0]) / "bin" / "ptxas"
 PROCESSES = 2
-SLOWEST = ("step_features", "step", "play_randomly", "start_some", "start_next_where", "observe_features", "observe")
+SLOWEST = (
+    "ask_thumb",
+    "step_features",
+    "step",
+    "play_randomly",
+    "start_some",
+    "start_next_where",
+    "observe_features",
+    "observe",
+)
 Signatures = set[tuple[Any, tuple[Any, ...]]]
 
 
@@ -79,8 +93,9 @@ def launched() -> Signatures:
     """Every kernel, and the types of its arguments, as a batch launches them; without a GPU, so that nothing happens."""
     found: Signatures = set()
     with ExitStack() as patches:
-        for kernel in kernels.ALL:
-            patches.enter_context(patch.object(kernels, kernel.py_func.__name__, Launches(kernel, found)))
+        for module in MODULES:
+            for kernel in module.ALL:
+                patches.enter_context(patch.object(module, kernel.py_func.__name__, Launches(kernel, found)))
         patches.enter_context(patch.object(cuda, "device_array", device_array))
         patches.enter_context(patch.object(cuda, "is_available", lambda: True))
         patches.enter_context(patch.object(streams, "to_host", lambda array: np.zeros(array.shape, array.dtype)))
@@ -105,6 +120,8 @@ def launch_all(observation: ObservationKind) -> None:
     batch.random_actions(numbers, numbers)
     batch.next_deal()
     batch.clone(0, [1])
+    for player in ("random", "greedy", "thumb"):
+        load_player(player, device="cuda").act(batch, numbers, where=batch.over)
     benchmark = Gpu.__new__(Gpu)
     benchmark.batch, benchmark.rows, benchmark.streams = batch, batch._rows, numbers
     benchmark.play(1)
@@ -148,7 +165,8 @@ def compiled(place: int) -> list[str]:
     name = kernel.py_func.__name__
     start = perf_counter()
     try:
-        text, _ = cuda.compile_ptx(kernel.py_func, signature, cc=CAPABILITY)
+        with lookups_in_global_memory():
+            text, _ = cuda.compile_ptx(kernel.py_func, signature, cc=CAPABILITY)
     except Exception as error:  # numba has many kinds, each of many lines
         return [f"{name}: numba-cuda does not compile it: {error}"]
     with TemporaryDirectory() as folder:
@@ -162,7 +180,7 @@ def compiled(place: int) -> list[str]:
 def main() -> int:
     """Compile every kernel; 1 if something is wrong."""
     launches = launched()
-    unused = {kernel.py_func.__name__ for kernel in kernels.ALL} - {kernel.py_func.__name__ for kernel, _ in launches}
+    unused = {kernel.py_func.__name__ for kernel in ALL} - {kernel.py_func.__name__ for kernel, _ in launches}
     wrong = [f"{name} is launched nowhere" for name in sorted(unused)]
     with get_context("spawn").Pool(PROCESSES) as pool:
         for found in pool.imap_unordered(compiled, range(len(launches))):

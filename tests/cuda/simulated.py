@@ -10,9 +10,10 @@ from numba import config
 from torch.utils.dlpack import from_dlpack
 
 import noms_env
-from noms_env import BatchEnv, IllegalActionError, TableGroup, make_batch
+from noms_env import BatchEnv, IllegalActionError, TableGroup, load_player, make_batch
 from noms_env.cuda import kernels
 from noms_env.cuda.arrays import GpuArray, to_gpu
+from noms_env.players import row_seeds
 from noms_env.variants import VARIANTS
 from tests.cuda.agreement import Both, Plan, draw_plan, play_both, same
 
@@ -176,6 +177,37 @@ def test_illegal_actions_are_refused_as_on_the_processor_and_change_nothing() ->
     gpu.step(actions)  # the mark of the refusal is gone
     with pytest.raises(RuntimeError, match="call reset first"):
         make_batch("noms", 2, device="cuda").step(np.zeros(2, np.int64))
+
+
+@pytest.mark.parametrize("name", ["random", "greedy", "thumb", "thumb:1"])
+def test_players_answer_as_on_the_processor(name: str) -> None:
+    both = Both(draw_plan(random.Random(name)), tables=14)
+    on_cpu, on_gpu = load_player(name), load_player(name, device="cuda")
+    seeds = row_seeds(np.random.default_rng(1), 14)
+    asked = np.arange(14) % 3 > 0
+    for step in range(8):
+        both.step()
+        expected = on_cpu.act(both.cpu.mask, both.cpu.mask, np.random.default_rng(1), tables=both.cpu.tables)
+        actions = to_gpu(np.full(14, 77))
+        where = to_gpu(asked) if step % 2 else None
+        assert on_gpu.act(both.gpu, to_gpu(seeds), where=where, actions=actions) is actions
+        assert actions.to_numpy().tolist() == np.where(asked, expected, 77 if step % 2 else expected).tolist()
+        both.go_on()
+
+
+def test_players_refuse_what_is_not_on_the_gpu() -> None:
+    cpu, gpu = pair(3)
+    player = load_player("random", device="cuda")
+    with pytest.raises(ValueError, match="not on a GPU: make it with device='cuda'"):
+        player.act(cpu, to_gpu(np.ones(3, np.int64)))
+    with pytest.raises(ValueError, match="GpuRandom draws: give seeds"):
+        player.act(gpu)
+    with pytest.raises(ValueError, match="seeds must be an array of int64 of shape"):
+        player.act(gpu, np.ones(3, np.int64))
+    with pytest.raises(ValueError, match="where must be 3 booleans on the GPU"):
+        load_player("greedy", device="cuda").act(gpu, where=np.ones(3, np.bool_))
+    with pytest.raises(ValueError, match="solved plays on the processor only"):
+        load_player("solved:file", device="cuda")
 
 
 def test_streams_are_refused_as_on_the_processor() -> None:

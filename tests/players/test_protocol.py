@@ -64,7 +64,7 @@ def test_every_name_makes_a_player() -> None:
 def test_a_name_carries_parameters(monkeypatch: pytest.MonkeyPatch) -> None:
     module = sys.modules[__name__]
     monkeypatch.setitem(sys.modules, "noms_env.players.lowest", module)
-    monkeypatch.setitem(PLAYERS, "lowest", Entry("noms_env.players.lowest:Lowest", "", {"start": int, "step": int}))
+    monkeypatch.setitem(PLAYERS, "lowest", Entry("noms_env.players.lowest:Lowest", "", "", {"start": int, "step": int}))
     made: list[Any] = [make_player(name) for name in ("lowest", "lowest:7", "lowest:7,3")]
     assert [player.numbers for player in made] == [(0, 1), (7, 1), (7, 3)]
     with pytest.raises(ValueError, match="start of the player lowest must be a whole number, not 'x'"):

@@ -196,7 +196,7 @@ def test_files_that_are_none(good: Path, tmp_path: Path) -> None:
     with pytest.raises(PolicyFileError, match="cannot be read: File name too long"):
         noms_env.load_player("x" * 300 + ".safetensors")
     with pytest.raises(ValueError, match="a player must be a name or a path, not a int"):
-        noms_env.load_player(5)  # type: ignore[arg-type]
+        noms_env.load_player(5)  # type: ignore[call-overload]
     save_file({"weight": np.zeros(3, np.float32)}, tmp_path / "foreign", {"format": "pt"})
     save_file({"weight": np.zeros(3, np.float32)}, tmp_path / "bare")
     for name in ("foreign", "bare"):

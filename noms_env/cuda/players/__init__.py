@@ -1,0 +1,1 @@
+"""Players that are asked for whole batches on a GPU."""

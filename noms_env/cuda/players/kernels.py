@@ -1,0 +1,45 @@
+"""The kernels of players: a thread asks a player's own function for one table after another.
+
+`where` has those rows that are asked where `some` is True; the others' actions are left as they are.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import cuda
+
+from noms_env.core.actions import SCORED
+from noms_env.cuda.kernels import kernel
+from noms_env.players.greedy import greedy_action
+from noms_env.players.protocol import NOBODY
+from noms_env.players.random_player import random_action
+from noms_env.players.rule_based.player import thumb_action
+
+
+@kernel
+def ask_random(tables, where, some, seeds, actions):
+    """`RandomPlayer`."""
+    row = np.int64(cuda.grid(1))
+    if row < len(tables) and (not some or where[row]):
+        actions[row] = NOBODY if tables[row].phase == SCORED else random_action(tables[row], seeds[row])
+
+
+@kernel
+def ask_greedy(tables, where, some, actions):
+    """`GreedyPlayer`."""
+    row = np.int64(cuda.grid(1))
+    if row < len(tables) and (not some or where[row]):
+        actions[row] = NOBODY if tables[row].phase == SCORED else greedy_action(tables[row])
+
+
+@kernel
+def ask_thumb(tables, where, some, workspaces, actions):
+    """`ThumbPlayer`; `workspaces` has one for each thread."""
+    thread = np.int64(cuda.grid(1))
+    for row in range(thread, len(tables), len(workspaces)):
+        if thread < len(workspaces) and (not some or where[row]):
+            actions[row] = NOBODY if tables[row].phase == SCORED else thumb_action(tables[row], workspaces[thread])
+
+
+ALL = (ask_random, ask_greedy, ask_thumb)
+"""All kernels."""
