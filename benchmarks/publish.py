@@ -1,8 +1,8 @@
 """The results of the benchmark that the repository shows. `python -m benchmarks.publish [DIR ...]`.
 
 Each DIR is an entry that is scored. If nothing is wrong with it (`noms benchmark check DIR --cells 0`), it is copied to
-benchmarks/entries/NAME without policies and deals, whose hashes it has. Then docs/benchmark_results.md, its pictures and the
-rows of the README are written from all entries there; without DIR only that is done. Needs `pip install '.[plot]'`.
+benchmarks/entries/NAME without policies and deals, whose hashes it has. Then docs/benchmark_results.md and its
+pictures are written from all entries there; without DIR only that is done. Needs `pip install '.[plot]'`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from noms_env._files import write_atomically
 from training.benchmark.checking import complaints
 from training.benchmark.entry import ALGORITHM, CURVE, ENTRY, RUN, RUNS, SCORES, read_entry
 from training.benchmark.figures import LOWEST, curves_of, draw_curves
-from training.benchmark.protocol import CURVE_FIELD, GAMES, PROTOCOL, ZERO
+from training.benchmark.protocol import CURVE_FIELD, PROTOCOL, ZERO
 from training.benchmark.report import (
     SPEED,
     Scored,
@@ -31,14 +31,12 @@ from training.benchmark.report import (
     table_text,
 )
 from training.benchmark.timing import TIMES
-from training.text import markdown_table, markdown_text
+from training.text import markdown_text
 
 ROOT = Path(__file__).resolve().parent.parent
-ENTRIES, PAGE, README = "benchmarks/entries", "docs/benchmark_results.md", "README.md"
+ENTRIES, PAGE = "benchmarks/entries", "docs/benchmark_results.md"
 PICTURES, ALL = "benchmark_results", "_all.png"
 """The folder beside the page, and the picture there of all entries that learn; an entry has its own."""
-BEGIN, END = "<!-- benchmark -->\n", "<!-- end -->\n"
-"""What stands between these in the README is written."""
 
 
 @dataclass
@@ -120,40 +118,8 @@ def _parts(entries: Sequence[Scored]) -> Iterator[str]:
         yield "\n\n".join([f"### {name}", *filter(None, [says]), picture, times])
 
 
-def readme_rows(entries: Sequence[Scored]) -> str:
-    """What stands in the README: the best entry of each game, of those that learn and of those that do not."""
-    if not entries:
-        return ""
-    rows = [(f"`{name}`", *(_best(entries, name, is_fixed) for is_fixed in (False, True))) for name in GAMES]
-    table = markdown_table(rows, "Game", "Learns", "Does not learn")
-    scale = f"where random play scores 0 and `{CURVE_FIELD}` 1"
-    head = f"The best of [the benchmark]({PAGE}), {scale}. Learning took some minutes a game:"
-    return f"\n{head}\n\n{table}\n\n"
-
-
-def _best(entries: Sequence[Scored], name: str, is_fixed: bool) -> str:
-    scores = [
-        (one.scores["core"]["games"][name]["score"]["value"], one.name)
-        for one in entries
-        if (one.entry.track == "fixed") == is_fixed and name in one.entry.games
-    ]
-    if not scores:
-        return ""
-    score, best = max(scores)
-    return f"`{markdown_text(best)}` {score:z.2f}"
-
-
-def with_rows(readme: str, rows: str) -> str:
-    """A README with other rows between the two comments."""
-    before, begin, rest = readme.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not begin or not end:
-        raise SystemExit(f"the README lacks {BEGIN.strip()} or {END.strip()}")
-    return "".join([before, begin, rows, end, after])
-
-
 def write_pages(root: Path) -> None:
-    """Write the page, its pictures and the rows of the README from the entries of a checkout."""
+    """Write the page and its pictures from the entries of a checkout."""
     entries = published(root)
     pictures = (root / PAGE).parent / PICTURES
     learn = {one.name: curves for one in entries if (curves := curves_of(one.entry, one.folder))}
@@ -166,8 +132,6 @@ def write_pages(root: Path) -> None:
         pictures.mkdir(exist_ok=True)
         write_atomically(path, picture)
     write_atomically(root / PAGE, page(entries).encode())
-    readme = with_rows((root / README).read_text(encoding="utf-8"), readme_rows(entries))
-    write_atomically(root / README, readme.encode())
 
 
 def main(args: Args) -> None:

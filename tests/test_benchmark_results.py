@@ -34,12 +34,10 @@ def player(folder):
 '''
 
 
-def test_the_page_and_the_readme_are_what_the_entries_say() -> None:
+def test_the_page_is_what_the_entries_say() -> None:
     entries = publish.published(ROOT)
-    readme = (ROOT / publish.README).read_text(encoding="utf-8")
     again = "run `python -m benchmarks.publish`"
     assert (ROOT / publish.PAGE).read_text(encoding="utf-8") == publish.page(entries), again
-    assert readme == publish.with_rows(readme, publish.readme_rows(entries)), again
     drawn = {f"{report.file_name(one.name)}.png" for one in entries if (one.folder / "trained").is_dir()}
     drawn |= {publish.ALL} if len(drawn) > 1 else set()
     assert {path.name for path in (ROOT / publish.PAGE).parent.glob(f"{publish.PICTURES}/*")} == drawn, again
@@ -52,10 +50,9 @@ def test_what_is_in_the_repository_is_complete() -> None:
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
-    """A checkout with the README and the page as they are without results."""
+    """A checkout without results."""
     root = tmp_path / "checkout"
     (root / "docs").mkdir(parents=True)
-    (root / publish.README).write_text(f"# Title\n\n{publish.BEGIN}old\n{publish.END}\nafter\n")
     return root
 
 
@@ -67,7 +64,7 @@ def entries(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[P
     monkeypatch.setattr(protocol, "CROSS_DEALS", 4)
     monkeypatch.setattr(scores.summary, "__defaults__", (50,))
     monkeypatch.setattr(task, "CURVE_DEALS", 2)
-    for module in (protocol, checking, report, publish):
+    for module in (protocol, checking, report):
         monkeypatch.setattr(module, "GAMES", GAMES)
     (tmp_path / "first.py").write_text(ALGORITHM)
     folders = [tmp_path / "learnt", tmp_path / "fixed"]
@@ -84,7 +81,6 @@ def entries(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[P
 def test_without_entries_there_is_no_table(checkout: Path) -> None:
     publish.main(publish.Args(root=checkout))
     assert "No results" in (checkout / publish.PAGE).read_text()
-    assert (checkout / publish.README).read_text() == f"# Title\n\n{publish.BEGIN}{publish.END}\nafter\n"
 
 
 def test_entries_are_published_without_policies_and_deals(run: Run, checkout: Path, entries: list[Path]) -> None:
@@ -105,9 +101,6 @@ def test_entries_are_published_without_policies_and_deals(run: Run, checkout: Pa
     for game in GAMES:
         assert f"| {game} | 100 | " in page
     assert (checkout / "docs" / "benchmark_results" / "first.png").read_bytes().startswith(b"\x89PNG")
-    readme = (checkout / publish.README).read_text()
-    assert "| `nonesuch` | `first` -" in readme
-    assert readme.count("`rules of thumb`") == len(GAMES)
     before = {path: path.read_bytes() for path in checkout.rglob("*") if path.is_file()}
     publish.main(publish.Args(tuple(entries[:1]), checkout))
     assert {path: path.read_bytes() for path in checkout.rglob("*") if path.is_file()} == before
@@ -146,6 +139,3 @@ def test_what_is_wrong_is_not_published(checkout: Path, entries: list[Path]) -> 
     with pytest.raises(SystemExit, match="down_up, seed 3, are of another policy than the run has made"):
         publish.main(publish.Args((entries[0],), checkout))
     assert not (checkout / publish.ENTRIES).exists()
-    (checkout / publish.README).write_text("# Title\n")
-    with pytest.raises(SystemExit, match="the README lacks"):
-        publish.main(publish.Args(root=checkout))

@@ -97,7 +97,6 @@ def test_blocks_of_code_are_found() -> None:
         assert len(blocks_of(page)) == len(re.findall(r"```\s*(?:python|console|sh)\b", text_of(page))), page
         assert [block for language, block in blocks_of(page) if language == "python"] == python_blocks(text_of(page))
     assert {name_of(page) for page in pages_with("python")} >= {
-        "index.md",
         *(f"tutorials/{name}.md" for name in ("evaluate", "opponents", "own_algorithm", "own_players")),
         *(f"tutorials/{name}.md" for name in ("records", "reproducibility", "train")),
     }

@@ -9,7 +9,6 @@ import pytest
 
 import noms_env
 from docs import sources
-from noms_env.variants import GAMES
 from training import cli
 
 ROOT = Path(__file__).parent.parent
@@ -48,9 +47,15 @@ def commands(block: str) -> list[tuple[list[str], str]]:
 
 
 def test_it_is_short() -> None:
-    assert len(TEXT.encode()) <= 10_000
+    assert len(TEXT.encode()) <= 8_000
     assert len(blocks("python")) == 2
-    assert TEXT.count("```") == 2 * sum(len(blocks(language)) for language in ("python", "sh"))
+    assert TEXT.count("```") == 2 * sum(len(blocks(language)) for language in ("python", "sh", "text"))
+
+
+def test_the_deal_is_what_its_code_prints(capsys: pytest.CaptureFixture[str]) -> None:
+    (said,) = blocks("text")
+    exec(compile(blocks("python")[0], "README.md", "exec"), {})
+    assert capsys.readouterr().out == said
 
 
 def test_links_lead_to_files_also_on_a_package_index() -> None:
@@ -69,11 +74,6 @@ def test_links_lead_to_files_also_on_a_package_index() -> None:
         assert link.startswith("https://"), link
 
 
-def test_every_game_has_its_row() -> None:
-    rows = [row for row in section("How strong").splitlines() if row.startswith("| [")]
-    assert files_of_links("\n".join(rows)) == [f"docs/environments/{name}.md" for name in GAMES]
-
-
 def test_what_it_names_is_there() -> None:
     targets = re.findall(r"(?m)^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"))
     named = re.findall(r"\bmake ([a-z]+) +#", TEXT)
@@ -86,7 +86,7 @@ def test_what_it_names_is_there() -> None:
 def test_its_figures_are_those_of_the_full_tables() -> None:
     results = (ROOT / "checkpoints" / "RESULTS.md").read_text(encoding="utf-8").partition("\n## The policies\n")[2]
     rows = re.findall(r"(?m)/(\w+)\.md\) \| (`\w+@0`) \| (\S+ ±\S+) \| (\S+ ±\S+) \|$", section("How strong"))
-    assert len(rows) == len(GAMES)
+    assert len(rows) == 4
     for game, policy, above_thumb, above_search in rows:
         pattern = rf"\| `{game}` \| {policy} \| [^|]*\| {re.escape(above_thumb)}, [^|]*\| {re.escape(above_search)}, "
         assert re.search(pattern, results), (game, pattern)
