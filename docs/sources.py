@@ -61,7 +61,8 @@ def write_policy_pages() -> None:
     """Write a page for the card of each policy that comes with the package, and a page that lists them."""
     cards = {card.parent.name: card for card in sorted(ROOT.glob("checkpoints/*/README.md"))}
     folder = DOCS / POLICIES
-    texts = {name: f"```{{include}} {os.path.relpath(card, folder)}\n```\n" for name, card in cards.items()}
+    no_search = "---\nnosearch: true\n---\n\n"
+    texts = {name: f"{no_search}```{{include}} {os.path.relpath(card, folder)}\n```\n" for name, card in cards.items()}
     listed = "\n".join(cards)
     texts["index"] = "# Policies\n\n" + (
         f"The policies that come with the package, each with its card.\n\n```{{toctree}}\n{listed}\n```\n"
