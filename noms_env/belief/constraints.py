@@ -15,9 +15,10 @@ def survey(t, seat, p):
 
     A seat has none of a suit that it did not follow. What else tells something is up to the rules (`dispatch.rule_out`).
     """
-    p.known[:] = 0
-    p.room[:] = 0
-    p.allowed[:] = 0
+    for place in range(PLACES):
+        p.known[place] = 0
+        p.room[place] = 0
+        p.allowed[place] = 0
     p.known[seat] = t.hands[seat]
     if t.exposed >= 0:
         p.known[t.exposed] = t.hands[t.exposed]

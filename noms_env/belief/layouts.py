@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from noms_env._jit import jit, jit_allocating, lowest, size
+from noms_env._jit import jit, lowest, size
 from noms_env.belief.workspace import PLACES
 from noms_env.core.cards import bit, has
 from noms_env.core.chance import DRAW_REDEAL, philox
@@ -18,51 +18,54 @@ _MOST_USED = 1 << 24
 """A fraction of 56 bits serves draws until the product of their ranges is above this."""
 
 
-@jit_allocating
-def count_ways(p):
-    """The number of layouts for each layer and state; that of layer 0 is `p.n_layouts`.
+@jit
+def count_ways(p, d, ways):
+    """Write the number of layouts for each layer and state; that of layer 0 is `p.n_layouts`.
 
     Layer g is the moment at which the open group g is to get its share. A state is the number of cards left of each class.
 
-    Returns:
-        float64, shape (layers, states): filled for the layers from 1 on that need more than one look (`ways_to_end`).
+    Args:
+        p: a plan (`workspace.PLAN`).
+        d: a layout (`workspace.LAYOUT`), serves as scratch.
+        ways: float64, shape (MOST_WAYS,): is written for the layers from 1 on that need more than one look (`ways_to_end`).
     """
-    p.left = p.class_size
     if p.n_open <= 2:
-        return np.zeros((1, 1))
-    p.largest = np.argmax(p.class_size[: p.n_classes])
+        return
+    p.largest = 0
+    for k in range(1, p.n_classes):
+        if p.class_size[k] > p.class_size[p.largest]:
+            p.largest = k
     p.n_states = 1
     for k in range(p.n_classes):
         p.stride[k] = 0
         if k != p.largest:
             p.stride[k] = p.n_states
             p.n_states *= p.class_size[k] + 1
-    ways = np.zeros((p.n_open - 2, p.n_states if p.n_open > 3 else 1))
     for layer in range(p.n_open - 3, 0, -1):
         for state in range(p.n_states):
-            if find_state(p, layer, state):
-                ways[layer, state] = go_through_shares(p, ways, layer, np.inf)
-    p.left = p.class_size
-    p.n_layouts = go_through_shares(p, ways, 0, np.inf)
-    return ways
+            if find_state(p, d, layer, state):
+                ways[(layer - 1) * p.n_states + state] = go_through_shares(p, d, ways, layer, np.inf)
+    for k in range(p.n_classes):
+        d.left[k] = p.class_size[k]
+    p.n_layouts = go_through_shares(p, d, ways, 0, np.inf)
 
 
 @jit
-def find_state(p, layer, state):
+def find_state(p, d, layer, state):
     """Set `left` to the state of that number; False if there is no such state in the layer."""
     missing = 0
     for g in range(layer, p.n_open):
         missing += p.group_room[p.open[g]]
     for k in range(p.n_classes):
         if k != p.largest:
-            p.left[k] = state // p.stride[k] % (p.class_size[k] + 1)
-            missing -= p.left[k]
-    p.left[p.largest] = missing
+            d.left[k] = state // p.stride[k] % (p.class_size[k] + 1)
+            missing -= d.left[k]
+    d.left[p.largest] = missing
     return 0 <= missing <= p.class_size[p.largest]
 
 
 @jit
-def go_through_shares(p, ways, layer, target):
+def go_through_shares(p, d, ways, layer, target):
     """Go through the shares that a group may get of each class, until their weights add up to more than a target.
 
     The weight of a share is the number of layouts in which the group gets that many cards of each class. `left` is the state
@@ -70,164 +73,165 @@ def go_through_shares(p, ways, layer, target):
     """
     group = p.open[layer]
     for k in range(p.n_classes):
-        p.most[k] = p.left[k] if has(p.class_groups[k], group) else 0
+        d.most[k] = d.left[k] if has(p.class_groups[k], group) else 0
     total = 0.0
-    going = fill_share(p, 0, p.group_room[group])
+    going = fill_share(p, d, 0, p.group_room[group])
     while going:
         weight = 1.0
         for k in range(p.n_classes):
-            p.rest[k] = p.left[k] - p.share[k]
-            weight *= CHOOSE[p.left[k], p.share[k]]
-        total += weight * ways_to_end(p, ways, layer + 1)
-        going = total <= target and next_share(p)
+            d.rest[k] = d.left[k] - d.share[k]
+            weight *= CHOOSE[d.left[k], d.share[k]]
+        total += weight * ways_to_end(p, d, ways, layer + 1)
+        going = total <= target and next_share(p, d)
     return total
 
 
 @jit
-def fill_share(p, first, count):
+def fill_share(p, d, first, count):
     """Let the share have a number of cards of the classes from `first` on, the first ones above all; False if it cannot."""
     for k in range(first, p.n_classes):
-        p.share[k] = min(p.most[k], count)
-        count -= p.share[k]
+        d.share[k] = min(d.most[k], count)
+        count -= d.share[k]
     return count == 0
 
 
 @jit
-def next_share(p):
+def next_share(p, d):
     """The next share of the same number of cards; False behind the last one."""
     moved = 0
     spare = 0
     for k in range(p.n_classes - 1, -1, -1):
-        if p.share[k] > 0 and spare > 0:
-            p.share[k] -= 1
-            return fill_share(p, k + 1, moved + 1)
-        moved += p.share[k]
-        spare += p.most[k] - p.share[k]
+        if d.share[k] > 0 and spare > 0:
+            d.share[k] -= 1
+            return fill_share(p, d, k + 1, moved + 1)
+        moved += d.share[k]
+        spare += d.most[k] - d.share[k]
     return False
 
 
 @jit
-def ways_to_end(p, ways, layer):
+def ways_to_end(p, d, ways, layer):
     """The number of layouts for the state `rest` and the groups from a layer on."""
     if layer < p.n_open - 2:
         state = 0
         for k in range(p.n_classes):
-            state += p.rest[k] * p.stride[k]
-        return ways[layer, state]
+            state += d.rest[k] * p.stride[k]
+        return ways[(layer - 1) * p.n_states + state]
     first, second = p.open[layer], p.open[layer + 1]
     both = 0
     room = p.group_room[first]
     for k in range(p.n_classes):
         in_first, in_second = has(p.class_groups[k], first), has(p.class_groups[k], second)
         if in_first and in_second:
-            both += p.rest[k]
+            both += d.rest[k]
         elif in_first:
-            room -= p.rest[k]
-        elif not in_second and p.rest[k] > 0:
+            room -= d.rest[k]
+        elif not in_second and d.rest[k] > 0:
             return 0.0
     return CHOOSE[both, room] if 0 <= room <= both else 0.0
 
 
 @jit
-def draw_layout(p, ways):
-    """Draw a layout into `dealt`."""
-    p.pool = p.forced
+def draw_layout(p, d, ways):
+    """Draw a layout into `d.dealt`."""
+    for group in range(p.n_groups):
+        d.pool[group] = p.forced[group]
     for k in range(p.n_classes):
-        p.left_cards[k] = p.class_cards[k]
-        p.left[k] = p.class_size[k]
+        d.left_cards[k] = p.class_cards[k]
+        d.left[k] = p.class_size[k]
     n_layouts = p.n_layouts
     for layer in range(p.n_open - 2):
-        go_through_shares(p, ways, layer, (next_fraction(p) >> 3) * 2.0**-53 * n_layouts)
+        go_through_shares(p, d, ways, layer, (next_fraction(d) >> 3) * 2.0**-53 * n_layouts)
         group = p.open[layer]
         for k in range(p.n_classes):
-            cards = some_of(p, p.left_cards[k], p.share[k])
-            p.pool[group] |= cards
-            p.left_cards[k] &= ~cards
-            p.left[k] -= p.share[k]
-        n_layouts = ways_to_end(p, ways, layer + 1)
+            cards = some_of(d, d.left_cards[k], d.share[k])
+            d.pool[group] |= cards
+            d.left_cards[k] &= ~cards
+            d.left[k] -= d.share[k]
+        n_layouts = ways_to_end(p, d, ways, layer + 1)
     if p.n_open >= 2:
-        give_rest(p, p.open[p.n_open - 2], p.open[p.n_open - 1])
+        give_rest(p, d, p.open[p.n_open - 2], p.open[p.n_open - 1])
     for place in range(PLACES):
-        p.dealt[place] = 0
+        d.dealt[place] = 0
         if p.room[place] > 0:
             group = p.group_of[place]
-            p.dealt[place] = some_of(p, p.pool[group], p.room[place])
-            p.pool[group] &= ~p.dealt[place]
+            d.dealt[place] = some_of(d, d.pool[group], p.room[place])
+            d.pool[group] &= ~d.dealt[place]
 
 
 @jit
-def give_rest(p, first, second):
+def give_rest(p, d, first, second):
     """Put what is left into the pools of two groups: each gets what fits only it, and what fits both is dealt out."""
     both = np.int64(0)
     room = p.group_room[first]
     for k in range(p.n_classes):
         in_first, in_second = has(p.class_groups[k], first), has(p.class_groups[k], second)
         if in_first and in_second:
-            both |= p.left_cards[k]
+            both |= d.left_cards[k]
         elif in_first:
-            p.pool[first] |= p.left_cards[k]
-            room -= size(p.left_cards[k])
+            d.pool[first] |= d.left_cards[k]
+            room -= size(d.left_cards[k])
         else:
-            p.pool[second] |= p.left_cards[k]
-    cards = some_of(p, both, room)
-    p.pool[first] |= cards
-    p.pool[second] |= both & ~cards
+            d.pool[second] |= d.left_cards[k]
+    cards = some_of(d, both, room)
+    d.pool[first] |= cards
+    d.pool[second] |= both & ~cards
 
 
 @jit
-def some_of(p, cards, count):
+def some_of(d, cards, count):
     """A random subset of a set of cards, of a given number of members."""
     n = size(cards)
     drawn = min(count, n - count)
     if drawn > 0:
         left = cards
         for k in range(n):
-            p.list[k] = lowest(left)
+            d.list[k] = lowest(left)
             left &= left - 1
     chosen = np.int64(0)
     for k in range(drawn):
-        place = k + draw_below(p, n - k)
-        chosen |= bit(p.list[place])
-        p.list[place] = p.list[k]
+        place = k + draw_below(d, n - k)
+        chosen |= bit(d.list[place])
+        d.list[place] = d.list[k]
     return chosen if drawn == count else cards & ~chosen
 
 
 @jit
-def open_stream(p, stream):
+def open_stream(d, stream):
     """Begin the stream of a row."""
-    p.stream = stream
-    p.block = 0
-    p.spare = -1
-    p.used = _MOST_USED
+    d.stream = stream
+    d.block = 0
+    d.spare = -1
+    d.used = _MOST_USED
 
 
 @jit
-def next_words(p):
+def next_words(d):
     """Four random 32-bit words."""
-    words = philox(int(p.block) | (DRAW_REDEAL << 24), int(p.stream), 0, 0, int(p.seed) & 0xFFFFFFFF, int(p.seed) >> 32)
-    p.block += 1
+    words = philox(int(d.block) | (DRAW_REDEAL << 24), int(d.stream), 0, 0, int(d.seed) & 0xFFFFFFFF, int(d.seed) >> 32)
+    d.block += 1
     return words
 
 
 @jit
-def next_fraction(p):
+def next_fraction(d):
     """56 random bits."""
-    bits = p.spare
+    bits = d.spare
     if bits >= 0:
-        p.spare = -1
+        d.spare = -1
         return bits
-    words = next_words(p)
-    p.spare = (words[2] << 24) | (words[3] >> 8)
+    words = next_words(d)
+    d.spare = (words[2] << 24) | (words[3] >> 8)
     return np.int64((words[0] << 24) | (words[1] >> 8))
 
 
 @jit
-def draw_below(p, n):
+def draw_below(d, n):
     """A random number from 0 to n - 1: the whole part of n times a fraction, whose rest serves the next draw."""
-    if p.used * n > _MOST_USED:
-        p.fraction = next_fraction(p)
-        p.used = 1
-    p.used *= n
-    product = p.fraction * n
-    p.fraction = product & ((1 << _FRACTION_BITS) - 1)
+    if d.used * n > _MOST_USED:
+        d.fraction = next_fraction(d)
+        d.used = 1
+    d.used *= n
+    product = d.fraction * n
+    d.fraction = product & ((1 << _FRACTION_BITS) - 1)
     return product >> _FRACTION_BITS

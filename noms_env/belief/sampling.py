@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from noms_env._jit import jit, jit_allocating, lowest
+from noms_env._jit import jit, lowest
 from noms_env.belief.constraints import form_classes, form_groups, join_classes, order_groups, settle_forced, survey
 from noms_env.belief.layouts import count_ways, draw_layout, next_words, open_stream
 from noms_env.core.cards import bit, has
@@ -13,7 +13,7 @@ from noms_env.engine.legal import find_legal
 from noms_env.variants import dispatch
 
 
-@jit_allocating
+@jit
 def sample_hidden_rows(tables, rows, seat, seed, workspace):
     """Deal the cards that a seat has not seen anew, in rows that all hold copies of one table in the middle of a deal.
 
@@ -21,31 +21,50 @@ def sample_hidden_rows(tables, rows, seat, seed, workspace):
     array, shape (tables,), `rows` int64, shape (n,), n at least 1, and `workspace` comes from `new_sampling_workspace`.
     """
     p = workspace[0]
-    survey(tables[rows[0]], seat, p)
+    plan(tables[rows[0]], seat, p, p, p.ways)
+    for i in range(len(rows)):
+        deal_hidden(tables[rows[i]], seat, seed, i, p, p, p.ways)
+
+
+@jit
+def plan(t, seat, p, d, ways):
+    """Work out what all layouts of a table have in common.
+
+    Args:
+        t: a copy of the table; its field `partner` is used as scratch.
+        seat: whose knowledge counts.
+        p: is written: a record with the fields of `workspace.PLAN`.
+        d: one with those of `workspace.LAYOUT`, as scratch.
+        ways: float64, shape (MOST_WAYS,): is written, and goes with the plan.
+    """
+    survey(t, seat, p)
     form_groups(p)
     form_classes(p)
     settle_forced(p)
     join_classes(p)
     order_groups(p)
-    ways = count_ways(p)
-    p.seed = seed
-    for i in range(len(rows)):
-        t = tables[rows[i]]
-        open_stream(p, i)
-        words = next_words(p)
-        t.seed = ((words[0] & 0x7FFFFFFF) << 32) | words[1]
-        t.table = 0
-        t.match = 0
-        draw_layout(p, ways)
-        lay_out(t, seat, p)
+    count_ways(p, d, ways)
 
 
 @jit
-def lay_out(t, seat, p):
+def deal_hidden(t, seat, seed, stream, p, d, ways):
+    """Deal anew, in a copy of the table of a plan; what comes about follows from the plan, the seed and the stream."""
+    d.seed = seed
+    open_stream(d, stream)
+    words = next_words(d)
+    t.seed = ((words[0] & 0x7FFFFFFF) << 32) | words[1]
+    t.table = 0
+    t.match = 0
+    draw_layout(p, d, ways)
+    lay_out(t, seat, p, d)
+
+
+@jit
+def lay_out(t, seat, p, d):
     """Write a layout into a table, with all that follows from it."""
     for place in range(t.n_seats):
-        t.hands[place] = p.known[place] | p.dealt[place]
-    t.stock = p.known[STOCK] | p.dealt[STOCK]
+        t.hands[place] = p.known[place] | d.dealt[place]
+    t.stock = p.known[STOCK] | d.dealt[STOCK]
     t.partner = -1
     dispatch.find_holders(t)
     order_deck(t)

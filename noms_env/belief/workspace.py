@@ -10,10 +10,15 @@ from noms_env.engine.row_kernels import kernel_view
 PLACES = STOCK + 1
 """The seats, and the stock behind them."""
 
-MOST_CARDS = 64
+MOST_CLASSES = 8
+"""A suit of the French deck is a class, or two where one of its cards is ruled out at a place: that is 5 at most. The Decktet
+has no stock, so that there are at most three groups, with a class for each set of them."""
+MOST_WAYS = 3 * 14 * 14 * 13 * 2
+"""Numbers of layouts that are kept: for each state of all classes but the largest, in the layers but for the first one and the
+last two. The most are those of six groups where a card is ruled out at a place; seven groups elsewhere have 4 * 14 ** 3."""
 _I8 = np.int64
 
-WORKSPACE = np.dtype(
+PLAN = np.dtype(
     [
         # --- what the seat knows
         ("unseen", _I8),  # the cards to deal
@@ -30,22 +35,28 @@ WORKSPACE = np.dtype(
         ("open", _I8, PLACES),  # groups that have room left, the smallest first
         # --- classes of cards that fit the same groups
         ("n_classes", _I8),
-        ("class_cards", _I8, MOST_CARDS),
-        ("class_groups", _I8, MOST_CARDS),  # bit set
-        ("class_size", _I8, MOST_CARDS),
+        ("class_cards", _I8, MOST_CLASSES),
+        ("class_groups", _I8, MOST_CLASSES),  # bit set
+        ("class_size", _I8, MOST_CLASSES),
         ("largest", _I8),  # class; its size follows from the others and the room left
-        ("stride", _I8, MOST_CARDS),  # a state of the classes is the sum of sizes times strides
+        ("stride", _I8, MOST_CLASSES),  # a state of the classes is the sum of sizes times strides
         ("n_states", _I8),
         ("n_layouts", np.float64),  # ways to share the classes out to the open groups
-        # --- one layout in the making
+    ],
+    align=True,
+)
+"""What the layouts that a seat cannot rule out have in common; `ways` belongs to it (`layouts.count_ways`)."""
+
+LAYOUT = np.dtype(
+    [
         ("pool", _I8, PLACES),  # cards of each group
-        ("left_cards", _I8, MOST_CARDS),  # cards of each class that are not in a pool yet
-        ("left", _I8, MOST_CARDS),  # their number
-        ("share", _I8, MOST_CARDS),  # what of them the next group gets
-        ("most", _I8, MOST_CARDS),  # what it can get
-        ("rest", _I8, MOST_CARDS),  # what it leaves
+        ("left_cards", _I8, MOST_CLASSES),  # cards of each class that are not in a pool yet
+        ("left", _I8, MOST_CLASSES),  # their number
+        ("share", _I8, MOST_CLASSES),  # what of them the next group gets
+        ("most", _I8, MOST_CLASSES),  # what it can get
+        ("rest", _I8, MOST_CLASSES),  # what it leaves
         ("dealt", _I8, PLACES),  # cards of each place
-        ("list", _I8, MOST_CARDS),
+        ("list", _I8, 64),  # of cards
         # --- the stream of chance
         ("seed", _I8),
         ("stream", _I8),
@@ -56,9 +67,15 @@ WORKSPACE = np.dtype(
     ],
     align=True,
 )
+"""One layout in the making."""
+
+WORKSPACE = np.dtype([*PLAN.descr, *LAYOUT.descr, ("ways", np.float64, MOST_WAYS)])
 _RECORD = np.dtype((np.record, WORKSPACE))  # one object: numba looks at all fields of another for 4 µs
 
 
 def new_sampling_workspace() -> np.ndarray:
-    """Working memory for `sample_hidden_rows`, shape (1,), in the form that it wants (see `row_kernels.kernel_view`)."""
-    return kernel_view(np.zeros(1, _RECORD).view(np.recarray))
+    """Working memory for `sample_hidden_rows`, shape (1,), in the form that it wants (see `row_kernels.kernel_view`).
+
+    It is written before it is read.
+    """
+    return kernel_view(np.empty(1, _RECORD).view(np.recarray))
