@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from threading import Timer
 from typing import Any
 
@@ -29,7 +30,7 @@ def announced(kernel: Any) -> Iterator[None]:
     timer.daemon = True
     timer.start()
     try:
-        with lookups_in_global_memory():
+        with kernel_settings():
             yield
     finally:
         timer.cancel()
@@ -37,23 +38,23 @@ def announced(kernel: Any) -> Iterator[None]:
 
 
 @contextmanager
-def lookups_in_global_memory() -> Iterator[None]:
-    """Compile kernels whose tables of constants lie in global memory.
+def kernel_settings() -> Iterator[None]:
+    """Compile kernels whose tables of constants lie in global memory, and that round each product, as the processor does.
 
-    numba-cuda puts them into constant memory, which holds 64 kB, and where threads of a warp that look at different places wait
-    for one another.
+    numba-cuda puts constants into constant memory, which holds 64 kB, and where threads of a warp that look at different places
+    wait for one another. A product and a sum it makes one operation, which rounds once.
     """
     if config.ENABLE_CUDASIM:
         yield
         return
     from numba.cuda.cudadrv import nvvm
 
-    before = nvvm.ADDRSPACE_CONSTANT
-    nvvm.ADDRSPACE_CONSTANT = nvvm.ADDRSPACE_GLOBAL
+    before = nvvm.ADDRSPACE_CONSTANT, nvvm.compile_ir
+    nvvm.ADDRSPACE_CONSTANT, nvvm.compile_ir = nvvm.ADDRSPACE_GLOBAL, partial(nvvm.compile_ir, fma=False)
     try:
         yield
     finally:
-        nvvm.ADDRSPACE_CONSTANT = before
+        nvvm.ADDRSPACE_CONSTANT, nvvm.compile_ir = before
 
 
 def _say() -> None:

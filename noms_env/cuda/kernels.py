@@ -12,6 +12,7 @@ import numpy as np
 from numba import cuda
 
 from noms_env import _jit
+from noms_env.belief.sampling import deal_hidden, plan
 from noms_env.cuda.arrays import SIMULATED
 from noms_env.engine.batch_kernels import (
     deal_next,
@@ -193,6 +194,22 @@ def clear(words):
 
 
 @kernel
+def plan_hidden(tables, rows, seat, plans, layouts, ways):
+    """Work out what a seat knows of the table of which all rows hold copies: one thread."""
+    if cuda.grid(1) == 0:
+        plan(tables[rows[0]], seat, plans[0], layouts[0], ways)
+
+
+@kernel
+def deal_hidden_rows(tables, rows, seat, seed, plans, layouts, ways):
+    """`sample_hidden_rows` behind the plan."""
+    thread = np.int64(cuda.grid(1))
+    if thread < len(layouts):
+        for i in range(thread, len(rows), len(layouts)):
+            deal_hidden(tables[rows[i]], seat, seed, i, plans[0], layouts[thread], ways)
+
+
+@kernel
 def get_word(words, rows, place, out):
     """A word of some rows."""
     i = np.int64(cuda.grid(1))
@@ -218,6 +235,6 @@ def widen(numbers, out):
 
 ALL = (
     *(observe, observe_features, step, step_features, find_refused, next_deal, start_some, start_next_where, settle_some),
-    *(choose_randomly, play_randomly, copy_rows, fill_groups, clear, get_word, set_word, widen),
+    *(choose_randomly, play_randomly, copy_rows, fill_groups, clear, plan_hidden, deal_hidden_rows, get_word, set_word, widen),
 )
 """All kernels."""

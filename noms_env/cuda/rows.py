@@ -13,14 +13,13 @@ from typing import Any
 import numpy as np
 from numba import cuda
 
-from noms_env.belief import new_sampling_workspace, sample_hidden_rows
+from noms_env.belief.workspace import LAYOUT, MOST_WAYS, PLAN
 from noms_env.core.actions import NUM_ACTIONS, brief
 from noms_env.core.chance import checked_streams
 from noms_env.cuda import kernels, streams
 from noms_env.cuda.announcing import announced
 from noms_env.cuda.arrays import SIMULATED, GpuArray
 from noms_env.engine.batch_kernels import WRITE_HIDDEN, WRITE_MASK, WRITE_OBSERVATION
-from noms_env.engine.row_kernels import kernel_view
 from noms_env.observation.feature_layout import FeatureLayout
 from noms_env.observation.layout import HIDDEN_SIZE, OBSERVATION_SIZE, PADDED_MASK_SIZE
 from noms_env.variants.table_record import TABLE, new_tables
@@ -28,6 +27,8 @@ from noms_env.version import install_command
 
 BLOCK = 4 if SIMULATED else 128
 """Threads in a block."""
+MOST_THREADS = 3 * BLOCK if SIMULATED else 1 << 17
+"""Of threads that need working memory there are no more than these: each takes one table after another."""
 WORDS = TABLE.itemsize // 8
 KEPT_VIEWS = 8
 """Other libraries' arrays that are remembered."""
@@ -58,10 +59,10 @@ def check_gpu() -> None:
 class GpuRows:
     """Arrays with a row for each table; `BatchEnv` says what the public ones are.
 
-    `native` are the tables as an array of numba, structured, shape (n,).
+    `native` are the tables as an array of numba, structured, shape (n,), and `words` the same memory, int64, shape (n, WORDS).
 
-    Nothing here waits for the GPU but what takes its numbers to the processor: `refused`, `field`, `save`, `sample_hidden`,
-    `to_numpy`, and `random_actions` with a check.
+    Nothing here waits for the GPU but what takes its numbers to the processor: `refused`, `field`, `save`, `to_numpy`, and
+    `random_actions` with a check.
     """
 
     def __init__(self, models: np.recarray, ends: Sequence[int], layout: FeatureLayout | None, hidden_state: bool) -> None:
@@ -74,10 +75,10 @@ class GpuRows:
         check_gpu()
         rows = self._rows = ends[-1]
         self.native = cuda.device_array(rows, TABLE)
-        self._words = self.native.view(np.int64).reshape(rows, WORDS)
+        self.words = self.native.view(np.int64).reshape(rows, WORDS)
         number = TABLE.fields["table"][1] // 8  # type: ignore[index]
         group_ends = streams.to_device(np.array(ends, np.int64))
-        self.launch(rows * WORDS, kernels.fill_groups, self._words, _words(models), group_ends, number)
+        self.launch(rows * WORDS, kernels.fill_groups, self.words, _words(models), group_ends, number)
         observation, mask = self._zeros(rows, OBSERVATION_SIZE // 8), self._zeros(rows, PADDED_MASK_SIZE // 8)
         hidden = self._zeros(rows if hidden_state else 1, HIDDEN_SIZE // 8)
         self._seen = (observation, mask, hidden)
@@ -88,7 +89,7 @@ class GpuRows:
             self._features = (features, *(streams.to_device(part) for part in layout.parts))
             self.observation = GpuArray(features, np.uint8, layout.n_features)
         self._wanted = WRITE_OBSERVATION + WRITE_MASK + (WRITE_HIDDEN if hidden_state else 0)
-        self.tables = GpuArray(self._words)
+        self.tables = GpuArray(self.words)
         self.mask = GpuArray(mask, np.int8, NUM_ACTIONS)
         self.hidden_state = GpuArray(hidden, np.uint8) if hidden_state else None
         self.seat = GpuArray(streams.to_device(np.zeros(rows, np.int16)))
@@ -235,7 +236,7 @@ class GpuRows:
         if len(rows) == 0:
             return np.zeros(0, dtype)
         out = cuda.device_array(len(rows), np.int64)
-        self.launch(len(rows), kernels.get_word, self._words, streams.to_device(rows), start // 8, out)
+        self.launch(len(rows), kernels.get_word, self.words, streams.to_device(rows), start // 8, out)
         words = streams.to_host(out).reshape(-1, 1).view(np.uint8)
         return np.ascontiguousarray(words[:, start % 8 : start % 8 + dtype.itemsize]).view(dtype)[:, 0]
 
@@ -244,34 +245,38 @@ class GpuRows:
         if len(rows) == 0:
             return
         place = TABLE.fields[name][1] // 8  # type: ignore[index]
-        self.launch(len(rows), kernels.set_word, self._words, streams.to_device(rows), place, streams.to_device(values))
+        self.launch(len(rows), kernels.set_word, self.words, streams.to_device(rows), place, streams.to_device(values))
 
     def save(self, rows: np.ndarray) -> np.recarray:
         """Copies of some tables in the memory of the processor. Waits for the GPU."""
         saved = new_tables(len(rows))
         if len(rows) > 0:
             out = cuda.device_array((len(rows), WORDS), np.int64)
-            self._copy(self._words, rows, out, np.arange(len(rows)))
+            self._copy(self.words, rows, out, np.arange(len(rows)))
             saved.view(np.ndarray).view(np.int64).reshape(len(rows), WORDS)[:] = streams.to_host(out)
         return saved
 
     def put(self, rows: np.ndarray, records: np.ndarray, pause: bool) -> None:
         """Put records into rows, as many or one for all."""
         if len(rows) > 0:
-            self._copy(_words(records), np.arange(len(records)), self._words, rows)
+            self._copy(_words(records), np.arange(len(records)), self.words, rows)
             self._settle(rows, pause)
 
     def clone(self, source: int, rows: np.ndarray, pause: bool) -> None:
         """Copy a row into others."""
         if len(rows) > 0:
-            self._copy(self._words, np.array([source]), self._words, rows)
+            self._copy(self.words, np.array([source]), self.words, rows)
             self._settle(rows, pause)
 
     def sample_hidden(self, source: int, rows: np.ndarray, seat: int, seed: int, pause: bool) -> None:
-        """Fill at least one row with copies of one in which the hidden cards are dealt anew, by the processor."""
-        copies = self.save(np.full(len(rows), source))
-        sample_hidden_rows(kernel_view(copies), np.arange(len(rows)), seat, seed, new_sampling_workspace())
-        self.put(rows, copies, pause)
+        """Fill at least one row with copies of one in which the hidden cards are dealt anew."""
+        self._copy(self.words, np.array([source]), self.words, rows)
+        numbers = streams.to_device(rows)
+        plans, ways = cuda.device_array(1, PLAN), cuda.device_array(MOST_WAYS, np.float64)
+        layouts = cuda.device_array(min(len(rows), MOST_THREADS), LAYOUT)
+        self.launch(1, kernels.plan_hidden, self.native, numbers, seat, plans, layouts, ways)
+        self.launch(len(layouts), kernels.deal_hidden_rows, self.native, numbers, seat, seed, plans, layouts, ways)
+        self._settle(rows, pause)
 
     def _copy(self, source: Any, sources: np.ndarray, target: Any, targets: np.ndarray) -> None:
         numbers = (streams.to_device(sources), streams.to_device(targets))

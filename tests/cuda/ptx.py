@@ -28,9 +28,11 @@ from numba.cuda.cudadrv.devicearray import DeviceNDArray
 from benchmarks.cuda.speed import Gpu
 from noms_env import load_player, make_batch
 from noms_env.cuda import kernels, streams
-from noms_env.cuda.announcing import lookups_in_global_memory
+from noms_env.cuda.announcing import kernel_settings
 from noms_env.cuda.arrays import GpuArray
 from noms_env.cuda.players import kernels as player_kernels
+from noms_env.cuda.players import world_kernels
+from noms_env.cuda.players.worlds import GpuWorlds
 from noms_env.envs.validation import ObservationKind
 
 ARCHITECTURES = ("sm_80", "sm_90")
@@ -40,7 +42,7 @@ MOST_REGISTERS = {"step_features": 96, "observe_features": 96, "play_randomly": 
 OF_OTHERS = 72
 MOST_CONSTANTS = 4096
 """Bytes; an architecture allows 65,536. Kernels' arguments are among them; tables of constants lie in global memory."""
-MODULES = (kernels, player_kernels)
+MODULES = (kernels, player_kernels, world_kernels)
 """Each with `ALL` of its kernels."""
 ALL = tuple(kernel for module in MODULES for kernel in module.ALL)
 PTXAS = Path(nvidia.cuda_nvcc.__path__[0]) / "bin" / "ptxas"
@@ -120,8 +122,12 @@ def launch_all(observation: ObservationKind) -> None:
     batch.random_actions(numbers, numbers)
     batch.next_deal()
     batch.clone(0, [1])
+    batch._rows.sample_hidden(0, np.arange(2), 1, 1, False)
     for player in ("random", "greedy", "thumb"):
         load_player(player, device="cuda").act(batch, numbers, where=batch.over)
+    worlds = GpuWorlds(3, 2)
+    worlds.list_rows(batch.gpu, batch.gpu.over.native, True, numbers.native)
+    worlds.deal(batch.gpu, worlds.pieces[0], numbers.native)
     benchmark = Gpu.__new__(Gpu)
     benchmark.batch, benchmark.rows, benchmark.streams = batch, batch._rows, numbers
     benchmark.play(1)
@@ -165,7 +171,7 @@ def compiled(place: int) -> list[str]:
     name = kernel.py_func.__name__
     start = perf_counter()
     try:
-        with lookups_in_global_memory():
+        with kernel_settings():
             text, _ = cuda.compile_ptx(kernel.py_func, signature, cc=CAPABILITY)
     except Exception as error:  # numba has many kinds, each of many lines
         return [f"{name}: numba-cuda does not compile it: {error}"]

@@ -16,10 +16,11 @@ from noms_env.cuda import rows
 ROOT = Path(__file__).parents[2]
 
 
-def test_in_the_simulator() -> None:
+@pytest.mark.parametrize("file", ["simulated.py", "simulated_search.py"])
+def test_in_the_simulator(file: str) -> None:
     """The simulator is chosen when numba is imported, so it takes a process of its own."""
     environment = {**os.environ, "NUMBA_ENABLE_CUDASIM": "1", "NUMBA_DISABLE_JIT": "1"}
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:xdist", "-p", "no:cacheprovider", "tests/cuda/simulated.py"]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:xdist", "-p", "no:cacheprovider", f"tests/cuda/{file}"]
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
 

@@ -7,16 +7,12 @@ from typing import Any
 import numpy as np
 
 from noms_env.cuda import streams
-from noms_env.cuda.arrays import SIMULATED
 from noms_env.cuda.players import kernels
 from noms_env.cuda.players.player import GpuPlayer
-from noms_env.cuda.rows import BLOCK, GpuRows
+from noms_env.cuda.rows import MOST_THREADS, GpuRows
 from noms_env.players.registry import NEWEST
 from noms_env.players.rule_based.heuristics import new_workspaces
 from noms_env.players.rule_based.player import ThumbPlayer
-
-MOST_WORKSPACES = 3 * BLOCK if SIMULATED else 1 << 17
-"""Of threads that need working memory there are no more than these, each with several tables."""
 
 
 class GpuRandom(GpuPlayer):
@@ -45,7 +41,7 @@ class GpuThumb(GpuPlayer):
         self._workspaces: Any = None
 
     def write(self, rows: GpuRows, where: Any, some: bool, seeds: Any, actions: Any) -> None:
-        threads = min(len(actions), MOST_WORKSPACES)
+        threads = min(len(actions), MOST_THREADS)
         if self._workspaces is None or len(self._workspaces) < threads:
             self._workspaces = working_memory(new_workspaces(self.version), threads)
         rows.launch(threads, kernels.ask_thumb, rows.native, where, some, self._workspaces, actions)

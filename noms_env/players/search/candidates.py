@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from noms_env._jit import highest, jit, lowest
+from noms_env._jit import highest, jit, lowest, size
 from noms_env.core.actions import INDICATE, NOMINATE, NOMINATING, PLAYING
 from noms_env.core.cards import CARD_SUITS, NO_TRUMP, SUIT_CARDS, bit
 from noms_env.engine.row_kernels import write_members
@@ -28,6 +28,21 @@ def write_candidates(t, actions):
     if t.phase == NOMINATING:
         count = write_members(cards_to_nominate(t), NOMINATE, actions, count)
     return count
+
+
+@jit
+def only_candidate(t):
+    """The action to try if there is a single one, else -1."""
+    cards = np.int64(0)
+    first = 0
+    if t.phase == PLAYING:
+        cards = cards_to_play(t)
+    elif t.phase == NOMINATING:
+        cards = cards_to_nominate(t)
+        first = NOMINATE
+    if size(cards) + size(t.legal_words) != 1:
+        return np.int64(-1)
+    return first + lowest(cards) if cards != 0 else INDICATE + lowest(t.legal_words)
 
 
 @jit

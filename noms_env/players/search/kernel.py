@@ -141,16 +141,21 @@ def search(tables, row, seed, is_exact, work):
             find_exact(world, count, work)
         else:
             find_by_rollout(world, count, is_exact, work)
-        add_up(work, count, place)
-    best = best_of(work, count, place)
+        add_up(work.values, work.sums, work.squares, count, place)
+    best = best_of(work.sums, work.squares, count, place)
     return favourite if best == place else work.candidates[best]
 
 
 @jit
 def worlds_for(t, work):
     """In how many worlds the actions of the seat to act are tried."""
-    single_round = t.phase == CALLING and t.family != AUCTION
-    return len(work.numbers) if single_round else len(work.numbers) // CALL_WORLDS
+    return len(work.numbers) if is_single_round(t) else len(work.numbers) // CALL_WORLDS
+
+
+@jit
+def is_single_round(t):
+    """True if the seat to act makes its one call of the deal."""
+    return t.phase == CALLING and t.family != AUCTION
 
 
 @jit
@@ -172,9 +177,7 @@ def find_by_rollout(world, count, is_exact, work):
     for k in range(count):
         work.tables[spare] = work.tables[world]
         t = work.tables[spare]
-        step(t, work.candidates[k])
-        while t.phase != SCORED and not (is_exact and is_solvable(t, FEWER_BEHIND_A_ROLLOUT)):
-            step(t, next_action(t, work.workspaces[0]))
+        play_out(t, work.candidates[k], is_exact, work.workspaces[0])
         if t.phase == SCORED:
             work.values[k] = value_to(t, seat)
         else:
@@ -184,24 +187,32 @@ def find_by_rollout(world, count, is_exact, work):
 
 
 @jit
-def add_up(work, count, favourite):
-    """Add what the candidates came to in a world; `favourite` is a place among them."""
-    for k in range(count):
-        work.sums[k] += work.values[k]
-        gain = float(work.values[k] - work.values[favourite])
-        work.squares[k] += gain * gain
+def play_out(t, action, is_exact, m):
+    """Take an action, and play on by rules of thumb: to the end of the deal, or to an ending that is to be solved exactly."""
+    step(t, action)
+    while t.phase != SCORED and not (is_exact and is_solvable(t, FEWER_BEHIND_A_ROLLOUT)):
+        step(t, next_action(t, m))
 
 
 @jit
-def best_of(work, count, favourite):
+def add_up(values, sums, squares, count, favourite):
+    """Add what the candidates came to in a world, `values`, to `sums` and `squares`; `favourite` is a place among them."""
+    for k in range(count):
+        sums[k] += values[k]
+        gain = float(values[k] - values[favourite])
+        squares[k] += gain * gain
+
+
+@jit
+def best_of(sums, squares, count, favourite):
     """The place of the candidate to take: the best of those that are clearly better than the favourite, if there are any.
 
     A mean is more than its standard error (by n - 1) just where the squared sum is more than the sum of squares.
     """
     best = favourite
     for k in range(count):
-        gain = float(work.sums[k] - work.sums[favourite])
-        if work.sums[k] > work.sums[best] and gain * gain > work.squares[k]:
+        gain = float(sums[k] - sums[favourite])
+        if sums[k] > sums[best] and gain * gain > squares[k]:
             best = k
     return best
 

@@ -1,0 +1,70 @@
+"""The kernels of `worlds`: which rows are thought about, and copies of them with the unseen cards dealt anew.
+
+A *piece* are so many rows of a list, `numbers[kind]`, from `first` on; `counts[kind, 0]` is its length. Working memory is
+an array with an element for each thread, so that a thread takes one row or world after another.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import cuda
+
+from noms_env.belief.sampling import deal_hidden, plan
+from noms_env.core.actions import SCORED
+from noms_env.cuda.kernels import kernel
+from noms_env.players.protocol import NOBODY
+from noms_env.players.search.candidates import only_candidate
+from noms_env.players.search.kernel import is_single_round
+from noms_env.players.search.position import count_deal_as_last
+
+
+@kernel
+def list_rows(tables, where, some, numbers, counts, actions):
+    """List the rows whose seat to act has a choice: in `numbers[1]` those that make their one call, in `numbers[0]` the others.
+
+    The order is any. In the other rows that are asked (`players.kernels`) the action is written.
+    """
+    row = np.int64(cuda.grid(1))
+    if row < len(tables) and (not some or where[row]):
+        t = tables[row]
+        action = NOBODY if t.phase == SCORED else only_candidate(t)
+        if t.phase == SCORED or action >= 0:
+            actions[row] = action
+        else:
+            kind = 1 if is_single_round(t) else 0
+            numbers[kind, cuda.atomic.add(counts, (kind, 0), 1)] = row
+
+
+@kernel
+def copy_worlds(words, numbers, counts, kind, first, n_worlds, worlds):
+    """Copy each row of a piece into so many worlds: a thread for each word."""
+    i = np.int64(cuda.grid(1))
+    world, word = i // words.shape[1], i % words.shape[1]
+    place = first + world // n_worlds
+    if world < len(worlds) and place < counts[kind, 0]:
+        worlds[world, word] = words[numbers[kind, place], word]
+
+
+@kernel
+def plan_worlds(worlds, counts, kind, first, at_once, n_worlds, plans, layouts, ways):
+    """Work out what all worlds of a row of a piece have in common, for the seat to act."""
+    thread = np.int64(cuda.grid(1))
+    if thread < len(layouts):
+        for j in range(thread, min(at_once, counts[kind, 0] - first), len(layouts)):
+            t = worlds[j * n_worlds]
+            plan(t, t.seat, plans[j], layouts[thread], ways[j])
+
+
+@kernel
+def deal_worlds(worlds, numbers, counts, kind, first, at_once, n_worlds, seeds, plans, layouts, ways):
+    """Deal world k of each row of a piece anew, by stream k of the row's seed."""
+    thread = np.int64(cuda.grid(1))
+    if thread < len(layouts):
+        for world in range(thread, min(at_once, counts[kind, 0] - first) * n_worlds, len(layouts)):
+            j, t = world // n_worlds, worlds[world]
+            deal_hidden(t, t.seat, seeds[numbers[kind, first + j]], world % n_worlds, plans[j], layouts[thread], ways[j])
+            count_deal_as_last(t)
+
+
+ALL = (list_rows, copy_worlds, plan_worlds, deal_worlds)
+"""All kernels."""

@@ -1,0 +1,110 @@
+"""Worlds on a GPU: for each row that a search thinks about, copies in which the unseen cards are dealt anew.
+
+    worlds = GpuWorlds(len(batch), n_worlds=20)
+    worlds.list_rows(batch.gpu, where, some, actions)  # writes the actions of rows that have no choice
+    for piece in worlds.pieces:
+        worlds.deal(batch.gpu, piece, seeds)
+        ...  # look at `worlds.tables`, and write the actions of the piece's rows
+
+They are the worlds of the searches on the processor (`players.search.kernel.search`) for the same seeds, byte for byte. Nothing
+waits for the GPU, and after the first time no memory is taken.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import cuda
+
+from noms_env.belief.workspace import LAYOUT, MOST_WAYS, PLAN
+from noms_env.cuda import kernels
+from noms_env.cuda.players import world_kernels
+from noms_env.cuda.rows import MOST_THREADS, WORDS, GpuRows
+from noms_env.players.search.kernel import CALL_WORLDS
+from noms_env.variants.table_record import TABLE
+
+MOST_BYTES = 1 << 31
+"""Of memory for worlds, and what goes with them, unless a single row needs more."""
+
+
+class Piece(NamedTuple):
+    """Rows that a search thinks about at the same time: `numbers[kind, first : min(first + rows, counts[kind, 0])]`.
+
+    Attributes:
+        numbers: int64, shape (2, n), on the GPU: lists of rows of the batch that there are to think about, in any order.
+        counts: int64, shape (2, 1), on the GPU: how many.
+        kind: which list: 1 for the rows that make their one call, 0 for the others.
+        first: the place of the piece's first row among them.
+        rows: of the piece, at most; the list may end before.
+        n_worlds: of each row: world k of the j-th row is `tables[j * n_worlds + k]`.
+    """
+
+    numbers: Any
+    counts: Any
+    kind: int
+    first: int
+    rows: int
+    n_worlds: int
+
+
+class GpuWorlds:
+    """Memory for the worlds of a batch's rows, a piece of them at a time.
+
+    Attributes:
+        n_worlds: of each row; a row that makes its one call has `CALL_WORLDS` times as many.
+        rows: the most in a piece.
+        capacity: the most worlds of a piece together.
+        tables: on the GPU, structured, shape (capacity,): the worlds of the piece that was dealt last.
+        words: the same memory, int64, shape (capacity, WORDS).
+        pieces: as many as it takes when all rows are asked; those behind the end of the list are empty.
+    """
+
+    def __init__(self, batch_rows: int, n_worlds: int, more_bytes: int = 0) -> None:
+        """Take memory for a batch of so many rows; `more_bytes` of what a search keeps for each world count to `MOST_BYTES`."""
+        row_bytes = CALL_WORLDS * (n_worlds * (TABLE.itemsize + more_bytes) + PLAN.itemsize + 8 * MOST_WAYS)
+        calling = min(batch_rows, max(1, MOST_BYTES // row_bytes))
+        self.n_worlds = n_worlds
+        self.rows = min(batch_rows, CALL_WORLDS * calling)
+        self.capacity = CALL_WORLDS * n_worlds * calling
+        self.tables = cuda.device_array(self.capacity, TABLE)
+        self.words = self.tables.view(np.int64).reshape(self.capacity, WORDS)
+        self._numbers = cuda.device_array((2, batch_rows), np.int64)
+        self._counts = cuda.device_array((2, 1), np.int64)
+        self._plans = cuda.device_array(self.rows, PLAN)
+        self._ways = cuda.device_array((self.rows, MOST_WAYS), np.float64)
+        self._layouts = cuda.device_array(min(self.capacity, MOST_THREADS), LAYOUT)
+        self.pieces = [
+            Piece(self._numbers, self._counts, kind, first, at_once, worlds)
+            for kind, at_once, worlds in ((0, self.rows, n_worlds), (1, calling, CALL_WORLDS * n_worlds))
+            for first in range(0, batch_rows, at_once)
+        ]
+
+    def list_rows(self, rows: GpuRows, where: Any, some: bool, actions: Any) -> None:
+        """List the rows that are asked and have a choice, and write the actions of the others.
+
+        Args:
+            rows: the tables of the batch.
+            where: bool, shape (n,), on the GPU; not looked at unless `some`.
+            some: whether only the rows of `where` are asked.
+            actions: int64, shape (n,), on the GPU: is written where there is no choice; `NOBODY` where nobody is to act.
+        """
+        rows.launch(2, kernels.clear, self._counts)
+        rows.launch(len(actions), world_kernels.list_rows, rows.native, where, some, self._numbers, self._counts, actions)
+
+    def deal(self, rows: GpuRows, piece: Piece, seeds: Any) -> None:
+        """Fill `tables` with the worlds of a piece.
+
+        Args:
+            rows: the tables of the batch.
+            piece: one of `pieces`.
+            seeds: int64, shape (n,), on the GPU: a number for each row of the batch.
+        """
+        numbers, counts, kind, first, at_once, n_worlds = piece
+        worlds = at_once * n_worlds
+        place, memory = (counts, kind, first), (self._plans, self._layouts, self._ways)
+        threads = len(self._layouts)
+        rows.launch(worlds * WORDS, world_kernels.copy_worlds, rows.words, numbers, *place, n_worlds, self.words)
+        rows.launch(min(at_once, threads), world_kernels.plan_worlds, self.tables, *place, at_once, n_worlds, *memory)
+        arguments = (self.tables, numbers, *place, at_once, n_worlds, seeds, *memory)
+        rows.launch(min(worlds, threads), world_kernels.deal_worlds, *arguments)

@@ -1,0 +1,95 @@
+"""Tests of what searches need on a GPU, in numba's simulator of one: `test_gpu_rows` starts them, in a process of its own."""
+
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+
+from noms_env.belief import new_sampling_workspace, sample_hidden_rows
+from noms_env.core.actions import SCORED
+from noms_env.cuda.arrays import to_gpu
+from noms_env.cuda.players import worlds as worlds_module
+from noms_env.cuda.players.worlds import GpuWorlds
+from noms_env.engine.row_kernels import kernel_view
+from noms_env.players.search.candidates import only_candidate
+from noms_env.players.search.kernel import CALL_WORLDS, is_single_round
+from noms_env.players.search.position import count_deal_as_last
+from noms_env.variants import VARIANTS
+from noms_env.variants.table_record import new_tables
+from tests.cuda.agreement import Both, assert_same, draw_plan
+
+SEEDS = np.random.default_rng(8).integers(2**63, size=14)
+
+
+def as_bytes(tables: np.ndarray) -> np.ndarray:
+    return tables.view(np.ndarray).view(np.uint8).reshape(len(tables), -1)
+
+
+def expected_worlds(tables: np.recarray, row: int, n_worlds: int) -> np.ndarray:
+    """The worlds of a row, as a search on the processor makes them."""
+    copies = kernel_view(new_tables(n_worlds))
+    copies[:] = tables[row]
+    sample_hidden_rows(copies, np.arange(n_worlds), tables[row].seat, SEEDS[row], new_sampling_workspace())
+    for world in range(n_worlds):
+        count_deal_as_last(copies[world])
+    return copies
+
+
+def both_after(name: str, steps: int, tables: int) -> Both:
+    """All games, with options drawn at random, after a few random decisions."""
+    both = Both(draw_plan(random.Random(name)), tables)
+    for _ in range(steps):
+        both.step(observe=False)
+        both.go_on()
+    return both
+
+
+@pytest.mark.parametrize("steps", [1, 11])
+def test_worlds_are_those_of_the_processor(steps: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worlds_module, "MOST_BYTES", 2_000_000)  # a piece of a few rows
+    both, n_worlds = both_after(f"worlds {steps}", steps, 14), 2
+    tables, asked = both.cpu.tables, np.arange(14) % 4 > 0
+    actions, where, seeds = to_gpu(np.full(14, 77)), to_gpu(asked), to_gpu(SEEDS)
+    worlds = GpuWorlds(14, n_worlds)
+    worlds.list_rows(both.gpu.gpu, where.native, True, actions.native)
+    choices = {}
+    for row in np.flatnonzero(asked):
+        only = -1 if tables[row].phase == SCORED else only_candidate(tables[row])
+        if tables[row].phase != SCORED and only < 0:
+            choices[row] = n_worlds * (CALL_WORLDS if is_single_round(tables[row]) else 1)
+        else:
+            assert actions.to_numpy()[row] == only
+    dealt = set[int]()
+    assert len(worlds.pieces) > 4
+    for piece in worlds.pieces:
+        worlds.deal(both.gpu.gpu, piece, seeds.native)
+        end = min(piece.first + piece.rows, int(piece.counts.copy_to_host()[piece.kind, 0]))
+        numbers = piece.numbers.copy_to_host()[piece.kind, piece.first : end]
+        for j, row in enumerate(map(int, numbers)):
+            assert piece.n_worlds == choices[row]
+            got = as_bytes(worlds.tables.copy_to_host()[j * piece.n_worlds : (j + 1) * piece.n_worlds])
+            assert_same(f"worlds of row {row}", as_bytes(expected_worlds(tables, row, piece.n_worlds)), got, both.plan)
+            dealt.add(row)
+    assert dealt == set(choices)
+    assert (actions.to_numpy() == 77).tolist() == [row in choices or not asked[row] for row in range(14)]
+    both.compare_tables()
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_hidden_cards_are_dealt_as_on_the_processor(variant: str) -> None:
+    both = Both(draw_plan(random.Random(f"hidden {variant}"), [variant]), tables=16)
+    rng = random.Random(variant)
+    for _ in range(3):
+        for _ in range(rng.randrange(1, 12)):
+            both.step(observe=False)
+            both.go_on()
+        playing = np.flatnonzero(both.cpu.tables.phase != SCORED)
+        if len(playing) == 0:
+            continue
+        source, seat, seed = int(rng.choice(playing)), rng.randrange(int(both.cpu.tables.n_seats[0])), rng.randrange(2**32)
+        rows: Any = None if rng.random() < 0.2 else sorted(rng.sample(range(16), 14))  # more than there are threads
+        for batch in (both.cpu, both.gpu):
+            batch.sample_hidden(source, seat, np.random.default_rng(seed), rows)
+        both.compare()
+        both.compare_tables()
