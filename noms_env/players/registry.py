@@ -71,7 +71,7 @@ PLAYERS: dict[str, Entry] = {
     ),
     "flat_mc": Entry(
         "noms_env.players.search.player:FlatMC",
-        "",
+        "noms_env.cuda.players.flat_mc:GpuFlatMC",
         "tries its actions on sampled cards, played out by thumb",
         {"worlds": int},
     ),

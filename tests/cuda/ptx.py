@@ -30,24 +30,28 @@ from noms_env import load_player, make_batch
 from noms_env.cuda import kernels, streams
 from noms_env.cuda.announcing import kernel_settings
 from noms_env.cuda.arrays import GpuArray
+from noms_env.cuda.players import flat_mc_kernels, world_kernels
 from noms_env.cuda.players import kernels as player_kernels
-from noms_env.cuda.players import world_kernels
-from noms_env.cuda.players.worlds import GpuWorlds
 from noms_env.envs.validation import ObservationKind
 
 ARCHITECTURES = ("sm_80", "sm_90")
 CAPABILITY = (8, 0)
 """What the PTX is for: the lowest of them."""
-MOST_REGISTERS = {"step_features": 96, "observe_features": 96, "play_randomly": 112, "ask_thumb": 144}
+MOST_REGISTERS = {
+    **{"step_features": 96, "observe_features": 96, "play_randomly": 112, "ask_thumb": 144},
+    **{"find_candidates": 144, "play_worlds_out": 160},
+}
 OF_OTHERS = 72
 MOST_CONSTANTS = 4096
 """Bytes; an architecture allows 65,536. Kernels' arguments are among them; tables of constants lie in global memory."""
-MODULES = (kernels, player_kernels, world_kernels)
+MODULES = (kernels, player_kernels, world_kernels, flat_mc_kernels)
 """Each with `ALL` of its kernels."""
 ALL = tuple(kernel for module in MODULES for kernel in module.ALL)
 PTXAS = Path(nvidia.cuda_nvcc.__path__[0]) / "bin" / "ptxas"
 PROCESSES = 2
 SLOWEST = (
+    "play_worlds_out",
+    "find_candidates",
     "ask_thumb",
     "step_features",
     "step",
@@ -123,11 +127,8 @@ def launch_all(observation: ObservationKind) -> None:
     batch.next_deal()
     batch.clone(0, [1])
     batch._rows.sample_hidden(0, np.arange(2), 1, 1, False)
-    for player in ("random", "greedy", "thumb"):
+    for player in ("random", "greedy", "thumb", "flat_mc:2"):
         load_player(player, device="cuda").act(batch, numbers, where=batch.over)
-    worlds = GpuWorlds(3, 2)
-    worlds.list_rows(batch.gpu, batch.gpu.over.native, True, numbers.native)
-    worlds.deal(batch.gpu, worlds.pieces[0], numbers.native)
     benchmark = Gpu.__new__(Gpu)
     benchmark.batch, benchmark.rows, benchmark.streams = batch, batch._rows, numbers
     benchmark.play(1)

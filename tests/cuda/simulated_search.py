@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from noms_env import load_player
 from noms_env.belief import new_sampling_workspace, sample_hidden_rows
 from noms_env.core.actions import SCORED
 from noms_env.cuda.arrays import to_gpu
@@ -54,7 +55,7 @@ def test_worlds_are_those_of_the_processor(steps: int, monkeypatch: pytest.Monke
     worlds = GpuWorlds(14, n_worlds)
     worlds.list_rows(both.gpu.gpu, where.native, True, actions.native)
     choices = {}
-    for row in np.flatnonzero(asked):
+    for row in map(int, np.flatnonzero(asked)):
         only = -1 if tables[row].phase == SCORED else only_candidate(tables[row])
         if tables[row].phase != SCORED and only < 0:
             choices[row] = n_worlds * (CALL_WORLDS if is_single_round(tables[row]) else 1)
@@ -93,3 +94,17 @@ def test_hidden_cards_are_dealt_as_on_the_processor(variant: str) -> None:
             batch.sample_hidden(source, seat, np.random.default_rng(seed), rows)
         both.compare()
         both.compare_tables()
+
+
+@pytest.mark.parametrize("name", ["flat_mc:2", "flat_mc:1"])
+def test_flat_mc_answers_as_on_the_processor(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worlds_module, "MOST_BYTES", 4_000_000)
+    on_cpu, on_gpu = load_player(name), load_player(name, device="cuda")
+    for steps in (0, 14, 22):
+        both, asked = both_after(f"{name} {steps}", steps, 7), np.arange(7) != 3
+        expected = np.zeros(7, np.int64)
+        on_cpu._search(kernel_view(both.cpu.tables), SEEDS[:7], expected)
+        for where in (None, to_gpu(asked)):
+            actions = to_gpu(np.full(7, 77))
+            on_gpu.act(both.gpu, to_gpu(SEEDS[:7]), where=where, actions=actions)
+            assert actions.to_numpy().tolist() == np.where(asked, expected, expected if where is None else 77).tolist()

@@ -17,6 +17,9 @@ from noms_env.core.actions import INDICATE, NOMINATE, NOMINATING, PLAYING
 from noms_env.core.cards import CARD_SUITS, NO_TRUMP, SUIT_CARDS, bit
 from noms_env.engine.row_kernels import write_members
 
+MOST_CANDIDATES = 48
+"""There are no more at a time: the words (46), or the cards of a hand (26) or four of a suit, with a few words."""
+
 
 @jit
 def write_candidates(t, actions):

@@ -1,0 +1,97 @@
+"""The kernels of `flat_mc`; pieces and working memory are those of `world_kernels`, and j is a row's place in its piece.
+
+Candidates and what they came to have a row for each j, or for each world, of `MOST_CANDIDATES` places.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import cuda
+
+from noms_env.cuda.kernels import kernel
+from noms_env.players.rule_based.player import thumb_action
+from noms_env.players.search.candidates import place_among, write_candidates
+from noms_env.players.search.kernel import add_up, best_of, play_out
+from noms_env.players.search.position import value_to
+
+
+@kernel
+def find_candidates(
+    tables, numbers, counts, kind, first, at_once, workspaces, candidates, n_candidates, favourites, places, most
+):
+    """Write the candidates of each row of a piece, their number and `thumb`'s choice; `most[0, 0]` is raised to the number."""
+    thread = np.int64(cuda.grid(1))
+    if thread < len(workspaces):
+        for j in range(thread, min(at_once, counts[kind, 0] - first), len(workspaces)):
+            t = tables[numbers[kind, first + j]]
+            n_candidates[j] = write_candidates(t, candidates[j])
+            favourites[j] = thumb_action(t, workspaces[thread])
+            places[j] = place_among(candidates[j], n_candidates[j], favourites[j])
+            cuda.atomic.max(most, (0, 0), n_candidates[j])
+
+
+@kernel
+def play_worlds_out(
+    tables,
+    words,
+    counts,
+    kind,
+    first,
+    at_once,
+    n_worlds,
+    candidates,
+    n_candidates,
+    most,
+    workspaces,
+    spare,
+    spare_words,
+    values,
+):
+    """Play out each candidate in each world: a thread takes one of them after another, and `values[world, k]` is written.
+
+    Neighbouring threads have the same candidate in neighbouring worlds. `spare` has a table for each thread.
+    """
+    thread = np.int64(cuda.grid(1))
+    worlds = min(at_once, counts[kind, 0] - first) * n_worlds
+    if thread < len(spare):
+        for i in range(thread, worlds * most[0, 0], len(spare)):
+            k, world = i // worlds, i % worlds
+            j = world // n_worlds
+            if k < n_candidates[j]:
+                for word in range(words.shape[1]):
+                    spare_words[thread, word] = words[world, word]
+                play_out(spare[thread], candidates[j, k], False, workspaces[thread])
+                values[world, k] = value_to(spare[thread], tables[world].seat)
+
+
+@kernel
+def choose_candidates(
+    numbers,
+    counts,
+    kind,
+    first,
+    at_once,
+    n_worlds,
+    candidates,
+    n_candidates,
+    favourites,
+    places,
+    values,
+    sums,
+    squares,
+    actions,
+):
+    """Write the actions of the rows of a piece, from what their candidates came to, world by world as on the processor."""
+    j = np.int64(cuda.grid(1))
+    if j < min(at_once, counts[kind, 0] - first):
+        for k in range(n_candidates[j]):
+            sums[j, k] = 0
+            squares[j, k] = 0.0
+        for world in range(j * n_worlds, (j + 1) * n_worlds):
+            add_up(values[world], sums[j], squares[j], n_candidates[j], places[j])
+        best = best_of(sums[j], squares[j], n_candidates[j], places[j])
+        actions[numbers[kind, first + j]] = favourites[j] if best == places[j] else candidates[j, best]
+
+
+ALL = (find_candidates, play_worlds_out, choose_candidates)
+"""All kernels."""
