@@ -87,8 +87,8 @@ class BatchEnv:
             2**128 on (a multiplier of 2**124).
 
     On a GPU the arrays are `GpuArray`, `to_numpy` of which makes a copy for the processor. Nothing waits for the GPU but
-    `save`, `restore`, `table`, `sample_hidden` (whose cards the processor deals), `reset` without an array on the GPU, and with
-    `check_actions` also `step` and `random_actions`. Launches go to torch's current stream where torch is in use.
+    `save`, `restore`, `table`, `sample_hidden`, `reset` without an array on the GPU, and with `check_actions` also `step` and
+    `random_actions`. Launches go to torch's current stream where torch is in use.
 
     Raises:
         ValueError: an argument is not allowed; the message says what is.

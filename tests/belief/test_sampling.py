@@ -16,11 +16,13 @@ import numpy as np
 import pytest
 
 from noms_env.belief.layouts import draw_below, open_stream
-from noms_env.belief.workspace import new_sampling_workspace
+from noms_env.belief.sampling import sample_hidden_rows
+from noms_env.belief.workspace import MOST_CLASSES, MOST_WAYS, new_sampling_workspace
 from noms_env.core.actions import SCORED
-from noms_env.core.cards import EXCUSE, cards_in, set_of
+from noms_env.core.cards import EXCUSE, FRENCH, cards_in, set_of
 from noms_env.core.chance import DRAW_REDEAL, philox
 from noms_env.core.state import HELD, get_byte, put_byte
+from noms_env.engine.row_kernels import kernel_view
 from noms_env.table import Table
 from noms_env.variants import GAMES, VARIANTS, nonesuch, small_ships
 from tests import referee
@@ -319,3 +321,32 @@ def test_sentences() -> None:
 
 if __name__ == "__main__":
     print(json.dumps(fingerprint()))
+
+
+def ways_of(variant: str) -> int:
+    """The most numbers of layouts that a game needs: see `MOST_WAYS`."""
+    game = GAMES[variant]
+    other_places = game.seats[1] - 1 + (game.deck_kind == FRENCH)  # with the Decktet nothing is left over
+    states = 14 * 14 * 13 * 2 if variant in ("noms", "small_ships") else 14**3
+    return max(0, other_places - 3) * (states if game.deck_kind == FRENCH else MOST_WAYS)
+
+
+def test_the_memory_for_numbers_of_layouts_is_as_large_as_any_game_needs() -> None:
+    assert max(map(ways_of, VARIANTS)) == MOST_WAYS
+
+
+@pytest.mark.parametrize(("matches", "every"), [(30, 3), pytest.param(400, 1, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_plans_stay_within_their_memory(variant: str, matches: int, every: int) -> None:
+    rng, workspace = random.Random(f"{variant}: memory"), new_sampling_workspace()
+    p, needed = workspace[0], 0
+    for seed in range(matches):
+        for moment, (table, _) in enumerate(play(variant, *random_table(variant, rng), seed)):
+            if moment % every > 0:
+                continue
+            for seat in range(table.seats):
+                rows = kernel_view(table.copy()._rows)
+                sample_hidden_rows(rows, np.zeros(1, np.int64), seat, seed, workspace)
+                assert p["n_classes"] <= MOST_CLASSES
+                needed = max(needed, (p["n_open"] - 3) * p["n_states"] if p["n_open"] > 3 else 0)
+    assert needed <= ways_of(variant)

@@ -1,14 +1,13 @@
 """Tests of what searches need on a GPU, in numba's simulator of one: `test_gpu_rows` starts them, in a process of its own."""
 
 import random
-from typing import Any
 
 import numpy as np
 import pytest
 
-from noms_env import load_player
+from noms_env import TableGroup, load_player
 from noms_env.belief import new_sampling_workspace, sample_hidden_rows
-from noms_env.core.actions import SCORED
+from noms_env.core.actions import CALLING, NAMING_TRUMP, PLAYING, SCORED
 from noms_env.cuda.arrays import to_gpu
 from noms_env.cuda.players import worlds as worlds_module
 from noms_env.cuda.players.worlds import GpuWorlds
@@ -18,8 +17,14 @@ from noms_env.players.search.kernel import CALL_WORLDS, is_single_round
 from noms_env.players.search.position import count_deal_as_last
 from noms_env.variants import VARIANTS
 from noms_env.variants.table_record import new_tables
-from tests.cuda.agreement import Both, assert_same, draw_plan
+from tests.cuda.agreement import Both, Plan, assert_same, draw_plan
 
+SHORT_DEALS = [
+    TableGroup("sniped_whist", 3, {"hand_size": 3}),
+    TableGroup("small_ships", 3, {"hand_size": 3}),
+    TableGroup("up_down", 4),
+    TableGroup("noms", 4, {"hand_size": 2}),
+]
 SEEDS = np.random.default_rng(8).integers(2**63, size=14)
 
 
@@ -79,32 +84,47 @@ def test_worlds_are_those_of_the_processor(steps: int, monkeypatch: pytest.Monke
 
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_hidden_cards_are_dealt_as_on_the_processor(variant: str) -> None:
-    both = Both(draw_plan(random.Random(f"hidden {variant}"), [variant]), tables=16)
+    both = Both(draw_plan(random.Random(f"hidden {variant}"), [variant]), tables=13)
     rng = random.Random(variant)
-    for _ in range(3):
-        for _ in range(rng.randrange(1, 12)):
+    for _ in range(2):
+        for _ in range(rng.randrange(1, 9)):
             both.step(observe=False)
             both.go_on()
         playing = np.flatnonzero(both.cpu.tables.phase != SCORED)
         if len(playing) == 0:
             continue
         source, seat, seed = int(rng.choice(playing)), rng.randrange(int(both.cpu.tables.n_seats[0])), rng.randrange(2**32)
-        rows: Any = None if rng.random() < 0.2 else sorted(rng.sample(range(16), 14))  # more than there are threads
+        rows = None if rng.random() < 0.2 else np.arange(13)  # more than there are threads
         for batch in (both.cpu, both.gpu):
             batch.sample_hidden(source, seat, np.random.default_rng(seed), rows)
         both.compare()
         both.compare_tables()
 
 
-@pytest.mark.parametrize("name", ["flat_mc:2", "flat_mc:1"])
-def test_flat_mc_answers_as_on_the_processor(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(worlds_module, "MOST_BYTES", 4_000_000)
-    on_cpu, on_gpu = load_player(name), load_player(name, device="cuda")
-    for steps in (0, 14, 22):
-        both, asked = both_after(f"{name} {steps}", steps, 7), np.arange(7) != 3
-        expected = np.zeros(7, np.int64)
-        on_cpu._search(kernel_view(both.cpu.tables), SEEDS[:7], expected)
-        for where in (None, to_gpu(asked)):
-            actions = to_gpu(np.full(7, 77))
-            on_gpu.act(both.gpu, to_gpu(SEEDS[:7]), where=where, actions=actions)
-            assert actions.to_numpy().tolist() == np.where(asked, expected, expected if where is None else 77).tolist()
+def compare_flat_mc(plan: Plan, steps: int) -> set[int]:
+    """Ask both sides at every second decision of 8 tables; the phases in which there was a choice."""
+    on_cpu, on_gpu = load_player("flat_mc:2"), load_player("flat_mc:2", device="cuda")
+    both, asked, phases = Both(plan, tables=8), np.arange(8) != 3, set[int]()
+    for step in range(steps):
+        tables, seeds = both.cpu.tables, SEEDS[:8] + step
+        phases |= {int(table.phase) for table in tables if table.phase != SCORED and only_candidate(table) < 0}
+        expected, actions = np.zeros(8, np.int64), to_gpu(np.full(8, 77))
+        on_cpu._search(kernel_view(tables), seeds, expected)
+        on_gpu.act(both.gpu, to_gpu(seeds), where=to_gpu(asked) if step % 2 else None, actions=actions)
+        assert actions.to_numpy().tolist() == np.where(asked | (step % 2 == 0), expected, 77).tolist()
+        for _ in range(2):
+            both.step(observe=False)
+            both.go_on()
+    return phases
+
+
+def test_flat_mc_answers_as_on_the_processor(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worlds_module, "MOST_BYTES", 4_000_000)  # three pieces of rows, and more of those that call once
+    phases = compare_flat_mc(Plan(SHORT_DEALS, {"seed": 6}), steps=4)
+    assert phases >= {CALLING, NAMING_TRUMP, PLAYING}
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_flat_mc_answers_as_on_the_processor_in_all_games(variant: str) -> None:
+    compare_flat_mc(draw_plan(random.Random(f"flat_mc {variant}"), [variant]), steps=8)

@@ -18,9 +18,19 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.mark.parametrize("file", ["simulated.py", "simulated_search.py"])
 def test_in_the_simulator(file: str) -> None:
+    run_in_the_simulator(file, "not soak")
+
+
+@pytest.mark.soak
+def test_searches_of_all_games_in_the_simulator() -> None:
+    run_in_the_simulator("simulated_search.py", "soak")
+
+
+def run_in_the_simulator(file: str, marks: str) -> None:
     """The simulator is chosen when numba is imported, so it takes a process of its own."""
     environment = {**os.environ, "NUMBA_ENABLE_CUDASIM": "1", "NUMBA_DISABLE_JIT": "1"}
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:xdist", "-p", "no:cacheprovider", f"tests/cuda/{file}"]
+    words = ["-q", "-m", marks, "-p", "no:xdist", "-p", "no:cacheprovider", f"tests/cuda/{file}"]
+    command = [sys.executable, "-m", "pytest", *words]
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
 
