@@ -14,6 +14,7 @@ from noms_env.cuda.players.worlds import GpuWorlds
 from noms_env.engine.row_kernels import kernel_view
 from noms_env.players.search.candidates import only_candidate
 from noms_env.players.search.kernel import CALL_WORLDS, is_single_round
+from noms_env.players.search.player import FlatMC
 from noms_env.players.search.position import count_deal_as_last
 from noms_env.variants import VARIANTS
 from noms_env.variants.table_record import new_tables
@@ -103,7 +104,7 @@ def test_hidden_cards_are_dealt_as_on_the_processor(variant: str) -> None:
 
 def compare_flat_mc(plan: Plan, steps: int) -> set[int]:
     """Ask both sides at every second decision of 8 tables; the phases in which there was a choice."""
-    on_cpu, on_gpu = load_player("flat_mc:2"), load_player("flat_mc:2", device="cuda")
+    on_cpu, on_gpu = FlatMC(2), load_player("flat_mc:2", device="cuda")
     both, asked, phases = Both(plan, tables=8), np.arange(8) != 3, set[int]()
     for step in range(steps):
         tables, seeds = both.cpu.tables, SEEDS[:8] + step

@@ -15,14 +15,16 @@ from noms_env.players import NOBODY, make_player
 from noms_env.players.registry import FIRST
 from noms_env.players.rule_based.heuristics import new_workspaces
 from noms_env.players.rule_based.player import thumb_action
-from noms_env.players.search.candidates import place_among, write_candidates
+from noms_env.players.search.candidates import MOST_CANDIDATES, only_candidate, place_among, write_candidates
 from noms_env.players.search.kernel import add_up, best_of, new_work
 from noms_env.players.search.player import PIMC, FlatMC
 from noms_env.players.search.position import units
 from noms_env.players.search.solver import solve
 from noms_env.table import Table
 from noms_env.variants import VARIANTS
+from tests.agreement import random_table
 from tests.begun import begun
+from tests.belief.redealt import play as moments
 from tests.cases import some
 from tests.players import positions
 from tests.variants.table_help import play, table_with
@@ -240,13 +242,13 @@ def test_another_action_is_taken_only_if_it_gains_a_standard_error() -> None:
         work.sums[:], work.squares[:] = 0, 0
         for row in worths:
             work.values[:count] = row
-            add_up(work, count, favourite)
+            add_up(work.values, work.sums, work.squares, count, favourite)
         gains = worths - worths[:, [favourite]]
         clear = gains.mean(axis=0) > gains.std(axis=0, ddof=1) / np.sqrt(worlds)
         means = np.where(clear, gains.mean(axis=0), 0.0)
         means[favourite] = 0.0
         expected = int(means.argmax()) if means.max() > 0 else favourite
-        assert best_of(work, count, favourite) == expected
+        assert best_of(work.sums, work.squares, count, favourite) == expected
         kept += expected == favourite
         other_than_best += expected != gains.mean(axis=0).argmax()
     assert 30 < kept < 270
@@ -261,8 +263,8 @@ def test_a_gain_in_one_world_is_none() -> None:
         work.sums[:], work.squares[:] = 0, 0
         for gain in gains:
             work.values[:2] = gain, 0
-            add_up(work, 2, 1)
-        answers.append(best_of(work, 2, 1))
+            add_up(work.values, work.sums, work.squares, 2, 1)
+        answers.append(best_of(work.sums, work.squares, 2, 1))
     assert answers == [1, 0]
 
 
@@ -373,3 +375,16 @@ def test_a_card_to_nominate_is_a_card_of_the_deck() -> None:
     count = write_candidates(kernel_view(table._rows)[0], actions)
     deck = {CARD_WORDS[0][card] for card in cards_in(table.row.cards)}
     assert {CARD_WORDS[0][action - NOMINATE] for action in actions[:count]} <= deck
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_a_single_candidate_is_known_without_the_others(variant: str) -> None:
+    rng, actions, single = random.Random(f"{variant}: single"), np.zeros(NUM_ACTIONS, np.int64), 0
+    for seed in range(8):
+        seats, options = random_table(variant, rng)
+        for table, _ in moments(variant, seats, options, seed):
+            count = write_candidates(table.row, actions)
+            assert 1 <= count <= MOST_CANDIDATES
+            assert only_candidate(table.row) == (actions[0] if count == 1 else -1)
+            single += count == 1
+    assert single > 20
