@@ -251,11 +251,13 @@ if COMPILED:
 
     @intrinsic
     def nonzero(_context: Any, data: Any, start: Any) -> Any:
-        """The set of those of 56 bytes from byte `start` on that are not 0."""
+        """The set of those of 56 bytes from byte `start` on that are not 0; on a GPU they begin where a word does."""
 
         def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             array, start = arguments
             bytes_ = context.make_array(signature.args[0])(context, builder, array).data
+            if builder.module.triple.startswith("nvptx"):
+                return _nonzero_by_words(builder, builder.gep(bytes_, [start]))
             piece, word = ir.VectorType(ir.IntType(8), 32), ir.IntType(64)
             halves = []
             for first in (0, 24):  # the eight bytes in the middle are looked at twice
@@ -352,6 +354,19 @@ if COMPILED:
             for by, kept in ((28, 0x0000000F0000000F), (14, 0x0003000300030003), (7, 0x0101010101010101)):
                 word = builder.and_(builder.or_(word, builder.shl(word, bits.type(by))), bits.type(kept))
             builder.store(word, builder.gep(data, [builder.add(start, start.type(k))]), align=8)
+
+    def _nonzero_by_words(builder: Any, bytes_: Any) -> Any:
+        """What `nonzero` finds, for machines without vectors of bytes: the top bit of a byte says so, and moves down."""
+        word = ir.IntType(64)
+        words, lower, upper = builder.bitcast(bytes_, word.as_pointer()), word(0x7F7F7F7F7F7F7F7F), word(0x0101010101010101)
+        found = word(0)
+        for k in range(7):
+            bits = builder.load(builder.gep(words, [word(k)]), align=8)
+            tops = builder.or_(builder.add(builder.and_(bits, lower), lower), bits)
+            flags = builder.and_(builder.lshr(tops, word(7)), upper)
+            row = builder.lshr(builder.mul(flags, word(0x0102040810204080)), word(56))
+            found = builder.or_(found, builder.shl(row, word(8 * k)))
+        return found
 
     def _false() -> Any:
         return ir.Constant(ir.IntType(1), 0)

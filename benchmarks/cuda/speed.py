@@ -75,7 +75,7 @@ class Gpu:
     def play(self, steps: int) -> None:
         """Random play in one launch: what is seen is written after each decision."""
         rows = self.rows
-        rows.launch(len(self.batch), kernels.play_randomly, rows.native, steps, self.streams.native, *rows._seen, rows._wanted)
+        rows.launch(len(self.batch), kernels.play_randomly, rows.native, steps, self.streams.native, *rows.seen, rows._wanted)
 
     def step(self) -> None:
         """A decision at each table by the calls of `BatchEnv`; a match that is over is followed by the next."""

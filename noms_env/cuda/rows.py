@@ -56,10 +56,26 @@ def check_gpu() -> None:
         raise RuntimeError("device='cuda' needs an NVIDIA GPU and its driver, which are not here: device='cpu' needs none")
 
 
+def launch(threads: int, kernel: Any, *arguments: Any) -> None:
+    """Launch a kernel in so many threads, at least, on the stream that all launches go to."""
+    if threads > 0:
+        with announced(kernel):
+            streams.configured(kernel, (threads + BLOCK - 1) // BLOCK, BLOCK)(*arguments)
+
+
+def zeros(rows: int, words: int) -> Any:
+    """An array of zeros on the GPU, int64."""
+    made = cuda.device_array((rows, words), np.int64)
+    launch(rows * words, kernels.clear, made)
+    return made
+
+
 class GpuRows:
     """Arrays with a row for each table; `BatchEnv` says what the public ones are.
 
-    `native` are the tables as an array of numba, structured, shape (n,), and `words` the same memory, int64, shape (n, WORDS).
+    `native` are the tables as an array of numba, structured, shape (n,), and `words` the same memory, int64, shape (n, WORDS);
+    `seen` are the words of observations, masks and hidden states (of one row where they are not kept), int64, shape
+    (n, bytes / 8).
 
     Nothing here waits for the GPU but what takes its numbers to the processor: `refused`, `field`, `save`, `to_numpy`, and
     `random_actions` with a check.
@@ -79,13 +95,13 @@ class GpuRows:
         number = TABLE.fields["table"][1] // 8  # type: ignore[index]
         group_ends = streams.to_device(np.array(ends, np.int64))
         self.launch(rows * WORDS, kernels.fill_groups, self.words, _words(models), group_ends, number)
-        observation, mask = self._zeros(rows, OBSERVATION_SIZE // 8), self._zeros(rows, PADDED_MASK_SIZE // 8)
-        hidden = self._zeros(rows if hidden_state else 1, HIDDEN_SIZE // 8)
-        self._seen = (observation, mask, hidden)
+        observation, mask = zeros(rows, OBSERVATION_SIZE // 8), zeros(rows, PADDED_MASK_SIZE // 8)
+        hidden = zeros(rows if hidden_state else 1, HIDDEN_SIZE // 8)
+        self.seen = (observation, mask, hidden)
         self._features: tuple[Any, ...] = ()
         self.observation = GpuArray(observation, np.uint8)
         if layout is not None:
-            features = self._zeros(rows, layout.words)
+            features = zeros(rows, layout.words)
             self._features = (features, *(streams.to_device(part) for part in layout.parts))
             self.observation = GpuArray(features, np.uint8, layout.n_features)
         self._wanted = WRITE_OBSERVATION + WRITE_MASK + (WRITE_HIDDEN if hidden_state else 0)
@@ -101,16 +117,7 @@ class GpuRows:
         self._first = streams.to_device(np.array([rows]))
         self._known: dict[Any, Any] = {}
 
-    def launch(self, threads: int, kernel: Any, *arguments: Any) -> None:
-        """Launch a kernel in so many threads, at least, on the stream that all launches go to."""
-        if threads > 0:
-            with announced(kernel):
-                streams.configured(kernel, (threads + BLOCK - 1) // BLOCK, BLOCK)(*arguments)
-
-    def _zeros(self, rows: int, words: int) -> Any:
-        made = cuda.device_array((rows, words), np.int64)
-        self.launch(rows * words, kernels.clear, made)
-        return made
+    launch = staticmethod(launch)
 
     def holds(self, array: Any) -> bool:
         """Whether an array lies on a GPU."""
@@ -152,7 +159,7 @@ class GpuRows:
         kernel = kernels.observe_features if self._features else kernels.observe
         chosen = (self._actions, -1) if rows is None else (streams.to_device(rows), len(rows))
         threads = self._rows if rows is None else len(rows)
-        self.launch(threads, kernel, self.native, *chosen, *self._seen, self._wanted, *self._features)
+        self.launch(threads, kernel, self.native, *chosen, *self.seen, self._wanted, *self._features)
 
     def refused(self, actions: Any) -> int:
         """The first row whose action is not legal; -1 if there is none. Waits for the GPU."""
@@ -167,7 +174,7 @@ class GpuRows:
         """Take an action in each row (`batch_kernels.step_rows`)."""
         kernel = kernels.step_features if self._features else kernels.step
         wanted = self._wanted if observe else 0
-        rest = (*self._results, *self._seen, wanted, *self._features)
+        rest = (*self._results, *self.seen, wanted, *self._features)
         self.launch(self._rows, kernel, self.native, actions, skip_forced, pause, *rest)
 
     def next_deal(self) -> None:

@@ -21,10 +21,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from noms_env._jit import jit, jit_allocating, jit_inline
+from noms_env._jit import jit, jit_inline
 from noms_env.core.cards import DECKTET
 from noms_env.observation import features as inputs
 from noms_env.observation.layout import START
+from noms_env.observation.suit_order import order_by_weight
 from noms_env.policy.extra_features import (
     BEATEN_BY,
     BEATS,
@@ -186,26 +187,19 @@ class Encoding:
         return out
 
 
-@jit_allocating
+@jit
 def suit_orders(observation, rows, order):
-    """Write the number of the order into which each row's suits are put: `order` int64, shape (n,).
-
-    They go by descending weight, equal ones by number.
-    """
-    weight = np.empty(inputs.SUITS, np.int64)
+    """Write the number of the order into which each row's suits are put: `order` int64, shape (n,)."""
     for i in range(len(rows)):
-        row = observation[rows[i]]
-        if has_decktet(row):
-            order[i] = inputs.IDENTITY
-            continue
-        for suit in range(inputs.SUITS):
-            weight[suit] = suit_weight(row, suit)
-        packed = 0
-        for place in range(inputs.SUITS):
-            best = int(np.argmax(weight))
-            weight[best] = -1
-            packed += best << (2 * place)
-        order[i] = inputs.ORDER_NUMBER[packed]
+        order[i] = suit_order(observation[rows[i]])
+
+
+@jit_inline
+def suit_order(row):
+    """The number of the order into which the suits of an observation are put: by descending weight, equal ones by number."""
+    if has_decktet(row):
+        return inputs.IDENTITY
+    return order_by_weight(suit_weight(row, 0), suit_weight(row, 1), suit_weight(row, 2), suit_weight(row, 3))
 
 
 @jit
@@ -242,8 +236,13 @@ def write_extended_features(observation, rows, order, index, value, extended, fe
 def write_row(row, columns, values, features):
     """The features of one row."""
     for k in range(len(columns)):
-        byte = row[columns[k]]
-        features[k] = byte if values[k] < 0 else byte == values[k]
+        features[k] = feature_of(row[columns[k]], values[k])
+
+
+@jit_inline
+def feature_of(byte, value):
+    """A feature: the byte that it looks at, or whether that has a certain value."""
+    return byte if value < 0 else byte == value
 
 
 @jit

@@ -260,7 +260,12 @@ def extend(seen, extended):
     """
     for byte in range(OBSERVATION_SIZE):
         extended[byte] = seen[byte]
-    card_end = OBSERVATION_SIZE + CARD_FEATURES_SIZE
-    write_card_features(seen, extended[OBSERVATION_SIZE:card_end])
-    if len(extended) > card_end:
-        write_trick_features(seen, extended[card_end:])
+    write_extra(seen, extended[OBSERVATION_SIZE:])
+
+
+@jit
+def write_extra(seen, out):
+    """Write what stands behind an observation in an extended one, as far as there is room for it."""
+    write_card_features(seen, out[:CARD_FEATURES_SIZE])
+    if len(out) > CARD_FEATURES_SIZE:
+        write_trick_features(seen, out[CARD_FEATURES_SIZE:])

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -102,28 +103,15 @@ class Forward:
     def folded(cls, encoding: Encoding, tensors: Mapping[str, np.ndarray]) -> Forward:
         """From parameters as `shapes_of` lists them; the folding is reckoned in float64."""
         exact = {name: np.asarray(tensor, np.float64) for name, tensor in tensors.items()}
-        blocks = sum(name.startswith("trunk.layers.") for name in exact) // 2
-        first = exact["trunk.first.weight"] * encoding.scale
-        layers, biases = [], []
-        for block in range(blocks):
-            name = f"trunk.layers.{block}"
-            weight, bias = _behind_norm(exact, block, exact[f"{name}.weight"], exact[f"{name}.bias"])
-            layers.append(as_panels(weight))
-            biases.append(bias)
-        cards = exact["head.cards"]
-        head = [cards @ exact["head.play.weight"], exact["head.words.weight"], cards @ exact["head.nominate.weight"]]
-        last, last_bias = np.concatenate(head)[encoding.choices], exact["head.bias"][encoding.choices]
-        if "scorer.out" in exact:
-            last = np.concatenate([last, exact["scorer.context.weight"]])
-            last_bias = np.concatenate([last_bias, exact["scorer.context.bias"]])
-        weight, head_bias = _behind_norm(exact, blocks, last, last_bias)
+        first, first_bias, blocks, weight, head_bias = folded_layers(encoding, exact)
+        layers, biases = [as_panels(layer) for layer, _ in blocks], [bias for _, bias in blocks]
         width = len(first)
         known, of_rules = _follow_from_rules(encoding, encoding.rules)
         copied, hot = (np.flatnonzero(~known & chosen) for chosen in (encoding.value[0] == COPY, encoding.value[0] != COPY))
         return cls(
             encoding.rules,
             as_panels(first[:, np.concatenate([copied, hot])]),
-            padded_columns(of_rules @ first[:, known].T + exact["trunk.first.bias"]),
+            padded_columns(of_rules @ first[:, known].T + first_bias),
             np.stack(layers) if layers else np.zeros((0, padded(width) // PANEL, width, PANEL), np.float32),
             as_panels(weight),
             padded_columns(np.stack(biases) if biases else np.zeros((0, width))),
@@ -211,6 +199,42 @@ def _hot(index: np.ndarray, value: np.ndarray, before: int) -> tuple[np.ndarray,
         of_order[np.searchsorted(columns, places), values] = before + np.arange(len(places))
     assert (rows >= 0).sum() == index.size, "a value of a byte stands twice"
     return columns, rows
+
+
+class Layers(NamedTuple):
+    """The layers of a network, float64, with scales folded into the first and norms into the others.
+
+    Attributes:
+        first: shape (width, n_features).
+        first_bias: shape (width,).
+        blocks: weight, shape (width, width), and bias, shape (width,), of each.
+        head: shape (outputs, width): of the choices, then of the scorer's context.
+        head_bias: shape (outputs,).
+    """
+
+    first: np.ndarray
+    first_bias: np.ndarray
+    blocks: list[tuple[np.ndarray, np.ndarray]]
+    head: np.ndarray
+    head_bias: np.ndarray
+
+
+def folded_layers(encoding: Encoding, exact: Mapping[str, np.ndarray]) -> Layers:
+    """From parameters as `shapes_of` lists them, in float64."""
+    count = sum(name.startswith("trunk.layers.") for name in exact) // 2
+    of_blocks = [(exact[f"trunk.layers.{block}.weight"], exact[f"trunk.layers.{block}.bias"]) for block in range(count)]
+    cards = exact["head.cards"]
+    head = [cards @ exact["head.play.weight"], exact["head.words.weight"], cards @ exact["head.nominate.weight"]]
+    last, last_bias = np.concatenate(head)[encoding.choices], exact["head.bias"][encoding.choices]
+    if "scorer.out" in exact:
+        last = np.concatenate([last, exact["scorer.context.weight"]])
+        last_bias = np.concatenate([last_bias, exact["scorer.context.bias"]])
+    return Layers(
+        exact["trunk.first.weight"] * encoding.scale,
+        exact["trunk.first.bias"],
+        [_behind_norm(exact, block, *layer) for block, layer in enumerate(of_blocks)],
+        *_behind_norm(exact, count, last, last_bias),
+    )
 
 
 def _behind_norm(

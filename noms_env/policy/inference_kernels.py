@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from noms_env._jit import jit, jit_allocating, jit_inline, jit_sums, lowest, nonzero
@@ -292,13 +294,35 @@ def find_best(y, bias, options, names, weights):
     return best
 
 
+@jit
+def weigh_options(seen, legal, names, y, bias, scorer, room):
+    """What a GPU does in a row once the network has written its logits: their number, and the best as from `find_best`.
+
+    Args:
+        seen: what `scorer` reads: the bytes in which its sections are counted.
+        legal: int8, shape (NUM_ACTIONS,).
+        names: int16, shape (n_choices,): the action of each choice.
+        y: float32, shape (outputs,): logits, to which scores are added, and the scorer's context.
+        bias: float32, shape (at least n_choices,).
+        scorer: `counted`, `card`, `own` and `out` of a `Forward`; no units where there is none.
+        room: options, int16, and weights, float64, shape (n_choices,), hidden units, float32, shape (units,), and what is
+            counted at cards, uint8, shape (cards to play, sections): are written.
+    """
+    options, weights, hidden, at_cards = room
+    count, _ = find_options(legal, names, options, 0)
+    if len(scorer[3]) > 0:
+        note_counted(seen, names, options[:count], scorer, at_cards)
+        score_cards(y, options[:count], names, at_cards, scorer, hidden)
+    return count, find_best(y, bias, options[:count], names, weights)
+
+
 @jit_inline
 def weigh(weights, count, best, temperature):
     """Turn logits into weights, and return their sum."""
     highest = weights[best]
     total = 0.0
     for k in range(count):
-        weights[k] = np.exp((weights[k] - highest) / temperature)
+        weights[k] = math.exp((weights[k] - highest) / temperature)
         total += weights[k]
     return total
 

@@ -39,6 +39,7 @@ class PolicyPlayer:
     Attributes:
         info: what the policy's file says of it.
         encoding: what the network sees of an observation.
+        forward: its parameters, as compiled code takes them.
         temperature: of `act` and `probabilities` unless they are given another.
         reward: what it learnt for, and all that `noms train` knows: points less the mean of the others'.
     """
@@ -55,8 +56,8 @@ class PolicyPlayer:
         """
         self.info, self.encoding, self.temperature = info, encoding, _checked_temperature(temperature)
         with np.errstate(over="ignore", invalid="ignore"):
-            self._forward = Forward.folded(encoding, tensors)
-        if not self._forward.is_finite():
+            self.forward = Forward.folded(encoding, tensors)
+        if not self.forward.is_finite():
             raise PolicyFileError("the policy holds numbers that are too large to reckon with")
 
     def __repr__(self) -> str:
@@ -166,7 +167,7 @@ class PolicyPlayer:
 
     def _infer(self, seen: np.ndarray, legal: np.ndarray, seeds: np.ndarray, heat: float, *, probabilities: bool) -> np.ndarray:
         """Run the network; refuse rows that it was not made for."""
-        verdict, out = self._forward.infer(seen, legal, seeds, heat, probabilities)
+        verdict, out = self.forward.infer(seen, legal, seeds, heat, probabilities)
         if (verdict != FINE).any():
             row = int(np.flatnonzero(verdict != FINE)[0])
             where = f"row {row} of {len(seen)}: " if len(seen) > 1 else ""

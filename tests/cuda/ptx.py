@@ -26,25 +26,29 @@ from numba.cuda import dispatcher
 from numba.cuda.cudadrv.devicearray import DeviceNDArray
 
 from benchmarks.cuda.speed import Gpu
-from noms_env import load_player, make_batch
+from noms_env import BatchEnv, load_player, make_batch
+from noms_env.core.actions import NUM_ACTIONS
 from noms_env.cuda import kernels, streams
 from noms_env.cuda.announcing import kernel_settings
 from noms_env.cuda.arrays import GpuArray
-from noms_env.cuda.players import flat_mc_kernels, world_kernels
+from noms_env.cuda.players import encoding_kernels, flat_mc_kernels, world_kernels
 from noms_env.cuda.players import kernels as player_kernels
+from noms_env.cuda.players.encoding import GpuEncoding, PolicyRows
+from noms_env.cuda.rows import launch
 from noms_env.envs.validation import ObservationKind
+from noms_env.policy.player import load_policy
 
 ARCHITECTURES = ("sm_80", "sm_90")
 CAPABILITY = (8, 0)
 """What the PTX is for: the lowest of them."""
 MOST_REGISTERS = {
     **{"step_features": 96, "observe_features": 96, "play_randomly": 112, "ask_thumb": 144},
-    **{"find_candidates": 144, "play_worlds_out": 160},
+    **{"find_candidates": 144, "play_worlds_out": 160, "draw_actions": 96, "write_chances": 104},
 }
 OF_OTHERS = 72
 MOST_CONSTANTS = 4096
 """Bytes; an architecture allows 65,536. Kernels' arguments are among them; tables of constants lie in global memory."""
-MODULES = (kernels, player_kernels, world_kernels, flat_mc_kernels)
+MODULES = (kernels, player_kernels, world_kernels, flat_mc_kernels, encoding_kernels)
 """Each with `ALL` of its kernels."""
 ALL = tuple(kernel for module in MODULES for kernel in module.ALL)
 PTXAS = Path(nvidia.cuda_nvcc.__path__[0]) / "bin" / "ptxas"
@@ -129,9 +133,28 @@ def launch_all(observation: ObservationKind) -> None:
     batch._rows.sample_hidden(0, np.arange(2), 1, 1, False)
     for player in ("random", "greedy", "thumb", "flat_mc:2"):
         load_player(player, device="cuda").act(batch, numbers, where=batch.over)
+    launch_policy(batch, numbers.native)
     benchmark = Gpu.__new__(Gpu)
     benchmark.batch, benchmark.rows, benchmark.streams = batch, batch._rows, numbers
     benchmark.play(1)
+
+
+def launch_policy(batch: BatchEnv, numbers: Any) -> None:
+    """Launch all that a policy launches, but for its network, which is torch's."""
+    policy, rows = load_policy("noms"), batch.gpu
+    for kind in ("bfloat16", "float32"):
+        room = PolicyRows(policy.forward, policy.encoding, 3, kind)
+        room.see(rows.native, numbers, 0, 3)
+        room.draw(numbers, 0, 3, 1.0, numbers, numbers)
+        chances = device_array((3, NUM_ACTIONS), np.float32)
+        launch(3, encoding_kernels.clear_chances, chances)
+        room.tell(numbers, 0, 3, 1.0, chances)
+    launch(3, encoding_kernels.mark_asked, batch.over.native, batch.over.native, numbers, numbers, numbers)  # type: ignore[attr-defined]
+    launch(3, encoding_kernels.list_rows, numbers, numbers)
+    seen = GpuEncoding(policy.encoding, 3)
+    seen.encode(rows.seen[0], 3)
+    seen.encode_mask(rows.seen[1], 3)
+    seen.encode_hidden(rows.seen[2], 3)
 
 
 def cost(launch: tuple[Any, Any]) -> tuple[int, str]:

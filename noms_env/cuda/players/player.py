@@ -9,6 +9,7 @@ They answer as the players of `noms_env.players` do for the same tables and seed
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -20,6 +21,11 @@ from noms_env.cuda.rows import GpuRows, check_gpu
 
 class Batch(Protocol):
     """A batch of tables, `BatchEnv`."""
+
+    @property
+    def groups(self) -> Sequence[Any]:
+        """Which `rows` play by which `rules`."""
+        ...
 
     @property
     def gpu(self) -> GpuRows:
@@ -59,6 +65,7 @@ class GpuPlayer:
         """
         rows = batch.gpu
         n = len(batch)
+        self.sit(batch, where is not None)
         if actions is None:
             if n not in self._actions:
                 self._actions[n] = GpuArray(streams.to_device(np.full(n, -1)))
@@ -70,6 +77,9 @@ class GpuPlayer:
         asked = rows.flags("where", where) if where is not None else rows.over.native
         self.write(rows, asked, where is not None, numbers, chosen)
         return actions if isinstance(actions, GpuArray) else GpuArray(chosen)
+
+    def sit(self, batch: Batch, some: bool) -> None:
+        """See that the player can be asked about a batch, about all rows or `some`; ValueError where it cannot."""
 
     def write(self, rows: GpuRows, where: Any, some: bool, seeds: Any, actions: Any) -> None:
         """Write the actions; the arguments are those of `players.kernels`."""

@@ -1,0 +1,153 @@
+"""What networks see of tables on a GPU, and what follows from their logits; nothing here needs torch.
+
+seen, rows = GpuEncoding(encoding, len(batch)), batch.gpu
+batch.observe()
+seen.encode(rows.seen[0], len(batch))
+features = torch.from_dlpack(seen.features)  # the bytes that `Encoding.encode` gives for these observations
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numba import cuda
+
+from noms_env.cuda import streams
+from noms_env.cuda.arrays import GpuArray, to_gpu
+from noms_env.cuda.players import encoding_kernels as kernels
+from noms_env.cuda.rows import BLOCK, KEPT_VIEWS, launch, zeros
+from noms_env.observation.layout import OBSERVATION_SIZE, PADDED_MASK_SIZE
+from noms_env.policy.encoding import Encoding
+from noms_env.policy.inference import Forward
+
+BITS = {"uint8": np.uint8, "float32": np.float32, "bfloat16": np.int16}
+"""How numbers are kept; numpy has no bfloat16, so `torch.from_dlpack(features).view(torch.bfloat16)` has those."""
+
+
+class GpuEncoding:
+    """The features of rows on a GPU. The memory is made once; `encode` writes it, then the other methods what goes with it.
+
+    Attributes:
+        encoding: what the features are.
+        features: shape (rows, n_features): bytes, or the same numbers as float32 or bfloat16 (`BITS`), not yet scaled.
+        order: int64, shape (rows,): `actions[order[i], k]` is the action that the network's output k stands for in row i.
+        actions: int16, shape (24, n_choices).
+    """
+
+    def __init__(self, encoding: Encoding, rows: int, numbers: str = "uint8") -> None:
+        """Memory for so many rows, with features kept as `uint8`, `float32` or `bfloat16`."""
+        self.encoding, self._rows, self._numbers = encoding, rows, numbers
+        self.features = GpuArray(cuda.device_array((rows, encoding.n_features), BITS[numbers]))
+        self.order = GpuArray(streams.to_device(np.zeros(rows, np.int64)))
+        self.actions = to_gpu(np.ascontiguousarray(encoding.actions))
+        self.extra = cuda.device_array((rows, max(encoding.extended_size - OBSERVATION_SIZE, 1)), np.uint8)
+        self._index, self._value = to_gpu(encoding.index).native, to_gpu(encoding.value).native
+        self._bytes: dict[int, tuple[Any, Any]] = {}
+
+    def encode(self, observation: Any, count: int) -> None:
+        """Write the first so many rows of `features` and `order`.
+
+        Args:
+            observation: of as many rows, or more: int64, of eight bytes a word (`GpuRows.seen[0]`).
+            count: 1 to `rows`.
+        """
+        seen, order = self.as_bytes(observation), self.order.native
+        launch(count, kernels.order_suits, seen, count, order, self.extra, self.encoding.extended_size > 0)
+        kernel = kernels.write_bytes if self._numbers == "uint8" else kernels.write_numbers
+        launch(BLOCK * count, kernel, seen, self.extra, order, self._index, self._value, self.features.native)
+
+    def encode_mask(self, mask: Any, count: int) -> GpuArray:
+        """The legal choices of the first so many rows, int8, shape (rows, n_choices), from masks as words."""
+        self._gather(mask, self._legal, self.actions.native, count)
+        return self._legal
+
+    def encode_hidden(self, hidden: Any, count: int) -> GpuArray:
+        """The hidden state of the first so many rows, uint8, shape (rows, n_hidden), with its suits in the same order."""
+        self._gather(hidden, self._hidden, self._hidden_index, count)
+        return self._hidden
+
+    def as_bytes(self, words: Any) -> Any:
+        """An array of words as bytes, shape (n, bytes). The last ones are remembered, since a view takes long to make."""
+        source, view = self._bytes.get(id(words), (None, None))
+        if source is not words:
+            while len(self._bytes) >= KEPT_VIEWS:
+                del self._bytes[next(iter(self._bytes))]
+            view = words.view(np.uint8)
+            self._bytes[id(words)] = (words, view)
+        return view
+
+    @cached_property
+    def _legal(self) -> GpuArray:
+        return GpuArray(cuda.device_array((self._rows, self.encoding.n_choices), np.int8))
+
+    @cached_property
+    def _hidden(self) -> GpuArray:
+        return GpuArray(cuda.device_array((self._rows, self.encoding.n_hidden), np.uint8))
+
+    @cached_property
+    def _hidden_index(self) -> Any:
+        return to_gpu(self.encoding.hidden_index).native
+
+    def _gather(self, words: Any, out: GpuArray, index: Any, count: int) -> None:
+        launch(BLOCK * count, kernels.gather, self.as_bytes(words), self.order.native, index, out.native)
+
+
+class PolicyRows:
+    """Working memory of a policy on a GPU: `see` some tables, let its network write `logits`, then `draw` or tell chances.
+
+    Attributes:
+        capacity: rows that there is room for.
+        inputs: what the network reads, shape (capacity, n_features).
+        logits: float32, shape (capacity, outputs): what it writes, without the bias of the last layer.
+    """
+
+    def __init__(self, forward: Forward, encoding: Encoding, capacity: int, numbers: str) -> None:
+        """Memory for so many rows, with inputs kept as `float32` or `bfloat16`."""
+        units, cards = len(forward.out), len(forward.own)
+        outputs, sections = encoding.n_choices + units, max(len(forward.counted), 1)
+        self.capacity = capacity
+        self._encoding = GpuEncoding(encoding, capacity, numbers)
+        self._observation, self._mask = zeros(capacity, OBSERVATION_SIZE // 8), zeros(capacity, PADDED_MASK_SIZE // 8)
+        self.inputs = self._encoding.features
+        self.logits = GpuArray(cuda.device_array((capacity, outputs), np.float32))
+        if units == 0:  # no array is empty
+            counted, card, own, out = (np.zeros(shape, np.float32) for shape in (1, (1, 1), (cards, 1), 1))
+            counted = counted.astype(np.int64)
+        else:
+            counted, card, own, out = forward.counted - OBSERVATION_SIZE, forward.card, forward.own, forward.out
+        scorer = (*(to_gpu(part).native for part in (counted, card, own, out)), units)
+        kinds: tuple[tuple[int, Any], ...] = ((encoding.n_choices, np.int16), (encoding.n_choices, np.float64))
+        room = [cuda.device_array((capacity, length), kind) for length, kind in (*kinds, (max(units, 1), np.float32))]
+        room.append(cuda.device_array((capacity, cards, sections), np.uint8))
+        bias = to_gpu(forward.head_bias[: encoding.n_choices]).native
+        mask, names = self._mask.view(np.int8), self._encoding.actions.native
+        kept = (self._encoding.extra, mask, self._encoding.order.native, names, self.logits.native, bias)
+        self._arguments = (*kept, *scorer, *room)
+
+    def see(self, tables: Any, rows: Any, first: int, count: int) -> None:
+        """Write the inputs for some tables.
+
+        Args:
+            tables: structured, shape (m,).
+            rows: int64, shape (at least first + count,): the numbers of the tables, below 0 for none; None for 0, 1, 2, ...
+            first: the first of these.
+            count: how many; 1 to `capacity`.
+        """
+        chosen = self._chosen(rows, first, count)
+        launch(count, kernels.see_tables, tables, *chosen, self._observation, self._mask)
+        self._encoding.encode(self._observation, count)
+
+    def draw(self, rows: Any, first: int, count: int, temperature: float, seeds: Any, actions: Any) -> None:
+        """Write the actions of the tables that were seen; `seeds` and `actions`, int64, have a number for each table."""
+        chosen = self._chosen(rows, first, count)
+        launch(count, kernels.draw_actions, *chosen, *self._arguments, temperature, seeds, actions)
+
+    def tell(self, rows: Any, first: int, count: int, temperature: float, chances: Any) -> None:
+        """Write the probabilities of the tables that were seen into zeros, float32, shape (m, NUM_ACTIONS)."""
+        chosen = self._chosen(rows, first, count)
+        launch(count, kernels.write_chances, *chosen, *self._arguments, temperature, chances)
+
+    def _chosen(self, rows: Any, first: int, count: int) -> tuple[Any, ...]:
+        return (self._encoding.order.native if rows is None else rows, rows is not None, first, count)

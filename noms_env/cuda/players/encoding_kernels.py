@@ -1,0 +1,183 @@
+"""The kernels of what networks see: a thread or a block for each row calls the functions of `noms_env.policy` for one row.
+
+Arguments of several: `count` rows of working memory are used. Where `some` is True, row i is for table `rows[first + i]`, or
+for none where that is below 0; elsewhere it is for table `first + i`. `extra` are the bytes behind the observations
+(`extra_features`). No array is empty.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import cuda
+
+from noms_env._jit import narrowed
+from noms_env.cuda.kernels import kernel
+from noms_env.engine.batch_kernels import WRITE_MASK, WRITE_OBSERVATION, write
+from noms_env.observation.layout import OBSERVATION_SIZE
+from noms_env.players.protocol import NOBODY
+from noms_env.policy.encoding import feature_of, suit_order
+from noms_env.policy.extra_features import write_extra
+from noms_env.policy.inference_kernels import draw, weigh_options, write_probabilities
+
+
+@kernel
+def see_tables(tables, rows, some, first, count, observation, mask):
+    """Write what the seats to act see and may do, int64 words."""
+    i = np.int64(cuda.grid(1))
+    if i < count:
+        row = rows[first + i] if some else first + i
+        if row >= 0:
+            write(tables[row], i, observation, mask, mask, WRITE_OBSERVATION + WRITE_MASK, None, i)
+
+
+@kernel
+def order_suits(observation, count, order, extra, wants_extra):
+    """Write the order of the suits of each row, and the bytes behind its observation."""
+    i = np.int64(cuda.grid(1))
+    if i < count:
+        order[i] = suit_order(observation[i])
+        if wants_extra:
+            write_extra(observation[i], extra[i])
+
+
+@kernel
+def write_bytes(observation, extra, order, index, value, out):
+    """Write the features of a row, a block for each, as `encoding.write_row` does."""
+    i = np.int64(cuda.blockIdx.x)
+    number = order[i]
+    for k in range(cuda.threadIdx.x, index.shape[1], cuda.blockDim.x):
+        column = np.int64(index[number, k])
+        byte = observation[i, column] if column < OBSERVATION_SIZE else extra[i, column - OBSERVATION_SIZE]
+        out[i, k] = feature_of(byte, value[number, k])
+
+
+@kernel
+def write_numbers(observation, extra, order, index, value, out):
+    """The same as float32 numbers, or as the bits of bfloat16 ones."""
+    i = np.int64(cuda.blockIdx.x)
+    number = order[i]
+    for k in range(cuda.threadIdx.x, index.shape[1], cuda.blockDim.x):
+        column = np.int64(index[number, k])
+        byte = observation[i, column] if column < OBSERVATION_SIZE else extra[i, column - OBSERVATION_SIZE]
+        out[i, k] = narrowed(np.float32(feature_of(byte, value[number, k])), out[i, k])
+
+
+@kernel
+def gather(source, order, index, out):
+    """`encoding.gather_rows`, a block for each row: write `out[i, k] = source[i, index[order[i], k]]`."""
+    i = np.int64(cuda.blockIdx.x)
+    number = order[i]
+    for k in range(cuda.threadIdx.x, index.shape[1], cuda.blockDim.x):
+        out[i, k] = source[i, index[number, k]]
+
+
+@kernel
+def mark_asked(where, fits, places, rows, actions):
+    """Write 1 for each row that is asked and fits, and -1 as each number of a row; `NOBODY` acts where it does not fit."""
+    row = np.int64(cuda.grid(1))
+    if row < len(where):
+        places[row] = 1 if where[row] and fits[row] else 0
+        rows[row] = -1
+        if where[row] and not fits[row]:
+            actions[row] = NOBODY
+
+
+@kernel
+def list_rows(places, rows):
+    """Write the numbers of the rows that were marked, one behind the other; `places` counts them up to each row."""
+    row = np.int64(cuda.grid(1))
+    if row < len(places) and places[row] > (places[row - 1] if row > 0 else 0):
+        rows[places[row] - 1] = row
+
+
+@kernel
+def draw_actions(
+    rows,
+    some,
+    first,
+    count,
+    extra,
+    mask,
+    order,
+    names,
+    logits,
+    bias,
+    counted,
+    card,
+    own,
+    out,
+    units,
+    options,
+    weights,
+    hidden,
+    at_cards,
+    temperature,
+    seeds,
+    actions,
+):
+    """Write the action of each row, drawn from the logits as on the processor; `NOBODY` where nobody is to act.
+
+    `names` are `Encoding.actions`; `counted` to `units` are the scorer, which has no units where there is none; then working
+    memory.
+    """
+    i = np.int64(cuda.grid(1))
+    if i < count:
+        row = rows[first + i] if some else first + i
+        if row >= 0:
+            scorer, room = (counted, card, own, out[:units]), (options[i], weights[i], hidden[i], at_cards[i])
+            legal, names_here = mask[i], names[order[i]]
+            found, best = weigh_options(extra[i], legal, names_here, logits[i], bias, scorer, room)
+            actions[row] = NOBODY
+            if best >= 0:
+                actions[row] = draw(weights[i], options[i, :found], names_here, best, temperature, seeds[row])
+
+
+@kernel
+def clear_chances(chances):
+    """Zeros everywhere."""
+    row = np.int64(cuda.grid(1))
+    if row < len(chances):
+        for action in range(chances.shape[1]):
+            chances[row, action] = 0
+
+
+@kernel
+def write_chances(
+    rows,
+    some,
+    first,
+    count,
+    extra,
+    mask,
+    order,
+    names,
+    logits,
+    bias,
+    counted,
+    card,
+    own,
+    out,
+    units,
+    options,
+    weights,
+    hidden,
+    at_cards,
+    temperature,
+    chances,
+):
+    """Write the probabilities of each row into zeros."""
+    i = np.int64(cuda.grid(1))
+    if i < count:
+        row = rows[first + i] if some else first + i
+        if row >= 0:
+            scorer, room = (counted, card, own, out[:units]), (options[i], weights[i], hidden[i], at_cards[i])
+            legal, names_here = mask[i], names[order[i]]
+            found, best = weigh_options(extra[i], legal, names_here, logits[i], bias, scorer, room)
+            write_probabilities(weights[i], options[i, :found], names_here, best, temperature, chances[row])
+
+
+ALL = (
+    *(see_tables, order_suits, write_bytes, write_numbers, gather),
+    *(mark_asked, list_rows, draw_actions, clear_chances, write_chances),
+)
+"""All kernels."""
