@@ -26,6 +26,7 @@ from noms_env.engine.batch_kernels import (
     step_randomly,
     write,
 )
+from noms_env.observation.suit_order import meant, order_of_features
 
 
 def kernel(function: Any) -> Any:
@@ -174,6 +175,31 @@ def copy_rows(source, sources, target, targets):
 
 
 @kernel
+def gather(source, order, index, out):
+    """Write `out[i, k] = source[i, index[order[i], k]]`, in a block for each row."""
+    i = np.int64(cuda.blockIdx.x)
+    number = order[i]
+    for k in range(cuda.threadIdx.x, index.shape[1], cuda.blockDim.x):
+        out[i, k] = source[i, index[number, k]]
+
+
+@kernel
+def order_suits(features, places, orders):
+    """Write the number of the order of each row's suits (`suit_order.orders_of_features`)."""
+    row = np.int64(cuda.grid(1))
+    if row < len(features):
+        orders[row] = order_of_features(features[row], places)
+
+
+@kernel
+def name_actions(actions, orders, names, out):
+    """Write the actions of the tables that actions in canonical order stand for."""
+    row = np.int64(cuda.grid(1))
+    if row < len(actions):
+        out[row] = meant(names[orders[row]], actions[row])
+
+
+@kernel
 def fill_groups(words, models, ends, number):
     """Copy the model of its group into each row, and write the row's number into one word."""
     k = np.int64(cuda.grid(1))
@@ -236,5 +262,6 @@ def widen(numbers, out):
 ALL = (
     *(observe, observe_features, step, step_features, find_refused, next_deal, start_some, start_next_where, settle_some),
     *(choose_randomly, play_randomly, copy_rows, fill_groups, clear, plan_hidden, deal_hidden_rows, get_word, set_word, widen),
+    *(gather, order_suits, name_actions),
 )
 """All kernels."""

@@ -22,7 +22,7 @@ from noms_env.envs.batch import BatchEnv
 from noms_env.envs.common import Observation
 from noms_env.envs.gym.seat_vector import SeatVectorEnv
 from noms_env.observation.feature_layout import FeatureLayout
-from noms_env.observation.features import ORDER_NUMBER, SUITS, moved_actions
+from noms_env.observation.suit_order import orders_of_features
 
 if TYPE_CHECKING:
     Wrapper = VectorWrapper[Any, Any, Any, Any, Any]
@@ -43,7 +43,9 @@ def canonical_suits(env: Any) -> Any:
         ValueError: it has observations of bytes, or is an AEC environment whose masks are in its infos.
     """
     if isinstance(env, BatchEnv):
-        raise ValueError("a batch is no environment to wrap: rename its rows with CanonicalSuits(batch.feature_layout)")
+        on_gpu = "noms_env.cuda.canonical_suits.GpuCanonicalSuits(batch)"
+        renamer = "CanonicalSuits(batch.feature_layout)" if env.device == "cpu" else on_gpu
+        raise ValueError(f"a batch is no environment to wrap: rename its rows with {renamer}")
     layout = getattr(getattr(env, "unwrapped", None), "feature_layout", None)
     if layout is None:
         raise ValueError(f"canonical suits need an environment with observation='features', not {brief(env)}")
@@ -68,22 +70,13 @@ class CanonicalSuits:
         Raises:
             ValueError: there are tables of both decks.
         """
-        self.features = layout.suit_orders()
-        self.actions = moved_actions()[: len(self.features)].astype(np.int64)
-        parts = {part.name: part.slice for part in layout.sections}
-        self._hand, self._played, self._trump = (parts[name] for name in ("hand", "played", "trump"))
+        self.features, self.actions, self._places = layout.suit_orders(), layout.action_orders(), layout.suit_places()
 
     def orders(self, features: np.ndarray) -> np.ndarray:
         """The number of the order of each row: int64, shape (n,), from features, scaled or not, shape (n, n_features)."""
-        if len(self.features) == 1:
-            return np.zeros(len(features), np.int64)
-        cards = self._hand.stop - self._hand.start
-        own_played = features[:, self._played.start : self._played.start + cards]
-        dealt = (features[:, self._hand] + own_played > 0).reshape(-1, SUITS, cards // SUITS)
-        weight = (dealt << np.arange(cards // SUITS)).sum(axis=2) + (dealt.sum(axis=2) << 14)
-        weight += (features[:, self._trump][:, :SUITS] > 0).astype(np.int64) << 20
-        order = np.argsort(-weight, axis=1, kind="stable")
-        return np.asarray(ORDER_NUMBER[(order << 2 * np.arange(SUITS)).sum(axis=1)])
+        orders = np.empty(len(features), np.int64)
+        orders_of_features(features, self._places, orders)
+        return orders
 
     def rename(self, seen: Observation, info: dict[str, Any] | None = None) -> tuple[Observation, np.ndarray]:
         """Rename the suits of an observation, or of many in arrays with one row for each.

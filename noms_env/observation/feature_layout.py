@@ -21,12 +21,14 @@ from noms_env.core.state import MAX_CALLS, MAX_SEATS, MAX_TRICKS, MAX_VARIANTS
 from noms_env.observation.features import (
     COPY,
     ORDERS,
+    SUITS,
     Feature,
     Placed,
     Tables,
     copies,
     differing_options,
     features_of,
+    moved_actions,
     row_start,
 )
 from noms_env.observation.layout import CARD_BYTES, OBSERVATION, OBSERVATION_SIZE, START, Section
@@ -318,6 +320,20 @@ class FeatureLayout:
         place_of = {pair: place for place, pair in enumerate(zip(self.column.tolist(), self.value.tolist(), strict=True))}
         orders = ORDERS if self._decks == {FRENCH} else ORDERS[:1]
         return np.array([[place_of[feature.moved(order, start)] for feature, start in self._features] for order in orders])
+
+    def action_orders(self) -> np.ndarray:
+        """Per order of the suits, the action of the table that each action stands for: int64, shape (orders, NUM_ACTIONS)."""
+        return moved_actions()[: len(self.suit_orders())].astype(np.int64)
+
+    def suit_places(self) -> tuple[int, int, int, int]:
+        """What `suit_order` looks at: the first of the own hand, of the own cards played and of trump, and the ranks of a suit.
+
+        With the Decktet, whose suits keep their names, the first number is -1.
+        """
+        start = {part.name: part.start for part in self.sections}
+        ranks = start["played"] - start["hand"]
+        first = start["hand"] if self._decks == {FRENCH} else -1
+        return first, start["played"], start["trump"], ranks // SUITS
 
 
 @jit_inline

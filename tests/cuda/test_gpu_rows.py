@@ -10,13 +10,13 @@ import pytest
 from numba import cuda
 
 from benchmarks.cuda.__main__ import main
-from noms_env import VARIANTS, make_batch
+from noms_env import VARIANTS, load_player, make_batch
 from noms_env.cuda import rows
 
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.mark.parametrize("file", ["simulated.py", "simulated_search.py"])
+@pytest.mark.parametrize("file", ["simulated.py", "simulated_policy.py", "simulated_search.py"])
 def test_in_the_simulator(file: str) -> None:
     run_in_the_simulator(file, "not soak")
 
@@ -49,6 +49,14 @@ def test_without_a_gpu_one_sentence_says_so(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(cuda, "is_available", lambda: False)
     with pytest.raises(RuntimeError, match="needs an NVIDIA GPU and its driver") as refused:
         make_batch("noms", 2, device="cuda")
+    assert "\n" not in str(refused.value)
+
+
+def test_without_torch_one_sentence_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torch", None)
+    monkeypatch.delitem(sys.modules, "noms_env.cuda.players.policy", raising=False)
+    with pytest.raises(ModuleNotFoundError, match=r"policies on a GPU need torch, .*: pip install .*\[train\]'?") as refused:
+        load_player("noms@0", device="cuda")
     assert "\n" not in str(refused.value)
 
 

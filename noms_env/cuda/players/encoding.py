@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numba import cuda
 
+from noms_env.cuda import kernels as copying
 from noms_env.cuda import streams
 from noms_env.cuda.arrays import GpuArray, to_gpu
 from noms_env.cuda.players import encoding_kernels as kernels
@@ -91,7 +92,7 @@ class GpuEncoding:
         return to_gpu(self.encoding.hidden_index).native
 
     def _gather(self, words: Any, out: GpuArray, index: Any, count: int) -> None:
-        launch(BLOCK * count, kernels.gather, self.as_bytes(words), self.order.native, index, out.native)
+        launch(BLOCK * count, copying.gather, self.as_bytes(words), self.order.native, index, out.native)
 
 
 class PolicyRows:

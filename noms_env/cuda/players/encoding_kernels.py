@@ -63,15 +63,6 @@ def write_numbers(observation, extra, order, index, value, out):
 
 
 @kernel
-def gather(source, order, index, out):
-    """`encoding.gather_rows`, a block for each row: write `out[i, k] = source[i, index[order[i], k]]`."""
-    i = np.int64(cuda.blockIdx.x)
-    number = order[i]
-    for k in range(cuda.threadIdx.x, index.shape[1], cuda.blockDim.x):
-        out[i, k] = source[i, index[number, k]]
-
-
-@kernel
 def mark_asked(where, fits, places, rows, actions):
     """Write 1 for each row that is asked and fits, and -1 as each number of a row; `NOBODY` acts where it does not fit."""
     row = np.int64(cuda.grid(1))
@@ -177,7 +168,7 @@ def write_chances(
 
 
 ALL = (
-    *(see_tables, order_suits, write_bytes, write_numbers, gather),
+    *(see_tables, order_suits, write_bytes, write_numbers),
     *(mark_asked, list_rows, draw_actions, clear_chances, write_chances),
 )
 """All kernels."""

@@ -41,6 +41,8 @@ TOGETHER = 5 if SIMULATED else 1 << 16
 """Rows that go through the network together, at most; their working memory takes about 10 kB for each."""
 NUMBERS = {"bfloat16": torch.bfloat16, "float32": torch.float32}
 KEPT_GRAPHS = 16
+STEPS = 8
+"""So many different numbers of rows of a batch go through the network."""
 
 
 class GpuPolicy(GpuPlayer):
@@ -57,6 +59,7 @@ class GpuPolicy(GpuPlayer):
         temperature: the logits are divided by it; 0 takes the most probable action, the lowest of equals.
         numbers: what the network reckons with, `bfloat16` or `float32`.
         captured: whether the way from tables to logits is captured as a CUDA graph, and replayed when it is gone again.
+        waits: whether `act` waits for how many rows are asked where there is `where`, and the network sees few more than those.
     """
 
     def __init__(
@@ -80,7 +83,7 @@ class GpuPolicy(GpuPlayer):
             raise ValueError(f"numbers must be {' or '.join(NUMBERS)}, not {brief(numbers)}")
         super().__init__()
         self.player, self.numbers, self.captured, self.temperature = player, numbers, captured, player.temperature
-        self.draws = self.temperature > 0
+        self.waits, self.draws = False, self.temperature > 0
         exact = {name: np.asarray(tensor, np.float64) for name, tensor in tensors.items()}
         self._network = Network(folded_layers(player.encoding, exact), NUMBERS[numbers])
         self._room: PolicyRows | None = None
@@ -110,7 +113,8 @@ class GpuPolicy(GpuPlayer):
 
     def write(self, rows: GpuRows, where: Any, some: bool, seeds: Any, actions: Any) -> None:
         numbers = self._asked(rows, where, actions) if some else None
-        self.draw(rows.native, len(actions), seeds, actions, rows=numbers)
+        count = self._lists[len(actions)].count() if some and self.waits else len(actions)
+        self.draw(rows.native, count, seeds, actions, rows=numbers)
 
     def probabilities(self, batch: Batch, *, temperature: float | None = None) -> GpuArray:
         """The probabilities of all actions in each row; nothing waits for the GPU.
@@ -207,6 +211,11 @@ class _List:
         self.counted.cumsum_(0)
         launch(len(actions), kernels.list_rows, places, rows)
         return rows
+
+    def count(self) -> int:
+        """How many there are, or some more: one of few numbers. Waits for the GPU."""
+        rows, step = int(self.counted[-1]), -(-len(self.counted) // STEPS)
+        return min(-(-rows // step) * step, len(self.counted))
 
 
 class Network:

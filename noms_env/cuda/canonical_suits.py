@@ -1,0 +1,85 @@
+"""Suits in one order for a batch on a GPU: `noms_env.CanonicalSuits` says which.
+
+suits = GpuCanonicalSuits(batch)                  # made with observation="features"
+batch.observe()
+suits.rename()
+features, mask = (torch.from_dlpack(array) for array in (suits.observation, suits.mask))
+batch.step(suits.meant(choose(features, mask)))
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+from numba import cuda
+
+from noms_env.core.actions import NUM_ACTIONS, brief
+from noms_env.cuda import kernels, streams
+from noms_env.cuda.arrays import GpuArray, to_gpu
+from noms_env.cuda.rows import BLOCK, GpuRows, launch
+from noms_env.observation.feature_layout import FeatureLayout
+
+
+class Batch(Protocol):
+    """A batch of tables, `BatchEnv`."""
+
+    @property
+    def gpu(self) -> GpuRows:
+        """Its tables, where they lie on a GPU; ValueError elsewhere."""
+        ...
+
+    @property
+    def feature_layout(self) -> FeatureLayout | None:
+        """What its features are; None with bytes."""
+        ...
+
+    def __len__(self) -> int: ...
+
+
+class GpuCanonicalSuits:
+    """Renames the suits of a batch on a GPU. The memory is made once; nothing waits for the GPU.
+
+    Attributes:
+        observation: uint8, shape (n, n_features), written by `rename`.
+        mask: int8, shape (n, NUM_ACTIONS), likewise.
+        orders: int64, shape (n,), likewise: the number of each row's order.
+        features: int64, shape (orders, n_features): per order of the suits, which old feature stands at each place.
+        actions: int64, shape (orders, NUM_ACTIONS): per order, the action of the table that each action stands for.
+    """
+
+    def __init__(self, batch: Batch) -> None:
+        """Memory for the rows of a batch.
+
+        Raises:
+            ValueError: it is not on a GPU, has observations of bytes, or tables of both decks.
+        """
+        self._rows, layout, n = batch.gpu, batch.feature_layout, len(batch)
+        if layout is None:
+            raise ValueError(f"canonical suits need a batch with observation='features', not {brief(batch)}")
+        self._places = layout.suit_places()
+        self.features, self.actions = to_gpu(layout.suit_orders()), to_gpu(layout.action_orders())
+        self.observation = GpuArray(cuda.device_array((n, layout.n_features), np.uint8))
+        self.mask = GpuArray(cuda.device_array((n, NUM_ACTIONS), np.int8))
+        self.orders, self._meant = (GpuArray(streams.to_device(np.zeros(n, np.int64))) for _ in range(2))
+        seen = self._rows.observation.native.view(np.uint8), self._rows.mask.native.view(np.int8)
+        self._from = tuple(zip(seen, (self.features, self.actions), (self.observation, self.mask), strict=True))
+
+    def rename(self) -> None:
+        """Write `observation`, `mask` and `orders` from what the batch observed last."""
+        orders, n = self.orders.native, len(self.orders)
+        launch(n, kernels.order_suits, self._from[0][0], self._places, orders)
+        for seen, index, out in self._from:
+            launch(BLOCK * n, kernels.gather, seen, orders, index.native, out.native)
+
+    def meant(self, actions: Any) -> GpuArray:
+        """The actions of the tables that actions, shape (n,), stand for: int64, written again by the next call.
+
+        What is no action stays as it is.
+
+        Raises:
+            ValueError: they are not so many integers.
+        """
+        numbers = self._rows.actions(actions)
+        launch(len(self.orders), kernels.name_actions, numbers, self.orders.native, self.actions.native, self._meant.native)
+        return self._meant
