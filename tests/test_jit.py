@@ -216,6 +216,30 @@ def test_the_instruction_that_writes_words_is_the_same_on_a_gpu() -> None:
         assert one.tolist() == other.tolist(), members
 
 
+def test_the_instruction_that_finds_bytes_is_the_same_on_a_gpu() -> None:
+    """The same of reading."""
+
+    @intrinsic  # type: ignore[untyped-decorator]
+    def nonzero_by_words(_context: Any, data: Any, start: Any) -> Any:
+        def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            bytes_ = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+            return _jit._nonzero_by_words(builder, builder.gep(bytes_, [arguments[1]]))
+
+        return types.int64(data, types.intp), codegen
+
+    @numba.njit
+    def find_both(data, start):  # type: ignore[no-untyped-def]
+        return _jit.nonzero(data, start), nonzero_by_words(data, start)
+
+    rng = np.random.default_rng(0)
+    for share in (0, 0.1, 0.5, 1):
+        data = np.where(rng.random(128) < share, rng.choice(np.array([1, 2, 127, 128, 129, 255]), 128), 0).astype(np.uint8)
+        for start in range(0, 65, 8):
+            expected, found = find_both(data, start)
+            assert found == expected, (share, start)
+        assert (found != 0) == (share > 0)
+
+
 @_jit.jit
 def found_nonzero(data, out):  # type: ignore[no-untyped-def]  # compiled functions have no annotations
     for start in range(len(out)):

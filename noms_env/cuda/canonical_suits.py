@@ -68,7 +68,7 @@ class GpuCanonicalSuits:
     def rename(self) -> None:
         """Write `observation`, `mask` and `orders` from what the batch observed last."""
         orders, n = self.orders.native, len(self.orders)
-        launch(n, kernels.order_suits, self._from[0][0], self._places, orders)
+        launch(n, kernels.order_features, self._from[0][0], self._places, orders)
         for seen, index, out in self._from:
             launch(BLOCK * n, kernels.gather, seen, orders, index.native, out.native)
 

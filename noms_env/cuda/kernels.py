@@ -184,7 +184,7 @@ def gather(source, order, index, out):
 
 
 @kernel
-def order_suits(features, places, orders):
+def order_features(features, places, orders):
     """Write the number of the order of each row's suits (`suit_order.orders_of_features`)."""
     row = np.int64(cuda.grid(1))
     if row < len(features):
@@ -262,6 +262,6 @@ def widen(numbers, out):
 ALL = (
     *(observe, observe_features, step, step_features, find_refused, next_deal, start_some, start_next_where, settle_some),
     *(choose_randomly, play_randomly, copy_rows, fill_groups, clear, plan_hidden, deal_hidden_rows, get_word, set_word, widen),
-    *(gather, order_suits, name_actions),
+    *(gather, order_features, name_actions),
 )
 """All kernels."""

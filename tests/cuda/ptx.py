@@ -31,6 +31,7 @@ from noms_env.core.actions import NUM_ACTIONS
 from noms_env.cuda import kernels, streams
 from noms_env.cuda.announcing import kernel_settings
 from noms_env.cuda.arrays import GpuArray
+from noms_env.cuda.canonical_suits import GpuCanonicalSuits
 from noms_env.cuda.players import encoding_kernels, flat_mc_kernels, world_kernels
 from noms_env.cuda.players import kernels as player_kernels
 from noms_env.cuda.players.encoding import GpuEncoding, PolicyRows
@@ -134,6 +135,10 @@ def launch_all(observation: ObservationKind) -> None:
     for player in ("random", "greedy", "thumb", "flat_mc:2"):
         load_player(player, device="cuda").act(batch, numbers, where=batch.over)
     launch_policy(batch, numbers.native)
+    if observation == "features":
+        suits = GpuCanonicalSuits(batch)
+        suits.rename()
+        suits.meant(numbers)
     benchmark = Gpu.__new__(Gpu)
     benchmark.batch, benchmark.rows, benchmark.streams = batch, batch._rows, numbers
     benchmark.play(1)

@@ -33,11 +33,12 @@ try:
     import torch
     from torch import Tensor
     from torch.nn import functional
+    from torch.utils.dlpack import from_dlpack
 except ModuleNotFoundError:
     needs = "policies on a GPU need torch, which is not installed"
     raise ModuleNotFoundError(f"{needs}: {install_command('train')}", name="torch") from None
 
-TOGETHER = 5 if SIMULATED else 1 << 16
+TOGETHER = 3 if SIMULATED else 1 << 16
 """Rows that go through the network together, at most; their working memory takes about 10 kB for each."""
 NUMBERS = {"bfloat16": torch.bfloat16, "float32": torch.float32}
 KEPT_GRAPHS = 16
@@ -203,7 +204,7 @@ class _List:
 
     def __init__(self, rows: int) -> None:
         self.places, self.rows = (to_gpu(np.zeros(rows, np.int64)) for _ in range(2))
-        self.counted = torch.from_dlpack(self.places)
+        self.counted = from_dlpack(self.places)
 
     def of(self, where: Any, fits: Any, actions: Any) -> Any:
         places, rows = self.places.native, self.rows.native
@@ -246,7 +247,7 @@ class Network:
     def _of(self, room: PolicyRows) -> tuple[Tensor, Tensor]:
         """The arrays of the rows as torch's."""
         if self._views[0] is not room:
-            inputs, logits = torch.from_dlpack(room.inputs), torch.from_dlpack(room.logits)
+            inputs, logits = from_dlpack(room.inputs), from_dlpack(room.logits)
             self._views = (room, inputs.view(self.dtype), logits)
         return self._views[1:]
 
